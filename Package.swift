@@ -1,0 +1,64 @@
+// swift-tools-version: 6.1
+// CipherData: Core Data for every Swift platform, encrypted from the first byte.
+import PackageDescription
+
+/// Settings of every target of ours: the language mode is Swift 6 (the tools version's default).
+let strict: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+/// A module of the library.
+func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+/// A module's tests.
+func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
+  .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: strict)
+}
+
+let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let orderedCollections: Target.Dependency = .product(name: "OrderedCollections", package: "swift-collections")
+
+let package = Package(
+  name: "CipherData",
+  platforms: [.macOS(.v15)],
+  products: [
+    .library(name: "CipherData", targets: ["CipherData"]),
+    .library(name: "CipherDataEngine", targets: ["ObjectModel", "ObjectQuery", "ObjectStore"]),
+    .executable(name: "cipherdata", targets: ["CipherDataTool"]),
+    .plugin(name: "GenerateManagedObjects", targets: ["GenerateManagedObjects"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+    .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+  ],
+  targets: [
+    // The system's libraries.
+    .systemLibrary(name: "CSQLCipher", pkgConfig: "sqlcipher", providers: [.apt(["libsqlcipher-dev"])]),
+    .systemLibrary(name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+
+    // The library, from the bottom up.
+    module("SQLCipherConnection", ["CSQLCipher", "CLibcrypto"]),
+    module("ObjectModel"),
+    module("ObjectQuery", ["ObjectModel"]),
+    module("ObjectStore", ["ObjectModel", "ObjectQuery", logging]),
+    module("SQLCipherStore", ["SQLCipherConnection", "ObjectModel", "ObjectQuery", "ObjectStore", logging]),
+    module("ObjectContext", ["ObjectModel", "ObjectQuery", "ObjectStore", orderedCollections]),
+    module("CipherData", ["ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "SQLCipherStore", "SQLCipherConnection"]),
+
+    // Typed classes.
+    module("ModelCodeGeneration", ["ObjectModel"]),
+    .executableTarget(
+      name: "generate-managed-objects", dependencies: ["ModelCodeGeneration", "ObjectModel"], swiftSettings: strict),
+    .plugin(name: "GenerateManagedObjects", capability: .buildTool(), dependencies: ["generate-managed-objects"]),
+
+    // The command-line tool.
+    .executableTarget(
+      name: "CipherDataTool", dependencies: ["CipherData", "ModelCodeGeneration", argumentParser], swiftSettings: strict),
+  ]
+)

@@ -1,0 +1,11 @@
+// libcrypto, which SQLCipher brings into the process already.
+#ifndef CIPHERDATA_CLIBCRYPTO_SHIM_H
+#define CIPHERDATA_CLIBCRYPTO_SHIM_H
+
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/kdf.h>
+#include <openssl/rand.h>
+
+#endif
