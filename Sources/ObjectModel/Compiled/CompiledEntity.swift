@@ -1,0 +1,153 @@
+// CompiledEntity: an entity frozen into slots and numbers.
+
+/// An entity of a ``CompiledModel``: inherited and own properties numbered.
+///
+/// Attributes and to-one relationships have *slots*: an inherited property has the same slot number all the way down the hierarchy. To-many
+/// relationships are numbered likewise by their *to-many index*.
+public final class CompiledEntity: Sendable {
+  /// The entity's number in its model, in pre-order of the inheritance trees.
+  public let number: Int
+  /// The entity's name.
+  public let name: String
+  /// The description it was compiled from.
+  public let entityDescription: EntityDescription
+  /// The number of the superentity; nil for a root.
+  public let parent: Int?
+  /// The number of the root of its tree.
+  public let root: Int
+  /// The numbers of the entity and all entities below it.
+  public let subtree: Range<Int>
+  /// Whether it has no objects of its own.
+  public let isAbstract: Bool
+  /// Attributes and to-one relationships, inherited first.
+  public let slots: [CompiledSlot]
+  /// To-many relationships, inherited first.
+  public let toManyRelationships: [CompiledRelationship]
+  /// Fetched properties, inherited first.
+  public let fetchedProperties: [FetchedPropertyDescription]
+  /// Every uniqueness constraint that applies, inherited ones included, as slot numbers.
+  public let uniquenessConstraints: [[Int]]
+  /// Whether any slot is transient.
+  public let hasTransientSlots: Bool
+  /// The slots that start with a value.
+  public let slotsWithDefaults: [Int]
+  private let propertiesByName: [String: CompiledProperty]
+
+  init(
+    number: Int, entityDescription: EntityDescription, parent: Int?, root: Int, subtree: Range<Int>, slots: [CompiledSlot],
+    toManyRelationships: [CompiledRelationship], fetchedProperties: [FetchedPropertyDescription], uniquenessConstraints: [[Int]]
+  ) {
+    self.number = number
+    name = entityDescription.name
+    self.entityDescription = entityDescription
+    self.parent = parent
+    self.root = root
+    self.subtree = subtree
+    isAbstract = entityDescription.isAbstract
+    self.slots = slots
+    self.toManyRelationships = toManyRelationships
+    self.fetchedProperties = fetchedProperties
+    self.uniquenessConstraints = uniquenessConstraints
+    hasTransientSlots = slots.contains { $0.isTransient }
+    slotsWithDefaults = slots.filter { !$0.defaultValue.isNull }.map(\.index)
+    var names: [String: CompiledProperty] = [:]
+    for slot in slots { names[slot.name] = slot.relationship.map { .toOne($0) } ?? .attribute(slot) }
+    for relationship in toManyRelationships { names[relationship.name] = .toMany(relationship) }
+    for property in fetchedProperties { names[property.name] = .fetched(property) }
+    propertiesByName = names
+  }
+
+  /// The property of a name, inherited ones included; nil when there is none.
+  public func property(named name: String) -> CompiledProperty? { propertiesByName[name] }
+
+  /// The names of all properties, inherited ones included.
+  public var propertyNames: [String] { slots.map(\.name) + toManyRelationships.map(\.name) + fetchedProperties.map(\.name) }
+
+  /// All relationships, to-one and to-many.
+  public var relationships: [CompiledRelationship] { slots.compactMap(\.relationship) + toManyRelationships }
+
+  /// Whether the entity is another or lies below it.
+  public func isKind(of other: CompiledEntity) -> Bool { other.subtree.contains(number) }
+}
+
+/// A property of a ``CompiledEntity``.
+public enum CompiledProperty: Sendable {
+  /// An attribute with its slot.
+  case attribute(CompiledSlot)
+  /// A to-one relationship; its ``CompiledRelationship/index`` is its slot.
+  case toOne(CompiledRelationship)
+  /// A to-many relationship; its ``CompiledRelationship/index`` is its to-many index.
+  case toMany(CompiledRelationship)
+  /// A fetched property.
+  case fetched(FetchedPropertyDescription)
+}
+
+/// An attribute or to-one relationship with its number.
+public struct CompiledSlot: Sendable {
+  /// The slot number.
+  public let index: Int
+  /// The property's name.
+  public let name: String
+  /// How its value is held.
+  public let kind: SlotKind
+  /// The number of the entity that declares the property.
+  public let declaringEntity: Int
+  /// The attribute; nil for a to-one relationship.
+  public let attribute: AttributeDescription?
+  /// The to-one relationship; nil for an attribute.
+  public let relationship: CompiledRelationship?
+  /// Whether it may have no value when saved.
+  public let isOptional: Bool
+  /// Whether it is kept in memory only.
+  public let isTransient: Bool
+  /// The value a new object starts with.
+  public let defaultValue: Slot
+
+  /// The type of the attribute; nil for a to-one relationship.
+  public var attributeType: AttributeType? { attribute?.type }
+}
+
+/// A relationship with its numbers. Subentities share their superentity's relationships.
+public final class CompiledRelationship: Sendable {
+  /// The relationship's number in its model; one for each declaration.
+  public let id: Int
+  /// The relationship's name.
+  public let name: String
+  /// The description it was compiled from.
+  public let relationshipDescription: RelationshipDescription
+  /// The number of the entity that declares it.
+  public let sourceEntity: Int
+  /// The number of the entity it refers to.
+  public let destinationEntity: Int
+  /// The slot number of a to-one, the to-many index of a to-many relationship.
+  public let index: Int
+  /// Whether it refers to many objects.
+  public let isToMany: Bool
+  /// Whether the many have an order.
+  public let isOrdered: Bool
+  /// Whether it may be empty when saved.
+  public let isOptional: Bool
+  /// Whether it is kept in memory only.
+  public let isTransient: Bool
+  /// What deleting the source does.
+  public let deleteRule: DeleteRule
+  /// The number of the relationship back; nil when there is none.
+  public let inverseID: Int?
+
+  init(
+    id: Int, relationshipDescription: RelationshipDescription, sourceEntity: Int, destinationEntity: Int, index: Int, inverseID: Int?
+  ) {
+    self.id = id
+    name = relationshipDescription.name
+    self.relationshipDescription = relationshipDescription
+    self.sourceEntity = sourceEntity
+    self.destinationEntity = destinationEntity
+    self.index = index
+    isToMany = relationshipDescription.isToMany
+    isOrdered = relationshipDescription.isOrdered && relationshipDescription.isToMany
+    isOptional = relationshipDescription.isOptional
+    isTransient = relationshipDescription.isTransient
+    deleteRule = relationshipDescription.deleteRule
+    self.inverseID = inverseID
+  }
+}

@@ -1,0 +1,70 @@
+// AttributeDescription: a value property of an entity.
+/// An attribute of an entity.
+public struct AttributeDescription: Sendable, Hashable {
+  /// The attribute's name, unique in its entity.
+  public var name: String
+  /// The type of its values.
+  public var type: AttributeType
+  /// Whether it may have no value when the object is saved.
+  public var isOptional: Bool
+  /// Whether it is kept in memory only.
+  public var isTransient = false
+  /// The value a new object starts with; null for none.
+  public var defaultValue: Slot
+  /// The bounds that validation checks.
+  public var validation = AttributeValidation()
+  /// The name of the ``ValueTransformer`` of a `transformable` attribute; nil for the default, which stores `Codable` values as JSON.
+  public var valueTransformerName: String?
+  /// The Swift type of a `transformable` attribute, for typed classes.
+  public var valueClassName: String?
+  /// Whether typed classes use a Swift scalar; kept for the model file, our typed classes always do.
+  public var usesScalarValueType = true
+  /// Whether large values may be kept in files beside the store.
+  public var allowsExternalBinaryDataStorage = false
+  /// Whether the value is sealed before it is mirrored to other devices.
+  public var allowsCloudEncryption = false
+  /// Whether the value is copied into the history of the object's deletion.
+  public var preservesValueInHistoryOnDeletion = false
+  /// Whether system search indexes the attribute.
+  public var isIndexedBySpotlight = false
+  /// The expression of a derived attribute.
+  public var derivationExpression: String?
+  /// What the property was called in an earlier version of the model.
+  public var renamingIdentifier: String?
+  /// Text that changes the version hash when nothing else does.
+  public var versionHashModifier: String?
+  /// Notes of the application.
+  public var userInfo: [String: String] = [:]
+  /// What a model file said beyond the above.
+  public var preserved = PreservedXML()
+
+  /// Makes an attribute.
+  public init(name: String, type: AttributeType, isOptional: Bool = false, defaultValue: Slot = .null) {
+    self.name = name
+    self.type = type
+    self.isOptional = isOptional
+    self.defaultValue = defaultValue
+  }
+}
+
+/// The bounds of an attribute's values; all are inclusive, nil for none, and a missing value passes them.
+public struct AttributeValidation: Sendable, Hashable {
+  /// The least number or earliest date, as the attribute's type holds it.
+  public var minimum: Slot?
+  /// The greatest number or latest date.
+  public var maximum: Slot?
+  /// The least number of characters of a string.
+  public var minimumLength: Int?
+  /// The greatest number of characters of a string.
+  public var maximumLength: Int?
+  /// A regular expression that the whole string must match.
+  public var pattern: String?
+
+  /// No bounds.
+  public init() {}
+
+  /// Whether there are no bounds.
+  public var isEmpty: Bool {
+    minimum == nil && maximum == nil && minimumLength == nil && maximumLength == nil && pattern == nil
+  }
+}

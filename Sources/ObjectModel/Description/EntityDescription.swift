@@ -1,0 +1,64 @@
+// EntityDescription: a kind of object.
+
+/// An entity of a model: a kind of object with its properties.
+public struct EntityDescription: Sendable, Hashable {
+  /// The entity's name, unique in its model.
+  public var name: String
+  /// The name of the class of its objects; nil for `ManagedObject`. A leading `.` stands for the current module.
+  public var managedObjectClassName: String?
+  /// The name of the entity it inherits from; nil for a root.
+  public var superentityName: String?
+  /// Whether it has no objects of its own.
+  public var isAbstract: Bool
+  /// The properties it declares, without inherited ones.
+  public var properties: [PropertyDescription]
+  /// The indexes it declares.
+  public var indexes: [FetchIndexDescription] = []
+  /// Lists of property names whose values identify an object.
+  public var uniquenessConstraints: [[String]] = []
+  /// How typed classes are generated.
+  public var codeGeneration = CodeGenerationType.manual
+  /// What the entity was called in an earlier version of the model.
+  public var renamingIdentifier: String?
+  /// Text that changes the version hash when nothing else does.
+  public var versionHashModifier: String?
+  /// Notes of the application.
+  public var userInfo: [String: String] = [:]
+  /// What a model file said beyond the above.
+  public var preserved = PreservedXML()
+
+  /// Makes an entity.
+  public init(
+    name: String, superentity: String? = nil, isAbstract: Bool = false, managedObjectClassName: String? = nil,
+    properties: [PropertyDescription] = []
+  ) {
+    self.name = name
+    self.superentityName = superentity
+    self.isAbstract = isAbstract
+    self.managedObjectClassName = managedObjectClassName
+    self.properties = properties
+  }
+
+  /// The attributes it declares.
+  public var attributes: [AttributeDescription] {
+    properties.compactMap { if case .attribute(let attribute) = $0 { attribute } else { nil } }
+  }
+  /// The relationships it declares.
+  public var relationships: [RelationshipDescription] {
+    properties.compactMap { if case .relationship(let relationship) = $0 { relationship } else { nil } }
+  }
+  /// The fetched properties it declares.
+  public var fetchedProperties: [FetchedPropertyDescription] {
+    properties.compactMap { if case .fetchedProperty(let property) = $0 { property } else { nil } }
+  }
+}
+
+/// How typed classes of an entity are generated. The raw value is the name used in model files.
+public enum CodeGenerationType: String, Sendable, Hashable {
+  /// Not at all: the application writes the class.
+  case manual = ""
+  /// The class with its properties.
+  case classDefinition = "class"
+  /// An extension with the properties, beside a class that the application writes.
+  case category = "category"
+}

@@ -1,0 +1,53 @@
+// FetchIndexDescription: an index over an entity's table.
+
+/// An index of an entity.
+public struct FetchIndexDescription: Sendable, Hashable {
+  /// The index's name, unique in its entity.
+  public var name: String
+  /// Its elements, most significant first.
+  public var elements: [FetchIndexElement]
+  /// The predicate, in format language, of the rows that a partial index holds; nil for all.
+  public var partialIndexPredicate: String?
+  /// What a model file said beyond the above.
+  public var preserved = PreservedXML()
+
+  /// Makes an index.
+  public init(name: String, elements: [FetchIndexElement], partialIndexPredicate: String? = nil) {
+    self.name = name
+    self.elements = elements
+    self.partialIndexPredicate = partialIndexPredicate
+  }
+}
+
+/// One element of an index.
+public struct FetchIndexElement: Sendable, Hashable {
+  /// How the element is indexed.
+  public enum Kind: String, Sendable, Hashable {
+    /// By order.
+    case binary = "Binary"
+    /// By range in several dimensions.
+    case rtree = "RTree"
+  }
+  /// The name of the attribute or to-one relationship; nil for an expression.
+  public var propertyName: String?
+  /// The expression, in format language, when there is no property.
+  public var expression: String?
+  /// How it is indexed.
+  public var kind = Kind.binary
+  /// Whether lower values come first.
+  public var isAscending = true
+  /// What a model file said beyond the above.
+  public var preserved = PreservedXML()
+
+  /// An element over a property.
+  public init(property: String, isAscending: Bool = true) {
+    propertyName = property
+    self.isAscending = isAscending
+  }
+
+  /// An element over an expression.
+  public init(expression: String, isAscending: Bool = true) {
+    self.expression = expression
+    self.isAscending = isAscending
+  }
+}

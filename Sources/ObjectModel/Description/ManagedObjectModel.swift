@@ -1,0 +1,52 @@
+// ManagedObjectModel: everything that exists, a plain value.
+
+/// A model: the entities that exist, how they relate, and named subsets of them.
+///
+/// A model is a value. A container or coordinator compiles its own copy (see ``CompiledModel``), so a copy that is changed later has no effect on it.
+public struct ManagedObjectModel: Sendable, Hashable {
+  /// The entities.
+  public var entities: [EntityDescription]
+  /// Named subsets of the entities.
+  public var configurations: [ModelConfiguration] = []
+  /// Named fetch requests.
+  public var fetchRequestTemplates: [FetchRequestTemplate] = []
+  /// What the application calls this version of the model.
+  public var versionIdentifiers: Set<String> = []
+  /// Notes of the application.
+  public var userInfo: [String: String] = [:]
+  /// What a model file said beyond the above.
+  public var preserved = PreservedXML()
+
+  /// Makes a model of entities.
+  public init(entities: [EntityDescription] = []) {
+    self.entities = entities
+  }
+
+  /// The entity of a name; nil when there is none. Linear in the number of entities.
+  public func entity(named name: String) -> EntityDescription? {
+    entities.first { $0.name == name }
+  }
+
+  /// The entities by name. If two have one name, validation reports it and the first stands here.
+  public var entitiesByName: [String: EntityDescription] {
+    Dictionary(entities.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+  }
+}
+
+/// A named subset of a model's entities; a store opened with it holds only those.
+public struct ModelConfiguration: Sendable, Hashable {
+  /// The configuration's name.
+  public var name: String
+  /// The names of its entities.
+  public var entityNames: [String]
+  /// Whether the model file marks it for mirroring.
+  public var usedWithCloudKit = false
+  /// What a model file said beyond the above.
+  public var preserved = PreservedXML()
+
+  /// Makes a configuration.
+  public init(name: String, entityNames: [String]) {
+    self.name = name
+    self.entityNames = entityNames
+  }
+}

@@ -1,0 +1,20 @@
+// PropertyDescription: an attribute, a relationship or a fetched property of an entity.
+
+/// A property of an entity.
+public enum PropertyDescription: Sendable, Hashable {
+  /// A value.
+  case attribute(AttributeDescription)
+  /// A reference to one or many objects.
+  case relationship(RelationshipDescription)
+  /// A read-only list computed by a fetch.
+  case fetchedProperty(FetchedPropertyDescription)
+
+  /// The property's name.
+  public var name: String {
+    switch self {
+    case .attribute(let attribute): attribute.name
+    case .relationship(let relationship): relationship.name
+    case .fetchedProperty(let property): property.name
+    }
+  }
+}

@@ -1,0 +1,60 @@
+// RelationshipDescription: a reference property of an entity.
+
+/// A relationship of an entity.
+public struct RelationshipDescription: Sendable, Hashable {
+  /// The relationship's name, unique in its entity.
+  public var name: String
+  /// The name of the entity it refers to.
+  public var destinationEntityName: String
+  /// The name of the relationship back; nil when there is none.
+  public var inverseName: String?
+  /// Whether it refers to many objects.
+  public var isToMany: Bool
+  /// Whether the many have an order.
+  public var isOrdered = false
+  /// Whether it may refer to no object when the object is saved.
+  public var isOptional: Bool
+  /// The least number of objects, checked when the relationship is not empty or not optional.
+  public var minCount = 0
+  /// The greatest number of objects; 0 for no bound.
+  public var maxCount = 0
+  /// What deleting the object does to those it refers to.
+  public var deleteRule: DeleteRule
+  /// Whether it is kept in memory only.
+  public var isTransient = false
+  /// What the property was called in an earlier version of the model.
+  public var renamingIdentifier: String?
+  /// Text that changes the version hash when nothing else does.
+  public var versionHashModifier: String?
+  /// Notes of the application.
+  public var userInfo: [String: String] = [:]
+  /// What a model file said beyond the above.
+  public var preserved = PreservedXML()
+
+  /// Makes a relationship.
+  public init(
+    name: String, destination: String, inverse: String? = nil, isToMany: Bool = false, isOrdered: Bool = false, isOptional: Bool = true,
+    deleteRule: DeleteRule = .nullify
+  ) {
+    self.name = name
+    destinationEntityName = destination
+    inverseName = inverse
+    self.isToMany = isToMany
+    self.isOrdered = isOrdered
+    self.isOptional = isOptional
+    self.deleteRule = deleteRule
+    maxCount = isToMany ? 0 : 1
+  }
+}
+
+/// What deleting an object does to the objects that a relationship refers to. The raw value is the name used in model files.
+public enum DeleteRule: String, Sendable, Hashable, CaseIterable {
+  /// They forget the object.
+  case nullify = "Nullify"
+  /// They are deleted too.
+  case cascade = "Cascade"
+  /// The deletion fails while there are any.
+  case deny = "Deny"
+  /// Nothing; they may be left with a reference to a missing object.
+  case noAction = "No Action"
+}

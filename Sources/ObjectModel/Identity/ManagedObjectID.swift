@@ -1,0 +1,53 @@
+// ManagedObjectID: the identity of a managed object, a 16-byte value.
+public import Foundation
+
+/// The identity of a managed object: its store, its entity and its key.
+///
+/// An ID is temporary from the object's insertion until it is saved (or until permanent IDs are obtained); a temporary ID is never equal to the
+/// permanent one that follows it. IDs are values that may cross isolation boundaries and be kept; the URI form outlives the process.
+@frozen public struct ManagedObjectID: Sendable, Hashable {
+  /// The number of the store (or, while temporary, of the coordinator) in ``ObjectIDSpace``.
+  public let space: UInt32
+  /// The number of the object's own entity in the compiled model.
+  public let entityNumber: UInt32
+  /// The key, negative while temporary, never 0.
+  public let key: Int64
+
+  /// Makes an ID of its parts. Applications get their IDs from objects, stores and URIs.
+  @inlinable public init(space: UInt32, entityNumber: UInt32, key: Int64) {
+    self.space = space
+    self.entityNumber = entityNumber
+    self.key = key
+  }
+
+  /// Whether the object was never saved and has no permanent ID yet.
+  @inlinable public var isTemporaryID: Bool { key < 0 }
+
+  /// The entity and key as one word.
+  @inlinable public var reference: ObjectReference { ObjectReference(entity: Int(entityNumber), key: key) }
+
+  /// The name of the object's own entity.
+  public var entityName: String {
+    ObjectIDSpace.space(space)?.model.entities[Int(entityNumber)].name ?? "?"
+  }
+
+  /// The UUID of the store, nil while temporary.
+  public var storeIdentifier: String? { isTemporaryID ? nil : ObjectIDSpace.space(space)?.storeIdentifier }
+
+  /// The ID as a URI: `x-cipherdata://STORE-UUID/Entity/p42`, or `x-cipherdata:///Entity/t7` while temporary.
+  public func uriRepresentation() -> URL {
+    URL(string: uriString) ?? URL(fileURLWithPath: "/")
+  }
+
+  /// The text of ``uriRepresentation()``.
+  public var uriString: String {
+    let entity = entityName.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? entityName
+    guard !isTemporaryID, let store = ObjectIDSpace.space(space) else { return "x-cipherdata:///\(entity)/t\(-key)" }
+    let reference = store.referenceText(entityNumber: Int(entityNumber), key: key)
+    return "x-cipherdata://\(store.storeIdentifier ?? "")/\(entity)/p\(reference)"
+  }
+}
+
+extension ManagedObjectID: CustomStringConvertible {
+  public var description: String { uriString }
+}

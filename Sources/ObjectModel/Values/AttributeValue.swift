@@ -1,0 +1,149 @@
+// AttributeValue: the Swift types that an attribute can have, and how each is held in a slot.
+public import Foundation
+
+/// A Swift type that an attribute can have.
+///
+/// The library conforms the types of Core Data's list; `transformable` attributes hold what their transformer accepts.
+public protocol AttributeValue: Sendable, Hashable {
+  /// The attribute type that holds the Swift type without loss.
+  static var attributeType: AttributeType { get }
+  /// What a required property of the type reads when there is no value: zero, the empty string, and so on.
+  static var emptyValue: Self { get }
+  /// Makes the value from a slot; nil when the slot is null or of another kind.
+  init?(slot: Slot)
+  /// The value as a slot.
+  var slot: Slot { get }
+}
+
+extension Int16: AttributeValue {
+  public static var attributeType: AttributeType { .integer16 }
+  public static var emptyValue: Int16 { 0 }
+  @inlinable public init?(slot: Slot) {
+    guard case .int(let value) = slot else { return nil }
+    self.init(truncatingIfNeeded: value)
+  }
+  @inlinable public var slot: Slot { .int(Int64(self)) }
+}
+
+extension Int32: AttributeValue {
+  public static var attributeType: AttributeType { .integer32 }
+  public static var emptyValue: Int32 { 0 }
+  @inlinable public init?(slot: Slot) {
+    guard case .int(let value) = slot else { return nil }
+    self.init(truncatingIfNeeded: value)
+  }
+  @inlinable public var slot: Slot { .int(Int64(self)) }
+}
+
+extension Int64: AttributeValue {
+  public static var attributeType: AttributeType { .integer64 }
+  public static var emptyValue: Int64 { 0 }
+  @inlinable public init?(slot: Slot) {
+    guard case .int(let value) = slot else { return nil }
+    self = value
+  }
+  @inlinable public var slot: Slot { .int(self) }
+}
+
+extension Int: AttributeValue {
+  public static var attributeType: AttributeType { .integer64 }
+  public static var emptyValue: Int { 0 }
+  @inlinable public init?(slot: Slot) {
+    guard case .int(let value) = slot else { return nil }
+    self = Int(truncatingIfNeeded: value)
+  }
+  @inlinable public var slot: Slot { .int(Int64(self)) }
+}
+
+extension Bool: AttributeValue {
+  public static var attributeType: AttributeType { .boolean }
+  public static var emptyValue: Bool { false }
+  @inlinable public init?(slot: Slot) {
+    guard case .int(let value) = slot else { return nil }
+    self = value != 0
+  }
+  @inlinable public var slot: Slot { .int(self ? 1 : 0) }
+}
+
+extension Double: AttributeValue {
+  public static var attributeType: AttributeType { .double }
+  public static var emptyValue: Double { 0 }
+  @inlinable public init?(slot: Slot) {
+    guard case .real(let value) = slot else { return nil }
+    self = value
+  }
+  @inlinable public var slot: Slot { .real(self) }
+}
+
+extension Float: AttributeValue {
+  public static var attributeType: AttributeType { .float }
+  public static var emptyValue: Float { 0 }
+  @inlinable public init?(slot: Slot) {
+    guard case .real(let value) = slot else { return nil }
+    self.init(value)
+  }
+  @inlinable public var slot: Slot { .real(Double(self)) }
+}
+
+extension String: AttributeValue {
+  public static var attributeType: AttributeType { .string }
+  public static var emptyValue: String { "" }
+  @inlinable public init?(slot: Slot) {
+    guard case .text(let value) = slot else { return nil }
+    self = value
+  }
+  @inlinable public var slot: Slot { .text(self) }
+}
+
+extension Date: AttributeValue {
+  public static var attributeType: AttributeType { .date }
+  /// The reference date, 2001-01-01 00:00 UTC.
+  public static var emptyValue: Date { Date(timeIntervalSinceReferenceDate: 0) }
+  @inlinable public init?(slot: Slot) {
+    guard case .real(let value) = slot else { return nil }
+    self.init(timeIntervalSinceReferenceDate: value)
+  }
+  @inlinable public var slot: Slot { .real(timeIntervalSinceReferenceDate) }
+}
+
+extension Data: AttributeValue {
+  public static var attributeType: AttributeType { .binary }
+  public static var emptyValue: Data { Data() }
+  @inlinable public init?(slot: Slot) {
+    guard case .bytes(let value) = slot else { return nil }
+    self = value
+  }
+  @inlinable public var slot: Slot { .bytes(self) }
+}
+
+extension UUID: AttributeValue {
+  public static var attributeType: AttributeType { .uuid }
+  /// The nil UUID, all zeros.
+  public static var emptyValue: UUID { UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)) }
+  public init?(slot: Slot) {
+    guard case .bytes(let value) = slot, value.count == 16 else { return nil }
+    self = value.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+  }
+  public var slot: Slot { .bytes(withUnsafeBytes(of: uuid) { Data($0) }) }
+}
+
+extension URL: AttributeValue {
+  public static var attributeType: AttributeType { .uri }
+  /// `about:blank`.
+  public static var emptyValue: URL { URL(string: "about:blank") ?? URL(fileURLWithPath: "/") }
+  public init?(slot: Slot) {
+    guard case .text(let value) = slot, let url = URL(string: value) else { return nil }
+    self = url
+  }
+  public var slot: Slot { .text(absoluteString) }
+}
+
+extension Decimal: AttributeValue {
+  public static var attributeType: AttributeType { .decimal }
+  public static var emptyValue: Decimal { 0 }
+  public init?(slot: Slot) {
+    guard case .bytes(let value) = slot, let decimal = DecimalCoding.decode(value) else { return nil }
+    self = decimal
+  }
+  public var slot: Slot { .bytes(DecimalCoding.encode(self)) }
+}

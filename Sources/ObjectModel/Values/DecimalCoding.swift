@@ -1,0 +1,92 @@
+// DecimalCoding: decimals as bytes whose order is the numbers' order.
+public import Foundation
+
+/// The bytes in which decimals are stored: exact, one coding a number, and ordered by `memcmp` as the numbers are.
+///
+/// Layout: one byte of class (0 not a number, 1 negative, 2 zero, 3 positive); for other numbers than zero, the decimal exponent *e* of
+/// 0.d₁d₂… × 10ᵉ with d₁ ≠ 0 as a big-endian 16-bit integer biased by 32,768; then the digits in pairs, each pair plus one, the last padded with a
+/// zero digit. A negative number's exponent and pairs are complemented and closed by 0xFF, so that a longer number sorts before a shorter.
+public enum DecimalCoding {
+  /// The coding of a number. Numbers that are equal have equal codings, whatever their exponents.
+  public static func encode(_ value: Decimal) -> Data {
+    if value.isNaN { return Data([0]) }
+    var (digits, exponent) = digitsAndExponent(value)
+    guard !digits.isEmpty else { return Data([2]) }
+    let isNegative = value.sign == .minus
+    let pointExponent = exponent + digits.count
+    while digits.last == 0 { digits.removeLast() }
+    exponent = pointExponent
+    var bytes: [UInt8] = [isNegative ? 1 : 3]
+    let biased = UInt16(clamping: pointExponent + 32_768)
+    var body: [UInt8] = [UInt8(biased >> 8), UInt8(biased & 0xFF)]
+    var index = 0
+    while index < digits.count {
+      let low = index + 1 < digits.count ? digits[index + 1] : 0
+      body.append(digits[index] * 10 + low + 1)
+      index += 2
+    }
+    if isNegative {
+      bytes.append(contentsOf: body.map { ~$0 })
+      bytes.append(0xFF)
+    } else {
+      bytes.append(contentsOf: body)
+    }
+    return Data(bytes)
+  }
+
+  /// The number of a coding; nil when the bytes are none.
+  public static func decode(_ data: Data) -> Decimal? {
+    var bytes = [UInt8](data)
+    guard let kind = bytes.first else { return nil }
+    switch kind {
+    case 0: return bytes.count == 1 ? Decimal.nan : nil
+    case 2: return bytes.count == 1 ? Decimal(0) : nil
+    case 1:
+      guard bytes.count >= 5, bytes.last == 0xFF else { return nil }
+      bytes.removeLast()
+      for index in 1..<bytes.count { bytes[index] = ~bytes[index] }
+    case 3: guard bytes.count >= 4 else { return nil }
+    default: return nil
+    }
+    let pointExponent = (Int(bytes[1]) << 8 | Int(bytes[2])) - 32_768
+    var mantissa = Decimal(0)
+    var digitCount = 0
+    let pairs = bytes[3...]
+    for (offset, pair) in pairs.enumerated() {
+      guard (1...100).contains(pair) else { return nil }
+      let value = Int(pair) - 1
+      let isLast = offset == pairs.count - 1
+      if isLast && value % 10 == 0 {
+        // The last pair's low digit is padding, or a zero that the coding would have dropped.
+        mantissa = mantissa * 10 + Decimal(value / 10)
+        digitCount += 1
+      } else {
+        mantissa = mantissa * 100 + Decimal(value)
+        digitCount += 2
+      }
+    }
+    let exponent = pointExponent - digitCount
+    guard (-128...127).contains(exponent) else {
+      // A mantissa of trailing zeros was folded into the exponent: unfold as far as the type can hold it.
+      var shifted = mantissa
+      var rest = exponent
+      while rest > 127 {
+        shifted *= 10
+        rest -= 1
+      }
+      guard rest >= -128, !shifted.isNaN else { return nil }
+      return Decimal(sign: kind == 1 ? .minus : .plus, exponent: rest, significand: shifted)
+    }
+    return Decimal(sign: kind == 1 ? .minus : .plus, exponent: exponent, significand: mantissa)
+  }
+
+  /// The digits of the mantissa, most significant first, without leading zeros, and the power of ten of the last digit.
+  private static func digitsAndExponent(_ value: Decimal) -> ([UInt8], Int) {
+    let exponent = value.exponent
+    let magnitude = value.significand.magnitude
+    // The significand is an integer of at most 39 digits; its description is exact and plain.
+    let text = NSDecimalNumber(decimal: magnitude).description(withLocale: Locale(identifier: "en_US_POSIX"))
+    let digits = text.utf8.compactMap { $0 >= 0x30 && $0 <= 0x39 ? $0 - 0x30 : nil }
+    return (Array(digits.drop(while: { $0 == 0 })), exponent)
+  }
+}

@@ -1,0 +1,42 @@
+// Slot: the value every other layer speaks at its dynamic edge.
+public import Foundation
+
+/// A stored value: what a column holds, and what crosses the dynamic edges of the library (key-value access, binders, overlays).
+///
+/// How each attribute type is held is said by ``AttributeType/slotKind``: integers and booleans as ``int(_:)``, floating-point numbers and dates
+/// (seconds since 2001-01-01 UTC) as ``real(_:)``, strings and URIs as ``text(_:)``, UUIDs (16 bytes), decimals (``DecimalCoding``), binary and
+/// transformed values as ``bytes(_:)``. A to-one relationship is an ``int(_:)`` that packs an ``ObjectReference``.
+public enum Slot: Sendable, Hashable {
+  /// No value.
+  case null
+  /// An integer, a boolean (0 or 1) or a packed object reference.
+  case int(Int64)
+  /// A floating-point number, or a date as seconds since the reference date.
+  case real(Double)
+  /// A string or an absolute URI.
+  case text(String)
+  /// Bytes: binary data, a UUID, an encoded decimal or a transformed value.
+  case bytes(Data)
+
+  /// Whether the slot holds no value.
+  @inlinable public var isNull: Bool {
+    if case .null = self { return true }
+    return false
+  }
+}
+
+/// How a slot's value is held in a row image's 8-byte word and in a column.
+public enum SlotKind: UInt8, Sendable, Hashable {
+  /// A 64-bit integer.
+  case int
+  /// A double.
+  case real
+  /// UTF-8 text behind the words.
+  case text
+  /// Bytes behind the words.
+  case bytes
+  /// A packed ``ObjectReference`` to the destination of a to-one relationship.
+  case reference
+  /// Nothing is stored: a transient attribute.
+  case none
+}
