@@ -1,0 +1,94 @@
+// FetchConstant: a value that a predicate compares with.
+public import Foundation
+public import ObjectModel
+
+/// A constant of a predicate.
+public enum FetchConstant: Sendable, Hashable {
+  /// No value.
+  case null
+  /// A boolean.
+  case bool(Bool)
+  /// An integer.
+  case int(Int64)
+  /// A floating-point number.
+  case real(Double)
+  /// A decimal number.
+  case decimal(Decimal)
+  /// A string.
+  case string(String)
+  /// An instant.
+  case date(Date)
+  /// Bytes.
+  case data(Data)
+  /// A UUID.
+  case uuid(UUID)
+  /// A URL.
+  case url(URL)
+  /// An object.
+  case object(ManagedObjectID)
+  /// An entity, by name.
+  case entity(String)
+  /// Several values, for IN and BETWEEN.
+  case list([FetchConstant])
+}
+
+/// A Swift value that can stand in a predicate.
+public protocol FetchConstantConvertible {
+  /// The value as a constant.
+  var fetchConstant: FetchConstant { get }
+}
+
+extension FetchConstant: FetchConstantConvertible {
+  public var fetchConstant: FetchConstant { self }
+}
+extension Bool: FetchConstantConvertible {
+  public var fetchConstant: FetchConstant { .bool(self) }
+}
+extension Int: FetchConstantConvertible {
+  public var fetchConstant: FetchConstant { .int(Int64(self)) }
+}
+extension Int16: FetchConstantConvertible {
+  public var fetchConstant: FetchConstant { .int(Int64(self)) }
+}
+extension Int32: FetchConstantConvertible {
+  public var fetchConstant: FetchConstant { .int(Int64(self)) }
+}
+extension Int64: FetchConstantConvertible {
+  public var fetchConstant: FetchConstant { .int(self) }
+}
+extension Double: FetchConstantConvertible {
+  public var fetchConstant: FetchConstant { .real(self) }
+}
+extension Float: FetchConstantConvertible {
+  public var fetchConstant: FetchConstant { .real(Double(self)) }
+}
+extension Decimal: FetchConstantConvertible {
+  public var fetchConstant: FetchConstant { .decimal(self) }
+}
+extension String: FetchConstantConvertible {
+  public var fetchConstant: FetchConstant { .string(self) }
+}
+extension Date: FetchConstantConvertible {
+  public var fetchConstant: FetchConstant { .date(self) }
+}
+extension Data: FetchConstantConvertible {
+  public var fetchConstant: FetchConstant { .data(self) }
+}
+extension UUID: FetchConstantConvertible {
+  public var fetchConstant: FetchConstant { .uuid(self) }
+}
+extension URL: FetchConstantConvertible {
+  public var fetchConstant: FetchConstant { .url(self) }
+}
+extension ManagedObjectID: FetchConstantConvertible {
+  public var fetchConstant: FetchConstant { .object(self) }
+}
+extension Array: FetchConstantConvertible where Element: FetchConstantConvertible {
+  public var fetchConstant: FetchConstant { .list(map(\.fetchConstant)) }
+}
+extension Set: FetchConstantConvertible where Element: FetchConstantConvertible {
+  public var fetchConstant: FetchConstant { .list(map(\.fetchConstant)) }
+}
+extension Optional: FetchConstantConvertible where Wrapped: FetchConstantConvertible {
+  public var fetchConstant: FetchConstant { map(\.fetchConstant) ?? .null }
+}

@@ -1,0 +1,42 @@
+// FetchExpression: one side of a comparison.
+
+/// An expression of a predicate, a sort or a projection.
+public indirect enum FetchExpression: Sendable, Hashable {
+  /// A constant.
+  case constant(FetchConstant)
+  /// The object itself.
+  case evaluatedObject
+  /// A path of property names and collection operators (`@count`, `@sum` ...) from the object.
+  case keyPath([String])
+  /// A variable, to be substituted, or bound by a subquery.
+  case variable(String)
+  /// A path from another expression, such as a subquery's variable or a subquery.
+  case path(FetchExpression, [String])
+  /// A list of expressions.
+  case aggregate([FetchExpression])
+  /// A function of arguments, by its name in format language (`add:to:`, `abs:`, `uppercase:` ...).
+  case function(String, [FetchExpression])
+  /// The members of a collection that meet a predicate on a variable.
+  case subquery(collection: FetchExpression, variable: String, predicate: FetchPredicate)
+  /// One of two expressions, as a predicate decides.
+  case conditional(FetchPredicate, FetchExpression, FetchExpression)
+  /// An element of an ordered collection.
+  case element(FetchExpression, CollectionIndex)
+
+  /// Which element of an ordered collection.
+  public enum CollectionIndex: Sendable, Hashable {
+    /// The first.
+    case first
+    /// The last.
+    case last
+    /// The number of elements.
+    case size
+    /// The element at a position, from 0.
+    case at(Int)
+  }
+
+  /// A key path from its dotted form. Complexity: linear in the text's length.
+  public static func keyPath(_ dotted: String) -> FetchExpression {
+    .keyPath(dotted.split(separator: ".", omittingEmptySubsequences: false).map(String.init))
+  }
+}

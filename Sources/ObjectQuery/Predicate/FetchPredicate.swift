@@ -1,0 +1,65 @@
+// FetchPredicate: what a fetch asks of each object.
+
+/// A condition on objects: a value that stores turn into their own language and that can be evaluated in memory.
+public indirect enum FetchPredicate: Sendable, Hashable {
+  /// Always true, or always false.
+  case constant(Bool)
+  /// A comparison.
+  case comparison(FetchComparison)
+  /// All of several; true when there are none.
+  case and([FetchPredicate])
+  /// Some of several; false when there are none.
+  case or([FetchPredicate])
+  /// The opposite.
+  case not(FetchPredicate)
+
+  /// All of two.
+  public static func && (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate { .and([left, right]) }
+  /// One of two.
+  public static func || (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate { .or([left, right]) }
+  /// The opposite.
+  public static prefix func ! (predicate: FetchPredicate) -> FetchPredicate { .not(predicate) }
+
+  /// A comparison of a key path with a value.
+  ///
+  /// - Parameters:
+  ///   - keyPath: A dotted path of property names from the object, such as `author.name`.
+  ///   - op: The operator.
+  ///   - value: The value on the right.
+  ///   - modifier: Which members of a to-many path are asked about.
+  ///   - options: How strings are compared.
+  public static func compare(
+    _ keyPath: String, _ op: ComparisonOperator, _ value: (any FetchConstantConvertible)?, modifier: ComparisonModifier = .direct,
+    options: ComparisonOptions = []
+  ) -> FetchPredicate {
+    .comparison(
+      FetchComparison(
+        left: .keyPath(keyPath), op: op, right: .constant(value?.fetchConstant ?? .null), modifier: modifier, options: options))
+  }
+}
+
+/// A comparison of two expressions.
+public struct FetchComparison: Sendable, Hashable {
+  /// The left side.
+  public var left: FetchExpression
+  /// The operator.
+  public var op: ComparisonOperator
+  /// The right side.
+  public var right: FetchExpression
+  /// Which members of a to-many left side are asked about.
+  public var modifier: ComparisonModifier
+  /// How strings are compared.
+  public var options: ComparisonOptions
+
+  /// Makes a comparison.
+  public init(
+    left: FetchExpression, op: ComparisonOperator, right: FetchExpression, modifier: ComparisonModifier = .direct,
+    options: ComparisonOptions = []
+  ) {
+    self.left = left
+    self.op = op
+    self.right = right
+    self.modifier = modifier
+    self.options = options
+  }
+}

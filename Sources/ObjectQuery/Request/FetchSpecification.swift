@@ -1,0 +1,55 @@
+// FetchSpecification: everything that a fetch asks, without the Swift type of its results.
+
+/// What a fetch returns.
+public enum FetchResultType: Sendable, Hashable {
+  /// Managed objects.
+  case objects
+  /// Object IDs.
+  case objectIDs
+  /// Dictionaries of chosen properties.
+  case dictionaries
+  /// The number of results.
+  case count
+}
+
+/// Everything that a fetch asks: the part of a ``FetchRequest`` that stores see.
+public struct FetchSpecification: Sendable, Hashable {
+  /// The name of the entity.
+  public var entityName: String
+  /// The condition; nil for all.
+  public var predicate: FetchPredicate?
+  /// The order; empty for none.
+  public var sortDescriptors: [FetchSortDescriptor] = []
+  /// The greatest number of results; 0 for no bound.
+  public var fetchLimit = 0
+  /// How many results are skipped first.
+  public var fetchOffset = 0
+  /// Rows a page of a batched result; 0 for all at once.
+  public var fetchBatchSize = 0
+  /// What is returned.
+  public var resultType = FetchResultType.objects
+  /// Whether objects of subentities are included.
+  public var includesSubentities = true
+  /// Whether the context's unsaved changes count.
+  public var includesPendingChanges = true
+  /// Whether rows are read with their values; false reads keys only.
+  public var includesPropertyValues = true
+  /// Whether objects are returned as faults (whose rows are at hand all the same).
+  public var returnsObjectsAsFaults = true
+  /// Whether registered objects without changes take the store's newer values.
+  public var shouldRefreshRefetchedObjects = false
+  /// Dotted paths of relationships whose objects are read too, one more query each.
+  public var relationshipKeyPathsForPrefetching: [String] = []
+  /// Dotted paths of the properties of dictionary results; empty for all attributes.
+  public var propertiesToFetch: [String] = []
+  /// Whether equal dictionaries are returned once.
+  public var returnsDistinctResults = false
+  /// The identifiers of the stores to ask; nil for all.
+  public var affectedStores: [String]?
+
+  /// Asks for all objects of an entity.
+  public init(entityName: String, predicate: FetchPredicate? = nil) {
+    self.entityName = entityName
+    self.predicate = predicate
+  }
+}
