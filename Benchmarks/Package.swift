@@ -1,0 +1,22 @@
+// swift-tools-version: 6.1
+// Benchmarks: the raw C floor and CipherData on the same data in the same run. A nested package, so that nothing here reaches a user.
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+  name: "Benchmarks",
+  platforms: [.macOS(.v15)],
+  targets: [
+    .systemLibrary(name: "SystemSQLCipher", pkgConfig: "sqlcipher", providers: [.apt(["libsqlcipher-dev"])]),
+    // The data generator and the checksums: both sides use these very functions.
+    .target(name: "BenchmarkData"),
+    // What a good hand-written C program does: the limit that we measure against.
+    .target(name: "RawFloor", dependencies: ["BenchmarkData", "SystemSQLCipher"]),
+    .executableTarget(name: "benchmark", dependencies: ["BenchmarkData", "RawFloor"], swiftSettings: strict),
+  ]
+)

@@ -1,0 +1,101 @@
+// Connections with the settings that both sides use, and the small helpers over the C API.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "floor_internal.h"
+
+// A raw 32-byte key and a 16-byte salt: no key derivation on either side. The benchmark's data is no secret.
+static const char raw_key[] =
+    "x'000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
+    "a0a1a2a3a4a5a6a7a8a9aaabacadaeaf'";
+
+void floor_fail(sqlite3 *db, const char *what) {
+  fprintf(stderr, "raw floor: %s: %s\n", what, db != NULL ? sqlite3_errmsg(db) : "failed");
+  exit(70);
+}
+
+void floor_execute(sqlite3 *db, const char *sql) {
+  if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) { floor_fail(db, sql); }
+}
+
+sqlite3 *floor_connect(const char *path, floor_durability durability) {
+  sqlite3 *db = NULL;
+  int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+  if (sqlite3_open_v2(path, &db, flags, NULL) != SQLITE_OK) { floor_fail(db, path); }
+  if (sqlite3_key(db, raw_key, (int)strlen(raw_key)) != SQLITE_OK) { floor_fail(db, "key"); }
+  floor_execute(db, "PRAGMA cipher_page_size = 4096");
+  floor_execute(db, "PRAGMA journal_mode = WAL");
+  floor_execute(db, durability == FLOOR_FULL ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+  floor_execute(db, "PRAGMA cache_size = -65536");
+  floor_execute(db, "PRAGMA temp_store = MEMORY");
+  return db;
+}
+
+void floor_disconnect(sqlite3 **db) {
+  if (*db == NULL) { return; }
+  if (sqlite3_close(*db) != SQLITE_OK) { floor_fail(*db, "close"); }
+  *db = NULL;
+}
+
+sqlite3_stmt *floor_prepare(sqlite3 *db, const char *sql) {
+  sqlite3_stmt *statement = NULL;
+  if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL) != SQLITE_OK) { floor_fail(db, sql); }
+  return statement;
+}
+
+void floor_step_done(sqlite3 *db, sqlite3_stmt *statement) {
+  if (sqlite3_step(statement) != SQLITE_DONE) { floor_fail(db, sqlite3_sql(statement)); }
+  sqlite3_reset(statement);
+}
+
+char *floor_path(const char *folder, const char *name) {
+  size_t room = strlen(folder) + strlen(name) + 2;
+  char *path = floor_grown(NULL, room);
+  snprintf(path, room, "%s/%s", folder, name);
+  return path;
+}
+
+void *floor_grown(void *block, size_t bytes) {
+  void *grown = realloc(block, bytes);
+  if (grown == NULL) { floor_fail(NULL, "no memory"); }
+  return grown;
+}
+
+void floor_remove_store(const char *path) {
+  static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
+  for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+    char name[4096];
+    snprintf(name, sizeof name, "%s%s", path, endings[i]);
+    unlink(name);
+  }
+}
+
+void floor_copy_file(const char *from, const char *to) {
+  static char buffer[1 << 20];
+  FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+  if (in == NULL || out == NULL) { floor_fail(NULL, to); }
+  size_t count;
+  while ((count = fread(buffer, 1, sizeof buffer, in)) > 0) {
+    if (fwrite(buffer, 1, count, out) != count) { floor_fail(NULL, to); }
+  }
+  if (ferror(in) || fflush(out) != 0 || fsync(fileno(out)) != 0) { floor_fail(NULL, to); }
+  fclose(in);
+  fclose(out);
+}
+
+const char *floor_sqlite_version(void) { return sqlite3_libversion(); }
+
+const char *floor_cipher_version(floor_state *state) {
+  sqlite3 *db = NULL;
+  if (sqlite3_open(":memory:", &db) != SQLITE_OK) { floor_fail(db, "open in memory"); }
+  sqlite3_stmt *statement = floor_prepare(db, "PRAGMA cipher_version");
+  state->version[0] = 0;
+  if (sqlite3_step(statement) == SQLITE_ROW) {
+    snprintf(state->version, sizeof state->version, "%s", (const char *)sqlite3_column_text(statement, 0));
+  }
+  sqlite3_finalize(statement);
+  floor_disconnect(&db);
+  return state->version;
+}

@@ -1,0 +1,146 @@
+// W2 to W8: opening, fetching, querying, counting.
+#include <stdio.h>
+
+#include "floor_internal.h"
+
+enum { opens = 20 };
+
+static double open_count(const floor_state *state) { (void)state; return opens; }
+
+// W2: open a closed store, key, one metadata row. Every open has a store of its own, since the first connection to a store has more to do than
+// the next (the schema matters here, the rows do not: there are none). Closing is not measured.
+static sqlite3 *opened[opens];
+
+static void w2_path(floor_state *state, int index, char path[4096]) { snprintf(path, 4096, "%s-%d", state->work_path, index); }
+
+static void w2_prepare(floor_state *state) {
+  char path[4096];
+  for (int i = 0; i < opens; i++) {
+    w2_path(state, i, path);
+    floor_remove_store(path);
+    sqlite3 *db = floor_connect(path, FLOOR_NORMAL);
+    floor_create_library(db);
+    floor_disconnect(&db);
+  }
+}
+
+static void w2_run(floor_state *state) {
+  char path[4096];
+  state->touched = 0;
+  for (int i = 0; i < opens; i++) {
+    w2_path(state, i, path);
+    opened[i] = floor_connect(path, FLOOR_NORMAL);
+    sqlite3_stmt *statement = floor_prepare(opened[i], "SELECT version, model FROM metadata");
+    if (sqlite3_step(statement) != SQLITE_ROW) { floor_fail(opened[i], "metadata"); }
+    state->touched += (uint64_t)sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+  }
+}
+
+static uint64_t w2_finish(floor_state *state) {
+  char path[4096];
+  for (int i = 0; i < opens; i++) {
+    floor_disconnect(&opened[i]);
+    w2_path(state, i, path);
+    floor_remove_store(path);
+  }
+  return state->touched;
+}
+
+// W3: every book on a connection that has no page yet.
+static void w3_prepare(floor_state *state) {
+  floor_need_base(state);
+  state->other = floor_connect(state->base_path, FLOOR_NORMAL);
+}
+
+static void w3_run(floor_state *state) {
+  sqlite3_stmt *statement = floor_prepare(state->other, "SELECT " FLOOR_BOOK_COLUMNS " FROM book");
+  floor_fetch_books(statement, &state->books);
+  sqlite3_finalize(statement);
+  state->touched = floor_touch_books(&state->books);
+}
+
+static uint64_t finish_books(floor_state *state) {
+  uint64_t sum = bench_mix(state->touched, floor_deep_books(&state->books));
+  floor_free_books(&state->books);
+  return sum;
+}
+
+static uint64_t w3_finish(floor_state *state) {
+  floor_disconnect(&state->other);
+  return finish_books(state);
+}
+
+// W4: the same, pages cached.
+static void w4_prepare(floor_state *state) {
+  floor_need_base(state);
+  floor_fetch_books(state->select_all, &state->books);
+  floor_free_books(&state->books);
+}
+
+static void w4_run(floor_state *state) {
+  floor_fetch_books(state->select_all, &state->books);
+  state->touched = floor_touch_books(&state->books);
+}
+
+// W5: the result is not touched in the measured part.
+static void w5_run(floor_state *state) { floor_fetch_books(state->select_all, &state->books); }
+
+static uint64_t w5_finish(floor_state *state) {
+  state->touched = floor_touch_books(&state->books);
+  return finish_books(state);
+}
+
+// W6: fetched again while the first rows are still held. The C program knows no better than to read them once more.
+static void w6_prepare(floor_state *state) {
+  w4_prepare(state);
+  floor_fetch_books(state->select_all, &state->second);
+}
+
+static uint64_t w6_finish(floor_state *state) {
+  floor_free_books(&state->second);
+  return w5_finish(state);
+}
+
+// W7: price above 50, by title, the first 1,000. The order counts.
+static void w7_run(floor_state *state) {
+  sqlite3_bind_double(state->select_top, 1, 50.0);
+  floor_fetch_books(state->select_top, &state->books);
+  state->touched = floor_touch_books(&state->books);
+}
+
+static uint64_t w7_finish(floor_state *state) {
+  uint64_t order = 0;
+  for (size_t i = 0; i < state->books.count; i++) { order = bench_mix(order, bench_isbn_index(state->books.rows[i].isbn)); }
+  return bench_mix(order, finish_books(state));
+}
+
+// W8: counts.
+static uint64_t counted(sqlite3_stmt *statement) {
+  if (sqlite3_step(statement) != SQLITE_ROW) { floor_fail(sqlite3_db_handle(statement), "count"); }
+  uint64_t count = (uint64_t)sqlite3_column_int64(statement, 0);
+  sqlite3_reset(statement);
+  return count;
+}
+
+// One call, as an application makes it: a loop of them is four times as fast a call, from the processor's caches.
+static void w8a_run(floor_state *state) { state->touched = counted(state->count_all); }
+
+static void w8b_run(floor_state *state) {
+  sqlite3_bind_double(state->count_where, 1, 50.0);
+  state->touched = counted(state->count_where);
+}
+
+static uint64_t touched(floor_state *state) { return state->touched; }
+
+const floor_workload floor_fetch_workloads[] = {
+    {"W2", "open", FLOOR_MILLISECONDS_EACH, w2_prepare, w2_run, w2_finish, open_count},
+    {"W3", "fetch_cold", FLOOR_MILLISECONDS, w3_prepare, w3_run, w3_finish, floor_one},
+    {"W4", "fetch_warm", FLOOR_MILLISECONDS, w4_prepare, w4_run, finish_books, floor_one},
+    {"W5", "fetch_warm, not touched", FLOOR_MILLISECONDS, w4_prepare, w5_run, w5_finish, floor_one},
+    {"W6", "refetch", FLOOR_MILLISECONDS, w6_prepare, w5_run, w6_finish, floor_one},
+    {"W7", "query_top", FLOOR_MILLISECONDS, w4_prepare, w7_run, w7_finish, floor_one},
+    {"W8a", "count", FLOOR_MILLISECONDS, w4_prepare, w8a_run, touched, floor_one},
+    {"W8b", "count_where", FLOOR_MILLISECONDS, w4_prepare, w8b_run, touched, floor_one},
+};
+const int floor_fetch_workload_count = sizeof floor_fetch_workloads / sizeof floor_fetch_workloads[0];

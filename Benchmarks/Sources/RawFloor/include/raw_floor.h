@@ -1,0 +1,45 @@
+// The raw C floor: every workload as a good hand-written C program over SQLCipher's C API does it.
+#ifndef RAW_FLOOR_H
+#define RAW_FLOOR_H
+
+#include "benchmark_data.h"
+
+/// The state of the C program: its files, connections and fetched rows.
+typedef struct floor_state floor_state;
+
+/// What a workload's figure is.
+typedef enum floor_unit {
+  FLOOR_MILLISECONDS,         // CPU time of the whole run
+  FLOOR_MILLISECONDS_EACH,    // CPU time divided by `operations`
+  FLOOR_NANOSECONDS_EACH,     // CPU time divided by `operations`
+  FLOOR_BYTES_EACH,           // heap growth divided by `operations`
+} floor_unit;
+
+typedef struct floor_workload {
+  const char *id;   // as in the design: "W4"
+  const char *name; // "fetch_warm"
+  floor_unit unit;
+  /// Everything that is not measured and comes before.
+  void (*prepare)(floor_state *state);
+  /// The measured part.
+  void (*run)(floor_state *state);
+  /// Everything that is not measured and comes after; returns the checksum.
+  uint64_t (*finish)(floor_state *state);
+  /// How many operations one run makes.
+  double (*operations)(const floor_state *state);
+} floor_workload;
+
+/// Makes the program's state. The databases lie in `memory_folder`, W14b's in `disk_folder`; `archive_path` names the package index of W19 and
+/// W20 or is NULL. The data and the folders must outlive the state. Any error ends the process: a floor that fails measures nothing.
+floor_state *floor_open(const bench_data *data, const char *memory_folder, const char *disk_folder, const char *archive_path);
+/// Closes everything and removes the files.
+void floor_close(floor_state *state);
+
+int floor_workload_count(void);
+const floor_workload *floor_workload_at(int index);
+
+/// The versions of SQLCipher and of the SQLite in it, for the report.
+const char *floor_cipher_version(floor_state *state);
+const char *floor_sqlite_version(void);
+
+#endif

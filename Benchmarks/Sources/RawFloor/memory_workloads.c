@@ -1,0 +1,76 @@
+// W16 to W18: properties, heap and release of fetched rows.
+#include "floor_internal.h"
+
+enum { reads = 10 }; // W16a goes over all books so many times
+
+static void fetch(floor_state *state) {
+  floor_need_base(state);
+  floor_fetch_books(state->select_all, &state->books);
+}
+
+// W16a: one property, read hot.
+static void w16a_run(floor_state *state) {
+  double sum = 0;
+  for (int round = 0; round < reads; round++) {
+    for (size_t i = 0; i < state->books.count; i++) { sum += state->books.rows[i].price; }
+    __asm__ volatile("" : "+x"(sum) : : "memory");
+  }
+  state->touched = bench_mix_double(0, sum);
+}
+
+static double w16a_operations(const floor_state *state) { return (double)state->data->book_count * reads; }
+
+// W16b: the first write of each row; W16c: the next one.
+static void w16b_run(floor_state *state) {
+  for (size_t i = 0; i < state->books.count; i++) { state->books.rows[i].pages = (int64_t)i; }
+}
+
+static void w16c_prepare(floor_state *state) {
+  fetch(state);
+  w16b_run(state);
+}
+
+static void w16c_run(floor_state *state) {
+  for (size_t i = 0; i < state->books.count; i++) { state->books.rows[i].pages = (int64_t)i + 1; }
+}
+
+static uint64_t finish_pages(floor_state *state) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < state->books.count; i++) { sum += (uint64_t)state->books.rows[i].pages; }
+  floor_free_books(&state->books);
+  return sum;
+}
+
+static uint64_t finish_touched(floor_state *state) {
+  floor_free_books(&state->books);
+  return state->touched;
+}
+
+// W17: what the heap grows by.
+static void w17_prepare(floor_state *state) { // the pages and the statement's own memory are there before
+  fetch(state);
+  floor_free_books(&state->books);
+}
+
+static void w17_run(floor_state *state) { floor_fetch_books(state->select_all, &state->books); }
+
+static uint64_t finish_deep(floor_state *state) {
+  uint64_t sum = floor_deep_books(&state->books);
+  floor_free_books(&state->books);
+  return sum;
+}
+
+// W18: free everything.
+static void w18_run(floor_state *state) {
+  state->touched = state->books.count;
+  floor_free_books(&state->books);
+}
+
+const floor_workload floor_memory_workloads[] = {
+    {"W16a", "property read, hot", FLOOR_NANOSECONDS_EACH, fetch, w16a_run, finish_touched, w16a_operations},
+    {"W16b", "property write, first", FLOOR_NANOSECONDS_EACH, fetch, w16b_run, finish_pages, floor_book_count},
+    {"W16c", "property write, next", FLOOR_NANOSECONDS_EACH, w16c_prepare, w16c_run, finish_pages, floor_book_count},
+    {"W17", "heap per fetched book", FLOOR_BYTES_EACH, w17_prepare, w17_run, finish_deep, floor_book_count},
+    {"W18", "release", FLOOR_MILLISECONDS, fetch, w18_run, finish_touched, floor_one},
+};
+const int floor_memory_workload_count = sizeof floor_memory_workloads / sizeof floor_memory_workloads[0];

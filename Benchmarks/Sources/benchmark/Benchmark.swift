@@ -1,0 +1,67 @@
+// Runs the workloads and prints the table of ratios.
+import BenchmarkData
+import Foundation
+import RawFloor
+
+@main
+struct Benchmark {
+  @MainActor
+  static func main() async {
+    if isDebugBuild() { leave(64, "benchmark: built for debugging; build with -c release, or run Scripts/benchmark") }
+    do {
+      try await run(Options(CommandLine.arguments.dropFirst()))
+    } catch let error as UsageError {
+      leave(64, "benchmark: \(error.message)\n\(Options.usage)")
+    } catch let error as ChecksumMismatch {
+      leave(65, "benchmark: \(error.workload): the sides disagree: \(error.floor) in C, \(error.ours) in ours")
+    } catch {
+      leave(70, "benchmark: \(error)")
+    }
+  }
+
+  @MainActor
+  private static func run(_ options: Options) async throws {
+    let folder = "\(options.memoryFolder)/cipherdata-benchmark-\(ProcessInfo.processInfo.processIdentifier)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    guard let data = bench_data_make(options.divisor), let state = floor_open(data, folder, options.diskFolder, options.archive) else {
+      throw UsageError(message: "no memory for the data")
+    }
+    defer {
+      floor_close(state)
+      bench_data_free(data)
+    }
+    let sides = options.floorOnly ? [:] : try await OurSide(data: data, options: options).sides()
+    let report = Report(options: options, state: state, data: data)
+    var lines = [report.heading(), Report.head]
+    if !options.list { print(lines.joined(separator: "\n")) }
+    for index in 0..<floor_workload_count() {
+      var workload = Workload(floorIndex: index, state: state)
+      guard options.includes(workload.id) else { continue }
+      if options.list {
+        print(workload.id, workload.name, sides[workload.id] == nil ? "(C only)" : "")
+        continue
+      }
+      workload.ours = sides[workload.id]
+      let line = report.row(try await measure(workload, rounds: options.rounds))
+      print(line)
+      fflush(nil)
+      lines.append(line)
+    }
+    if let output = options.output { try (lines.joined(separator: "\n") + "\n").write(toFile: output, atomically: true, encoding: .utf8) }
+  }
+
+  /// A figure from a debug build would mislead; the package manager defines DEBUG there.
+  private static func isDebugBuild() -> Bool {
+    #if DEBUG
+      true
+    #else
+      false
+    #endif
+  }
+
+  private static func leave(_ code: Int32, _ message: String) -> Never {
+    FileHandle.standardError.write(Data((message + "\n").utf8))
+    exit(code)
+  }
+}

@@ -1,0 +1,67 @@
+// The command line of the benchmark.
+import Foundation
+
+/// What the user asked for.
+struct Options {
+  /// The workloads to run: "W8" takes W8a and W8b too. Empty means all.
+  var only: [String] = []
+  /// Measured rounds, after one that is not counted.
+  var rounds = 7
+  /// Where the Markdown table goes besides standard output.
+  var output: String?
+  /// The data's scale: 1 is the design's, 100 a hundredth of it for a quick trial.
+  var divisor: UInt32 = 1
+  /// A folder in memory for the databases.
+  var memoryFolder = "/dev/shm"
+  /// A folder on a real disk, for W14b.
+  var diskFolder = FileManager.default.currentDirectoryPath
+  /// The package index of W19 and W20, as `apt-cache dumpavail` prints it.
+  var archive: String?
+  /// Only the C side.
+  var floorOnly = false
+  /// Only list the workloads.
+  var list = false
+
+  static let usage = """
+    usage: benchmark [--only W4,W5] [--rounds N] [--output FILE] [--scale DIVISOR] [--memory-folder DIR] [--disk-folder DIR]
+                     [--archive FILE] [--floor-only] [--list]
+    """
+
+  /// Reads the arguments after the program's name.
+  init(_ arguments: some Sequence<String>) throws(UsageError) {
+    var iterator = arguments.makeIterator()
+    while let argument = iterator.next() {
+      switch argument {
+      case "--floor-only": floorOnly = true
+      case "--list": list = true
+      case "--only", "--rounds", "--output", "--scale", "--memory-folder", "--disk-folder", "--archive":
+        guard let value = iterator.next() else { throw UsageError(message: "\(argument) needs a value") }
+        try set(argument, to: value)
+      default: throw UsageError(message: "unknown argument \(argument)")
+      }
+    }
+  }
+
+  private mutating func set(_ argument: String, to value: String) throws(UsageError) {
+    switch argument {
+    case "--only": only = value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+    case "--output": output = value
+    case "--memory-folder": memoryFolder = value
+    case "--disk-folder": diskFolder = value
+    case "--archive": archive = value
+    default:
+      guard let number = Int(value), (1...1000).contains(number) else { throw UsageError(message: "\(argument) needs a number, 1 to 1000") }
+      if argument == "--rounds" { rounds = number } else { divisor = UInt32(number) }
+    }
+  }
+
+  /// Whether a workload was asked for.
+  func includes(_ id: String) -> Bool {
+    only.isEmpty || only.contains { id == $0 || (id.hasPrefix($0) && id.dropFirst($0.count).allSatisfy(\.isLetter)) }
+  }
+}
+
+/// A mistake on the command line.
+struct UsageError: Error {
+  let message: String
+}
