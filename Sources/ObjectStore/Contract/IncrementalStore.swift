@@ -1,0 +1,135 @@
+// IncrementalStore: the contract between coordinators and stores. The built-in stores use nothing else.
+public import ObjectModel
+
+/// What a store's initializer is given.
+public struct StoreConfiguration: Sendable {
+  /// The store's description.
+  public let description: PersistentStoreDescription
+  /// The model, frozen.
+  public let model: CompiledModel
+  /// The numbers of the entities that the store holds, ascending.
+  public let entityNumbers: [Int]
+
+  /// Makes a configuration.
+  public init(description: PersistentStoreDescription, model: CompiledModel, entityNumbers: [Int]) {
+    self.description = description
+    self.model = model
+    self.entityNumbers = entityNumbers
+  }
+}
+
+/// What stands for an object in a store: what ``ManagedObjectID`` is made of.
+public enum ReferenceObject: Sendable, Hashable {
+  /// A number from 1 to 2⁴⁶ - 1.
+  case integer(Int64)
+  /// A text, such as a UUID's.
+  case string(String)
+}
+
+/// The related objects of several objects, for one to-many relationship.
+public struct RelationshipValues: Sendable {
+  /// The members of all objects, one object's after the other's, in their order if the relationship has one.
+  public private(set) var references: [ObjectReference] = []
+  /// Where the members of each object end.
+  public private(set) var ends: [Int] = []
+
+  /// No objects.
+  public init() {}
+
+  /// Adds the members of the next object.
+  public mutating func append(_ members: some Sequence<ObjectReference>) {
+    references.append(contentsOf: members)
+    ends.append(references.count)
+  }
+
+  /// The members of the object at a position of the request.
+  public subscript(position: Int) -> ArraySlice<ObjectReference> {
+    references[(position == 0 ? 0 : ends[position - 1])..<ends[position]]
+  }
+}
+
+/// A store: it keeps rows, and answers a coordinator's requests about many objects at once.
+///
+/// Register a class of your own with ``PersistentStoreCoordinator/registerStoreClass(_:forStoreType:)``. Rows are ``RowImage``s: an entity's number, a
+/// key, a version and the slots of a ``CompiledEntity``. A coordinator calls a store from any thread, also from several at once; requests must not
+/// see half a save.
+public protocol IncrementalStore: AnyObject, Sendable {
+  /// Keeps the configuration; no input or output.
+  init(configuration: StoreConfiguration) throws
+
+  /// Gets ready to open, as by asking a key provider. Called before each ``loadMetadata()``; does nothing by default.
+  func unlock() async throws
+
+  /// Opens or creates the storage.
+  ///
+  /// - Returns: The metadata. A new store has written the hashes of its model; the coordinator compares them with the model's.
+  func loadMetadata() throws -> StoreMetadata
+
+  /// Answers a fetch, a count or a save.
+  func execute(_ request: PersistentStoreRequest, in scope: RequestScope) throws -> PersistentStoreResult
+
+  /// The rows of objects, in any order; rows that are gone are missing from the answer.
+  func newValuesForObjects(with objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> RowList
+
+  /// The members of a to-many relationship of several objects, in the order of the objects.
+  func newValues(
+    forRelationship relationship: CompiledRelationship, forObjectsWith objectIDs: [ManagedObjectID], in scope: RequestScope
+  ) throws -> RelationshipValues
+
+  /// Permanent IDs for new objects, as many and in the same order. Nothing is written but counters; IDs that are not used are lost.
+  func obtainPermanentIDs(for objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> [ManagedObjectID]
+
+  /// The ID of an object by what stands for it. The default takes numbers as keys and keeps texts in a table of the process.
+  func newObjectID(for entity: CompiledEntity, referenceObject: ReferenceObject, in scope: RequestScope) -> ManagedObjectID
+
+  /// What stands for an object. The inverse of ``newObjectID(for:referenceObject:in:)``.
+  func referenceObject(for objectID: ManagedObjectID, in scope: RequestScope) -> ReferenceObject
+
+  /// Whether the store wants to hear of objects that contexts register.
+  var wantsRegistrationNotices: Bool { get }
+  /// Contexts have registered objects.
+  func managedObjectContextDidRegisterObjects(with objectIDs: [ManagedObjectID])
+  /// Contexts have forgotten objects.
+  func managedObjectContextDidUnregisterObjects(with objectIDs: [ManagedObjectID])
+
+  /// Changes what the application keeps in the metadata, at once.
+  func setUserMetadata(_ metadata: [String: String]) throws
+
+  /// Runs saves and fetches as one transaction: all of them take effect, or none if the body throws. Requests of other contexts see nothing of it
+  /// until it ends. Stores that cannot refuse.
+  func performTransaction(_ body: () throws -> Void) throws
+
+  /// Closes the storage. Requests that follow fail.
+  func close() throws
+}
+
+extension IncrementalStore {
+  public func unlock() async throws {}
+
+  public func newObjectID(for entity: CompiledEntity, referenceObject: ReferenceObject, in scope: RequestScope) -> ManagedObjectID {
+    let key =
+      switch referenceObject {
+      case .integer(let key): key
+      case .string(let text): scope.objectIDSpace.key(forReference: text, entityNumber: entity.number)
+      }
+    return ManagedObjectID(space: scope.objectIDSpace.number, entityNumber: UInt32(entity.number), key: key)
+  }
+
+  public func referenceObject(for objectID: ManagedObjectID, in scope: RequestScope) -> ReferenceObject {
+    scope.objectIDSpace.internedReference(forKey: objectID.key).map(ReferenceObject.string) ?? .integer(objectID.key)
+  }
+
+  public var wantsRegistrationNotices: Bool { false }
+  public func managedObjectContextDidRegisterObjects(with objectIDs: [ManagedObjectID]) {}
+  public func managedObjectContextDidUnregisterObjects(with objectIDs: [ManagedObjectID]) {}
+
+  public func setUserMetadata(_ metadata: [String: String]) throws {
+    throw StoreError(.invalidRequest, "This kind of store keeps no metadata of the application.", operation: "set metadata")
+  }
+
+  public func performTransaction(_ body: () throws -> Void) throws {
+    throw StoreError(.invalidRequest, "This kind of store cannot run several saves as one transaction.", operation: "transaction")
+  }
+
+  public func close() throws {}
+}

@@ -1,0 +1,34 @@
+// PersistentStoreDescription: which store to open, and how.
+public import Foundation
+
+/// A kind of store, by the name it is registered under.
+public struct StoreType: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+  public let rawValue: String
+  /// The type of a name.
+  public init(rawValue: String) { self.rawValue = rawValue }
+  /// The whole graph in memory, without a file.
+  public static let inMemory = StoreType(rawValue: "InMemory")
+  public var description: String { rawValue }
+}
+
+/// Which store to open, and how. A value: copy and change it for another store.
+public struct PersistentStoreDescription: Sendable {
+  /// The kind of store.
+  public var type: StoreType
+  /// Where the store is; nil for stores without a file.
+  public var url: URL?
+  /// The configuration of the model that the store holds; nil for all entities.
+  public var configuration: String?
+  /// Whether the store is only read.
+  public var isReadOnly = false
+  /// Whether a store that does not exist is created; false makes a missing file an error.
+  public var createsStore = true
+  /// Options of the store's class, by name. They reach the store untouched.
+  public var options: [String: any Sendable] = [:]
+
+  /// Describes a store.
+  public init(type: StoreType, url: URL? = nil) {
+    self.type = type
+    self.url = url
+  }
+}

@@ -1,0 +1,52 @@
+// PersistentStoreRequest: what a coordinator asks of a store, and what it answers.
+public import ObjectModel
+public import ObjectQuery
+
+/// A request to a store.
+public enum PersistentStoreRequest: Sendable {
+  /// A fetch or a count.
+  case fetch(FetchSpecification)
+  /// A save: all or nothing.
+  case save(SaveChangesRequest)
+}
+
+/// A store's answer.
+public enum PersistentStoreResult: Sendable {
+  /// The rows of a fetch of objects, in order.
+  case rows(RowList)
+  /// The IDs of a fetch of IDs, or of objects without property values.
+  case objectIDs([ManagedObjectID])
+  /// The dictionaries of a fetch of dictionaries.
+  case dictionaries(DictionaryRows)
+  /// The number of a count.
+  case count(Int)
+  /// A save succeeded.
+  case saved
+}
+
+/// The rows of a fetch of dictionaries.
+public struct DictionaryRows: Sendable {
+  /// A column.
+  public struct Column: Sendable {
+    /// The key in the dictionaries: the property's name or dotted path.
+    public let name: String
+    /// The type of an attribute; nil for a to-one relationship, whose values are packed object references.
+    public let attribute: AttributeDescription?
+
+    /// Makes a column.
+    public init(name: String, attribute: AttributeDescription?) {
+      self.name = name
+      self.attribute = attribute
+    }
+  }
+  /// The columns.
+  public let columns: [Column]
+  /// The values, one a column; a missing value is null.
+  public let rows: [[Slot]]
+
+  /// Makes rows.
+  public init(columns: [Column], rows: [[Slot]]) {
+    self.columns = columns
+    self.rows = rows
+  }
+}

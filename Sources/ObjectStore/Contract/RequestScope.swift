@@ -1,0 +1,19 @@
+// RequestScope: what a store may know of its caller.
+public import ObjectModel
+
+/// What a store may know of its caller.
+public struct RequestScope: Sendable {
+  /// The numbers and UUID under which the store's object IDs are made.
+  public let objectIDSpace: ObjectIDSpace
+  /// The context's name, for the history.
+  public var contextName: String?
+  /// The author of the changes, for the history.
+  public var transactionAuthor: String?
+
+  /// Makes a scope.
+  public init(objectIDSpace: ObjectIDSpace, contextName: String? = nil, transactionAuthor: String? = nil) {
+    self.objectIDSpace = objectIDSpace
+    self.contextName = contextName
+    self.transactionAuthor = transactionAuthor
+  }
+}

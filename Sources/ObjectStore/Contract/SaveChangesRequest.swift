@@ -1,0 +1,83 @@
+// SaveChangesRequest: everything that one save writes to one store.
+public import ObjectModel
+
+/// Everything that one save writes to one store. The store writes all of it or nothing.
+public struct SaveChangesRequest: Sendable {
+  /// An update of a row.
+  public struct Update: Sendable {
+    /// The row as it shall be; its version is one more than ``oldVersion``.
+    public let row: RowImage
+    /// The slots that differ from the stored row; may be empty when only to-many relationships changed.
+    public let changedSlots: SlotMask
+    /// The version the row was read with; a store that finds another reports a ``MergeConflict``.
+    public let oldVersion: Int64
+
+    /// Makes an update.
+    public init(row: RowImage, changedSlots: SlotMask, oldVersion: Int64) {
+      self.row = row
+      self.changedSlots = changedSlots
+      self.oldVersion = oldVersion
+    }
+  }
+
+  /// A row that is deleted, or only checked.
+  public struct VersionedReference: Sendable {
+    /// The entity and key.
+    public let reference: ObjectReference
+    /// The version the row was read with; 0 when it was never read, and is not checked.
+    public let version: Int64
+
+    /// Makes a reference.
+    public init(reference: ObjectReference, version: Int64) {
+      self.reference = reference
+      self.version = version
+    }
+  }
+
+  /// A change of a to-many relationship that is not written in another row's to-one slot.
+  ///
+  /// Members of a relationship whose inverse is to-one are changed by the other rows' updates; only its order, if it has one, appears here. Of two
+  /// many-to-many relationships that are each other's inverse, membership appears for the one with the lower number only; the order of either
+  /// appears for that one.
+  public struct RelationshipChange: Sendable {
+    /// The object whose relationship it is.
+    public let source: ObjectReference
+    /// The relationship's number.
+    public let relationshipID: Int
+    /// Members added.
+    public let added: [ObjectReference]
+    /// Members removed. Those of deleted objects need not appear: a store forgets all links of a row it deletes.
+    public let removed: [ObjectReference]
+    /// All members in their new order, for an ordered relationship whose order or membership changed; nil otherwise.
+    public let order: [ObjectReference]?
+
+    /// Makes a change.
+    public init(
+      source: ObjectReference, relationshipID: Int, added: [ObjectReference] = [], removed: [ObjectReference] = [],
+      order: [ObjectReference]? = nil
+    ) {
+      self.source = source
+      self.relationshipID = relationshipID
+      self.added = added
+      self.removed = removed
+      self.order = order
+    }
+  }
+
+  /// New rows, with permanent keys and version 1.
+  public var inserted = RowList()
+  /// Changed rows.
+  public var updated: [Update] = []
+  /// Deleted rows.
+  public var deleted: [VersionedReference] = []
+  /// Rows that are not changed but whose versions are checked.
+  public var locked: [VersionedReference] = []
+  /// Changes of join tables and orders.
+  public var relationshipChanges: [RelationshipChange] = []
+
+  /// A save of nothing.
+  public init() {}
+
+  /// Whether nothing is written.
+  public var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty && relationshipChanges.isEmpty && locked.isEmpty }
+}

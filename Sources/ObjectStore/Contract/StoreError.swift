@@ -1,0 +1,149 @@
+// StoreError: what can go wrong between a context and a file.
+public import ObjectModel
+
+/// What went wrong in a store, with where and, from the engine, SQLite's codes. It never holds a stored value or key material.
+public struct StoreError: Error, Sendable, CustomStringConvertible {
+  /// The kind of an error.
+  public enum Code: Sendable, Hashable {
+    /// The process has no working SQLCipher.
+    case encryptionUnavailable
+    /// The store is encrypted and no key was given.
+    case keyRequired
+    /// The key has the wrong form: empty, or not 32 bytes.
+    case invalidKey
+    /// No slot of the key file opens with the key.
+    case wrongKey
+    /// The store needs a key file, and there is none.
+    case keyFileMissing
+    /// The key file was damaged or changed by somebody else.
+    case keyFileCorrupt
+    /// The key provider failed.
+    case keyProviderFailed
+    /// The file is a plaintext database.
+    case notEncrypted
+    /// The file is no store: empty, a stub, a directory.
+    case notAStore
+    /// The key is wrong or the file is damaged; without a key file the two cannot be told apart.
+    case unreadableStore
+    /// The store is damaged.
+    case storeCorrupt
+    /// The store was written by a newer version or in a format that this engine cannot read.
+    case unsupportedFormat
+    /// Somebody else holds the store.
+    case busy
+    /// The store or its disk is read-only.
+    case readOnly
+    /// The process may not read or write the file.
+    case permissionDenied
+    /// The disk is full.
+    case diskFull
+    /// Input or output failed.
+    case io
+    /// There is no store at the URL.
+    case storeNotFound
+    /// There is something at the URL already.
+    case alreadyExists
+    /// The store was written with another model.
+    case modelIncompatible
+    /// The store type is not registered.
+    case unknownStoreType
+    /// The entity lives in no open store.
+    case entityNotInStore
+    /// An object refers to an object of another store.
+    case crossStoreRelationship
+    /// The object has no row.
+    case objectNotFound
+    /// Rows were changed by somebody else since they were read.
+    case mergeConflict
+    /// Objects have the same values under a uniqueness constraint.
+    case constraintConflict
+    /// The request makes no sense for the store.
+    case invalidRequest
+    /// A predicate is nested too deeply.
+    case nestingTooDeep
+    /// The work was cancelled.
+    case cancelled
+    /// Something that cannot be: a mistake in the library.
+    case internalInconsistency
+  }
+
+  /// The kind.
+  public var code: Code
+  /// What happened and what to do.
+  public var message: String
+  /// What was being done.
+  public var operation: String?
+  /// The path of the file.
+  public var path: String?
+  /// SQLite's result code.
+  public var sqliteCode: Int32?
+  /// SQLite's extended result code.
+  public var sqliteExtendedCode: Int32?
+  /// The entity concerned.
+  public var entityName: String?
+  /// The entities that differ, for ``Code/modelIncompatible``.
+  public var differingEntities: [String] = []
+  /// The rows in conflict, for ``Code/mergeConflict``.
+  public var mergeConflicts: [MergeConflict] = []
+  /// The constraints in conflict, for ``Code/constraintConflict``.
+  public var constraintConflicts: [ConstraintConflict] = []
+  /// The error behind this one.
+  public var underlying: (any Error)?
+
+  /// Makes an error.
+  public init(_ code: Code, _ message: String, operation: String? = nil, path: String? = nil, underlying: (any Error)? = nil) {
+    self.code = code
+    self.message = message
+    self.operation = operation
+    self.path = path
+    self.underlying = underlying
+  }
+
+  public var description: String {
+    var text = message
+    if let path { text += " (\(path))" }
+    if let operation { text += " [\(operation)]" }
+    if let sqliteExtendedCode = sqliteExtendedCode ?? sqliteCode { text += " [SQLite \(sqliteExtendedCode)]" }
+    return text
+  }
+}
+
+/// A row that was changed or deleted by somebody else since it was read.
+public struct MergeConflict: Sendable {
+  /// The object.
+  public let objectID: ManagedObjectID
+  /// The version that was read.
+  public let oldVersion: Int64
+  /// The version in the store; 0 when the row is gone.
+  public let newVersion: Int64
+  /// The row in the store; nil when it is gone.
+  public let persistedRow: RowImage?
+
+  /// Makes a conflict.
+  public init(objectID: ManagedObjectID, oldVersion: Int64, newVersion: Int64, persistedRow: RowImage?) {
+    self.objectID = objectID
+    self.oldVersion = oldVersion
+    self.newVersion = newVersion
+    self.persistedRow = persistedRow
+  }
+}
+
+/// Objects that have the same values under a uniqueness constraint.
+public struct ConstraintConflict: Sendable {
+  /// The entity that declares the constraint.
+  public let entityName: String
+  /// The names of the constraint's properties.
+  public let constraint: [String]
+  /// The objects of the save that are in conflict.
+  public let objectIDs: [ManagedObjectID]
+  /// The object in the store that has the values; nil when only objects of the save clash.
+  public let databaseObjectID: ManagedObjectID?
+
+  /// Makes a conflict.
+  public init(entityName: String, constraint: [String], objectIDs: [ManagedObjectID], databaseObjectID: ManagedObjectID?) {
+    self.entityName = entityName
+    self.constraint = constraint
+    self.objectIDs = objectIDs
+    self.databaseObjectID = databaseObjectID
+  }
+}

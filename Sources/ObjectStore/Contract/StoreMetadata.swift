@@ -1,0 +1,23 @@
+// StoreMetadata: what a store knows of itself.
+public import Foundation
+
+/// What a store knows of itself, kept inside it.
+public struct StoreMetadata: Sendable {
+  /// The store's UUID, which its object IDs carry.
+  public var storeIdentifier: String
+  /// The name of the store's type.
+  public var storeType: String
+  /// The version hashes of the model that wrote the store, by entity; empty when the store is new.
+  public var modelHashes: [String: Data]
+  /// The identifiers of the model's version.
+  public var versionIdentifiers: Set<String> = []
+  /// What the application keeps in the metadata.
+  public var userMetadata: [String: String] = [:]
+
+  /// Makes metadata.
+  public init(storeIdentifier: String, storeType: String, modelHashes: [String: Data]) {
+    self.storeIdentifier = storeIdentifier
+    self.storeType = storeType
+    self.modelHashes = modelHashes
+  }
+}

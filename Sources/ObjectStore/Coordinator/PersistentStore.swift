@@ -1,0 +1,46 @@
+// PersistentStore: an open store, as its coordinator knows it.
+public import Foundation
+package import ObjectModel
+import Synchronization
+
+/// An open store of a ``PersistentStoreCoordinator``.
+public final class PersistentStore: Sendable {
+  /// What the store was opened with.
+  public let storeDescription: PersistentStoreDescription
+  /// The store's UUID.
+  public let identifier: String
+  /// The object that keeps the rows, of the class registered for the type.
+  public let incrementalStore: any IncrementalStore
+  /// The numbers of the entities it holds.
+  package let entityNumbers: Set<Int>
+  package let space: ObjectIDSpace
+  package let cache: RowCache
+  private let storedMetadata: Mutex<StoreMetadata>
+
+  init(configuration: StoreConfiguration, store: any IncrementalStore, metadata: StoreMetadata, cacheLimit: Int) {
+    storeDescription = configuration.description
+    identifier = metadata.storeIdentifier
+    incrementalStore = store
+    entityNumbers = Set(configuration.entityNumbers)
+    space = ObjectIDSpace.register(storeIdentifier: metadata.storeIdentifier, model: configuration.model)
+    cache = RowCache(model: configuration.model, byteLimit: cacheLimit)
+    storedMetadata = Mutex(metadata)
+  }
+
+  /// The kind of the store.
+  public var type: StoreType { storeDescription.type }
+  /// Where the store is; nil for stores without a file.
+  public var url: URL? { storeDescription.url }
+  /// Whether the store is only read.
+  public var isReadOnly: Bool { storeDescription.isReadOnly }
+  /// The configuration it holds; nil for all entities.
+  public var configurationName: String? { storeDescription.configuration }
+  /// What the store knows of itself.
+  public var metadata: StoreMetadata { storedMetadata.withLock { $0 } }
+
+  /// Changes what the application keeps in the metadata, at once.
+  public func setUserMetadata(_ metadata: [String: String]) throws {
+    try incrementalStore.setUserMetadata(metadata)
+    storedMetadata.withLock { $0.userMetadata = metadata }
+  }
+}

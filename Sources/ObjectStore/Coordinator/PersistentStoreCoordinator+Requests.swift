@@ -1,0 +1,45 @@
+// PersistentStoreCoordinator+Requests: the requests of contexts, on their way through the row cache to a store.
+import Foundation
+package import ObjectModel
+package import ObjectQuery
+
+extension PersistentStoreCoordinator {
+  /// Answers a fetch from one store; rows go into its row cache.
+  package func fetch(_ specification: FetchSpecification, from store: PersistentStore, scope: RequestScope) throws -> PersistentStoreResult
+  {
+    let generation = store.cache.generation
+    let result = try store.incrementalStore.execute(.fetch(specification), in: scope)
+    if case .rows(let rows) = result { store.cache.insert(rows, readAt: generation) }
+    return result
+  }
+
+  /// The stores that hold an entity's objects.
+  package func stores(holding entity: CompiledEntity, affectedStores: [String]?) -> [PersistentStore] {
+    persistentStores.filter { store in
+      (affectedStores?.contains(store.identifier) ?? true) && entity.subtree.contains { store.entityNumbers.contains($0) }
+    }
+  }
+
+  /// The rows of objects of one store, read from it; they go into its row cache.
+  package func readRows(of objectIDs: [ManagedObjectID], from store: PersistentStore, scope: RequestScope) throws -> RowList {
+    let generation = store.cache.generation
+    let rows = try store.incrementalStore.newValuesForObjects(with: objectIDs, in: scope)
+    store.cache.insert(rows, readAt: generation)
+    return rows
+  }
+
+  /// Saves to one store; the row cache takes the new rows over.
+  package func save(_ request: SaveChangesRequest, to store: PersistentStore, scope: RequestScope) throws {
+    if store.isReadOnly {
+      throw StoreError(.readOnly, "The store was opened read-only.", operation: "save", path: store.url?.path)
+    }
+    do {
+      _ = try store.incrementalStore.execute(.save(request), in: scope)
+    } catch let error as StoreError where error.code == .mergeConflict {
+      // The cache held what others have changed since.
+      store.cache.remove(error.mergeConflicts.map(\.objectID.reference))
+      throw error
+    }
+    store.cache.apply(request)
+  }
+}

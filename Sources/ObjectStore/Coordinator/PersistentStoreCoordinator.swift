@@ -1,0 +1,161 @@
+// PersistentStoreCoordinator: the open stores of a model, and the way of every request to them.
+public import Foundation
+public import ObjectModel
+import Synchronization
+
+/// The open stores of one model. It routes requests to them, shares the rows they read among all contexts, and tells what each save changed.
+///
+/// Safe to use from any thread.
+public final class PersistentStoreCoordinator: Sendable {
+  /// The model, frozen.
+  public let compiledModel: CompiledModel
+  /// The space of the IDs of objects that were never saved.
+  package let temporarySpace: ObjectIDSpace
+  /// The bytes of rows that each store's row cache may hold: 32 MiB unless said otherwise.
+  public let rowCacheLimit: Int
+
+  private struct State {
+    var stores: [PersistentStore] = []
+    var observers: [UInt64: @Sendable (ChangeSet) -> Void] = [:]
+    var nextObserver: UInt64 = 0
+  }
+  private let state = Mutex(State())
+
+  /// Makes a coordinator without stores.
+  ///
+  /// - Throws: ``ModelValidationError`` with every mistake of the model.
+  public convenience init(managedObjectModel model: ManagedObjectModel, rowCacheLimit: Int = 32 << 20) throws(ModelValidationError) {
+    self.init(compiledModel: try CompiledModel(model), rowCacheLimit: rowCacheLimit)
+  }
+
+  /// Makes a coordinator without stores for a frozen model.
+  public init(compiledModel: CompiledModel, rowCacheLimit: Int = 32 << 20) {
+    self.compiledModel = compiledModel
+    self.rowCacheLimit = rowCacheLimit
+    temporarySpace = ObjectIDSpace.register(storeIdentifier: nil, model: compiledModel)
+  }
+
+  /// The model.
+  public var managedObjectModel: ManagedObjectModel { compiledModel.model }
+
+  // MARK: Store classes
+
+  private static let storeClasses = Mutex<[StoreType: any IncrementalStore.Type]>([.inMemory: InMemoryStore.self])
+
+  /// Makes a class of stores available under a type, for stores that are added later; nil takes the type away. The last registration holds.
+  public static func registerStoreClass(_ storeClass: (any IncrementalStore.Type)?, forStoreType type: StoreType) {
+    storeClasses.withLock { $0[type] = storeClass }
+  }
+
+  /// The classes registered, by type.
+  public static var registeredStoreTypes: [StoreType: any IncrementalStore.Type] { storeClasses.withLock { $0 } }
+
+  // MARK: Stores
+
+  /// The open stores, in the order they were added.
+  public var persistentStores: [PersistentStore] { state.withLock { $0.stores } }
+
+  /// The open store at a URL; nil when there is none.
+  public func persistentStore(for url: URL) -> PersistentStore? {
+    persistentStores.first { $0.url?.standardizedFileURL == url.standardizedFileURL }
+  }
+
+  /// Opens a store, or creates it.
+  ///
+  /// Asks the key provider first, if there is one. The work blocks: call it where that does no harm (``PersistentContainer`` does it on a queue).
+  /// - Throws: ``StoreError``; with ``StoreError/Code/modelIncompatible`` when the store was written with another model. A failed open leaves the
+  ///   coordinator, and the files, as they were.
+  @discardableResult
+  public func addPersistentStore(with description: PersistentStoreDescription) async throws -> PersistentStore {
+    guard let storeClass = Self.registeredStoreTypes[description.type] else {
+      let known = Self.registeredStoreTypes.keys.map(\.rawValue).sorted().joined(separator: ", ")
+      throw StoreError(
+        .unknownStoreType, "No class of stores is registered for the type “\(description.type)”; registered are \(known).",
+        operation: "open", path: description.url?.path)
+    }
+    guard let numbers = compiledModel.entityNumbers(inConfiguration: description.configuration) else {
+      throw StoreError(
+        .invalidRequest, "The model has no configuration “\(description.configuration ?? "")”.", operation: "open",
+        path: description.url?.path)
+    }
+    if let url = description.url, persistentStore(for: url) != nil {
+      throw StoreError(.alreadyExists, "The store is open in this coordinator already.", operation: "open", path: url.path)
+    }
+    let configuration = StoreConfiguration(description: description, model: compiledModel, entityNumbers: numbers)
+    let store = try storeClass.init(configuration: configuration)
+    try await store.unlock()
+    let metadata = try store.loadMetadata()
+    let hashes = compiledModel.versionHashes
+    let held = Set(numbers.map { compiledModel.entities[$0].name })
+    let expected = hashes.filter { held.contains($0.key) }
+    let differing = Set(metadata.modelHashes.keys).union(expected.keys).filter { metadata.modelHashes[$0] != expected[$0] }.sorted()
+    if !differing.isEmpty {
+      try? store.close()
+      var error = StoreError(
+        .modelIncompatible,
+        "The store was written with another model; these entities differ: \(differing.joined(separator: ", ")). Open it with its own model, "
+          + "or migrate it.",
+        operation: "open", path: description.url?.path)
+      error.differingEntities = differing
+      throw error
+    }
+    let opened = PersistentStore(configuration: configuration, store: store, metadata: metadata, cacheLimit: rowCacheLimit)
+    state.withLock { $0.stores.append(opened) }
+    return opened
+  }
+
+  /// Closes a store. Objects of it that are still alive can no longer be read from it.
+  public func remove(_ store: PersistentStore) throws {
+    state.withLock { $0.stores.removeAll { $0 === store } }
+    store.cache.removeAll()
+    try store.incrementalStore.close()
+  }
+
+  /// The ID that a URI stands for; nil when its store is not open or the URI is none of an object.
+  public func managedObjectID(forURIRepresentation url: URL) -> ManagedObjectID? {
+    if (url.host ?? "").isEmpty { return temporarySpace.objectID(forURI: url) }
+    return persistentStores.lazy.compactMap { $0.space.objectID(forURI: url) }.first
+  }
+
+  /// The open store that an ID belongs to; nil for temporary IDs and closed stores.
+  public func persistentStore(of objectID: ManagedObjectID) -> PersistentStore? {
+    objectID.isTemporaryID ? nil : store(numbered: objectID.space)
+  }
+
+  package func store(numbered space: UInt32) -> PersistentStore? {
+    state.withLock { state in
+      // One store is the rule.
+      if state.stores.count == 1, state.stores[0].space.number == space { return state.stores[0] }
+      return state.stores.first { $0.space.number == space }
+    }
+  }
+
+  // MARK: Changes
+
+  /// What saves through this coordinator change, from now on.
+  public func changes() -> AsyncStream<ChangeSet> {
+    AsyncStream { continuation in
+      let number = addObserver { continuation.yield($0) }
+      continuation.onTermination = { [weak self] _ in self?.removeObserver(number) }
+    }
+  }
+
+  package func addObserver(_ observer: @escaping @Sendable (ChangeSet) -> Void) -> UInt64 {
+    state.withLock { state in
+      state.nextObserver += 1
+      state.observers[state.nextObserver] = observer
+      return state.nextObserver
+    }
+  }
+
+  package func removeObserver(_ number: UInt64) {
+    _ = state.withLock { $0.observers.removeValue(forKey: number) }
+  }
+
+  package func publish(_ makeChangeSet: () -> ChangeSet) {
+    let observers = state.withLock { Array($0.observers.values) }
+    guard !observers.isEmpty else { return }
+    let changes = makeChangeSet()
+    for observer in observers { observer(changes) }
+  }
+}

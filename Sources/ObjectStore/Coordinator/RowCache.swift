@@ -1,0 +1,136 @@
+// RowCache: a store's rows as they were last read or saved, shared by all contexts.
+package import ObjectModel
+import Synchronization
+
+/// A store's rows as they were last read or saved. Bounded: when it holds more than its limit, the pages that came first go.
+package final class RowCache: Sendable {
+  /// 512 neighbouring keys of one entity tree.
+  private final class Page {
+    var images = [RowImage?](repeating: nil, count: 512)
+    var byteCount = 0
+  }
+
+  private struct PageKey: Hashable {
+    let root: Int
+    let number: Int64
+  }
+
+  private struct State {
+    var pages: [PageKey: Page] = [:]
+    var order: [PageKey] = []
+    var firstLive = 0
+    var byteCount = 0
+    /// Grows with each save, so that a reader that began before one does not put old rows over new ones.
+    var generation = 0
+
+    mutating func page(_ key: PageKey) -> Page {
+      if let page = pages[key] { return page }
+      let page = Page()
+      pages[key] = page
+      order.append(key)
+      return page
+    }
+
+    mutating func set(_ image: RowImage?, at index: Int, in page: Page) {
+      let change = (image?.size ?? 0) - (page.images[index]?.size ?? 0)
+      page.images[index] = image
+      page.byteCount += change
+      byteCount += change
+    }
+
+    mutating func shrink(to limit: Int) {
+      while byteCount > limit, firstLive < order.count - 1 {
+        if let page = pages.removeValue(forKey: order[firstLive]) { byteCount -= page.byteCount }
+        firstLive += 1
+      }
+      if firstLive > 4096 {
+        order.removeFirst(firstLive)
+        firstLive = 0
+      }
+    }
+  }
+
+  private let roots: [Int]
+  private let limit: Int
+  private let state = Mutex(State())
+
+  /// An empty cache.
+  ///
+  /// - Parameter byteLimit: The bytes of rows that it may hold.
+  package init(model: CompiledModel, byteLimit: Int) {
+    roots = model.entities.map(\.root)
+    limit = byteLimit
+  }
+
+  /// A number that changes with every save; pass it to ``insert(_:readAt:)``.
+  package var generation: Int { state.withLock { $0.generation } }
+
+  /// Keeps rows that were read, unless a save came between.
+  package func insert(_ rows: RowList, readAt generation: Int) {
+    guard !rows.isEmpty else { return }
+    state.withLock { state in
+      guard state.generation == generation else { return }
+      insert(rows, into: &state)
+    }
+  }
+
+  private func insert(_ rows: RowList, into state: inout State) {
+    var lastKey = PageKey(root: -1, number: -1)
+    var page: Page?
+    for image in rows {
+      let key = PageKey(root: roots[image.entityNumber], number: image.key >> 9)
+      if key != lastKey || page == nil {
+        page = state.page(key)
+        lastKey = key
+      }
+      guard let page else { continue }
+      let index = Int(image.key & 511)
+      if let old = page.images[index], old.version > image.version { continue }
+      state.set(image, at: index, in: page)
+    }
+    state.shrink(to: limit)
+  }
+
+  /// The row of an object; nil when it is not at hand.
+  package func row(_ reference: ObjectReference) -> RowImage? {
+    let key = PageKey(root: roots[reference.entity], number: reference.key >> 9)
+    return state.withLock { $0.pages[key]?.images[Int(reference.key & 511)] }
+  }
+
+  /// Takes over what a save wrote.
+  package func apply(_ request: SaveChangesRequest) {
+    state.withLock { state in
+      state.generation += 1
+      insert(request.inserted, into: &state)
+      for update in request.updated {
+        let key = PageKey(root: roots[update.row.entityNumber], number: update.row.key >> 9)
+        let page = state.page(key)
+        state.set(update.row, at: Int(update.row.key & 511), in: page)
+      }
+      for deleted in request.deleted { remove(deleted.reference, from: &state) }
+      state.shrink(to: limit)
+    }
+  }
+
+  /// Forgets rows, as after a conflict.
+  package func remove(_ references: some Sequence<ObjectReference>) {
+    state.withLock { state in
+      for reference in references { remove(reference, from: &state) }
+    }
+  }
+
+  private func remove(_ reference: ObjectReference, from state: inout State) {
+    let key = PageKey(root: roots[reference.entity], number: reference.key >> 9)
+    guard let page = state.pages[key] else { return }
+    state.set(nil, at: Int(reference.key & 511), in: page)
+  }
+
+  /// Forgets everything.
+  package func removeAll() {
+    state.withLock { state in
+      let generation = state.generation
+      state = State()
+      state.generation = generation + 1
+    }
+  }
+}

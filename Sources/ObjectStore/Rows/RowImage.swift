@@ -1,0 +1,83 @@
+// RowImage: one immutable row, the representation that every layer shares.
+public import Foundation
+public import ObjectModel
+
+/// An immutable row: an 8-byte word a slot, null bits, and text and bytes behind them.
+///
+/// It is at once the row cache's entry, a fault's data, the snapshot for conflicts and rollback, and what a save hands to the store. Layout from its
+/// base: size (4 bytes), entity number (2), slot count (2), key (8), version (8), the words, the null bits in 8-byte words, then texts. The word of a
+/// text or of bytes is its offset from the base (low half) and its length (high half).
+@frozen public struct RowImage: @unchecked Sendable {  // points into immutable memory that the chunk keeps alive
+  @usableFromInline let chunk: RowChunk
+  /// Where the row begins; valid as long as the image is held.
+  public let base: UnsafeRawPointer
+
+  @inlinable init(chunk: RowChunk, base: UnsafeRawPointer) {
+    self.chunk = chunk
+    self.base = base
+  }
+
+  /// The offset of the first word from the base.
+  @inlinable public static var wordsOffset: Int { 24 }
+
+  /// The bytes that the row occupies.
+  @inlinable public var size: Int { Int(base.load(as: UInt32.self)) }
+  /// The number of the row's own entity.
+  @inlinable public var entityNumber: Int { Int(base.load(fromByteOffset: 4, as: UInt16.self)) }
+  /// The number of slots.
+  @inlinable public var slotCount: Int { Int(base.load(fromByteOffset: 6, as: UInt16.self)) }
+  /// The key.
+  @inlinable public var key: Int64 { base.load(fromByteOffset: 8, as: Int64.self) }
+  /// The version, which grows with each save of the row; 0 when the store keeps none.
+  @inlinable public var version: Int64 { base.load(fromByteOffset: 16, as: Int64.self) }
+  /// The entity and key as one word.
+  @inlinable public var reference: ObjectReference { ObjectReference(entity: entityNumber, key: key) }
+
+  /// The word of a slot as it stands.
+  @inlinable public func word(_ slot: Int) -> Int64 {
+    base.load(fromByteOffset: RowImage.wordsOffset &+ slot &* 8, as: Int64.self)
+  }
+
+  /// Whether a slot has no value.
+  @inlinable public func isNull(_ slot: Int) -> Bool {
+    let bits = base.load(fromByteOffset: RowImage.wordsOffset &+ slotCount &* 8 &+ (slot &>> 6) &* 8, as: UInt64.self)
+    return bits &>> UInt64(slot & 63) & 1 != 0
+  }
+
+  /// An integer; 0 when there is none.
+  @inlinable public func int(_ slot: Int) -> Int64 { word(slot) }
+
+  /// A floating-point number; 0 when there is none.
+  @inlinable public func real(_ slot: Int) -> Double {
+    base.load(fromByteOffset: RowImage.wordsOffset &+ slot &* 8, as: Double.self)
+  }
+
+  /// The destination of a to-one relationship; null when there is none.
+  @inlinable public func reference(_ slot: Int) -> ObjectReference { ObjectReference(rawValue: word(slot)) }
+
+  /// The UTF-8 or plain bytes of a slot, valid as long as the image is held; empty when there are none.
+  @inlinable public func bytes(_ slot: Int) -> UnsafeRawBufferPointer {
+    let word = UInt64(bitPattern: word(slot))
+    return UnsafeRawBufferPointer(start: base + Int(word & 0xFFFF_FFFF), count: Int(word &>> 32))
+  }
+
+  /// The text of a slot; empty when there is none. One string is made on each call.
+  @inlinable public func string(_ slot: Int) -> String {
+    String(decoding: bytes(slot), as: UTF8.self)
+  }
+
+  /// The bytes of a slot as data; empty when there are none.
+  @inlinable public func data(_ slot: Int) -> Data { Data(bytes(slot)) }
+
+  /// The value of a slot, whose kind the entity says.
+  public func slot(_ index: Int, kind: SlotKind) -> Slot {
+    if isNull(index) { return .null }
+    switch kind {
+    case .int, .reference: return .int(word(index))
+    case .real: return .real(real(index))
+    case .text: return .text(string(index))
+    case .bytes: return .bytes(data(index))
+    case .none: return .null
+    }
+  }
+}

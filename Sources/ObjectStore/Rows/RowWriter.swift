@@ -1,0 +1,138 @@
+// RowWriter: packs rows into chunks, one slot after the other.
+import Foundation
+public import ObjectModel
+
+/// Packs rows into chunks: begin a row, set its slots in any order, end it.
+///
+/// A slot that is not set is null. Not `Sendable`; the images and lists that it makes are.
+public final class RowWriter {
+  @exclusivity(unchecked) @usableFromInline final var chunk: RowChunk
+  /// The current chunk's index in `chunks`.
+  @exclusivity(unchecked) @usableFromInline final var chunks: [RowChunk]
+  @exclusivity(unchecked) @usableFromInline final var rows: ContiguousArray<RowList.Address>
+  /// Where the current row begins in the chunk, and where the next bytes go.
+  @exclusivity(unchecked) @usableFromInline final var rowStart = 0
+  @exclusivity(unchecked) @usableFromInline final var position = 0
+  @exclusivity(unchecked) @usableFromInline final var slotCount = 0
+
+  /// Starts with an empty chunk.
+  ///
+  /// - Parameter rowCapacity: The rows expected, for the list's reservation; a writer for one row takes a small chunk.
+  public init(rowCapacity: Int = 0) {
+    chunk = RowChunk(capacity: rowCapacity == 1 ? 256 : RowChunk.standardCapacity)
+    chunks = [chunk]
+    rows = []
+    rows.reserveCapacity(rowCapacity)
+  }
+
+  /// Begins a row with all slots null.
+  @inlinable public func beginRow(entityNumber: Int, slotCount: Int, key: Int64, version: Int64) {
+    let nullWords = (slotCount &+ 63) &>> 6
+    let fixed = RowImage.wordsOffset &+ (slotCount &+ nullWords) &* 8
+    rowStart = (position &+ 7) & ~7
+    position = rowStart
+    self.slotCount = slotCount
+    if rowStart &+ fixed > chunk.capacity { moveToNewChunk(adding: fixed) }
+    let base = chunk.memory + rowStart
+    base.storeBytes(of: UInt16(truncatingIfNeeded: entityNumber), toByteOffset: 4, as: UInt16.self)
+    base.storeBytes(of: UInt16(truncatingIfNeeded: slotCount), toByteOffset: 6, as: UInt16.self)
+    base.storeBytes(of: key, toByteOffset: 8, as: Int64.self)
+    base.storeBytes(of: version, toByteOffset: 16, as: Int64.self)
+    var offset = RowImage.wordsOffset
+    for _ in 0..<slotCount {
+      base.storeBytes(of: 0, toByteOffset: offset, as: Int64.self)
+      offset &+= 8
+    }
+    for _ in 0..<nullWords {
+      base.storeBytes(of: UInt64.max, toByteOffset: offset, as: UInt64.self)
+      offset &+= 8
+    }
+    position = rowStart &+ fixed
+  }
+
+  @inlinable final func store(_ word: Int64, at slot: Int) {
+    let base = chunk.memory + rowStart
+    base.storeBytes(of: word, toByteOffset: RowImage.wordsOffset &+ slot &* 8, as: Int64.self)
+    let nulls = base + (RowImage.wordsOffset &+ slotCount &* 8 &+ (slot &>> 6) &* 8)
+    let bits = nulls.load(as: UInt64.self) & ~(1 &<< UInt64(slot & 63))
+    nulls.storeBytes(of: bits, as: UInt64.self)
+  }
+
+  /// Sets an integer or a boolean.
+  @inlinable public func setInt(_ value: Int64, at slot: Int) { store(value, at: slot) }
+  /// Sets a floating-point number or a date.
+  @inlinable public func setReal(_ value: Double, at slot: Int) { store(Int64(bitPattern: value.bitPattern), at: slot) }
+  /// Sets a to-one relationship; the null reference leaves it null.
+  @inlinable public func setReference(_ value: ObjectReference, at slot: Int) {
+    if !value.isNull { store(value.rawValue, at: slot) }
+  }
+
+  /// Sets a text (UTF-8) or bytes by copying them; at most 4 GiB less the row's other bytes.
+  @inlinable public func setBytes(_ bytes: UnsafeRawBufferPointer, at slot: Int) {
+    let count = bytes.count
+    if position &+ count > chunk.capacity { moveToNewChunk(adding: count) }
+    if let source = bytes.baseAddress { (chunk.memory + position).copyMemory(from: source, byteCount: count) }
+    let word = UInt64(count) &<< 32 | UInt64(truncatingIfNeeded: position &- rowStart)
+    store(Int64(bitPattern: word), at: slot)
+    position &+= count
+  }
+
+  /// Sets a string.
+  @inlinable public func setString(_ value: String, at slot: Int) {
+    var value = value
+    value.withUTF8 { setBytes(UnsafeRawBufferPointer($0), at: slot) }
+  }
+
+  /// Sets any value; null leaves the slot null.
+  public func set(_ value: Slot, at slot: Int) {
+    switch value {
+    case .null: break
+    case .int(let value): setInt(value, at: slot)
+    case .real(let value): setReal(value, at: slot)
+    case .text(let value): setString(value, at: slot)
+    case .bytes(let value): value.withUnsafeBytes { setBytes($0, at: slot) }
+    }
+  }
+
+  /// Copies a slot of another row of the same layout.
+  @inlinable public func copy(_ slot: Int, kind: SlotKind, from image: RowImage) {
+    if image.isNull(slot) { return }
+    switch kind {
+    case .int, .real, .reference: store(image.word(slot), at: slot)
+    case .text, .bytes: setBytes(image.bytes(slot), at: slot)
+    case .none: break
+    }
+  }
+
+  /// Ends the row.
+  @inlinable @discardableResult public func endRow() -> RowImage {
+    let base = chunk.memory + rowStart
+    base.storeBytes(of: UInt32(truncatingIfNeeded: position &- rowStart), as: UInt32.self)
+    rows.append(RowList.Address(chunk: UInt32(truncatingIfNeeded: chunks.count &- 1), offset: UInt32(truncatingIfNeeded: rowStart)))
+    return RowImage(chunk: chunk, base: UnsafeRawPointer(base))
+  }
+
+  /// Gives up the row that was begun.
+  @inlinable public func abandonRow() { position = rowStart }
+
+  /// The bytes of texts and data in the row so far.
+  @inlinable public var currentRowSize: Int { position &- rowStart }
+
+  /// The rows ended so far.
+  @inlinable public var count: Int { rows.count }
+
+  /// All rows that were ended, in order.
+  public func finish() -> RowList { RowList(chunks: chunks, rows: rows) }
+
+  /// The row being written moves to a new chunk with room for `count` more bytes.
+  @usableFromInline func moveToNewChunk(adding count: Int) {
+    let written = position - rowStart
+    let needed = written + count
+    let next = RowChunk(capacity: max(RowChunk.standardCapacity, needed > RowChunk.standardCapacity / 2 ? needed * 2 : 0))
+    next.memory.copyMemory(from: chunk.memory + rowStart, byteCount: written)
+    chunk = next
+    chunks.append(next)
+    rowStart = 0
+    position = written
+  }
+}

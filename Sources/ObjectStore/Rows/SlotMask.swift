@@ -1,0 +1,43 @@
+// SlotMask: a set of slot numbers.
+
+/// A set of slot numbers; entities of up to 64 slots need no memory beyond the value.
+public struct SlotMask: Sendable, Hashable {
+  @usableFromInline var low: UInt64 = 0
+  @usableFromInline var high: [UInt64] = []
+
+  /// The empty set.
+  @inlinable public init() {}
+
+  /// Whether no slot is in the set.
+  @inlinable public var isEmpty: Bool { low == 0 && high.allSatisfy { $0 == 0 } }
+
+  /// Whether a slot is in the set.
+  @inlinable public func contains(_ slot: Int) -> Bool {
+    if slot < 64 { return low &>> UInt64(slot) & 1 != 0 }
+    let word = slot / 64 - 1
+    return word < high.count && high[word] &>> UInt64(slot % 64) & 1 != 0
+  }
+
+  /// Adds a slot.
+  @inlinable public mutating func insert(_ slot: Int) {
+    if slot < 64 {
+      low |= 1 &<< UInt64(slot)
+    } else {
+      let word = slot / 64 - 1
+      while high.count <= word { high.append(0) }
+      high[word] |= 1 &<< UInt64(slot % 64)
+    }
+  }
+
+  /// Takes a slot out.
+  @inlinable public mutating func remove(_ slot: Int) {
+    if slot < 64 {
+      low &= ~(1 &<< UInt64(slot))
+    } else if slot / 64 - 1 < high.count {
+      high[slot / 64 - 1] &= ~(1 &<< UInt64(slot % 64))
+    }
+  }
+
+  /// The slots of the set below a count, in order.
+  public func slots(below count: Int) -> [Int] { (0..<count).filter(contains) }
+}
