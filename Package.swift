@@ -44,6 +44,7 @@ let package = Package(
 
     // The library, from the bottom up.
     module("SQLCipherConnection", ["CSQLCipher", "CLibcrypto"]),
+    tests("SQLCipherConnectionTests", ["SQLCipherConnection"]),
     module("ObjectModel"),
     module("ObjectQuery", ["ObjectModel"]),
     module("ObjectStore", ["ObjectModel", "ObjectQuery", logging]),

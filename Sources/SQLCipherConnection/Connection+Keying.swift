@@ -1,0 +1,129 @@
+// Key, page format, the check that the key fits, and every setting read back. Nothing here lets SQLite touch a file that the key does not fit.
+
+import CSQLCipher
+import Foundation
+
+extension Connection {
+  /// Gives SQLCipher the key and the page format, and checks both on the file's first page.
+  func setKey(_ key: DatabaseKey, isNew: Bool) throws(StoreAccessError) {
+    if !isNew { try checkHeader() }
+    let text = key.sqlcipherText()
+    let code = text.withUnsafeBytes { sqlite3_key(pointer, $0.baseAddress, Int32($0.count)) }
+    guard code == SQLITE_OK else { throw database.failure(code, operation: "key") }
+    // Only now: before the key it would be reset, after the first read it would have written to standard error.
+    if LibraryVersion.hasCipherLog { try execute("PRAGMA cipher_log_level = NONE") }
+    if LibraryVersion.isSQLCipher4 && key.format.version == 3 { try execute("PRAGMA cipher_compatibility = 3") }
+    try execute("PRAGMA cipher_page_size = \(key.format.pageSize)")
+    if !isNew { try checkFirstPage(key) }
+  }
+
+  /// A plain database says so in its first bytes.
+  private func checkHeader() throws(StoreAccessError) {
+    var header = [UInt8](repeating: 0, count: 16)
+    let code = header.withUnsafeMutableBytes { readFile(into: $0, offset: 0) }
+    guard code == SQLITE_OK else { throw database.failure(code, operation: "open") }
+    if header == Array("SQLite format 3".utf8) + [0] {
+      throw StoreAccessError(.notEncrypted, path: path, operation: "open", code: SQLITE_NOTADB)
+    }
+  }
+
+  /// Checks the first page's code ourselves: SQLite would recover a left-over log, and copy it into the file, before it sees a wrong key.
+  private func checkFirstPage(_ key: DatabaseKey) throws(StoreAccessError) {
+    let authenticator = try PageAuthenticator(key: key)
+    let page = UnsafeMutableRawBufferPointer.allocate(byteCount: format.pageSize, alignment: 16)
+    defer { page.deallocate() }
+    // Another process may be writing the page just now.
+    for attempt in 0..<4 {
+      if attempt > 0 { usleep(2_000) }
+      let code = readFile(into: page, offset: 0)
+      if code == ResultCode.shortRead { throw StoreAccessError(.notAStore(.stub), path: path, operation: "open") }
+      guard code == SQLITE_OK else { throw database.failure(code, operation: "open") }
+      if authenticator.isAuthentic(page, number: 1) { return }
+    }
+    // A crash may have torn the page while it was written: the newer copy is in the log, the older one in the rollback journal.
+    if WriteAheadLog.holdsAuthenticFirstPage(path + "-wal", authenticator: authenticator) { return }
+    if StoreFile.size(path + "-journal") ?? 0 > 512 { return }
+    throw StoreAccessError(
+      key.isProven ? .storeCorrupt(.pageMAC) : .unreadableStore, path: path, operation: "open", code: SQLITE_NOTADB)
+  }
+
+  /// Reads the database file through SQLite's own descriptor: closing another one would drop this process's locks.
+  func readFile(into buffer: UnsafeMutableRawBufferPointer, offset: Int64) -> Int32 {
+    var file: UnsafeMutablePointer<sqlite3_file>?
+    let code = sqlite3_file_control(pointer, "main", SQLITE_FCNTL_FILE_POINTER, &file)
+    guard code == SQLITE_OK, let file, let read = file.pointee.pMethods?.pointee.xRead else { return SQLITE_CANTOPEN }
+    return read(file, buffer.baseAddress, Int32(buffer.count), offset)
+  }
+
+  /// The settings of every connection.
+  func configure(isNew: Bool) throws(StoreAccessError) {
+    if isNew {
+      try set("page_size", format.pageSize)
+    }
+    if LibraryVersion.hasTrustedSchema { try set("trusted_schema", 0) }
+    if LibraryVersion.hasDefensive {
+      var now: Int32 = 0
+      let code = cipherdata_db_config_flag(pointer, CIPHERDATA_DBCONFIG_DEFENSIVE, 1, &now)
+      guard code == SQLITE_OK, now == 1 else { throw refused("DEFENSIVE", found: "\(now)") }
+    }
+    try set("temp_store", 2)
+    try set("cache_size", -options.cacheSizeKiB)
+    try set("cell_size_check", 1)
+    try set("foreign_keys", options.enforcesForeignKeys ? 1 : 0)
+    // Libraries built without memory mapping answer with no row.
+    try execute("PRAGMA mmap_size = 0")
+    if let size = try pragma("mmap_size"), size != "0" { throw refused("mmap_size", found: size) }
+
+    // The first read that SQLite does: from here on it decides whether the pages make a database.
+    try firstRead()
+    guard let version = try pragma("cipher_version"), !version.isEmpty else {
+      throw StoreAccessError(.encryptionUnavailable("the library does not answer as SQLCipher"), path: path, operation: "open")
+    }
+    guard let size = try pragma("page_size"), size == String(format.pageSize) else {
+      throw refused("page_size", found: try pragma("page_size") ?? "")
+    }
+    try setJournal()
+  }
+
+  private func firstRead() throws(StoreAccessError) {
+    do {
+      let statement = try self.statement(sql: "SELECT count(*) FROM sqlite_master")
+      _ = try statement.step()
+      statement.reset()
+    } catch  where error.code == SQLITE_NOTADB || error.code == SQLITE_CORRUPT {
+      throw error.with(kind: .storeCorrupt(error.code == SQLITE_NOTADB ? .pageMAC : .structure), operation: "open")
+    }
+  }
+
+  private func setJournal() throws(StoreAccessError) {
+    let mode = options.journalMode.rawValue
+    if !options.isReadOnly {
+      // Asking first: changing the mode, even to the same one, takes locks.
+      if try pragma("journal_mode") != mode {
+        let now = try pragma("journal_mode = \(mode)")
+        guard now == mode else { throw refused("journal_mode", found: now ?? "") }
+      }
+      try set("wal_autocheckpoint", options.checkpointPages)
+    }
+    try set("synchronous", options.durability == .full ? 2 : 1)
+  }
+
+  /// Sets a pragma and reads it back: SQLite ignores a pragma that it does not know without a word.
+  func set(_ name: String, _ value: Int) throws(StoreAccessError) {
+    try execute("PRAGMA \(name) = \(value)")
+    let now = try pragma(name)
+    guard now == String(value) else { throw refused(name, found: now ?? "nothing") }
+  }
+
+  /// The first column of a pragma's first row.
+  package func pragma(_ text: String) throws(StoreAccessError) -> String? {
+    let statement = try statements.prepare("PRAGMA \(text)")
+    guard try statement.step() else { return nil }
+    return statement.isNull(0) ? nil : statement.text(0)
+  }
+
+  private func refused(_ name: String, found: String) -> StoreAccessError {
+    StoreAccessError(
+      .encryptionUnavailable("the library did not take the setting \(name), it says \(found)"), path: path, operation: "open")
+  }
+}

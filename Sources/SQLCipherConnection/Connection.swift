@@ -1,0 +1,118 @@
+// One handle on an encrypted database, used by one thread at a time.
+
+import CSQLCipher
+import Foundation
+
+/// An open, keyed database. It is not `Sendable`: whoever holds it is the only one who uses it.
+package final class Connection {
+  /// The file.
+  package let path: String
+  /// How it was opened.
+  package let options: ConnectionOptions
+  /// The page format of the file.
+  package let format: SQLCipherFormat
+  /// Stops what runs here, from any thread.
+  package let interrupter: Interrupter
+
+  let database: DatabaseHandle
+  @usableFromInline let pointer: OpaquePointer
+  @usableFromInline let statements: StatementTable
+  /// Called after each COMMIT that this connection did through `writeTransaction`.
+  var didCommit: (() -> Void)?
+  /// The statements of transactions.
+  var commands = TransactionCommands()
+  /// True after the sentinel found a damaged page: the connection remembers it and answers nothing more.
+  package internal(set) var isDamaged = false
+  package private(set) var isClosed = false
+
+  /// Opens an existing file; never creates one, and changes none where it fails.
+  package convenience init(opening path: String, key: DatabaseKey, options: ConnectionOptions = ConnectionOptions())
+    throws(StoreAccessError)
+  {
+    try self.init(path: path, key: key, options: options, isNew: false)
+  }
+
+  init(path: String, key: DatabaseKey, options: ConnectionOptions, isNew: Bool) throws(StoreAccessError) {
+    try LibraryVersion.checkEncryptionIsAvailable(path: path)
+    try key.format.checkSupported(path: path)
+    let path = try StoreFile.absolutePath(path)
+    if !isNew { try StoreFile.checkBeforeOpening(path, format: key.format) }
+
+    let flags = (options.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE
+    var opened: OpaquePointer?
+    let code = sqlite3_open_v2(path, &opened, flags, nil)
+    guard code == SQLITE_OK, let pointer = opened else {
+      let error = StoreAccessError.sqlite(code, handle: opened, path: path, operation: "open")
+      sqlite3_close_v2(opened)
+      throw error
+    }
+    let database = DatabaseHandle(pointer: pointer, path: path)
+    self.path = path
+    self.options = options
+    self.format = key.format
+    self.pointer = pointer
+    self.database = database
+    interrupter = database.interrupter
+    statements = StatementTable(database: database)
+
+    sqlite3_extended_result_codes(pointer, 1)
+    guard options.isReadOnly || sqlite3_db_readonly(pointer, "main") == 0 else {
+      throw StoreAccessError(.readOnly, path: path, operation: "open", code: SQLITE_READONLY)
+    }
+    sqlite3_busy_timeout(pointer, Int32(clamping: options.busyTimeoutMilliseconds))
+    try setKey(key, isNew: isNew)
+    try configure(isNew: isNew)
+  }
+
+  deinit { close() }
+
+  /// Runs one or several statements that return nothing.
+  package func execute(_ sql: String) throws(StoreAccessError) {
+    let code = sqlite3_exec(pointer, sql, nil, nil, nil)
+    guard code == SQLITE_OK else { throw database.failure(code, operation: "execute", sql: sql) }
+  }
+
+  /// The prepared statement of a numbered plan; `sql` is asked for only the first time.
+  ///
+  /// The statement is the connection's: reset it after use, and do not use one number twice at once.
+  @inlinable package func statement(_ number: Int, _ sql: @autoclosure () -> String) throws(StoreAccessError) -> Statement {
+    if let known = statements.numbered(number) { return known }
+    return try statements.prepareNumbered(number, sql())
+  }
+
+  /// A prepared statement for a text; the last few dozen texts stay prepared. One that is in use is not handed out twice.
+  package func statement(sql: String) throws(StoreAccessError) -> Statement {
+    try statements.statement(text: sql)
+  }
+
+  /// Forgets all prepared statements, for after a change of the schema.
+  package func discardStatements() {
+    statements.discardAll()
+  }
+
+  /// The rows that the last INSERT, UPDATE or DELETE changed.
+  package var changes: Int { Int(sqlite3_changes(pointer)) }
+  /// The rows changed since the connection was opened.
+  package var totalChanges: Int { Int(sqlite3_total_changes(pointer)) }
+  /// The key of the last inserted row.
+  package var lastInsertedRowID: Int64 { sqlite3_last_insert_rowid(pointer) }
+  /// True while no transaction is open.
+  package var isInAutocommit: Bool { sqlite3_get_autocommit(pointer) != 0 }
+  /// SQLite's last message; never contains stored values.
+  package var lastErrorMessage: String { String(cString: sqlite3_errmsg(pointer)) }
+  /// SQLite's last extended code.
+  package var lastExtendedErrorCode: Int32 { sqlite3_extended_errcode(pointer) }
+
+  /// Stops what runs here; from another thread use `interrupter`.
+  package func interrupt() { interrupter.interrupt() }
+
+  /// Finalizes the cached statements and closes the handle; a statement that somebody still holds keeps the handle alive until it goes.
+  package func close() {
+    guard !isClosed else { return }
+    isClosed = true
+    if sqlite3_get_autocommit(pointer) == 0 { sqlite3_exec(pointer, "ROLLBACK", nil, nil, nil) }
+    statements.discardAll()
+    commands = TransactionCommands()
+    didCommit = nil
+  }
+}

@@ -1,0 +1,50 @@
+// The C handle of a database, closed when the connection and every statement have let go of it.
+
+import CSQLCipher
+import Foundation
+import Synchronization
+
+/// Owns a `sqlite3 *`. Used by one thread at a time, as its connection is.
+package final class DatabaseHandle {
+  @usableFromInline let pointer: OpaquePointer
+  let path: String
+  /// Interrupts a running statement from any thread.
+  let interrupter: Interrupter
+
+  init(pointer: OpaquePointer, path: String) {
+    self.pointer = pointer
+    self.path = path
+    interrupter = Interrupter(pointer)
+  }
+
+  deinit {
+    interrupter.invalidate()
+    // The statements hold this object, so none is left; close_v2 would wait for any that were.
+    sqlite3_close_v2(pointer)
+  }
+
+  func failure(_ code: Int32, operation: String, sql: String? = nil, source: StoreAccessError.Source = .other) -> StoreAccessError {
+    .sqlite(code, handle: pointer, path: path, operation: operation, sql: sql, source: source)
+  }
+}
+
+/// Stops what a connection is doing, from any thread.
+package final class Interrupter: Sendable {
+  /// The handle's address; SQLite allows `sqlite3_interrupt` from any thread as long as the handle is open, which the lock ensures.
+  private let address: Mutex<UInt?>
+
+  init(_ pointer: OpaquePointer) {
+    address = Mutex(UInt(bitPattern: pointer))
+  }
+
+  /// Makes the statement that runs now fail with `.cancelled`; no effect where none runs or the connection is closed.
+  package func interrupt() {
+    address.withLock { address in
+      if let address, let pointer = OpaquePointer(bitPattern: address) { sqlite3_interrupt(pointer) }
+    }
+  }
+
+  func invalidate() {
+    address.withLock { $0 = nil }
+  }
+}

@@ -1,0 +1,64 @@
+// Reading a row's columns by position (the first is 0), without boxes. What a buffer points at lives until the next step or reset.
+
+import CSQLCipher
+package import Foundation
+
+/// The types that SQLite stores.
+package enum ColumnType: Int32, Sendable {
+  case integer = 1
+  case real = 2
+  case text = 3
+  case blob = 4
+  case null = 5
+}
+
+extension Statement {
+  /// The number of columns of a row.
+  @inlinable package var columnCount: Int { Int(sqlite3_column_count(pointer)) }
+
+  @inlinable package func int64(_ column: Int32) -> Int64 { sqlite3_column_int64(pointer, column) }
+  @inlinable package func int(_ column: Int32) -> Int { Int(sqlite3_column_int64(pointer, column)) }
+  @inlinable package func double(_ column: Int32) -> Double { sqlite3_column_double(pointer, column) }
+
+  /// Costs about 10 ns: in a hot loop ask only where a number is 0 or a pointer nil.
+  @inlinable package func isNull(_ column: Int32) -> Bool { sqlite3_column_type(pointer, column) == SQLITE_NULL }
+
+  @inlinable package func type(_ column: Int32) -> ColumnType {
+    ColumnType(rawValue: sqlite3_column_type(pointer, column)) ?? .null
+  }
+
+  /// The text in place, without its end mark; `baseAddress` is nil for NULL.
+  ///
+  /// The text pointer is asked for before the length: in the other order SQLite may convert twice.
+  @inlinable package func textBuffer(_ column: Int32) -> UnsafeRawBufferPointer {
+    guard let text = sqlite3_column_text(pointer, column) else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+    return UnsafeRawBufferPointer(start: text, count: Int(sqlite3_column_bytes(pointer, column)))
+  }
+
+  /// The bytes in place; `baseAddress` is nil for NULL *and* for an empty blob, which `isNull` tells apart.
+  @inlinable package func blobBuffer(_ column: Int32) -> UnsafeRawBufferPointer {
+    guard let bytes = sqlite3_column_blob(pointer, column) else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+    return UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(pointer, column)))
+  }
+
+  /// The text as a string; empty for NULL.
+  @inlinable package func text(_ column: Int32) -> String {
+    String(decoding: textBuffer(column), as: UTF8.self)
+  }
+
+  /// The text as a string, nil for NULL.
+  @inlinable package func optionalText(_ column: Int32) -> String? {
+    let buffer = textBuffer(column)
+    return buffer.baseAddress == nil ? nil : String(decoding: buffer, as: UTF8.self)
+  }
+
+  /// The bytes as data; empty for NULL.
+  @inlinable package func data(_ column: Int32) -> Data {
+    Data(blobBuffer(column))
+  }
+
+  /// The column's name in the result.
+  package func columnName(_ column: Int32) -> String {
+    sqlite3_column_name(pointer, column).map { String(cString: $0) } ?? ""
+  }
+}

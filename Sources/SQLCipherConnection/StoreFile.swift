@@ -1,0 +1,84 @@
+// A store's file as the file system sees it: paths, the checks before opening, exclusive creation, syncing. Never opens a database file
+// that a connection may hold: closing any descriptor of it would drop that connection's locks.
+
+import Foundation
+
+/// File-system work on stores and key files.
+enum StoreFile {
+  /// The files that SQLite keeps beside a database.
+  static let companionSuffixes = ["-wal", "-shm", "-journal"]
+
+  /// An absolute path, so that no name is taken for `:memory:` or a URI, and none is cut at a NUL.
+  static func absolutePath(_ path: String) throws(StoreAccessError) -> String {
+    guard !path.isEmpty, !path.utf8.contains(0) else {
+      throw StoreAccessError(.noSuchFile, path: nil, operation: "open", message: "the path is empty or contains a NUL character")
+    }
+    if path.hasPrefix("/") { return path }
+    return FileManager.default.currentDirectoryPath + "/" + path
+  }
+
+  /// The folder of a path.
+  static func folder(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  /// Whether something stands at the path.
+  static func exists(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0
+  }
+
+  /// The file's size, `nil` where there is none.
+  static func size(_ path: String) -> Int? {
+    var status = stat()
+    return stat(path, &status) == 0 ? Int(status.st_size) : nil
+  }
+
+  /// Refuses what cannot be a store, before SQLite would take an empty file for a new database or hang on a pipe.
+  static func checkBeforeOpening(_ path: String, format: SQLCipherFormat) throws(StoreAccessError) {
+    var status = stat()
+    guard stat(path, &status) == 0 else { throw .system(errno, path: path, operation: "open") }
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw StoreAccessError(.notAStore(.notARegularFile), path: path, operation: "open")
+    }
+    guard status.st_size > 0 else { throw StoreAccessError(.notAStore(.empty), path: path, operation: "open") }
+    // A plain database may have pages of 512 bytes: what the header says decides above that size.
+    guard status.st_size >= 512 else { throw StoreAccessError(.notAStore(.stub), path: path, operation: "open") }
+  }
+
+  /// Creates an empty file that only the owner may read; an existing one is refused.
+  static func createExclusively(_ path: String) throws(StoreAccessError) {
+    let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw .system(errno, path: path, operation: "create") }
+    // The umask may only take rights away; the owner must keep both.
+    let code = fchmod(descriptor, 0o600)
+    let number = errno
+    _ = Foundation.close(descriptor)
+    guard code == 0 else { throw .system(number, path: path, operation: "create") }
+  }
+
+  /// A name in the same folder that nobody uses.
+  static func temporaryName(beside path: String) throws(StoreAccessError) -> String {
+    let suffix = try Cryptography.randomBytes(6).map { String($0, radix: 36) }.joined()
+    return folder(of: path) + "/.cipherdata-" + suffix
+  }
+
+  /// Makes a folder's entries durable.
+  static func syncFolder(of path: String) throws(StoreAccessError) {
+    let folder = folder(of: path)
+    let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw .system(errno, path: folder, operation: "sync") }
+    let code = fsync(descriptor)
+    let number = errno
+    _ = Foundation.close(descriptor)
+    // Some file systems have nothing to sync for a folder and say so.
+    guard code == 0 || number == EINVAL else { throw .system(number, path: folder, operation: "sync") }
+  }
+
+  /// Removes a database and what SQLite keeps beside it; what is not there is no error.
+  static func removeDatabase(_ path: String) {
+    unlink(path)
+    for suffix in companionSuffixes { unlink(path + suffix) }
+  }
+}

@@ -1,0 +1,163 @@
+// Statements: binding, columns, the caches, functions and collations.
+
+import Foundation
+import XCTest
+
+@testable import SQLCipherConnection
+
+final class StatementTests: StoreTestCase {
+  private func make() throws -> Connection { try Connection.create(path: path, key: testKey()) }
+
+  func testValuesComeBackAsTheyWereBound() throws {
+    let connection = try make()
+    try connection.execute("CREATE TABLE t (a, b, c, d, e, f)")
+    let insert = try connection.statement(0, "INSERT INTO t VALUES (?, ?, ?, ?, ?, ?)")
+    try insert.bind(1, Int64.min)
+    try insert.bind(2, 0.1)
+    try insert.bind(3, "zwölf \u{0} 🐟")
+    try insert.bind(4, Data([0, 1, 255]))
+    try insert.bindNull(5)
+    try insert.bind(6, Data())
+    try insert.run()
+    XCTAssertEqual(connection.changes, 1)
+    let select = try connection.statement(1, "SELECT a, b, c, d, e, f FROM t")
+    XCTAssertTrue(try select.step())
+    XCTAssertEqual(select.columnCount, 6)
+    XCTAssertEqual(select.int64(0), Int64.min)
+    XCTAssertEqual(select.double(1), 0.1)
+    XCTAssertEqual(select.text(2), "zwölf \u{0} 🐟")
+    XCTAssertEqual(select.data(3), Data([0, 1, 255]))
+    XCTAssertTrue(select.isNull(4))
+    XCTAssertNil(select.optionalText(4))
+    XCTAssertEqual((0..<6).map { select.type($0) }, [.integer, .real, .text, .blob, .null, .blob])
+    XCTAssertEqual(select.columnName(2), "c")
+    XCTAssertFalse(try select.step())
+    select.reset()
+  }
+
+  func testTextThatStaysInPlaceNeedsNoCopy() throws {
+    let connection = try make()
+    let echo = try connection.statement(sql: "SELECT ?1, length(?1), typeof(?1)")
+    try Array("Grüße".utf8).withUnsafeBytes { bytes in
+      try echo.bindStaticText(1, bytes)
+      XCTAssertTrue(try echo.step())
+      XCTAssertEqual(echo.text(0), "Grüße")
+      XCTAssertEqual(echo.int(1), 5)
+      echo.reset()
+      echo.clearBindings()
+    }
+    try echo.bindText(1, UnsafeRawBufferPointer(start: nil, count: 0))
+    XCTAssertTrue(try echo.step())
+    XCTAssertEqual(echo.text(2), "text")
+    echo.reset()
+  }
+
+  func testNumberedStatementsArePreparedOnce() throws {
+    let connection = try make()
+    var asked = 0
+    func sql() -> String {
+      asked += 1
+      return "SELECT 40 + ?"
+    }
+    for _ in 0..<3 {
+      let statement = try connection.statement(17, sql())
+      try statement.bind(1, 2)
+      XCTAssertTrue(try statement.step())
+      XCTAssertEqual(statement.int(0), 42)
+      statement.reset()
+    }
+    XCTAssertEqual(asked, 1)
+    connection.discardStatements()
+    _ = try connection.statement(17, sql())
+    XCTAssertEqual(asked, 2)
+  }
+
+  func testAnAdHocStatementInUseIsNotHandedOutTwice() throws {
+    let connection = try make()
+    let first = try connection.statement(sql: "SELECT 1")
+    XCTAssertTrue(try first.step())
+    let second = try connection.statement(sql: "SELECT 1")
+    XCTAssertFalse(first === second)
+    first.reset()
+    let third = try connection.statement(sql: "SELECT 1")
+    XCTAssertTrue(first === third)
+    for number in 0..<200 { _ = try connection.statement(sql: "SELECT \(number) + 1000") }
+    XCTAssertEqual(try connection.firstInteger("SELECT 7"), 7)
+  }
+
+  func testAStatementSurvivesItsConnectionsClosing() throws {
+    let connection = try make()
+    let statement = try connection.statement(sql: "SELECT 5")
+    connection.close()
+    XCTAssertTrue(try statement.step())
+    XCTAssertEqual(statement.int(0), 5)
+  }
+
+  func testMistakesInSQLSayWhatAndWhere() throws {
+    let connection = try make()
+    let error = try XCTUnwrap(catching { _ = try connection.statement(sql: "SELECT nothing FROM nowhere") })
+    guard case .sql(let message) = error.kind else { return XCTFail("\(error)") }
+    XCTAssertTrue(message.contains("nowhere"))
+    XCTAssertEqual(error.sql, "SELECT nothing FROM nowhere")
+    XCTAssertEqual(error.operation, "prepare")
+    XCTAssertNotNil(catching { _ = try connection.statement(sql: "SELECT 1; SELECT 2") })
+    XCTAssertNotNil(catching { _ = try connection.statement(sql: " -- nothing") })
+    XCTAssertNil(catching { _ = try connection.statement(sql: "SELECT 1;\n ") })
+  }
+
+  func testAConstraintErrorCarriesTheExtendedCodeAndNoValue() throws {
+    let connection = try make()
+    try connection.execute("CREATE TABLE t (a UNIQUE)")
+    let insert = try connection.statement(0, "INSERT INTO t VALUES (?)")
+    try insert.bind(1, "TOPSECRET")
+    try insert.run()
+    try insert.bind(1, "TOPSECRET")
+    let error = try XCTUnwrap(assertThrows(.constraint) { try insert.run() })
+    XCTAssertEqual(error.extendedCode, 2067)
+    XCTAssertFalse("\(error)".contains("TOPSECRET"))
+    XCTAssertFalse(insert.isBusy)
+  }
+
+  func testFunctionsGetTheirArgumentsInPlace() throws {
+    let connection = try make()
+    try connection.registerFunction(name: "shout", argumentCount: 1) { call in
+      if call.isNull(0) { return call.setResultNull() }
+      call.setResult(String(decoding: call.text(0), as: UTF8.self).uppercased())
+    }
+    try connection.registerFunction(name: "total_of", argumentCount: -1) { call in
+      call.setResult((0..<call.count).reduce(Int64(0)) { $0 + call.int64($1) })
+    }
+    try connection.registerFunction(name: "refuse", argumentCount: 0) { $0.setError("refused") }
+    XCTAssertEqual(try connection.firstText("SELECT shout('größe')"), "GRÖSSE")
+    XCTAssertNil(try connection.firstText("SELECT shout(NULL)"))
+    XCTAssertEqual(try connection.firstInteger("SELECT total_of(1, 2, 39)"), 42)
+    assertThrows(.sql("refused")) { try connection.firstInteger("SELECT refuse()") }
+  }
+
+  func testACollationOrders() throws {
+    let connection = try make()
+    try connection.registerCollation(name: "by_length") { Int32($0.count) - Int32($1.count) }
+    try connection.execute("CREATE TABLE t (a TEXT COLLATE by_length); INSERT INTO t VALUES ('aaa'), ('z'), ('mm')")
+    XCTAssertEqual(try connection.firstText("SELECT group_concat(a) FROM (SELECT a FROM t ORDER BY a)"), "z,mm,aaa")
+  }
+
+  func testNamesAreQuoted() throws {
+    let connection = try make()
+    for name in ["order", "a\"b", "ünï", "x y", "'", "]", "[", "`", "--", "a;b"] {
+      let quoted = try Identifier.quoted(name)
+      try connection.execute("CREATE TABLE \(quoted) (\(quoted)); DROP TABLE \(quoted)")
+      XCTAssertEqual(try connection.firstText("SELECT " + Identifier.literal(name)), name)
+    }
+    XCTAssertThrowsError(try Identifier.quoted("a\u{0}b"))
+    XCTAssertThrowsError(try Identifier.quoted(""))
+  }
+
+  private func catching(_ body: () throws -> Void) -> StoreAccessError? {
+    do {
+      try body()
+      return nil
+    } catch {
+      return error as? StoreAccessError
+    }
+  }
+}

@@ -1,0 +1,76 @@
+// Temporary folders, cheap keys and small stores for the tests of this module.
+
+import Foundation
+import XCTest
+
+@testable import SQLCipherConnection
+
+/// A test with a folder of its own that is removed afterwards.
+class StoreTestCase: XCTestCase {
+  /// The folder, with a path that needs no quoting.
+  private(set) var folder = ""
+  /// A path inside it.
+  var path: String { folder + "/test.store" }
+
+  override func setUpWithError() throws {
+    folder = NSTemporaryDirectory() + "cipherdata-" + UUID().uuidString
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+  }
+
+  override func tearDownWithError() throws {
+    try FileManager.default.removeItem(atPath: folder)
+  }
+
+  /// Every file of the folder with its bytes, except the shared-memory index, which holds no data.
+  func snapshot() throws -> [String: Data] {
+    var result: [String: Data] = [:]
+    for name in try FileManager.default.contentsOfDirectory(atPath: folder) where !name.hasSuffix("-shm") {
+      var status = stat()
+      guard lstat(folder + "/" + name, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }
+      result[name] = try Data(contentsOf: URL(fileURLWithPath: folder + "/" + name))
+    }
+    return result
+  }
+
+  /// The names in the folder.
+  func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder).sorted() }
+}
+
+/// A fixed key: tests need no random one.
+func testKey(_ seed: UInt8 = 1, format: SQLCipherFormat = .portable, isProven: Bool = false) throws -> DatabaseKey {
+  try DatabaseKey(
+    key: SecretBytes((0..<32).map { $0 &* 7 &+ seed }), salt: (0..<16).map { $0 &* 5 &+ seed }, format: format, isProven: isProven)
+}
+
+/// Asserts that an expression throws a `StoreAccessError` of a kind, and hands it back.
+@discardableResult
+func assertThrows<Result>(
+  _ kind: StoreAccessError.Kind, file: StaticString = #filePath, line: UInt = #line, _ body: () throws -> Result
+) -> StoreAccessError? {
+  do {
+    _ = try body()
+    XCTFail("expected \(kind)", file: file, line: line)
+  } catch let error as StoreAccessError {
+    XCTAssertEqual(error.kind, kind, "\(error)", file: file, line: line)
+    return error
+  } catch {
+    XCTFail("expected \(kind), not \(error)", file: file, line: line)
+  }
+  return nil
+}
+
+extension Connection {
+  /// The first column of the first row.
+  func firstInteger(_ sql: String) throws -> Int64? {
+    let statement = try statement(sql: sql)
+    defer { statement.reset() }
+    return try statement.step() ? statement.int64(0) : nil
+  }
+
+  /// The first column of the first row.
+  func firstText(_ sql: String) throws -> String? {
+    let statement = try statement(sql: sql)
+    defer { statement.reset() }
+    return try statement.step() ? statement.optionalText(0) : nil
+  }
+}

@@ -1,0 +1,156 @@
+// Transactions and the pool: commit, rollback, savepoints, snapshots and their reuse, waiting, interrupting.
+
+import Dispatch
+import Foundation
+import XCTest
+
+@testable import SQLCipherConnection
+
+final class TransactionTests: StoreTestCase {
+  private struct Stop: Error {}
+
+  private func make() throws -> Connection {
+    let connection = try Connection.create(path: path, key: testKey())
+    try connection.execute("CREATE TABLE t (a INTEGER)")
+    return connection
+  }
+
+  func testAWriteCommitsOrRollsBackAsAWhole() throws {
+    let connection = try make()
+    var commits = 0
+    connection.didCommit = { commits += 1 }
+    try connection.writeTransaction { try connection.execute("INSERT INTO t VALUES (1)") }
+    XCTAssertThrowsError(
+      try connection.writeTransaction {
+        try connection.execute("INSERT INTO t VALUES (2)")
+        throw Stop()
+      })
+    XCTAssertTrue(connection.isInAutocommit)
+    XCTAssertEqual(try connection.firstInteger("SELECT sum(a) FROM t"), 1)
+    XCTAssertEqual(commits, 1)
+  }
+
+  func testASavepointUndoesItsPartOnly() throws {
+    let connection = try make()
+    try connection.writeTransaction {
+      try connection.execute("INSERT INTO t VALUES (1)")
+      XCTAssertThrowsError(
+        try connection.savepoint {
+          try connection.execute("INSERT INTO t VALUES (2)")
+          try connection.savepoint { try connection.execute("INSERT INTO t VALUES (4)") }
+          throw Stop()
+        })
+      try connection.savepoint { try connection.execute("INSERT INTO t VALUES (8)") }
+    }
+    XCTAssertEqual(try connection.firstInteger("SELECT sum(a) FROM t"), 9)
+  }
+
+  func testAReaderSeesOneSnapshot() throws {
+    let pool = try ConnectionPool(path: makePath(), key: testKey())
+    try pool.withReader { reader in
+      XCTAssertEqual(try reader.firstInteger("SELECT count(*) FROM t"), 0)
+      try pool.withWriter { writer in try writer.writeTransaction { try writer.execute("INSERT INTO t VALUES (1)") } }
+      XCTAssertEqual(try reader.firstInteger("SELECT count(*) FROM t"), 0)
+    }
+    XCTAssertEqual(try pool.withReader { try $0.firstInteger("SELECT count(*) FROM t") }, 1)
+    pool.close()
+    assertThrows(.closed) { try pool.withReader { _ in } }
+    assertThrows(.closed) { try pool.withWriter { _ in } }
+    XCTAssertEqual(try names(), ["test.store"])
+  }
+
+  func testASnapshotIsReusedUntilTheWriterCommits() throws {
+    let pool = try ConnectionPool(path: makePath(), key: testKey(), maximumReaders: 1)
+    try pool.withReader(reusingSnapshot: true) { XCTAssertEqual(try $0.firstInteger("SELECT count(*) FROM t"), 0) }
+    // Another process's commit, as far as the pool knows: not seen while the snapshot is young.
+    try pool.withReader(reusingSnapshot: true) { XCTAssertFalse($0.isInAutocommit) }
+    try pool.withWriter { writer in try writer.writeTransaction { try writer.execute("INSERT INTO t VALUES (1)") } }
+    XCTAssertEqual(try pool.withReader(reusingSnapshot: true) { try $0.firstInteger("SELECT count(*) FROM t") }, 1)
+    XCTAssertEqual(try pool.withReader(reusingSnapshot: false) { try $0.firstInteger("SELECT count(*) FROM t") }, 1)
+    pool.close()
+  }
+
+  func testIdleSnapshotsEndByThemselves() throws {
+    let pool = try ConnectionPool(path: makePath(), key: testKey(), maximumReaders: 1)
+    try pool.withWriter { writer in try writer.writeTransaction { try writer.execute("INSERT INTO t VALUES (1)") } }
+    try pool.withReader(reusingSnapshot: true) { _ = try $0.firstInteger("SELECT count(*) FROM t") }
+    try pool.withWriter { writer in try writer.writeTransaction { try writer.execute("INSERT INTO t VALUES (2)") } }
+    // A truncating checkpoint waits for readers of older snapshots; with a busy timeout it succeeds only when the snapshot has ended.
+    let result = try pool.withWriter { try $0.firstInteger("PRAGMA wal_checkpoint(TRUNCATE)") }
+    XCTAssertEqual(result, 0)
+    XCTAssertEqual(StoreFile.size(path + "-wal"), 0)
+    pool.close()
+  }
+
+  func testAnErrorInAReaderEndsItsTransaction() throws {
+    let pool = try ConnectionPool(path: makePath(), key: testKey(), maximumReaders: 1)
+    for reuse in [true, false] {
+      XCTAssertThrowsError(try pool.withReader(reusingSnapshot: reuse) { _ in throw Stop() })
+      try pool.withReader(reusingSnapshot: reuse) { XCTAssertFalse($0.isInAutocommit) }
+    }
+    XCTAssertThrowsError(try pool.withWriter { _ in try pool.withWriter { _ in } })
+    pool.close()
+  }
+
+  func testExclusiveAccessHasNoOtherConnection() throws {
+    let pool = try ConnectionPool(path: makePath(), key: testKey())
+    try pool.withReader(reusingSnapshot: true) { _ = try $0.firstInteger("SELECT count(*) FROM t") }
+    try pool.withExclusiveAccess { _ in
+      XCTAssertEqual(try names(), ["test.store"])
+      return ((), nil)
+    }
+    XCTAssertEqual(try pool.withReader { try $0.firstInteger("SELECT count(*) FROM t") }, 0)
+    pool.close()
+  }
+
+  func testManyThreadsShareThePool() throws {
+    var options = ConnectionOptions()
+    options.durability = .fast
+    let pool = try ConnectionPool(path: makePath(), key: testKey(), options: options, maximumReaders: 3)
+    DispatchQueue.concurrentPerform(iterations: 8) { thread in
+      for number in 0..<40 {
+        do {
+          if number % 4 == 0 {
+            try pool.withWriter { writer in try writer.writeTransaction { try writer.execute("INSERT INTO t VALUES (1)") } }
+          } else {
+            try pool.withReader(reusingSnapshot: number % 2 == 0) { _ = try $0.firstInteger("SELECT sum(a) FROM t") }
+          }
+        } catch {
+          XCTFail("\(error)")
+        }
+      }
+    }
+    XCTAssertEqual(try pool.withReader { try $0.firstInteger("SELECT sum(a) FROM t") }, 80)
+    pool.close()
+  }
+
+  func testAnotherWriterIsToldAsBusy() throws {
+    let connection = try make()
+    var options = ConnectionOptions()
+    options.busyTimeoutMilliseconds = 20
+    let other = try Connection(opening: path, key: testKey(), options: options)
+    try connection.writeTransaction {
+      assertThrows(.busy) { try other.writeTransaction {} }
+    }
+    try other.writeTransaction { try other.execute("INSERT INTO t VALUES (1)") }
+  }
+
+  func testALongStatementCanBeInterrupted() throws {
+    let connection = try make()
+    let interrupter = connection.interrupter
+    try connection.registerFunction(name: "stop_me", argumentCount: 1) { call in
+      if call.int64(0) == 1_000 { interrupter.interrupt() }
+      call.setResult(argument: 0)
+    }
+    assertThrows(.cancelled) {
+      try connection.firstInteger(
+        "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 100000000) SELECT max(stop_me(x)) FROM n")
+    }
+    XCTAssertEqual(try connection.firstInteger("SELECT 1"), 1)
+  }
+
+  private func makePath() throws -> String {
+    try make().close()
+    return path
+  }
+}
