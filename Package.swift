@@ -45,7 +45,8 @@ let package = Package(
     // The library, from the bottom up.
     module("SQLCipherConnection", ["CSQLCipher", "CLibcrypto"]),
     tests("SQLCipherConnectionTests", ["SQLCipherConnection"]),
-    module("ObjectModel"),
+    module("ObjectModel", ["CLibcrypto"]),
+    tests("ObjectModelTests", ["ObjectModel"]),
     module("ObjectQuery", ["ObjectModel"]),
     module("ObjectStore", ["ObjectModel", "ObjectQuery", logging]),
     module("SQLCipherStore", ["SQLCipherConnection", "ObjectModel", "ObjectQuery", "ObjectStore", logging]),

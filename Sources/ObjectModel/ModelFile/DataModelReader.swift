@@ -1,0 +1,209 @@
+// DataModelReader: a model file's tree as a model, with everything unknown kept.
+import Foundation
+
+/// Turns the tree of a `contents` file into a model.
+struct DataModelReader {
+  let path: String?
+
+  /// The model of a file's bytes.
+  static func model(of data: Data, path: String?) throws(ModelFileError) -> ManagedObjectModel {
+    let root = try XMLTreeParser.parse(data, path: path)
+    return try DataModelReader(path: path).model(root)
+  }
+
+  private func model(_ node: XMLNode) throws(ModelFileError) -> ManagedObjectModel {
+    guard node.name == "model" else {
+      throw ModelFileError(.notAModel, path: path, line: node.line, "the root element is '\(node.name)', not 'model'")
+    }
+    var model = ManagedObjectModel()
+    model.preserved = try read(ModelXMLField<ManagedObjectModel>.all, node, into: &model)
+    model.entities.reserveCapacity(node.children.count)
+    for child in node.children {
+      switch child.name {
+      case "entity": model.entities.append(try entity(child))
+      case "configuration": model.configurations.append(try configuration(child))
+      case "fetchRequest":
+        var template = FetchRequestTemplate(name: "", entityName: "")
+        template.preserved = try read(ModelXMLField<FetchRequestTemplate>.all, child, into: &template)
+        template.preserved.elements = child.children.map(\.element)
+        model.fetchRequestTemplates.append(template)
+      case "userInfo": takeUserInfo(child, &model.userInfo, &model.preserved)
+      default: model.preserved.elements.append(child.element)
+      }
+    }
+    return model
+  }
+
+  private func entity(_ node: XMLNode) throws(ModelFileError) -> EntityDescription {
+    var entity = EntityDescription(name: "")
+    entity.preserved = try read(ModelXMLField<EntityDescription>.all, node, into: &entity)
+    entity.properties.reserveCapacity(node.children.count)
+    var constraints: [PreservedXML.Element] = []
+    for child in node.children {
+      switch child.name {
+      case "attribute": entity.properties.append(.attribute(try attribute(child)))
+      case "relationship": entity.properties.append(.relationship(try relationship(child)))
+      case "fetchedProperty": entity.properties.append(.fetchedProperty(try fetchedProperty(child)))
+      case "fetchIndex": entity.indexes.append(try index(child))
+      case "uniquenessConstraints": constraints.append(child.element)
+      case "userInfo": takeUserInfo(child, &entity.userInfo, &entity.preserved)
+      default: entity.preserved.elements.append(child.element)
+      }
+    }
+    entity.uniquenessConstraints = ModelXMLGroups.constraints(constraints)
+    if constraints != ModelXMLGroups.elements(constraints: entity.uniquenessConstraints) {
+      entity.preserved.elements += constraints
+    }
+    return entity
+  }
+
+  private func attribute(_ node: XMLNode) throws(ModelFileError) -> AttributeDescription {
+    var attribute = AttributeDescription(name: "", type: .undefined)
+    attribute.preserved = try read(ModelXMLField<AttributeDescription>.all, node, into: &attribute)
+    // A file that does not say so means no scalar, where there is a choice.
+    if node.attributes["usesScalarValueType"] == nil { attribute.usesScalarValueType = !attribute.type.hasScalar }
+    takeChildren(node, &attribute.userInfo, &attribute.preserved)
+    return attribute
+  }
+
+  private func relationship(_ node: XMLNode) throws(ModelFileError) -> RelationshipDescription {
+    var relationship = RelationshipDescription(name: "", destination: "", isOptional: false)
+    relationship.preserved = try read(ModelXMLField<RelationshipDescription>.all, node, into: &relationship)
+    takeChildren(node, &relationship.userInfo, &relationship.preserved)
+    return relationship
+  }
+
+  private func fetchedProperty(_ node: XMLNode) throws(ModelFileError) -> FetchedPropertyDescription {
+    var property = FetchedPropertyDescription(name: "", destination: "")
+    property.isOptional = false
+    property.preserved = try read(ModelXMLField<FetchedPropertyDescription>.all, node, into: &property)
+    takeChildren(node, &property.userInfo, &property.preserved)
+    let requests = property.preserved.elements.named("fetchRequest")
+    property.preserved.elements.removeAll { $0.name == "fetchRequest" }
+    ModelXMLGroups.take(requests: requests, into: &property)
+    if requests != ModelXMLGroups.elements(requestOf: property) { property.preserved.elements += requests }
+    return property
+  }
+
+  private func index(_ node: XMLNode) throws(ModelFileError) -> FetchIndexDescription {
+    var index = FetchIndexDescription(name: "", elements: [])
+    index.preserved = try read(ModelXMLField<FetchIndexDescription>.all, node, into: &index)
+    for child in node.children {
+      guard child.name == "fetchIndexElement" else {
+        index.preserved.elements.append(child.element)
+        continue
+      }
+      var element = FetchIndexElement(property: "")
+      element.propertyName = nil
+      element.preserved = try read(ModelXMLField<FetchIndexElement>.all, child, into: &element)
+      element.preserved.elements = child.children.map(\.element)
+      index.elements.append(element)
+    }
+    return index
+  }
+
+  private func configuration(_ node: XMLNode) throws(ModelFileError) -> ModelConfiguration {
+    var configuration = ModelConfiguration(name: "", entityNames: [])
+    configuration.preserved = try read(ModelXMLField<ModelConfiguration>.all, node, into: &configuration)
+    let elements = node.children.map(\.element)
+    let members = elements.named("memberEntity")
+    configuration.entityNames = ModelXMLGroups.members(members)
+    configuration.preserved.elements = elements.filter { $0.name != "memberEntity" }
+    if members != ModelXMLGroups.elements(members: configuration.entityNames) { configuration.preserved.elements += members }
+    return configuration
+  }
+
+  private func takeChildren(_ node: XMLNode, _ userInfo: inout [String: String], _ preserved: inout PreservedXML) {
+    for child in node.children {
+      if child.name == "userInfo" { takeUserInfo(child, &userInfo, &preserved) } else { preserved.elements.append(child.element) }
+    }
+  }
+
+  private func takeUserInfo(_ node: XMLNode, _ userInfo: inout [String: String], _ preserved: inout PreservedXML) {
+    let element = node.element
+    userInfo.merge(ModelXMLGroups.userInfo([element])) { $1 }
+    if !ModelXMLGroups.isPlain(userInfo: element) { preserved.elements.append(element) }
+  }
+
+  /// Takes the attributes of an element into a description; gives back those without a meaning or in another spelling.
+  private func read<Description>(
+    _ fields: [ModelXMLField<Description>], _ node: XMLNode, into description: inout Description
+  ) throws(ModelFileError) -> PreservedXML {
+    var rest = node.attributes
+    for field in fields {
+      guard let text = node.attributes[field.name] else { continue }
+      do { try field.take(&description, text) } catch {
+        let name = node.attributes["name"].map { " '\($0)'" } ?? ""
+        throw ModelFileError(.badValue, path: path, line: node.line, "in \(node.name)\(name), \(error.reason)")
+      }
+    }
+    for field in fields where rest[field.name] != nil {
+      if field.text(description) == rest[field.name] { rest[field.name] = nil }
+    }
+    var preserved = PreservedXML()
+    preserved.attributes = rest
+    return preserved
+  }
+}
+
+/// Parts of a model file that are several elements: what they mean, and their canonical form.
+enum ModelXMLGroups {
+  static func constraints(_ elements: [PreservedXML.Element]) -> [[String]] {
+    elements.flatMap { $0.children.named("uniquenessConstraint") }.map {
+      $0.children.named("constraint").map { $0.attributes["value"] ?? "" }
+    }
+  }
+
+  static func elements(constraints: [[String]]) -> [PreservedXML.Element] {
+    guard !constraints.isEmpty else { return [] }
+    let children = constraints.map { names in
+      PreservedXML.Element(
+        name: "uniquenessConstraint", children: names.map { PreservedXML.Element(name: "constraint", attributes: ["value": $0]) })
+    }
+    return [PreservedXML.Element(name: "uniquenessConstraints", children: children)]
+  }
+
+  static func members(_ elements: [PreservedXML.Element]) -> [String] { elements.map { $0.attributes["name"] ?? "" } }
+
+  static func elements(members: [String]) -> [PreservedXML.Element] {
+    members.map { PreservedXML.Element(name: "memberEntity", attributes: ["name": $0]) }
+  }
+
+  static func userInfo(_ elements: [PreservedXML.Element]) -> [String: String] {
+    var result: [String: String] = [:]
+    for entry in elements.flatMap({ $0.children.named("entry") }) {
+      if let key = entry.attributes["key"] { result[key] = entry.attributes["value"] ?? "" }
+    }
+    return result
+  }
+
+  static func elements(userInfo: [String: String]) -> [PreservedXML.Element] {
+    guard !userInfo.isEmpty else { return [] }
+    let entries = userInfo.sorted { $0.key < $1.key }
+    return [
+      PreservedXML.Element(
+        name: "userInfo",
+        children: entries.map { PreservedXML.Element(name: "entry", attributes: ["key": $0.key, "value": $0.value]) })
+    ]
+  }
+
+  /// Whether an element says nothing but keys and values.
+  static func isPlain(userInfo element: PreservedXML.Element) -> Bool {
+    let count = element.children.reduce(into: Set<String>()) { $0.insert($1.attributes["key"] ?? "") }.count
+    return element.attributes.isEmpty && element.text.isEmpty && !element.children.isEmpty && count == element.children.count
+      && element.children.allSatisfy {
+        $0.name == "entry" && Set($0.attributes.keys) == ["key", "value"] && $0.children.isEmpty && $0.text.isEmpty
+      }
+  }
+
+  static func take(requests: [PreservedXML.Element], into property: inout FetchedPropertyDescription) {
+    property.destinationEntityName = requests.first?.attributes["entity"] ?? ""
+    property.predicateFormat = requests.first?.attributes["predicateString"]
+  }
+
+  static func elements(requestOf property: FetchedPropertyDescription) -> [PreservedXML.Element] {
+    var attributes = ["name": "fetchedPropertyFetchRequest", "entity": property.destinationEntityName]
+    attributes["predicateString"] = property.predicateFormat
+    return [PreservedXML.Element(name: "fetchRequest", attributes: attributes)]
+  }
+}

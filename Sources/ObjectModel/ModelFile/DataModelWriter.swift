@@ -1,0 +1,232 @@
+// DataModelWriter: a model as a model file, in canonical order, with everything that was kept.
+public import Foundation
+
+/// Writes a model as the text of a `contents` file.
+struct DataModelWriter {
+  private var output = ""
+  private var depth = 0
+
+  /// The bytes of a model's file.
+  static func data(of model: ManagedObjectModel) throws(ModelFileError) -> Data {
+    var writer = DataModelWriter()
+    writer.output = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n"
+    try writer.write(writer.element(model))
+    return Data(writer.output.utf8)
+  }
+
+  // MARK: Descriptions as elements
+
+  /// An element with its attributes in order.
+  private struct Node {
+    var name: String
+    var attributes: [(String, String)]
+    var children: [Node] = []
+    var text = ""
+  }
+
+  private func element(_ model: ManagedObjectModel) -> Node {
+    var bare = model
+    bare.entities = []
+    var node = Node(name: "model", attributes: attributes(ModelXMLField<ManagedObjectModel>.all, bare, model.preserved))
+    var kept = model.preserved.elements
+    node.children = model.entities.map(element)
+    node.children += model.fetchRequestTemplates.map {
+      Node(
+        name: "fetchRequest", attributes: attributes(ModelXMLField<FetchRequestTemplate>.all, $0, $0.preserved),
+        children: $0.preserved.elements.map(Self.node))
+    }
+    node.children += model.configurations.map { configuration in
+      var kept = configuration.preserved.elements
+      let members = group(
+        "memberEntity", &kept, ModelXMLGroups.elements(members: configuration.entityNames),
+        means: { ModelXMLGroups.members($0) == configuration.entityNames })
+      return Node(
+        name: "configuration", attributes: attributes(ModelXMLField<ModelConfiguration>.all, configuration, configuration.preserved),
+        children: (members + kept).map(Self.node))
+    }
+    node.children += userInfo(model.userInfo, &kept).map(Self.node)
+    node.children += kept.map(Self.node)
+    return node
+  }
+
+  private func element(_ entity: EntityDescription) -> Node {
+    var bare = entity
+    bare.properties = []
+    var node = Node(name: "entity", attributes: attributes(ModelXMLField<EntityDescription>.all, bare, entity.preserved))
+    var kept = entity.preserved.elements
+    node.children = entity.properties.map { property in
+      switch property {
+      case .attribute(let attribute):
+        return leaf("attribute", ModelXMLField<AttributeDescription>.all, attribute, attribute.userInfo, attribute.preserved)
+      case .relationship(let relationship):
+        return leaf(
+          "relationship", ModelXMLField<RelationshipDescription>.all, relationship, relationship.userInfo, relationship.preserved)
+      case .fetchedProperty(let property): return element(property)
+      }
+    }
+    node.children += entity.indexes.map { index in
+      let elements = index.elements.map {
+        Node(
+          name: "fetchIndexElement", attributes: attributes(ModelXMLField<FetchIndexElement>.all, $0, $0.preserved),
+          children: $0.preserved.elements.map(Self.node))
+      }
+      return Node(
+        name: "fetchIndex", attributes: attributes(ModelXMLField<FetchIndexDescription>.all, index, index.preserved),
+        children: elements + index.preserved.elements.map(Self.node))
+    }
+    let constraints = group(
+      "uniquenessConstraints", &kept, ModelXMLGroups.elements(constraints: entity.uniquenessConstraints),
+      means: { ModelXMLGroups.constraints($0) == entity.uniquenessConstraints })
+    node.children += (constraints + userInfo(entity.userInfo, &kept) + kept).map(Self.node)
+    return node
+  }
+
+  private func element(_ property: FetchedPropertyDescription) -> Node {
+    var kept = property.preserved.elements
+    let requests = group(
+      "fetchRequest", &kept, ModelXMLGroups.elements(requestOf: property),
+      means: {
+        var copy = property
+        ModelXMLGroups.take(requests: $0, into: &copy)
+        return copy == property
+      })
+    return Node(
+      name: "fetchedProperty", attributes: attributes(ModelXMLField<FetchedPropertyDescription>.all, property, property.preserved),
+      children: (requests + userInfo(property.userInfo, &kept) + kept).map(Self.node))
+  }
+
+  private func leaf<Description>(
+    _ name: String, _ fields: [ModelXMLField<Description>], _ description: Description, _ notes: [String: String],
+    _ preserved: PreservedXML
+  ) -> Node {
+    var kept = preserved.elements
+    let notes = userInfo(notes, &kept)
+    return Node(name: name, attributes: attributes(fields, description, preserved), children: (notes + kept).map(Self.node))
+  }
+
+  private func userInfo(_ notes: [String: String], _ kept: inout [PreservedXML.Element]) -> [PreservedXML.Element] {
+    // Notes are kept element by element: those that were not plain stand in `kept`, and the plain ones are written from what remains.
+    let spelled = kept.named("userInfo")
+    let meant = ModelXMLGroups.userInfo(spelled)
+    kept.removeAll { $0.name == "userInfo" }
+    guard meant.allSatisfy({ notes[$0.key] == $0.value }) else { return ModelXMLGroups.elements(userInfo: notes) }
+    return spelled + ModelXMLGroups.elements(userInfo: notes.filter { meant[$0.key] == nil })
+  }
+
+  /// The kept spelling of a group of elements while it means the same, else the canonical form.
+  private func group(
+    _ name: String, _ kept: inout [PreservedXML.Element], _ canonical: [PreservedXML.Element],
+    means: ([PreservedXML.Element]) -> Bool
+  ) -> [PreservedXML.Element] {
+    let spelled = kept.named(name)
+    kept.removeAll { $0.name == name }
+    return !spelled.isEmpty && means(spelled) ? spelled : canonical
+  }
+
+  private func attributes<Description>(
+    _ fields: [ModelXMLField<Description>], _ description: Description, _ preserved: PreservedXML
+  ) -> [(String, String)] {
+    var rest = preserved.attributes
+    var result: [(String, String)] = []
+    for field in fields {
+      var text = field.text(description)
+      if let spelled = rest.removeValue(forKey: field.name) {
+        var copy = description
+        if (try? field.take(&copy, spelled)) != nil, copy == description { text = spelled }
+      }
+      if let text { result.append((field.name, text)) }
+    }
+    return result + rest.sorted { $0.key < $1.key }
+  }
+
+  /// The attributes that come first in elements that are only kept; the others follow by name.
+  private static let firstAttributes = ["key", "name", "value", "positionX", "positionY", "width", "height"]
+
+  private static func node(_ element: PreservedXML.Element) -> Node {
+    var rest = element.attributes
+    var attributes: [(String, String)] = []
+    for name in firstAttributes {
+      if let value = rest.removeValue(forKey: name) { attributes.append((name, value)) }
+    }
+    attributes += rest.sorted { $0.key < $1.key }
+    return Node(name: element.name, attributes: attributes, children: element.children.map(node), text: element.text)
+  }
+
+  // MARK: Elements as text
+
+  private mutating func write(_ node: Node) throws(ModelFileError) {
+    guard depth < XMLBounds().depth else {
+      throw ModelFileError(.tooLarge, "kept elements are nested deeper than \(XMLBounds().depth)")
+    }
+    try check(name: node.name)
+    indent()
+    output += "<" + node.name
+    for (name, value) in node.attributes {
+      try check(name: name)
+      output += " " + name + "=\""
+      try escape(value, where: "the attribute '\(name)' of an element '\(node.name)'")
+      output += "\""
+    }
+    if node.children.isEmpty && node.text.isEmpty {
+      output += "/>\n"
+      return
+    }
+    output += ">"
+    try escape(node.text, where: "the text of an element '\(node.name)'")
+    if !node.children.isEmpty {
+      output += "\n"
+      depth += 1
+      for child in node.children { try write(child) }
+      depth -= 1
+      indent()
+    }
+    output += "</" + node.name + ">\n"
+  }
+
+  private mutating func indent() {
+    for _ in 0..<depth { output += "    " }
+  }
+
+  private func check(name: String) throws(ModelFileError) {
+    let isName =
+      name.unicodeScalars.allSatisfy {
+        $0.properties.isAlphabetic || $0.properties.numericType != nil || "_-.:".unicodeScalars.contains($0)
+      }
+      && (name.unicodeScalars.first.map { $0.properties.isAlphabetic || $0 == "_" || $0 == ":" } ?? false)
+    guard isName else { throw ModelFileError(.badValue, "a kept element or attribute has a name that XML cannot hold") }
+  }
+
+  private mutating func escape(_ text: String, where place: @autoclosure () -> String) throws(ModelFileError) {
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "&": output += "&amp;"
+      case "<": output += "&lt;"
+      case ">": output += "&gt;"
+      case "\"": output += "&quot;"
+      case "\n": output += "&#10;"
+      case "\r": output += "&#13;"
+      case "\t": output += "&#9;"
+      case "\0"..<" ", "\u{FFFE}", "\u{FFFF}":
+        throw ModelFileError(.badValue, "\(place()) has a character that XML cannot hold (U+\(String(scalar.value, radix: 16)))")
+      default: output.unicodeScalars.append(scalar)
+      }
+    }
+  }
+}
+
+extension ManagedObjectModel {
+  /// The model in the format of a `contents` file; ``init(xmlData:path:)`` reads it back without loss.
+  ///
+  /// - Throws: ``ModelFileError`` when a name or text has a character that XML cannot hold.
+  public func xmlData() throws(ModelFileError) -> Data { try DataModelWriter.data(of: self) }
+
+  /// Reads the format of a `contents` file. Comments are not kept; everything else is.
+  ///
+  /// - Parameters:
+  ///   - data: The bytes of the file, at most 32 MB with 400,000 elements, without a document type.
+  ///   - path: What errors call the file.
+  /// - Throws: ``ModelFileError`` with the line. Mistakes of the model itself are for ``CompiledModel`` to report.
+  public init(xmlData data: Data, path: String? = nil) throws(ModelFileError) {
+    self = try DataModelReader.model(of: data, path: path)
+  }
+}

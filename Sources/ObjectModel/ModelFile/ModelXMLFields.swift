@@ -1,0 +1,220 @@
+// ModelXMLFields: the attributes of every element of a model file, in the order in which they are written.
+
+extension ModelXMLField where Description == ManagedObjectModel {
+  static let all: [Self] = [
+    .kept("type", standard: "com.apple.IDECoreDataModeler.DataModel"), .kept("documentVersion", standard: "1.0"),
+    .kept("lastSavedToolsVersion"), .kept("systemVersion"), .kept("minimumToolsVersion", standard: "Automatic"),
+    .kept("sourceLanguage", standard: "Swift"), .kept("usedWithCloudKit"), .kept("usedWithSwiftData"),
+    .text("userDefinedModelVersionIdentifier") {
+      $0.versionIdentifiers.sorted().joined(separator: ",")
+    } _: {
+      $0.versionIdentifiers = Set($1.split(separator: ",").map { trimmed($0) }.filter { !$0.isEmpty })
+    },
+  ]
+
+  private static func trimmed(_ text: Substring) -> String {
+    var text = text
+    while text.first?.isWhitespace == true { text.removeFirst() }
+    while text.last?.isWhitespace == true { text.removeLast() }
+    return String(text)
+  }
+}
+
+extension ModelXMLField where Description == EntityDescription {
+  static let all: [Self] = [
+    .text("name", { $0.name.isEmpty ? nil : $0.name }, { $0.name = $1 }),
+    .text("representedClassName", { $0.managedObjectClassName }, { $0.managedObjectClassName = $1 }),
+    .text("parentEntity", { $0.superentityName }, { $0.superentityName = $1 }),
+    .flag("isAbstract", { $0.isAbstract }, { $0.isAbstract = $1 }),
+    .text("elementID", { $0.renamingIdentifier }, { $0.renamingIdentifier = $1 }),
+    .text("versionHashModifier", { $0.versionHashModifier }, { $0.versionHashModifier = $1 }),
+    .kept("syncable"),
+    Self(name: "codeGenerationType") {
+      $0.codeGeneration == .manual ? nil : $0.codeGeneration.rawValue
+    } take: { (entity: inout EntityDescription, text) throws(XMLValueProblem) in
+      guard let type = CodeGenerationType(rawValue: text) else {
+        throw XMLValueProblem(reason: "'codeGenerationType' must be 'class', 'category' or left out")
+      }
+      entity.codeGeneration = type
+    },
+    .kept("coreSpotlightDisplayNameExpression"),
+  ]
+}
+
+extension ModelXMLField where Description == AttributeDescription {
+  static let all: [Self] = [
+    .text("name", { $0.name.isEmpty ? nil : $0.name }, { $0.name = $1 }),
+    .flag("optional", { $0.isOptional }, { $0.isOptional = $1 }),
+    .flag("transient", { $0.isTransient }, { $0.isTransient = $1 }),
+    Self(name: "attributeType") {
+      $0.type == .undefined ? nil : $0.type.rawValue
+    } take: { (attribute: inout AttributeDescription, text) throws(XMLValueProblem) in
+      guard let type = AttributeType(rawValue: text) else {
+        throw XMLValueProblem(reason: "'attributeType' names no attribute type; the types are \(typeNames)")
+      }
+      attribute.type = type
+    },
+    value("defaultValueString", { $0.type != .date }, { $0.defaultValue }, { $0.defaultValue = $1 }),
+    value("defaultDateTimeInterval", { $0.type == .date }, { $0.defaultValue }, { $0.defaultValue = $1 }),
+    bound("minValueString", length: \.minimumLength, value: \.minimum), bound("maxValueString", length: \.maximumLength, value: \.maximum),
+    value("minDateTimeInterval", { $0.type == .date }, { $0.validation.minimum }, { $0.validation.minimum = $1 }),
+    value("maxDateTimeInterval", { $0.type == .date }, { $0.validation.maximum }, { $0.validation.maximum = $1 }),
+    .text("regularExpressionString", { $0.validation.pattern }, { $0.validation.pattern = $1 }),
+    .text("valueTransformerName", { $0.valueTransformerName }, { $0.valueTransformerName = $1 }),
+    .text("customClassName", { $0.valueClassName }, { $0.valueClassName = $1 }),
+    // The expression alone says that an attribute is derived.
+    Self(name: "derived") {
+      $0.derivationExpression == nil ? nil : "YES"
+    } take: { (_: inout AttributeDescription, text) throws(XMLValueProblem) in
+      _ = try boolean(text, "derived")
+    },
+    .text("derivationExpression", { $0.derivationExpression }, { $0.derivationExpression = $1 }),
+    .flag("allowsExternalBinaryDataStorage", { $0.allowsExternalBinaryDataStorage }, { $0.allowsExternalBinaryDataStorage = $1 }),
+    .flag("allowsCloudEncryption", { $0.allowsCloudEncryption }, { $0.allowsCloudEncryption = $1 }),
+    .flag("preserveAfterDeletion", { $0.preservesValueInHistoryOnDeletion }, { $0.preservesValueInHistoryOnDeletion = $1 }),
+    .flag("spotlightIndexingEnabled", { $0.isIndexedBySpotlight }, { $0.isIndexedBySpotlight = $1 }),
+    .kept("indexed"), .kept("storedInTruthFile"),
+    Self(name: "usesScalarValueType") {
+      $0.usesScalarValueType ? ($0.type.hasScalar ? "YES" : nil) : "NO"
+    } take: { (attribute: inout AttributeDescription, text) throws(XMLValueProblem) in
+      attribute.usesScalarValueType = try boolean(text, "usesScalarValueType")
+    },
+    .text("elementID", { $0.renamingIdentifier }, { $0.renamingIdentifier = $1 }),
+    .text("versionHashModifier", { $0.versionHashModifier }, { $0.versionHashModifier = $1 }),
+    .kept("syncable"),
+  ]
+
+  private static var typeNames: String { AttributeType.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ") }
+
+  /// A value in the text of the attribute's type, for the types that `applies` accepts; elsewhere the attribute is only kept.
+  private static func value(
+    _ name: String, _ applies: @escaping @Sendable (AttributeDescription) -> Bool,
+    _ read: @escaping @Sendable (AttributeDescription) -> Slot?, _ write: @escaping @Sendable (inout AttributeDescription, Slot) -> Void
+  ) -> Self {
+    Self(name: name) {
+      guard applies($0), let slot = read($0) else { return nil }
+      return SlotText.text(slot, type: $0.type)
+    } take: { (attribute: inout AttributeDescription, text) throws(XMLValueProblem) in
+      guard applies(attribute), attribute.type != .undefined, attribute.type != .composite else { return }
+      guard let slot = SlotText.slot(text, type: attribute.type) else {
+        throw XMLValueProblem(reason: "'\(name)' is no value of the type '\(attribute.type.rawValue)'")
+      }
+      write(&attribute, slot)
+    }
+  }
+
+  /// A bound: a length for strings, a number for numeric types.
+  private static func bound(
+    _ name: String, length: any WritableKeyPath<AttributeValidation, Int?> & Sendable,
+    value: any WritableKeyPath<AttributeValidation, Slot?> & Sendable
+  ) -> Self {
+    Self(name: name) {
+      if $0.type == .string { return $0.validation[keyPath: length].map(String.init) }
+      guard $0.type.isNumeric, let slot = $0.validation[keyPath: value] else { return nil }
+      return SlotText.text(slot, type: $0.type)
+    } take: { (attribute: inout AttributeDescription, text) throws(XMLValueProblem) in
+      if attribute.type == .string {
+        attribute.validation[keyPath: length] = try integer(text, name)
+      } else if attribute.type.isNumeric {
+        guard let slot = SlotText.slot(text, type: attribute.type) else {
+          throw XMLValueProblem(reason: "'\(name)' is no value of the type '\(attribute.type.rawValue)'")
+        }
+        attribute.validation[keyPath: value] = slot
+      }
+    }
+  }
+}
+
+extension AttributeType {
+  /// Whether model files say of an attribute of the type whether it is a scalar in typed classes.
+  var hasScalar: Bool {
+    switch self {
+    case .integer16, .integer32, .integer64, .double, .float, .boolean, .date, .uuid, .uri: true
+    default: false
+    }
+  }
+}
+
+extension ModelXMLField where Description == RelationshipDescription {
+  static let all: [Self] = [
+    .text("name", { $0.name.isEmpty ? nil : $0.name }, { $0.name = $1 }),
+    .flag("optional", { $0.isOptional }, { $0.isOptional = $1 }),
+    .flag("transient", { $0.isTransient }, { $0.isTransient = $1 }),
+    .flag("toMany", { $0.isToMany }) {
+      guard $0.isToMany != $1 else { return }
+      $0.isToMany = $1
+      $0.maxCount = $1 ? 0 : 1
+    },
+    .number("minCount", { $0.minCount == 0 ? nil : $0.minCount }, { $0.minCount = $1 }),
+    .number("maxCount", { $0.isToMany && $0.maxCount == 0 ? nil : $0.maxCount }, { $0.maxCount = $1 }),
+    .flag("ordered", { $0.isOrdered }, { $0.isOrdered = $1 }),
+    Self(name: "deletionRule") {
+      $0.deleteRule.rawValue
+    } take: { (relationship: inout RelationshipDescription, text) throws(XMLValueProblem) in
+      guard let rule = DeleteRule(rawValue: text) else {
+        throw XMLValueProblem(reason: "'deletionRule' must be Nullify, Cascade, Deny or No Action")
+      }
+      relationship.deleteRule = rule
+    },
+    .text("destinationEntity", { $0.destinationEntityName.isEmpty ? nil : $0.destinationEntityName }, { $0.destinationEntityName = $1 }),
+    .text("inverseName", { $0.inverseName }, { $0.inverseName = $1 }),
+    .text("inverseEntity", { $0.inverseName == nil ? nil : $0.destinationEntityName }, { _, _ in }),
+    .text("elementID", { $0.renamingIdentifier }, { $0.renamingIdentifier = $1 }),
+    .text("versionHashModifier", { $0.versionHashModifier }, { $0.versionHashModifier = $1 }),
+    .kept("syncable"),
+  ]
+}
+
+extension ModelXMLField where Description == FetchedPropertyDescription {
+  static let all: [Self] = [
+    .text("name", { $0.name.isEmpty ? nil : $0.name }, { $0.name = $1 }),
+    .flag("optional", { $0.isOptional }, { $0.isOptional = $1 }),
+    .kept("syncable"),
+  ]
+}
+
+extension ModelXMLField where Description == FetchIndexDescription {
+  static let all: [Self] = [
+    .text("name", { $0.name.isEmpty ? nil : $0.name }, { $0.name = $1 }),
+    .text("partialIndexPredicate", { $0.partialIndexPredicate }, { $0.partialIndexPredicate = $1 }),
+  ]
+}
+
+extension ModelXMLField where Description == FetchIndexElement {
+  static let all: [Self] = [
+    .text("property", { $0.propertyName }, { $0.propertyName = $1 }),
+    .text("expression", { $0.expression }, { $0.expression = $1 }),
+    .kept("expressionType"),
+    Self(name: "type") {
+      $0.kind.rawValue
+    } take: { (element: inout FetchIndexElement, text) throws(XMLValueProblem) in
+      guard let kind = FetchIndexElement.Kind(rawValue: text) else { throw XMLValueProblem(reason: "'type' must be Binary or RTree") }
+      element.kind = kind
+    },
+    Self(name: "order") {
+      $0.isAscending ? "ascending" : "descending"
+    } take: { (element: inout FetchIndexElement, text) throws(XMLValueProblem) in
+      guard text == "ascending" || text == "descending" else {
+        throw XMLValueProblem(reason: "'order' must be ascending or descending")
+      }
+      element.isAscending = text == "ascending"
+    },
+  ]
+}
+
+extension ModelXMLField where Description == FetchRequestTemplate {
+  static let all: [Self] = [
+    .text("name", { $0.name.isEmpty ? nil : $0.name }, { $0.name = $1 }),
+    .text("entity", { $0.entityName.isEmpty ? nil : $0.entityName }, { $0.entityName = $1 }),
+    .text("predicateString", { $0.predicateFormat }, { $0.predicateFormat = $1 }),
+    .number("fetchLimit", { $0.fetchLimit == 0 ? nil : $0.fetchLimit }, { $0.fetchLimit = $1 }),
+    .number("fetchBatchSize", { $0.fetchBatchSize == 0 ? nil : $0.fetchBatchSize }, { $0.fetchBatchSize = $1 }),
+  ]
+}
+
+extension ModelXMLField where Description == ModelConfiguration {
+  static let all: [Self] = [
+    .text("name", { $0.name.isEmpty ? nil : $0.name }, { $0.name = $1 }),
+    .flag("usedWithCloudKit", { $0.usedWithCloudKit }, { $0.usedWithCloudKit = $1 }),
+  ]
+}

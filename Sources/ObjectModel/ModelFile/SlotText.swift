@@ -1,0 +1,64 @@
+// SlotText: default values and bounds as the text that model files hold.
+import Foundation
+
+/// Writes and reads the values of a model file.
+enum SlotText {
+  /// The text of a value of a type; nil for none, or when the type has no text.
+  static func text(_ slot: Slot, type: AttributeType) -> String? {
+    switch (slot, type) {
+    case (.null, _): return nil
+    case (.int(let value), .boolean): return value == 0 ? "NO" : "YES"
+    case (.int(let value), _): return String(value)
+    case (.real(let value), .float):
+      let narrow = Float(value)
+      return Double(narrow) == value ? number("\(narrow)") : number("\(value)")
+    case (.real(let value), _): return number("\(value)")
+    case (.text(let value), _): return value
+    case (.bytes(let data), .decimal):
+      return DecimalCoding.decode(data).map { NSDecimalNumber(decimal: $0).description(withLocale: Locale(identifier: "en_US_POSIX")) }
+    case (.bytes, .uuid): return UUID(slot: slot)?.uuidString
+    case (.bytes(let data), _): return data.base64EncodedString()
+    }
+  }
+
+  /// The value of a text; nil when it is none of the type.
+  static func slot(_ text: String, type: AttributeType) -> Slot? {
+    switch type {
+    case .integer16, .integer32, .integer64:
+      // Editors write whole numbers as `1.0` now and then.
+      return (Int64(text) ?? Double(text).flatMap { Int64(exactly: $0) }).map { .int($0) }
+    case .boolean:
+      switch text {
+      case "YES", "yes", "true", "1": return .int(1)
+      case "NO", "no", "false", "0": return .int(0)
+      default: return nil
+      }
+    case .double, .date: return Double(text).map { .real($0) }
+    case .float: return Float(text).map { .real(Double($0)) }
+    case .decimal: return decimal(text).map(\.slot)
+    case .string, .uri: return .text(text)
+    case .uuid: return UUID(uuidString: text).map(\.slot)
+    case .binary, .transformable: return Data(base64Encoded: text).map { .bytes($0) }
+    case .undefined, .composite: return nil
+    }
+  }
+
+  /// A decimal of plain digits; nil for anything after or between them.
+  private static func decimal(_ text: String) -> Decimal? {
+    let allowed = text.utf8.allSatisfy {
+      switch $0 {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "e"),
+        UInt8(ascii: "E"):
+        true
+      default: false
+      }
+    }
+    guard allowed, !text.isEmpty, text.utf8.count <= 400 else { return nil }
+    return Decimal(string: text, locale: Locale(identifier: "en_US_POSIX"))
+  }
+
+  /// Numbers without a needless fraction: `1` rather than `1.0`.
+  private static func number(_ text: String) -> String {
+    text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+  }
+}

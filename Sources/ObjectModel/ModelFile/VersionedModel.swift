@@ -1,0 +1,193 @@
+// VersionedModel: a bundle with the versions of a model, and models read from and written to files.
+public import Foundation
+
+/// The versions of a model: what an `.xcdatamodeld` bundle holds.
+public struct VersionedModel: Sendable, Hashable {
+  /// One version.
+  public struct Version: Sendable, Hashable {
+    /// The version's name, such as `Library 2`.
+    public var name: String
+    /// The model.
+    public var model: ManagedObjectModel
+
+    /// Makes a version.
+    public init(name: String, model: ManagedObjectModel) {
+      self.name = name
+      self.model = model
+    }
+  }
+  /// The name of the bundle without its extension.
+  public var name: String
+  /// The versions, in the order of their names with numbers compared as numbers.
+  public var versions: [Version]
+  /// The name of the current version.
+  public var currentVersionName: String
+
+  /// Makes a bundle of versions.
+  public init(name: String, versions: [Version], currentVersionName: String) {
+    self.name = name
+    self.versions = versions
+    self.currentVersionName = currentVersionName
+  }
+
+  /// The model of the current version; nil when no version has its name.
+  public var current: ManagedObjectModel? { version(named: currentVersionName) }
+
+  /// The model of a version; nil when there is none of the name.
+  public func version(named name: String) -> ManagedObjectModel? { versions.first { $0.name == name }?.model }
+
+  /// Reads an `.xcdatamodeld` bundle with all its versions.
+  ///
+  /// - Throws: ``ModelFileError`` when a version cannot be read, or there are several and `.xccurrentversion` does not name one of them.
+  public init(contentsOf url: URL) throws(ModelFileError) {
+    name = url.deletingPathExtension().lastPathComponent
+    let names = try ModelFiles.versionNames(in: url)
+    currentVersionName = try ModelFiles.currentVersionName(in: url, of: names)
+    versions = []
+    for name in names {
+      versions.append(Version(name: name, model: try ModelFiles.model(inVersionAt: url.appendingPathComponent(name + ".xcdatamodel"))))
+    }
+  }
+
+  /// Writes the versions into a bundle; other files of the bundle are left alone.
+  ///
+  /// - Throws: ``ModelFileError`` when a file cannot be written or a model has text that XML cannot hold.
+  public func write(to url: URL) throws(ModelFileError) {
+    guard versions.contains(where: { $0.name == currentVersionName }) else {
+      throw ModelFileError(.noCurrentVersion, path: url.path, "the bundle has no version '\(currentVersionName)'; name one of its versions")
+    }
+    for version in versions {
+      try ModelFiles.check(versionName: version.name, path: url.path)
+      try ModelFiles.write(version.model, toVersionAt: url.appendingPathComponent(version.name + ".xcdatamodel"))
+    }
+    let escaped = currentVersionName.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+    let plist = """
+      <?xml version="1.0" encoding="UTF-8"?>
+      <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+      <plist version="1.0">
+      <dict>
+      \t<key>_XCCurrentVersionName</key>
+      \t<string>\(escaped).xcdatamodel</string>
+      </dict>
+      </plist>
+
+      """
+    try ModelFiles.write(Data(plist.utf8), to: url.appendingPathComponent(".xccurrentversion"))
+  }
+}
+
+extension ManagedObjectModel {
+  /// Reads a model: an `.xcdatamodeld` bundle (its current version), an `.xcdatamodel` bundle, or the `contents` file of one.
+  ///
+  /// - Throws: ``ModelFileError`` with the file, the line and the reason. Mistakes of the model itself are for ``CompiledModel`` to report.
+  public init(contentsOf url: URL) throws(ModelFileError) {
+    if url.pathExtension == "xcdatamodeld" {
+      let names = try ModelFiles.versionNames(in: url)
+      let current = try ModelFiles.currentVersionName(in: url, of: names)
+      self = try ModelFiles.model(inVersionAt: url.appendingPathComponent(current + ".xcdatamodel"))
+    } else if ModelFiles.isDirectory(url) {
+      self = try ModelFiles.model(inVersionAt: url)
+    } else {
+      self = try ModelFiles.model(at: url)
+    }
+  }
+
+  /// Writes the model: to an `.xcdatamodeld` bundle as its one current version, to an `.xcdatamodel` bundle, or to a `contents` file.
+  ///
+  /// - Throws: ``ModelFileError`` when a file cannot be written or a name has a character that XML cannot hold.
+  public func write(to url: URL) throws(ModelFileError) {
+    switch url.pathExtension {
+    case "xcdatamodeld":
+      let name = url.deletingPathExtension().lastPathComponent
+      try VersionedModel(name: name, versions: [.init(name: name, model: self)], currentVersionName: name).write(to: url)
+    case "xcdatamodel": try ModelFiles.write(self, toVersionAt: url)
+    default: try ModelFiles.write(try xmlData(), to: url)
+    }
+  }
+}
+
+/// The files of model bundles.
+enum ModelFiles {
+  static func isDirectory(_ url: URL) -> Bool {
+    var isDirectory: ObjCBool = false
+    return FileManager.default.fileExists(atPath: url.path, isDirectory: &isDirectory) && isDirectory.boolValue
+  }
+
+  /// The names of a bundle's versions, without their extension.
+  static func versionNames(in url: URL) throws(ModelFileError) -> [String] {
+    let entries: [String]
+    do { entries = try FileManager.default.contentsOfDirectory(atPath: url.path) } catch {
+      throw ModelFileError(.unreadable, path: url.path, "the bundle cannot be listed; check the path and its permissions")
+    }
+    let names = entries.filter { $0.hasSuffix(".xcdatamodel") }.map { String($0.dropLast(".xcdatamodel".count)) }
+    guard !names.isEmpty else { throw ModelFileError(.noCurrentVersion, path: url.path, "the bundle has no .xcdatamodel in it") }
+    return names.sorted { $0.compare($1, options: [.numeric, .literal]) == .orderedAscending }
+  }
+
+  /// The current version of a bundle: what its property list says, or the only one there is.
+  static func currentVersionName(in url: URL, of names: [String]) throws(ModelFileError) -> String {
+    let list = url.appendingPathComponent(".xccurrentversion")
+    guard FileManager.default.fileExists(atPath: list.path) else {
+      if names.count == 1 { return names[0] }
+      throw ModelFileError(
+        .noCurrentVersion, path: url.path, "the bundle has \(names.count) versions and no .xccurrentversion that names one of them")
+    }
+    var bounds = XMLBounds()
+    bounds.bytes = 64 << 10
+    bounds.allowsDoctype = true
+    let root = try XMLTreeParser.parse(try data(at: list, limit: bounds.bytes), path: list.path, bounds: bounds)
+    let items = root.children.first { $0.name == "dict" }?.children ?? []
+    let position = items.firstIndex { $0.name == "key" && $0.text == "_XCCurrentVersionName" }
+    guard let position, position + 1 < items.count, items[position + 1].name == "string" else {
+      throw ModelFileError(.noCurrentVersion, path: list.path, "the property list has no _XCCurrentVersionName")
+    }
+    let file = items[position + 1].text
+    // Only a name of the listing is taken, so that the list cannot lead out of the bundle.
+    guard let name = names.first(where: { $0 + ".xcdatamodel" == file }) else {
+      throw ModelFileError(.noCurrentVersion, path: list.path, "the current version '\(file)' is not in the bundle")
+    }
+    return name
+  }
+
+  static func model(inVersionAt url: URL) throws(ModelFileError) -> ManagedObjectModel {
+    try model(at: url.appendingPathComponent("contents"))
+  }
+
+  static func model(at url: URL) throws(ModelFileError) -> ManagedObjectModel {
+    try DataModelReader.model(of: try data(at: url, limit: XMLBounds().bytes), path: url.path)
+  }
+
+  /// A file's bytes, refused before they are read when there are too many.
+  private static func data(at url: URL, limit: Int) throws(ModelFileError) -> Data {
+    let attributes = try? FileManager.default.attributesOfItem(atPath: url.resolvingSymlinksInPath().path)
+    guard let attributes, attributes[.type] as? FileAttributeType == .typeRegular else {
+      throw ModelFileError(
+        .unreadable, path: url.path, "there is no such file; a model is an .xcdatamodeld, an .xcdatamodel or a contents file")
+    }
+    if let size = attributes[.size] as? Int, size > limit {
+      throw ModelFileError(.tooLarge, path: url.path, "the file has \(size) bytes; the reader takes \(limit)")
+    }
+    do { return try Data(contentsOf: url) } catch {
+      throw ModelFileError(.unreadable, path: url.path, "the file cannot be read; check its permissions")
+    }
+  }
+
+  static func check(versionName: String, path: String) throws(ModelFileError) {
+    guard !versionName.isEmpty, !versionName.contains("/"), !versionName.contains("\0"), !versionName.hasPrefix(".") else {
+      throw ModelFileError(.unwritable, path: path, "a version's name may not be empty, begin with a dot or contain a slash")
+    }
+  }
+
+  static func write(_ model: ManagedObjectModel, toVersionAt url: URL) throws(ModelFileError) {
+    try write(try model.xmlData(), to: url.appendingPathComponent("contents"))
+  }
+
+  static func write(_ data: Data, to url: URL) throws(ModelFileError) {
+    do {
+      try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+      try data.write(to: url, options: .atomic)
+    } catch {
+      throw ModelFileError(.unwritable, path: url.path, "the file cannot be written; check the folder and its permissions")
+    }
+  }
+}

@@ -1,0 +1,124 @@
+// XMLTree: an XML file as a tree, with every measure of it bounded.
+import Foundation
+
+#if canImport(FoundationXML)
+  import FoundationXML
+#endif
+
+/// An element of an XML file with the line it stands in.
+struct XMLNode {
+  var name: String
+  var attributes: [String: String]
+  var children: [XMLNode] = []
+  var text = ""
+  var line: Int
+
+  /// The element without its lines, for keeping.
+  var element: PreservedXML.Element {
+    PreservedXML.Element(name: name, attributes: attributes, children: children.map(\.element), text: text)
+  }
+}
+
+/// What the reader takes at most. A model of 65,535 entities with ten properties each fits in neither bound by much; a hostile file stops here.
+struct XMLBounds {
+  /// Bytes of the file.
+  var bytes = 32 << 20
+  /// Elements inside elements; a model has 5.
+  var depth = 64
+  /// Elements in all.
+  var elements = 400_000
+  /// Whether a document type without declarations of its own may stand in the file, as property lists have one.
+  var allowsDoctype = false
+}
+
+/// Reads XML with Foundation's event parser; never with its document class, which follows external entities.
+final class XMLTreeParser: NSObject, XMLParserDelegate {
+  private let bounds: XMLBounds
+  private let path: String?
+  private var stack: [XMLNode] = []
+  private var root: XMLNode?
+  private var count = 0
+  private var failure: ModelFileError?
+
+  private init(bounds: XMLBounds, path: String?) {
+    self.bounds = bounds
+    self.path = path
+  }
+
+  /// The root element of a file's bytes.
+  static func parse(_ data: Data, path: String?, bounds: XMLBounds = XMLBounds()) throws(ModelFileError) -> XMLNode {
+    guard data.count <= bounds.bytes else {
+      throw ModelFileError(.tooLarge, path: path, "the file has \(data.count) bytes; the reader takes \(bounds.bytes)")
+    }
+    guard !data.isEmpty else { throw ModelFileError(.malformed, path: path, line: 1, "the file is empty") }
+    // Other encodings would hide the declarations that are looked for below.
+    guard data.firstIndex(of: 0) == nil, String(data: data, encoding: .utf8) != nil else {
+      throw ModelFileError(.malformed, path: path, "the file is not UTF-8 text; convert it to UTF-8")
+    }
+    if let found = declaration(in: data, bounds: bounds) {
+      throw ModelFileError(.unsafe, path: path, "the file has a \(found) declaration; remove it, a model needs none")
+    }
+    return try XMLTreeParser(bounds: bounds, path: path).run(data)
+  }
+
+  /// The first declaration that the reader refuses to see expanded.
+  private static func declaration(in data: Data, bounds: XMLBounds) -> String? {
+    if data.range(of: Data("<!ENTITY".utf8)) != nil { return "<!ENTITY" }
+    guard let doctype = data.range(of: Data("<!DOCTYPE".utf8)) else {
+      // An encoding that is not a superset of ASCII could spell `<` with other bytes.
+      let head = String(decoding: data.prefix(200), as: UTF8.self)
+      guard let range = head.range(of: "encoding=") else { return nil }
+      let name = head[range.upperBound...].dropFirst().prefix { $0 != "\"" && $0 != "'" }.uppercased()
+      return ["UTF-8", "UTF8", "US-ASCII", "ASCII"].contains(name) ? nil : "foreign encoding"
+    }
+    guard bounds.allowsDoctype else { return "<!DOCTYPE" }
+    let rest = data[doctype.upperBound...].prefix { $0 != UInt8(ascii: ">") }
+    return rest.contains(UInt8(ascii: "[")) ? "<!DOCTYPE [" : nil
+  }
+
+  private func run(_ data: Data) throws(ModelFileError) -> XMLNode {
+    let parser = XMLParser(data: data)
+    parser.shouldResolveExternalEntities = false
+    parser.delegate = self
+    let finished = parser.parse()
+    if let failure { throw failure }
+    // `parse()` may return true for a file that ends early.
+    if !finished || parser.parserError != nil || !stack.isEmpty {
+      throw ModelFileError(.malformed, path: path, line: max(parser.lineNumber, 1), "the file is not well-formed XML, or ends early")
+    }
+    guard let root else { throw ModelFileError(.malformed, path: path, "the file has no element") }
+    return root
+  }
+
+  private func stop(_ parser: XMLParser, _ code: ModelFileError.Code, _ reason: String) {
+    if failure == nil { failure = ModelFileError(code, path: path, line: max(parser.lineNumber, 1), reason) }
+    parser.abortParsing()
+  }
+
+  func parser(
+    _ parser: XMLParser, didStartElement elementName: String, namespaceURI: String?, qualifiedName: String?,
+    attributes: [String: String] = [:]
+  ) {
+    guard failure == nil else { return }
+    count += 1
+    guard stack.count < bounds.depth else { return stop(parser, .tooLarge, "elements are nested deeper than \(bounds.depth)") }
+    guard count <= bounds.elements else { return stop(parser, .tooLarge, "the file has more than \(bounds.elements) elements") }
+    stack.append(XMLNode(name: elementName, attributes: attributes, line: max(parser.lineNumber, 1)))
+  }
+
+  func parser(_ parser: XMLParser, foundCharacters string: String) {
+    guard failure == nil, !stack.isEmpty else { return }
+    stack[stack.count - 1].text += string
+  }
+
+  func parser(_ parser: XMLParser, foundCDATA block: Data) {
+    guard failure == nil, !stack.isEmpty else { return }
+    stack[stack.count - 1].text += String(decoding: block, as: UTF8.self)
+  }
+
+  func parser(_ parser: XMLParser, didEndElement elementName: String, namespaceURI: String?, qualifiedName: String?) {
+    guard failure == nil, var node = stack.popLast() else { return }
+    node.text = node.text.trimmingCharacters(in: .whitespacesAndNewlines)
+    if stack.isEmpty { root = node } else { stack[stack.count - 1].children.append(node) }
+  }
+}
