@@ -19,7 +19,7 @@ floor_state *floor_open(const bench_data *data, const char *memory_folder, const
   state->work_path = floor_path(memory_folder, "floor-work.store");
   state->disk_path = floor_path(disk_folder, "floor-disk.store");
   state->archive_store_path = floor_path(memory_folder, "floor-archive.store");
-  state->archive_path = archive_path;
+  state->archive_path = archive_path != NULL ? strdup(archive_path) : NULL;
   return state;
 }
 
@@ -40,6 +40,7 @@ void floor_close(floor_state *state) {
   floor_free_books(&state->second);
   floor_free_authors(state);
   free(state->sample);
+  free(state->archive_path);
   free(state);
 }
 

@@ -44,7 +44,7 @@ typedef struct floor_tag {
 struct floor_state {
   const bench_data *data;
   char *base_path, *work_path, *disk_path, *archive_store_path;
-  const char *archive_path;
+  char *archive_path;
   bool has_base, has_archive_store;
 
   sqlite3 *base;                   // the warm connection of the reading workloads

@@ -21,7 +21,8 @@ struct Benchmark {
 
   @MainActor
   private static func run(_ options: Options) async throws {
-    let folder = "\(options.memoryFolder)/cipherdata-benchmark-\(ProcessInfo.processInfo.processIdentifier)"
+    removeLeftovers(in: options.memoryFolder)
+    let folder = "\(options.memoryFolder)/\(folderPrefix)\(ProcessInfo.processInfo.processIdentifier)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
     guard let data = bench_data_make(options.divisor), let state = floor_open(data, folder, options.diskFolder, options.archive) else {
@@ -42,6 +43,7 @@ struct Benchmark {
         print(workload.id, workload.name, sides[workload.id] == nil ? "(C only)" : "")
         continue
       }
+      if workload.needsArchive, options.archive == nil { continue }
       workload.ours = sides[workload.id]
       let line = report.row(try await measure(workload, rounds: options.rounds))
       print(line)
@@ -49,6 +51,16 @@ struct Benchmark {
       lines.append(line)
     }
     if let output = options.output { try (lines.joined(separator: "\n") + "\n").write(toFile: output, atomically: true, encoding: .utf8) }
+  }
+
+  private static let folderPrefix = "cipherdata-benchmark-"
+
+  /// Removes the folders of runs that were killed: they would keep memory.
+  private static func removeLeftovers(in parent: String) {
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? [] where name.hasPrefix(folderPrefix) {
+      guard let process = Int32(name.dropFirst(folderPrefix.count)), kill(process, 0) != 0, errno == ESRCH else { continue }
+      try? FileManager.default.removeItem(atPath: "\(parent)/\(name)")
+    }
   }
 
   /// A figure from a debug build would mislead; the package manager defines DEBUG there.

@@ -47,6 +47,9 @@ struct Workload {
   /// Our side, where the object API has it.
   var ours: Side?
 
+  /// Whether it works on the archive's package index.
+  var needsArchive: Bool { id.hasPrefix("W19") || id.hasPrefix("W20") }
+
   /// The C side's workload at an index of the floor's list.
   @MainActor
   init(floorIndex: Int32, state: OpaquePointer) {

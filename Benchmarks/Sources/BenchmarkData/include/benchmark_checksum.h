@@ -11,11 +11,13 @@ static inline uint64_t bench_mix(uint64_t hash, uint64_t value) {
   return hash ^ (hash >> 29);
 }
 
-static inline uint64_t bench_mix_double(uint64_t hash, double value) {
+static inline uint64_t bench_double_bits(double value) {
   uint64_t bits;
   memcpy(&bits, &value, sizeof bits);
-  return bench_mix(hash, bits);
+  return bits;
 }
+
+static inline uint64_t bench_mix_double(uint64_t hash, double value) { return bench_mix(hash, bench_double_bits(value)); }
 
 static inline uint64_t bench_mix_text(uint64_t hash, const char *bytes, size_t length) {
   for (size_t i = 0; i < length; i++) { hash = (hash ^ (uint8_t)bytes[i]) * 0x100000001B3u; }

@@ -30,7 +30,7 @@ typedef struct floor_workload {
 } floor_workload;
 
 /// Makes the program's state. The databases lie in `memory_folder`, W14b's in `disk_folder`; `archive_path` names the package index of W19 and
-/// W20 or is NULL. The data and the folders must outlive the state. Any error ends the process: a floor that fails measures nothing.
+/// W20 or is NULL. The data must outlive the state. Any error ends the process: a floor that fails measures nothing.
 floor_state *floor_open(const bench_data *data, const char *memory_folder, const char *disk_folder, const char *archive_path);
 /// Closes everything and removes the files.
 void floor_close(floor_state *state);
