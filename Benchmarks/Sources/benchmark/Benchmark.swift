@@ -32,7 +32,7 @@ struct Benchmark {
       floor_close(state)
       bench_data_free(data)
     }
-    let sides = options.floorOnly ? [:] : try await OurSide(data: data, options: options).sides()
+    let sides = options.floorOnly ? [:] : try await OurSide(data: data, folder: folder, options: options).sides()
     let report = Report(options: options, state: state, data: data)
     var lines = [report.heading(), Report.head]
     if !options.list { print(lines.joined(separator: "\n")) }

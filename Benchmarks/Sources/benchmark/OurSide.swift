@@ -5,6 +5,8 @@ import BenchmarkData
 @MainActor
 struct OurSide {
   let data: UnsafeMutablePointer<bench_data>
+  /// Where the databases go, in memory; removed at the end with everything in it. W14b's goes to `options.diskFolder`.
+  let folder: String
   let options: Options
 
   /// The sides that exist.
