@@ -22,9 +22,7 @@ extension Connection {
     var header = [UInt8](repeating: 0, count: 16)
     let code = header.withUnsafeMutableBytes { readFile(into: $0, offset: 0) }
     guard code == SQLITE_OK else { throw database.failure(code, operation: "open") }
-    if header == Array("SQLite format 3".utf8) + [0] {
-      throw StoreAccessError(.notEncrypted, path: path, operation: "open", code: SQLITE_NOTADB)
-    }
+    try BareDatabaseFile.checkHeader(header, path: path)
   }
 
   /// Checks the first page's code ourselves: SQLite would recover a left-over log, and copy it into the file, before it sees a wrong key.
@@ -49,10 +47,7 @@ extension Connection {
 
   /// Reads the database file through SQLite's own descriptor: closing another one would drop this process's locks.
   func readFile(into buffer: UnsafeMutableRawBufferPointer, offset: Int64) -> Int32 {
-    var file: UnsafeMutablePointer<sqlite3_file>?
-    let code = sqlite3_file_control(pointer, "main", SQLITE_FCNTL_FILE_POINTER, &file)
-    guard code == SQLITE_OK, let file, let read = file.pointee.pMethods?.pointee.xRead else { return SQLITE_CANTOPEN }
-    return read(file, buffer.baseAddress, Int32(buffer.count), offset)
+    BareDatabaseFile.read(pointer, into: buffer, offset: offset)
   }
 
   /// The settings of every connection.

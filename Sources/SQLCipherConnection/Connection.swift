@@ -36,7 +36,7 @@ package final class Connection {
     try LibraryVersion.checkEncryptionIsAvailable(path: path)
     try key.format.checkSupported(path: path)
     let path = try StoreFile.absolutePath(path)
-    if !isNew { try StoreFile.checkBeforeOpening(path, format: key.format) }
+    if !isNew { try StoreFile.checkBeforeOpening(path) }
 
     let flags = (options.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE
     var opened: OpaquePointer?

@@ -117,8 +117,8 @@ enum Cryptography {
   }
 
   /// A key for one purpose out of a key that is already random: one block of HKDF-Expand (RFC 5869) with SHA-256.
-  static func derivedKey(from key: SecretBytes, purpose: String) throws(StoreAccessError) -> SecretBytes {
-    let information = Array(purpose.utf8) + [1]
+  static func derivedKey(from key: SecretBytes, purpose: String, context: [UInt8] = []) throws(StoreAccessError) -> SecretBytes {
+    let information = Array(purpose.utf8) + [0] + context + [1]
     var digest = try hmac(key, information, hash: .sha256)
     let result = SecretBytes(count: digest.count) { buffer in
       digest.withUnsafeMutableBytes { source in
@@ -127,6 +127,14 @@ enum Cryptography {
       }
     }
     return result
+  }
+
+  /// A key out of two secrets: HKDF-Extract (RFC 5869) with SHA-256.
+  static func mixed(_ secret: SecretBytes, salt: SecretBytes) throws(StoreAccessError) -> SecretBytes {
+    var digest: [UInt8] = []
+    try secret.withUnsafeBytes { (bytes) throws(StoreAccessError) in digest = try hmac(salt, bytes, hash: .sha256) }
+    defer { digest.withUnsafeMutableBytes { wipe($0) } }
+    return SecretBytes(digest)
   }
 
   /// AES-256-GCM: the ciphertext with its tag behind it.

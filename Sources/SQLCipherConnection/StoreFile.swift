@@ -36,7 +36,7 @@ enum StoreFile {
   }
 
   /// Refuses what cannot be a store, before SQLite would take an empty file for a new database or hang on a pipe.
-  static func checkBeforeOpening(_ path: String, format: SQLCipherFormat) throws(StoreAccessError) {
+  static func checkBeforeOpening(_ path: String) throws(StoreAccessError) {
     var status = stat()
     guard stat(path, &status) == 0 else { throw .system(errno, path: path, operation: "open") }
     guard status.st_mode & S_IFMT == S_IFREG else {

@@ -38,6 +38,7 @@ extension Connection {
   }
 
   /// Runs `body` in one read snapshot and checks, before it ends, that no page failed.
+  @discardableResult
   package func readTransaction<Result>(_ body: () throws -> Result) throws -> Result {
     try beginRead()
     do {
@@ -52,6 +53,7 @@ extension Connection {
   }
 
   /// Runs `body` in one write transaction, which takes the writer's lock at once; commits, or rolls everything back on an error.
+  @discardableResult
   package func writeTransaction<Result>(_ body: () throws -> Result) throws -> Result {
     try ownStatement(&commands.beginImmediate, Command.beginImmediate).run()
     do {
@@ -68,6 +70,7 @@ extension Connection {
   }
 
   /// Runs `body` inside a savepoint of the open transaction: on an error what it did is undone, and what came before stays.
+  @discardableResult
   package func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
     try ownStatement(&commands.savepoint, "SAVEPOINT nested").run()
     do {

@@ -1,0 +1,65 @@
+// A database file read without a key, through SQLite's own descriptor: another descriptor's closing would drop this process's locks.
+
+import CSQLCipher
+import Foundation
+
+/// Reads bytes of a file; never takes it for a database.
+final class BareDatabaseFile {
+  private let pointer: OpaquePointer
+  private let path: String
+
+  init(_ path: String) throws(StoreAccessError) {
+    try LibraryVersion.checkEncryptionIsAvailable(path: path)
+    let path = try StoreFile.absolutePath(path)
+    try StoreFile.checkBeforeOpening(path)
+    var opened: OpaquePointer?
+    let code = sqlite3_open_v2(path, &opened, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, nil)
+    guard code == SQLITE_OK, let opened else {
+      let error = StoreAccessError.sqlite(code, handle: opened, path: path, operation: "open")
+      sqlite3_close_v2(opened)
+      throw error
+    }
+    pointer = opened
+    self.path = path
+  }
+
+  deinit { sqlite3_close_v2(pointer) }
+
+  /// The first bytes; fewer where the file is shorter.
+  func prefix(_ count: Int) throws(StoreAccessError) -> [UInt8] {
+    let size = min(count, StoreFile.size(path) ?? 0)
+    var bytes = [UInt8](repeating: 0, count: size)
+    let code = bytes.withUnsafeMutableBytes { Self.read(pointer, into: $0, offset: 0) }
+    guard code == SQLITE_OK || code == ResultCode.shortRead else { throw .sqlite(code, handle: nil, path: path, operation: "read") }
+    return bytes
+  }
+
+  /// The salt, after the check that the file is not a plain database.
+  func salt() throws(StoreAccessError) -> [UInt8] {
+    let header = try prefix(DatabaseKey.saltSize)
+    try Self.checkHeader(header, path: path)
+    return header
+  }
+
+  /// Whether the first page was written with the key.
+  func isFirstPageAuthentic(_ key: DatabaseKey) throws(StoreAccessError) -> Bool {
+    var page = try prefix(key.format.pageSize)
+    let authenticator = try PageAuthenticator(key: key)
+    return page.withUnsafeMutableBytes { authenticator.isAuthentic($0, number: 1) }
+  }
+
+  /// A plain database says so in its first bytes.
+  static func checkHeader(_ header: [UInt8], path: String) throws(StoreAccessError) {
+    if header.starts(with: Array("SQLite format 3".utf8) + [0]) {
+      throw StoreAccessError(.notEncrypted, path: path, operation: "open", code: SQLITE_NOTADB)
+    }
+  }
+
+  /// Reads through the descriptor of a handle.
+  static func read(_ pointer: OpaquePointer, into buffer: UnsafeMutableRawBufferPointer, offset: Int64) -> Int32 {
+    var file: UnsafeMutablePointer<sqlite3_file>?
+    let code = sqlite3_file_control(pointer, "main", SQLITE_FCNTL_FILE_POINTER, &file)
+    guard code == SQLITE_OK, let file, let read = file.pointee.pMethods?.pointee.xRead else { return SQLITE_CANTOPEN }
+    return read(file, buffer.baseAddress, Int32(buffer.count), offset)
+  }
+}

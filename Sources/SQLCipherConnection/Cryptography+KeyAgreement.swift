@@ -1,0 +1,54 @@
+// X25519 and SHA-256 from libcrypto: a data key sealed for a slot whose own key is not at hand.
+
+import CLibcrypto
+
+extension Cryptography {
+  /// The length of an X25519 key, private or public.
+  static let agreementKeySize = 32
+
+  /// The public key that belongs to a private one.
+  static func agreementPublicKey(for privateKey: SecretBytes) throws(StoreAccessError) -> [UInt8] {
+    guard let pair = makePrivateKey(privateKey) else { throw agreementFailure() }
+    defer { EVP_PKEY_free(pair) }
+    var publicKey = [UInt8](repeating: 0, count: agreementKeySize)
+    var count = agreementKeySize
+    guard EVP_PKEY_get_raw_public_key(pair, &publicKey, &count) == 1, count == agreementKeySize else { throw agreementFailure() }
+    return publicKey
+  }
+
+  /// The secret that two parties share, each with its private and the other's public key.
+  static func sharedSecret(_ privateKey: SecretBytes, _ publicKey: [UInt8]) throws(StoreAccessError) -> SecretBytes {
+    guard let own = makePrivateKey(privateKey) else { throw agreementFailure() }
+    defer { EVP_PKEY_free(own) }
+    guard let peer = EVP_PKEY_new_raw_public_key(EVP_PKEY_X25519, nil, publicKey, publicKey.count) else { throw agreementFailure() }
+    defer { EVP_PKEY_free(peer) }
+    guard let context = EVP_PKEY_CTX_new(own, nil) else { throw agreementFailure() }
+    defer { EVP_PKEY_CTX_free(context) }
+    return try SecretBytes(count: agreementKeySize) { (output) throws(StoreAccessError) in
+      var count = agreementKeySize
+      // libcrypto refuses a peer's key that would make the secret zero.
+      guard EVP_PKEY_derive_init(context) == 1, EVP_PKEY_derive_set_peer(context, peer) == 1,
+        EVP_PKEY_derive(context, output.baseAddress?.assumingMemoryBound(to: UInt8.self), &count) == 1, count == agreementKeySize
+      else { throw agreementFailure() }
+    }
+  }
+
+  /// SHA-256, for checksums.
+  static func sha256(_ bytes: [UInt8]) throws(StoreAccessError) -> [UInt8] {
+    var digest = [UInt8](repeating: 0, count: 32)
+    guard EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha256(), nil) == 1 else {
+      throw StoreAccessError(.encryptionUnavailable("libcrypto failed at SHA-256"), path: nil, operation: "SHA-256")
+    }
+    return digest
+  }
+
+  private static func makePrivateKey(_ bytes: SecretBytes) -> OpaquePointer? {
+    bytes.withUnsafeBytes {
+      EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, nil, $0.baseAddress?.assumingMemoryBound(to: UInt8.self), $0.count)
+    }
+  }
+
+  private static func agreementFailure() -> StoreAccessError {
+    StoreAccessError(.encryptionUnavailable("libcrypto failed at X25519"), path: nil, operation: "X25519")
+  }
+}

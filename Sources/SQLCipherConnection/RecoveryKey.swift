@@ -1,0 +1,66 @@
+// A 32-byte key on paper: eight groups of eight letters, each group with a check of its own.
+
+/// Prints and reads recovery keys.
+package enum RecoveryKey {
+  /// Crockford's base 32: no I, L, O, U.
+  private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
+  private static let groups = 8
+
+  /// The printed form. A `String` cannot be wiped: print it and let it go.
+  package static func text(for key: SecretBytes) throws(StoreAccessError) -> String {
+    guard key.count == 4 * groups else {
+      throw StoreAccessError(.invalidKey(.length(expected: 4 * groups, found: key.count)), path: nil, operation: "print a recovery key")
+    }
+    let words = key.withUnsafeBytes { bytes in
+      (0..<groups).map { group in (0..<4).reduce(UInt64(0)) { $0 << 8 | UInt64(bytes[4 * group + $1]) } }
+    }
+    return words.enumerated().map { group, word in
+      let bits = word << 8 | check(word, group)
+      return String(decoding: (0..<8).map { alphabet[Int(bits >> UInt64(35 - 5 * $0)) & 31] }, as: UTF8.self)
+    }.joined(separator: "-")
+  }
+
+  /// Reads the printed form; says which group is mistyped.
+  package static func parse(_ text: String) throws(StoreAccessError) -> SecretBytes {
+    var digits: [UInt64] = []
+    for character in text.utf8 where ![0x20, 0x2d, 0x0a, 0x0d, 0x09].contains(character) {
+      guard let digit = digit(character) else { throw malformed("it contains a character that no recovery key has") }
+      digits.append(digit)
+    }
+    guard digits.count == 8 * groups else {
+      throw malformed("it has \(digits.count) letters and digits, a recovery key has \(8 * groups)")
+    }
+    var bytes: [UInt8] = []
+    for group in 0..<groups {
+      let bits = digits[8 * group..<8 * group + 8].reduce(UInt64(0)) { $0 << 5 | $1 }
+      let word = bits >> 8
+      guard bits & 0xff == check(word, group) else { throw malformed("group \(group + 1) is mistyped") }
+      bytes += (0..<4).map { UInt8(truncatingIfNeeded: word >> UInt64(24 - 8 * $0)) }
+    }
+    defer { bytes.withUnsafeMutableBytes { Cryptography.wipe($0) } }
+    return SecretBytes(bytes)
+  }
+
+  private static func digit(_ character: UInt8) -> UInt64? {
+    let upper = (0x61...0x7a).contains(character) ? character - 0x20 : character
+    switch upper {
+    case UInt8(ascii: "O"): return 0
+    case UInt8(ascii: "I"), UInt8(ascii: "L"): return 1
+    default: return alphabet.firstIndex(of: upper).map(UInt64.init)
+    }
+  }
+
+  /// Eight bits over a group and its place, so that two exchanged groups are found too (CRC-8, polynomial 0x07).
+  private static func check(_ word: UInt64, _ group: Int) -> UInt64 {
+    var register: UInt8 = 0xa5
+    for byte in [UInt8(group)] + (0..<4).map({ UInt8(truncatingIfNeeded: word >> UInt64(24 - 8 * $0)) }) {
+      register ^= byte
+      for _ in 0..<8 { register = register & 0x80 != 0 ? register << 1 ^ 0x07 : register << 1 }
+    }
+    return UInt64(register)
+  }
+
+  private static func malformed(_ why: String) -> StoreAccessError {
+    StoreAccessError(.invalidKey(.malformed("not a recovery key: \(why)")), path: nil, operation: "read a recovery key")
+  }
+}

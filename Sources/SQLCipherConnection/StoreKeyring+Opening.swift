@@ -1,0 +1,225 @@
+// Making the keys of a new store, and unlocking those of an existing one.
+
+import Dispatch
+import Foundation
+
+extension StoreKeyring {
+  /// How often a provider is asked before its wrong keys are given up.
+  private static let maximumAttempts = 3
+
+  /// Makes a new store: a random data key, a key file with one slot where the key is of that sort, and an empty database.
+  ///
+  /// After a crash at any point there is either no store or a complete one.
+  ///
+  /// - Parameters:
+  ///   - format: The page format; a SQLCipher passphrase brings its own.
+  package static func create(
+    storePath: String, key: StoreKey, label: String = "", format: SQLCipherFormat = .portable,
+    options: ConnectionOptions = ConnectionOptions()
+  ) async throws -> StoreKeyring {
+    let path = try StoreFile.absolutePath(storePath)
+    try LibraryVersion.checkEncryptionIsAvailable(path: path)
+    if StoreFile.exists(path) { throw StoreAccessError(.fileExists, path: path, operation: "create") }
+    switch key {
+    case .databaseKey(let secret):
+      let key = try DatabaseKey(key: secret, salt: Cryptography.randomBytes(DatabaseKey.saltSize), format: format)
+      try await offActor { try Connection.prepare(path: path, key: key, options: options) }
+      return StoreKeyring(storePath: path, state: State(file: nil, keys: UnlockedKeys(dataKeys: []), single: key))
+    case .sqlcipherPassphrase(let passphrase, let format):
+      let salt = try Cryptography.randomBytes(DatabaseKey.saltSize)
+      let key = try await offActor {
+        let key = try sqlcipherKey(passphrase, salt: salt, format: format)
+        try Connection.prepare(path: path, key: key, options: options)
+        return key
+      }
+      return StoreKeyring(storePath: path, state: State(file: nil, keys: UnlockedKeys(dataKeys: []), single: key))
+    case .raw, .passphrase, .provider:
+      if StoreFile.exists(KeyFileStorage.path(for: path)) {
+        throw StoreAccessError(.keyFileExists, path: KeyFileStorage.path(for: path), operation: "create")
+      }
+      let request = StoreKeyRequest(url: URL(fileURLWithPath: path), storeID: nil, slots: [], attempt: 1, reason: .create)
+      let (secret, kind, kdf) = try await newSecret(from: key, request: request)
+      return try await offActor { try makeStore(path, secret, kind, label, kdf, format: format, options: options) }
+    }
+  }
+
+  private static func makeStore(
+    _ path: String, _ secret: UnlockSecret, _ kind: KeySlot.Kind, _ label: String, _ kdf: KDF, format: SQLCipherFormat,
+    options: ConnectionOptions
+  ) throws -> StoreKeyring {
+    let databaseKey = try DatabaseKey.random(format: format)
+    var (file, keys) = KeyFile.make(for: databaseKey)
+    try file.addSlot(secret, kind: kind, label: label, kdf: kdf, keys: &keys)
+    try file.finish(keys)
+    // Waits under another name: a store without its key file would be lost, a waiting key file without its store harms nobody.
+    let pending = KeyFileStorage.pendingPath(for: path)
+    try KeyFileStorage.write(file.serialized(), to: pending)
+    do {
+      try Connection.prepare(path: path, key: databaseKey, options: options)
+    } catch {
+      unlink(pending)
+      throw error
+    }
+    try adopt(pending, for: path)
+    return StoreKeyring(storePath: path, state: State(file: file, keys: keys, single: nil))
+  }
+
+  /// Gives a waiting key file its name.
+  private static func adopt(_ pending: String, for path: String) throws {
+    guard rename(pending, KeyFileStorage.path(for: path)) == 0 else {
+      throw StoreAccessError.system(errno, path: pending, operation: "create")
+    }
+    try StoreFile.syncFolder(of: path)
+  }
+
+  /// Unlocks an existing store. Nothing on disk is changed, whether it succeeds or not.
+  ///
+  /// What is wrong with the file itself (missing, plain, no store) is said before the key is asked for.
+  package static func unlock(storePath: String, key: StoreKey?) async throws -> StoreKeyring {
+    let path = try StoreFile.absolutePath(storePath)
+    let salt = try await offActor { try BareDatabaseFile(path).salt() }
+    guard let key else { throw StoreAccessError(.keyRequired, path: path, operation: "open") }
+    switch key {
+    case .databaseKey(let secret):
+      let key = try await offActor { try detectFormat(secret, salt: salt, path: path) }
+      return StoreKeyring(storePath: path, state: State(file: nil, keys: UnlockedKeys(dataKeys: []), single: key))
+    case .sqlcipherPassphrase(let passphrase, let format):
+      let key = try await offActor { try sqlcipherKey(passphrase, salt: salt, format: format) }
+      return StoreKeyring(storePath: path, state: State(file: nil, keys: UnlockedKeys(dataKeys: []), single: key))
+    case .raw, .passphrase, .provider:
+      return try await unlockSlots(path, key)
+    }
+  }
+
+  private static func unlockSlots(_ path: String, _ key: StoreKey) async throws -> StoreKeyring {
+    let keyPath = KeyFileStorage.path(for: path)
+    let pending = KeyFileStorage.pendingPath(for: path)
+    // A crash between the store's creation and the naming of its key file leaves the latter waiting.
+    let isPending = !StoreFile.exists(keyPath) && StoreFile.exists(pending)
+    let file = try readFile(isPending ? pending : keyPath)
+    try file.format.checkSupported(path: path)
+
+    var previous: SecretBytes?
+    for attempt in 1... {
+      let request = StoreKeyRequest(
+        url: URL(fileURLWithPath: path), storeID: file.storeID, slots: file.slots.map(\.description), attempt: attempt, reason: .open)
+      let (secrets, bytes) = try await unlockSecrets(from: key, request: request)
+      if let unlocked = try await offActor({ try unlockFirst(file, secrets, path: keyPath) }) {
+        let keyring = StoreKeyring(storePath: path, state: State(file: file, keys: unlocked, single: nil))
+        if isPending, let newest = try keyring.candidates.first, try BareDatabaseFile(path).isFirstPageAuthentic(newest) {
+          try adopt(pending, for: path)
+        }
+        return keyring
+      }
+      guard case .provider = key, attempt < maximumAttempts, bytes != previous else { break }
+      previous = bytes
+    }
+    throw StoreAccessError(.wrongKey, path: path, operation: "unlock")
+  }
+
+  static func unlockFirst(_ file: KeyFile, _ secrets: [UnlockSecret], path: String) throws -> UnlockedKeys? {
+    for secret in secrets {
+      if let unlocked = try file.unlock(secret, path: path) { return unlocked.keys }
+    }
+    return nil
+  }
+
+  /// What a key may unlock: a passphrase that is a well-formed recovery key is tried as one first.
+  static func unlockSecrets(from key: StoreKey, request: StoreKeyRequest) async throws -> (secrets: [UnlockSecret], bytes: SecretBytes) {
+    switch key {
+    case .raw(let secret):
+      try checkRaw(secret)
+      return ([.raw(secret)], secret)
+    case .passphrase(let secret, _):
+      return (try passphraseSecrets(secret), secret)
+    case .provider(let provider):
+      let secret = try await ask(provider, request)
+      return (secret.count == 32 ? [.raw(secret), .passphrase(secret)] : try passphraseSecrets(secret), secret)
+    case .databaseKey, .sqlcipherPassphrase:
+      throw noSlots(request.url.path)
+    }
+  }
+
+  private static func passphraseSecrets(_ secret: SecretBytes) throws -> [UnlockSecret] {
+    guard secret.count > 0 else { throw StoreAccessError(.invalidKey(.empty), path: nil, operation: "unlock") }
+    let text = secret.withUnsafeBytes { $0.count < 128 ? String(decoding: $0, as: UTF8.self) : "" }
+    guard let recovery = try? RecoveryKey.parse(text) else { return [.passphrase(secret)] }
+    return [.raw(recovery), .passphrase(secret)]
+  }
+
+  /// What a key becomes as a slot.
+  static func newSecret(from key: StoreKey, request: StoreKeyRequest) async throws -> (UnlockSecret, KeySlot.Kind, KDF) {
+    switch key {
+    case .raw(let secret):
+      try checkRaw(secret)
+      return (.raw(secret), .rawKey, .scrypt())
+    case .passphrase(let secret, let kdf):
+      guard secret.count > 0 else { throw StoreAccessError(.invalidKey(.empty), path: nil, operation: "make a slot") }
+      try kdf.check()
+      return (.passphrase(secret), .passphrase, kdf)
+    case .provider(let provider):
+      let secret = try await ask(provider, request)
+      return secret.count == 32 ? (.raw(secret), .rawKey, .scrypt()) : (.passphrase(secret), .passphrase, .scrypt())
+    case .databaseKey, .sqlcipherPassphrase:
+      throw noSlots(request.url.path)
+    }
+  }
+
+  private static func checkRaw(_ secret: SecretBytes) throws(StoreAccessError) {
+    guard secret.count > 0 else { throw StoreAccessError(.invalidKey(.empty), path: nil, operation: "key") }
+    guard secret.count == 32 else {
+      throw StoreAccessError(.invalidKey(.length(expected: 32, found: secret.count)), path: nil, operation: "key")
+    }
+  }
+
+  private static func ask(_ provider: any StoreKeyProvider, _ request: StoreKeyRequest) async throws -> SecretBytes {
+    let secret: SecretBytes
+    do {
+      secret = try await provider.key(for: request)
+    } catch is CancellationError {
+      throw StoreAccessError(.cancelled, path: request.url.path, operation: "ask the key provider")
+    } catch {
+      throw StoreAccessError(.keyProviderFailed, path: request.url.path, operation: "ask the key provider", underlying: error)
+    }
+    guard secret.count > 0 else { throw StoreAccessError(.invalidKey(.empty), path: request.url.path, operation: "ask the key provider") }
+    return secret
+  }
+
+  static func noSlots(_ path: String?) -> StoreAccessError {
+    StoreAccessError(
+      .sql("a database key or a SQLCipher passphrase has no key slots: there is nothing to add, remove or change"), path: path,
+      operation: "change keys")
+  }
+
+  /// SQLCipher's own derivation, done once here so that each connection opens with the raw key.
+  static func sqlcipherKey(_ passphrase: SecretBytes, salt: [UInt8], format: SQLCipherFormat) throws(StoreAccessError) -> DatabaseKey {
+    guard passphrase.count > 0 else { throw StoreAccessError(.invalidKey(.empty), path: nil, operation: "key") }
+    try format.checkSupported(path: nil)
+    let isRawShape = passphrase.withUnsafeBytes { [67, 99].contains($0.count) && $0[0] == UInt8(ascii: "x") && $0[1] == UInt8(ascii: "'") }
+    guard !isRawShape else {
+      throw StoreAccessError(
+        .invalidKey(.malformed("SQLCipher would take a passphrase of this shape for a raw key")), path: nil, operation: "key")
+    }
+    let key = try Cryptography.pbkdf2(passphrase, salt: salt, rounds: format.passphraseRounds, hash: format.hash)
+    return try DatabaseKey(key: key, salt: salt, format: format)
+  }
+
+  /// Finds the format that fits, since there is no key file to say it; the portable one where none does.
+  private static func detectFormat(_ secret: SecretBytes, salt: [UInt8], path: String) throws -> DatabaseKey {
+    let file = try BareDatabaseFile(path)
+    for format in [SQLCipherFormat.portable, .sqlcipher4, .sqlcipher3] {
+      let key = try DatabaseKey(key: secret, salt: salt, format: format)
+      if try file.isFirstPageAuthentic(key) { return key }
+    }
+    return try DatabaseKey(key: secret, salt: salt)
+  }
+
+  /// Runs slow work on a thread of its own: neither the caller's actor nor one of Swift's cooperative threads waits for it.
+  static func offActor<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+    try await withCheckedThrowingContinuation { continuation in
+      DispatchQueue.global(qos: .userInitiated).async {
+        continuation.resume(with: Swift.Result { try body() })
+      }
+    }
+  }
+}
