@@ -102,6 +102,8 @@ public struct CompiledSlot: Sendable {
   public let isTransient: Bool
   /// The value a new object starts with.
   public let defaultValue: Slot
+  /// The attribute's prepared checks; nil for a to-one relationship.
+  public let checker: AttributeChecker?
 
   /// The type of the attribute; nil for a to-one relationship.
   public var attributeType: AttributeType? { attribute?.type }

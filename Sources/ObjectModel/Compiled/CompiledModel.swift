@@ -128,7 +128,7 @@ struct EntityNumbering {
               index: slots.count, name: attribute.name, kind: attribute.isTransient ? .none : attribute.type.slotKind,
               declaringEntity: number,
               attribute: attribute, relationship: nil, isOptional: attribute.isOptional, isTransient: attribute.isTransient,
-              defaultValue: attribute.defaultValue))
+              defaultValue: attribute.defaultValue, checker: AttributeChecker(attribute)))
         case .relationship(let description):
           guard let id = ids[RelationshipKey(entity: number, name: description.name)] else { continue }
           let relationship = relationships[id]
@@ -139,7 +139,7 @@ struct EntityNumbering {
               CompiledSlot(
                 index: slots.count, name: relationship.name, kind: relationship.isTransient ? .none : .reference, declaringEntity: number,
                 attribute: nil, relationship: relationship, isOptional: relationship.isOptional, isTransient: relationship.isTransient,
-                defaultValue: .null))
+                defaultValue: .null, checker: nil))
           }
         case .fetchedProperty(let property): fetched.append(property)
         }

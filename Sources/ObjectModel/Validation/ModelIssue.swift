@@ -1,10 +1,10 @@
-// ModelValidation: every rule that a model must keep, with its message.
+// ModelIssue: one mistake in a model, and all of them as an error.
 
 /// One mistake in a model.
 public struct ModelIssue: Sendable, Hashable, CustomStringConvertible {
   /// The entity, if the mistake is in one.
   public let entityName: String?
-  /// The property, if the mistake is in one.
+  /// The property, index or configuration, if the mistake is in one.
   public let propertyName: String?
   /// What is wrong and what to do.
   public let reason: String
@@ -15,6 +15,7 @@ public struct ModelIssue: Sendable, Hashable, CustomStringConvertible {
     self.reason = reason
   }
 
+  /// `Entity.property: reason`.
   public var description: String {
     [[entityName, propertyName].compactMap { $0 }.joined(separator: "."), reason].filter { !$0.isEmpty }.joined(separator: ": ")
   }
@@ -27,9 +28,17 @@ public struct ModelValidationError: Error, Sendable, Hashable, CustomStringConve
 
   package init(issues: [ModelIssue]) { self.issues = issues }
 
-  public var description: String { "The model has mistakes: " + issues.map(\.description).joined(separator: "; ") }
+  /// The mistakes in one line; at most the first 50 of them.
+  public var description: String {
+    let rest = issues.count > 50 ? "; and \(issues.count - 50) more" : ""
+    return "the model has \(issues.count == 1 ? "a mistake" : "\(issues.count) mistakes"): "
+      + issues.prefix(50).map(\.description).joined(separator: "; ") + rest
+  }
 }
 
-enum ModelValidation {
-  static func issues(of model: ManagedObjectModel) -> [ModelIssue] { [] }
+extension ManagedObjectModel {
+  /// Every mistake of the model, in model order; empty when it may be compiled. ``CompiledModel`` refuses a model that has any.
+  ///
+  /// Linear in the number of properties.
+  public func validationIssues() -> [ModelIssue] { ModelValidation.issues(of: self) }
 }

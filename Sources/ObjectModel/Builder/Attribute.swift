@@ -1,0 +1,92 @@
+// Attribute: an attribute declared in Swift.
+import Foundation
+
+/// An attribute in an entity declared in Swift: optional, without default value and bounds, until said otherwise.
+public struct Attribute: EntityComponent {
+  private var attribute: AttributeDescription
+
+  /// An attribute of a type.
+  public init(_ name: String, _ type: AttributeType) {
+    attribute = AttributeDescription(name: name, type: type, isOptional: true)
+  }
+
+  /// An attribute of the type that holds a Swift type.
+  public init(_ name: String, _ type: (some AttributeValue).Type) {
+    self.init(name, type.attributeType)
+  }
+
+  /// An attribute that holds values of a `Codable` type, or of what a registered transformer takes.
+  public init<Value>(_ name: String, transforming type: Value.Type, by transformer: String? = nil) {
+    self.init(name, .transformable)
+    attribute.valueClassName = "\(type)"
+    attribute.valueTransformerName = transformer
+  }
+
+  /// The attribute must have a value when the object is saved.
+  public func required() -> Attribute { changed { $0.isOptional = false } }
+  /// The value a new object starts with. Whole numbers are taken for every numeric type.
+  public func initially(_ value: some AttributeValue) -> Attribute { changed { $0.defaultValue = Self.slot(value, for: $0.type) } }
+  /// The least and the greatest number or date.
+  public func range<Value: AttributeValue & Comparable>(_ range: ClosedRange<Value>) -> Attribute {
+    changed {
+      $0.validation.minimum = Self.slot(range.lowerBound, for: $0.type)
+      $0.validation.maximum = Self.slot(range.upperBound, for: $0.type)
+    }
+  }
+  /// The least number or the earliest date.
+  public func range<Value: AttributeValue & Comparable>(_ range: PartialRangeFrom<Value>) -> Attribute {
+    changed { $0.validation.minimum = Self.slot(range.lowerBound, for: $0.type) }
+  }
+  /// The greatest number or the latest date.
+  public func range<Value: AttributeValue & Comparable>(_ range: PartialRangeThrough<Value>) -> Attribute {
+    changed { $0.validation.maximum = Self.slot(range.upperBound, for: $0.type) }
+  }
+  /// The least and the greatest number of characters.
+  public func length(_ range: ClosedRange<Int>) -> Attribute {
+    changed {
+      $0.validation.minimumLength = range.lowerBound
+      $0.validation.maximumLength = range.upperBound
+    }
+  }
+  /// The least number of characters.
+  public func length(_ range: PartialRangeFrom<Int>) -> Attribute { changed { $0.validation.minimumLength = range.lowerBound } }
+  /// The greatest number of characters.
+  public func length(_ range: PartialRangeThrough<Int>) -> Attribute { changed { $0.validation.maximumLength = range.upperBound } }
+  /// A regular expression that the whole string must match.
+  public func matching(_ pattern: String) -> Attribute { changed { $0.validation.pattern = pattern } }
+  /// The attribute is kept in memory only.
+  public func transient() -> Attribute { changed { $0.isTransient = true } }
+  /// Large values may be kept in files beside the store.
+  public func externalStorage() -> Attribute { changed { $0.allowsExternalBinaryDataStorage = true } }
+  /// The value is computed from an expression in format language.
+  public func derived(_ expression: String) -> Attribute { changed { $0.derivationExpression = expression } }
+  /// The value is copied into the history of the object's deletion.
+  public func preservedOnDeletion() -> Attribute { changed { $0.preservesValueInHistoryOnDeletion = true } }
+  /// What the attribute was called in an earlier version of the model.
+  public func renamed(from name: String) -> Attribute { changed { $0.renamingIdentifier = name } }
+  /// Text that changes the version hash when nothing else does.
+  public func hashModifier(_ text: String) -> Attribute { changed { $0.versionHashModifier = text } }
+  /// Adds a note of the application.
+  public func note(_ key: String, _ value: String) -> Attribute { changed { $0.userInfo[key] = value } }
+
+  private func changed(_ change: (inout AttributeDescription) -> Void) -> Attribute {
+    var copy = self
+    change(&copy.attribute)
+    return copy
+  }
+
+  /// A value as the attribute's type holds it, so that `initially(0)` does for a decimal as well; other kinds are left for validation.
+  private static func slot(_ value: some AttributeValue, for type: AttributeType) -> Slot {
+    switch (value.slot, type) {
+    case (.int(let number), .double), (.int(let number), .float): .real(Double(number))
+    case (.int(let number), .decimal) where !(value is Bool): Decimal(number).slot
+    case (.real(let number), .decimal) where !(value is Date):
+      Decimal(string: "\(number)", locale: Locale(identifier: "en_US_POSIX")).map(\.slot) ?? .real(number)
+    case (.real(let number), .float): .real(Double(Float(number)))
+    case (let slot, _): slot
+    }
+  }
+
+  /// Adds the attribute to an entity.
+  public func add(to entity: inout EntityDescription) { entity.properties.append(.attribute(attribute)) }
+}

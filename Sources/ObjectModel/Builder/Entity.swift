@@ -1,0 +1,146 @@
+// Entity: an entity declared in Swift, with its relationships, indexes and constraints.
+
+/// An entity in a model declared in Swift.
+public struct Entity: ModelComponent {
+  private var entity: EntityDescription
+
+  /// Declares an entity.
+  ///
+  /// - Parameters:
+  ///   - name: The entity's name.
+  ///   - className: The class of its objects; nil for `ManagedObject`.
+  ///   - parent: The entity it inherits from; nil for a root.
+  ///   - isAbstract: Whether it has no objects of its own.
+  ///   - components: Its properties, indexes and constraints.
+  public init(
+    _ name: String, class className: String? = nil, parent: String? = nil, abstract isAbstract: Bool = false,
+    @EntityBuilder _ components: () -> [any EntityComponent] = { [] }
+  ) {
+    entity = EntityDescription(name: name, superentity: parent, isAbstract: isAbstract, managedObjectClassName: className)
+    for component in components() { component.add(to: &entity) }
+  }
+
+  /// How typed classes are generated when the model is written to a file.
+  public func codeGeneration(_ type: CodeGenerationType) -> Entity { changed { $0.codeGeneration = type } }
+  /// What the entity was called in an earlier version of the model.
+  public func renamed(from name: String) -> Entity { changed { $0.renamingIdentifier = name } }
+  /// Text that changes the version hash when nothing else does.
+  public func hashModifier(_ text: String) -> Entity { changed { $0.versionHashModifier = text } }
+  /// Adds a note of the application.
+  public func note(_ key: String, _ value: String) -> Entity { changed { $0.userInfo[key] = value } }
+
+  private func changed(_ change: (inout EntityDescription) -> Void) -> Entity {
+    var copy = self
+    change(&copy.entity)
+    return copy
+  }
+
+  /// Adds the entity to a model.
+  public func add(to model: inout ManagedObjectModel) { model.entities.append(entity) }
+}
+
+/// A relationship in an entity declared in Swift: optional, and nullified on deletion, until said otherwise.
+public struct Relationship: EntityComponent {
+  private var relationship: RelationshipDescription
+
+  /// A relationship to one object.
+  public init(_ name: String, to destination: String, inverse: String? = nil) {
+    relationship = RelationshipDescription(name: name, destination: destination, inverse: inverse)
+  }
+
+  /// A relationship to many objects.
+  public init(_ name: String, toMany destination: String, inverse: String? = nil) {
+    relationship = RelationshipDescription(name: name, destination: destination, inverse: inverse, isToMany: true)
+  }
+
+  /// The relationship may not be empty when the object is saved.
+  public func required() -> Relationship { changed { $0.isOptional = false } }
+  /// The many have an order.
+  public func ordered() -> Relationship { changed { $0.isOrdered = true } }
+  /// What deleting the object does to those it refers to.
+  public func onDelete(_ rule: DeleteRule) -> Relationship { changed { $0.deleteRule = rule } }
+  /// The least and the greatest number of objects.
+  public func count(_ range: ClosedRange<Int>) -> Relationship {
+    changed {
+      $0.minCount = range.lowerBound
+      $0.maxCount = range.upperBound
+    }
+  }
+  /// The least number of objects.
+  public func count(_ range: PartialRangeFrom<Int>) -> Relationship { changed { $0.minCount = range.lowerBound } }
+  /// The greatest number of objects.
+  public func count(_ range: PartialRangeThrough<Int>) -> Relationship { changed { $0.maxCount = range.upperBound } }
+  /// The relationship is kept in memory only.
+  public func transient() -> Relationship { changed { $0.isTransient = true } }
+  /// What the relationship was called in an earlier version of the model.
+  public func renamed(from name: String) -> Relationship { changed { $0.renamingIdentifier = name } }
+  /// Text that changes the version hash when nothing else does.
+  public func hashModifier(_ text: String) -> Relationship { changed { $0.versionHashModifier = text } }
+  /// Adds a note of the application.
+  public func note(_ key: String, _ value: String) -> Relationship { changed { $0.userInfo[key] = value } }
+
+  private func changed(_ change: (inout RelationshipDescription) -> Void) -> Relationship {
+    var copy = self
+    change(&copy.relationship)
+    return copy
+  }
+
+  /// Adds the relationship to an entity.
+  public func add(to entity: inout EntityDescription) { entity.properties.append(.relationship(relationship)) }
+}
+
+/// A fetched property in an entity declared in Swift.
+public struct FetchedProperty: EntityComponent {
+  private let property: FetchedPropertyDescription
+
+  /// A property that fetches an entity's objects; in the predicate, `$FETCH_SOURCE` is the owner.
+  public init(_ name: String, entity: String, where predicate: String? = nil) {
+    property = FetchedPropertyDescription(name: name, destination: entity, predicateFormat: predicate)
+  }
+
+  /// Adds the property to an entity.
+  public func add(to entity: inout EntityDescription) { entity.properties.append(.fetchedProperty(property)) }
+}
+
+/// An index in an entity declared in Swift.
+public struct Index: EntityComponent {
+  private var index: FetchIndexDescription
+
+  /// An ascending index over properties, most significant first.
+  public init(_ name: String, on properties: String...) {
+    index = FetchIndexDescription(name: name, elements: properties.map { FetchIndexElement(property: $0) })
+  }
+
+  /// An index over elements with a direction each, such as `.ascending("name"), .descending("date")`.
+  public init(_ name: String, _ elements: FetchIndexElement...) {
+    index = FetchIndexDescription(name: name, elements: elements)
+  }
+
+  /// Only rows that a predicate, in format language, accepts are in the index.
+  public func `where`(_ predicate: String) -> Index {
+    var copy = self
+    copy.index.partialIndexPredicate = predicate
+    return copy
+  }
+
+  /// Adds the index to an entity.
+  public func add(to entity: inout EntityDescription) { entity.indexes.append(index) }
+}
+
+extension FetchIndexElement {
+  /// An element with lower values first.
+  public static func ascending(_ property: String) -> FetchIndexElement { FetchIndexElement(property: property) }
+  /// An element with higher values first.
+  public static func descending(_ property: String) -> FetchIndexElement { FetchIndexElement(property: property, isAscending: false) }
+}
+
+/// A uniqueness constraint in an entity declared in Swift: no two objects have the same values of all its properties.
+public struct Unique: EntityComponent {
+  private let properties: [String]
+
+  /// A constraint over attributes and to-one relationships.
+  public init(_ properties: String...) { self.properties = properties }
+
+  /// Adds the constraint to an entity.
+  public func add(to entity: inout EntityDescription) { entity.uniquenessConstraints.append(properties) }
+}

@@ -1,0 +1,120 @@
+// ModelBuilder: models declared in Swift.
+
+/// A part of a model in ``ManagedObjectModel/init(version:_:)``: an ``Entity``, a ``Configuration``, a ``FetchTemplate`` or an ``EntityDescription``.
+public protocol ModelComponent: Sendable {
+  /// Adds the part to a model.
+  func add(to model: inout ManagedObjectModel)
+}
+
+/// A part of an ``Entity``: an ``Attribute``, a ``Relationship``, a ``FetchedProperty``, an ``Index``, a ``Unique`` or a ``PropertyDescription``.
+public protocol EntityComponent: Sendable {
+  /// Adds the part to an entity.
+  func add(to entity: inout EntityDescription)
+}
+
+/// Collects the parts of a model; conditions and loops are allowed.
+@resultBuilder public enum ModelBuilder {
+  /// One part.
+  public static func buildExpression(_ component: any ModelComponent) -> [any ModelComponent] { [component] }
+  /// Parts made elsewhere.
+  public static func buildExpression(_ components: [any ModelComponent]) -> [any ModelComponent] { components }
+  /// Several parts.
+  public static func buildBlock(_ parts: [any ModelComponent]...) -> [any ModelComponent] { parts.flatMap { $0 } }
+  /// A part under a condition.
+  public static func buildOptional(_ part: [any ModelComponent]?) -> [any ModelComponent] { part ?? [] }
+  /// One of two parts.
+  public static func buildEither(first part: [any ModelComponent]) -> [any ModelComponent] { part }
+  /// The other of two parts.
+  public static func buildEither(second part: [any ModelComponent]) -> [any ModelComponent] { part }
+  /// The parts of a loop.
+  public static func buildArray(_ parts: [[any ModelComponent]]) -> [any ModelComponent] { parts.flatMap { $0 } }
+}
+
+/// Collects the parts of an entity; conditions and loops are allowed.
+@resultBuilder public enum EntityBuilder {
+  /// One part.
+  public static func buildExpression(_ component: any EntityComponent) -> [any EntityComponent] { [component] }
+  /// Parts made elsewhere.
+  public static func buildExpression(_ components: [any EntityComponent]) -> [any EntityComponent] { components }
+  /// Several parts.
+  public static func buildBlock(_ parts: [any EntityComponent]...) -> [any EntityComponent] { parts.flatMap { $0 } }
+  /// A part under a condition.
+  public static func buildOptional(_ part: [any EntityComponent]?) -> [any EntityComponent] { part ?? [] }
+  /// One of two parts.
+  public static func buildEither(first part: [any EntityComponent]) -> [any EntityComponent] { part }
+  /// The other of two parts.
+  public static func buildEither(second part: [any EntityComponent]) -> [any EntityComponent] { part }
+  /// The parts of a loop.
+  public static func buildArray(_ parts: [[any EntityComponent]]) -> [any EntityComponent] { parts.flatMap { $0 } }
+}
+
+extension ManagedObjectModel {
+  /// Declares a model in Swift:
+  ///
+  /// ```swift
+  /// let model = ManagedObjectModel(version: "library-1") {
+  ///   Entity("Author", class: "Author") {
+  ///     Attribute("name", .string).required().length(1...200)
+  ///     Relationship("books", toMany: "Book", inverse: "author").onDelete(.cascade)
+  ///   }
+  ///   Entity("Book", class: "Book") {
+  ///     Attribute("title", .string).required()
+  ///     Attribute("pages", .integer32).required().initially(0).range(0...)
+  ///     Attribute("isbn", .string).matching("[0-9]{13}")
+  ///     Relationship("author", to: "Author", inverse: "books")
+  ///     Index("byTitle", on: "title")
+  ///     Unique("isbn")
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// As in Core Data's editor, attributes and relationships are optional until `required()` says otherwise (in model files the opposite holds: what is
+  /// not marked optional is required). Mistakes are reported when the model is compiled, or by ``validationIssues()``.
+  ///
+  /// - Parameters:
+  ///   - version: What the application calls this version of the model; nil for nothing.
+  ///   - components: The parts of the model.
+  public init(version: String? = nil, @ModelBuilder _ components: () -> [any ModelComponent]) {
+    self.init()
+    if let version { versionIdentifiers = [version] }
+    for component in components() { component.add(to: &self) }
+  }
+}
+
+extension EntityDescription: ModelComponent {
+  /// Adds the entity to a model.
+  public func add(to model: inout ManagedObjectModel) { model.entities.append(self) }
+}
+
+extension PropertyDescription: EntityComponent {
+  /// Adds the property to an entity.
+  public func add(to entity: inout EntityDescription) { entity.properties.append(self) }
+}
+
+/// A named subset of entities in a model declared in Swift.
+public struct Configuration: ModelComponent {
+  private let configuration: ModelConfiguration
+
+  /// A configuration of entities.
+  public init(_ name: String, entities: String...) {
+    configuration = ModelConfiguration(name: name, entityNames: entities)
+  }
+
+  /// Adds the configuration to a model.
+  public func add(to model: inout ManagedObjectModel) { model.configurations.append(configuration) }
+}
+
+/// A named fetch request in a model declared in Swift.
+public struct FetchTemplate: ModelComponent {
+  private var template: FetchRequestTemplate
+
+  /// A template for an entity; the predicate, in format language, may have `$VARIABLE` holes.
+  public init(_ name: String, entity: String, where predicate: String? = nil, limit: Int = 0, batchSize: Int = 0) {
+    template = FetchRequestTemplate(name: name, entityName: entity, predicateFormat: predicate)
+    template.fetchLimit = limit
+    template.fetchBatchSize = batchSize
+  }
+
+  /// Adds the template to a model.
+  public func add(to model: inout ManagedObjectModel) { model.fetchRequestTemplates.append(template) }
+}

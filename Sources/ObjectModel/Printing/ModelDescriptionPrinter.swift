@@ -1,0 +1,99 @@
+// ModelDescriptionPrinter: a model as readable text.
+import Foundation
+
+/// Prints models for people: as text here, as diagrams in ``ModelDiagram``.
+public enum ModelDescriptionPrinter {
+  /// A model as text: every entity with its properties, indexes and constraints, one a line.
+  public static func text(_ model: ManagedObjectModel) -> String {
+    var lines: [String] = []
+    let versions = model.versionIdentifiers.sorted().joined(separator: ", ")
+    lines.append(
+      "model\(versions.isEmpty ? "" : " \(versions)"): \(model.entities.count) \(model.entities.count == 1 ? "entity" : "entities")")
+    for entity in model.entities {
+      lines.append("")
+      lines.append(heading(of: entity))
+      for property in entity.properties {
+        switch property {
+        case .attribute(let attribute): lines.append("  " + line(of: attribute))
+        case .relationship(let relationship): lines.append("  " + line(of: relationship))
+        case .fetchedProperty(let fetched):
+          let predicate = fetched.predicateFormat.map { " where \($0)" } ?? ""
+          lines.append("  \(shown(fetched.name)): fetches \(shown(fetched.destinationEntityName))\(predicate)")
+        }
+      }
+      for index in entity.indexes {
+        let elements = index.elements.map { shown($0.propertyName ?? $0.expression ?? "?") + ($0.isAscending ? "" : " descending") }
+        let condition = index.partialIndexPredicate.map { " where \($0)" } ?? ""
+        lines.append("  index \(shown(index.name)) (\(elements.joined(separator: ", ")))\(condition)")
+      }
+      for constraint in entity.uniquenessConstraints { lines.append("  unique (\(constraint.map(shown).joined(separator: ", ")))") }
+    }
+    for configuration in model.configurations {
+      lines.append("")
+      lines.append("configuration \(shown(configuration.name)): \(configuration.entityNames.map(shown).joined(separator: ", "))")
+    }
+    for template in model.fetchRequestTemplates {
+      lines.append("")
+      let predicate = template.predicateFormat.map { " where \($0)" } ?? ""
+      lines.append("fetch request \(shown(template.name)): \(shown(template.entityName))\(predicate)")
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  private static func heading(of entity: EntityDescription) -> String {
+    var text = (entity.isAbstract ? "abstract entity " : "entity ") + shown(entity.name)
+    if let parent = entity.superentityName { text += ": \(shown(parent))" }
+    if let name = entity.managedObjectClassName { text += " (class \(name))" }
+    return text
+  }
+
+  private static func line(of attribute: AttributeDescription) -> String {
+    var parts = ["\(shown(attribute.name)): \(attribute.type.rawValue)\(attribute.isOptional ? ", optional" : "")"]
+    if attribute.isTransient { parts.append("transient") }
+    if let text = SlotText.text(attribute.defaultValue, type: attribute.type) {
+      parts.append("default " + (attribute.type == .string ? "\"\(text)\"" : text))
+    }
+    let validation = attribute.validation
+    if let bounds = range(
+      validation.minimum.flatMap { SlotText.text($0, type: attribute.type) },
+      validation.maximum.flatMap { SlotText.text($0, type: attribute.type) })
+    {
+      parts.append(bounds)
+    }
+    if let bounds = range(validation.minimumLength.map(String.init), validation.maximumLength.map(String.init)) {
+      parts.append("length \(bounds)")
+    }
+    if let pattern = validation.pattern { parts.append("matching \(pattern)") }
+    if let expression = attribute.derivationExpression { parts.append("derived from \(expression)") }
+    if attribute.allowsExternalBinaryDataStorage { parts.append("external storage") }
+    return parts.joined(separator: ", ")
+  }
+
+  private static func range(_ minimum: String?, _ maximum: String?) -> String? {
+    switch (minimum, maximum) {
+    case (nil, nil): nil
+    case (let minimum?, nil): "at least \(minimum)"
+    case (nil, let maximum?): "at most \(maximum)"
+    case (let minimum?, let maximum?): "\(minimum) to \(maximum)"
+    }
+  }
+
+  private static func line(of relationship: RelationshipDescription) -> String {
+    let arrow = relationship.isToMany ? (relationship.isOrdered ? "->> ordered" : "->>") : "->"
+    var parts = ["\(shown(relationship.name)) \(arrow) \(shown(relationship.destinationEntityName))"]
+    if let inverse = relationship.inverseName { parts.append("inverse \(shown(inverse))") }
+    if !relationship.isOptional { parts.append("required") }
+    if relationship.deleteRule != .nullify { parts.append("on delete \(relationship.deleteRule.rawValue.lowercased())") }
+    if relationship.isTransient { parts.append("transient") }
+    if relationship.isToMany, relationship.minCount > 0 || relationship.maxCount > 0 {
+      parts.append("\(relationship.minCount) to \(relationship.maxCount == 0 ? "many" : String(relationship.maxCount))")
+    }
+    return parts.joined(separator: ", ")
+  }
+
+  /// A name that cannot break the line: names with odd characters stand in quotes.
+  private static func shown(_ name: String) -> String {
+    let plain = name.unicodeScalars.allSatisfy { $0.properties.isAlphabetic || $0.properties.numericType != nil || $0 == "_" || $0 == "." }
+    return plain && !name.isEmpty ? name : name.debugDescription
+  }
+}

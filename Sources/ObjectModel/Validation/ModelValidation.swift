@@ -1,0 +1,240 @@
+// ModelValidation: the rules of entities, inheritance, indexes, constraints, configurations and templates.
+
+/// Checks every rule that a model must keep. Nothing else validates models.
+struct ModelValidation {
+  /// Entities that object references can number.
+  static let maximumEntities = 65_535
+  /// Levels of inheritance. Every level copies the properties of those above it.
+  static let maximumDepth = 64
+  /// Properties of all entities with the inherited ones counted again, which bounds the memory of a compiled model.
+  static let maximumProperties = 500_000
+
+  let model: ManagedObjectModel
+  private(set) var issues: [ModelIssue] = []
+  /// Positions in `model.entities` by name.
+  private var numbers: [String: Int] = [:]
+  /// Every entity's own properties by name.
+  private var ownProperties: [[String: PropertyDescription]] = []
+  /// Every entity's ancestors, nearest first; cut where a chain is broken or closed.
+  private var ancestors: [[Int]] = []
+
+  /// The mistakes of a model, in its order.
+  static func issues(of model: ManagedObjectModel) -> [ModelIssue] {
+    var validation = ModelValidation(model: model)
+    validation.run()
+    return validation.issues
+  }
+
+  private init(model: ManagedObjectModel) {
+    self.model = model
+  }
+
+  private mutating func run() {
+    if model.entities.count > Self.maximumEntities {
+      report(nil, nil, "the model has \(model.entities.count) entities; \(Self.maximumEntities) is the most")
+      return
+    }
+    for (number, entity) in model.entities.enumerated() {
+      if let problem = ModelNames.problem(ofEntity: entity.name) { report(entity.name, nil, problem) }
+      if numbers[entity.name] == nil { numbers[entity.name] = number } else { report(entity.name, nil, "two entities have this name") }
+    }
+    ownProperties = model.entities.map { Dictionary($0.properties.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first }) }
+    checkInheritance()
+    var total = 0
+    for (number, entity) in model.entities.enumerated() {
+      total += entity.properties.count + ancestors[number].reduce(0) { $0 + model.entities[$1].properties.count }
+      checkProperties(of: number)
+      checkIndexes(of: number)
+      checkConstraints(of: number)
+    }
+    if total > Self.maximumProperties {
+      report(nil, nil, "the entities have \(total) properties, inherited ones included; \(Self.maximumProperties) is the most")
+    }
+    checkConfigurations()
+    checkTemplates()
+  }
+
+  mutating func report(_ entity: String?, _ property: String?, _ reason: String) {
+    issues.append(ModelIssue(entityName: entity, propertyName: property, reason: reason))
+  }
+
+  // MARK: Looking things up
+
+  /// The position of the entity of a name; nil when there is none.
+  func number(ofEntity name: String) -> Int? { numbers[name] }
+
+  /// A property of an entity, inherited ones included, with the entity that declares it.
+  func property(_ name: String, of number: Int) -> (property: PropertyDescription, declarer: Int)? {
+    if let property = ownProperties[number][name] { return (property, number) }
+    for ancestor in ancestors[number] {
+      if let property = ownProperties[ancestor][name] { return (property, ancestor) }
+    }
+    return nil
+  }
+
+  // MARK: Entities
+
+  private mutating func checkInheritance() {
+    let parents = model.entities.map { $0.superentityName.flatMap { numbers[$0] } }
+    let places = Self.places(parents: parents)
+    for (number, entity) in model.entities.enumerated() {
+      if let parent = entity.superentityName, parents[number] == nil {
+        report(entity.name, nil, "the superentity '\(parent)' is not in the model; add it or remove the reference")
+      }
+      var chain: [Int] = []
+      switch places[number] {
+      case .inCycle: report(entity.name, nil, "the entity inherits from itself; break the cycle of superentities")
+      case .belowCycle: break
+      case .level(let level) where level > Self.maximumDepth:
+        report(entity.name, nil, "the entity inherits over \(level) levels; \(Self.maximumDepth) is the most")
+      case .level:
+        var next = parents[number]
+        while let parent = next {
+          chain.append(parent)
+          next = parents[parent]
+        }
+      }
+      ancestors.append(chain)
+    }
+  }
+
+  /// Where an entity stands in its tree.
+  private enum Place {
+    case level(Int)
+    case inCycle
+    case belowCycle
+  }
+
+  /// Every entity's place, each looked at once.
+  private static func places(parents: [Int?]) -> [Place] {
+    var places = [Place?](repeating: nil, count: parents.count)
+    var walk: [Int] = []
+    var positions: [Int: Int] = [:]
+    for start in parents.indices where places[start] == nil {
+      walk.removeAll(keepingCapacity: true)
+      positions.removeAll(keepingCapacity: true)
+      var next: Int? = start
+      while let number = next, places[number] == nil, positions[number] == nil {
+        positions[number] = walk.count
+        walk.append(number)
+        next = parents[number]
+      }
+      // What the walk met: the end, a place known already, or itself.
+      var above = next.map { places[$0] } ?? .level(-1)
+      if let number = next, let first = positions[number] {
+        for member in walk[first...] { places[member] = .inCycle }
+        walk.removeSubrange(first...)
+        above = .inCycle
+      }
+      for number in walk.reversed() {
+        if case .level(let level)? = above { above = .level(level + 1) } else { above = .belowCycle }
+        places[number] = above
+      }
+    }
+    return places.map { $0 ?? .belowCycle }
+  }
+
+  private mutating func checkProperties(of number: Int) {
+    let entity = model.entities[number]
+    var seen: Set<String> = []
+    for property in entity.properties {
+      let name = property.name
+      if let problem = ModelNames.problem(ofProperty: name) { report(entity.name, name, problem) }
+      if !seen.insert(name).inserted { report(entity.name, name, "two properties of the entity have this name") }
+      for ancestor in ancestors[number] where ownProperties[ancestor][name] != nil {
+        report(entity.name, name, "the property is inherited from '\(model.entities[ancestor].name)' already; choose another name")
+        break
+      }
+      switch property {
+      case .attribute(let attribute):
+        for reason in AttributeRules.problems(of: attribute) { report(entity.name, name, reason) }
+      case .relationship(let relationship):
+        for reason in relationshipProblems(of: relationship, in: number) { report(entity.name, name, reason) }
+      case .fetchedProperty(let fetched):
+        if numbers[fetched.destinationEntityName] == nil {
+          report(entity.name, name, "the fetched property's entity '\(fetched.destinationEntityName)' is not in the model")
+        }
+      }
+    }
+  }
+
+  // MARK: Indexes and constraints
+
+  private mutating func checkIndexes(of number: Int) {
+    let entity = model.entities[number]
+    var names: Set<String> = []
+    for index in entity.indexes {
+      if index.name.isEmpty { report(entity.name, nil, "an index needs a name") }
+      if ModelNames.hasControlCharacters(index.name) { report(entity.name, index.name, "the index's name has a control character") }
+      if !names.insert(index.name).inserted { report(entity.name, index.name, "two indexes of the entity have this name") }
+      if index.elements.isEmpty { report(entity.name, index.name, "the index has no elements; add a property") }
+      if Set(index.elements.map(\.kind)).count > 1 {
+        report(entity.name, index.name, "the index mixes Binary and RTree elements; all must be of one kind")
+      }
+      for element in index.elements {
+        switch (element.propertyName, element.expression) {
+        case (nil, nil): report(entity.name, index.name, "an element of the index has neither a property nor an expression")
+        case (.some, .some): report(entity.name, index.name, "an element of the index has both a property and an expression; choose one")
+        case (let name?, nil):
+          if let reason = columnProblem(name, of: number) { report(entity.name, index.name, "the index's property '\(name)' \(reason)") }
+        case (nil, .some): break
+        }
+      }
+    }
+  }
+
+  private mutating func checkConstraints(of number: Int) {
+    let entity = model.entities[number]
+    for constraint in entity.uniquenessConstraints {
+      if constraint.isEmpty { report(entity.name, nil, "a uniqueness constraint has no properties; add one or remove the constraint") }
+      if Set(constraint).count != constraint.count {
+        report(entity.name, nil, "the uniqueness constraint (\(constraint.joined(separator: ", "))) names a property twice")
+      }
+      for name in constraint {
+        if let reason = columnProblem(name, of: number) { report(entity.name, name, "a uniqueness constraint's property \(reason)") }
+      }
+    }
+  }
+
+  /// Why a property has no column that an index or a constraint could use; nil when it has one.
+  private func columnProblem(_ name: String, of number: Int) -> String? {
+    guard let (property, _) = property(name, of: number) else { return "is not one of the entity" }
+    switch property {
+    case .fetchedProperty: return "is a fetched property, which has no column"
+    case .relationship(let relationship):
+      if relationship.isToMany { return "is a to-many relationship; only attributes and to-one relationships have a column" }
+      return relationship.isTransient ? "is transient and has no column" : nil
+    case .attribute(let attribute): return attribute.isTransient ? "is transient and has no column" : nil
+    }
+  }
+
+  // MARK: Configurations and templates
+
+  private mutating func checkConfigurations() {
+    var names: Set<String> = []
+    for configuration in model.configurations {
+      let name = configuration.name
+      if name.isEmpty { report(nil, nil, "a configuration needs a name") }
+      if !names.insert(name).inserted { report(nil, name, "two configurations have this name") }
+      var members: Set<String> = []
+      for member in configuration.entityNames {
+        if numbers[member] == nil { report(nil, name, "the configuration's entity '\(member)' is not in the model") }
+        if !members.insert(member).inserted { report(nil, name, "the configuration names the entity '\(member)' twice") }
+      }
+    }
+  }
+
+  private mutating func checkTemplates() {
+    var names: Set<String> = []
+    for template in model.fetchRequestTemplates {
+      if template.name.isEmpty { report(nil, nil, "a fetch request template needs a name") }
+      if !names.insert(template.name).inserted { report(nil, template.name, "two fetch request templates have this name") }
+      if numbers[template.entityName] == nil {
+        report(nil, template.name, "the fetch request template's entity '\(template.entityName)' is not in the model")
+      }
+      if template.fetchLimit < 0 || template.fetchBatchSize < 0 {
+        report(nil, template.name, "the fetch request template's limit and batch size may not be negative")
+      }
+    }
+  }
+}

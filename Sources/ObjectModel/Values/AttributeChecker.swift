@@ -1,0 +1,106 @@
+// AttributeChecker: an attribute's type, range and bounds checked against a value, with everything prepared once.
+import Foundation
+
+/// Why a value does not fit an attribute.
+public enum AttributeFailure: Sendable, Hashable {
+  /// There is no value, and the attribute is required.
+  case missing
+  /// The value is of another kind than the attribute's type.
+  case wrongType
+  /// The integer does not fit into the 16 or 32 bits of the attribute's type.
+  case integerOutOfRange
+  /// The number is below the minimum.
+  case numberTooSmall
+  /// The number is above the maximum.
+  case numberTooLarge
+  /// The date is before the minimum.
+  case dateTooEarly
+  /// The date is after the maximum.
+  case dateTooLate
+  /// The string has fewer characters than the least length.
+  case stringTooShort
+  /// The string has more characters than the greatest length.
+  case stringTooLong
+  /// The string does not match the pattern as a whole.
+  case patternMismatch
+}
+
+/// Checks values of one attribute; made once for each compiled attribute.
+///
+/// Lengths count characters, as `String.count` does. A pattern is an ICU regular expression that the whole string must match. Decimals are compared
+/// exactly. A number that is not a number passes no bound.
+public final class AttributeChecker: Sendable {
+  private let type: AttributeType
+  private let isOptional: Bool
+  private let validation: AttributeValidation
+  private let expression: NSRegularExpression?
+
+  /// Prepares the checks of an attribute. A pattern that does not compile, which validation of the model reports, is not checked.
+  public init(_ attribute: AttributeDescription) {
+    type = attribute.type
+    isOptional = attribute.isOptional
+    validation = attribute.validation
+    expression = attribute.validation.pattern.flatMap { Self.expression(forWhole: $0) }
+  }
+
+  /// The expression that matches whole strings only; nil when the pattern does not compile.
+  static func expression(forWhole pattern: String) -> NSRegularExpression? {
+    // The pattern must be one on its own too: `a)|(b` is not.
+    guard (try? NSRegularExpression(pattern: pattern)) != nil else { return nil }
+    return try? NSRegularExpression(pattern: "\\A(?:\(pattern))\\z")
+  }
+
+  /// The first reason why the value may not be saved; nil when it may. A missing value passes every bound.
+  public func failure(of slot: Slot) -> AttributeFailure? {
+    if case .null = slot { return isOptional ? nil : .missing }
+    if let failure = Self.typeFailure(of: slot, type: type) { return failure }
+    return validation.isEmpty ? nil : boundFailure(of: slot)
+  }
+
+  /// Whether a value is one of an attribute type at all, bounds aside; nil when it is. Null is a value of every type.
+  public static func typeFailure(of slot: Slot, type: AttributeType) -> AttributeFailure? {
+    switch (slot, type) {
+    case (.null, _), (_, .undefined), (_, .composite): nil
+    case (.int(let value), .integer16): Int16(exactly: value) == nil ? .integerOutOfRange : nil
+    case (.int(let value), .integer32): Int32(exactly: value) == nil ? .integerOutOfRange : nil
+    case (.int, .integer64), (.real, .double), (.real, .float), (.real, .date), (.text, .string), (.text, .uri): nil
+    case (.int(let value), .boolean): value == 0 || value == 1 ? nil : .wrongType
+    case (.bytes, .binary), (.bytes, .transformable): nil
+    case (.bytes(let data), .uuid): data.count == 16 ? nil : .wrongType
+    case (.bytes(let data), .decimal): DecimalCoding.decode(data) == nil ? .wrongType : nil
+    default: .wrongType
+    }
+  }
+
+  private func boundFailure(of slot: Slot) -> AttributeFailure? {
+    switch slot {
+    case .null: return nil
+    case .int(let value):
+      if case .int(let bound)? = validation.minimum, value < bound { return .numberTooSmall }
+      if case .int(let bound)? = validation.maximum, value > bound { return .numberTooLarge }
+      return nil
+    case .real(let value):
+      if case .real(let bound)? = validation.minimum, !(value >= bound) { return type == .date ? .dateTooEarly : .numberTooSmall }
+      if case .real(let bound)? = validation.maximum, !(value <= bound) { return type == .date ? .dateTooLate : .numberTooLarge }
+      return nil
+    case .bytes(let data):
+      // The bytes of decimals are ordered as the numbers are.
+      guard type == .decimal else { return nil }
+      if case .bytes(let bound)? = validation.minimum, data.lexicographicallyPrecedes(bound) { return .numberTooSmall }
+      if case .bytes(let bound)? = validation.maximum, bound.lexicographicallyPrecedes(data) { return .numberTooLarge }
+      return nil
+    case .text(let text): return textFailure(of: text)
+    }
+  }
+
+  private func textFailure(of text: String) -> AttributeFailure? {
+    // A string has at most as many characters as UTF-8 bytes, so that most strings need no counting.
+    let bytes = text.utf8.count
+    if let least = validation.minimumLength, bytes < least || text.count < least { return .stringTooShort }
+    if let most = validation.maximumLength, bytes > most, text.count > most { return .stringTooLong }
+    if let expression, expression.firstMatch(in: text, range: NSRange(location: 0, length: text.utf16.count)) == nil {
+      return .patternMismatch
+    }
+    return nil
+  }
+}

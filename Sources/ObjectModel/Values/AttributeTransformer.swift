@@ -1,0 +1,127 @@
+// AttributeTransformer: how values of transformable attributes become bytes.
+public import Foundation
+import Synchronization
+
+/// Turns values of a `transformable` attribute into bytes and back.
+///
+/// Register one under a name before a store is opened, and give the attribute that name. (Core Data's counterpart is Foundation's
+/// `ValueTransformer`, which is neither typed nor safe to share between threads.)
+public protocol AttributeTransformer<Value>: Sendable {
+  /// The type of the values.
+  associatedtype Value: Sendable
+  /// The bytes of a value. Equal values should give equal bytes, so that an unchanged value is not saved.
+  func data(from value: Value) throws -> Data
+  /// The value of bytes that ``data(from:)`` gave.
+  func value(from data: Data) throws -> Value
+}
+
+/// Why a transformable attribute's value could not be turned into bytes or back. It never holds the value.
+public enum AttributeTransformError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// No transformer is registered under the name.
+  case unknownTransformer(String)
+  /// The transformer, or the default coding, does not take values of the type.
+  case wrongType(String)
+  /// The transformer refused the value or the bytes; with what it said.
+  case failed(String)
+
+  /// What is wrong and what to do.
+  public var description: String {
+    switch self {
+    case .unknownTransformer(let name):
+      "no transformer is registered as '\(name)'; call AttributeTransformers.register(_:forName:) before the store is opened"
+    case .wrongType(let type): "the attribute's transformer does not take values of the type \(type)"
+    case .failed(let type): "the attribute's transformer failed with \(type)"
+    }
+  }
+}
+
+/// The transformers of the process by name. Safe to use from every thread.
+///
+/// An attribute without a transformer's name holds any `Codable` value as JSON with sorted keys. So does one that names Foundation's
+/// secure-unarchiving transformer, which model files of Core Data name by default, unless something is registered under that name.
+public enum AttributeTransformers {
+  private static let registry = Mutex<[String: any AttributeTransformer]>([:])
+
+  /// Registers a transformer under a name; the last one registered counts.
+  public static func register(_ transformer: any AttributeTransformer, forName name: String) {
+    registry.withLock { $0[name] = transformer }
+  }
+
+  /// The transformer of a name; nil when there is none.
+  public static func transformer(forName name: String) -> (any AttributeTransformer)? {
+    registry.withLock { $0[name] }
+  }
+
+  /// The bytes of a value.
+  ///
+  /// - Parameters:
+  ///   - value: The value.
+  ///   - name: The attribute's ``AttributeDescription/valueTransformerName``.
+  /// - Throws: ``AttributeTransformError``.
+  public static func data(from value: any Sendable, transformerName name: String?) throws(AttributeTransformError) -> Data {
+    if let transformer = try named(name) { return try encode(value, with: transformer) }
+    guard let value = value as? any Encodable else { throw .wrongType("\(type(of: value))") }
+    do { return try JSONAttributeCoding.data(from: value) } catch { throw .failed("\(type(of: error))") }
+  }
+
+  /// The value of bytes.
+  ///
+  /// - Parameters:
+  ///   - data: The bytes.
+  ///   - type: The type of the value.
+  ///   - name: The attribute's ``AttributeDescription/valueTransformerName``.
+  /// - Throws: ``AttributeTransformError``.
+  public static func value<Value>(
+    from data: Data, as type: Value.Type, transformerName name: String?
+  ) throws(AttributeTransformError) -> Value {
+    let value: any Sendable
+    if let transformer = try named(name) {
+      do { value = try transformer.value(from: data) } catch { throw .failed("\(Swift.type(of: error))") }
+    } else {
+      guard let decodable = type as? any (Decodable & Sendable).Type else { throw .wrongType("\(type)") }
+      do { value = try JSONAttributeCoding.value(from: data, as: decodable) } catch { throw .failed("\(Swift.type(of: error))") }
+    }
+    guard let result = value as? Value else { throw .wrongType("\(type)") }
+    return result
+  }
+
+  /// The value of bytes that a named transformer made, whatever its type.
+  ///
+  /// - Throws: ``AttributeTransformError``; without a transformer the type must be known, see ``value(from:as:transformerName:)``.
+  public static func value(from data: Data, transformerName name: String?) throws(AttributeTransformError) -> any Sendable {
+    guard let transformer = try named(name) else { throw .wrongType("unknown") }
+    do { return try transformer.value(from: data) } catch { throw .failed("\(type(of: error))") }
+  }
+
+  private static func named(_ name: String?) throws(AttributeTransformError) -> (any AttributeTransformer)? {
+    guard let name, !name.isEmpty else { return nil }
+    if let transformer = transformer(forName: name) { return transformer }
+    if ["NSSecureUnarchiveFromData", "NSSecureUnarchiveFromDataTransformer"].contains(name) { return nil }
+    throw .unknownTransformer(name)
+  }
+
+  private static func encode<Transformer: AttributeTransformer>(
+    _ value: any Sendable, with transformer: Transformer
+  ) throws(AttributeTransformError) -> Data {
+    guard let value = value as? Transformer.Value else { throw .wrongType("\(type(of: value))") }
+    do { return try transformer.data(from: value) } catch { throw .failed("\(type(of: error))") }
+  }
+}
+
+/// The coding of transformable attributes without a transformer: JSON with sorted keys, so that equal values have equal bytes.
+public enum JSONAttributeCoding {
+  /// The JSON of a value. Infinite numbers and NaN are written as strings.
+  public static func data<Value: Encodable>(from value: Value) throws -> Data {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    encoder.nonConformingFloatEncodingStrategy = .convertToString(positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+    return try encoder.encode(value)
+  }
+
+  /// The value of JSON.
+  public static func value<Value: Decodable>(from data: Data, as type: Value.Type) throws -> Value {
+    let decoder = JSONDecoder()
+    decoder.nonConformingFloatDecodingStrategy = .convertFromString(positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+    return try decoder.decode(type, from: data)
+  }
+}
