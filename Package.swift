@@ -48,6 +48,7 @@ let package = Package(
     module("ObjectModel", ["CLibcrypto"]),
     tests("ObjectModelTests", ["ObjectModel"]),
     module("ObjectQuery", ["ObjectModel"]),
+    tests("ObjectQueryTests", ["ObjectQuery", "ObjectModel"]),
     module("ObjectStore", ["ObjectModel", "ObjectQuery", logging]),
     module("SQLCipherStore", ["SQLCipherConnection", "ObjectModel", "ObjectQuery", "ObjectStore", logging]),
     module("ObjectContext", ["ObjectModel", "ObjectQuery", "ObjectStore", orderedCollections]),

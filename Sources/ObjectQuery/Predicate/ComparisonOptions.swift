@@ -44,6 +44,7 @@ public enum ComparisonModifier: String, Sendable, Hashable {
 
 /// How strings are compared.
 public struct ComparisonOptions: OptionSet, Sendable, Hashable {
+  /// The raw bits.
   public let rawValue: UInt8
   /// Options of raw bits.
   public init(rawValue: UInt8) { self.rawValue = rawValue }

@@ -39,56 +39,74 @@ public protocol FetchConstantConvertible {
 }
 
 extension FetchConstant: FetchConstantConvertible {
+  /// The value as a constant.
   public var fetchConstant: FetchConstant { self }
 }
 extension Bool: FetchConstantConvertible {
+  /// The value as a constant.
   public var fetchConstant: FetchConstant { .bool(self) }
 }
 extension Int: FetchConstantConvertible {
+  /// The value as a constant.
   public var fetchConstant: FetchConstant { .int(Int64(self)) }
 }
 extension Int16: FetchConstantConvertible {
+  /// The value as a constant.
   public var fetchConstant: FetchConstant { .int(Int64(self)) }
 }
 extension Int32: FetchConstantConvertible {
+  /// The value as a constant.
   public var fetchConstant: FetchConstant { .int(Int64(self)) }
 }
 extension Int64: FetchConstantConvertible {
+  /// The value as a constant.
   public var fetchConstant: FetchConstant { .int(self) }
 }
 extension Double: FetchConstantConvertible {
+  /// The value as a constant.
   public var fetchConstant: FetchConstant { .real(self) }
 }
 extension Float: FetchConstantConvertible {
+  /// The value as a constant.
   public var fetchConstant: FetchConstant { .real(Double(self)) }
 }
 extension Decimal: FetchConstantConvertible {
+  /// The value as a constant.
   public var fetchConstant: FetchConstant { .decimal(self) }
 }
 extension String: FetchConstantConvertible {
+  /// The value as a constant.
   public var fetchConstant: FetchConstant { .string(self) }
 }
 extension Date: FetchConstantConvertible {
+  /// The value as a constant.
   public var fetchConstant: FetchConstant { .date(self) }
 }
 extension Data: FetchConstantConvertible {
+  /// The value as a constant.
   public var fetchConstant: FetchConstant { .data(self) }
 }
 extension UUID: FetchConstantConvertible {
+  /// The value as a constant.
   public var fetchConstant: FetchConstant { .uuid(self) }
 }
 extension URL: FetchConstantConvertible {
+  /// The value as a constant.
   public var fetchConstant: FetchConstant { .url(self) }
 }
 extension ManagedObjectID: FetchConstantConvertible {
+  /// The value as a constant.
   public var fetchConstant: FetchConstant { .object(self) }
 }
 extension Array: FetchConstantConvertible where Element: FetchConstantConvertible {
+  /// The value as a constant.
   public var fetchConstant: FetchConstant { .list(map(\.fetchConstant)) }
 }
 extension Set: FetchConstantConvertible where Element: FetchConstantConvertible {
+  /// The value as a constant.
   public var fetchConstant: FetchConstant { .list(map(\.fetchConstant)) }
 }
 extension Optional: FetchConstantConvertible where Wrapped: FetchConstantConvertible {
+  /// The value as a constant.
   public var fetchConstant: FetchConstant { map(\.fetchConstant) ?? .null }
 }

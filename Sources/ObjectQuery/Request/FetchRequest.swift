@@ -8,10 +8,12 @@ public protocol FetchResult {
 }
 
 extension ManagedObjectID: FetchResult {
+  /// What a store returns for it.
   public static var fetchResultType: FetchResultType { .objectIDs }
 }
 
 extension Dictionary: FetchResult where Key == String, Value == Any {
+  /// What a store returns for it.
   public static var fetchResultType: FetchResultType { .dictionaries }
 }
 

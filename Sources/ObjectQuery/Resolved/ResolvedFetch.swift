@@ -45,7 +45,7 @@ package enum ResolvedConstant: Sendable, Hashable {
 
 /// One key of an order: values without a value first when ascending, last when descending.
 package struct ResolvedSortKey: Sendable, Hashable {
-  /// A path, or a count.
+  /// A path, or a count. An object orders by its key.
   package var expression: ResolvedExpression
   /// Whether lower values come first.
   package var isAscending: Bool

@@ -1,0 +1,145 @@
+// ExpressionFunctions: the functions of expressions on values, for the evaluator and for stores' SQL functions.
+package import ObjectModel
+import Foundation
+
+/// Functions on values that are all there. A result without a meaning (division by zero, the root of a negative number) is no value.
+package enum ExpressionFunctions {
+  /// The result of a function of the resolved type.
+  package static func apply(_ function: ResolvedFunction, _ arguments: [Slot], _ type: ResolvedType) -> Slot {
+    guard arguments.count == function.argumentCount else { return .null }
+    switch function {
+    case .uppercase: return text(arguments[0]) { $0.uppercased() }
+    case .lowercase: return text(arguments[0]) { $0.lowercased() }
+    case .canonical: return text(arguments[0]) { TextFolding.fold($0, [.caseInsensitive, .diacriticInsensitive]) }
+    case .length:
+      guard case .text(let value) = arguments[0] else { return .null }
+      return .int(Int64(value.unicodeScalars.count))
+    default: break
+    }
+    switch type {
+    case .integer: return integer(function, arguments)
+    case .decimal: return decimal(function, arguments)
+    default: return real(function, arguments)
+    }
+  }
+
+  /// The sum of numbers; 0 of a type for none. A sum of integers beyond 64 bits is a double.
+  package static func sum(_ values: [Slot], _ type: ResolvedType) -> Slot {
+    switch type {
+    case .integer:
+      var total: Int64 = 0
+      for case .int(let value) in values {
+        let (next, overflows) = total.addingReportingOverflow(value)
+        if overflows { return .real(values.reduce(0) { $0 + (double($1) ?? 0) }) }
+        total = next
+      }
+      return .int(total)
+    case .decimal:
+      return .bytes(DecimalCoding.encode(values.reduce(Decimal(0)) { $0 + (SlotComparison.decimal(of: $1) ?? 0) }))
+    default: return number(values.reduce(0) { $0 + (double($1) ?? 0) })
+    }
+  }
+
+  /// The mean of numbers; no value for none.
+  package static func average(_ values: [Slot], _ type: ResolvedType) -> Slot {
+    guard !values.isEmpty else { return .null }
+    if type == .decimal {
+      let total = values.reduce(Decimal(0)) { $0 + (SlotComparison.decimal(of: $1) ?? 0) }
+      return .bytes(DecimalCoding.encode(total / Decimal(values.count)))
+    }
+    return number(values.reduce(0) { $0 + (double($1) ?? 0) } / Double(values.count))
+  }
+
+  private static func text(_ slot: Slot, _ change: (String) -> String) -> Slot {
+    guard case .text(let value) = slot else { return .null }
+    return .text(change(value))
+  }
+
+  /// Integer arithmetic; what overflows 64 bits becomes a double, as in SQLite.
+  private static func integer(_ function: ResolvedFunction, _ arguments: [Slot]) -> Slot {
+    // An argument may be a double where an inner result has overflowed.
+    guard case .int(let left) = arguments[0] else { return real(function, arguments) }
+    var right: Int64 = 0
+    if arguments.count > 1 {
+      guard case .int(let value) = arguments[1] else { return real(function, arguments) }
+      right = value
+    }
+    let result: (partialValue: Int64, overflow: Bool)
+    switch function {
+    case .add: result = left.addingReportingOverflow(right)
+    case .subtract: result = left.subtractingReportingOverflow(right)
+    case .multiply: result = left.multipliedReportingOverflow(by: right)
+    case .divide:
+      guard right != 0 else { return .null }
+      result = left.dividedReportingOverflow(by: right)
+    case .modulus:
+      guard right != 0 else { return .null }
+      return .int(right == -1 ? 0 : left % right)
+    case .bitwiseAnd: return .int(left & right)
+    case .bitwiseOr: return .int(left | right)
+    case .bitwiseXor: return .int(left ^ right)
+    case .leftShift: return .int(left << right)
+    case .rightShift: return .int(left >> right)
+    case .onesComplement: return .int(~left)
+    case .absolute: result = left < 0 ? Int64(0).subtractingReportingOverflow(left) : (left, false)
+    case .ceiling, .floor, .truncate: return .int(left)
+    default: return .null
+    }
+    return result.overflow ? real(function, arguments) : .int(result.partialValue)
+  }
+
+  private static func decimal(_ function: ResolvedFunction, _ arguments: [Slot]) -> Slot {
+    let values = arguments.compactMap { SlotComparison.decimal(of: $0) }
+    guard values.count == arguments.count else { return real(function, arguments) }
+    var value = values[0]
+    var result = Decimal()
+    switch function {
+    case .add: result = value + values[1]
+    case .subtract: result = value - values[1]
+    case .multiply: result = value * values[1]
+    case .divide:
+      guard values[1] != 0 else { return .null }
+      result = value / values[1]
+    case .absolute: result = value.magnitude
+    case .ceiling: NSDecimalRound(&result, &value, 0, .up)
+    case .floor: NSDecimalRound(&result, &value, 0, .down)
+    case .truncate: NSDecimalRound(&result, &value, 0, value < 0 ? .up : .down)
+    default: return .null
+    }
+    return result.isNaN ? .null : .bytes(DecimalCoding.encode(result))
+  }
+
+  private static func real(_ function: ResolvedFunction, _ arguments: [Slot]) -> Slot {
+    let values = arguments.compactMap(double)
+    guard values.count == arguments.count else { return .null }
+    let left = values[0]
+    let right = values.count > 1 ? values[1] : 0
+    switch function {
+    case .add: return number(left + right)
+    case .subtract: return number(left - right)
+    case .multiply: return number(left * right)
+    case .divide: return right == 0 ? .null : number(left / right)
+    case .power: return number(pow(left, right))
+    case .absolute: return number(abs(left))
+    case .ceiling: return number(left.rounded(.up))
+    case .floor: return number(left.rounded(.down))
+    case .truncate: return number(left.rounded(.towardZero))
+    case .squareRoot: return number(left.squareRoot())
+    case .naturalLogarithm: return left > 0 ? number(log(left)) : .null
+    case .commonLogarithm: return left > 0 ? number(log10(left)) : .null
+    case .exponential: return number(exp(left))
+    default: return .null
+    }
+  }
+
+  private static func number(_ value: Double) -> Slot { value.isNaN ? .null : .real(value) }
+
+  private static func double(_ slot: Slot) -> Double? {
+    switch slot {
+    case .int(let value): Double(value)
+    case .real(let value): value
+    case .bytes(let data): DecimalCoding.decode(data).map { NSDecimalNumber(decimal: $0).doubleValue }
+    case .null, .text: nil
+    }
+  }
+}

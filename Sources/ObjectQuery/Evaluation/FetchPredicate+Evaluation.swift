@@ -1,0 +1,27 @@
+// FetchPredicate+Evaluation: a predicate asked about one object in memory.
+public import ObjectModel
+
+extension FetchPredicate {
+  /// Whether an object meets the predicate, by the rules that stores answer it by.
+  ///
+  /// The predicate is checked against the object's entity at each call; transient attributes may be asked for.
+  ///
+  /// - Parameters:
+  ///   - object: The object.
+  ///   - model: The model of the object's entity.
+  ///   - resolver: What reads objects.
+  /// - Throws: ``PredicateError`` when the predicate does not fit the entity; what the resolver throws.
+  public func evaluate<Resolver: ObjectResolver>(
+    with object: Resolver.Object, in model: CompiledModel, resolver: Resolver
+  ) throws -> Bool {
+    let fetch = try FetchResolver(model: model, transientKeys: .allowed).resolve(self, entity: resolver.entity(of: object))
+    return try PredicateEvaluator(fetch, resolver: resolver).matches(object)
+  }
+
+  /// Checks the predicate against an entity without evaluating it.
+  ///
+  /// - Throws: ``PredicateError`` naming the part that does not fit.
+  public func validate(entity name: String, in model: CompiledModel) throws(PredicateError) {
+    _ = try FetchResolver(model: model).resolve(FetchSpecification(entityName: name, predicate: self))
+  }
+}

@@ -1,0 +1,64 @@
+// ObjectOrder: the order of a fetch's results in memory.
+public import ObjectModel
+
+/// Orders objects by a resolved fetch's sort keys.
+package struct ObjectOrder<Resolver: ObjectResolver> {
+  private let keys: [ResolvedSortKey]
+  private let evaluator: PredicateEvaluator<Resolver>
+
+  /// Makes the order of a resolved fetch.
+  package init(_ fetch: ResolvedFetch, resolver: Resolver) {
+    keys = fetch.sortKeys
+    evaluator = PredicateEvaluator(predicate: .constant(true), constants: fetch.constants, resolver: resolver)
+  }
+
+  /// The values that an object is ordered by.
+  package func values(of object: Resolver.Object) throws -> [Slot] {
+    try keys.map { try evaluator.value(of: $0.expression, for: object) }
+  }
+
+  /// The order of two objects' values: negative, zero or positive.
+  package func compare(_ left: [Slot], _ right: [Slot]) -> Int {
+    for (index, key) in keys.enumerated() {
+      let order = SlotOrder.compare(left[index], right[index], by: key.comparison)
+      if order != 0 { return key.isAscending ? order : -order }
+    }
+    return 0
+  }
+
+  /// The objects in order; equal ones keep theirs. Each object's values are read once.
+  package func sorted(_ objects: [Resolver.Object]) throws -> [Resolver.Object] {
+    guard !keys.isEmpty else { return objects }
+    let rows = try objects.enumerated().map { (position: $0, object: $1, values: try values(of: $1)) }
+    return rows.sorted { left, right in
+      let order = compare(left.values, right.values)
+      return order == 0 ? left.position < right.position : order < 0
+    }.map(\.object)
+  }
+}
+
+/// The order of two values of one attribute as sort keys define it.
+public enum SlotOrder {
+  /// The order of two values: negative, zero or positive. No value comes first; text that a comparison finds alike is ordered by its bytes.
+  public static func compare(_ left: Slot, _ right: Slot, by comparison: FetchSortDescriptor.Comparison = .binary) -> Int {
+    switch (SlotComparison.isMissing(left), SlotComparison.isMissing(right)) {
+    case (true, true): return 0
+    case (true, false): return -1
+    case (false, true): return 1
+    case (false, false): break
+    }
+    guard comparison != .binary, case .text(let first) = left, case .text(let second) = right else {
+      return SlotComparison.compare(left, right)
+    }
+    let order =
+      switch comparison {
+      case .binary: 0
+      case .caseInsensitive:
+        TextMatching.compare(TextFolding.fold(first, .caseInsensitive), TextFolding.fold(second, .caseInsensitive))
+      case .localized: TextMatching.compareLocalized(first, second, caseInsensitive: false)
+      case .localizedCaseInsensitive: TextMatching.compareLocalized(first, second, caseInsensitive: true)
+      case .localizedStandard: TextMatching.compareLocalized(first, second, caseInsensitive: true, numeric: true)
+      }
+    return order != 0 ? order : TextMatching.compare(first, second)
+  }
+}

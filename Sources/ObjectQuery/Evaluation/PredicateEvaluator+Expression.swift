@@ -1,0 +1,56 @@
+// PredicateEvaluator+Expression: the values of expressions.
+import Foundation
+import ObjectModel
+
+extension PredicateEvaluator {
+  /// The value of an expression that is no object. Recursion follows the resolved tree.
+  func value(of expression: ResolvedExpression, _ scopes: inout [Resolver.Object]) throws -> Slot {
+    switch expression {
+    case .constant(let number, _):
+      guard case .slot(let slot) = constants[number] else { return .null }
+      return slot
+    case .path(let path):
+      guard let object = try follow(path.steps, from: scopes[path.scope]) else { return .null }
+      switch path.terminal {
+      case .attribute(let attribute): return try resolver.value(of: object, slot: attribute.slot.index)
+      case .entity: return .int(Int64(resolver.entity(of: object).number))
+      case .object: return .int(resolver.objectID(of: object).key)
+      }
+    case .aggregate(let aggregate): return try value(of: aggregate, &scopes)
+    case .function(let function, let arguments, let type):
+      var values: [Slot] = []
+      for argument in arguments {
+        let value = try value(of: argument, &scopes)
+        if SlotComparison.isMissing(value) { return .null }
+        values.append(value)
+      }
+      return ExpressionFunctions.apply(function, values, type)
+    case .conditional(let condition, let first, let second):
+      return try evaluate(condition, &scopes) ? value(of: first, &scopes) : value(of: second, &scopes)
+    }
+  }
+
+  private func value(of aggregate: ResolvedAggregate, _ scopes: inout [Resolver.Object]) throws -> Slot {
+    let members = try members(of: aggregate.collection, &scopes)
+    if case .constant(true) = aggregate.condition, aggregate.function == .count { return .int(Int64(members.count)) }
+    var count: Int64 = 0
+    var values: [Slot] = []
+    for member in members {
+      scopes.append(member)
+      defer { scopes.removeLast() }
+      guard try evaluate(aggregate.condition, &scopes) else { continue }
+      count += 1
+      if let expression = aggregate.value {
+        let value = try value(of: expression, &scopes)
+        if !SlotComparison.isMissing(value) { values.append(value) }
+      }
+    }
+    switch aggregate.function {
+    case .count: return .int(count)
+    case .minimum: return values.min { SlotComparison.compare($0, $1) < 0 } ?? .null
+    case .maximum: return values.max { SlotComparison.compare($0, $1) < 0 } ?? .null
+    case .sum: return ExpressionFunctions.sum(values, aggregate.type)
+    case .average: return ExpressionFunctions.average(values, aggregate.type)
+    }
+  }
+}

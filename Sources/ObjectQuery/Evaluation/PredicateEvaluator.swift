@@ -1,0 +1,218 @@
+// PredicateEvaluator: answers a resolved predicate about objects in memory.
+package import ObjectModel
+
+/// A predicate ready to be asked about many objects.
+///
+/// Every comparison is true or false, as `Documentation/Predicates.md` says. Recursion follows the resolved tree, whose depth is bounded.
+package struct PredicateEvaluator<Resolver: ObjectResolver> {
+  private let predicate: ResolvedPredicate
+  let constants: [ResolvedConstant]
+  let resolver: Resolver
+  /// The compiled patterns of LIKE and MATCHES by the numbers of their constants.
+  private var likePatterns: [Int: LikePattern] = [:]
+  private var wholePatterns: [Int: WholeTextPattern] = [:]
+
+  /// Makes an evaluator of a resolved fetch's predicate.
+  package init(_ fetch: ResolvedFetch, resolver: Resolver) {
+    self.init(predicate: fetch.predicate, constants: fetch.constants, resolver: resolver)
+  }
+
+  /// Makes an evaluator.
+  ///
+  /// - Parameters:
+  ///   - predicate: The predicate.
+  ///   - constants: The constants that it refers to by number.
+  ///   - resolver: What reads objects.
+  package init(predicate: ResolvedPredicate, constants: [ResolvedConstant], resolver: Resolver) {
+    self.predicate = predicate
+    self.constants = constants
+    self.resolver = resolver
+    compilePatterns(of: predicate)
+  }
+
+  /// Whether an object meets the predicate.
+  ///
+  /// - Throws: What the resolver throws.
+  package func matches(_ object: Resolver.Object) throws -> Bool {
+    var scopes = [object]
+    return try evaluate(predicate, &scopes)
+  }
+
+  /// The value of an expression of an object; for objects, see ``object(of:_:)``.
+  package func value(of expression: ResolvedExpression, for object: Resolver.Object) throws -> Slot {
+    var scopes = [object]
+    return try value(of: expression, &scopes)
+  }
+
+  // MARK: Predicates
+
+  func evaluate(_ predicate: ResolvedPredicate, _ scopes: inout [Resolver.Object]) throws -> Bool {
+    switch predicate {
+    case .constant(let value): return value
+    case .and(let items):
+      for item in items where try !evaluate(item, &scopes) { return false }
+      return true
+    case .or(let items):
+      for item in items where try evaluate(item, &scopes) { return true }
+      return false
+    case .isNull(let expression, let isNegated): return try isMissing(expression, &scopes) != isNegated
+    case .comparison(let comparison): return try evaluate(comparison, &scopes) != comparison.isNegated
+    case .exists(let exists):
+      let members = try members(of: exists.collection, &scopes)
+      if case .constant(true) = exists.condition { return members.isEmpty == exists.isNegated }
+      for member in members {
+        scopes.append(member)
+        defer { scopes.removeLast() }
+        if try evaluate(exists.condition, &scopes) { return !exists.isNegated }
+      }
+      return exists.isNegated
+    }
+  }
+
+  private func isMissing(_ expression: ResolvedExpression, _ scopes: inout [Resolver.Object]) throws -> Bool {
+    if expression.type == .object { return try object(of: expression, &scopes) == nil }
+    return SlotComparison.isMissing(try value(of: expression, &scopes))
+  }
+
+  /// A comparison without its negation.
+  private func evaluate(_ comparison: ResolvedComparison, _ scopes: inout [Resolver.Object]) throws -> Bool {
+    if comparison.domain == .object { return try compareObjects(comparison, &scopes) }
+    let left = try value(of: comparison.left, &scopes)
+    let isMissing = SlotComparison.isMissing(left)
+    switch comparison.right {
+    case .list(let number):
+      guard !isMissing, case .slots(let slots) = constants[number] else { return false }
+      return contains(slots, prepared(left, comparison))
+    case .range(let low, let high):
+      guard !isMissing else { return false }
+      let (low, high) = (try value(of: low, &scopes), try value(of: high, &scopes))
+      guard !SlotComparison.isMissing(low), !SlotComparison.isMissing(high) else { return false }
+      return order(left, low, comparison) >= 0 && order(left, high, comparison) <= 0
+    case .expression(let expression):
+      let right = try value(of: expression, &scopes)
+      guard !isMissing, !SlotComparison.isMissing(right) else {
+        return comparison.op == .equal && isMissing && SlotComparison.isMissing(right)
+      }
+      guard comparison.domain == .text else { return comparison.op.accepts(order: order(left, right, comparison)) }
+      return compareTexts(left, right, of: expression, comparison)
+    }
+  }
+
+  private func order(_ left: Slot, _ right: Slot, _ comparison: ResolvedComparison) -> Int {
+    if comparison.domain == .mixedDecimal { return SlotComparison.compareMixedDecimals(left, right) }
+    guard comparison.domain == .text, case .text(let left) = left, case .text(let right) = right else {
+      return SlotComparison.compare(left, right)
+    }
+    let (first, second) = (TextFolding.fold(left, comparison.options), TextFolding.fold(right, comparison.options))
+    guard comparison.options.contains(.localeSensitive) else { return TextMatching.compare(first, second) }
+    return TextMatching.compareLocalized(first, second, caseInsensitive: false)
+  }
+
+  private func compareTexts(_ left: Slot, _ right: Slot, of expression: ResolvedExpression, _ comparison: ResolvedComparison) -> Bool {
+    guard case .text(let text) = left, case .text(let other) = right else { return false }
+    var number: Int?
+    if case .constant(let constant, _) = expression { number = constant }
+    switch comparison.op {
+    case .like:
+      let pattern = number.flatMap { likePatterns[$0] } ?? LikePattern(other, comparison.options)
+      return pattern.matches(text)
+    case .matches:
+      let pattern = number.flatMap { wholePatterns[$0] } ?? WholeTextPattern(other, comparison.options)
+      return pattern?.matches(text) ?? false
+    default:
+      // Constants on the right are folded already.
+      let folded = number == nil ? TextFolding.fold(other, comparison.options) : other
+      return TextMatching.matchesFolded(TextFolding.fold(text, comparison.options), comparison.op, folded, comparison.options)
+    }
+  }
+
+  private func prepared(_ slot: Slot, _ comparison: ResolvedComparison) -> Slot {
+    guard comparison.isFolded, case .text(let text) = slot else { return slot }
+    return .text(TextFolding.fold(text, comparison.options))
+  }
+
+  /// Whether a sorted list has a value.
+  private func contains(_ slots: [Slot], _ value: Slot) -> Bool {
+    var (low, high) = (0, slots.count)
+    while low < high {
+      let middle = (low + high) / 2
+      let order = SlotComparison.compare(slots[middle], value)
+      if order == 0 { return true }
+      if order < 0 { low = middle + 1 } else { high = middle }
+    }
+    return false
+  }
+
+  // MARK: Objects
+
+  private func compareObjects(_ comparison: ResolvedComparison, _ scopes: inout [Resolver.Object]) throws -> Bool {
+    let left = try objectID(of: comparison.left, &scopes)
+    switch comparison.right {
+    case .list(let number):
+      guard let left, case .objects(let ids) = constants[number] else { return false }
+      return ids.contains(left)
+    case .expression(let expression): return try left == objectID(of: expression, &scopes)
+    case .range: return false
+    }
+  }
+
+  private func objectID(of expression: ResolvedExpression, _ scopes: inout [Resolver.Object]) throws -> ManagedObjectID? {
+    if case .constant(let number, _) = expression {
+      guard case .object(let id) = constants[number] else { return nil }
+      return id
+    }
+    if case .conditional(let condition, let first, let second) = expression {
+      return try evaluate(condition, &scopes) ? objectID(of: first, &scopes) : objectID(of: second, &scopes)
+    }
+    return try object(of: expression, &scopes).map { resolver.objectID(of: $0) }
+  }
+
+  /// The object that a path or a choice of paths leads to.
+  private func object(of expression: ResolvedExpression, _ scopes: inout [Resolver.Object]) throws -> Resolver.Object? {
+    switch expression {
+    case .path(let path): return try follow(path.steps, from: scopes[path.scope])
+    case .conditional(let condition, let first, let second):
+      return try evaluate(condition, &scopes) ? object(of: first, &scopes) : object(of: second, &scopes)
+    case .constant, .aggregate, .function: return nil
+    }
+  }
+
+  func follow(_ steps: [ResolvedStep], from object: Resolver.Object) throws -> Resolver.Object? {
+    var current = object
+    for step in steps {
+      guard let next = try resolver.destination(of: current, slot: step.relationship.index) else { return nil }
+      current = next
+    }
+    return current
+  }
+
+  func members(of collection: ResolvedCollection, _ scopes: inout [Resolver.Object]) throws -> [Resolver.Object] {
+    guard let source = try follow(collection.steps, from: scopes[collection.scope]) else { return [] }
+    return try resolver.members(of: source, toMany: collection.relationship.relationship.index)
+  }
+
+  // MARK: Patterns
+
+  private mutating func compilePatterns(of predicate: ResolvedPredicate) {
+    switch predicate {
+    case .constant, .isNull: break
+    case .and(let items), .or(let items): for item in items { compilePatterns(of: item) }
+    case .exists(let exists): compilePatterns(of: exists.condition)
+    case .comparison(let comparison):
+      guard case .expression(.constant(let number, _)) = comparison.right, case .slot(.text(let text)) = constants[number] else { return }
+      if comparison.op == .like { likePatterns[number] = LikePattern(text, comparison.options) }
+      if comparison.op == .matches { wholePatterns[number] = WholeTextPattern(text, comparison.options) }
+    }
+  }
+}
+
+/// A resolver without objects, for predicates of constants.
+struct NoObjects: ObjectResolver {
+  private struct Missing: Error {}
+
+  func entity(of object: Int) -> CompiledEntity { preconditionFailure("a predicate of constants asks for no entity") }
+  func objectID(of object: Int) -> ManagedObjectID { ManagedObjectID(space: 0, entityNumber: 0, key: 0) }
+  func value(of object: Int, slot: Int) throws -> Slot { throw Missing() }
+  func destination(of object: Int, slot: Int) throws -> Int? { throw Missing() }
+  func members(of object: Int, toMany index: Int) throws -> [Int] { throw Missing() }
+}

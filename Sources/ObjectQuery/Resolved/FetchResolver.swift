@@ -1,0 +1,113 @@
+// FetchResolver: checks fetches against a model before anything is read, and brings them into normal form.
+package import Foundation
+package import ObjectModel
+
+/// Turns fetches into resolved fetches of one model.
+package struct FetchResolver: Sendable {
+  /// What happens to transient keys.
+  package enum TransientKeys: Sendable {
+    /// They are an error: no store keeps them.
+    case refused
+    /// They are allowed and listed in ``ResolvedFetch/transientKeyPaths``: for evaluation over living objects.
+    case allowed
+  }
+
+  private let model: CompiledModel
+  private let transientKeys: TransientKeys
+  private let now: Date
+
+  /// Makes a resolver.
+  ///
+  /// - Parameters:
+  ///   - model: The model.
+  ///   - transientKeys: Whether transient keys may be asked for.
+  ///   - now: What `now()` means.
+  package init(model: CompiledModel, transientKeys: TransientKeys = .refused, now: Date = Date()) {
+    self.model = model
+    self.transientKeys = transientKeys
+    self.now = now
+  }
+
+  /// Resolves what a fetch asks: entity, predicate and order. Complexity: linear in the predicate's size.
+  package func resolve(_ specification: FetchSpecification) throws(PredicateError) -> ResolvedFetch {
+    guard let entity = model.entity(named: specification.entityName) else {
+      throw PredicateError.unknownEntity(name: specification.entityName)
+    }
+    return try resolve(
+      specification.predicate, sortDescriptors: specification.sortDescriptors, entity: entity,
+      includesSubentities: specification.includesSubentities)
+  }
+
+  /// Resolves a predicate and an order on an entity.
+  package func resolve(
+    _ predicate: FetchPredicate?, sortDescriptors: [FetchSortDescriptor] = [], entity: CompiledEntity, includesSubentities: Bool = true
+  ) throws(PredicateError) -> ResolvedFetch {
+    var resolution = PredicateResolution(model: model, entity: entity, allowsTransients: transientKeys == .allowed, now: now)
+    var resolved = ResolvedPredicate.constant(true)
+    if let predicate {
+      try PredicateDepth.check(predicate)
+      resolved = try resolution.resolve(predicate, isNegated: false)
+    }
+    var keys: [ResolvedSortKey] = []
+    for descriptor in sortDescriptors { keys.append(try resolution.resolve(descriptor)) }
+    return ResolvedFetch(
+      entity: entity, includesSubentities: includesSubentities, predicate: resolved, sortKeys: keys, constants: resolution.constants,
+      transientKeyPaths: resolution.transientKeyPaths)
+  }
+}
+
+/// The bound of nesting, so that no walk over a predicate can exhaust the stack.
+package enum PredicateDepth {
+  /// The greatest number of levels of a predicate, its expressions included.
+  package static let limit = 100
+
+  private enum Node {
+    case predicate(FetchPredicate)
+    case expression(FetchExpression)
+  }
+
+  /// Throws ``PredicateError/nestingTooDeep(limit:)`` for a predicate that is nested too deep. Itself it uses no recursion.
+  package static func check(_ predicate: FetchPredicate) throws(PredicateError) {
+    guard isWithinLimit([.predicate(predicate)]) else { throw .nestingTooDeep(limit: limit) }
+  }
+
+  /// Whether an expression is nested within the limit.
+  package static func allows(_ expression: FetchExpression) -> Bool { isWithinLimit([.expression(expression)]) }
+
+  private static func isWithinLimit(_ roots: [Node]) -> Bool {
+    var stack = roots.map { (node: $0, depth: 1) }
+    while let (node, depth) = stack.popLast() {
+      guard depth <= limit else { return false }
+      func push(_ node: Node) { stack.append((node, depth + 1)) }
+      switch node {
+      case .predicate(.constant): break
+      case .predicate(.and(let items)), .predicate(.or(let items)): items.forEach { push(.predicate($0)) }
+      case .predicate(.not(let item)): push(.predicate(item))
+      case .predicate(.comparison(let comparison)):
+        push(.expression(comparison.left))
+        push(.expression(comparison.right))
+      case .expression(let expression):
+        switch expression {
+        case .constant(let constant): if !isFlat(constant) { return false }
+        case .evaluatedObject, .keyPath, .variable: break
+        case .path(let base, _), .element(let base, _): push(.expression(base))
+        case .aggregate(let items), .function(_, let items): items.forEach { push(.expression($0)) }
+        case .subquery(let collection, _, let condition):
+          push(.expression(collection))
+          push(.predicate(condition))
+        case .conditional(let condition, let first, let second):
+          push(.predicate(condition))
+          push(.expression(first))
+          push(.expression(second))
+        }
+      }
+    }
+    return true
+  }
+
+  /// Whether a constant is one value or a list of such: lists of lists mean nothing here.
+  private static func isFlat(_ constant: FetchConstant) -> Bool {
+    guard case .list(let items) = constant else { return true }
+    return !items.contains { if case .list = $0 { true } else { false } }
+  }
+}

@@ -1,0 +1,302 @@
+// PredicateResolution+Comparison: turns a comparison into leaves and into conditions on members.
+import Foundation
+import ObjectModel
+
+extension PredicateResolution {
+  mutating func resolve(_ comparison: FetchComparison, isNegated: Bool) throws(PredicateError) -> ResolvedPredicate {
+    let scopeCount = scopes.count
+    defer { scopes.removeSubrange(scopeCount...) }
+    if comparison.modifier != .direct { return try resolveQuantified(comparison, isNegated: isNegated) }
+    // A collection on the side that holds members: `object IN rel`, `rel CONTAINS object`, `value IN rel.attribute`.
+    if comparison.op == .in, let path = try toManyPath(comparison.right) {
+      let member = Operand.expression(path.value, name: describe(comparison.right))
+      let leaf = try makeLeaf(member, .equal, try operand(comparison.left), comparison.options, isNegated: false)
+      return wrap(leaf, in: path.collections, isNegated: isNegated)
+    }
+    if comparison.op == .contains, let path = try toManyPath(comparison.left) {
+      let member = Operand.expression(path.value, name: describe(comparison.left))
+      let leaf = try makeLeaf(member, .equal, try operand(comparison.right), comparison.options, isNegated: false)
+      return wrap(leaf, in: path.collections, isNegated: isNegated)
+    }
+    return try makeLeaf(
+      try operand(comparison.left), comparison.op, try operand(comparison.right), comparison.options, isNegated: isNegated)
+  }
+
+  /// ANY, ALL and NONE: a member meets the leaf; no member misses it; no member meets it.
+  private mutating func resolveQuantified(_ comparison: FetchComparison, isNegated: Bool) throws(PredicateError) -> ResolvedPredicate {
+    guard let path = try toManyPath(comparison.left) else {
+      throw .modifierNeedsToManyKey(modifier: comparison.modifier.rawValue, expression: describe(comparison.left))
+    }
+    let member = Operand.expression(path.value, name: describe(comparison.left))
+    let leaf = try makeLeaf(
+      member, comparison.op, try operand(comparison.right), comparison.options, isNegated: comparison.modifier == .all)
+    return wrap(leaf, in: path.collections, isNegated: (comparison.modifier != .any) != isNegated)
+  }
+
+  private func wrap(_ leaf: ResolvedPredicate, in collections: [ResolvedCollection], isNegated: Bool) -> ResolvedPredicate {
+    var result = leaf
+    for (index, collection) in collections.enumerated().reversed() {
+      result = PredicateResolution.exists(collection, result, isNegated: index == 0 && isNegated)
+    }
+    return result
+  }
+
+  /// The path of an expression, if it goes through a to-many relationship other than before a collection operator.
+  private mutating func toManyPath(_ expression: FetchExpression) throws(PredicateError) -> FollowedPath? {
+    guard let (names, scope) = base(of: expression) else { return nil }
+    let scopeCount = scopes.count
+    let path = try resolvePath(names, scope: scope, allowsToMany: true)
+    guard path.collections.isEmpty else { return path }
+    scopes.removeSubrange(scopeCount...)
+    return nil
+  }
+
+  // MARK: Leaves
+
+  /// A comparison of two operands, or of its opposite.
+  private mutating func makeLeaf(
+    _ left: Operand, _ op: ComparisonOperator, _ right: Operand, _ options: ComparisonOptions, isNegated: Bool
+  ) throws(PredicateError) -> ResolvedPredicate {
+    if op == .notEqual { return try makeLeaf(left, .equal, right, options, isNegated: !isNegated) }
+    if op == .between { return try makeBetween(left, right, isNegated: isNegated) }
+    if op == .in { return try makeIn(left, right, options, isNegated: isNegated) }
+    switch (left, right) {
+    case (.list, _): throw .invalidRightSide(op: op.rawValue, expression: "a list", expected: "one value, and on its left too")
+    case (_, .list): throw .invalidRightSide(op: op.rawValue, expression: left.name, expected: "one value, not a list")
+    case (.constant(.null), .constant(let other)): return .constant((op == .equal && other.isNull) != isNegated)
+    case (.constant(let value), .constant):
+      return try makeLeaf(.expression(try constantExpression(value), name: left.name), op, right, options, isNegated: isNegated)
+    case (.constant(let value), .expression(let expression, let name)):
+      if let mirrored = op.mirrored { return try makeLeaf(right, mirrored, left, options, isNegated: isNegated) }
+      // A string operator on a constant text: the needle is the object's.
+      guard !value.isNull else { return .constant(isNegated) }
+      return try makeText(
+        try constantExpression(value), left.name, op, .expression(expression, name: name), options, isNegated: isNegated)
+    case (.expression(let expression, let name), .constant(.null)):
+      guard op == .equal else {
+        try check(op, expression, name)
+        return .constant(isNegated)
+      }
+      return makeIsNull(expression, isNegated: isNegated)
+    case (.expression(let expression, let name), _):
+      if op.isTextOperator { return try makeText(expression, name, op, right, options, isNegated: isNegated) }
+      return try makeComparison(expression, name, op, right, options, isNegated: isNegated)
+    }
+  }
+
+  private func makeIsNull(_ expression: ResolvedExpression, isNegated: Bool) -> ResolvedPredicate {
+    if case .constant = expression { return .constant(isNegated) }
+    if case .path(let path) = expression, path.steps.isEmpty {
+      // An object itself and its entity are always there.
+      switch path.terminal {
+      case .object, .entity: return .constant(isNegated)
+      case .attribute: break
+      }
+    }
+    return .isNull(expression, isNegated: isNegated)
+  }
+
+  /// Equality and order.
+  private mutating func makeComparison(
+    _ left: ResolvedExpression, _ name: String, _ op: ComparisonOperator, _ right: Operand, _ options: ComparisonOptions, isNegated: Bool
+  ) throws(PredicateError) -> ResolvedPredicate {
+    try check(op, left, name)
+    if case .constant(let value) = right, left.type == .integer || left.type == .boolean, value.isNumber {
+      switch try IntegerBound(op, value, name) {
+      case .never: return .constant(isNegated)
+      case .always:
+        // True for every value that is there.
+        return makeIsNull(left, isNegated: !isNegated)
+      case .compare(let op, let bound):
+        if let existence = existence(left, op, bound, isNegated: isNegated) { return existence }
+        let constant = ResolvedExpression.constant(add(.slot(.int(bound))), .integer)
+        return finish(ResolvedComparison(left: left, op: op, right: .expression(constant), domain: .number, isNegated: isNegated))
+      }
+    }
+    let (expression, domain) = try rightSide(right, for: left, name: name, options: options)
+    guard let expression else { return .constant(isNegated) }
+    return finish(
+      ResolvedComparison(
+        left: left, op: op, right: .expression(expression), domain: domain, options: textOptions(options, domain, op), isNegated: isNegated)
+    )
+  }
+
+  /// BEGINSWITH, ENDSWITH, CONTAINS, LIKE, MATCHES.
+  private mutating func makeText(
+    _ left: ResolvedExpression, _ name: String, _ op: ComparisonOperator, _ right: Operand, _ options: ComparisonOptions, isNegated: Bool
+  ) throws(PredicateError) -> ResolvedPredicate {
+    try check(op, left, name)
+    let options = textOptions(options, .text, op)
+    switch right {
+    case .constant(.null): return .constant(isNegated)
+    case .constant(let value):
+      guard let text = value.text else {
+        throw .typeMismatch(expression: name, type: left.type.name, other: "\(value.typeName) by \(op.rawValue)")
+      }
+      if op == .matches && WholeTextPattern(text, options) == nil { throw .invalidPattern(expression: name) }
+      let folded = TextFolding.fold(text, op == .matches ? options.intersection(.diacriticInsensitive) : options)
+      let constant = ResolvedExpression.constant(add(.slot(.text(folded))), .text)
+      return finish(
+        ResolvedComparison(left: left, op: op, right: .expression(constant), domain: .text, options: options, isNegated: isNegated))
+    case .expression(let expression, let other):
+      try check(op, expression, other)
+      return finish(
+        ResolvedComparison(left: left, op: op, right: .expression(expression), domain: .text, options: options, isNegated: isNegated))
+    case .list: throw .invalidRightSide(op: op.rawValue, expression: name, expected: "one text, not a list")
+    }
+  }
+
+  private mutating func makeBetween(_ left: Operand, _ right: Operand, isNegated: Bool) throws(PredicateError) -> ResolvedPredicate {
+    guard case .list(let ends) = right, ends.count == 2 else {
+      throw .invalidRightSide(op: "BETWEEN", expression: left.name, expected: "a list of two values")
+    }
+    let lower = try makeLeaf(left, .greaterOrEqual, ends[0], [], isNegated: false)
+    let upper = try makeLeaf(left, .lessOrEqual, ends[1], [], isNegated: false)
+    // One leaf where both ends compare alike, else the two comparisons.
+    if case .comparison(let first) = lower, case .comparison(let second) = upper, case .expression(let low) = first.right,
+      case .expression(let high) = second.right, first.left == second.left, first.domain == second.domain,
+      first.op == .greaterOrEqual, second.op == .lessOrEqual
+    {
+      return finish(
+        ResolvedComparison(left: first.left, op: .between, right: .range(low, high), domain: first.domain, isNegated: isNegated))
+    }
+    let both = PredicateResolution.join([lower, upper], isConjunction: true)
+    return isNegated ? PredicateResolution.opposite(both) : both
+  }
+
+  private mutating func makeIn(
+    _ left: Operand, _ right: Operand, _ options: ComparisonOptions, isNegated: Bool
+  ) throws(PredicateError) -> ResolvedPredicate {
+    switch right {
+    case .expression where right.isText:
+      // A substring of a text.
+      return try makeLeaf(right, .contains, left, options, isNegated: isNegated)
+    case .constant(let text) where right.isText:
+      let whole = Operand.expression(try constantExpression(text), name: "a string")
+      return try makeLeaf(whole, .contains, left, options, isNegated: isNegated)
+    case .constant(.null): return .constant(isNegated)
+    case .list(let items):
+      var constants: [FetchConstant] = []
+      var others: [ResolvedPredicate] = []
+      for item in items {
+        switch item {
+        case .constant(.null): break
+        case .constant(let value): constants.append(value)
+        default:
+          // A missing value is in no list, not even beside another missing value.
+          guard case .expression(let expression, _) = item else {
+            throw .invalidRightSide(op: "IN", expression: left.name, expected: "a list of values")
+          }
+          let equal = try makeLeaf(left, .equal, item, options, isNegated: false)
+          others.append(PredicateResolution.join([equal, makeIsNull(expression, isNegated: true)], isConjunction: true))
+        }
+      }
+      let listed = try makeList(left, constants, options)
+      let some = PredicateResolution.join([listed] + others, isConjunction: false)
+      return isNegated ? PredicateResolution.opposite(some) : some
+    default:
+      throw .invalidRightSide(op: "IN", expression: left.name, expected: "a list, a to-many relationship or a text")
+    }
+  }
+
+  private mutating func makeList(
+    _ left: Operand, _ values: [FetchConstant], _ options: ComparisonOptions
+  ) throws(PredicateError) -> ResolvedPredicate {
+    let (expression, name): (ResolvedExpression, String)
+    switch left {
+    case .constant(.null): return .constant(false)
+    case .constant(let value): (expression, name) = (try constantExpression(value), left.name)
+    case .expression(let value, let described): (expression, name) = (value, described)
+    case .list: throw .invalidRightSide(op: "IN", expression: "a list", expected: "one value, and on its left too")
+    }
+    try check(.in, expression, name)
+    guard let (constant, domain) = try list(values, for: expression, name: name, options: options) else { return .constant(false) }
+    let comparison = ResolvedComparison(
+      left: expression, op: .in, right: .list(add(constant)), domain: domain, options: textOptions(options, domain, .in))
+    return finish(comparison)
+  }
+
+  // MARK: Parts
+
+  /// `@count > 0` and its like as the existence of a member, which a store can answer without counting.
+  private func existence(
+    _ expression: ResolvedExpression, _ op: ComparisonOperator, _ bound: Int64, isNegated: Bool
+  ) -> ResolvedPredicate? {
+    guard case .aggregate(let aggregate) = expression, aggregate.function == .count else { return nil }
+    switch (op, bound) {
+    case (.greater, 0), (.greaterOrEqual, 1):
+      return PredicateResolution.exists(aggregate.collection, aggregate.condition, isNegated: isNegated)
+    case (.equal, 0), (.less, 1), (.lessOrEqual, 0):
+      return PredicateResolution.exists(aggregate.collection, aggregate.condition, isNegated: !isNegated)
+    default: return nil
+    }
+  }
+
+  /// The options that mean something.
+  private func textOptions(_ options: ComparisonOptions, _ domain: ResolvedDomain, _ op: ComparisonOperator) -> ComparisonOptions {
+    guard domain == .text, !options.contains(.normalized) else { return [] }
+    let folding = options.intersection(TextFolding.folding)
+    // The locale matters to equality and order; with [c] or [d] texts are folded first, which no locale changes.
+    let usesLocale = options.contains(.localeSensitive) && (op == .equal || op.accepts(order: -1) || op.accepts(order: 1))
+    return usesLocale ? folding.union(.localeSensitive) : folding
+  }
+
+  /// Throws unless an operator applies to an expression's type.
+  private func check(_ op: ComparisonOperator, _ expression: ResolvedExpression, _ name: String) throws(PredicateError) {
+    let type = expression.type
+    let applies =
+      switch type {
+      case .text, .uri: true
+      case .opaque: false
+      case .object, .entity: op == .equal || op == .in
+      default: !op.isTextOperator
+      }
+    guard applies else { throw .operatorNotSupported(op: op.rawValue, expression: name, type: type.name) }
+  }
+
+  /// Answers a comparison of constants at once.
+  private func finish(_ comparison: ResolvedComparison) -> ResolvedPredicate {
+    guard !comparison.dependsOnObjects else { return .comparison(comparison) }
+    let evaluator = PredicateEvaluator(predicate: .comparison(comparison), constants: constants, resolver: NoObjects())
+    guard let answer = try? evaluator.matches(0) else { return .comparison(comparison) }
+    return .constant(answer)
+  }
+
+  /// The opposite of a resolved predicate.
+  static func opposite(_ predicate: ResolvedPredicate) -> ResolvedPredicate {
+    switch predicate {
+    case .constant(let value): return .constant(!value)
+    case .and(let items): return .or(items.map(opposite))
+    case .or(let items): return .and(items.map(opposite))
+    case .isNull(let expression, let isNegated): return .isNull(expression, isNegated: !isNegated)
+    case .comparison(var comparison):
+      comparison.isNegated.toggle()
+      return .comparison(comparison)
+    case .exists(var exists):
+      exists.isNegated.toggle()
+      return .exists(exists)
+    }
+  }
+}
+
+extension ComparisonOperator {
+  /// The operator that says the same with the sides swapped; nil where there is none.
+  var mirrored: ComparisonOperator? {
+    switch self {
+    case .equal, .notEqual: self
+    case .less: .greater
+    case .lessOrEqual: .greaterOrEqual
+    case .greater: .less
+    case .greaterOrEqual: .lessOrEqual
+    default: nil
+    }
+  }
+
+  /// Whether both sides are text.
+  package var isTextOperator: Bool {
+    switch self {
+    case .beginsWith, .endsWith, .contains, .like, .matches: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,179 @@
+// PredicateResolution+Constant: brings constants into the form of what they are compared with.
+import Foundation
+import ObjectModel
+
+extension PredicateResolution {
+  /// A constant in its natural form.
+  mutating func constantExpression(_ value: FetchConstant) throws(PredicateError) -> ResolvedExpression {
+    guard let (slot, type) = value.natural else {
+      if case .object(let id) = value { return .constant(add(.object(id)), .object) }
+      if case .entity(let name) = value { return .constant(add(.slot(try entitySlot(name))), .entity) }
+      throw .unsupported(part: "A list", advice: "Use a list on the right of IN or BETWEEN only.")
+    }
+    return .constant(add(.slot(slot)), type)
+  }
+
+  /// A constant in the form of another expression; null takes any.
+  mutating func constantExpression(
+    _ value: FetchConstant, like other: ResolvedExpression, name: String
+  ) throws(PredicateError) -> ResolvedExpression {
+    if value.isNull { return .constant(add(.slot(.null)), other.type) }
+    if case .object(let id) = value, other.type == .object { return .constant(add(.object(id)), .object) }
+    guard let slot = try slot(value, for: other, name: name) else { return try constantExpression(value) }
+    if case .real = slot, other.type == .decimal { return .constant(add(.slot(slot)), .real) }
+    return .constant(add(.slot(slot)), other.type)
+  }
+
+  /// The right side of a comparison with an expression, and how both compare; no expression where the two can never be equal.
+  mutating func rightSide(
+    _ right: Operand, for left: ResolvedExpression, name: String, options: ComparisonOptions
+  ) throws(PredicateError) -> (ResolvedExpression?, ResolvedDomain) {
+    switch right {
+    case .list: throw .invalidRightSide(op: "The comparison", expression: name, expected: "one value, not a list")
+    case .expression(let expression, let other):
+      guard let domain = ResolvedDomain(left.type, expression.type) else {
+        throw .typeMismatch(expression: name, type: left.type.name, other: "\(other), which is of type \(expression.type.name)")
+      }
+      return (expression, domain)
+    case .constant(let value):
+      if left.type == .object {
+        guard case .object(let id) = value else { throw mismatch(name, left, value) }
+        guard canBe(left, id) else { return (nil, .object) }
+        return (.constant(add(.object(id)), .object), .object)
+      }
+      guard let slot = try slot(value, for: left, name: name) else { return (nil, .number) }
+      if case .text(let text) = slot {
+        return (.constant(add(.slot(.text(TextFolding.fold(text, textFolding(options))))), .text), .text)
+      }
+      if case .real = slot, left.type == .decimal { return (.constant(add(.slot(slot)), .real), .mixedDecimal) }
+      return (.constant(add(.slot(slot)), left.type), ResolvedDomain(left.type, left.type) ?? .number)
+    }
+  }
+
+  /// The list of IN, without what can never be equal; nil when nothing is left.
+  func list(
+    _ values: [FetchConstant], for left: ResolvedExpression, name: String, options: ComparisonOptions
+  ) throws(PredicateError) -> (ResolvedConstant, ResolvedDomain)? {
+    if left.type == .object {
+      var ids: [ManagedObjectID] = []
+      var seen: Set<ManagedObjectID> = []
+      for value in values {
+        guard case .object(let id) = value else { throw mismatch(name, left, value) }
+        if canBe(left, id), seen.insert(id).inserted { ids.append(id) }
+      }
+      return ids.isEmpty ? nil : (.objects(ids), .object)
+    }
+    var slots: [Slot] = []
+    var domain = ResolvedDomain(left.type, left.type) ?? .number
+    let folding = textFolding(options)
+    for value in values {
+      guard let slot = try slot(value, for: left, name: name) else { continue }
+      switch slot {
+      case .text(let text): slots.append(.text(TextFolding.fold(text, folding)))
+      case .real where left.type == .decimal: domain = .mixedDecimal
+      default: slots.append(slot)
+      }
+    }
+    // Doubles beyond the range of decimals equal none.
+    if domain == .mixedDecimal { domain = .decimal }
+    slots.sort { SlotComparison.compare($0, $1) < 0 }
+    var unique: [Slot] = []
+    for slot in slots {
+      if let last = unique.last, SlotComparison.compare(last, slot) == 0 { continue }
+      unique.append(slot)
+    }
+    return unique.isEmpty ? nil : (.slots(unique), domain)
+  }
+
+  /// A constant as a slot to compare with an expression; nil where it can equal none of its values.
+  private func slot(_ value: FetchConstant, for other: ResolvedExpression, name: String) throws(PredicateError) -> Slot? {
+    if value.isNotANumber { throw mismatch(name, other, value) }
+    switch (other.type, value) {
+    case (.integer, _) where value.isNumber, (.boolean, _) where value.isNumber:
+      guard case .compare(_, let bound) = try IntegerBound(.equal, value, name) else { return nil }
+      return .int(bound)
+    case (.real, .int(let number)): return Double(exactly: number).map { .real($0) } ?? .int(number)
+    case (.real, .bool(let flag)): return .real(flag ? 1 : 0)
+    case (.real, .real(let number)): return .real(other.isSinglePrecision ? Double(Float(number)) : number)
+    case (.real, .decimal(let number)):
+      let double = Double(NSDecimalNumber(decimal: number).stringValue) ?? NSDecimalNumber(decimal: number).doubleValue
+      return .real(other.isSinglePrecision ? Double(Float(double)) : double)
+    case (.decimal, .int(let number)): return .bytes(DecimalCoding.encode(Decimal(number)))
+    case (.decimal, .bool(let flag)): return .bytes(DecimalCoding.encode(flag ? 1 : 0))
+    case (.decimal, .real(let number)): return SlotComparison.decimal(of: number).map { .bytes(DecimalCoding.encode($0)) } ?? .real(number)
+    case (.decimal, .decimal(let number)): return .bytes(DecimalCoding.encode(number))
+    case (.date, .date(let date)): return .real(date.timeIntervalSinceReferenceDate)
+    case (.text, .string(let text)): return .text(text)
+    case (.uri, .url(let url)): return .text(url.absoluteString)
+    case (.uri, .string(let text)) where URL(string: text) != nil: return .text(text)
+    case (.uuid, .uuid(let uuid)): return uuid.slot
+    case (.uuid, .string(let text)):
+      guard let uuid = UUID(uuidString: text) else {
+        throw .typeMismatch(expression: name, type: other.type.name, other: "a string that is no UUID")
+      }
+      return uuid.slot
+    case (.binary, .data(let data)): return .bytes(data)
+    case (.entity, .entity(let entity)), (.entity, .string(let entity)): return try entitySlot(entity)
+    default: throw mismatch(name, other, value)
+    }
+  }
+
+  private func entitySlot(_ name: String) throws(PredicateError) -> Slot {
+    guard let entity = model.entity(named: name) else { throw .unknownEntity(name: name) }
+    return .int(Int64(entity.number))
+  }
+
+  private func mismatch(_ name: String, _ expression: ResolvedExpression, _ value: FetchConstant) -> PredicateError {
+    .typeMismatch(expression: name, type: expression.type.name, other: value.typeName)
+  }
+
+  private func textFolding(_ options: ComparisonOptions) -> ComparisonOptions {
+    options.contains(.normalized) ? [] : options.intersection(TextFolding.folding)
+  }
+
+  /// Whether an object of an ID can be what an expression gives: keys are unique in one entity tree only.
+  private func canBe(_ expression: ResolvedExpression, _ id: ManagedObjectID) -> Bool {
+    guard Int(id.entityNumber) < model.entities.count, case .path(let path) = expression else { return true }
+    let entity = path.steps.last.map { model.entities[$0.relationship.destinationEntity] } ?? scopes[path.scope]
+    return model.entities[Int(id.entityNumber)].root == entity.root
+  }
+}
+
+/// What a comparison of an integer with any number says of integers.
+enum IntegerBound {
+  /// No integer meets it.
+  case never
+  /// Every integer meets it.
+  case always
+  /// A comparison with an integer.
+  case compare(ComparisonOperator, Int64)
+
+  init(_ op: ComparisonOperator, _ value: FetchConstant, _ name: String) throws(PredicateError) {
+    switch value {
+    case .int(let number): self = .compare(op, number)
+    case .bool(let flag): self = .compare(op, flag ? 1 : 0)
+    case .real(let number) where !number.isNaN:
+      let below = number.rounded(.down)
+      self.init(op, floor: Int64(exactly: below), isWhole: below == number, isPositive: number > 0)
+    case .decimal(var number) where !number.isNaN:
+      var below = Decimal()
+      NSDecimalRound(&below, &number, 0, .down)
+      self.init(op, floor: Int64(NSDecimalNumber(decimal: below).stringValue), isWhole: below == number, isPositive: number > 0)
+    default: throw .typeMismatch(expression: name, type: ResolvedType.integer.name, other: value.typeName)
+    }
+  }
+
+  /// - Parameter floor: The greatest integer that is not above the number; nil when it lies outside of 64 bits.
+  private init(_ op: ComparisonOperator, floor: Int64?, isWhole: Bool, isPositive: Bool) {
+    let asksLess = op == .less || op == .lessOrEqual
+    guard let floor else {
+      self = op == .equal ? .never : asksLess == isPositive ? .always : .never
+      return
+    }
+    if isWhole {
+      self = .compare(op, floor)
+    } else {
+      self = op == .equal ? .never : .compare(asksLess ? .lessOrEqual : .greater, floor)
+    }
+  }
+}

@@ -1,0 +1,83 @@
+// PredicateResolution: the walk from a predicate to its resolved form; the state that its parts share.
+import Foundation
+import ObjectModel
+
+/// Resolves one predicate: `+Comparison` makes leaves, `+Path` follows keys, `+Expression` and `+Constant` make the two sides.
+struct PredicateResolution {
+  let model: CompiledModel
+  let allowsTransients: Bool
+  let now: Date
+  /// The entities of the objects in scope: the object asked about, then members of the collections around.
+  var scopes: [CompiledEntity]
+  /// The scopes that subqueries' variables stand for.
+  var variables: [String: Int] = [:]
+  var constants: [ResolvedConstant] = []
+  var transientKeyPaths: [String] = []
+
+  init(model: CompiledModel, entity: CompiledEntity, allowsTransients: Bool, now: Date) {
+    self.model = model
+    self.allowsTransients = allowsTransients
+    self.now = now
+    scopes = [entity]
+  }
+
+  /// The resolved form of a predicate or of its opposite: NOT is pushed to the leaves. Recursion is bounded by ``PredicateDepth``.
+  mutating func resolve(_ predicate: FetchPredicate, isNegated: Bool) throws(PredicateError) -> ResolvedPredicate {
+    switch predicate {
+    case .constant(let value): return .constant(value != isNegated)
+    case .not(let item): return try resolve(item, isNegated: !isNegated)
+    case .and(let items): return try join(items, isConjunction: !isNegated, isNegated: isNegated)
+    case .or(let items): return try join(items, isConjunction: isNegated, isNegated: isNegated)
+    case .comparison(let comparison): return try resolve(comparison, isNegated: isNegated)
+    }
+  }
+
+  private mutating func join(
+    _ items: [FetchPredicate], isConjunction: Bool, isNegated: Bool
+  ) throws(PredicateError) -> ResolvedPredicate {
+    var resolved: [ResolvedPredicate] = []
+    // Every item is checked, also behind one that decides.
+    for item in items { resolved.append(try resolve(item, isNegated: isNegated)) }
+    return PredicateResolution.join(resolved, isConjunction: isConjunction)
+  }
+
+  /// All or some of resolved predicates, flattened, without constants.
+  static func join(_ items: [ResolvedPredicate], isConjunction: Bool) -> ResolvedPredicate {
+    var flat: [ResolvedPredicate] = []
+    for item in items {
+      switch item {
+      case .constant(let value): if value != isConjunction { return item }
+      case .and(let inner) where isConjunction: flat += inner
+      case .or(let inner) where !isConjunction: flat += inner
+      default: flat.append(item)
+      }
+    }
+    if flat.count == 1 { return flat[0] }
+    if flat.isEmpty { return .constant(isConjunction) }
+    return isConjunction ? .and(flat) : .or(flat)
+  }
+
+  /// Whether a collection has (or has not) a member that meets a condition.
+  static func exists(_ collection: ResolvedCollection, _ condition: ResolvedPredicate, isNegated: Bool) -> ResolvedPredicate {
+    if case .constant(false) = condition { return .constant(isNegated) }
+    return .exists(ResolvedExists(collection: collection, condition: condition, isNegated: isNegated))
+  }
+
+  /// Keeps a constant and returns its number.
+  mutating func add(_ constant: ResolvedConstant) -> Int {
+    constants.append(constant)
+    return constants.count - 1
+  }
+
+  /// One key of an order.
+  mutating func resolve(_ descriptor: FetchSortDescriptor) throws(PredicateError) -> ResolvedSortKey {
+    let names = descriptor.keyPath.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    let path = try resolvePath(names, scope: 0, allowsToMany: false)
+    let isText = path.value.type == .text || path.value.type == .uri
+    guard path.value.type != .opaque else {
+      throw .unsupported(part: "Ordering by \(descriptor.keyPath)", advice: "Order by an attribute that is no transformable.")
+    }
+    return ResolvedSortKey(
+      expression: path.value, isAscending: descriptor.isAscending, comparison: isText ? descriptor.comparison : .binary)
+  }
+}

@@ -1,0 +1,148 @@
+// ResolvedType+Facts: names of types, what compares with what, and what constants are by themselves.
+import Foundation
+import ObjectModel
+
+extension ResolvedType {
+  /// The type's name in errors.
+  var name: String {
+    switch self {
+    case .integer: "integer"
+    case .boolean: "boolean"
+    case .real: "floating-point number"
+    case .date: "date"
+    case .decimal: "decimal"
+    case .text: "string"
+    case .uri: "URI"
+    case .uuid: "UUID"
+    case .binary: "binary data"
+    case .object: "object"
+    case .entity: "entity"
+    case .opaque: "transformable or undefined"
+    }
+  }
+}
+
+extension ResolvedDomain {
+  /// How values of two types compare; nil when they do not.
+  init?(_ left: ResolvedType, _ right: ResolvedType) {
+    switch (left, right) {
+    case (.decimal, .decimal): self = .decimal
+    case (.decimal, _) where right.isNumeric, (_, .decimal) where left.isNumeric: self = .mixedDecimal
+    case (_, _) where left.isNumeric && right.isNumeric, (.date, .date): self = .number
+    case (.text, .text), (.text, .uri), (.uri, .text), (.uri, .uri): self = .text
+    case (.uuid, .uuid), (.binary, .binary): self = .bytes
+    case (.object, .object): self = .object
+    case (.entity, .entity): self = .entity
+    default: return nil
+    }
+  }
+}
+
+extension ResolvedExpression {
+  /// Whether it is an attribute of single precision, whose constants are rounded as its values are.
+  var isSinglePrecision: Bool {
+    guard case .path(let path) = self, case .attribute(let attribute) = path.terminal else { return false }
+    return attribute.slot.attributeType == .float
+  }
+
+  /// Whether its value depends on an object. Recursion is bounded as the predicate's nesting is.
+  var dependsOnObjects: Bool {
+    switch self {
+    case .constant: false
+    case .path, .aggregate: true
+    case .function(_, let arguments, _): arguments.contains { $0.dependsOnObjects }
+    case .conditional(let condition, let first, let second):
+      condition.dependsOnObjects || first.dependsOnObjects || second.dependsOnObjects
+    }
+  }
+}
+
+extension ResolvedPredicate {
+  var dependsOnObjects: Bool {
+    switch self {
+    case .constant: false
+    case .and(let items), .or(let items): items.contains { $0.dependsOnObjects }
+    case .isNull(let expression, _): expression.dependsOnObjects
+    case .comparison(let comparison): comparison.dependsOnObjects
+    case .exists: true
+    }
+  }
+}
+
+extension ResolvedComparison {
+  var dependsOnObjects: Bool {
+    switch right {
+    case .expression(let expression): left.dependsOnObjects || expression.dependsOnObjects
+    case .range(let low, let high): left.dependsOnObjects || low.dependsOnObjects || high.dependsOnObjects
+    case .list: left.dependsOnObjects
+    }
+  }
+}
+
+extension FetchConstant {
+  var isNull: Bool {
+    if case .null = self { return true }
+    return false
+  }
+
+  var isNumber: Bool {
+    switch self {
+    case .bool, .int, .real, .decimal: true
+    default: false
+    }
+  }
+
+  var isNotANumber: Bool {
+    switch self {
+    case .real(let value): value.isNaN
+    case .decimal(let value): value.isNaN
+    case .date(let value): value.timeIntervalSinceReferenceDate.isNaN
+    default: false
+    }
+  }
+
+  /// The text of a string or URL.
+  var text: String? {
+    switch self {
+    case .string(let value): value
+    case .url(let value): value.absoluteString
+    default: nil
+    }
+  }
+
+  /// What errors call it: its type, never its value.
+  var typeName: String {
+    switch self {
+    case .null: "nil"
+    case .bool: "a boolean"
+    case .int: "an integer"
+    case .real(let value): value.isNaN ? "a value that is not a number" : "a floating-point number"
+    case .decimal(let value): value.isNaN ? "a value that is not a number" : "a decimal"
+    case .string: "a string"
+    case .date: "a date"
+    case .data: "binary data"
+    case .uuid: "a UUID"
+    case .url: "a URL"
+    case .object: "an object"
+    case .entity: "an entity"
+    case .list: "a list"
+    }
+  }
+
+  /// The value as a slot of its own type; nil for objects, entities and lists.
+  var natural: (Slot, ResolvedType)? {
+    switch self {
+    case .null: (.null, .opaque)
+    case .bool(let value): (value.slot, .boolean)
+    case .int(let value): (value.slot, .integer)
+    case .real(let value): (value.slot, .real)
+    case .decimal(let value): (value.slot, .decimal)
+    case .string(let value): (value.slot, .text)
+    case .date(let value): (value.slot, .date)
+    case .data(let value): (value.slot, .binary)
+    case .uuid(let value): (value.slot, .uuid)
+    case .url(let value): (value.slot, .uri)
+    case .object, .entity, .list: nil
+    }
+  }
+}

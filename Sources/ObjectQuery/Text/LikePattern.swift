@@ -1,0 +1,107 @@
+// LikePattern: the patterns of LIKE.
+
+/// A pattern of LIKE: `*` stands for any text, `?` for one Unicode scalar, a backslash takes the next character as it is.
+///
+/// Matching never backtracks over more than one `*`: it takes at most the text's length times the pattern's.
+public struct LikePattern: Sendable, Hashable {
+  private enum Atom: Sendable, Hashable {
+    case byte(UInt8)
+    case anyScalar
+  }
+  /// What stands between the stars; one more than there are stars.
+  private var segments: [[Atom]] = [[]]
+  private let options: ComparisonOptions
+
+  /// Compiles a pattern.
+  ///
+  /// - Parameters:
+  ///   - pattern: The pattern; a backslash at its end stands for itself.
+  ///   - options: Of which `caseInsensitive` and `diacriticInsensitive` count.
+  public init(_ pattern: String, _ options: ComparisonOptions) {
+    self.options = options.intersection(TextFolding.folding)
+    var isEscaped = false
+    for byte in TextFolding.fold(pattern, options).utf8 {
+      switch byte {
+      case UInt8(ascii: "\\") where !isEscaped:
+        isEscaped = true
+        continue
+      case UInt8(ascii: "*") where !isEscaped: segments.append([])
+      case UInt8(ascii: "?") where !isEscaped: segments[segments.count - 1].append(.anyScalar)
+      default: segments[segments.count - 1].append(.byte(byte))
+      }
+      isEscaped = false
+    }
+    if isEscaped { segments[segments.count - 1].append(.byte(UInt8(ascii: "\\"))) }
+    // Two stars in a row say what one says.
+    if segments.count > 2 {
+      let inner = segments[1..<(segments.count - 1)].filter { !$0.isEmpty }
+      segments = [segments[0]] + inner + [segments[segments.count - 1]]
+    }
+  }
+
+  /// Whether a text matches as a whole.
+  public func matches(_ text: String) -> Bool {
+    withUTF8(of: text) { matches(utf8: $0) }
+  }
+
+  /// Whether UTF-8 text matches as a whole.
+  public func matches(utf8 text: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard !options.isEmpty else { return matchesFolded(text) }
+    var folded: [UInt8] = []
+    TextFolding.fold(utf8: text, options, into: &folded)
+    return folded.withUnsafeBufferPointer { matchesFolded($0) }
+  }
+
+  private func matchesFolded(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard var position = match(segments[0], in: text, at: 0, before: text.count) else { return false }
+    guard segments.count > 1 else { return position == text.count }
+    guard let end = matchBackwards(segments[segments.count - 1], in: text, from: text.count), end >= position else { return false }
+    for segment in segments[1..<(segments.count - 1)] {
+      // The leftmost place leaves the most for the rest.
+      var start = position
+      var found: Int?
+      while start <= end {
+        found = match(segment, in: text, at: start, before: end)
+        if found != nil { break }
+        start += 1
+      }
+      guard let found else { return false }
+      position = found
+    }
+    return true
+  }
+
+  /// Where a segment that starts at a position ends; nil when it does not match there.
+  private func match(_ segment: [Atom], in text: UnsafeBufferPointer<UInt8>, at start: Int, before end: Int) -> Int? {
+    var position = start
+    for atom in segment {
+      guard position < end else { return nil }
+      switch atom {
+      case .byte(let byte):
+        guard text[position] == byte else { return nil }
+        position += 1
+      case .anyScalar:
+        guard !LikePattern.isContinuation(text[position]) else { return nil }
+        position += 1
+        while position < end, LikePattern.isContinuation(text[position]) { position += 1 }
+      }
+    }
+    return position
+  }
+
+  /// Where a segment that ends at a position starts; nil when it does not match there.
+  private func matchBackwards(_ segment: [Atom], in text: UnsafeBufferPointer<UInt8>, from end: Int) -> Int? {
+    var position = end
+    for atom in segment.reversed() {
+      guard position > 0 else { return nil }
+      position -= 1
+      switch atom {
+      case .byte(let byte): guard text[position] == byte else { return nil }
+      case .anyScalar: while position > 0, LikePattern.isContinuation(text[position]) { position -= 1 }
+      }
+    }
+    return position
+  }
+
+  private static func isContinuation(_ byte: UInt8) -> Bool { byte & 0xC0 == 0x80 }
+}

@@ -1,0 +1,103 @@
+// TextMatching: the string operators on UTF-8 bytes.
+import Foundation
+
+/// The string operators on bytes, so that a store's SQL functions can call them on its own buffers.
+public enum TextMatching {
+  /// Whether a text begins with another; the empty text begins all.
+  public static func begins(_ text: UnsafeBufferPointer<UInt8>, with prefix: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard let start = prefix.baseAddress, !prefix.isEmpty else { return true }
+    guard let base = text.baseAddress, text.count >= prefix.count else { return false }
+    return memcmp(base, start, prefix.count) == 0
+  }
+
+  /// Whether a text ends with another; the empty text ends all.
+  public static func ends(_ text: UnsafeBufferPointer<UInt8>, with suffix: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard let start = suffix.baseAddress, !suffix.isEmpty else { return true }
+    guard let base = text.baseAddress, text.count >= suffix.count else { return false }
+    return memcmp(base + (text.count - suffix.count), start, suffix.count) == 0
+  }
+
+  /// Whether a text contains another; all contain the empty text. Complexity: linear in the text, except for needles that nearly match all along.
+  public static func contains(_ text: UnsafeBufferPointer<UInt8>, _ needle: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard let start = needle.baseAddress, !needle.isEmpty else { return true }
+    guard let base = text.baseAddress, text.count >= needle.count else { return false }
+    let first = Int32(start[0])
+    var rest = base
+    var places = text.count - needle.count + 1
+    while places > 0, let found = memchr(rest, first, places) {
+      let place = UnsafePointer(found.assumingMemoryBound(to: UInt8.self))
+      if memcmp(place, start, needle.count) == 0 { return true }
+      places -= place - rest + 1
+      rest = place + 1
+    }
+    return false
+  }
+
+  /// The order of two texts by their bytes: negative, zero or positive.
+  public static func compare(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Int {
+    let common = min(left.count, right.count)
+    if common > 0, let first = left.baseAddress, let second = right.baseAddress {
+      let order = memcmp(first, second, common)
+      if order != 0 { return Int(order) }
+    }
+    return left.count - right.count
+  }
+
+  /// The order of two texts by their UTF-8 bytes (Swift's own `==` takes both normal forms of a letter for one).
+  public static func compare(_ left: String, _ right: String) -> Int {
+    withUTF8(of: left) { left in withUTF8(of: right) { compare(left, $0) } }
+  }
+
+  /// Whether a text stands to another as an operator says, under options.
+  ///
+  /// - Parameters:
+  ///   - left: The left side.
+  ///   - op: `==`, an order, or a string operator (a LIKE or MATCHES pattern is compiled at each call: see ``LikePattern``, ``WholeTextPattern``).
+  ///   - right: The right side.
+  ///   - options: How texts are compared.
+  /// - Returns: The answer; false for an operator that is not one of texts, or a pattern that is none.
+  public static func matches(_ left: String, _ op: ComparisonOperator, _ right: String, _ options: ComparisonOptions) -> Bool {
+    switch op {
+    case .like: return LikePattern(right, options).matches(left)
+    case .matches: return WholeTextPattern(right, options)?.matches(left) ?? false
+    default:
+      let (left, right) = (TextFolding.fold(left, options), TextFolding.fold(right, options))
+      return matchesFolded(left, op, right, options)
+    }
+  }
+
+  /// The same for texts that are folded already.
+  package static func matchesFolded(_ left: String, _ op: ComparisonOperator, _ right: String, _ options: ComparisonOptions) -> Bool {
+    switch op {
+    case .beginsWith: return withUTF8(of: left) { left in withUTF8(of: right) { begins(left, with: $0) } }
+    case .endsWith: return withUTF8(of: left) { left in withUTF8(of: right) { ends(left, with: $0) } }
+    case .contains: return withUTF8(of: left) { left in withUTF8(of: right) { contains(left, $0) } }
+    default:
+      let order = options.contains(.localeSensitive) ? compareLocalized(left, right, caseInsensitive: false) : compare(left, right)
+      return op.accepts(order: order)
+    }
+  }
+
+  /// The order of two texts by the rules of the current locale.
+  package static func compareLocalized(_ left: String, _ right: String, caseInsensitive: Bool, numeric: Bool = false) -> Int {
+    var options: String.CompareOptions = []
+    if caseInsensitive { options.insert(.caseInsensitive) }
+    if numeric { options.insert(.numeric) }
+    return left.compare(right, options: options, range: nil, locale: .current).rawValue
+  }
+}
+
+extension ComparisonOperator {
+  /// Whether an order of the two sides (negative, zero, positive) meets the operator; false for operators other than equality and order.
+  package func accepts(order: Int) -> Bool {
+    switch self {
+    case .equal: order == 0
+    case .notEqual: order != 0
+    case .less: order < 0
+    case .lessOrEqual: order <= 0
+    case .greater: order > 0
+    case .greaterOrEqual: order >= 0
+    default: false
+    }
+  }
+}
