@@ -61,7 +61,13 @@ let package = Package(
     .plugin(name: "GenerateManagedObjects", capability: .buildTool(), dependencies: ["generate-managed-objects"]),
 
     // The command-line tool.
-    .executableTarget(
-      name: "CipherDataTool", dependencies: ["CipherData", "ModelCodeGeneration", argumentParser], swiftSettings: strict),
+    module(
+      "CipherDataToolKit",
+      [
+        "CipherData", "ModelCodeGeneration", "ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "SQLCipherStore",
+        "SQLCipherConnection", argumentParser,
+      ]),
+    .executableTarget(name: "CipherDataTool", dependencies: ["CipherDataToolKit", argumentParser], swiftSettings: strict),
+    tests("CipherDataToolTests", ["CipherDataToolKit", "CipherDataTool"]),
   ]
 )

@@ -1,0 +1,76 @@
+// ExitStatus+Errors: the one place where errors become the number and the line that the tool ends with.
+import ArgumentParser
+import Foundation
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+
+/// How the tool ends after an error: a number, and one line for standard error.
+package struct Ending: Sendable, Hashable {
+  /// The number.
+  package var status: ExitStatus
+  /// What went wrong, in one line.
+  package var message: String
+
+  /// The ending of an error.
+  package init(_ error: any Error) {
+    let (status, message) = Self.parts(of: error)
+    self.status = status
+    self.message = TableWriter.printable(message.split(whereSeparator: \.isNewline).joined(separator: "; "))
+  }
+
+  private static func parts(of error: any Error) -> (ExitStatus, String) {
+    switch error {
+    case let error as ToolError: (error.status, error.message)
+    case let error as InputError: (.badData, error.description)
+    case let error as JSONParser.SyntaxError: (.badData, error.description)
+    case let error as StoreError: (status(of: error), error.description)
+    case let error as StoreAccessError: (status(of: error.kind), error.description)
+    case let error as ModelValidationError: (.badData, String(describing: error))
+    case is CancellationError: (.interrupted, "Interrupted.")
+    case let error as CocoaError: (status(of: error), error.localizedDescription)
+    default: (.software, String(describing: error))
+    }
+  }
+
+  private static func status(of error: StoreError) -> ExitStatus {
+    switch error.code {
+    case .encryptionUnavailable: .unavailable
+    case .keyRequired, .invalidKey, .wrongKey, .keyFileMissing, .keyProviderFailed, .unreadableStore: .noKey
+    case .keyFileCorrupt, .storeCorrupt, .diskFull, .io, .readOnly: .damage
+    case .notEncrypted, .notAStore, .unsupportedFormat, .modelIncompatible, .constraintConflict, .crossStoreRelationship,
+      .objectNotFound:
+      .badData
+    case .busy, .mergeConflict: .busy
+    case .permissionDenied: error.operation == "create" ? .cannotCreate : .noInput
+    case .storeNotFound: .noInput
+    case .alreadyExists: .cannotCreate
+    case .invalidRequest, .nestingTooDeep, .entityNotInStore: .usage
+    case .cancelled: .interrupted
+    case .unknownStoreType, .internalInconsistency: .software
+    }
+  }
+
+  private static func status(of kind: StoreAccessError.Kind) -> ExitStatus {
+    switch kind {
+    case .encryptionUnavailable: .unavailable
+    case .keyRequired, .invalidKey, .wrongKey, .keyFileMissing, .keyProviderFailed, .unreadableStore, .lastSlot, .unknownSlot: .noKey
+    case .keyFileCorrupt, .storeCorrupt, .diskFull, .io, .readOnly: .damage
+    case .notEncrypted, .notAStore, .unsupportedFormat, .constraint: .badData
+    case .busy: .busy
+    case .noSuchFile, .permissionDenied: .noInput
+    case .fileExists, .keyFileExists: .cannotCreate
+    case .cancelled: .interrupted
+    case .outOfMemory, .sql, .closed: .software
+    }
+  }
+
+  private static func status(of error: CocoaError) -> ExitStatus {
+    switch error.code {
+    case .fileNoSuchFile, .fileReadNoSuchFile, .fileReadNoPermission: .noInput
+    case .fileWriteFileExists, .fileWriteNoPermission: .cannotCreate
+    case .fileReadCorruptFile, .fileReadUnknown, .fileWriteOutOfSpace, .fileWriteUnknown: .damage
+    default: .damage
+    }
+  }
+}

@@ -1,0 +1,148 @@
+// PassphraseSource: where a passphrase comes from; never from an argument.
+import Foundation
+package import SQLCipherConnection
+
+/// Reads a passphrase from a file, from the environment, or from a prompt without echo. The bytes read are wiped.
+package struct PassphraseSource: Sendable {
+  /// The file given on the command line; nil for none.
+  package var file: String?
+  /// The variable of the environment.
+  package var variable: String
+  /// What the prompt says.
+  package var prompt: String
+  /// Whether a prompt asks twice, as for a new passphrase.
+  package var asksTwice: Bool
+
+  /// The longest passphrase, in bytes.
+  static let longest = 4096
+
+  /// Describes a source.
+  package init(file: String?, variable: String = "CIPHERDATA_PASSPHRASE", prompt: String = "Passphrase: ", asksTwice: Bool = false) {
+    self.file = file
+    self.variable = variable
+    self.prompt = prompt
+    self.asksTwice = asksTwice
+  }
+
+  /// Reads the passphrase: the file's first line, else the variable, else what is typed.
+  ///
+  /// - Throws: ``ToolError`` with ``ExitStatus/noKey`` when there is none, ``ExitStatus/noInput`` when the file cannot be read.
+  package func read() throws -> SecretBytes {
+    if let file { return try Self.normalized(try Self.read(file: file)) }
+    if let secret = Self.takeVariable(variable) {
+      guard secret.count > 0 else { throw ToolError(.noKey, "The variable \(variable) is empty.") }
+      return try Self.normalized(secret)
+    }
+    let typed = try Self.prompt(prompt, variable: variable)
+    if asksTwice {
+      let again = try Self.prompt("Once more: ", variable: variable)
+      guard typed == again else { throw ToolError(.noKey, "The passphrases differ.") }
+    }
+    return try Self.normalized(typed)
+  }
+
+  /// Reads the first line of a file.
+  static func read(file: String) throws -> SecretBytes {
+    let descriptor = open(file, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      throw ToolError(.noInput, "Cannot read the passphrase file \(file): \(String(cString: strerror(errno))).")
+    }
+    defer { close(descriptor) }
+    guard let secret = try readLine(descriptor) else {
+      throw ToolError(.noKey, "The passphrase file \(file) is empty.")
+    }
+    return secret
+  }
+
+  /// Takes a variable out of the environment, and its bytes out of the process's memory, where other programs could read them; nil when it is not set.
+  static func takeVariable(_ name: String) -> SecretBytes? {
+    guard let pointer = getenv(name) else { return nil }
+    let count = strlen(pointer)
+    let secret = SecretBytes(count: count) { buffer in
+      buffer.copyMemory(from: UnsafeRawBufferPointer(start: pointer, count: count))
+    }
+    wipe(UnsafeMutableRawBufferPointer(start: pointer, count: count))
+    unsetenv(name)
+    return secret
+  }
+
+  /// Asks on the terminal, without echo.
+  private static func prompt(_ text: String, variable: String) throws -> SecretBytes {
+    let descriptor = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+    guard descriptor >= 0 else {
+      throw ToolError(.noKey, "No passphrase: give --passphrase-file, set \(variable), or run on a terminal.")
+    }
+    defer { close(descriptor) }
+    var settings = termios()
+    guard tcgetattr(descriptor, &settings) == 0 else {
+      throw ToolError(.noKey, "The terminal cannot be asked for a passphrase without echo.")
+    }
+    let before = settings
+    settings.c_lflag &= ~tcflag_t(ECHO)
+    // Signals wait until the echo is on again, so that an interrupted prompt leaves the terminal as it was.
+    var signals = sigset_t()
+    var earlier = sigset_t()
+    sigemptyset(&signals)
+    for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP] { sigaddset(&signals, signal) }
+    settings.c_lflag &= ~tcflag_t(ISIG)
+    pthread_sigmask(SIG_BLOCK, &signals, &earlier)
+    tcsetattr(descriptor, TCSAFLUSH, &settings)
+    defer {
+      var restored = before
+      tcsetattr(descriptor, TCSAFLUSH, &restored)
+      write(descriptor, "\n")
+      pthread_sigmask(SIG_SETMASK, &earlier, nil)
+    }
+    write(descriptor, text)
+    guard let secret = try readLine(descriptor, isTerminal: true) else { throw ToolError(.noKey, "No passphrase was given.") }
+    return secret
+  }
+
+  private static func write(_ descriptor: Int32, _ text: String) {
+    var text = text
+    text.withUTF8 { _ = Foundation.write(descriptor, $0.baseAddress, $0.count) }
+  }
+
+  /// Reads up to a line end into memory that is wiped; nil when there is nothing.
+  private static func readLine(_ descriptor: Int32, isTerminal: Bool = false) throws -> SecretBytes? {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: longest + 1, alignment: 16)
+    defer {
+      wipe(buffer)
+      buffer.deallocate()
+    }
+    var count = 0
+    reading: while count < buffer.count {
+      // On a terminal a byte at a time: an end of file may stand within the line.
+      let wanted = isTerminal ? 1 : buffer.count - count
+      let got = Foundation.read(descriptor, buffer.baseAddress.map { $0 + count }, wanted)
+      if got < 0 {
+        if errno == EINTR { continue }
+        throw ToolError(.noInput, "The passphrase cannot be read: \(String(cString: strerror(errno))).")
+      }
+      if got == 0 { break }
+      for offset in count..<(count + got) where buffer[offset] == 0x0A {
+        count = offset
+        break reading
+      }
+      if isTerminal, buffer[count] == 0x03 { throw ToolError(.interrupted, "Interrupted.") }
+      count += got
+    }
+    guard count <= longest else { throw ToolError(.noKey, "A passphrase has at most \(longest) bytes.") }
+    if count > 0, buffer[count - 1] == 0x0D { count -= 1 }
+    guard count > 0 else { return nil }
+    return SecretBytes(count: count) { $0.copyMemory(from: UnsafeRawBufferPointer(rebasing: buffer[0..<count])) }
+  }
+
+  /// The passphrase in Unicode's composed form, so that it is the same from every keyboard and file.
+  private static func normalized(_ secret: SecretBytes) throws -> SecretBytes {
+    let isASCII = secret.withUnsafeBytes { bytes in bytes.allSatisfy { $0 < 0x80 } }
+    if isASCII { return secret }
+    // Composing needs a String, whose memory cannot be wiped: only passphrases beyond ASCII pay that.
+    let text = secret.withUnsafeBytes { String(validating: $0, as: UTF8.self) }
+    return text.map { SecretBytes(utf8: $0) } ?? secret
+  }
+
+  private static func wipe(_ buffer: UnsafeMutableRawBufferPointer) {
+    if let base = buffer.baseAddress { explicit_bzero(base, buffer.count) }
+  }
+}

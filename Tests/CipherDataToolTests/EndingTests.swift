@@ -1,0 +1,34 @@
+// From errors to exit statuses and one line.
+import CipherDataToolKit
+import ObjectStore
+import SQLCipherConnection
+import XCTest
+
+final class EndingTests: XCTestCase {
+  func testStoreErrorsEndWithTheStatusOfTheirKind() {
+    let cases: [(StoreError.Code, Int32)] = [
+      (.keyRequired, 77), (.wrongKey, 77), (.invalidKey, 77), (.keyFileMissing, 77), (.unreadableStore, 77), (.storeNotFound, 66),
+      (.alreadyExists, 73), (.storeCorrupt, 74),
+      (.keyFileCorrupt, 74), (.diskFull, 74), (.io, 74), (.busy, 75), (.notEncrypted, 65), (.modelIncompatible, 65),
+      (.constraintConflict, 65),
+      (.invalidRequest, 64), (.cancelled, 130), (.internalInconsistency, 70),
+    ]
+    for (code, status) in cases { XCTAssertEqual(Ending(StoreError(code, "m")).status.rawValue, status, "\(code)") }
+  }
+
+  func testFileErrorsEndWithTheStatusOfTheirKind() {
+    let cases: [(StoreAccessError.Kind, Int32)] = [
+      (.wrongKey, 77), (.keyRequired, 77), (.noSuchFile, 66), (.fileExists, 73), (.storeCorrupt(.pageMAC), 74), (.busy, 75),
+      (.notEncrypted, 65), (.io(5), 74),
+    ]
+    for (kind, status) in cases {
+      XCTAssertEqual(Ending(StoreAccessError(kind, path: "/x", operation: "open")).status.rawValue, status, "\(kind)")
+    }
+  }
+
+  func testTheMessageIsOneLineWithoutControlCharacters() {
+    let ending = Ending(ToolError(.badData, "first\nsecond\u{1B}[31m"))
+    XCTAssertEqual(ending.message, "first; second\u{FFFD}[31m")
+    XCTAssertEqual(Ending(InputError(line: 7, entity: "Package", key: "size", "no number")).message, "line 7: Package.size: no number")
+  }
+}
