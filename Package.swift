@@ -31,6 +31,7 @@ let package = Package(
     .library(name: "CipherDataEngine", targets: ["ObjectModel", "ObjectQuery", "ObjectStore"]),
     .executable(name: "cipherdata", targets: ["CipherDataTool"]),
     .plugin(name: "GenerateManagedObjects", targets: ["GenerateManagedObjects"]),
+    .library(name: "_StoreSpecification", targets: ["_StoreSpecification"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
@@ -50,6 +51,7 @@ let package = Package(
     module("ObjectQuery", ["ObjectModel"]),
     tests("ObjectQueryTests", ["ObjectQuery", "ObjectModel"]),
     module("ObjectStore", ["ObjectModel", "ObjectQuery", logging]),
+    tests("ObjectStoreTests", ["ObjectStore", "ObjectQuery", "ObjectModel", "_StoreSpecification", "_TestSupport"]),
     module("SQLCipherStore", ["SQLCipherConnection", "ObjectModel", "ObjectQuery", "ObjectStore", logging]),
     module("ObjectContext", ["ObjectModel", "ObjectQuery", "ObjectStore", orderedCollections]),
     module("CipherData", ["ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "SQLCipherStore", "SQLCipherConnection"]),
@@ -59,6 +61,12 @@ let package = Package(
     .executableTarget(
       name: "generate-managed-objects", dependencies: ["ModelCodeGeneration", "ObjectModel"], swiftSettings: strict),
     .plugin(name: "GenerateManagedObjects", capability: .buildTool(), dependencies: ["generate-managed-objects"]),
+
+    // What tests share. The specification is a product, so that stores outside this package can be held to it.
+    .target(name: "_TestSupport", dependencies: ["ObjectModel"], path: "Tests/_TestSupport", swiftSettings: strict),
+    .target(
+      name: "_StoreSpecification", dependencies: ["ObjectModel", "ObjectQuery", "ObjectStore", "_TestSupport"],
+      path: "Tests/_StoreSpecification", swiftSettings: strict),
 
     // The command-line tool.
     module(

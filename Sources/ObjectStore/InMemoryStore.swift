@@ -1,30 +1,162 @@
 // InMemoryStore: the whole graph in memory: the reference that other stores are compared with.
 import Foundation
 public import ObjectModel
+import ObjectQuery
 import Synchronization
 
 /// A store that keeps its rows in memory and forgets them when it is closed.
+///
+/// It is the reference for stores with a file: small, plain, and the same answers. Every request works on one version of the rows, which a save or a
+/// transaction replaces as a whole. A fetch reads every row of the entity, so its time is linear in their number.
 public final class InMemoryStore: IncrementalStore {
   private let configuration: StoreConfiguration
+  private let state: Mutex<State>
+  /// Held by who saves, and throughout a transaction; the same thread may take it again.
+  private let writing = NSRecursiveLock()
 
+  private struct State {
+    /// Nil while the store is closed.
+    var identifier: String?
+    var userMetadata: [String: String] = [:]
+    /// The next key by the number of the root entity. No rollback takes a key back.
+    var nextKeys: [Int: Int64] = [:]
+    var rows: InMemoryRows
+    /// The rows of the transaction under way, and the thread that runs it.
+    var transaction: (rows: InMemoryRows, thread: ObjectIdentifier)?
+
+    /// The rows that a thread sees.
+    func rows(for thread: ObjectIdentifier) throws -> InMemoryRows {
+      guard identifier != nil else { throw InMemoryStore.closedError }
+      if let transaction, transaction.thread == thread { return transaction.rows }
+      return rows
+    }
+  }
+
+  private static let closedError = StoreError(.invalidRequest, "The in-memory store is closed: its rows are gone.")
+
+  /// Makes a closed store.
   public init(configuration: StoreConfiguration) throws {
     self.configuration = configuration
+    state = Mutex(State(rows: InMemoryRows(model: configuration.model, entityNumbers: configuration.entityNumbers)))
   }
 
+  /// Opens the store. Its UUID is a new one each time; it holds until the store is closed.
   public func loadMetadata() throws -> StoreMetadata {
-    StoreMetadata(
-      storeIdentifier: UUID().uuidString, storeType: StoreType.inMemory.rawValue, modelHashes: configuration.model.versionHashes)
+    let held = Set(configuration.entityNumbers.map { configuration.model.entities[$0].name })
+    return state.withLock { state in
+      let identifier = state.identifier ?? UUID().uuidString
+      state.identifier = identifier
+      var metadata = StoreMetadata(
+        storeIdentifier: identifier, storeType: StoreType.inMemory.rawValue,
+        modelHashes: configuration.model.versionHashes.filter { held.contains($0.key) })
+      metadata.versionIdentifiers = configuration.model.model.versionIdentifiers
+      metadata.userMetadata = state.userMetadata
+      return metadata
+    }
   }
 
+  /// Answers a fetch, a count or a save. A save is linear in the rows of the entities it touches that have uniqueness constraints.
   public func execute(_ request: PersistentStoreRequest, in scope: RequestScope) throws -> PersistentStoreResult {
-    throw StoreError(.invalidRequest, "Not yet.")
+    switch request {
+    case .fetch(let specification): return try reader(in: scope).answer(specification)
+    case .save(let request):
+      try changeRows { rows in try rows.apply(request, objectIDSpace: scope.objectIDSpace) }
+      return .saved
+    }
   }
 
-  public func newValuesForObjects(with objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> RowList { RowList() }
+  /// The rows of objects.
+  public func newValuesForObjects(with objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> RowList {
+    let rows = try visibleRows()
+    return RowList(objectIDs.compactMap { rows.row(of: $0.reference) })
+  }
 
+  /// The members of a to-many relationship of several objects; unordered ones by their keys. Linear in the rows of the relationship.
   public func newValues(
     forRelationship relationship: CompiledRelationship, forObjectsWith objectIDs: [ManagedObjectID], in scope: RequestScope
-  ) throws -> RelationshipValues { RelationshipValues() }
+  ) throws -> RelationshipValues {
+    let reader = try reader(in: scope)
+    var values = RelationshipValues()
+    for objectID in objectIDs { values.append(reader.members(of: objectID.reference, relationship: relationship)) }
+    return values
+  }
 
-  public func obtainPermanentIDs(for objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> [ManagedObjectID] { [] }
+  /// The next keys of the entity trees.
+  public func obtainPermanentIDs(for objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> [ManagedObjectID] {
+    let entities = configuration.model.entities
+    return try state.withLock { state in
+      guard state.identifier != nil else { throw Self.closedError }
+      return objectIDs.map { objectID in
+        let entity = entities[Int(objectID.entityNumber)]
+        let key = state.nextKeys[entity.root] ?? 1
+        state.nextKeys[entity.root] = key + 1
+        return newObjectID(for: entity, referenceObject: .integer(key), in: scope)
+      }
+    }
+  }
+
+  /// Changes what the application keeps in the metadata; gone when the store is closed.
+  public func setUserMetadata(_ metadata: [String: String]) throws {
+    state.withLock { $0.userMetadata = metadata }
+  }
+
+  /// Runs saves and fetches as one transaction. Other threads see the rows from before it until it ends; their saves wait.
+  public func performTransaction(_ body: () throws -> Void) throws {
+    let thread = ObjectIdentifier(Thread.current)
+    writing.lock()
+    defer { writing.unlock() }
+    let outer = try state.withLock { state in
+      let outer = state.transaction
+      state.transaction = (try state.rows(for: thread), thread)
+      return outer
+    }
+    do {
+      try body()
+      state.withLock { state in
+        guard let transaction = state.transaction else { return }
+        if let outer {
+          state.transaction = (transaction.rows, outer.thread)
+        } else {
+          state.rows = transaction.rows
+          state.transaction = nil
+        }
+      }
+    } catch {
+      state.withLock { $0.transaction = outer }
+      throw error
+    }
+  }
+
+  /// Forgets everything.
+  public func close() throws {
+    state.withLock { state in
+      state = State(rows: InMemoryRows(model: configuration.model, entityNumbers: configuration.entityNumbers))
+    }
+  }
+
+  // MARK: Versions of the rows
+
+  private func visibleRows() throws -> InMemoryRows {
+    let thread = ObjectIdentifier(Thread.current)
+    return try state.withLock { try $0.rows(for: thread) }
+  }
+
+  private func reader(in scope: RequestScope) throws -> InMemoryReader {
+    InMemoryReader(rows: try visibleRows(), objectIDSpace: scope.objectIDSpace)
+  }
+
+  /// Changes a copy of the rows, and puts it in their place if that succeeds.
+  private func changeRows(_ change: (inout InMemoryRows) throws -> Void) throws {
+    writing.lock()
+    defer { writing.unlock() }
+    var rows = try visibleRows()
+    try change(&rows)
+    state.withLock { state in
+      if let transaction = state.transaction {
+        state.transaction = (rows, transaction.thread)
+      } else if state.identifier != nil {
+        state.rows = rows
+      }
+    }
+  }
 }

@@ -25,8 +25,11 @@ public struct RowList: Sendable, RandomAccessCollection {
     rows = []
   }
 
+  /// 0.
   public var startIndex: Int { 0 }
+  /// The number of rows.
   @inlinable public var endIndex: Int { rows.count }
+  /// The row at a position. The image keeps its chunk alive.
   @inlinable public subscript(position: Int) -> RowImage {
     let address = rows[position]
     let chunk = chunks[Int(address.chunk)]
@@ -35,4 +38,22 @@ public struct RowList: Sendable, RandomAccessCollection {
 
   /// The bytes of the chunks.
   public var byteCount: Int { chunks.reduce(0) { $0 + $1.capacity } }
+}
+
+extension RowList {
+  /// Rows from anywhere, in order, without a copy: their chunks live as long as the list.
+  public init(_ images: some Sequence<RowImage>) {
+    var chunks: [RowChunk] = []
+    var rows: ContiguousArray<Address> = []
+    var numbers: [ObjectIdentifier: UInt32] = [:]
+    for image in images {
+      let number = numbers[ObjectIdentifier(image.chunk)] ?? UInt32(chunks.count)
+      if Int(number) == chunks.count {
+        chunks.append(image.chunk)
+        numbers[ObjectIdentifier(image.chunk)] = number
+      }
+      rows.append(Address(chunk: number, offset: UInt32(image.base - UnsafeRawPointer(image.chunk.memory))))
+    }
+    self.init(chunks: chunks, rows: rows)
+  }
 }

@@ -1,0 +1,51 @@
+// InMemoryReader: reads objects from one version of an in-memory store's rows.
+import ObjectModel
+import ObjectQuery
+
+/// Reads objects from one version of the rows. Lives for one request, and remembers the members of the relationships it was asked for.
+final class InMemoryReader: ObjectResolver {
+  private let rows: InMemoryRows
+  private let space: ObjectIDSpace
+  private var knownMembers: [Int: [ObjectReference: [ObjectReference]]] = [:]
+
+  init(rows: InMemoryRows, objectIDSpace: ObjectIDSpace) {
+    self.rows = rows
+    space = objectIDSpace
+  }
+
+  /// The answer to a fetch or a count.
+  func answer(_ specification: FetchSpecification) throws -> PersistentStoreResult {
+    let evaluation = try FetchEvaluation(specification, model: rows.model)
+    let candidates = rows.rows(of: evaluation.entity, includesSubentities: specification.includesSubentities)
+    return try evaluation.answer(among: candidates.map(\.reference), resolver: self, row: rows.row(of:))
+  }
+
+  func entity(of object: ObjectReference) -> CompiledEntity { rows.model.entities[object.entity] }
+
+  func objectID(of object: ObjectReference) -> ManagedObjectID {
+    ManagedObjectID(space: space.number, entityNumber: UInt32(object.entity), key: object.key)
+  }
+
+  func value(of object: ObjectReference, slot: Int) -> Slot {
+    guard let row = rows.row(of: object), slot < row.slotCount else { return .null }
+    return row.slot(slot, kind: rows.model.entities[row.entityNumber].slots[slot].kind)
+  }
+
+  func destination(of object: ObjectReference, slot: Int) -> ObjectReference? {
+    guard let row = rows.row(of: object), slot < row.slotCount, !row.isNull(slot) else { return nil }
+    return row.reference(slot)
+  }
+
+  func members(of object: ObjectReference, toMany index: Int) -> [ObjectReference] {
+    let relationships = entity(of: object).toManyRelationships
+    return index < relationships.count ? members(of: object, relationship: relationships[index]) : []
+  }
+
+  /// The members of a to-many relationship of an object.
+  func members(of object: ObjectReference, relationship: CompiledRelationship) -> [ObjectReference] {
+    if let known = knownMembers[relationship.id] { return known[object] ?? [] }
+    let members = rows.members(of: relationship)
+    knownMembers[relationship.id] = members
+    return members[object] ?? []
+  }
+}

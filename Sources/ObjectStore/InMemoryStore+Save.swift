@@ -1,0 +1,161 @@
+// InMemoryRows+Save: the steps of a save, and what stops one.
+import Foundation
+import ObjectModel
+
+extension InMemoryRows {
+  /// Takes a save over. The caller drops the rows if it throws.
+  mutating func apply(_ request: SaveChangesRequest, objectIDSpace space: ObjectIDSpace) throws {
+    try checkEntities(of: request)
+    try checkVersions(of: request, space: space)
+    for deleted in request.deleted { delete(deleted.reference) }
+    for update in request.updated { put(update.row) }
+    for row in request.inserted {
+      guard self.row(of: row.reference) == nil else {
+        throw saveError(
+          .internalInconsistency, "The key of a new object is in use; its ID was not obtained from this store.", row.entityNumber)
+      }
+      put(row)
+    }
+    for change in request.relationshipChanges { apply(change) }
+    try checkConstraints(of: request, space: space)
+  }
+
+  private mutating func put(_ row: RowImage) {
+    tables[model.entities[row.entityNumber].root, default: [:]][row.key] = row
+  }
+
+  /// Forgets a row and all its links. To-one relationships of other rows that refer to it stay as they are.
+  private mutating func delete(_ reference: ObjectReference) {
+    tables[model.entities[reference.entity].root]?[reference.key] = nil
+    for (number, pairs) in links {
+      links[number] = pairs.filter { $0.source != reference && $0.destination != reference }
+    }
+    for (number, lists) in orders {
+      orders[number]?[reference] = nil
+      for (source, order) in lists where source != reference && order.contains(reference) {
+        orders[number]?[source] = order.filter { $0 != reference }
+      }
+    }
+  }
+
+  private mutating func apply(_ change: SaveChangesRequest.RelationshipChange) {
+    let relationship = model.relationships[change.relationshipID]
+    if model.inverse(of: relationship)?.isToMany ?? true {
+      let owner = linkOwner(of: relationship)
+      let isItsOwnInverse = relationship.inverseID == relationship.id
+      var pairs = links[owner.number] ?? []
+      for member in change.removed {
+        pairs.remove(link(change.source, member, isReversed: owner.isReversed))
+        if isItsOwnInverse { pairs.remove(link(member, change.source, isReversed: false)) }
+      }
+      for member in change.added {
+        pairs.insert(link(change.source, member, isReversed: owner.isReversed))
+        if isItsOwnInverse { pairs.insert(link(member, change.source, isReversed: false)) }
+      }
+      links[owner.number] = pairs
+    }
+    if let order = change.order { orders[relationship.id, default: [:]][change.source] = order }
+  }
+
+  private func link(_ source: ObjectReference, _ destination: ObjectReference, isReversed: Bool) -> Link {
+    isReversed ? Link(source: destination, destination: source) : Link(source: source, destination: destination)
+  }
+
+  // MARK: Checks
+
+  private func saveError(_ code: StoreError.Code, _ message: String, _ entityNumber: Int? = nil) -> StoreError {
+    var error = StoreError(code, message, operation: "save")
+    error.entityName = entityNumber.map { model.entities[$0].name }
+    return error
+  }
+
+  private func checkEntities(of request: SaveChangesRequest) throws {
+    for row in request.inserted {
+      let entity = model.entities[row.entityNumber]
+      if entity.isAbstract {
+        throw saveError(.invalidRequest, "The entity “\(entity.name)” is abstract: it has no objects.", entity.number)
+      }
+      guard entityNumbers.contains(entity.number) else {
+        throw saveError(.entityNotInStore, "The store does not hold the entity “\(entity.name)”.", entity.number)
+      }
+    }
+  }
+
+  private func checkVersions(of request: SaveChangesRequest, space: ObjectIDSpace) throws {
+    var expected = request.updated.map { SaveChangesRequest.VersionedReference(reference: $0.row.reference, version: $0.oldVersion) }
+    expected += (request.deleted + request.locked).filter { $0.version != 0 }
+    let conflicts: [MergeConflict] = expected.compactMap { item in
+      let stored = row(of: item.reference)
+      guard stored?.version != item.version else { return nil }
+      return MergeConflict(
+        objectID: objectID(of: item.reference, in: space), oldVersion: item.version, newVersion: stored?.version ?? 0, persistedRow: stored)
+    }
+    guard let first = conflicts.first else { return }
+    var error = saveError(
+      .mergeConflict, "\(conflicts.count) of the objects were changed or deleted by somebody else since they were read. Nothing was saved.",
+      Int(first.objectID.entityNumber))
+    error.mergeConflicts = conflicts
+    throw error
+  }
+
+  /// No two rows below an entity have the same values, all present, under one of its constraints.
+  private func checkConstraints(of request: SaveChangesRequest, space: ObjectIDSpace) throws {
+    let saved = Set(request.inserted.map(\.reference) + request.updated.map(\.row.reference))
+    let roots = Set(saved.map { model.entities[$0.entity].root })
+    var conflicts: [ConstraintConflict] = []
+    for entity in model.entities where roots.contains(entity.root) {
+      for names in entity.entityDescription.uniquenessConstraints {
+        let slots = names.compactMap { name in entity.slots.first { $0.name == name } }
+        guard slots.count == names.count, !slots.isEmpty else { continue }
+        var savedByValues: [[ComparableSlot]: [ObjectReference]] = [:]
+        var others: [[ComparableSlot]: ObjectReference] = [:]
+        for row in rows(of: entity, includesSubentities: true) {
+          if slots.contains(where: { row.isNull($0.index) }) { continue }
+          let values = slots.map { ComparableSlot(row.slot($0.index, kind: $0.kind)) }
+          if saved.contains(row.reference) {
+            savedByValues[values, default: []].append(row.reference)
+          } else {
+            others[values] = row.reference
+          }
+        }
+        for (values, references) in savedByValues where references.count > 1 || others[values] != nil {
+          conflicts.append(
+            ConstraintConflict(
+              entityName: entity.name, constraint: names, objectIDs: references.map { objectID(of: $0, in: space) },
+              databaseObjectID: others[values].map { objectID(of: $0, in: space) }))
+        }
+      }
+    }
+    guard let first = conflicts.first else { return }
+    var error = saveError(
+      .constraintConflict,
+      "Objects of “\(first.entityName)” have the same values of \(first.constraint.joined(separator: ", ")). Nothing was saved.")
+    error.entityName = first.entityName
+    error.constraintConflicts = conflicts
+    throw error
+  }
+
+  private func objectID(of reference: ObjectReference, in space: ObjectIDSpace) -> ManagedObjectID {
+    ManagedObjectID(space: space.number, entityNumber: UInt32(reference.entity), key: reference.key)
+  }
+}
+
+/// A value that is equal to another as a database says: texts by their bytes, which `String` does not do.
+enum ComparableSlot: Hashable {
+  case null
+  case int(Int64)
+  case real(Double)
+  case text(ContiguousArray<UInt8>)
+  case bytes(Data)
+
+  init(_ slot: Slot) {
+    self =
+      switch slot {
+      case .null: .null
+      case .int(let value): .int(value)
+      case .real(let value): .real(value)
+      case .text(let value): .text(ContiguousArray(value.utf8))
+      case .bytes(let value): .bytes(value)
+      }
+  }
+}

@@ -1,0 +1,9 @@
+// InMemoryStoreSpecificationTests: the in-memory store keeps the contract.
+import XCTest
+import _StoreSpecification
+
+final class InMemoryStoreSpecificationTests: XCTestCase {
+  func testTheInMemoryStoreMeetsTheSpecification() {
+    verify(InMemoryStoreUnderTest(), meets: StoreSpecification.storeSuites)
+  }
+}

@@ -1,0 +1,10 @@
+// Suites: the list of all suites.
+
+extension StoreSpecification {
+  /// What stores must do, asked through the public contract.
+  public static var storeSuites: [StoreSpecification.Type] {
+    [
+      SavingSpecification.self, IdentitySpecification.self, RelationshipSpecification.self, OrderingSpecification.self,
+    ]
+  }
+}

@@ -1,0 +1,24 @@
+// SeededGenerator: random numbers that are the same in every run.
+
+/// Random numbers that are the same in every run and on every machine (SplitMix64).
+public struct SeededGenerator: RandomNumberGenerator, Sendable {
+  private var state: UInt64
+
+  /// Starts the sequence of a seed.
+  public init(seed: UInt64) { state = seed }
+
+  /// The next number.
+  public mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+
+  /// A text of lower-case letters.
+  public mutating func word(length: ClosedRange<Int>) -> String {
+    let letters = Array("abcdefghijklmnopqrstuvwxyz")
+    return String((0..<Int.random(in: length, using: &self)).map { _ in letters.randomElement(using: &self) ?? "a" })
+  }
+}
