@@ -25,9 +25,18 @@ final class BareDatabaseFile {
 
   deinit { sqlite3_close_v2(pointer) }
 
+  /// The file's size.
+  var size: Int { StoreFile.size(path) ?? 0 }
+
+  /// Reads a part; what lies behind the end comes as zeros.
+  func read(into buffer: UnsafeMutableRawBufferPointer, offset: Int64) throws(StoreAccessError) {
+    let code = Self.read(pointer, into: buffer, offset: offset)
+    guard code == SQLITE_OK || code == ResultCode.shortRead else { throw .sqlite(code, handle: nil, path: path, operation: "read") }
+  }
+
   /// The first bytes; fewer where the file is shorter.
   func prefix(_ count: Int) throws(StoreAccessError) -> [UInt8] {
-    let size = min(count, StoreFile.size(path) ?? 0)
+    let size = min(count, size)
     var bytes = [UInt8](repeating: 0, count: size)
     let code = bytes.withUnsafeMutableBytes { Self.read(pointer, into: $0, offset: 0) }
     guard code == SQLITE_OK || code == ResultCode.shortRead else { throw .sqlite(code, handle: nil, path: path, operation: "read") }

@@ -87,6 +87,7 @@ extension Connection {
   package func registerFunction(
     name: String, argumentCount: Int, deterministic: Bool = true, _ body: @escaping (FunctionCall) -> Void
   ) throws(StoreAccessError) {
+    try database.checkOpen("register function \(name)")
     let box = Unmanaged.passRetained(FunctionBox(body))
     let flags = SQLITE_UTF8 | (deterministic ? SQLITE_DETERMINISTIC : 0)
     // On failure SQLite calls the destructor itself.
@@ -104,6 +105,7 @@ extension Connection {
   package func registerCollation(
     name: String, _ compare: @escaping (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Int32
   ) throws(StoreAccessError) {
+    try database.checkOpen("register collation \(name)")
     let box = Unmanaged.passRetained(CollationBox(compare))
     let code = sqlite3_create_collation_v2(
       pointer, name, SQLITE_UTF8, box.toOpaque(),

@@ -14,6 +14,7 @@ extension Connection {
     if LibraryVersion.hasCipherLog { try execute("PRAGMA cipher_log_level = NONE") }
     if LibraryVersion.isSQLCipher4 && key.format.version == 3 { try execute("PRAGMA cipher_compatibility = 3") }
     try execute("PRAGMA cipher_page_size = \(key.format.pageSize)")
+    authenticator = try PageAuthenticator(key: key)
     if !isNew { try checkFirstPage(key) }
   }
 
@@ -27,7 +28,7 @@ extension Connection {
 
   /// Checks the first page's code ourselves: SQLite would recover a left-over log, and copy it into the file, before it sees a wrong key.
   private func checkFirstPage(_ key: DatabaseKey) throws(StoreAccessError) {
-    let authenticator = try PageAuthenticator(key: key)
+    guard let authenticator else { return }
     let page = UnsafeMutableRawBufferPointer.allocate(byteCount: format.pageSize, alignment: 16)
     defer { page.deallocate() }
     // Another process may be writing the page just now.
@@ -56,7 +57,7 @@ extension Connection {
       try set("page_size", format.pageSize)
     }
     if LibraryVersion.hasTrustedSchema { try set("trusted_schema", 0) }
-    if LibraryVersion.hasDefensive {
+    if LibraryVersion.hasDefensive && !options.isForExport {
       var now: Int32 = 0
       let code = cipherdata_db_config_flag(pointer, CIPHERDATA_DBCONFIG_DEFENSIVE, 1, &now)
       guard code == SQLITE_OK, now == 1 else { throw refused("DEFENSIVE", found: "\(now)") }

@@ -19,11 +19,13 @@ package final class Connection {
   @usableFromInline let statements: StatementTable
   /// Called after each COMMIT that this connection did through `writeTransaction`.
   var didCommit: (() -> Void)?
+  /// Checks pages without SQLite.
+  var authenticator: PageAuthenticator?
   /// The statements of transactions.
   var commands = TransactionCommands()
   /// True after the sentinel found a damaged page: the connection remembers it and answers nothing more.
   package internal(set) var isDamaged = false
-  package private(set) var isClosed = false
+  package var isClosed: Bool { database.isClosed }
 
   /// Opens an existing file; never creates one, and changes none where it fails.
   package convenience init(opening path: String, key: DatabaseKey, options: ConnectionOptions = ConnectionOptions())
@@ -68,6 +70,7 @@ package final class Connection {
 
   /// Runs one or several statements that return nothing.
   package func execute(_ sql: String) throws(StoreAccessError) {
+    try database.checkOpen("execute")
     let code = sqlite3_exec(pointer, sql, nil, nil, nil)
     guard code == SQLITE_OK else { throw database.failure(code, operation: "execute", sql: sql) }
   }
@@ -91,17 +94,17 @@ package final class Connection {
   }
 
   /// The rows that the last INSERT, UPDATE or DELETE changed.
-  package var changes: Int { Int(sqlite3_changes(pointer)) }
+  package var changes: Int { isClosed ? 0 : Int(sqlite3_changes(pointer)) }
   /// The rows changed since the connection was opened.
-  package var totalChanges: Int { Int(sqlite3_total_changes(pointer)) }
+  package var totalChanges: Int { isClosed ? 0 : Int(sqlite3_total_changes(pointer)) }
   /// The key of the last inserted row.
-  package var lastInsertedRowID: Int64 { sqlite3_last_insert_rowid(pointer) }
+  package var lastInsertedRowID: Int64 { isClosed ? 0 : sqlite3_last_insert_rowid(pointer) }
   /// True while no transaction is open.
-  package var isInAutocommit: Bool { sqlite3_get_autocommit(pointer) != 0 }
+  package var isInAutocommit: Bool { isClosed || sqlite3_get_autocommit(pointer) != 0 }
   /// SQLite's last message; never contains stored values.
-  package var lastErrorMessage: String { String(cString: sqlite3_errmsg(pointer)) }
+  package var lastErrorMessage: String { isClosed ? "" : String(cString: sqlite3_errmsg(pointer)) }
   /// SQLite's last extended code.
-  package var lastExtendedErrorCode: Int32 { sqlite3_extended_errcode(pointer) }
+  package var lastExtendedErrorCode: Int32 { isClosed ? 0 : sqlite3_extended_errcode(pointer) }
 
   /// Stops what runs here; from another thread use `interrupter`.
   package func interrupt() { interrupter.interrupt() }
@@ -109,10 +112,11 @@ package final class Connection {
   /// Finalizes the cached statements and closes the handle; a statement that somebody still holds keeps the handle alive until it goes.
   package func close() {
     guard !isClosed else { return }
-    isClosed = true
     if sqlite3_get_autocommit(pointer) == 0 { sqlite3_exec(pointer, "ROLLBACK", nil, nil, nil) }
     statements.discardAll()
     commands = TransactionCommands()
     didCommit = nil
+    authenticator = nil
+    database.close()
   }
 }

@@ -30,5 +30,8 @@ package struct ConnectionOptions: Sendable, Hashable {
   /// Pages in the write-ahead log after which a commit copies them into the file.
   package var checkpointPages = 1_000
 
+  /// Leaves out what would stop SQLCipher's export from writing the copy's schema; for connections that do nothing else.
+  var isForExport = false
+
   package init() {}
 }

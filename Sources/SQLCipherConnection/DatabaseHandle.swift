@@ -17,10 +17,21 @@ package final class DatabaseHandle {
     interrupter = Interrupter(pointer)
   }
 
-  deinit {
+  deinit { close() }
+
+  private(set) var isClosed = false
+
+  /// Closes the handle. A statement that somebody still holds keeps SQLite's own memory of it alive until it is finalized.
+  func close() {
+    guard !isClosed else { return }
+    isClosed = true
     interrupter.invalidate()
-    // The statements hold this object, so none is left; close_v2 would wait for any that were.
     sqlite3_close_v2(pointer)
+  }
+
+  /// Refuses to use the handle after it is closed.
+  func checkOpen(_ operation: String) throws(StoreAccessError) {
+    if isClosed { throw StoreAccessError(.closed, path: path, operation: operation) }
   }
 
   func failure(_ code: Int32, operation: String, sql: String? = nil, source: StoreAccessError.Source = .other) -> StoreAccessError {

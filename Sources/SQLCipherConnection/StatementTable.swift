@@ -54,6 +54,7 @@ package final class StatementTable {
 
   /// Prepares one statement; a text with a second statement behind it, or none at all, is refused.
   func prepare(_ sql: String) throws(StoreAccessError) -> Statement {
+    try database.checkOpen("prepare")
     var prepared: OpaquePointer?
     var text = sql
     var hasMore = false

@@ -58,6 +58,32 @@ enum StoreFile {
     guard code == 0 else { throw .system(number, path: path, operation: "create") }
   }
 
+  /// Makes a database file under another name, fills it, makes it durable, and gives it its name. An existing file is refused; on an
+  /// error nothing is left.
+  static func createComplete(_ path: String, _ fill: (String) throws -> Void) throws {
+    for name in [path] + companionSuffixes.map({ path + $0 }) where exists(name) {
+      throw StoreAccessError(.fileExists, path: name, operation: "create")
+    }
+    let temporary = try temporaryName(beside: path)
+    try createExclusively(temporary)
+    defer { removeDatabase(temporary) }
+    try fill(temporary)
+    try syncFile(temporary)
+    // A hard link fails where the name is taken, which a rename would not.
+    guard link(temporary, path) == 0 else { throw StoreAccessError.system(errno, path: path, operation: "create") }
+    try syncFolder(of: path)
+  }
+
+  /// Makes a file's bytes durable. No connection may have it open.
+  static func syncFile(_ path: String) throws(StoreAccessError) {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw .system(errno, path: path, operation: "sync") }
+    let code = fsync(descriptor)
+    let number = errno
+    _ = Foundation.close(descriptor)
+    guard code == 0 else { throw .system(number, path: path, operation: "sync") }
+  }
+
   /// A name in the same folder that nobody uses.
   static func temporaryName(beside path: String) throws(StoreAccessError) -> String {
     let suffix = try Cryptography.randomBytes(6).map { String($0, radix: 36) }.joined()

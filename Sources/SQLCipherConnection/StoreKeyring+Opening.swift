@@ -15,21 +15,25 @@ extension StoreKeyring {
   ///   - format: The page format; a SQLCipher passphrase brings its own.
   package static func create(
     storePath: String, key: StoreKey, label: String = "", format: SQLCipherFormat = .portable,
-    options: ConnectionOptions = ConnectionOptions()
+    options: ConnectionOptions = ConnectionOptions(), contents: StoreContents = .empty,
+    onOpen: @escaping @Sendable (Connection) throws -> Void = { _ in }, progress: ProgressHandler? = nil
   ) async throws -> StoreKeyring {
     let path = try StoreFile.absolutePath(storePath)
+    @Sendable func prepare(_ key: DatabaseKey) throws {
+      try Connection.prepare(path: path, key: key, options: options, contents: contents, onOpen: onOpen, progress: progress)
+    }
     try LibraryVersion.checkEncryptionIsAvailable(path: path)
     if StoreFile.exists(path) { throw StoreAccessError(.fileExists, path: path, operation: "create") }
     switch key {
     case .databaseKey(let secret):
       let key = try DatabaseKey(key: secret, salt: Cryptography.randomBytes(DatabaseKey.saltSize), format: format)
-      try await offActor { try Connection.prepare(path: path, key: key, options: options) }
+      try await offActor { try prepare(key) }
       return StoreKeyring(storePath: path, state: State(file: nil, keys: UnlockedKeys(dataKeys: []), single: key))
     case .sqlcipherPassphrase(let passphrase, let format):
       let salt = try Cryptography.randomBytes(DatabaseKey.saltSize)
       let key = try await offActor {
         let key = try sqlcipherKey(passphrase, salt: salt, format: format)
-        try Connection.prepare(path: path, key: key, options: options)
+        try prepare(key)
         return key
       }
       return StoreKeyring(storePath: path, state: State(file: nil, keys: UnlockedKeys(dataKeys: []), single: key))
@@ -39,29 +43,32 @@ extension StoreKeyring {
       }
       let request = StoreKeyRequest(url: URL(fileURLWithPath: path), storeID: nil, slots: [], attempt: 1, reason: .create)
       let (secret, kind, kdf) = try await newSecret(from: key, request: request)
-      return try await offActor { try makeStore(path, secret, kind, label, kdf, format: format, options: options) }
+      return try await offActor {
+        let databaseKey = try DatabaseKey.random(format: format)
+        var (file, keys) = KeyFile.make(for: databaseKey)
+        try file.addSlot(secret, kind: kind, label: label, kdf: kdf, keys: &keys)
+        try file.finish(keys)
+        try createStore(path, keyFile: file.serialized()) { try prepare(databaseKey) }
+        return StoreKeyring(storePath: path, state: State(file: file, keys: keys, single: nil))
+      }
     }
   }
 
-  private static func makeStore(
-    _ path: String, _ secret: UnlockSecret, _ kind: KeySlot.Kind, _ label: String, _ kdf: KDF, format: SQLCipherFormat,
-    options: ConnectionOptions
-  ) throws -> StoreKeyring {
-    let databaseKey = try DatabaseKey.random(format: format)
-    var (file, keys) = KeyFile.make(for: databaseKey)
-    try file.addSlot(secret, kind: kind, label: label, kdf: kdf, keys: &keys)
-    try file.finish(keys)
+  /// Writes a key file, makes its store, and gives the key file its name.
+  static func createStore(_ path: String, keyFile: [UInt8], _ prepare: () throws -> Void) throws {
+    let keyPath = KeyFileStorage.path(for: path)
+    if StoreFile.exists(path) { throw StoreAccessError(.fileExists, path: path, operation: "create") }
+    if StoreFile.exists(keyPath) { throw StoreAccessError(.keyFileExists, path: keyPath, operation: "create") }
     // Waits under another name: a store without its key file would be lost, a waiting key file without its store harms nobody.
     let pending = KeyFileStorage.pendingPath(for: path)
-    try KeyFileStorage.write(file.serialized(), to: pending)
+    try KeyFileStorage.write(keyFile, to: pending)
     do {
-      try Connection.prepare(path: path, key: databaseKey, options: options)
+      try prepare()
     } catch {
       unlink(pending)
       throw error
     }
     try adopt(pending, for: path)
-    return StoreKeyring(storePath: path, state: State(file: file, keys: keys, single: nil))
   }
 
   /// Gives a waiting key file its name.

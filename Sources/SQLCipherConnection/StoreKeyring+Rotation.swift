@@ -1,6 +1,7 @@
 // A new data key for a store: copy, verify and swap. `sqlite3_rekey` is never used: it can destroy a file and report success.
 
 import Foundation
+import Synchronization
 
 extension StoreKeyring {
   /// The copy under the new key until it takes the store's place.
@@ -29,5 +30,66 @@ extension StoreKeyring {
       }
     }
     throw lastError ?? StoreAccessError(.storeCorrupt(.pageMAC), path: storePath, operation: "open")
+  }
+}
+
+extension StoreKeyring {
+  /// Encrypts the whole store anew under a new data key, sealed for all slots; afterwards no removed slot and no old key opens it.
+  ///
+  /// The pool's connections are closed while it runs; another process that has the store open makes it fail with `.busy`. It needs the
+  /// store's size once more on the disk. If it fails or the machine crashes at any point, the store opens with the same keys as before.
+  ///
+  /// - Parameters:
+  ///   - newKey: The new key of a store without slots; must be nil where there are any.
+  package func rotateDataKey(pool: ConnectionPool, newKey: DatabaseKey? = nil, progress: ProgressHandler? = nil) async throws {
+    try await Self.offActor {
+      try pool.withExclusiveAccess { current in
+        let next: DatabaseKey
+        if self.hasSlots {
+          next = try DatabaseKey.random(format: current.format)
+        } else if let newKey {
+          next = newKey
+        } else {
+          throw StoreAccessError(.keyRequired, path: self.storePath, operation: "rotate the data key")
+        }
+        try self.rotate(from: current, to: next, options: pool.options, progress: progress)
+        return ((), next)
+      }
+    }
+  }
+
+  /// Does it while nobody else in this process has the store open.
+  func rotate(from current: DatabaseKey, to next: DatabaseKey, options: ConnectionOptions, progress: ProgressHandler?) throws {
+    var options = options
+    // Leaving the write-ahead log fails while anybody has the store open: that is the test for other processes.
+    options.journalMode = .delete
+    options.busyTimeoutMilliseconds = min(options.busyTimeoutMilliseconds, 1_000)
+    let source = try Connection(opening: storePath, key: current, options: options)
+    defer { source.close() }
+    // From here on nobody can come in: the lock stays until the connection closes.
+    _ = try source.pragma("locking_mode = EXCLUSIVE")
+    try source.execute("BEGIN EXCLUSIVE; COMMIT")
+
+    let copy = Self.rotationPath(for: storePath)
+    StoreFile.removeDatabase(copy)
+    if hasSlots { try edit { file, keys in try file.addGeneration(next, keys: &keys) } }
+    do {
+      try StoreFile.createExclusively(copy)
+      try DatabaseCopy.backUp(source, to: copy, key: next, options: options, progress: progress)
+      let findings = try StoreVerification.run(path: copy, key: next, level: .full, options: options)
+      guard findings.isEmpty else {
+        throw StoreAccessError(.storeCorrupt(.structure), path: storePath, operation: "rotate the data key", message: "\(findings[0])")
+      }
+      try StoreFile.syncFile(copy)
+      guard rename(copy, storePath) == 0 else { throw StoreAccessError.system(errno, path: storePath, operation: "rotate the data key") }
+    } catch {
+      StoreFile.removeDatabase(copy)
+      if hasSlots { try? edit { file, keys in file.keepGeneration(at: 0, keys: &keys) } }
+      throw error
+    }
+    try? StoreFile.syncFolder(of: storePath)
+    guard hasSlots else { return state.withLock { $0.single = next } }
+    // The store has its new key: should this fail, the next opening finds both generations and finishes.
+    try? edit { file, keys in file.keepGeneration(at: 1, keys: &keys) }
   }
 }

@@ -1,0 +1,32 @@
+// The one place where a store's contents leave encryption. Its name says so, and nothing else calls it.
+
+import Foundation
+
+/// Copies of a store that everybody can read.
+package enum PlaintextExchange {
+  /// Writes everything in a store, NOT ENCRYPTED, into a new plain SQLite file that only its owner may read.
+  ///
+  /// - Parameters:
+  ///   - onOpen: Registers what the schema needs, for example collations.
+  package static func exportPlaintext(
+    from storePath: String, key: DatabaseKey, to path: String, options: ConnectionOptions = ConnectionOptions(),
+    onOpen: (Connection) throws -> Void = { _ in }
+  ) throws {
+    let path = try StoreFile.absolutePath(path)
+    var options = options
+    options.isForExport = true
+    let source = try Connection(opening: storePath, key: key, options: options)
+    defer { source.close() }
+    try onOpen(source)
+    try StoreFile.createComplete(path) { temporary in try source.export(to: temporary, key: nil) }
+  }
+
+  /// Makes a new encrypted store out of a plain SQLite file, which stays as it is: deleting it safely is the caller's business.
+  package static func importPlaintext(
+    from path: String, to storePath: String, key: StoreKey, label: String = "", format: SQLCipherFormat = .portable,
+    options: ConnectionOptions = ConnectionOptions()
+  ) async throws -> StoreKeyring {
+    try await StoreKeyring.create(
+      storePath: storePath, key: key, label: label, format: format, options: options, contents: .plaintext(of: path))
+  }
+}

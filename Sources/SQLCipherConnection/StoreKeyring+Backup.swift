@@ -1,0 +1,38 @@
+// Encrypted backups of a store in use.
+
+import Foundation
+
+extension StoreKeyring {
+  /// Copies the store, as one snapshot, while it is in use, with the same keys: the copy has the same slots.
+  ///
+  /// Nothing is overwritten; after a crash there is either no copy or a complete one.
+  package func backUp(to path: String, options: ConnectionOptions = ConnectionOptions(), progress: ProgressHandler? = nil) async throws {
+    let target = try StoreFile.absolutePath(path)
+    try await Self.offActor {
+      let key = try self.databaseKey(options: options)
+      let contents = StoreContents.copy(of: self.storePath, key: key)
+      guard self.hasSlots else {
+        return try Connection.prepare(path: target, key: key, options: options, contents: contents, progress: progress)
+      }
+      let keyFile = try KeyFileStorage.read(self.keyFilePath)
+      _ = try KeyFile(parsing: keyFile, path: self.keyFilePath)
+      try Self.createStore(target, keyFile: keyFile) {
+        try Connection.prepare(path: target, key: key, options: options, contents: contents, progress: progress)
+      }
+    }
+  }
+
+  /// Copies the store, as one snapshot, while it is in use, for another key: the copy has a data key and one slot of its own.
+  ///
+  /// - Parameters:
+  ///   - onOpen: Registers what the schema needs; used only where the copy has another page format.
+  package func backUp(
+    to path: String, key: StoreKey, label: String = "", options: ConnectionOptions = ConnectionOptions(),
+    onOpen: @escaping @Sendable (Connection) throws -> Void = { _ in }, progress: ProgressHandler? = nil
+  ) async throws -> StoreKeyring {
+    let source = try await Self.offActor { try self.databaseKey(options: options) }
+    return try await Self.create(
+      storePath: path, key: key, label: label, format: source.format, options: options, contents: .copy(of: storePath, key: source),
+      onOpen: onOpen, progress: progress)
+  }
+}

@@ -1,0 +1,150 @@
+// Tests that need a process of their own: this test program is started again and plays a part named in its environment.
+
+import Dispatch
+import Foundation
+import XCTest
+
+@testable import SQLCipherConnection
+
+/// Starts this test program again for one part.
+struct ChildProcess {
+  private let process = Process()
+  private let pipe = Pipe()
+
+  init(_ role: String, _ arguments: [String] = [], environment: [String: String] = [:]) throws {
+    process.executableURL = URL(fileURLWithPath: try XCTUnwrap(CommandLine.arguments.first))
+    process.arguments = ["SQLCipherConnectionTests.ChildProcessTests/testPlayThePartThatTheEnvironmentNames"]
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }.merging(
+      ["CIPHERDATA_TEST_ROLE": role, "CIPHERDATA_TEST_ARGUMENTS": arguments.joined(separator: "\n")]) { $1 }
+    process.standardOutput = pipe
+    process.standardError = pipe
+    try process.run()
+  }
+
+  /// Waits for the end; all that it printed, and its exit code.
+  func finish() -> (output: String, status: Int32) {
+    let data = pipe.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    return (String(decoding: data, as: UTF8.self), process.terminationReason == .exit ? process.terminationStatus : -1)
+  }
+
+  /// The lines that the part printed with `answer`.
+  static func answers(in output: String) -> [String] {
+    output.split(separator: "\n").filter { $0.hasPrefix("ANSWER ") }.map { String($0.dropFirst(7)) }
+  }
+}
+
+final class ChildProcessTests: XCTestCase {
+  func testPlayThePartThatTheEnvironmentNames() async throws {
+    let environment = ProcessInfo.processInfo.environment
+    guard let role = environment["CIPHERDATA_TEST_ROLE"] else { return }
+    let arguments = (environment["CIPHERDATA_TEST_ARGUMENTS"] ?? "").components(separatedBy: "\n")
+    switch role {
+    case "write": try write(arguments[0], count: Int(arguments[1]) ?? 0)
+    case "read": try read(arguments[0])
+    case "open": answer(kind { try Connection(opening: arguments[0], key: testKey()).close() })
+    case "unprivileged": try unprivileged(arguments)
+    case "talkative": try await talkative(arguments[0])
+    default: XCTFail("no such part")
+    }
+  }
+
+  private func answer(_ text: String) { print("ANSWER \(text)") }
+
+  private func kind(_ body: () throws -> Void) -> String {
+    do {
+      try body()
+      return "ok"
+    } catch let error as StoreAccessError {
+      return "\(error.kind)"
+    } catch {
+      return "\(error)"
+    }
+  }
+
+  private func write(_ path: String, count: Int) throws {
+    var options = ConnectionOptions()
+    options.durability = .fast
+    let connection = try Connection(opening: path, key: testKey(), options: options)
+    let insert = try connection.statement(0, "INSERT INTO t (a) VALUES (?)")
+    for number in 0..<count {
+      try connection.writeTransaction {
+        try insert.bind(1, number)
+        try insert.run()
+      }
+    }
+    answer("\(count)")
+  }
+
+  private func read(_ path: String) throws {
+    let connection = try Connection(opening: path, key: testKey())
+    var last: Int64 = 0
+    for _ in 0..<100 {
+      let count = try connection.readTransaction { try connection.firstInteger("SELECT count(*) FROM t") } ?? -1
+      XCTAssertGreaterThanOrEqual(count, last)
+      last = count
+    }
+    answer("read")
+  }
+
+  /// Becomes somebody without rights, then opens and creates what the arguments name.
+  private func unprivileged(_ arguments: [String]) throws {
+    guard setgid(65534) == 0, setuid(65534) == 0 else { return answer("cannot drop privileges") }
+    for argument in arguments {
+      let path = String(argument.dropFirst(2))
+      if argument.hasPrefix("o:") { answer(kind { try Connection(opening: path, key: testKey()).close() }) }
+      if argument.hasPrefix("c:") { answer(kind { try Connection.create(path: path, key: testKey()).close() }) }
+      if argument.hasPrefix("r:") {
+        var options = ConnectionOptions()
+        options.isReadOnly = true
+        answer(
+          kind {
+            let connection = try Connection(opening: path, key: testKey(), options: options)
+            XCTAssertEqual(try connection.firstInteger("SELECT count(*) FROM t"), 3)
+          })
+      }
+    }
+  }
+
+  /// Does everything that might print: wrong keys, damage, mistakes; describes every error.
+  private func talkative(_ folder: String) async throws {
+    let path = folder + "/loud.store"
+    let secret = SecretBytes(utf8: "MARKER-PASSPHRASE")
+    let key = StoreKey.passphrase(secret, .cheapForTests())
+    let keyring = try await StoreKeyring.create(storePath: path, key: key)
+    var errors: [any Error] = []
+    func note(_ body: () async throws -> Void) async {
+      do { try await body() } catch { errors.append(error) }
+    }
+    let databaseKey = try keyring.databaseKey()
+    let connection = try Connection(opening: path, key: databaseKey)
+    try connection.execute("CREATE TABLE t (a UNIQUE)")
+    let insert = try connection.statement(sql: "INSERT INTO t VALUES (?)")
+    for _ in 0..<2 {
+      await note {
+        try insert.bind(1, "MARKER-VALUE")
+        try insert.run()
+      }
+    }
+    connection.close()
+    await note { _ = try await StoreKeyring.unlock(storePath: path, key: .passphrase(SecretBytes(utf8: "MARKER-WRONG"), .cheapForTests())) }
+    for key in [StoreKey.databaseKey(SecretBytes([UInt8](repeating: 0x4d, count: 32))), .sqlcipherPassphrase("MARKER-OTHER")] {
+      await note { _ = try Connection(opening: path, key: try await StoreKeyring.unlock(storePath: path, key: key).databaseKey()) }
+    }
+    await note { _ = try Connection(opening: path, key: testKey()) }
+    await note { _ = try RecoveryKey.parse("MARKER-RECOVERY") }
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    bytes[4096 + 100] ^= 1
+    try bytes.write(to: URL(fileURLWithPath: path))
+    await note { _ = try Connection(opening: path, key: databaseKey).firstText("SELECT a FROM t") }
+    for error in errors { print(error, String(reflecting: error), error.localizedDescription) }
+    dump(errors)
+    print(key, secret, databaseKey, keyring)
+    dump(key)
+    dump(databaseKey)
+    dump(keyring)
+    let hex = databaseKey.key.withUnsafeBytes { $0.map { String(format: "%02x", $0) }.joined() }
+    try Data(hex.utf8).write(to: URL(fileURLWithPath: folder + "/hex"))
+    answer("\(errors.count)")
+  }
+}
