@@ -58,7 +58,7 @@ public enum AttributeTransformers {
   ///   - value: The value.
   ///   - name: The attribute's ``AttributeDescription/valueTransformerName``.
   /// - Throws: ``AttributeTransformError``.
-  public static func data(from value: any Sendable, transformerName name: String?) throws(AttributeTransformError) -> Data {
+  public static func data(from value: Any, transformerName name: String?) throws(AttributeTransformError) -> Data {
     if let transformer = try named(name) { return try encode(value, with: transformer) }
     guard let value = value as? any Encodable else { throw .wrongType("\(type(of: value))") }
     do { return try JSONAttributeCoding.data(from: value) } catch { throw .failed("\(type(of: error))") }
@@ -101,7 +101,7 @@ public enum AttributeTransformers {
   }
 
   private static func encode<Transformer: AttributeTransformer>(
-    _ value: any Sendable, with transformer: Transformer
+    _ value: Any, with transformer: Transformer
   ) throws(AttributeTransformError) -> Data {
     guard let value = value as? Transformer.Value else { throw .wrongType("\(type(of: value))") }
     do { return try transformer.data(from: value) } catch { throw .failed("\(type(of: error))") }

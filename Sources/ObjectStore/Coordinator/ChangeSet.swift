@@ -15,4 +15,17 @@ public struct ChangeSet: Sendable {
   public let contextName: String?
   /// The author that the context named.
   public let transactionAuthor: String?
+
+  /// Makes a change set.
+  package init(
+    storeIdentifier: String, inserted: [ManagedObjectID], updated: [ManagedObjectID], deleted: [ManagedObjectID], contextName: String?,
+    transactionAuthor: String?
+  ) {
+    self.storeIdentifier = storeIdentifier
+    self.inserted = inserted
+    self.updated = updated
+    self.deleted = deleted
+    self.contextName = contextName
+    self.transactionAuthor = transactionAuthor
+  }
 }

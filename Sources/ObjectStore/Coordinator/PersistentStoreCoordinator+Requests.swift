@@ -42,4 +42,17 @@ extension PersistentStoreCoordinator {
     }
     store.cache.apply(request)
   }
+
+  /// Runs saves and fetches as one transaction of each open store.
+  package func performTransaction(_ body: () throws -> Void) throws {
+    try performTransaction(of: persistentStores[...], body)
+  }
+
+  private func performTransaction(of stores: ArraySlice<PersistentStore>, _ body: () throws -> Void) throws {
+    guard let store = stores.first else { return try body() }
+    // Rows that are not committed must not reach other contexts through the row cache.
+    store.cache.suspend()
+    defer { store.cache.resume() }
+    try store.incrementalStore.performTransaction { try performTransaction(of: stores.dropFirst(), body) }
+  }
 }

@@ -22,6 +22,8 @@ package final class RowCache: Sendable {
     var byteCount = 0
     /// Grows with each save, so that a reader that began before one does not put old rows over new ones.
     var generation = 0
+    /// Transactions under way, during which nothing new is kept.
+    var suspensions = 0
 
     mutating func page(_ key: PageKey) -> Page {
       if let page = pages[key] { return page }
@@ -69,7 +71,7 @@ package final class RowCache: Sendable {
   package func insert(_ rows: RowList, readAt generation: Int) {
     guard !rows.isEmpty else { return }
     state.withLock { state in
-      guard state.generation == generation else { return }
+      guard state.generation == generation, state.suspensions == 0 else { return }
       insert(rows, into: &state)
     }
   }
@@ -101,6 +103,11 @@ package final class RowCache: Sendable {
   package func apply(_ request: SaveChangesRequest) {
     state.withLock { state in
       state.generation += 1
+      guard state.suspensions == 0 else {
+        for update in request.updated { remove(update.row.reference, from: &state) }
+        for deleted in request.deleted { remove(deleted.reference, from: &state) }
+        return
+      }
       insert(request.inserted, into: &state)
       for update in request.updated {
         let key = PageKey(root: roots[update.row.entityNumber], number: update.row.key >> 9)
@@ -125,12 +132,24 @@ package final class RowCache: Sendable {
     state.set(nil, at: Int(reference.key & 511), in: page)
   }
 
+  /// A transaction begins: until ``resume()`` nothing new is kept, and rows that it changes are forgotten.
+  package func suspend() { state.withLock { $0.suspensions += 1 } }
+
+  /// A transaction has ended.
+  package func resume() {
+    state.withLock { state in
+      state.suspensions -= 1
+      state.generation += 1
+    }
+  }
+
   /// Forgets everything.
   package func removeAll() {
     state.withLock { state in
-      let generation = state.generation
+      let (generation, suspensions) = (state.generation, state.suspensions)
       state = State()
       state.generation = generation + 1
+      state.suspensions = suspensions
     }
   }
 }

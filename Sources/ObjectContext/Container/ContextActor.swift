@@ -1,0 +1,29 @@
+// ContextActor: an actor that owns a background context.
+import ObjectStore
+
+/// An actor that owns a context: its objects live in the actor's isolation, on a queue of the actor's own.
+///
+/// ```swift
+/// let library = ContextActor(container: container)
+/// let titles = try await library.perform { context in
+///   try context.fetch(Book.fetchRequest()).map(\.title)
+/// }
+/// ```
+public actor ContextActor {
+  private let executor: QueueExecutor
+  private let context: ManagedObjectContext
+
+  /// Makes an actor with a context over a container's stores.
+  public init(container: PersistentContainer) {
+    executor = QueueExecutor(label: "CipherData.ContextActor")
+    context = container.makeContext()
+  }
+
+  public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  /// Runs work with the context, one piece after the other. Only `Sendable` values come out.
+  public func perform<Result: Sendable>(_ body: @Sendable (ManagedObjectContext) throws -> Result) rethrows -> Result {
+    defer { context.processPendingChanges() }
+    return try body(context)
+  }
+}

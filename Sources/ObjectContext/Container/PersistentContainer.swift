@@ -1,0 +1,104 @@
+// PersistentContainer: a model, its stores and their contexts.
+public import ObjectModel
+public import ObjectStore
+import Synchronization
+
+/// A model with its stores and contexts: the stack that an application sets up once. Safe to use from any thread.
+public final class PersistentContainer: Sendable {
+  /// The container's name.
+  public let name: String
+  /// The coordinator of the stores.
+  public let persistentStoreCoordinator: PersistentStoreCoordinator
+  /// The classes of the objects.
+  public let classes: ManagedObjectClasses
+  private let descriptions: Mutex<[PersistentStoreDescription]>
+  private let loader = QueueExecutor(label: "CipherData.PersistentContainer")
+
+  /// Makes a container; ``loadPersistentStores()`` opens its stores.
+  ///
+  /// - Parameters:
+  ///   - name: A name.
+  ///   - model: The model.
+  ///   - classes: The classes of the objects; generated code has the table of its model.
+  ///   - descriptions: The stores to open.
+  /// - Throws: ``ModelValidationError`` with every mistake of the model.
+  public init(
+    name: String, managedObjectModel model: ManagedObjectModel, classes: ManagedObjectClasses = ManagedObjectClasses(),
+    persistentStoreDescriptions: [PersistentStoreDescription] = []
+  ) throws(ModelValidationError) {
+    self.name = name
+    self.classes = classes
+    persistentStoreCoordinator = try PersistentStoreCoordinator(managedObjectModel: model)
+    descriptions = Mutex(persistentStoreDescriptions)
+  }
+
+  /// The model.
+  public var managedObjectModel: ManagedObjectModel { persistentStoreCoordinator.managedObjectModel }
+
+  /// The stores that ``loadPersistentStores()`` opens.
+  public var persistentStoreDescriptions: [PersistentStoreDescription] {
+    get { descriptions.withLock { $0 } }
+    set { descriptions.withLock { $0 = newValue } }
+  }
+
+  /// Opens the stores that are not open yet, in order, off the caller's thread: key providers are asked and passphrases stretched here.
+  ///
+  /// - Throws: ``StoreError`` of the first store that does not open; those before it stay open.
+  public func loadPersistentStores() async throws {
+    let coordinator = persistentStoreCoordinator
+    let waiting = persistentStoreDescriptions.filter { description in
+      !coordinator.persistentStores.contains { store in
+        description.url != nil ? store.url == description.url : store.type == description.type && store.url == nil
+      }
+    }
+    try await withTaskExecutorPreference(loader) {
+      for description in waiting { try await coordinator.addPersistentStore(with: description) }
+    }
+  }
+
+  /// Closes all stores. Key material is wiped; objects that are still held read their last values only.
+  public func close() throws {
+    for store in persistentStoreCoordinator.persistentStores { try persistentStoreCoordinator.remove(store) }
+  }
+
+  // MARK: Contexts
+
+  @MainActor private var viewContextBox: ViewContextBox?
+
+  /// The main actor's context, for user interfaces and programs that need only one.
+  @MainActor public var viewContext: ManagedObjectContext {
+    if let viewContextBox { return viewContextBox.context }
+    let made = ViewContextBox(makeContext())
+    viewContextBox = made
+    return made.context
+  }
+
+  /// A new context that the caller's isolation takes over.
+  public func newBackgroundContext() -> sending ManagedObjectContext { makeContext() }
+
+  func makeContext() -> sending ManagedObjectContext {
+    ManagedObjectContext(coordinator: persistentStoreCoordinator, classes: classes)
+  }
+
+  /// Runs work with a context of its own, on a queue of its own, off Swift's cooperative threads. Only `Sendable` values come out.
+  ///
+  /// Changes that the work does not save are dropped with the context.
+  public func performBackgroundTask<Result: Sendable>(
+    _ body: @escaping @Sendable (ManagedObjectContext) throws -> Result
+  ) async throws -> Result {
+    try await QueueExecutor(label: "CipherData.BackgroundTask").run {
+      let context = self.makeContext()
+      defer { context.processPendingChanges() }
+      return try body(context)
+    }
+  }
+}
+
+/// Keeps the view context so that it dies on the main actor, with its objects.
+@MainActor private final class ViewContextBox {
+  let context: ManagedObjectContext
+
+  init(_ context: sending ManagedObjectContext) { self.context = context }
+
+  isolated deinit {}
+}

@@ -1,0 +1,163 @@
+// ContextNotifications: what a context tells its observers: Core Data's notifications, and the same as an AsyncSequence of values.
+public import Foundation
+public import ObjectModel
+
+/// What happened in a context, as a value that may go anywhere: IDs instead of objects.
+public struct ContextChange: Sendable {
+  /// The kinds of events.
+  public enum Kind: Sendable, Hashable {
+    /// Objects were changed in memory.
+    case objectsDidChange
+    /// A save begins.
+    case willSave
+    /// A save has succeeded.
+    case didSave
+  }
+  /// The kind of event.
+  public let kind: Kind
+  /// Objects inserted; in ``Kind/didSave`` with their permanent IDs.
+  public var inserted: Set<ManagedObjectID> = []
+  /// Objects updated.
+  public var updated: Set<ManagedObjectID> = []
+  /// Objects deleted.
+  public var deleted: Set<ManagedObjectID> = []
+  /// Objects that took values from the store or gave up changes.
+  public var refreshed: Set<ManagedObjectID> = []
+  /// Whether the context was reset.
+  public var invalidatedAll = false
+}
+
+extension ManagedObjectContext {
+  /// Posted after objects were changed in memory, at the end of an event; the object is the context, the user info has sets of objects.
+  public static let didChangeObjectsNotification = Notification.Name("CipherData.ObjectsDidChange")
+  /// Posted when a save begins; without user info.
+  public static let willSaveObjectsNotification = Notification.Name("CipherData.WillSave")
+  /// Posted when a save has succeeded; the user info has sets of objects.
+  public static let didSaveObjectsNotification = Notification.Name("CipherData.DidSave")
+  /// Posted when a save has succeeded; the user info has sets of object IDs.
+  public static let didSaveObjectIDsNotification = Notification.Name("CipherData.DidSaveObjectIDs")
+
+  /// The keys of the notifications' user info, with Core Data's values.
+  public enum NotificationKey: String, Sendable, Hashable, CaseIterable {
+    /// The inserted objects.
+    case insertedObjects = "inserted"
+    /// The updated objects.
+    case updatedObjects = "updated"
+    /// The deleted objects.
+    case deletedObjects = "deleted"
+    /// The refreshed objects.
+    case refreshedObjects = "refreshed"
+    /// The objects that belong to the context no more.
+    case invalidatedObjects = "invalidated"
+    /// Present when the whole context was reset.
+    case invalidatedAllObjects = "invalidatedAll"
+    /// The IDs of the inserted objects.
+    case insertedObjectIDs = "inserted_objectIDs"
+    /// The IDs of the updated objects.
+    case updatedObjectIDs = "updated_objectIDs"
+    /// The IDs of the deleted objects.
+    case deletedObjectIDs = "deleted_objectIDs"
+  }
+
+  /// What happens in the context from now on. The stream ends with the context.
+  public func changes() -> AsyncStream<ContextChange> { notifications.stream() }
+}
+
+/// Posts notifications and feeds streams. Posting happens in the context's isolation.
+final class ContextNotifications {
+  private var continuations: [AsyncStream<ContextChange>.Continuation] = []
+
+  deinit {
+    for continuation in continuations { continuation.finish() }
+  }
+
+  func stream() -> AsyncStream<ContextChange> {
+    let (stream, continuation) = AsyncStream.makeStream(of: ContextChange.self)
+    continuations.append(continuation)
+    return stream
+  }
+
+  private func yield(_ make: () -> ContextChange) {
+    guard !continuations.isEmpty else { return }
+    let change = make()
+    continuations.removeAll { continuation in
+      if case .terminated = continuation.yield(change) { return true }
+      return false
+    }
+  }
+
+  private func post(_ name: Notification.Name, _ userInfo: [ManagedObjectContext.NotificationKey: Any], from context: ManagedObjectContext)
+  {
+    let info = Dictionary(uniqueKeysWithValues: userInfo.map { (AnyHashable($0.key.rawValue), $0.value) })
+    NotificationCenter.default.post(name: name, object: context, userInfo: info.isEmpty ? nil : info)
+  }
+
+  func postObjectsDidChange(_ objects: [ManagedObject], in context: ManagedObjectContext) {
+    var (inserted, updated, deleted) = (Set<ManagedObject>(), Set<ManagedObject>(), Set<ManagedObject>())
+    for object in objects {
+      if object.flags.contains(.isDeleted) {
+        deleted.insert(object)
+      } else if object.flags.contains(.isInserted) {
+        inserted.insert(object)
+      } else if object.flags.contains(.isUpdated) {
+        updated.insert(object)
+      }
+    }
+    var info: [ManagedObjectContext.NotificationKey: Any] = [:]
+    if !inserted.isEmpty { info[.insertedObjects] = inserted }
+    if !updated.isEmpty { info[.updatedObjects] = updated }
+    if !deleted.isEmpty { info[.deletedObjects] = deleted }
+    if info.isEmpty { return }
+    post(ManagedObjectContext.didChangeObjectsNotification, info, from: context)
+    yield {
+      var change = ContextChange(kind: .objectsDidChange)
+      change.inserted = Set(inserted.map(\.objectID))
+      change.updated = Set(updated.map(\.objectID))
+      change.deleted = Set(deleted.map(\.objectID))
+      return change
+    }
+  }
+
+  func postRefreshed(_ objects: [ManagedObject], in context: ManagedObjectContext) {
+    if objects.isEmpty { return }
+    post(ManagedObjectContext.didChangeObjectsNotification, [.refreshedObjects: Set(objects)], from: context)
+    yield {
+      var change = ContextChange(kind: .objectsDidChange)
+      change.refreshed = Set(objects.map(\.objectID))
+      return change
+    }
+  }
+
+  func postInvalidatedAll(in context: ManagedObjectContext) {
+    post(ManagedObjectContext.didChangeObjectsNotification, [.invalidatedAllObjects: true], from: context)
+    yield {
+      var change = ContextChange(kind: .objectsDidChange)
+      change.invalidatedAll = true
+      return change
+    }
+  }
+
+  func postWillSave(in context: ManagedObjectContext) {
+    post(ManagedObjectContext.willSaveObjectsNotification, [:], from: context)
+    yield { ContextChange(kind: .willSave) }
+  }
+
+  func postDidSave(_ work: SaveWork, in context: ManagedObjectContext) {
+    post(
+      ManagedObjectContext.didSaveObjectsNotification,
+      [.insertedObjects: Set(work.inserted), .updatedObjects: Set(work.updated), .deletedObjects: Set(work.deleted)], from: context)
+    let inserted = Set(work.inserted.map(\.objectID))
+    let updated = Set(work.updated.map(\.objectID))
+    let deleted = Set(work.deleted.map(\.objectID))
+    post(
+      ManagedObjectContext.didSaveObjectIDsNotification,
+      [.insertedObjectIDs: inserted, .updatedObjectIDs: updated, .deletedObjectIDs: deleted], from: context)
+    yield {
+      var change = ContextChange(kind: .didSave)
+      change.inserted = inserted
+      change.updated = updated
+      change.deleted = deleted
+      return change
+    }
+  }
+}

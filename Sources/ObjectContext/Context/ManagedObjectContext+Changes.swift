@@ -1,0 +1,164 @@
+// ManagedObjectContext+Changes: inserting, updating and deleting objects, and what follows at the end of an event.
+import Foundation
+import ObjectModel
+public import ObjectStore
+
+extension ManagedObjectContext {
+  // MARK: Changing
+
+  /// Inserts a new object with its default values.
+  ///
+  /// - Throws: ``StoreError`` with ``StoreError/Code/invalidRequest`` when there is no such entity or it is abstract.
+  @discardableResult
+  public func insertObject(entityName: String) throws -> ManagedObject {
+    guard let entity = model.entity(named: entityName) else { throw unknownEntity(entityName, operation: "insert") }
+    guard !entity.isAbstract else {
+      throw StoreError(
+        .invalidRequest, "The entity “\(entityName)” is abstract; insert an object of one of its subentities.", operation: "insert")
+    }
+    let object = type(ofEntity: entity.number).init(ManagedObjectSeed(newObjectOf: entity, in: self))
+    registerInserted(object)
+    return object
+  }
+
+  func unknownEntity(_ name: String, operation: String) -> StoreError {
+    var error = StoreError(
+      .invalidRequest, "The model has no entity “\(name)”; it has \(model.entities.map(\.name).sorted().joined(separator: ", ")).",
+      operation: operation)
+    error.entityName = name
+    return error
+  }
+
+  /// A new object joins the context: defaults, registration, awakening.
+  func registerInserted(_ object: ManagedObject) {
+    let entity = object.compiledEntity
+    if entity.isAbstract {
+      note(
+        StoreError(
+          .invalidRequest, "The entity “\(entity.name)” is abstract; insert an object of one of its subentities.", operation: "insert"))
+    }
+    registerTemporary(object)
+    if !entity.slotsWithDefaults.isEmpty {
+      let overlay = object.overlayForWriting()
+      for slot in entity.slotsWithDefaults {
+        overlay.values[slot] = entity.slots[slot].defaultValue
+        overlay.present.insert(slot)
+      }
+    }
+    object.flags.formUnion([.isListedAsInserted, .hasPendingChange])
+    unitOfWork.inserted.append(object)
+    unitOfWork.pending.append(object)
+    object.awakeFromInsert()
+  }
+
+  /// An object was changed.
+  func registerUpdated(_ object: ManagedObject) {
+    if !object.flags.contains(.hasPendingChange) {
+      object.flags.insert(.hasPendingChange)
+      unitOfWork.pending.append(object)
+    }
+    if object.flags.isDisjoint(with: [.isInserted, .isListedAsUpdated, .isInaccessible]) {
+      object.flags.insert(.isListedAsUpdated)
+      unitOfWork.updated.append(object)
+    }
+    object.flags.insert(.isUpdated)
+  }
+
+  /// Marks an object for deletion by the next save; its delete rules run at the end of the event. A new object just leaves the context.
+  public func delete(_ object: ManagedObject) {
+    guard object.managedObjectContext === self else {
+      if object.managedObjectContext != nil {
+        note(
+          StoreError(
+            .invalidRequest, "An object of another context was deleted; look it up in this context by its ID.", operation: "delete"))
+      }
+      return
+    }
+    if object.flags.contains(.isDeleted) { return }
+    object.prepareForDeletion()
+    registerDeleted(object)
+  }
+
+  func registerDeleted(_ object: ManagedObject) {
+    if object.flags.contains(.isDeleted) { return }
+    object.flags.insert(.isDeleted)
+    if !object.flags.contains(.isListedAsDeleted) {
+      object.flags.insert(.isListedAsDeleted)
+      unitOfWork.deleted.append(object)
+    }
+    if !object.flags.contains(.hasPendingChange) {
+      object.flags.insert(.hasPendingChange)
+      unitOfWork.pending.append(object)
+    }
+  }
+
+  /// Chooses the store that a new object will be saved to.
+  ///
+  /// - Throws: ``StoreError`` when the object was saved before or the store does not hold its entity.
+  public func assign(_ object: ManagedObject, to store: PersistentStore) throws {
+    guard object.objectID.isTemporaryID else {
+      throw StoreError(.invalidRequest, "Only objects that were never saved can be assigned to a store.", operation: "assign")
+    }
+    guard store.entityNumbers.contains(Int(object.currentID.entityNumber)) else {
+      throw StoreError(
+        .entityNotInStore, "The store does not hold the entity “\(object.entity.name)”.", operation: "assign", path: store.url?.path)
+    }
+    assignedSpaces[object.currentID.key] = store.space.number
+  }
+
+  /// Adds an unchanged object's version to those that the next save checks.
+  public func detectConflicts(for object: ManagedObject) {
+    guard object.managedObjectContext === self, !object.flags.contains(.isLocked) else { return }
+    object.willAccess()
+    object.flags.insert(.isLocked)
+    unitOfWork.locked.append(object)
+  }
+
+  // MARK: What was changed
+
+  /// Whether a save would do anything.
+  public var hasChanges: Bool { !unitOfWork.isEmpty }
+
+  /// The objects that the next save inserts.
+  public var insertedObjects: Set<ManagedObject> { Set(unitOfWork.inserted.filter(\.isInserted)) }
+  /// The objects that the next save updates.
+  public var updatedObjects: Set<ManagedObject> { Set(unitOfWork.updated.filter(\.isUpdated)) }
+  /// The objects that the next save deletes.
+  public var deletedObjects: Set<ManagedObject> {
+    Set(unitOfWork.deleted.filter { $0.isDeleted && !$0.flags.contains(.isInserted) })
+  }
+  /// All living objects of the context.
+  public var registeredObjects: Set<ManagedObject> {
+    var objects = Set<ManagedObject>()
+    forEachRegistered { objects.insert($0) }
+    return objects
+  }
+
+  // MARK: The end of an event
+
+  /// Ends an event: runs delete rules and tells observers what changed. Fetches and saves do it, and background tasks at their end.
+  public func processPendingChanges() {
+    if unitOfWork.pending.isEmpty { return }
+    if propagatesDeletesAtEndOfEvent { propagateDeletes() }
+    let pending = unitOfWork.pending
+    unitOfWork.pending = []
+    for object in pending { object.flags.remove(.hasPendingChange) }
+    notifications.postObjectsDidChange(pending, in: self)
+    dropDeletedInsertions()
+  }
+
+  /// New objects that were deleted leave the context without a trace.
+  func dropDeletedInsertions() {
+    guard unitOfWork.deleted.contains(where: { $0.flags.contains(.isInserted) }) else { return }
+    let dropped = unitOfWork.deleted.filter { $0.flags.contains(.isInserted) && $0.flags.contains(.deletePropagated) }
+    guard !dropped.isEmpty else { return }
+    let gone = Set(dropped)
+    unitOfWork.deleted.removeAll { gone.contains($0) }
+    unitOfWork.inserted.removeAll { gone.contains($0) }
+    for object in dropped {
+      object.flags.subtract([.isInserted, .isDeleted, .isUpdated, .isListedAsDeleted, .isListedAsInserted])
+      object.flags.insert(.isGone)
+      detach(object)
+    }
+  }
+}

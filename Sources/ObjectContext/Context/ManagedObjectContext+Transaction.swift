@@ -1,0 +1,21 @@
+// ManagedObjectContext+Transaction: several saves that take effect together.
+
+import ObjectStore
+
+extension ManagedObjectContext {
+  /// Runs work whose saves and fetches are one transaction of the store: all saves take effect when the work ends, none if it throws.
+  ///
+  /// Meant for imports that are larger than memory: save and ``reset()`` after each portion. Other contexts see nothing until the end. The context's
+  /// stores must be able to do it; with several stores each has a transaction of its own. After an error the context is reset.
+  public func performTransaction<Result>(_ body: () throws -> Result) throws -> Result {
+    var result: Result?
+    do {
+      try coordinator.performTransaction { result = try body() }
+    } catch {
+      reset()
+      throw error
+    }
+    guard let result else { throw unexpectedResult() }
+    return result
+  }
+}

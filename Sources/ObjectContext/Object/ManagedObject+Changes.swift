@@ -1,0 +1,80 @@
+// ManagedObject+Changes: what was changed since the object was read or saved, and the printed form.
+import ObjectModel
+import ObjectStore
+
+extension ManagedObject {
+  /// The new values of the properties changed since the object was read or saved, by name; a cleared one has the value nil. Fires no fault.
+  public final func changedValues() -> [String: Any?] {
+    let entity = compiledEntity
+    var values: [String: Any?] = [:]
+    if let overlay {
+      for slot in entity.slots where overlay.dirty.contains(slot.index) {
+        values.updateValue(try? value(forKey: slot.name), forKey: slot.name)
+      }
+    }
+    for case let state? in toManyStates ?? [] where state.isChanged {
+      values.updateValue(try? value(forKey: state.relationship.name), forKey: state.relationship.name)
+    }
+    return values
+  }
+
+  /// The values that were last read or saved, by name; nil keys ask for all attributes and to-one relationships. Empty for new objects. Fires a fault.
+  ///
+  /// To-one relationships are given as IDs.
+  /// - Throws: ``KeyValueError`` for a key that is none of these.
+  public final func committedValues(forKeys keys: [String]?) throws -> [String: Any?] {
+    if flags.contains(.isInserted) { return [:] }
+    willAccess()
+    let entity = compiledEntity
+    var values: [String: Any?] = [:]
+    for key in keys ?? entity.slots.map(\.name) {
+      switch entity.property(named: key) {
+      case .attribute(let slot):
+        guard let attribute = slot.attribute else { continue }
+        let stored = image?.slot(slot.index, kind: slot.kind) ?? .null
+        values.updateValue(try Self.swiftValue(stored, attribute, entityName: entity.name), forKey: key)
+      case .toOne(let relationship):
+        let reference = image?.reference(relationship.index) ?? ObjectReference(rawValue: 0)
+        values.updateValue(reference.isNull ? nil : managedObjectContext?.objectID(reference, near: self), forKey: key)
+      case .toMany, .fetched: continue
+      case nil: throw KeyValueError(.unknownKey, key: key, entityName: entity.name)
+      }
+    }
+    return values
+  }
+}
+
+extension ManagedObject: CustomStringConvertible {
+  /// The entity, the ID and, unless the object is a fault, its values. Fires no fault.
+  public var description: String {
+    let entity = compiledEntity
+    let head = "<\(Swift.type(of: self))> (entity: \(entity.name); id: \(objectID.uriString); data: "
+    if isFault { return head + "<fault>)" }
+    var lines: [String] = []
+    for slot in entity.slots {
+      if slot.relationship != nil {
+        let reference = referenceValueAtHand(slot.index) ?? ObjectReference(rawValue: 0)
+        let id = reference.isNull ? nil : managedObjectContext?.objectID(reference, near: self)
+        lines.append("\(slot.name) = \(id?.uriString ?? "nil")")
+      } else {
+        lines.append("\(slot.name) = \(printed(slot))")
+      }
+    }
+    for relationship in entity.toManyRelationships {
+      if let state = toManyStates?[relationship.index], state.isLoaded {
+        let ids = state.members.compactMap { managedObjectContext?.objectID($0, near: self)?.uriString }
+        lines.append("\(relationship.name) = [\(ids.joined(separator: ", "))]")
+      } else {
+        lines.append("\(relationship.name) = <relationship fault: '\(relationship.name)'>")
+      }
+    }
+    return head + "{ " + lines.joined(separator: "; ") + " })"
+  }
+
+  private func printed(_ slot: CompiledSlot) -> String {
+    guard let attribute = slot.attribute, let stored = slotValueAtHand(slot.index),
+      let value = try? Self.swiftValue(stored, attribute, entityName: compiledEntity.name)
+    else { return "nil" }
+    return value is String ? "\"\(value)\"" : "\(value)"
+  }
+}

@@ -1,0 +1,248 @@
+// ManagedObject+KeyValue: properties named by strings.
+import Foundation
+import ObjectModel
+import ObjectStore
+
+extension ManagedObject {
+  /// The value of a property: an attribute's Swift value, a ``ManagedObject``, or a `Set` or (ordered) `Array` of them; nil when there is none.
+  ///
+  /// A `transformable` attribute without a transformer gives its `Data`; see ``value(forKey:as:)``. Fires a fault.
+  /// - Throws: ``KeyValueError``.
+  public final func value(forKey key: String) throws -> Any? {
+    let entity = compiledEntity
+    switch entity.property(named: key) {
+    case .attribute(let slot):
+      let value = slotValue(slot.index)
+      if let attribute = slot.attribute { return try Self.swiftValue(value, attribute, entityName: entity.name) }
+      return nil
+    case .toOne(let relationship): return destination(relationship.index)
+    case .toMany(let relationship):
+      return relationship.isOrdered
+        ? toManyArray(relationship.index, as: ManagedObject.self) as Any : toManySet(relationship.index, as: ManagedObject.self) as Any
+    case .fetched: throw KeyValueError(.readOnly, key: key, entityName: entity.name, detail: "fetched properties are read by a fetch")
+    case nil: throw KeyValueError(.unknownKey, key: key, entityName: entity.name)
+    }
+  }
+
+  /// The value of a `transformable` attribute that holds a `Codable` value, or of any attribute as its type.
+  ///
+  /// - Throws: ``KeyValueError``.
+  public final func value<Value>(forKey key: String, as type: Value.Type) throws -> Value? {
+    let entity = compiledEntity
+    guard case .attribute(let slot) = entity.property(named: key) else {
+      guard let value = try value(forKey: key) else { return nil }
+      guard let typed = value as? Value else { throw KeyValueError(.wrongType, key: key, entityName: entity.name) }
+      return typed
+    }
+    return try transformedValue(slot.index, as: type)
+  }
+
+  /// The value of a `transformable` attribute by its slot: what the generated property of such an attribute calls.
+  ///
+  /// - Throws: ``KeyValueError``.
+  public final func transformedValue<Value>(_ slot: Int, as type: Value.Type) throws -> Value? {
+    let property = compiledEntity.slots[slot]
+    guard let attribute = property.attribute else { return nil }
+    let stored = slotValue(slot)
+    if case .null = stored { return nil }
+    guard attribute.type == .transformable, case .bytes(let data) = stored else {
+      guard let typed = try Self.swiftValue(stored, attribute, entityName: compiledEntity.name) as? Value else {
+        throw KeyValueError(.wrongType, key: property.name, entityName: compiledEntity.name)
+      }
+      return typed
+    }
+    do {
+      return try AttributeTransformers.value(from: data, as: type, transformerName: attribute.valueTransformerName)
+    } catch {
+      throw KeyValueError(.transformFailed, key: property.name, entityName: compiledEntity.name, detail: error.description)
+    }
+  }
+
+  /// Sets a `transformable` attribute by its slot: what the generated property of such an attribute calls.
+  ///
+  /// - Throws: ``KeyValueError`` when the value cannot be turned into bytes.
+  public final func setTransformedValue(_ value: (any Sendable)?, at slot: Int) throws {
+    setSlotValue(try slotValue(from: value, for: compiledEntity.slots[slot]), at: slot)
+  }
+
+  /// Sets a property, and the inverse of a relationship. Integers are taken by any integer type that holds them.
+  ///
+  /// - Throws: ``KeyValueError``; nothing is changed then.
+  public final func setValue(_ value: Any?, forKey key: String) throws {
+    let entity = compiledEntity
+    switch entity.property(named: key) {
+    case .attribute(let slot): setSlotValue(try slotValue(from: value, for: slot), at: slot.index)
+    case .toOne(let relationship):
+      guard let value = Self.unwrapped(value) else { return setToOne(nil, at: relationship.index) }
+      guard let object = value as? ManagedObject else { throw KeyValueError(.wrongType, key: key, entityName: entity.name) }
+      setToOne(object, at: relationship.index)
+    case .toMany(let relationship):
+      switch Self.unwrapped(value) {
+      case nil: setToMany([], at: relationship.index)
+      case let objects as [ManagedObject]: setToMany(objects, at: relationship.index)
+      case let objects as Set<ManagedObject>: setToMany(Array(objects), at: relationship.index)
+      default: throw KeyValueError(.wrongType, key: key, entityName: entity.name)
+      }
+    case .fetched: throw KeyValueError(.readOnly, key: key, entityName: entity.name)
+    case nil: throw KeyValueError(.unknownKey, key: key, entityName: entity.name)
+    }
+  }
+
+  /// The value at the end of a dotted path of to-one relationships.
+  ///
+  /// - Throws: ``KeyValueError``.
+  public final func value(forKeyPath keyPath: String) throws -> Any? {
+    var object = self
+    let keys = keyPath.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    for key in keys.dropLast() {
+      guard case .toOne(let relationship) = object.compiledEntity.property(named: key) else {
+        throw KeyValueError(
+          object.compiledEntity.property(named: key) == nil ? .unknownKey : .notAnObject, key: key, entityName: object.compiledEntity.name)
+      }
+      guard let next = object.destination(relationship.index) else { return nil }
+      object = next
+    }
+    return try object.value(forKey: keys.last ?? "")
+  }
+
+  /// Sets the property at the end of a dotted path of to-one relationships; nothing happens where a relationship on the way is empty.
+  ///
+  /// - Throws: ``KeyValueError``.
+  public final func setValue(_ value: Any?, forKeyPath keyPath: String) throws {
+    guard let dot = keyPath.lastIndex(of: ".") else { return try setValue(value, forKey: keyPath) }
+    guard let target = try self.value(forKeyPath: String(keyPath[..<dot])) else { return }
+    guard let object = target as? ManagedObject else {
+      throw KeyValueError(.notAnObject, key: String(keyPath[..<dot]), entityName: compiledEntity.name)
+    }
+    try object.setValue(value, forKey: String(keyPath[keyPath.index(after: dot)...]))
+  }
+
+  /// The value of a property; nil also when there is no such property.
+  public final subscript(key: String) -> Any? { try? value(forKey: key) }
+
+  // MARK: Conversion
+
+  /// What is inside an optional that went through `Any`.
+  private static func unwrapped(_ value: Any?) -> Any? {
+    guard let value else { return nil }
+    if let optional = value as? any AnyOptional { return optional.wrapped }
+    return value
+  }
+
+  /// A slot's value as the Swift value of its attribute's type.
+  static func swiftValue(_ value: Slot, _ attribute: AttributeDescription, entityName: String) throws -> Any? {
+    if case .null = value { return nil }
+    switch attribute.type {
+    case .integer16: return Int16(slot: value)
+    case .integer32: return Int32(slot: value)
+    case .integer64: return Int64(slot: value)
+    case .boolean: return Bool(slot: value)
+    case .double: return Double(slot: value)
+    case .float: return Float(slot: value)
+    case .date: return Date(slot: value)
+    case .string: return String(slot: value)
+    case .uri: return URL(slot: value)
+    case .uuid: return UUID(slot: value)
+    case .decimal: return Decimal(slot: value)
+    case .binary: return Data(slot: value)
+    case .transformable:
+      guard case .bytes(let data) = value else { return nil }
+      guard let name = attribute.valueTransformerName, AttributeTransformers.transformer(forName: name) != nil else { return data }
+      do { return try AttributeTransformers.value(from: data, transformerName: name) } catch {
+        throw KeyValueError(.transformFailed, key: attribute.name, entityName: entityName, detail: error.description)
+      }
+    case .undefined, .composite:
+      switch value {
+      case .null: return nil
+      case .int(let value): return value
+      case .real(let value): return value
+      case .text(let value): return value
+      case .bytes(let value): return value
+      }
+    }
+  }
+
+  /// A Swift value as the slot of an attribute.
+  final func slotValue(from value: Any?, for slot: CompiledSlot) throws -> Slot {
+    guard let value = Self.unwrapped(value) else { return .null }
+    guard let attribute = slot.attribute else { throw wrongType(slot) }
+    switch attribute.type {
+    case .integer16, .integer32, .integer64:
+      guard let number = Self.integer(value) else { throw wrongType(slot) }
+      guard let number else { throw outOfRange(slot) }
+      if AttributeChecker.typeFailure(of: .int(number), type: attribute.type) != nil { throw outOfRange(slot) }
+      return .int(number)
+    case .boolean:
+      if let value = value as? Bool { return value.slot }
+      guard case .some(.some(let number)) = Self.integer(value), number == 0 || number == 1 else { throw wrongType(slot) }
+      return .int(number)
+    case .double, .float:
+      if let value = value as? Double { return attribute.type == .float ? Float(value).slot : value.slot }
+      if let value = value as? Float { return value.slot }
+      guard case .some(.some(let number)) = Self.integer(value) else { throw wrongType(slot) }
+      return .real(Double(number))
+    case .decimal:
+      if let value = value as? Decimal { return value.slot }
+      if case .some(.some(let number)) = Self.integer(value) { return Decimal(number).slot }
+      guard let value = value as? Double else { throw wrongType(slot) }
+      return Decimal(value).slot
+    case .date:
+      guard let value = value as? Date else { throw wrongType(slot) }
+      return value.slot
+    case .string:
+      guard let value = value as? String else { throw wrongType(slot) }
+      return value.slot
+    case .uri:
+      guard let value = value as? URL else { throw wrongType(slot) }
+      return value.slot
+    case .uuid:
+      guard let value = value as? UUID else { throw wrongType(slot) }
+      return value.slot
+    case .binary:
+      if let value = value as? Data { return value.slot }
+      guard let value = value as? [UInt8] else { throw wrongType(slot) }
+      return .bytes(Data(value))
+    case .transformable: return try transformed(value, attribute, slot)
+    case .undefined, .composite:
+      guard let value = value as? any AttributeValue else { throw wrongType(slot) }
+      return value.slot
+    }
+  }
+
+  private func transformed(_ value: Any, _ attribute: AttributeDescription, _ slot: CompiledSlot) throws -> Slot {
+    let hasTransformer = attribute.valueTransformerName.map { AttributeTransformers.transformer(forName: $0) != nil } ?? false
+    if !hasTransformer, let data = value as? Data { return .bytes(data) }
+    do { return .bytes(try AttributeTransformers.data(from: value, transformerName: attribute.valueTransformerName)) } catch {
+      throw KeyValueError(.transformFailed, key: slot.name, entityName: compiledEntity.name, detail: error.description)
+    }
+  }
+
+  /// The integer in a value: nil when there is none, an inner nil when it does not fit into 64 bits.
+  private static func integer(_ value: Any) -> Int64?? {
+    switch value {
+    case let value as Int: .some(Int64(value))
+    case let value as Int64: .some(value)
+    case let value as Int32: .some(Int64(value))
+    case let value as Int16: .some(Int64(value))
+    case is Bool: nil
+    case let value as any BinaryInteger: .some(Int64(exactly: value))
+    default: nil
+    }
+  }
+
+  private func wrongType(_ slot: CompiledSlot) -> KeyValueError {
+    KeyValueError(.wrongType, key: slot.name, entityName: compiledEntity.name, detail: slot.attributeType?.rawValue)
+  }
+
+  private func outOfRange(_ slot: CompiledSlot) -> KeyValueError {
+    KeyValueError(.outOfRange, key: slot.name, entityName: compiledEntity.name, detail: slot.attributeType?.rawValue)
+  }
+}
+
+/// Any optional.
+private protocol AnyOptional {
+  var wrapped: Any? { get }
+}
+extension Optional: AnyOptional {
+  fileprivate var wrapped: Any? { map { $0 as Any } }
+}

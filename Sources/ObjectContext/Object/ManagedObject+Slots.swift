@@ -1,0 +1,73 @@
+// ManagedObject+Slots: reading and writing slots, below typed properties and key-value access.
+package import ObjectModel
+import ObjectStore
+
+extension ManagedObject {
+  /// Gets the values of a fault, and notes that the object is in use. False when its row is gone.
+  @discardableResult
+  final func willAccess() -> Bool {
+    if flags.contains(.isFault) { return fireFault(trigger: nil) }
+    return !flags.contains(.isInaccessible)
+  }
+
+  /// The value of a slot. Fires a fault.
+  package final func slotValue(_ slot: Int) -> Slot {
+    willAccess()
+    if let overlay, overlay.present.contains(slot) { return overlay.values[slot] }
+    let property = compiledEntity.slots[slot]
+    return image?.slot(slot, kind: property.kind) ?? .null
+  }
+
+  /// The value of a slot if it is at hand, without firing a fault.
+  final func slotValueAtHand(_ slot: Int) -> Slot? {
+    if let overlay, overlay.present.contains(slot) { return overlay.values[slot] }
+    return image?.slot(slot, kind: compiledEntity.slots[slot].kind)
+  }
+
+  /// Sets the value of a slot as a change. Fires a fault.
+  package final func setSlotValue(_ value: Slot, at slot: Int) {
+    willAccess()
+    overlayForWriting().set(value, at: slot)
+    noteChange()
+  }
+
+  /// The overlay, made on the first change.
+  final func overlayForWriting() -> Overlay {
+    if let overlay { return overlay }
+    let made = Overlay(slotCount: compiledEntity.slots.count)
+    overlay = made
+    plainRow = nil
+    return made
+  }
+
+  /// The object was changed: it joins the context's unit of work.
+  final func noteChange() {
+    if flags.isSuperset(of: [.isUpdated, .hasPendingChange]) || flags.contains(.isAwaking) { return }
+    guard let context = managedObjectContext else { return }
+    context.registerUpdated(self)
+  }
+
+  /// Lets reads go straight to the row if nothing stands in the way.
+  final func updatePlainRow() {
+    plainRow = flags.isDisjoint(with: [.isFault, .isInaccessible]) && overlay == nil ? image?.base : nil
+  }
+
+  /// The destination of a to-one relationship as it stands in the overlay or row. Fires a fault.
+  final func referenceValue(_ slot: Int) -> ObjectReference {
+    willAccess()
+    if let overlay, overlay.present.contains(slot) {
+      if case .int(let word) = overlay.values[slot] { return ObjectReference(rawValue: word) }
+      return ObjectReference(rawValue: 0)
+    }
+    return image.map { $0.reference(slot) } ?? ObjectReference(rawValue: 0)
+  }
+
+  /// The destination of a to-one relationship if it is at hand, without firing a fault.
+  final func referenceValueAtHand(_ slot: Int) -> ObjectReference? {
+    if let overlay, overlay.present.contains(slot) {
+      if case .int(let word) = overlay.values[slot] { return ObjectReference(rawValue: word) }
+      return ObjectReference(rawValue: 0)
+    }
+    return image?.reference(slot)
+  }
+}

@@ -1,0 +1,159 @@
+// ManagedObject: a living object: an ID, a shared row, and once changed an overlay of pending values.
+public import ObjectModel
+import ObjectStore
+
+/// An object of a context: one for each row, with the values of its entity's properties.
+///
+/// Objects belong to their context's isolation and are not `Sendable`; pass ``objectID`` instead. Typed classes, made by the generator, inherit from
+/// this class; entities without a class have objects of this class itself. An object whose values were not asked for yet is a *fault*: it gets
+/// them when a property is read.
+open class ManagedObject {
+  // The hot path of every property read: the row when the object is no fault and has no overlay. Exclusivity is not checked at run time because
+  // a context's isolation admits one access at a time; the check costs 17 ns a read.
+  @exclusivity(unchecked) @usableFromInline final var plainRow: UnsafeRawPointer?
+  /// The row as last read or saved; nil when none is at hand.
+  @exclusivity(unchecked) final var image: RowImage?
+  /// The values set since.
+  @exclusivity(unchecked) final var overlay: Overlay?
+  /// The states of to-many relationships, by to-many index; nil as long as none was touched.
+  @exclusivity(unchecked) final var toManyStates: [ToManyState?]?
+  /// The context; unretained, cleared when the context goes.
+  @exclusivity(unchecked) final var contextReference: Unmanaged<ManagedObjectContext>?
+  @exclusivity(unchecked) final var currentID: ManagedObjectID
+  @exclusivity(unchecked) final var flags: ObjectFlags
+  /// The fetch group whose objects fault together with this one, and the object's place in it.
+  @exclusivity(unchecked) final var group: UInt32 = 0
+  @exclusivity(unchecked) final var groupPosition: UInt32 = 0
+
+  /// Makes an object for a context. Contexts call this; use ``init(context:)`` or ``ManagedObjectContext/insertObject(entityName:)``.
+  public required init(_ seed: ManagedObjectSeed) {
+    currentID = seed.objectID
+    flags = seed.flags
+    image = seed.image
+    contextReference = seed.context.map(Unmanaged.passUnretained)
+  }
+
+  /// Inserts a new object of the class's entity into a context, with its default values, and calls ``awakeFromInsert()``.
+  ///
+  /// The class must be in the context's class table (see ``ManagedObjectClasses``).
+  public convenience init(context: ManagedObjectContext) {
+    self.init(ManagedObjectSeed(newObjectOf: context.entity(ofClass: Self.self), in: context))
+    context.registerInserted(self)
+  }
+
+  deinit {
+    contextReference?.takeUnretainedValue().forget(self)
+  }
+
+  // MARK: Identity
+
+  /// The object's ID: temporary until it is saved for the first time.
+  public final var objectID: ManagedObjectID { currentID }
+
+  /// The context that the object lives in; nil when its deletion was saved, or the context was reset or is gone.
+  public final var managedObjectContext: ManagedObjectContext? { contextReference?.takeUnretainedValue() }
+
+  /// The object's entity.
+  public final var entity: EntityDescription { compiledEntity.entityDescription }
+
+  /// The object's entity with its numbers.
+  package final var compiledEntity: CompiledEntity {
+    if let context = managedObjectContext { return context.model.entities[Int(currentID.entityNumber)] }
+    guard let space = ObjectIDSpace.space(currentID.space) else { preconditionFailure("IDs are made in registered spaces only") }
+    return space.model.entities[Int(currentID.entityNumber)]
+  }
+
+  // MARK: State
+
+  /// Whether the object was inserted and not saved yet.
+  public final var isInserted: Bool { flags.contains(.isInserted) && !flags.contains(.isDeleted) }
+  /// Whether the object was changed since it was read or saved. New objects are inserted, not updated.
+  public final var isUpdated: Bool { flags.contains(.isUpdated) && !flags.contains(.isInserted) && !flags.contains(.isDeleted) }
+  /// Whether the next save deletes the object. False again after that save.
+  public final var isDeleted: Bool { flags.contains(.isDeleted) }
+  /// Whether the object is inserted, updated or deleted.
+  public final var hasChanges: Bool { !flags.isDisjoint(with: [.isInserted, .isUpdated, .isDeleted]) }
+  /// Whether the object's values have not been asked for yet.
+  public final var isFault: Bool { flags.contains(.isFault) }
+
+  /// Whether a save would write something: the object is new or deleted, or a persistent value differs from its row. Fires no fault.
+  public final var hasPersistentChangedValues: Bool {
+    if flags.contains(.isInserted) || flags.contains(.isDeleted) { return true }
+    if let states = toManyStates, states.contains(where: { $0?.isChanged ?? false }) { return true }
+    guard let overlay else { return false }
+    let entity = compiledEntity
+    return overlay.dirty.slots(below: entity.slots.count).contains { slot in
+      let kind = entity.slots[slot].kind
+      return kind != .none && image?.slot(slot, kind: kind) != overlay.values[slot]
+    }
+  }
+
+  // MARK: Life
+
+  /// Called once when the object was inserted, after its default values were set. Changes made here are part of the insertion.
+  open func awakeFromInsert() {}
+  /// Called when a fault has got its values. Changes made here do not make the object changed.
+  open func awakeFromFetch() {}
+  /// Called when values came back by other ways than a fetch.
+  open func awake(fromSnapshotEvents events: SnapshotEvents) {}
+  /// Called before each save of a changed object; values set here are saved too.
+  open func willSave() {}
+  /// Called after each save. Values set here make the object changed again.
+  open func didSave() {}
+  /// Called when the object is about to be deleted, while its relationships still stand.
+  open func prepareForDeletion() {}
+  /// Called before the object becomes a fault.
+  open func willTurnIntoFault() {}
+  /// Called after the object became a fault.
+  open func didTurnIntoFault() {}
+
+  // MARK: Validation
+
+  /// The keys whose ``validateValue(_:forKey:)`` is called by each save, beside the model's rules. Override it together with that function.
+  open class var keysWithCustomValidation: [String] { [] }
+
+  /// Checks a value for a key by the model's rules; override it for rules of your own and call `super`.
+  ///
+  /// - Throws: ``ValidationError``.
+  open func validateValue(_ value: Any?, forKey key: String) throws {
+    try validateByModel(value, forKey: key)
+  }
+  /// Checks a new object before a save. Override it for rules over several properties, and call `super`.
+  ///
+  /// - Throws: ``ValidationError``; with ``ValidationError/Code/multipleErrors`` when there are several.
+  open func validateForInsert() throws { try validateProperties() }
+  /// Checks a changed object before a save. See ``validateForInsert()``.
+  open func validateForUpdate() throws { try validateProperties() }
+  /// Checks an object that is to be deleted before a save: relationships with the rule `deny` must be empty.
+  open func validateForDelete() throws { try validateDenyRules() }
+}
+
+/// Why values of an object came back.
+public struct SnapshotEvents: OptionSet, Sendable {
+  public let rawValue: UInt
+  /// Events of raw bits.
+  public init(rawValue: UInt) { self.rawValue = rawValue }
+  /// An insertion was undone.
+  public static let undoInsertion = SnapshotEvents(rawValue: 2)
+  /// A deletion was undone.
+  public static let undoDeletion = SnapshotEvents(rawValue: 4)
+  /// A change was undone.
+  public static let undoUpdate = SnapshotEvents(rawValue: 8)
+  /// The context was rolled back.
+  public static let rollback = SnapshotEvents(rawValue: 16)
+  /// The object was refreshed.
+  public static let refresh = SnapshotEvents(rawValue: 32)
+  /// A merge policy changed values.
+  public static let mergePolicy = SnapshotEvents(rawValue: 64)
+}
+
+extension ManagedObject: Hashable {
+  /// Objects are equal when they are the same object: a context has one object for each row.
+  public static func == (left: ManagedObject, right: ManagedObject) -> Bool { left === right }
+  public final func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+extension ManagedObject: Identifiable {
+  /// The object's ID.
+  public final var id: ManagedObjectID { currentID }
+}

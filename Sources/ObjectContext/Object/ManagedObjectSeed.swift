@@ -1,0 +1,49 @@
+// ManagedObjectSeed: what a context gives to a class to make an object.
+import ObjectModel
+import ObjectStore
+
+/// What a context gives to a managed object's initializer. Only contexts make seeds.
+public struct ManagedObjectSeed {
+  let objectID: ManagedObjectID
+  let context: ManagedObjectContext?
+  let image: RowImage?
+  let flags: ObjectFlags
+}
+
+extension ManagedObjectSeed {
+  /// The seed of a new object.
+  init(newObjectOf entity: CompiledEntity, in context: ManagedObjectContext) {
+    self.init(objectID: context.makeTemporaryID(entity), context: context, image: nil, flags: [.isInserted])
+  }
+}
+
+/// What an object is at the moment.
+struct ObjectFlags: OptionSet {
+  let rawValue: UInt32
+  /// Its values have not been asked for yet (a row may be at hand all the same).
+  static let isFault = ObjectFlags(rawValue: 1)
+  /// New, not saved yet.
+  static let isInserted = ObjectFlags(rawValue: 2)
+  /// Changed since it was read or saved.
+  static let isUpdated = ObjectFlags(rawValue: 4)
+  /// Will be deleted by the next save.
+  static let isDeleted = ObjectFlags(rawValue: 8)
+  /// Its row is gone; it reads as empty.
+  static let isInaccessible = ObjectFlags(rawValue: 16)
+  /// In the unit of work's list of inserted objects.
+  static let isListedAsInserted = ObjectFlags(rawValue: 32)
+  /// In the unit of work's list of updated objects.
+  static let isListedAsUpdated = ObjectFlags(rawValue: 64)
+  /// In the unit of work's list of deleted objects.
+  static let isListedAsDeleted = ObjectFlags(rawValue: 128)
+  /// Changed since the last ``ManagedObjectContext/processPendingChanges()``.
+  static let hasPendingChange = ObjectFlags(rawValue: 256)
+  /// Changes are not recorded: the object is being awoken from a fetch.
+  static let isAwaking = ObjectFlags(rawValue: 512)
+  /// Its delete rules were applied.
+  static let deletePropagated = ObjectFlags(rawValue: 1024)
+  /// Its deletion was saved.
+  static let isGone = ObjectFlags(rawValue: 2048)
+  /// Its version is checked by the next save though it is unchanged.
+  static let isLocked = ObjectFlags(rawValue: 4096)
+}

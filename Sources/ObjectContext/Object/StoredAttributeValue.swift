@@ -1,0 +1,91 @@
+// StoredAttributeValue: attribute values read straight from a row.
+public import Foundation
+public import ObjectModel
+public import ObjectStore
+
+/// An attribute's Swift type that can be read from a row without going through a ``Slot``.
+public protocol StoredAttributeValue: AttributeValue {
+  /// The value of a row's slot; nil when there is none.
+  ///
+  /// - Parameters:
+  ///   - row: The base of a row image.
+  ///   - slot: The slot number, of an attribute of the type.
+  static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Self?
+}
+
+/// Reads of a row's words by its base.
+@usableFromInline enum RowWords {
+  @inlinable static func int(_ row: UnsafeRawPointer, _ slot: Int) -> Int64 {
+    row.load(fromByteOffset: RowImage.wordsOffset &+ slot &* 8, as: Int64.self)
+  }
+  @inlinable static func isNull(_ row: UnsafeRawPointer, _ slot: Int) -> Bool {
+    let slotCount = Int(row.load(fromByteOffset: 6, as: UInt16.self))
+    let bits = row.load(fromByteOffset: RowImage.wordsOffset &+ slotCount &* 8 &+ (slot &>> 6) &* 8, as: UInt64.self)
+    return bits &>> UInt64(slot & 63) & 1 != 0
+  }
+  /// The word; nil when the slot is null. Null bits are asked for only where the word is 0.
+  @inlinable static func word(_ row: UnsafeRawPointer, _ slot: Int) -> Int64? {
+    let word = int(row, slot)
+    return word != 0 || !isNull(row, slot) ? word : nil
+  }
+  @inlinable static func bytes(_ row: UnsafeRawPointer, _ slot: Int) -> UnsafeRawBufferPointer? {
+    guard let word = word(row, slot) else { return nil }
+    let bits = UInt64(bitPattern: word)
+    return UnsafeRawBufferPointer(start: row + Int(bits & 0xFFFF_FFFF), count: Int(bits &>> 32))
+  }
+}
+
+extension Int64: StoredAttributeValue {
+  @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Int64? { RowWords.word(row, slot) }
+}
+extension Int: StoredAttributeValue {
+  @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Int? {
+    RowWords.word(row, slot).map { Int(truncatingIfNeeded: $0) }
+  }
+}
+extension Int32: StoredAttributeValue {
+  @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Int32? {
+    RowWords.word(row, slot).map { Int32(truncatingIfNeeded: $0) }
+  }
+}
+extension Int16: StoredAttributeValue {
+  @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Int16? {
+    RowWords.word(row, slot).map { Int16(truncatingIfNeeded: $0) }
+  }
+}
+extension Bool: StoredAttributeValue {
+  @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Bool? { RowWords.word(row, slot).map { $0 != 0 } }
+}
+extension Double: StoredAttributeValue {
+  @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Double? {
+    RowWords.word(row, slot).map { Double(bitPattern: UInt64(bitPattern: $0)) }
+  }
+}
+extension Float: StoredAttributeValue {
+  @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Float? { Double.read(row, slot).map(Float.init) }
+}
+extension Date: StoredAttributeValue {
+  @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Date? {
+    Double.read(row, slot).map(Date.init(timeIntervalSinceReferenceDate:))
+  }
+}
+extension String: StoredAttributeValue {
+  @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> String? {
+    RowWords.bytes(row, slot).map { String(decoding: $0, as: UTF8.self) }
+  }
+}
+extension Data: StoredAttributeValue {
+  @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Data? { RowWords.bytes(row, slot).map { Data($0) } }
+}
+extension UUID: StoredAttributeValue {
+  @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> UUID? {
+    guard let bytes = RowWords.bytes(row, slot), bytes.count == 16 else { return nil }
+    return UUID(uuid: bytes.loadUnaligned(as: uuid_t.self))
+  }
+}
+extension URL: StoredAttributeValue {
+  public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> URL? { String.read(row, slot).flatMap(URL.init(string:)) }
+}
+extension Decimal: StoredAttributeValue {
+  public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Decimal? { Data.read(row, slot).flatMap(DecimalCoding.decode) }
+}

@@ -1,0 +1,175 @@
+// ManagedObject+ToMany: to-many relationships and the upkeep of their inverses.
+public import ObjectModel
+import ObjectStore
+
+extension ManagedObject {
+  /// The members of an unordered to-many relationship. Reads them from the store at the first call, without firing their faults.
+  ///
+  /// - Parameter index: The relationship's to-many index in the compiled model. Complexity: linear in the number of members.
+  public final func toManySet<Member: ManagedObject>(_ index: Int, as type: Member.Type = Member.self) -> Set<Member> {
+    var result = Set<Member>()
+    forEachMember(index) { count in
+      result.reserveCapacity(count)
+    } body: { object in
+      if Swift.type(of: object) == type {
+        result.insert(unsafeDowncast(object, to: type))
+      } else if let member = object as? Member {
+        result.insert(member)
+      }
+    }
+    return result
+  }
+
+  /// The members of a to-many relationship as an array, in their order if it has one.
+  public final func toManyArray<Member: ManagedObject>(_ index: Int, as type: Member.Type = Member.self) -> [Member] {
+    var result: [Member] = []
+    forEachMember(index) { count in
+      result.reserveCapacity(count)
+    } body: { object in
+      if Swift.type(of: object) == type {
+        result.append(unsafeDowncast(object, to: type))
+      } else if let member = object as? Member {
+        result.append(member)
+      }
+    }
+    return result
+  }
+
+  /// The number of members of a to-many relationship. Fires no member's fault.
+  public final func toManyCount(_ index: Int) -> Int { loadedState(index)?.count ?? 0 }
+
+  /// Replaces the members of a to-many relationship, in the order given if it has one. An object given twice counts once.
+  public final func setToMany(_ members: some Collection<ManagedObject>, at index: Int) {
+    guard let context = managedObjectContext, let state = loadedState(index) else { return }
+    let relationship = state.relationship
+    var wanted: [ObjectReference] = []
+    var seen = Set<ObjectReference>()
+    for member in members where context.accepts(member, for: relationship, of: self) {
+      if seen.insert(member.currentID.reference).inserted { wanted.append(member.currentID.reference) }
+    }
+    for reference in state.members where !seen.contains(reference) {
+      if let member = context.object(reference, near: self) { removeFromToMany(member, at: index) }
+    }
+    for member in members where seen.contains(member.currentID.reference) { addToToMany(member, at: index) }
+    if relationship.isOrdered {
+      state.setOrder(wanted)
+      noteChange()
+    }
+  }
+
+  /// Adds an object to a to-many relationship and keeps the inverse in step. Does not read the members.
+  public final func addToToMany(_ member: ManagedObject, at index: Int) {
+    guard let context = managedObjectContext else { return }
+    let relationship = compiledEntity.toManyRelationships[index]
+    guard context.accepts(member, for: relationship, of: self) else { return }
+    guard let inverse = context.model.inverse(of: relationship), !inverse.isToMany else {
+      addMember(member, to: relationship)
+      if let inverse = context.model.inverse(of: relationship) { member.addMember(self, to: inverse) }
+      return
+    }
+    // One to many: the member's to-one decides, and leaves its old owner.
+    if member.referenceValue(inverse.index) != currentID.reference {
+      member.setToOne(self, at: inverse.index)
+    } else {
+      addMember(member, to: relationship)
+    }
+  }
+
+  /// Takes an object out of a to-many relationship and keeps the inverse in step. Does not read the members.
+  public final func removeFromToMany(_ member: ManagedObject, at index: Int) {
+    guard let context = managedObjectContext, member.managedObjectContext === context else { return }
+    let relationship = compiledEntity.toManyRelationships[index]
+    guard let inverse = context.model.inverse(of: relationship) else {
+      removeMember(member, from: relationship)
+      return
+    }
+    if inverse.isToMany {
+      removeMember(member, from: relationship)
+      member.removeMember(self, from: inverse)
+    } else if member.referenceValue(inverse.index) == currentID.reference {
+      member.setToOne(nil, at: inverse.index)
+      // The owner was found by its reference; make sure that this object, which is held, knows.
+      removeMember(member, from: relationship)
+    }
+  }
+
+  /// Inserts an object into an ordered relationship at a position, moving it if it is a member already. Positions beyond the end mean the end.
+  public final func insertIntoToMany(_ member: ManagedObject, position: Int, at index: Int) {
+    guard let state = loadedState(index), state.relationship.isOrdered else { return addToToMany(member, at: index) }
+    addToToMany(member, at: index)
+    var order = state.members.filter { $0 != member.currentID.reference }
+    guard order.count < state.count || state.contains(member.currentID.reference) else { return }
+    order.insert(member.currentID.reference, at: min(max(position, 0), order.count))
+    state.setOrder(order)
+    noteChange()
+  }
+
+  /// Takes the member at a position out of an ordered relationship; nothing happens when there is none.
+  public final func removeFromToMany(position: Int, at index: Int) {
+    guard let state = loadedState(index), state.members.indices.contains(position) else { return }
+    if let member = managedObjectContext?.object(state.members[position], near: self) { removeFromToMany(member, at: index) }
+  }
+
+  /// The IDs of a relationship's objects, without firing their faults.
+  ///
+  /// - Throws: ``KeyValueError`` when there is no such relationship.
+  public final func objectIDs(forRelationshipNamed name: String) throws -> [ManagedObjectID] {
+    switch compiledEntity.property(named: name) {
+    case .toOne(let relationship):
+      let reference = referenceValue(relationship.index)
+      return reference.isNull ? [] : [managedObjectContext?.objectID(reference, near: self)].compactMap { $0 }
+    case .toMany(let relationship):
+      return (loadedState(relationship.index)?.members ?? []).compactMap { managedObjectContext?.objectID($0, near: self) }
+    default: throw KeyValueError(.unknownRelationship, key: name, entityName: compiledEntity.name)
+    }
+  }
+
+  /// Whether a relationship's objects have not been read yet. Fires no fault.
+  public final func hasFault(forRelationshipNamed name: String) -> Bool {
+    guard case .toMany(let relationship) = compiledEntity.property(named: name) else { return isFault }
+    return !(toManyStates?[relationship.index]?.isLoaded ?? false)
+  }
+
+  // MARK: States
+
+  /// The state of a to-many relationship, loaded or not.
+  final func state(_ index: Int) -> ToManyState {
+    let entity = compiledEntity
+    if toManyStates == nil { toManyStates = Array(repeating: nil, count: entity.toManyRelationships.count) }
+    if let state = toManyStates?[index] { return state }
+    let relationship = entity.toManyRelationships[index]
+    // A new object has no stored members; of transient relationships nothing is stored.
+    let isNew = flags.contains(.isInserted) || relationship.isTransient
+    let made = ToManyState(relationship: relationship, base: isNew ? [] : nil)
+    toManyStates?[index] = made
+    managedObjectContext?.noteToManyState(relationship)
+    return made
+  }
+
+  /// The state with the stored members loaded; nil when the object has no context.
+  final func loadedState(_ index: Int) -> ToManyState? {
+    guard let context = managedObjectContext else { return toManyStates?[index] }
+    let state = state(index)
+    if !state.isLoaded { context.loadMembers(of: self, state: state) }
+    return state
+  }
+
+  /// Adds to the state alone, without the inverse.
+  final func addMember(_ member: ManagedObject, to relationship: CompiledRelationship) {
+    if state(relationship.index).add(member.currentID.reference) { noteChange() }
+  }
+
+  /// Removes from the state alone, without the inverse.
+  final func removeMember(_ member: ManagedObject, from relationship: CompiledRelationship) {
+    if state(relationship.index).remove(member.currentID.reference) { noteChange() }
+  }
+
+  final func forEachMember(_ index: Int, reserve: (Int) -> Void, body: (ManagedObject) -> Void) {
+    guard let context = managedObjectContext, let state = loadedState(index) else { return }
+    let members = state.members
+    reserve(members.count)
+    for (offset, reference) in members.enumerated() {
+      if let member = context.member(reference, of: self, state: state, offset: offset) { body(member) }
+    }
+  }
+}

@@ -1,0 +1,97 @@
+// ManagedObject+ToOne: to-one relationships and the upkeep of their inverses.
+import ObjectModel
+import ObjectStore
+
+extension ManagedObject {
+  /// The destination of a to-one relationship; nil when there is none. Fires this object's fault, not the destination's.
+  ///
+  /// - Parameter slot: The relationship's slot number in the compiled model.
+  public final func toOne<Destination: ManagedObject>(_ slot: Int, as type: Destination.Type = Destination.self) -> Destination? {
+    guard let object = destination(slot) else { return nil }
+    // A class is nearly always the exact one: comparing it costs a fraction of a cast.
+    if Swift.type(of: object) == type { return unsafeDowncast(object, to: type) }
+    return object as? Destination
+  }
+
+  /// Sets a to-one relationship and its inverse.
+  public final func setToOne(_ destination: ManagedObject?, at slot: Int) {
+    guard let context = managedObjectContext, let relationship = compiledEntity.slots[slot].relationship else { return }
+    if let destination, !context.accepts(destination, for: relationship, of: self) { return }
+    let old = referenceValue(slot)
+    let new = destination?.currentID.reference ?? ObjectReference(rawValue: 0)
+    setReference(new, at: slot)
+    guard old != new, let inverse = context.model.inverse(of: relationship) else { return }
+    if !old.isNull { context.removeFromInverse(inverse, owner: old, member: self) }
+    guard let destination else { return }
+    if inverse.isToMany {
+      destination.addMember(self, to: inverse)
+    } else {
+      // One to one: whoever pointed at the destination lets go of it, and whoever the destination pointed at is left alone.
+      let displaced = destination.referenceValue(inverse.index)
+      if !displaced.isNull, displaced != currentID.reference, let other = context.object(displaced, near: destination) {
+        other.setReference(ObjectReference(rawValue: 0), at: relationship.index)
+      }
+      destination.setReference(currentID.reference, at: inverse.index)
+    }
+  }
+
+  final func destination(_ slot: Int) -> ManagedObject? {
+    let reference = referenceValue(slot)
+    if reference.isNull { return nil }
+    return managedObjectContext?.destination(reference, of: self, slot: slot)
+  }
+
+  /// Sets the slot alone, without its inverse.
+  final func setReference(_ reference: ObjectReference, at slot: Int) {
+    setSlotValue(reference.isNull ? .null : .int(reference.rawValue), at: slot)
+  }
+}
+
+extension ManagedObjectContext {
+  /// Takes an object out of the relationship that leads from an owner back to it.
+  func removeFromInverse(_ inverse: CompiledRelationship, owner: ObjectReference, member: ManagedObject) {
+    if inverse.isToMany {
+      // An owner that nobody holds is made and held until the save, so that its members, when they are read, lack this one.
+      object(owner, near: member)?.removeMember(member, from: inverse)
+    } else if let owner = object(owner, near: member), owner.referenceValue(inverse.index) == member.currentID.reference {
+      owner.setReference(ObjectReference(rawValue: 0), at: inverse.index)
+    }
+  }
+
+  /// Whether an object may be put into a relationship; a mistake is kept and thrown by the next save.
+  func accepts(_ destination: ManagedObject, for relationship: CompiledRelationship, of source: ManagedObject) -> Bool {
+    guard destination.contextReference?.toOpaque() == Unmanaged.passUnretained(self).toOpaque() else {
+      note(
+        StoreError(
+          .invalidRequest,
+          "“\(source.compiledEntity.name).\(relationship.name)” was set to an object that is not in the same context; "
+            + "look the object up in this context by its ID first.", operation: "set relationship"))
+      return false
+    }
+    guard model.entities[relationship.destinationEntity].subtree.contains(Int(destination.currentID.entityNumber)) else {
+      note(
+        StoreError(
+          .invalidRequest,
+          "“\(source.compiledEntity.name).\(relationship.name)” cannot refer to an object of the entity “\(destination.compiledEntity.name)”.",
+          operation: "set relationship"))
+      return false
+    }
+    let here = space(of: source)
+    let there = space(of: destination)
+    if here != there {
+      if source.currentID.isTemporaryID && assignedSpaces[source.currentID.key] == nil {
+        assignedSpaces[source.currentID.key] = there
+      } else if destination.currentID.isTemporaryID && assignedSpaces[destination.currentID.key] == nil {
+        assignedSpaces[destination.currentID.key] = here
+      } else {
+        note(
+          StoreError(
+            .crossStoreRelationship,
+            "“\(source.compiledEntity.name).\(relationship.name)” cannot refer to an object of another store.",
+            operation: "set relationship"))
+        return false
+      }
+    }
+    return true
+  }
+}

@@ -1,0 +1,120 @@
+// ToManyState: what an object knows of one to-many relationship: the stored members and what was changed since.
+import ObjectModel
+import OrderedCollections
+
+/// One to-many relationship of one object. The stored members are never copied: changes are kept beside them, also while the members are not loaded.
+final class ToManyState {
+  let relationship: CompiledRelationship
+  /// The stored members; nil while they are not loaded.
+  private(set) var base: [ObjectReference]?
+  /// Members added since, in order. While the base is not loaded some of them may be in it.
+  private(set) var added: OrderedSet<ObjectReference> = []
+  /// Members removed since.
+  private(set) var removed: Set<ObjectReference> = []
+  /// All members in their order, once an ordered relationship was rearranged.
+  private(set) var explicitOrder: [ObjectReference]?
+  /// Where the members stand in their fetch group, for batch faulting.
+  var memberGroup: UInt32 = 0
+  var memberGroupStart = 0
+  /// The base as a set, made when a large one is searched.
+  private var baseSet: Set<ObjectReference>?
+
+  init(relationship: CompiledRelationship, base: [ObjectReference]?) {
+    self.relationship = relationship
+    self.base = base
+  }
+
+  var isLoaded: Bool { base != nil }
+  var isChanged: Bool { !added.isEmpty || !removed.isEmpty || explicitOrder != nil }
+
+  /// Takes the stored members.
+  func load(_ members: some Collection<ObjectReference>) {
+    base = Array(members)
+    baseSet = nil
+    if !added.isEmpty { added.removeAll { baseContains($0) } }
+    if !removed.isEmpty { removed = removed.filter { baseContains($0) } }
+  }
+
+  private func baseContains(_ reference: ObjectReference) -> Bool {
+    guard let base else { return false }
+    if base.count <= 8 { return base.contains(reference) }
+    if let baseSet { return baseSet.contains(reference) }
+    let made = Set(base)
+    baseSet = made
+    return made.contains(reference)
+  }
+
+  /// The members as they are now. The base must be loaded.
+  var members: [ObjectReference] {
+    if let explicitOrder { return explicitOrder }
+    guard let base else { return Array(added) }
+    if added.isEmpty && removed.isEmpty { return base }
+    var result = removed.isEmpty ? base : base.filter { !removed.contains($0) }
+    result.append(contentsOf: added)
+    return result
+  }
+
+  /// How many members there are now. The base must be loaded.
+  var count: Int { explicitOrder?.count ?? (base?.count ?? 0) - removed.count + added.count }
+
+  /// Whether an object is a member now. The base must be loaded.
+  func contains(_ reference: ObjectReference) -> Bool {
+    added.contains(reference) || (baseContains(reference) && !removed.contains(reference))
+  }
+
+  /// Adds a member at the end; false when it was one already, as far as is known.
+  @discardableResult
+  func add(_ reference: ObjectReference) -> Bool {
+    if removed.remove(reference) == nil {
+      if baseContains(reference) || !added.append(reference).inserted { return false }
+    }
+    explicitOrder?.append(reference)
+    return true
+  }
+
+  /// Takes a member out; false when it was none.
+  @discardableResult
+  func remove(_ reference: ObjectReference) -> Bool {
+    if added.remove(reference) == nil {
+      guard !isLoaded || baseContains(reference) else { return false }
+      guard removed.insert(reference).inserted else { return false }
+    }
+    explicitOrder?.removeAll { $0 == reference }
+    return true
+  }
+
+  /// Gives the members an order. They must be the members that there are.
+  func setOrder(_ order: [ObjectReference]) {
+    explicitOrder = order
+    if let base, removed.isEmpty, added.isEmpty, base == order { explicitOrder = nil }
+  }
+
+  /// Forgets the changes.
+  func discardChanges() {
+    added = []
+    removed = []
+    explicitOrder = nil
+  }
+
+  /// Forgets the stored members but keeps the changes.
+  func unload() {
+    base = nil
+    baseSet = nil
+    explicitOrder = nil
+  }
+
+  /// The changes were saved: the members as they are now become the base, with references of new objects replaced by their saved ones.
+  func commit(replacing saved: (ObjectReference) -> ObjectReference) {
+    if isLoaded { base = members.map(saved) }
+    baseSet = nil
+    discardChanges()
+  }
+
+  /// References of new objects were replaced by permanent ones.
+  func replace(_ saved: (ObjectReference) -> ObjectReference) {
+    if base?.contains(where: { $0.key < 0 }) ?? false { base = base?.map(saved) }
+    if added.contains(where: { $0.key < 0 }) { added = OrderedSet(added.map(saved)) }
+    explicitOrder = explicitOrder?.map(saved)
+    baseSet = nil
+  }
+}

@@ -1,0 +1,84 @@
+// DeletePropagation: delete rules over the graph, with a work list instead of recursion.
+import ObjectModel
+import ObjectStore
+
+extension ManagedObjectContext {
+  /// Applies the delete rules of all objects deleted since the last time.
+  func propagateDeletes() {
+    var next = 0
+    // The list grows while cascades find more.
+    while next < unitOfWork.deleted.count {
+      let object = unitOfWork.deleted[next]
+      next += 1
+      guard object.flags.contains(.isDeleted), !object.flags.contains(.deletePropagated) else { continue }
+      object.flags.insert(.deletePropagated)
+      propagateDelete(of: object)
+    }
+  }
+
+  private func propagateDelete(of object: ManagedObject) {
+    let entity = object.compiledEntity
+    for slot in entity.slots {
+      guard let relationship = slot.relationship else { continue }
+      propagate(relationship, ofToOneIn: object)
+    }
+    for relationship in entity.toManyRelationships { propagate(relationship, ofToManyIn: object) }
+  }
+
+  private func propagate(_ relationship: CompiledRelationship, ofToOneIn object: ManagedObject) {
+    guard relationship.deleteRule == .cascade || relationship.deleteRule == .nullify else { return }
+    let reference = object.referenceValue(relationship.index)
+    if reference.isNull { return }
+    if relationship.deleteRule == .cascade {
+      if let destination = destination(reference, of: object, slot: relationship.index) { cascade(to: destination) }
+    }
+    // Also after a cascade: the destination may be gone already while its members are still asked for.
+    if let inverse = model.inverse(of: relationship) {
+      if inverse.isToMany {
+        // An owner nobody holds need not hear of it: the row's foreign key goes with the row.
+        if let owner = registeredObject(reference, near: object), !owner.flags.contains(.isDeleted) {
+          owner.removeMember(object, from: inverse)
+        }
+      } else if let destination = destination(reference, of: object, slot: relationship.index), !destination.flags.contains(.isDeleted),
+        destination.referenceValue(inverse.index) == object.currentID.reference
+      {
+        destination.setReference(ObjectReference(rawValue: 0), at: inverse.index)
+      }
+    }
+  }
+
+  private func propagate(_ relationship: CompiledRelationship, ofToManyIn object: ManagedObject) {
+    switch relationship.deleteRule {
+    case .deny, .noAction: return
+    case .cascade:
+      guard let state = object.loadedState(relationship.index) else { return }
+      for (offset, reference) in state.members.enumerated() {
+        if let member = member(reference, of: object, state: state, offset: offset) { cascade(to: member) }
+      }
+    case .nullify:
+      guard let inverse = model.inverse(of: relationship) else { return }
+      // Links of a join table go with the row; members need to hear of it only if some of them have looked at their side.
+      if inverse.isToMany, !mayHaveStates(inverse) { return }
+      guard let state = object.loadedState(relationship.index) else { return }
+      for (offset, reference) in state.members.enumerated() {
+        if inverse.isToMany {
+          if let member = registeredObject(reference, near: object), !member.flags.contains(.isDeleted),
+            member.toManyStates?[inverse.index] != nil
+          {
+            member.removeMember(object, from: inverse)
+          }
+        } else if let member = member(reference, of: object, state: state, offset: offset), !member.flags.contains(.isDeleted),
+          member.referenceValue(inverse.index) == object.currentID.reference
+        {
+          member.setReference(ObjectReference(rawValue: 0), at: inverse.index)
+        }
+      }
+    }
+  }
+
+  private func cascade(to object: ManagedObject) {
+    if object.flags.contains(.isDeleted) { return }
+    object.prepareForDeletion()
+    registerDeleted(object)
+  }
+}

@@ -1,0 +1,156 @@
+// ManagedObject+Validation: the model's rules for values and relationships.
+import ObjectModel
+import ObjectStore
+
+extension ManagedObject {
+  /// The model's rules for one key.
+  final func validateByModel(_ value: Any?, forKey key: String) throws {
+    let entity = compiledEntity
+    switch entity.property(named: key) {
+    case .attribute(let slot):
+      let stored = try slotValue(from: value, for: slot)
+      if let error = attributeError(stored, slot, checkers: managedObjectContext?.checkers(of: entity)) { throw error }
+    case .toOne(let relationship):
+      if value == nil, !relationship.isOptional { throw missingValue(key) }
+    case .toMany, .fetched: return
+    case nil: throw KeyValueError(.unknownKey, key: key, entityName: entity.name)
+    }
+  }
+
+  /// All properties by the model's rules, and the keys with rules of their own.
+  final func validateProperties() throws {
+    var errors: [ValidationError] = []
+    collectPropertyErrors(into: &errors)
+    for key in Self.keysWithCustomValidation {
+      do { try validateValue(value(forKey: key), forKey: key) } catch let error as ValidationError {
+        // The model's rules were checked above.
+        if !errors.contains(where: { $0.key == key && $0.code == error.code }) { errors.append(error) }
+      }
+    }
+    if !errors.isEmpty { throw ValidationError(errors) }
+  }
+
+  private func collectPropertyErrors(into errors: inout [ValidationError]) {
+    let entity = compiledEntity
+    let checkers = managedObjectContext?.checkers(of: entity)
+    let isNew = flags.contains(.isInserted)
+    for slot in entity.slots {
+      // Of a changed object only what was changed can have become wrong.
+      guard isNew || overlay?.dirty.contains(slot.index) ?? false else { continue }
+      let value = slotValue(slot.index)
+      if let relationship = slot.relationship {
+        if !relationship.isOptional, !refersToLivingObject(slot.index) { errors.append(missingValue(slot.name)) }
+      } else if let error = attributeError(value, slot, checkers: checkers) {
+        errors.append(error)
+      }
+    }
+    for relationship in entity.toManyRelationships {
+      let description = relationship.relationshipDescription
+      guard !relationship.isOptional || description.minCount > 0 || description.maxCount > 0 else { continue }
+      guard isNew || toManyStates?[relationship.index]?.isChanged ?? false else { continue }
+      let count = livingCount(relationship)
+      let minimum = max(description.minCount, relationship.isOptional ? 0 : 1)
+      if count < minimum, count > 0 || !relationship.isOptional {
+        errors.append(
+          ValidationError(
+            .tooFewObjects, object: self, key: relationship.name, reason: "has \(count) objects, at least \(minimum) are required"))
+      }
+      if description.maxCount > 0, count > description.maxCount {
+        errors.append(
+          ValidationError(
+            .tooManyObjects, object: self, key: relationship.name,
+            reason: "has \(count) objects, at most \(description.maxCount) are allowed"))
+      }
+    }
+  }
+
+  private func refersToLivingObject(_ slot: Int) -> Bool {
+    let reference = referenceValue(slot)
+    if reference.isNull { return false }
+    guard let destination = managedObjectContext?.registeredObject(reference, near: self) else { return reference.key > 0 }
+    return !destination.flags.contains(.isDeleted)
+  }
+
+  private func livingCount(_ relationship: CompiledRelationship) -> Int {
+    var count = 0
+    forEachMember(relationship.index) { _ in
+    } body: {
+      if !$0.flags.contains(.isDeleted) { count += 1 }
+    }
+    return count
+  }
+
+  private func missingValue(_ key: String) -> ValidationError {
+    ValidationError(.missingValue, object: self, key: key, reason: "is required and has no value")
+  }
+
+  private func attributeError(_ value: Slot, _ slot: CompiledSlot, checkers: [AttributeChecker?]?) -> ValidationError? {
+    guard let attribute = slot.attribute, attribute.type != .undefined,
+      let failure = (checkers?[slot.index] ?? AttributeChecker(attribute)).failure(of: value)
+    else { return nil }
+    let bounds = attribute.validation
+    let (code, reason): (ValidationError.Code, String) =
+      switch failure {
+      case .missing: (.missingValue, "is required and has no value")
+      case .wrongType: (.custom, "has a value of another type than \(attribute.type.rawValue)")
+      case .integerOutOfRange: (.numberTooLarge, "has a number that does not fit into \(attribute.type.rawValue)")
+      case .numberTooSmall: (.numberTooSmall, "has a number below the minimum")
+      case .numberTooLarge: (.numberTooLarge, "has a number above the maximum")
+      case .dateTooEarly: (.dateTooSoon, "has a date before the earliest allowed")
+      case .dateTooLate: (.dateTooLate, "has a date after the latest allowed")
+      case .stringTooShort: (.stringTooShort, "has fewer than \(bounds.minimumLength ?? 0) characters")
+      case .stringTooLong: (.stringTooLong, "has more than \(bounds.maximumLength ?? 0) characters")
+      case .patternMismatch: (.patternMismatch, "does not match the pattern \(bounds.pattern ?? "")")
+      }
+    return ValidationError(code, object: self, key: slot.name, reason: reason)
+  }
+
+  /// Relationships with the rule `deny` must lead to no object that stays.
+  final func validateDenyRules() throws {
+    guard let context = managedObjectContext else { return }
+    var errors: [ValidationError] = []
+    for relationship in compiledEntity.relationships where relationship.deleteRule == .deny {
+      var remaining = 0
+      if relationship.isToMany {
+        forEachMember(relationship.index) { _ in
+        } body: {
+          if !$0.flags.contains(.isDeleted) { remaining += 1 }
+        }
+      } else {
+        let reference = referenceValue(relationship.index)
+        if !reference.isNull, !(context.registeredObject(reference, near: self)?.flags.contains(.isDeleted) ?? false) { remaining = 1 }
+      }
+      if remaining > 0 {
+        errors.append(
+          ValidationError(
+            .deletionDenied, object: self, key: relationship.name,
+            reason: "the object cannot be deleted while it refers to \(remaining) others; delete or move them first"))
+      }
+    }
+    if !errors.isEmpty { throw ValidationError(errors) }
+  }
+}
+
+extension ManagedObjectContext {
+  /// Validates everything a save writes, and throws all errors at once.
+  func validate(_ work: SaveWork) throws {
+    var errors: [ValidationError] = []
+    func collect(_ check: () throws -> Void) throws {
+      do { try check() } catch let error as ValidationError {
+        if error.code == .multipleErrors { errors.append(contentsOf: error.errors) } else { errors.append(error) }
+      }
+    }
+    for object in work.deleted { try collect(object.validateForDelete) }
+    for object in work.inserted { try collect(object.validateForInsert) }
+    for object in work.updated { try collect(object.validateForUpdate) }
+    if !errors.isEmpty { throw ValidationError(errors) }
+  }
+
+  /// The prepared checks of an entity's attributes, by slot.
+  func checkers(of entity: CompiledEntity) -> [AttributeChecker?] {
+    if let known = attributeCheckers[entity.number] { return known }
+    let made = entity.slots.map { $0.attribute.map(AttributeChecker.init) }
+    attributeCheckers[entity.number] = made
+    return made
+  }
+}

@@ -1,0 +1,110 @@
+// SaveRequestBuilder: changed objects as the rows that a store writes.
+import ObjectModel
+import ObjectStore
+
+/// Turns changed objects of one store into a ``SaveChangesRequest``.
+final class SaveRequestBuilder {
+  private let context: ManagedObjectContext
+  private let inserted: RowWriter
+  private let updated = RowWriter()
+  private var updates: [(position: Int, changed: SlotMask, oldVersion: Int64)] = []
+  private var request = SaveChangesRequest()
+
+  init(context: ManagedObjectContext, insertedCount: Int) {
+    self.context = context
+    inserted = RowWriter(rowCapacity: insertedCount)
+  }
+
+  func insert(_ object: ManagedObject) {
+    let entity = object.compiledEntity
+    inserted.beginRow(entityNumber: entity.number, slotCount: entity.slots.count, key: object.currentID.key, version: 1)
+    if let overlay = object.overlay {
+      for slot in entity.slots where slot.kind != .none && overlay.present.contains(slot.index) {
+        write(overlay.values[slot.index], slot, to: inserted)
+      }
+    }
+    inserted.endRow()
+    relationshipChanges(of: object)
+  }
+
+  func update(_ object: ManagedObject) {
+    relationshipChanges(of: object)
+    guard let image = object.image, let overlay = object.overlay else { return }
+    let entity = object.compiledEntity
+    var changed = SlotMask()
+    for slot in entity.slots
+    where slot.kind != .none && overlay.dirty.contains(slot.index) && differs(overlay.values[slot.index], slot, image) {
+      changed.insert(slot.index)
+    }
+    if changed.isEmpty { return }
+    updated.beginRow(entityNumber: entity.number, slotCount: entity.slots.count, key: image.key, version: image.version + 1)
+    for slot in entity.slots where slot.kind != .none {
+      if changed.contains(slot.index) {
+        write(overlay.values[slot.index], slot, to: updated)
+      } else {
+        updated.copy(slot.index, kind: slot.kind, from: image)
+      }
+    }
+    updated.endRow()
+    updates.append((updates.count, changed, image.version))
+  }
+
+  func delete(_ object: ManagedObject) {
+    request.deleted.append(
+      SaveChangesRequest.VersionedReference(reference: object.currentID.reference, version: object.image?.version ?? 0))
+  }
+
+  func lock(_ object: ManagedObject) {
+    guard let image = object.image else { return }
+    request.locked.append(SaveChangesRequest.VersionedReference(reference: image.reference, version: image.version))
+  }
+
+  func finish() -> SaveChangesRequest {
+    request.inserted = inserted.finish()
+    let rows = updated.finish()
+    request.updated = updates.map { SaveChangesRequest.Update(row: rows[$0.position], changedSlots: $0.changed, oldVersion: $0.oldVersion) }
+    return request
+  }
+
+  /// Whether a value differs from the row's: a value set back to what it was is not written.
+  private func differs(_ value: Slot, _ slot: CompiledSlot, _ image: RowImage) -> Bool {
+    let isNull = image.isNull(slot.index)
+    switch value {
+    case .null: return !isNull
+    case .int(let word) where slot.kind == .reference:
+      return isNull || context.savedReference(ObjectReference(rawValue: word)).rawValue != image.word(slot.index)
+    default: return isNull || image.slot(slot.index, kind: slot.kind) != value
+    }
+  }
+
+  private func write(_ value: Slot, _ slot: CompiledSlot, to writer: RowWriter) {
+    if slot.kind == .reference, case .int(let word) = value {
+      writer.setReference(context.savedReference(ObjectReference(rawValue: word)), at: slot.index)
+    } else {
+      writer.set(value, at: slot.index)
+    }
+  }
+
+  private func relationshipChanges(of object: ManagedObject) {
+    guard let states = object.toManyStates else { return }
+    for state in states {
+      guard let state, state.isChanged, !state.relationship.isTransient else { continue }
+      let relationship = state.relationship
+      let inverse = context.model.inverse(of: relationship)
+      let order: [ObjectReference]? = relationship.isOrdered ? order(of: object, state) : nil
+      // Membership is written once: in the member's to-one slot, or for the relationship with the lower number.
+      let ownsMembership = inverse.map { $0.isToMany && relationship.id <= $0.id } ?? true
+      if !ownsMembership && order == nil { continue }
+      request.relationshipChanges.append(
+        SaveChangesRequest.RelationshipChange(
+          source: object.currentID.reference, relationshipID: relationship.id,
+          added: ownsMembership ? state.added.map(context.savedReference) : [],
+          removed: ownsMembership ? state.removed.map(context.savedReference) : [], order: order))
+    }
+  }
+
+  private func order(of object: ManagedObject, _ state: ToManyState) -> [ObjectReference] {
+    if !state.isLoaded { context.loadMembers(of: object, state: state) }
+    return state.members.map(context.savedReference)
+  }
+}
