@@ -19,6 +19,7 @@ public actor ContextActor {
     context = container.makeContext()
   }
 
+  /// The queue that the actor runs on.
   public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   /// Runs work with the context, one piece after the other. Only `Sendable` values come out.

@@ -10,13 +10,16 @@ public final class QueueExecutor: SerialExecutor, TaskExecutor {
     queue = DispatchQueue(label: label)
   }
 
+  /// Runs a job on the queue.
   public func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     queue.async { job.runSynchronously(isolatedTo: self.asUnownedSerialExecutor(), taskExecutor: self.asUnownedTaskExecutor()) }
   }
 
+  /// The executor as Swift's runtime takes it.
   public func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
 
+  /// Traps when the caller is not on the queue.
   public func checkIsolated() { dispatchPrecondition(condition: .onQueue(queue)) }
 
   /// Runs work on the queue.

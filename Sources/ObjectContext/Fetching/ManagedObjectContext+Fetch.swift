@@ -4,6 +4,7 @@ public import ObjectQuery
 import ObjectStore
 
 extension ManagedObject: FetchResult {
+  /// What a fetch of this type returns.
   public static var fetchResultType: FetchResultType { .objects }
 }
 

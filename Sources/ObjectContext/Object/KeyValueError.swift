@@ -36,6 +36,7 @@ public struct KeyValueError: Error, Sendable, Hashable, CustomStringConvertible 
     self.detail = detail
   }
 
+  /// What is wrong, in a sentence.
   public var description: String {
     let text =
       switch code {

@@ -130,6 +130,7 @@ open class ManagedObject {
 
 /// Why values of an object came back.
 public struct SnapshotEvents: OptionSet, Sendable {
+  /// The raw value.
   public let rawValue: UInt
   /// Events of raw bits.
   public init(rawValue: UInt) { self.rawValue = rawValue }
@@ -150,6 +151,7 @@ public struct SnapshotEvents: OptionSet, Sendable {
 extension ManagedObject: Hashable {
   /// Objects are equal when they are the same object: a context has one object for each row.
   public static func == (left: ManagedObject, right: ManagedObject) -> Bool { left === right }
+  /// Hashes the identity.
   public final func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 

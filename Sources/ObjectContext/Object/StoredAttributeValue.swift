@@ -36,56 +36,69 @@ public protocol StoredAttributeValue: AttributeValue {
 }
 
 extension Int64: StoredAttributeValue {
+  /// Reads the value from a row; nil when there is none.
   @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Int64? { RowWords.word(row, slot) }
 }
 extension Int: StoredAttributeValue {
+  /// Reads the value from a row; nil when there is none.
   @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Int? {
     RowWords.word(row, slot).map { Int(truncatingIfNeeded: $0) }
   }
 }
 extension Int32: StoredAttributeValue {
+  /// Reads the value from a row; nil when there is none.
   @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Int32? {
     RowWords.word(row, slot).map { Int32(truncatingIfNeeded: $0) }
   }
 }
 extension Int16: StoredAttributeValue {
+  /// Reads the value from a row; nil when there is none.
   @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Int16? {
     RowWords.word(row, slot).map { Int16(truncatingIfNeeded: $0) }
   }
 }
 extension Bool: StoredAttributeValue {
+  /// Reads the value from a row; nil when there is none.
   @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Bool? { RowWords.word(row, slot).map { $0 != 0 } }
 }
 extension Double: StoredAttributeValue {
+  /// Reads the value from a row; nil when there is none.
   @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Double? {
     RowWords.word(row, slot).map { Double(bitPattern: UInt64(bitPattern: $0)) }
   }
 }
 extension Float: StoredAttributeValue {
+  /// Reads the value from a row; nil when there is none.
   @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Float? { Double.read(row, slot).map(Float.init) }
 }
 extension Date: StoredAttributeValue {
+  /// Reads the value from a row; nil when there is none.
   @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Date? {
     Double.read(row, slot).map(Date.init(timeIntervalSinceReferenceDate:))
   }
 }
 extension String: StoredAttributeValue {
+  /// Reads the value from a row; nil when there is none.
   @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> String? {
     RowWords.bytes(row, slot).map { String(decoding: $0, as: UTF8.self) }
   }
 }
 extension Data: StoredAttributeValue {
+  /// Reads the value from a row; nil when there is none.
   @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Data? { RowWords.bytes(row, slot).map { Data($0) } }
 }
 extension UUID: StoredAttributeValue {
+  /// Reads the value from a row; nil when there is none.
   @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> UUID? {
     guard let bytes = RowWords.bytes(row, slot), bytes.count == 16 else { return nil }
     return UUID(uuid: bytes.loadUnaligned(as: uuid_t.self))
   }
 }
 extension URL: StoredAttributeValue {
+  /// Reads the value from a row; nil when there is none.
   public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> URL? { String.read(row, slot).flatMap(URL.init(string:)) }
 }
 extension Decimal: StoredAttributeValue {
+  /// Reads the value from a row; nil when there is none.
   public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Decimal? { Data.read(row, slot).flatMap(DecimalCoding.decode) }
 }

@@ -74,6 +74,7 @@ public struct ValidationError: Error, Sendable, CustomStringConvertible {
     self.errors = errors
   }
 
+  /// What is wrong, in a sentence.
   public var description: String {
     if code == .multipleErrors { return "\(reason): " + errors.map(\.description).joined(separator: "; ") }
     let place = [entityName, key].compactMap { $0 }.joined(separator: ".")

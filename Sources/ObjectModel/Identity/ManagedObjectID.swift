@@ -49,5 +49,6 @@ public import Foundation
 }
 
 extension ManagedObjectID: CustomStringConvertible {
+  /// The URI form.
   public var description: String { uriString }
 }

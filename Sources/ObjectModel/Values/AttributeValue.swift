@@ -16,134 +16,183 @@ public protocol AttributeValue: Sendable, Hashable {
 }
 
 extension Int16: AttributeValue {
+  /// The attribute type that holds the Swift type.
   public static var attributeType: AttributeType { .integer16 }
+  /// What a required property reads without a value.
   public static var emptyValue: Int16 { 0 }
+  /// The value of a slot; nil when it holds none of the type.
   @inlinable public init?(slot: Slot) {
     guard case .int(let value) = slot else { return nil }
     self.init(truncatingIfNeeded: value)
   }
+  /// The value as a slot.
   @inlinable public var slot: Slot { .int(Int64(self)) }
 }
 
 extension Int32: AttributeValue {
+  /// The attribute type that holds the Swift type.
   public static var attributeType: AttributeType { .integer32 }
+  /// What a required property reads without a value.
   public static var emptyValue: Int32 { 0 }
+  /// The value of a slot; nil when it holds none of the type.
   @inlinable public init?(slot: Slot) {
     guard case .int(let value) = slot else { return nil }
     self.init(truncatingIfNeeded: value)
   }
+  /// The value as a slot.
   @inlinable public var slot: Slot { .int(Int64(self)) }
 }
 
 extension Int64: AttributeValue {
+  /// The attribute type that holds the Swift type.
   public static var attributeType: AttributeType { .integer64 }
+  /// What a required property reads without a value.
   public static var emptyValue: Int64 { 0 }
+  /// The value of a slot; nil when it holds none of the type.
   @inlinable public init?(slot: Slot) {
     guard case .int(let value) = slot else { return nil }
     self = value
   }
+  /// The value as a slot.
   @inlinable public var slot: Slot { .int(self) }
 }
 
 extension Int: AttributeValue {
+  /// The attribute type that holds the Swift type.
   public static var attributeType: AttributeType { .integer64 }
+  /// What a required property reads without a value.
   public static var emptyValue: Int { 0 }
+  /// The value of a slot; nil when it holds none of the type.
   @inlinable public init?(slot: Slot) {
     guard case .int(let value) = slot else { return nil }
     self = Int(truncatingIfNeeded: value)
   }
+  /// The value as a slot.
   @inlinable public var slot: Slot { .int(Int64(self)) }
 }
 
 extension Bool: AttributeValue {
+  /// The attribute type that holds the Swift type.
   public static var attributeType: AttributeType { .boolean }
+  /// What a required property reads without a value.
   public static var emptyValue: Bool { false }
+  /// The value of a slot; nil when it holds none of the type.
   @inlinable public init?(slot: Slot) {
     guard case .int(let value) = slot else { return nil }
     self = value != 0
   }
+  /// The value as a slot.
   @inlinable public var slot: Slot { .int(self ? 1 : 0) }
 }
 
 extension Double: AttributeValue {
+  /// The attribute type that holds the Swift type.
   public static var attributeType: AttributeType { .double }
+  /// What a required property reads without a value.
   public static var emptyValue: Double { 0 }
+  /// The value of a slot; nil when it holds none of the type.
   @inlinable public init?(slot: Slot) {
     guard case .real(let value) = slot else { return nil }
     self = value
   }
+  /// The value as a slot.
   @inlinable public var slot: Slot { .real(self) }
 }
 
 extension Float: AttributeValue {
+  /// The attribute type that holds the Swift type.
   public static var attributeType: AttributeType { .float }
+  /// What a required property reads without a value.
   public static var emptyValue: Float { 0 }
+  /// The value of a slot; nil when it holds none of the type.
   @inlinable public init?(slot: Slot) {
     guard case .real(let value) = slot else { return nil }
     self.init(value)
   }
+  /// The value as a slot.
   @inlinable public var slot: Slot { .real(Double(self)) }
 }
 
 extension String: AttributeValue {
+  /// The attribute type that holds the Swift type.
   public static var attributeType: AttributeType { .string }
+  /// What a required property reads without a value.
   public static var emptyValue: String { "" }
+  /// The value of a slot; nil when it holds none of the type.
   @inlinable public init?(slot: Slot) {
     guard case .text(let value) = slot else { return nil }
     self = value
   }
+  /// The value as a slot.
   @inlinable public var slot: Slot { .text(self) }
 }
 
 extension Date: AttributeValue {
+  /// The attribute type that holds the Swift type.
   public static var attributeType: AttributeType { .date }
   /// The reference date, 2001-01-01 00:00 UTC.
   public static var emptyValue: Date { Date(timeIntervalSinceReferenceDate: 0) }
+  /// The value of a slot; nil when it holds none of the type.
   @inlinable public init?(slot: Slot) {
     guard case .real(let value) = slot else { return nil }
     self.init(timeIntervalSinceReferenceDate: value)
   }
+  /// The value as a slot.
   @inlinable public var slot: Slot { .real(timeIntervalSinceReferenceDate) }
 }
 
 extension Data: AttributeValue {
+  /// The attribute type that holds the Swift type.
   public static var attributeType: AttributeType { .binary }
+  /// What a required property reads without a value.
   public static var emptyValue: Data { Data() }
+  /// The value of a slot; nil when it holds none of the type.
   @inlinable public init?(slot: Slot) {
     guard case .bytes(let value) = slot else { return nil }
     self = value
   }
+  /// The value as a slot.
   @inlinable public var slot: Slot { .bytes(self) }
 }
 
 extension UUID: AttributeValue {
+  /// The attribute type that holds the Swift type.
   public static var attributeType: AttributeType { .uuid }
   /// The nil UUID, all zeros.
   public static var emptyValue: UUID { UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)) }
+  /// The value of a slot; nil when it holds none of the type.
   public init?(slot: Slot) {
     guard case .bytes(let value) = slot, value.count == 16 else { return nil }
     self = value.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
   }
+  /// The value as a slot.
   public var slot: Slot { .bytes(withUnsafeBytes(of: uuid) { Data($0) }) }
 }
 
 extension URL: AttributeValue {
+  /// The attribute type that holds the Swift type.
   public static var attributeType: AttributeType { .uri }
   /// `about:blank`.
   public static var emptyValue: URL { URL(string: "about:blank") ?? URL(fileURLWithPath: "/") }
+  /// The value of a slot; nil when it holds none of the type.
   public init?(slot: Slot) {
     guard case .text(let value) = slot, let url = URL(string: value) else { return nil }
     self = url
   }
+  /// The value as a slot.
   public var slot: Slot { .text(absoluteString) }
 }
 
 extension Decimal: AttributeValue {
+  /// The attribute type that holds the Swift type.
   public static var attributeType: AttributeType { .decimal }
+  /// What a required property reads without a value.
   public static var emptyValue: Decimal { 0 }
+  /// The value of a slot; nil when it holds none of the type.
   public init?(slot: Slot) {
     guard case .bytes(let value) = slot, let decimal = DecimalCoding.decode(value) else { return nil }
     self = decimal
   }
+  /// The value as a slot.
   public var slot: Slot { .bytes(DecimalCoding.encode(self)) }
 }

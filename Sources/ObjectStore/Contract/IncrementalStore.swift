@@ -104,8 +104,10 @@ public protocol IncrementalStore: AnyObject, Sendable {
 }
 
 extension IncrementalStore {
+  /// Does nothing.
   public func unlock() async throws {}
 
+  /// Takes a number as the key and keeps a text in a table of the process.
   public func newObjectID(for entity: CompiledEntity, referenceObject: ReferenceObject, in scope: RequestScope) -> ManagedObjectID {
     let key =
       switch referenceObject {
@@ -115,21 +117,28 @@ extension IncrementalStore {
     return ManagedObjectID(space: scope.objectIDSpace.number, entityNumber: UInt32(entity.number), key: key)
   }
 
+  /// The text kept for the key, else the key itself.
   public func referenceObject(for objectID: ManagedObjectID, in scope: RequestScope) -> ReferenceObject {
     scope.objectIDSpace.internedReference(forKey: objectID.key).map(ReferenceObject.string) ?? .integer(objectID.key)
   }
 
+  /// False.
   public var wantsRegistrationNotices: Bool { false }
+  /// Does nothing.
   public func managedObjectContextDidRegisterObjects(with objectIDs: [ManagedObjectID]) {}
+  /// Does nothing.
   public func managedObjectContextDidUnregisterObjects(with objectIDs: [ManagedObjectID]) {}
 
+  /// Refuses: a store does more only if it says so.
   public func setUserMetadata(_ metadata: [String: String]) throws {
     throw StoreError(.invalidRequest, "This kind of store keeps no metadata of the application.", operation: "set metadata")
   }
 
+  /// Refuses: a store does more only if it says so.
   public func performTransaction(_ body: () throws -> Void) throws {
     throw StoreError(.invalidRequest, "This kind of store cannot run several saves as one transaction.", operation: "transaction")
   }
 
+  /// Does nothing.
   public func close() throws {}
 }

@@ -3,11 +3,13 @@ public import Foundation
 
 /// A kind of store, by the name it is registered under.
 public struct StoreType: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+  /// The raw value.
   public let rawValue: String
   /// The type of a name.
   public init(rawValue: String) { self.rawValue = rawValue }
   /// The whole graph in memory, without a file.
   public static let inMemory = StoreType(rawValue: "InMemory")
+  /// The name.
   public var description: String { rawValue }
 }
 

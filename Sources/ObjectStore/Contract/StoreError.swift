@@ -99,6 +99,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     self.underlying = underlying
   }
 
+  /// What is wrong, in a sentence.
   public var description: String {
     var text = message
     if let path { text += " (\(path))" }
