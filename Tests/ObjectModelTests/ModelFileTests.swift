@@ -11,19 +11,207 @@ final class ModelFileTests: XCTestCase {
       let model = try ManagedObjectModel(contentsOf: url)
       let data = try Data(contentsOf: url.appendingPathComponent("\(name).xcdatamodel/contents"))
       XCTAssertEqual(String(decoding: try model.xmlData(), as: UTF8.self), String(decoding: data, as: UTF8.self), name)
+      XCTAssertEqual(model.validationIssues(), [], name)
       XCTAssertNoThrow(try CompiledModel(model))
     }
   }
-}
 
-/// Where the files of the tests are.
-enum Fixtures {
-  static func schema(_ name: String) -> URL {
-    root.appendingPathComponent("Schemas/\(name).xcdatamodeld")
+  func testTheTypesOfTheSchemasCoverEveryStoredAttributeType() throws {
+    let types = try ["Messenger", "PhotoLibrary"].flatMap {
+      try ManagedObjectModel(contentsOf: Fixtures.schema($0)).entities.flatMap { $0.attributes.map(\.type) }
+    }
+    XCTAssertEqual(Set(AttributeType.allCases).subtracting(types), [.composite])
   }
-  static let root: URL = {
-    // The tests' own folder is looked for upwards: the package may be checked out anywhere.
-    let file = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()
-    return file.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-  }()
+
+  func testTheGardenIsReadInFull() throws {
+    let model = try Fixtures.model(Fixtures.garden)
+    XCTAssertEqual(model.versionIdentifiers, ["garden-2"])
+    XCTAssertEqual(model.entities.map(\.name), ["Item", "Bed", "Plant"])
+    let item = try XCTUnwrap(model.entity(named: "Item"))
+    XCTAssertTrue(item.isAbstract)
+    XCTAssertEqual(item.managedObjectClassName, ".Item")
+    XCTAssertEqual(item.codeGeneration, .manual)
+    XCTAssertEqual(item.uniquenessConstraints, [["ident"]])
+    XCTAssertEqual(item.indexes.map(\.name), ["byTitleKey"])
+    XCTAssertEqual(item.indexes.first?.elements.first?.propertyName, "titleKey")
+    XCTAssertEqual(item.attributes[1].validation.minimumLength, 1)
+    XCTAssertEqual(item.attributes[1].validation.maximumLength, 80)
+    XCTAssertEqual(item.attributes[1].validation.pattern, "[^\\n]+")
+    XCTAssertEqual(item.attributes.map(\.isOptional), [false, false, true])
+    XCTAssertEqual(item.attributes[2].derivationExpression, "canonical:(title)")
+    let bed = try XCTUnwrap(model.entity(named: "Bed"))
+    XCTAssertEqual(bed.superentityName, "Item")
+    XCTAssertEqual(bed.codeGeneration, .classDefinition)
+    XCTAssertEqual(bed.userInfo, ["colour": "green"])
+    XCTAssertEqual(bed.attributes[0].defaultValue, .real(0))
+    XCTAssertEqual(bed.attributes[0].validation.minimum, .real(0))
+    XCTAssertTrue(bed.attributes[2].allowsExternalBinaryDataStorage && bed.attributes[2].allowsCloudEncryption)
+    let plants = try XCTUnwrap(bed.relationships.first)
+    XCTAssertTrue(plants.isToMany && plants.isOrdered && plants.isOptional)
+    XCTAssertEqual(plants.deleteRule, .cascade)
+    XCTAssertEqual(bed.fetchedProperties.first?.predicateFormat, "bed == $FETCH_SOURCE AND water < 0.2")
+    let plant = try XCTUnwrap(model.entity(named: "Plant"))
+    XCTAssertEqual(plant.renamingIdentifier, "Shrub")
+    XCTAssertEqual(plant.attributes[1].valueClassName, "[String]")
+    XCTAssertEqual(plant.relationships.first?.maxCount, 1)
+    XCTAssertEqual(model.fetchRequestTemplates.first?.predicateFormat, "water < $LEVEL")
+    XCTAssertEqual(model.configurations.first?.entityNames, ["Plant"])
+    XCTAssertEqual(model.configurations.first?.usedWithCloudKit, true)
+    XCTAssertEqual(model.validationIssues(), [])
+  }
+
+  func testTheGardenIsWrittenWithoutLoss() throws {
+    let model = try Fixtures.model(Fixtures.garden)
+    let written = try model.xmlData()
+    XCTAssertEqual(try Fixtures.tree(written), try Fixtures.tree(Data(Fixtures.garden.utf8)))
+    XCTAssertEqual(try ManagedObjectModel(xmlData: written), model)
+  }
+
+  func testUnknownAttributesAndElementsAreKeptEverywhere() throws {
+    let xml = """
+      <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="2.0" userDefinedModelVersionIdentifier="a, b" future="1" sourceLanguage="Swift" minimumToolsVersion="Automatic">
+        <entity name="E" colour="red" isAbstract="NO">
+          <attribute name="a" attributeType="Integer 16" optional="NO" defaultValueString="1.0" usesScalarValueType="YES" mood="good"><hint>so &lt; be it</hint><userInfo><entry key="k" value="v" level="3"/></userInfo></attribute>
+          <attribute name="legacy" attributeType="String" indexed="YES" storedInTruthFile="YES" defaultDateTimeInterval="7"/>
+          <attribute name="box" attributeType="Composite" compositeName="Address" optional="YES" transient="YES"/>
+          <relationship name="r" maxCount="1" deletionRule="Nullify" destinationEntity="E" inverseEntity="Other" style="dashed"><x y="z"/></relationship>
+          <fetchedProperty name="f" kind="lazy"><fetchRequest name="own" entity="E" resultType="2"><sort key="a"/></fetchRequest></fetchedProperty>
+          <fetchIndex name="i" partialIndexPredicate="a &gt; 1" clustered="YES"><note/><fetchIndexElement expression="uppercase:(legacy)" expressionType="String" type="Binary" order="descending" weight="2"/></fetchIndex>
+          <uniquenessConstraints strict="YES"><uniquenessConstraint name="first"><constraint value="a" order="1"/></uniquenessConstraint></uniquenessConstraints>
+          <compoundIndexes><compoundIndex><index value="a"/></compoundIndex></compoundIndexes>
+          <userInfo/>
+        </entity>
+        <fetchRequest name="t" entity="E" predicateString="a == 1" fetchLimit="5" resultType="1"><sortDescriptor key="a"/></fetchRequest>
+        <configuration name="C" theme="dark"><memberEntity name="E" order="1"/><extra/></configuration>
+        <composite name="Address"><attribute name="city" attributeType="String"/></composite>
+        <elements><element name="E" positionX="-54" positionY="9" width="128" height="88" collapsed="YES"/></elements>
+      </model>
+      """
+    let model = try Fixtures.model(xml)
+    XCTAssertEqual(model.versionIdentifiers, ["a", "b"])
+    XCTAssertEqual(model.entities[0].attributes[0].defaultValue, .int(1))
+    let written = try model.xmlData()
+    let (before, after) = (try Fixtures.tree(Data(xml.utf8)), try Fixtures.tree(written))
+    XCTAssertEqual(sorted(before), sorted(after))
+    XCTAssertEqual(try ManagedObjectModel(xmlData: written), model)
+  }
+
+  func testAKeptSpellingGivesWayToAChange() throws {
+    let xml = """
+      <model><entity name="E"><attribute name="a" optional="NO" attributeType="Double" defaultValueString="1.50"/>
+      <uniquenessConstraints><uniquenessConstraint name="first"><constraint value="a"/></uniquenessConstraint></uniquenessConstraints></entity></model>
+      """
+    var model = try Fixtures.model(xml)
+    guard case .attribute(var attribute) = model.entities[0].properties[0] else { return XCTFail("no attribute") }
+    attribute.isOptional = true
+    attribute.defaultValue = .real(2)
+    model.entities[0].properties[0] = .attribute(attribute)
+    model.entities[0].uniquenessConstraints = []
+    let again = try ManagedObjectModel(xmlData: try model.xmlData())
+    XCTAssertEqual(again.entities[0].attributes[0].isOptional, true)
+    XCTAssertEqual(again.entities[0].attributes[0].defaultValue, .real(2))
+    XCTAssertEqual(again.entities[0].uniquenessConstraints, [])
+  }
+
+  func testEveryCharacterThatXMLCanHoldSurvives() throws {
+    var model = ManagedObjectModel(entities: [EntityDescription(name: "E<>&\"' \n\t\r é 漢 👩‍👩‍👧")])
+    model.entities[0].userInfo = ["k<": "a\u{301}\n]]>"]
+    XCTAssertEqual(try ManagedObjectModel(xmlData: try model.xmlData()).entities, model.entities)
+    model.entities[0].name = "bad\u{1}"
+    XCTAssertThrowsError(try model.xmlData()) { XCTAssertEqual(($0 as? ModelFileError)?.code, .badValue) }
+  }
+
+  func testEveryValueOfEveryTypeSurvives() throws {
+    let defaults: [(AttributeType, [Slot])] = [
+      (.integer16, [.int(-32_768), .int(32_767)]), (.integer32, [.int(-2_147_483_648)]), (.integer64, [.int(.min), .int(.max)]),
+      (.boolean, [.int(0), .int(1)]), (.double, [.real(0.1), .real(-1e300), .real(.infinity), .real(.leastNonzeroMagnitude)]),
+      (.float, [.real(Double(Float(0.1))), .real(1.5)]), (.date, [.real(-3_600.25), .real(0)]), (.string, [.text(""), .text(" a\n")]),
+      (.uri, [.text("https://example.org/?a=b&c")]), (.binary, [.bytes(Data([0, 255])), .bytes(Data())]),
+      (.uuid, [UUID().slot]), (.transformable, [.bytes(Data("{}".utf8))]),
+      (.decimal, [Decimal(string: "-123456789012345678901234567890.12345678")!.slot, Decimal(0).slot]),
+    ]
+    var entity = EntityDescription(name: "E")
+    for (type, slots) in defaults {
+      for (number, slot) in slots.enumerated() {
+        entity.properties.append(.attribute(AttributeDescription(name: "\(type)\(number)", type: type, defaultValue: slot)))
+      }
+    }
+    let model = ManagedObjectModel(entities: [entity])
+    XCTAssertEqual(try ManagedObjectModel(xmlData: try model.xmlData()), model)
+  }
+
+  // MARK: Bundles
+
+  func testABundleKeepsItsVersionsAndItsCurrentOne() throws {
+    let url = try Fixtures.folder(self).appendingPathComponent("Library.xcdatamodeld")
+    let versions = ["Library", "Library 2", "Library 10"].map { name in
+      VersionedModel.Version(name: name, model: ManagedObjectModel(version: name) { Entity("Book") { Attribute("title", .string) } })
+    }
+    let bundle = VersionedModel(name: "Library", versions: versions, currentVersionName: "Library 2")
+    try bundle.write(to: url)
+    XCTAssertEqual(try VersionedModel(contentsOf: url), bundle)
+    XCTAssertEqual(try ManagedObjectModel(contentsOf: url), versions[1].model)
+    XCTAssertEqual(try ManagedObjectModel(contentsOf: url.appendingPathComponent("Library 10.xcdatamodel")), versions[2].model)
+    XCTAssertEqual(try ManagedObjectModel(contentsOf: url.appendingPathComponent("Library.xcdatamodel/contents")), versions[0].model)
+  }
+
+  func testALoneVersionNeedsNoPropertyListAndSeveralDo() throws {
+    let url = try Fixtures.folder(self).appendingPathComponent("M.xcdatamodeld")
+    let model = ManagedObjectModel { Entity("E") }
+    try model.write(to: url)
+    let list = url.appendingPathComponent(".xccurrentversion")
+    try FileManager.default.removeItem(at: list)
+    XCTAssertEqual(try ManagedObjectModel(contentsOf: url), model)
+    try model.write(to: url.appendingPathComponent("M 2.xcdatamodel"))
+    XCTAssertThrowsError(try ManagedObjectModel(contentsOf: url)) { XCTAssertEqual(($0 as? ModelFileError)?.code, .noCurrentVersion) }
+  }
+
+  func testAPropertyListCannotLeadOutOfItsBundle() throws {
+    let folder = try Fixtures.folder(self)
+    let model = ManagedObjectModel { Entity("E") }
+    try model.write(to: folder.appendingPathComponent("Secret.xcdatamodel"))
+    let url = folder.appendingPathComponent("M.xcdatamodeld")
+    try model.write(to: url)
+    for name in ["../Secret.xcdatamodel", "Gone.xcdatamodel", ""] {
+      let list = "<plist><dict><key>_XCCurrentVersionName</key><string>\(name)</string></dict></plist>"
+      try Data(list.utf8).write(to: url.appendingPathComponent(".xccurrentversion"))
+      XCTAssertThrowsError(try ManagedObjectModel(contentsOf: url)) { XCTAssertEqual(($0 as? ModelFileError)?.code, .noCurrentVersion) }
+    }
+  }
+
+  func testErrorsNameTheFileTheLineAndTheReason() throws {
+    let folder = try Fixtures.folder(self)
+    let file = folder.appendingPathComponent("contents")
+    let cases: [(String, ModelFileError.Code, Int)] = [
+      ("<model>\n<entity name=\"E\">\n<attribute name=\"a\" attributeType=\"Colour\"/></entity></model>", .badValue, 3),
+      ("<model>\n\n<entity name=\"E\" isAbstract=\"MAYBE\"/></model>", .badValue, 3),
+      ("<model><entity name=\"E\"><relationship name=\"r\" minCount=\"x\"/></entity></model>", .badValue, 1),
+      (
+        "<model><entity name=\"E\"><attribute name=\"a\" attributeType=\"Integer 16\" defaultValueString=\"x\"/></entity></model>",
+        .badValue, 1
+      ),
+      ("<schema/>", .notAModel, 1),
+    ]
+    for (xml, code, line) in cases {
+      try Data(xml.utf8).write(to: file)
+      XCTAssertThrowsError(try ManagedObjectModel(contentsOf: file)) { error in
+        let error = error as? ModelFileError
+        XCTAssertEqual(error?.code, code, xml)
+        XCTAssertEqual(error?.line, line, xml)
+        XCTAssertEqual(error?.path, file.path, xml)
+      }
+    }
+    XCTAssertThrowsError(try ManagedObjectModel(contentsOf: folder.appendingPathComponent("no.xcdatamodeld"))) {
+      XCTAssertEqual(($0 as? ModelFileError)?.code, .unreadable)
+    }
+    XCTAssertThrowsError(try ManagedObjectModel(contentsOf: folder)) { XCTAssertEqual(($0 as? ModelFileError)?.code, .notAModel) }
+  }
+
+  /// Children of one name in one order, whatever stands between them.
+  private func sorted(_ element: PreservedXML.Element) -> PreservedXML.Element {
+    var element = element
+    element.children = element.children.map(sorted).enumerated().sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }.map(
+      \.element)
+    return element
+  }
 }

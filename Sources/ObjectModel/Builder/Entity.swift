@@ -107,8 +107,8 @@ public struct Index: EntityComponent {
   private var index: FetchIndexDescription
 
   /// An ascending index over properties, most significant first.
-  public init(_ name: String, on properties: String...) {
-    index = FetchIndexDescription(name: name, elements: properties.map { FetchIndexElement(property: $0) })
+  public init(_ name: String, on property: String, _ more: String...) {
+    index = FetchIndexDescription(name: name, elements: ([property] + more).map { FetchIndexElement(property: $0) })
   }
 
   /// An index over elements with a direction each, such as `.ascending("name"), .descending("date")`.

@@ -31,6 +31,7 @@ struct DataModelReader {
       default: model.preserved.elements.append(child.element)
       }
     }
+    model.preserved.putGroupsFirst()
     return model
   }
 
@@ -54,6 +55,7 @@ struct DataModelReader {
     if constraints != ModelXMLGroups.elements(constraints: entity.uniquenessConstraints) {
       entity.preserved.elements += constraints
     }
+    entity.preserved.putGroupsFirst()
     return entity
   }
 
@@ -82,6 +84,7 @@ struct DataModelReader {
     property.preserved.elements.removeAll { $0.name == "fetchRequest" }
     ModelXMLGroups.take(requests: requests, into: &property)
     if requests != ModelXMLGroups.elements(requestOf: property) { property.preserved.elements += requests }
+    property.preserved.putGroupsFirst()
     return property
   }
 
@@ -110,6 +113,7 @@ struct DataModelReader {
     configuration.entityNames = ModelXMLGroups.members(members)
     configuration.preserved.elements = elements.filter { $0.name != "memberEntity" }
     if members != ModelXMLGroups.elements(members: configuration.entityNames) { configuration.preserved.elements += members }
+    configuration.preserved.putGroupsFirst()
     return configuration
   }
 
@@ -117,6 +121,7 @@ struct DataModelReader {
     for child in node.children {
       if child.name == "userInfo" { takeUserInfo(child, &userInfo, &preserved) } else { preserved.elements.append(child.element) }
     }
+    preserved.putGroupsFirst()
   }
 
   private func takeUserInfo(_ node: XMLNode, _ userInfo: inout [String: String], _ preserved: inout PreservedXML) {
@@ -143,6 +148,20 @@ struct DataModelReader {
     var preserved = PreservedXML()
     preserved.attributes = rest
     return preserved
+  }
+}
+
+extension PreservedXML {
+  /// Puts the kept elements in the order in which they are written, so that reading what was written gives an equal value.
+  fileprivate mutating func putGroupsFirst() {
+    func rank(_ element: Element) -> Int {
+      switch element.name {
+      case "uniquenessConstraints", "fetchRequest", "memberEntity": 0
+      case "userInfo": 1
+      default: 2
+      }
+    }
+    elements = (0...2).flatMap { place in elements.filter { rank($0) == place } }
   }
 }
 

@@ -35,7 +35,16 @@ public enum DecimalCoding {
   }
 
   /// The number of a coding; nil when the bytes are none.
+  ///
+  /// Only what ``encode(_:)`` gives is accepted: a second coding of one number would make equal values differ.
   public static func decode(_ data: Data) -> Decimal? {
+    guard let value = decodeAny(data), !value.isNaN || data.first == 0 else { return nil }
+    // Twenty pairs may have more digits than the type holds, which are then rounded away.
+    if data.count >= 23, encode(value) != data { return nil }
+    return value
+  }
+
+  private static func decodeAny(_ data: Data) -> Decimal? {
     var bytes = [UInt8](data)
     guard let kind = bytes.first else { return nil }
     switch kind {
@@ -52,6 +61,8 @@ public enum DecimalCoding {
     var mantissa = Decimal(0)
     var digitCount = 0
     let pairs = bytes[3...]
+    // The first digit is not zero, nor is the last pair; 39 digits are the most that the type holds.
+    guard let first = pairs.first, let last = pairs.last, first > 10, last > 1, pairs.count <= 20 else { return nil }
     for (offset, pair) in pairs.enumerated() {
       guard (1...100).contains(pair) else { return nil }
       let value = Int(pair) - 1

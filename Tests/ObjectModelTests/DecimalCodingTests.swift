@@ -1,0 +1,86 @@
+// DecimalCodingTests: decimals as bytes, exact and in order.
+import Foundation
+import XCTest
+
+@testable import ObjectModel
+
+final class DecimalCodingTests: XCTestCase {
+  private func decimal(_ text: String) -> Decimal { Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")) ?? .nan }
+
+  private func randomDecimal(_ random: inout SeededGenerator, exponents: ClosedRange<Int>) -> Decimal {
+    let count = Int.random(in: 1...38, using: &random)
+    let digits = (0..<count).map { _ in String(Int.random(in: 0...9, using: &random)) }.joined()
+    let exponent = Int.random(in: exponents, using: &random)
+    return decimal((Bool.random(using: &random) ? "-" : "") + digits + "e\(exponent)")
+  }
+
+  func testKnownNumbersComeBack() {
+    let texts = [
+      "0", "1", "-1", "10", "100", "0.1", "0.01", "-0.001", "12", "120", "1.20", "99", "100.5", "3.14159265358979323846264338327950288",
+      "12345678901234567890123456789012345678", "-12345678901234567890123456789012345678", "340282366920938463463374607431768211455",
+      "1e127", "1e-128", "-1e127", "123e100", "1e100", "9e-128", "340282366920938463463374607431768211455e127",
+    ]
+    for text in texts {
+      let value = decimal(text)
+      XCTAssertFalse(value.isNaN, text)
+      let decoded = DecimalCoding.decode(DecimalCoding.encode(value))
+      XCTAssertEqual(decoded, value, text)
+      XCTAssertEqual(decoded.map { DecimalCoding.encode($0) }, DecimalCoding.encode(value), text)
+    }
+    XCTAssertEqual(DecimalCoding.decode(DecimalCoding.encode(.nan))?.isNaN, true)
+  }
+
+  func testEqualNumbersHaveOneCoding() {
+    XCTAssertEqual(DecimalCoding.encode(decimal("1.50")), DecimalCoding.encode(decimal("1.5")))
+    XCTAssertEqual(DecimalCoding.encode(Decimal(sign: .plus, exponent: 2, significand: 1)), DecimalCoding.encode(100))
+    XCTAssertEqual(DecimalCoding.encode(Decimal(sign: .plus, exponent: -2, significand: 1500)), DecimalCoding.encode(15))
+    XCTAssertEqual(DecimalCoding.encode(Decimal(sign: .minus, exponent: 0, significand: 0)), DecimalCoding.encode(0))
+  }
+
+  func testRandomNumbersComeBackExactly() {
+    var random = SeededGenerator(seed: 1)
+    for _ in 0..<3_000 {
+      let value = randomDecimal(&random, exponents: -90...80)
+      guard !value.isNaN else { continue }
+      XCTAssertEqual(DecimalCoding.decode(DecimalCoding.encode(value)), value, "\(value)")
+    }
+  }
+
+  func testTheOrderOfTheBytesIsTheOrderOfTheNumbers() {
+    var random = SeededGenerator(seed: 2)
+    for exponents in [-3...3, -40...40] {
+      var values = (0..<400).map { _ in randomDecimal(&random, exponents: exponents) }.filter { !$0.isNaN }
+      values += ["0", "1", "1.0000000000000001", "0.9999999999999999", "-1", "-1.1", "-1.10000001", "10", "-10", "0.1", "-0.1"].map(decimal)
+      let coded = values.map { (value: $0, bytes: DecimalCoding.encode($0)) }
+      for (a, b) in zip(coded, coded.shuffled(using: &random)) {
+        XCTAssertEqual(a.bytes.lexicographicallyPrecedes(b.bytes), a.value < b.value, "\(a.value) \(b.value)")
+        XCTAssertEqual(a.bytes == b.bytes, a.value == b.value, "\(a.value) \(b.value)")
+      }
+      let sorted = coded.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }.map(\.value)
+      XCTAssertEqual(sorted, values.sorted())
+    }
+  }
+
+  func testBytesThatAreNoDecimalAreRefused() {
+    let hostile: [[UInt8]] = [
+      [], [1], [3], [4], [2, 0], [0, 0], [3, 128], [3, 128, 1], [3, 128, 1, 0], [3, 128, 1, 101], [3, 128, 1, 255], [1, 127, 254, 0, 0],
+      [3, 0, 0, 2], [3, 255, 255, 2], [3, 255, 255] + [UInt8](repeating: 100, count: 1_000),
+    ]
+    for bytes in hostile { XCTAssertNil(DecimalCoding.decode(Data(bytes)), "\(bytes.prefix(8))") }
+    var random = SeededGenerator(seed: 3)
+    for _ in 0..<5_000 {
+      var bytes = (0..<Int.random(in: 0...25, using: &random)).map { _ in UInt8.random(in: 0...103, using: &random) }
+      bytes.insert(contentsOf: [3, UInt8.random(in: 127...128, using: &random), UInt8.random(in: 0...255, using: &random)], at: 0)
+      if Bool.random(using: &random) {
+        bytes = [1] + bytes.dropFirst().map { ~$0 } + [0xFF]
+      }
+      // A coding that is read must be the one that is written, or two rows would be equal and differ.
+      if let value = DecimalCoding.decode(Data(bytes)) { XCTAssertEqual(DecimalCoding.encode(value), Data(bytes), "\(bytes)") }
+    }
+  }
+
+  func testASliceOfDataIsReadAsWell() {
+    let data = Data([9, 9]) + DecimalCoding.encode(decimal("-12.5")) + Data([9])
+    XCTAssertEqual(DecimalCoding.decode(data[2..<(data.count - 1)]), decimal("-12.5"))
+  }
+}
