@@ -1,7 +1,7 @@
-// PredicateError: why a predicate or an order cannot be asked of a model.
+// FetchPredicateError: why a predicate or an order cannot be asked of a model.
 
 /// A mistake in a predicate or a sort key, found before anything is read. No case carries a value.
-public enum PredicateError: Error, Sendable, Hashable {
+public enum FetchPredicateError: Error, Sendable, Hashable {
   /// The model has no such entity.
   case unknownEntity(name: String)
   /// A key path names no property; with a name that is close, if there is one.
@@ -30,7 +30,7 @@ public enum PredicateError: Error, Sendable, Hashable {
   case unsupported(part: String, advice: String)
 }
 
-extension PredicateError: CustomStringConvertible {
+extension FetchPredicateError: CustomStringConvertible {
   /// What is wrong, where, and what to do.
   public var description: String {
     switch self {
