@@ -45,7 +45,7 @@ let package = Package(
 
     // The library, from the bottom up.
     module("SQLCipherConnection", ["CSQLCipher", "CLibcrypto"]),
-    tests("SQLCipherConnectionTests", ["SQLCipherConnection"]),
+    tests("SQLCipherConnectionTests", ["SQLCipherConnection"], resources: [.copy("Fixtures")]),
     module("ObjectModel", ["CLibcrypto"]),
     tests("ObjectModelTests", ["ObjectModel"]),
     module("ObjectQuery", ["ObjectModel"]),
