@@ -59,6 +59,8 @@ let package = Package(
     module("ObjectContext", ["ObjectModel", "ObjectQuery", "ObjectStore", orderedCollections]),
     module("CipherData", ["ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "SQLCipherStore", "SQLCipherConnection"]),
 
+    tests("ObjectContextTests", ["ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore"]),
+
     // Typed classes.
     module("ModelCodeGeneration", ["ObjectModel"]),
     .executableTarget(
