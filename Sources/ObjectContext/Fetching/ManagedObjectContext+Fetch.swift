@@ -11,7 +11,7 @@ extension ManagedObject: FetchResult {
 extension ManagedObjectContext {
   /// The objects that a request asks for. The context has one object for each row: a registered one keeps its values and unsaved changes.
   ///
-  /// - Throws: ``PredicateError`` for what cannot be asked, ``StoreError`` from the store.
+  /// - Throws: ``FetchPredicateError`` for what cannot be asked, ``StoreError`` from the store.
   public func fetch<Result: ManagedObject>(_ request: FetchRequest<Result>) throws -> [Result] {
     let objects = try fetchObjects(request.specification)
     let entity = try entity(of: request.specification)

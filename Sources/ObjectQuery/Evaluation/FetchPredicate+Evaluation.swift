@@ -10,7 +10,7 @@ extension FetchPredicate {
   ///   - object: The object.
   ///   - model: The model of the object's entity.
   ///   - resolver: What reads objects.
-  /// - Throws: ``PredicateError`` when the predicate does not fit the entity; what the resolver throws.
+  /// - Throws: ``FetchPredicateError`` when the predicate does not fit the entity; what the resolver throws.
   public func evaluate<Resolver: ObjectResolver>(
     with object: Resolver.Object, in model: CompiledModel, resolver: Resolver
   ) throws -> Bool {
@@ -20,8 +20,8 @@ extension FetchPredicate {
 
   /// Checks the predicate against an entity without evaluating it.
   ///
-  /// - Throws: ``PredicateError`` naming the part that does not fit.
-  public func validate(entity name: String, in model: CompiledModel) throws(PredicateError) {
+  /// - Throws: ``FetchPredicateError`` naming the part that does not fit.
+  public func validate(entity name: String, in model: CompiledModel) throws(FetchPredicateError) {
     _ = try FetchResolver(model: model).resolve(FetchSpecification(entityName: name, predicate: self))
   }
 }

@@ -13,10 +13,16 @@ public indirect enum FetchPredicate: Sendable, Hashable {
   /// The opposite.
   case not(FetchPredicate)
 
-  /// All of two.
-  public static func && (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate { .and([left, right]) }
-  /// One of two.
-  public static func || (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate { .or([left, right]) }
+  /// All of two. Conditions added one by one make one `and`, so that predicates built in a loop do not nest.
+  public static func && (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate {
+    if case .and(let items) = left { return .and(items + [right]) }
+    return .and([left, right])
+  }
+  /// One of two. Conditions added one by one make one `or`.
+  public static func || (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate {
+    if case .or(let items) = left { return .or(items + [right]) }
+    return .or([left, right])
+  }
   /// The opposite.
   public static prefix func ! (predicate: FetchPredicate) -> FetchPredicate { .not(predicate) }
 

@@ -29,9 +29,9 @@ package struct FetchResolver: Sendable {
   }
 
   /// Resolves what a fetch asks: entity, predicate and order. Complexity: linear in the predicate's size.
-  package func resolve(_ specification: FetchSpecification) throws(PredicateError) -> ResolvedFetch {
+  package func resolve(_ specification: FetchSpecification) throws(FetchPredicateError) -> ResolvedFetch {
     guard let entity = model.entity(named: specification.entityName) else {
-      throw PredicateError.unknownEntity(name: specification.entityName)
+      throw FetchPredicateError.unknownEntity(name: specification.entityName)
     }
     return try resolve(
       specification.predicate, sortDescriptors: specification.sortDescriptors, entity: entity,
@@ -41,7 +41,7 @@ package struct FetchResolver: Sendable {
   /// Resolves a predicate and an order on an entity.
   package func resolve(
     _ predicate: FetchPredicate?, sortDescriptors: [FetchSortDescriptor] = [], entity: CompiledEntity, includesSubentities: Bool = true
-  ) throws(PredicateError) -> ResolvedFetch {
+  ) throws(FetchPredicateError) -> ResolvedFetch {
     var resolution = PredicateResolution(model: model, entity: entity, allowsTransients: transientKeys == .allowed, now: now)
     var resolved = ResolvedPredicate.constant(true)
     if let predicate {
@@ -66,8 +66,8 @@ package enum PredicateDepth {
     case expression(FetchExpression)
   }
 
-  /// Throws ``PredicateError/nestingTooDeep(limit:)`` for a predicate that is nested too deep. Itself it uses no recursion.
-  package static func check(_ predicate: FetchPredicate) throws(PredicateError) {
+  /// Throws ``FetchPredicateError/nestingTooDeep(limit:)`` for a predicate that is nested too deep. Itself it uses no recursion.
+  package static func check(_ predicate: FetchPredicate) throws(FetchPredicateError) {
     guard isWithinLimit([.predicate(predicate)]) else { throw .nestingTooDeep(limit: limit) }
   }
 

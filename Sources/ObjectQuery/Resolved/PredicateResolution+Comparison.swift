@@ -3,7 +3,7 @@ import Foundation
 import ObjectModel
 
 extension PredicateResolution {
-  mutating func resolve(_ comparison: FetchComparison, isNegated: Bool) throws(PredicateError) -> ResolvedPredicate {
+  mutating func resolve(_ comparison: FetchComparison, isNegated: Bool) throws(FetchPredicateError) -> ResolvedPredicate {
     let scopeCount = scopes.count
     defer { scopes.removeSubrange(scopeCount...) }
     if comparison.modifier != .direct { return try resolveQuantified(comparison, isNegated: isNegated) }
@@ -23,7 +23,7 @@ extension PredicateResolution {
   }
 
   /// ANY, ALL and NONE: a member meets the leaf; no member misses it; no member meets it.
-  private mutating func resolveQuantified(_ comparison: FetchComparison, isNegated: Bool) throws(PredicateError) -> ResolvedPredicate {
+  private mutating func resolveQuantified(_ comparison: FetchComparison, isNegated: Bool) throws(FetchPredicateError) -> ResolvedPredicate {
     guard let path = try toManyPath(comparison.left) else {
       throw .modifierNeedsToManyKey(modifier: comparison.modifier.rawValue, expression: describe(comparison.left))
     }
@@ -42,7 +42,7 @@ extension PredicateResolution {
   }
 
   /// The path of an expression, if it goes through a to-many relationship other than before a collection operator.
-  private mutating func toManyPath(_ expression: FetchExpression) throws(PredicateError) -> FollowedPath? {
+  private mutating func toManyPath(_ expression: FetchExpression) throws(FetchPredicateError) -> FollowedPath? {
     guard let (names, scope) = base(of: expression) else { return nil }
     let scopeCount = scopes.count
     let path = try resolvePath(names, scope: scope, allowsToMany: true)
@@ -56,7 +56,7 @@ extension PredicateResolution {
   /// A comparison of two operands, or of its opposite.
   private mutating func makeLeaf(
     _ left: Operand, _ op: ComparisonOperator, _ right: Operand, _ options: ComparisonOptions, isNegated: Bool
-  ) throws(PredicateError) -> ResolvedPredicate {
+  ) throws(FetchPredicateError) -> ResolvedPredicate {
     if op == .notEqual { return try makeLeaf(left, .equal, right, options, isNegated: !isNegated) }
     if op == .between { return try makeBetween(left, right, isNegated: isNegated) }
     if op == .in { return try makeIn(left, right, options, isNegated: isNegated) }
@@ -99,7 +99,7 @@ extension PredicateResolution {
   /// Equality and order.
   private mutating func makeComparison(
     _ left: ResolvedExpression, _ name: String, _ op: ComparisonOperator, _ right: Operand, _ options: ComparisonOptions, isNegated: Bool
-  ) throws(PredicateError) -> ResolvedPredicate {
+  ) throws(FetchPredicateError) -> ResolvedPredicate {
     try check(op, left, name)
     if case .constant(let value) = right, left.type == .integer || left.type == .boolean, value.isNumber {
       switch try IntegerBound(op, value, name) {
@@ -124,7 +124,7 @@ extension PredicateResolution {
   /// BEGINSWITH, ENDSWITH, CONTAINS, LIKE, MATCHES.
   private mutating func makeText(
     _ left: ResolvedExpression, _ name: String, _ op: ComparisonOperator, _ right: Operand, _ options: ComparisonOptions, isNegated: Bool
-  ) throws(PredicateError) -> ResolvedPredicate {
+  ) throws(FetchPredicateError) -> ResolvedPredicate {
     try check(op, left, name)
     let options = textOptions(options, .text, op)
     switch right {
@@ -146,7 +146,7 @@ extension PredicateResolution {
     }
   }
 
-  private mutating func makeBetween(_ left: Operand, _ right: Operand, isNegated: Bool) throws(PredicateError) -> ResolvedPredicate {
+  private mutating func makeBetween(_ left: Operand, _ right: Operand, isNegated: Bool) throws(FetchPredicateError) -> ResolvedPredicate {
     guard case .list(let ends) = right, ends.count == 2 else {
       throw .invalidRightSide(op: "BETWEEN", expression: left.name, expected: "a list of two values")
     }
@@ -166,7 +166,7 @@ extension PredicateResolution {
 
   private mutating func makeIn(
     _ left: Operand, _ right: Operand, _ options: ComparisonOptions, isNegated: Bool
-  ) throws(PredicateError) -> ResolvedPredicate {
+  ) throws(FetchPredicateError) -> ResolvedPredicate {
     switch right {
     case .expression where right.isText:
       // A substring of a text.
@@ -201,7 +201,7 @@ extension PredicateResolution {
 
   private mutating func makeList(
     _ left: Operand, _ values: [FetchConstant], _ options: ComparisonOptions
-  ) throws(PredicateError) -> ResolvedPredicate {
+  ) throws(FetchPredicateError) -> ResolvedPredicate {
     let (expression, name): (ResolvedExpression, String)
     switch left {
     case .constant(.null): return .constant(false)
@@ -242,7 +242,7 @@ extension PredicateResolution {
   }
 
   /// Throws unless an operator applies to an expression's type.
-  private func check(_ op: ComparisonOperator, _ expression: ResolvedExpression, _ name: String) throws(PredicateError) {
+  private func check(_ op: ComparisonOperator, _ expression: ResolvedExpression, _ name: String) throws(FetchPredicateError) {
     let type = expression.type
     let applies =
       switch type {

@@ -4,7 +4,7 @@ import ObjectModel
 
 extension PredicateResolution {
   /// A constant in its natural form.
-  mutating func constantExpression(_ value: FetchConstant) throws(PredicateError) -> ResolvedExpression {
+  mutating func constantExpression(_ value: FetchConstant) throws(FetchPredicateError) -> ResolvedExpression {
     guard let (slot, type) = value.natural else {
       if case .object(let id) = value { return .constant(add(.object(id)), .object) }
       if case .entity(let name) = value { return .constant(add(.slot(try entitySlot(name))), .entity) }
@@ -16,7 +16,7 @@ extension PredicateResolution {
   /// A constant in the form of another expression; null takes any.
   mutating func constantExpression(
     _ value: FetchConstant, like other: ResolvedExpression, name: String
-  ) throws(PredicateError) -> ResolvedExpression {
+  ) throws(FetchPredicateError) -> ResolvedExpression {
     if value.isNull { return .constant(add(.slot(.null)), other.type) }
     if case .object(let id) = value, other.type == .object { return .constant(add(.object(id)), .object) }
     guard let slot = try slot(value, for: other, name: name) else { return try constantExpression(value) }
@@ -27,7 +27,7 @@ extension PredicateResolution {
   /// The right side of a comparison with an expression, and how both compare; no expression where the two can never be equal.
   mutating func rightSide(
     _ right: Operand, for left: ResolvedExpression, name: String, options: ComparisonOptions
-  ) throws(PredicateError) -> (ResolvedExpression?, ResolvedDomain) {
+  ) throws(FetchPredicateError) -> (ResolvedExpression?, ResolvedDomain) {
     switch right {
     case .list: throw .invalidRightSide(op: "The comparison", expression: name, expected: "one value, not a list")
     case .expression(let expression, let other):
@@ -53,7 +53,7 @@ extension PredicateResolution {
   /// The list of IN, without what can never be equal; nil when nothing is left.
   func list(
     _ values: [FetchConstant], for left: ResolvedExpression, name: String, options: ComparisonOptions
-  ) throws(PredicateError) -> (ResolvedConstant, ResolvedDomain)? {
+  ) throws(FetchPredicateError) -> (ResolvedConstant, ResolvedDomain)? {
     if left.type == .object {
       var ids: [ManagedObjectID] = []
       var seen: Set<ManagedObjectID> = []
@@ -86,7 +86,7 @@ extension PredicateResolution {
   }
 
   /// A constant as a slot to compare with an expression; nil where it can equal none of its values.
-  private func slot(_ value: FetchConstant, for other: ResolvedExpression, name: String) throws(PredicateError) -> Slot? {
+  private func slot(_ value: FetchConstant, for other: ResolvedExpression, name: String) throws(FetchPredicateError) -> Slot? {
     if value.isNotANumber { throw mismatch(name, other, value) }
     switch (other.type, value) {
     case (.integer, _) where value.isNumber, (.boolean, _) where value.isNumber:
@@ -118,12 +118,12 @@ extension PredicateResolution {
     }
   }
 
-  private func entitySlot(_ name: String) throws(PredicateError) -> Slot {
+  private func entitySlot(_ name: String) throws(FetchPredicateError) -> Slot {
     guard let entity = model.entity(named: name) else { throw .unknownEntity(name: name) }
     return .int(Int64(entity.number))
   }
 
-  private func mismatch(_ name: String, _ expression: ResolvedExpression, _ value: FetchConstant) -> PredicateError {
+  private func mismatch(_ name: String, _ expression: ResolvedExpression, _ value: FetchConstant) -> FetchPredicateError {
     .typeMismatch(expression: name, type: expression.type.name, other: value.typeName)
   }
 
@@ -148,7 +148,7 @@ enum IntegerBound {
   /// A comparison with an integer.
   case compare(ComparisonOperator, Int64)
 
-  init(_ op: ComparisonOperator, _ value: FetchConstant, _ name: String) throws(PredicateError) {
+  init(_ op: ComparisonOperator, _ value: FetchConstant, _ name: String) throws(FetchPredicateError) {
     switch value {
     case .int(let number): self = .compare(op, number)
     case .bool(let flag): self = .compare(op, flag ? 1 : 0)

@@ -31,7 +31,7 @@ indirect enum Operand {
 
 extension PredicateResolution {
   /// The operand that an expression is. Recursion is bounded by ``PredicateDepth``.
-  mutating func operand(_ expression: FetchExpression) throws(PredicateError) -> Operand {
+  mutating func operand(_ expression: FetchExpression) throws(FetchPredicateError) -> Operand {
     switch expression {
     case .constant(.list(let items)): return .list(items.map { .constant($0) })
     case .constant(let value): return .constant(value)
@@ -70,7 +70,7 @@ extension PredicateResolution {
 
   private mutating func subquery(
     _ collection: FetchExpression, _ variable: String, _ condition: FetchPredicate, _ names: [String]
-  ) throws(PredicateError) -> Operand {
+  ) throws(FetchPredicateError) -> Operand {
     let collection = try resolveCollection(collection)
     let outer = variables[variable]
     scopes.append(model.entities[collection.relationship.relationship.destinationEntity])
@@ -93,7 +93,7 @@ extension PredicateResolution {
 
   private mutating func conditional(
     _ condition: FetchPredicate, _ first: FetchExpression, _ second: FetchExpression
-  ) throws(PredicateError) -> Operand {
+  ) throws(FetchPredicateError) -> Operand {
     let condition = try resolve(condition, isNegated: false)
     let (first, second) = (try operand(first), try operand(second))
     let name = "TERNARY"

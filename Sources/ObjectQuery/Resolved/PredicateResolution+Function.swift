@@ -4,7 +4,7 @@ import ObjectModel
 
 extension PredicateResolution {
   /// A function of arguments as an operand.
-  mutating func function(_ name: String, _ arguments: [FetchExpression]) throws(PredicateError) -> Operand {
+  mutating func function(_ name: String, _ arguments: [FetchExpression]) throws(FetchPredicateError) -> Operand {
     let described = "the function \(name)"
     if name == "now" || name == "now:" { return .constant(.date(now)) }
     if name == "noindex:", arguments.count == 1 { return try operand(arguments[0]) }
@@ -49,7 +49,7 @@ extension PredicateResolution {
   /// `sum(books.price)` and its like: an aggregate of a path through one to-many relationship.
   private mutating func collectionFunction(
     _ function: ResolvedAggregate.Function, of expression: FetchExpression, name: String
-  ) throws(PredicateError) -> ResolvedExpression {
+  ) throws(FetchPredicateError) -> ResolvedExpression {
     guard let (names, scope) = base(of: expression) else {
       throw .unsupported(part: "The function \(name) of such an expression", advice: "Give it a path through a to-many relationship.")
     }

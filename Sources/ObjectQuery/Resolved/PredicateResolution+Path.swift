@@ -17,7 +17,7 @@ extension PredicateResolution {
   ///   - names: The keys.
   ///   - scope: The scope of the object that the path starts from.
   ///   - allowsToMany: Whether to-many keys may stand on the path other than before an operator like `@count`.
-  mutating func resolvePath(_ names: [String], scope: Int, allowsToMany: Bool) throws(PredicateError) -> FollowedPath {
+  mutating func resolvePath(_ names: [String], scope: Int, allowsToMany: Bool) throws(FetchPredicateError) -> FollowedPath {
     let keyPath = names.joined(separator: ".")
     var entity = scopes[scope]
     var start = scope
@@ -66,7 +66,7 @@ extension PredicateResolution {
   }
 
   /// The collection that an expression stands for, as a path to one to-many relationship.
-  mutating func resolveCollection(_ expression: FetchExpression) throws(PredicateError) -> ResolvedCollection {
+  mutating func resolveCollection(_ expression: FetchExpression) throws(FetchPredicateError) -> ResolvedCollection {
     guard let (names, scope) = base(of: expression) else {
       throw .unsupported(part: "A collection other than a key path", advice: "Name a to-many relationship.")
     }
@@ -106,7 +106,7 @@ extension PredicateResolution {
   /// `@count`, or `@sum`, `@avg`, `@min` and `@max` with the path behind them.
   private mutating func resolveOperator(
     _ names: [String], of collection: ResolvedCollection, keyPath: String
-  ) throws(PredicateError) -> ResolvedExpression {
+  ) throws(FetchPredicateError) -> ResolvedExpression {
     guard let function = PredicateResolution.collectionOperators[names[0].lowercased()] else {
       throw .unsupported(
         part: "The collection operator \(names[0]) in \(keyPath)", advice: "Use @count, @sum, @avg, @min or @max, or a SUBQUERY.")
@@ -118,7 +118,7 @@ extension PredicateResolution {
   mutating func aggregate(
     _ function: ResolvedAggregate.Function, names: [String], of collection: ResolvedCollection, condition: ResolvedPredicate,
     keyPath: String
-  ) throws(PredicateError) -> ResolvedExpression {
+  ) throws(FetchPredicateError) -> ResolvedExpression {
     guard function != .count else {
       guard names.isEmpty else {
         throw .unsupported(part: "A key behind @count in \(keyPath)", advice: "End the path with @count.")
@@ -144,13 +144,13 @@ extension PredicateResolution {
     "@count": .count, "@sum": .sum, "@avg": .average, "@min": .minimum, "@max": .maximum,
   ]
 
-  private mutating func check(isTransient: Bool, keyPath: String, entity: CompiledEntity) throws(PredicateError) {
+  private mutating func check(isTransient: Bool, keyPath: String, entity: CompiledEntity) throws(FetchPredicateError) {
     guard isTransient else { return }
     guard allowsTransients else { throw .transientKey(keyPath: keyPath, entity: entity.name) }
     transientKeyPaths.append(keyPath)
   }
 
-  private func unknownKey(_ name: String, keyPath: String, entity: CompiledEntity) -> PredicateError {
+  private func unknownKey(_ name: String, keyPath: String, entity: CompiledEntity) -> FetchPredicateError {
     let names = entity.propertyNames
     var suggestion = names.first { $0.lowercased() == name.lowercased() } ?? names.first { isClose($0, name) }
     if suggestion == nil, let owner = model.entities[entity.subtree].first(where: { $0.property(named: name) != nil }) {

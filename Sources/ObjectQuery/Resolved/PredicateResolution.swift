@@ -22,7 +22,7 @@ struct PredicateResolution {
   }
 
   /// The resolved form of a predicate or of its opposite: NOT is pushed to the leaves. Recursion is bounded by ``PredicateDepth``.
-  mutating func resolve(_ predicate: FetchPredicate, isNegated: Bool) throws(PredicateError) -> ResolvedPredicate {
+  mutating func resolve(_ predicate: FetchPredicate, isNegated: Bool) throws(FetchPredicateError) -> ResolvedPredicate {
     switch predicate {
     case .constant(let value): return .constant(value != isNegated)
     case .not(let item): return try resolve(item, isNegated: !isNegated)
@@ -34,7 +34,7 @@ struct PredicateResolution {
 
   private mutating func join(
     _ items: [FetchPredicate], isConjunction: Bool, isNegated: Bool
-  ) throws(PredicateError) -> ResolvedPredicate {
+  ) throws(FetchPredicateError) -> ResolvedPredicate {
     var resolved: [ResolvedPredicate] = []
     // Every item is checked, also behind one that decides.
     for item in items { resolved.append(try resolve(item, isNegated: isNegated)) }
@@ -70,7 +70,7 @@ struct PredicateResolution {
   }
 
   /// One key of an order.
-  mutating func resolve(_ descriptor: FetchSortDescriptor) throws(PredicateError) -> ResolvedSortKey {
+  mutating func resolve(_ descriptor: FetchSortDescriptor) throws(FetchPredicateError) -> ResolvedSortKey {
     let names = descriptor.keyPath.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     let path = try resolvePath(names, scope: 0, allowsToMany: false)
     let isText = path.value.type == .text || path.value.type == .uri

@@ -22,7 +22,7 @@ public struct FetchEvaluation: Sendable {
 
   /// Checks a fetch against a model.
   ///
-  /// - Throws: ``PredicateError`` for a mistake in the predicate or the order, ``StoreError`` for a property that dictionaries cannot have.
+  /// - Throws: ``FetchPredicateError`` for a mistake in the predicate or the order, ``StoreError`` for a property that dictionaries cannot have.
   public init(_ specification: FetchSpecification, model: CompiledModel) throws {
     self.specification = specification
     let fetch = try FetchResolver(model: model).resolve(specification)

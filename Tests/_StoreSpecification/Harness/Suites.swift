@@ -5,6 +5,9 @@ extension StoreSpecification {
   public static var storeSuites: [StoreSpecification.Type] {
     [
       SavingSpecification.self, IdentitySpecification.self, RelationshipSpecification.self, OrderingSpecification.self,
+      ConflictSpecification.self, ConstraintSpecification.self, FetchingSpecification.self,
+      PredicateSpecification.self, InheritanceSpecification.self,
+      NameSpecification.self, LifecycleSpecification.self, TransactionSpecification.self,
     ]
   }
 }

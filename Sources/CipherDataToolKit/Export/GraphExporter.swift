@@ -1,0 +1,174 @@
+// GraphExporter: all objects of a store as JSON lines.
+import Foundation
+package import ObjectContext
+package import ObjectModel
+import ObjectQuery
+import ObjectStore
+
+/// Writes objects as JSON lines in an order that depends on their values only (of objects without a key of their own, on the order in which they
+/// were made). Reading the lines with ``GraphImporter`` makes the same graph. Memory holds the IDs of one entity's objects and a batch of them.
+package final class GraphExporter {
+  let context: ManagedObjectContext
+  let model: CompiledModel
+  let identities: IdentityTable
+  let plan: ExportPlan
+  private let batchSize: Int
+
+  /// Exports from a context that nobody else uses.
+  package init(from context: ManagedObjectContext, batchSize: Int = 500) {
+    self.context = context
+    model = context.persistentStoreCoordinator.compiledModel
+    identities = IdentityTable(model)
+    plan = ExportPlan(model)
+    self.batchSize = batchSize
+  }
+
+  /// Writes the objects of an entity and those below it, or of all entities.
+  ///
+  /// - Parameters:
+  ///   - entity: The entity; nil for all.
+  ///   - write: Takes a line, without its end.
+  package func export(entity: CompiledEntity?, write: (JSONValue) throws -> Void) throws {
+    if let entity {
+      // Objects of a chosen entity have lines, whoever owns them.
+      try forEachBatch(of: Array(entity.subtree), ownerless: nil) { objects in
+        for object in objects { try write(line(object)) }
+      }
+      return
+    }
+    for root in plan.roots {
+      try forEachBatch(of: Array(model.entities[root].subtree), ownerless: ownerPath(of: root)) { objects in
+        for object in objects { try write(line(object)) }
+      }
+    }
+    for root in plan.roots {
+      for number in model.entities[root].subtree where plan.links(of: model.entities[number]).contains(where: \.isLate) {
+        try forEachBatch(of: [number], ownerless: nil) { objects in
+          for object in objects { if let line = try lateLine(object) { try write(line) } }
+        }
+      }
+    }
+  }
+
+  /// The name of the relationship from the objects of a root to their owners; nil when they have none.
+  private func ownerPath(of root: Int) -> String? {
+    plan.owners[root].flatMap { model.inverse(of: $0)?.name }
+  }
+
+  /// Visits the objects of entities, each without those below it.
+  private func forEachBatch(of entities: [Int], ownerless path: String?, _ body: ([ManagedObject]) throws -> Void) throws {
+    for number in entities where !model.entities[number].isAbstract {
+      let entity = model.entities[number]
+      var request = FetchRequest<ManagedObjectID>(entityName: entity.name)
+      request.includesSubentities = false
+      if let path { request.predicate = .compare(path, .equal, nil) }
+      let constraint = identities.constraints(of: entity).first { !$0.hasRelationships }
+      request.sortDescriptors = constraint?.slots.map { FetchSortDescriptor(entity.slots[$0].name) } ?? []
+      var ids = try context.fetch(request)
+      if constraint == nil { ids.sort { $0.key < $1.key } }
+      for start in stride(from: 0, to: ids.count, by: batchSize) {
+        try body(context.objects(with: Array(ids[start..<min(start + batchSize, ids.count)]), entityName: entity.name))
+        context.reset()
+      }
+    }
+  }
+
+  // MARK: Lines
+
+  /// The line of an object, in full.
+  func line(_ object: ManagedObject) throws -> JSONValue {
+    .object([("$entity", .string(object.compiledEntity.name))] + (try members(of: object)))
+  }
+
+  /// The line that adds an object's late relationships; nil when all are empty.
+  private func lateLine(_ object: ManagedObject) throws -> JSONValue? {
+    var members: [(String, JSONValue)] = []
+    for link in plan.links(of: object.compiledEntity) where link.isLate {
+      if let value = try value(of: link, in: object) { members.append((link.relationship.name, value)) }
+    }
+    if members.isEmpty { return nil }
+    return .object([("$entity", .string(object.compiledEntity.name))] + reference(to: object) + members)
+  }
+
+  private func members(of object: ManagedObject) throws -> [(String, JSONValue)] {
+    let entity = object.compiledEntity
+    var members: [(String, JSONValue)] = []
+    if plan.namedRoots.contains(entity.root), key(of: object) == nil { members.append(("$id", name(of: object))) }
+    for slot in entity.slots {
+      guard let type = slot.attributeType, !slot.isTransient else { continue }
+      let value = object.slotValue(slot.index)
+      // A missing value is left out, unless reading the line would put a default in its place.
+      if value.isNull && slot.defaultValue.isNull { continue }
+      members.append((slot.name, ValueCoding.json(value, type: type)))
+    }
+    for link in plan.links(of: entity) where !link.isLate {
+      if let value = try value(of: link, in: object) { members.append((link.relationship.name, value)) }
+    }
+    return members
+  }
+
+  private func value(of link: ExportPlan.Link, in object: ManagedObject) throws -> JSONValue? {
+    let relationship = link.relationship
+    if !relationship.isToMany {
+      guard let destination: ManagedObject = object.toOne(relationship.index) else { return nil }
+      return try nested(destination, link)
+    }
+    let members = try object.toManyArray(relationship.index, as: ManagedObject.self).map { try nested($0, link) }
+    if members.isEmpty { return nil }
+    if relationship.isOrdered { return .array(members) }
+    // Members without an order are put into that of their texts.
+    let texts = members.map { value in
+      var bytes: [UInt8] = []
+      value.append(to: &bytes)
+      return (bytes, value)
+    }
+    return .array(texts.sorted { $0.0.lexicographicallyPrecedes($1.0) }.map(\.1))
+  }
+
+  private func nested(_ object: ManagedObject, _ link: ExportPlan.Link) throws -> JSONValue {
+    guard link.isOwning else { return reference(to: object, over: link.relationship) }
+    return .object(head(of: object, link.relationship) + (try members(of: object)))
+  }
+
+  /// The entity of a nested object, where the relationship does not say it.
+  private func head(of object: ManagedObject, _ relationship: CompiledRelationship) -> [(String, JSONValue)] {
+    let entity = object.compiledEntity
+    return entity.number == relationship.destinationEntity ? [] : [("$entity", .string(entity.name))]
+  }
+
+  private func reference(to object: ManagedObject, over relationship: CompiledRelationship) -> JSONValue {
+    .object(head(of: object, relationship) + reference(to: object))
+  }
+
+  /// What an object is found by: the values of its key, or the name it was given.
+  private func reference(to object: ManagedObject) -> [(String, JSONValue)] {
+    let entity = object.compiledEntity
+    guard let constraint = key(of: object) else { return [("$ref", name(of: object))] }
+    return constraint.slots.map { index in
+      let slot = entity.slots[index]
+      if let relationship = slot.relationship, let destination: ManagedObject = object.toOne(index) {
+        return (slot.name, reference(to: destination, over: relationship))
+      }
+      return (slot.name, ValueCoding.json(object.slotValue(index), type: slot.attributeType ?? .undefined))
+    }
+  }
+
+  private func key(of object: ManagedObject) -> IdentityConstraint? {
+    identities.key(of: object)?.constraint
+  }
+
+  private func name(of object: ManagedObject) -> JSONValue {
+    .string("\(model.entities[object.compiledEntity.root].name)/\(object.objectID.key)")
+  }
+}
+
+extension ManagedObjectContext {
+  /// The objects of IDs, in their order, read together. IDs whose object is gone are left out.
+  package func objects(with ids: [ManagedObjectID], entityName: String) throws -> [ManagedObject] {
+    var request = FetchRequest<ManagedObject>(entityName: entityName)
+    request.predicate = .comparison(
+      FetchComparison(left: .evaluatedObject, op: .in, right: .constant(.list(ids.map(FetchConstant.object)))))
+    let byID = Dictionary(try fetch(request).map { ($0.objectID, $0) }, uniquingKeysWith: { first, _ in first })
+    return ids.compactMap { byID[$0] }
+  }
+}

@@ -1,0 +1,113 @@
+// PropertyPath: a column of a result: a dotted path from an object to values.
+package import ObjectContext
+package import ObjectModel
+
+/// A path such as `name`, `maintainer.name`, `relations.alternatives.packageName` or `tags.@count`, resolved against a model.
+package struct PropertyPath: Sendable {
+  private enum Step: Sendable {
+    case toOne(CompiledRelationship)
+    case toMany(CompiledRelationship)
+  }
+  private enum End: Sendable {
+    case attribute(Int, AttributeType)
+    case object
+    case count(CompiledRelationship)
+  }
+  /// The path as it was given.
+  package let text: String
+  private let steps: [Step]
+  private let end: End
+
+  /// Resolves a path.
+  ///
+  /// - Throws: ``ToolError`` with ``ExitStatus/usage``.
+  package init(_ text: String, of entity: CompiledEntity, in model: CompiledModel) throws {
+    self.text = text
+    var steps: [Step] = []
+    var end: End?
+    var current = entity
+    let names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    for (index, name) in names.enumerated() {
+      let isLast = index == names.count - 1
+      func fail(_ message: String) -> ToolError { ToolError(.usage, "Property path “\(text)”: \(message)") }
+      if name == "@count", isLast, case .toMany(let relationship)? = steps.last {
+        steps.removeLast()
+        end = .count(relationship)
+        break
+      }
+      guard let property = current.property(named: name) else {
+        throw fail(
+          "the entity \(current.name) has no property “\(name)”; it has \(current.propertyNames.sorted().joined(separator: ", ")).")
+      }
+      switch property {
+      case .attribute(let slot):
+        guard isLast else { throw fail("“\(name)” is an attribute: the path ends there.") }
+        guard let type = slot.attributeType, !slot.isTransient else { throw fail("“\(name)” is transient: it is not stored.") }
+        end = .attribute(slot.index, type)
+      case .toOne(let relationship):
+        steps.append(.toOne(relationship))
+        current = model.entities[relationship.destinationEntity]
+      case .toMany(let relationship):
+        steps.append(.toMany(relationship))
+        current = model.entities[relationship.destinationEntity]
+      case .fetched: throw fail("“\(name)” is a fetched property.")
+      }
+    }
+    self.steps = steps
+    self.end = end ?? .object
+  }
+
+  /// The value for an object: one value, or an array when the path leads through a to-many relationship.
+  ///
+  /// - Parameters:
+  ///   - object: The object.
+  ///   - identities: How objects are named at the end of a path.
+  ///   - isCell: Whether the value is for a table or CSV.
+  package func value(of object: ManagedObject, identities: IdentityTable, isCell: Bool) -> JSONValue {
+    value(from: object, step: 0, identities, isCell)
+  }
+
+  private func value(from object: ManagedObject, step: Int, _ identities: IdentityTable, _ isCell: Bool) -> JSONValue {
+    guard step < steps.count else {
+      switch end {
+      case .attribute(let slot, let type):
+        let value = object.slotValue(slot)
+        return isCell ? ValueCoding.cell(value, type: type) : ValueCoding.json(value, type: type)
+      case .object: return identities.label(of: object)
+      case .count(let relationship): return .integer(object.toManyCount(relationship.index))
+      }
+    }
+    switch steps[step] {
+    case .toOne(let relationship):
+      guard let destination: ManagedObject = object.toOne(relationship.index) else { return .null }
+      return value(from: destination, step: step + 1, identities, isCell)
+    case .toMany(let relationship):
+      var values: [JSONValue] = []
+      for member in object.toManyArray(relationship.index, as: ManagedObject.self) {
+        switch value(from: member, step: step + 1, identities, isCell) {
+        case .null: break
+        case .array(let nested): values.append(contentsOf: nested)
+        case let single: values.append(single)
+        }
+      }
+      if !relationship.isOrdered { values.sort { $0.plainText.utf8.lexicographicallyPrecedes($1.plainText.utf8) } }
+      return .array(values)
+    }
+  }
+}
+
+extension IdentityTable {
+  /// What an object is called in a result: the value of its key, an object of the values of a compound key, or its URI.
+  package func label(of object: ManagedObject) -> JSONValue {
+    let entity = object.compiledEntity
+    guard let constraint = key(of: object)?.constraint else { return .string(object.objectID.uriString) }
+    let values = constraint.slots.map { index in
+      let slot = entity.slots[index]
+      let destination: ManagedObject? = slot.relationship == nil ? nil : object.toOne(index)
+      return (
+        slot.name, destination.map(label) ?? ValueCoding.json(object.slotValue(index), type: slot.attributeType ?? .undefined)
+      )
+    }
+    return values.count == 1 ? values[0].1 : .object(values)
+  }
+}

@@ -1,0 +1,82 @@
+// ResultFetcher: the objects a fetch asks for, written row by row.
+package import ObjectContext
+package import ObjectModel
+package import ObjectQuery
+import ObjectStore
+
+/// Fetches objects and writes columns of them. Memory holds the IDs of the result and a batch of its objects.
+package struct ResultFetcher {
+  private let context: ManagedObjectContext
+  private let model: CompiledModel
+  private let batchSize: Int
+
+  /// Fetches in a context that nobody else uses.
+  package init(_ context: ManagedObjectContext, batchSize: Int = 500) {
+    self.context = context
+    model = context.persistentStoreCoordinator.compiledModel
+    self.batchSize = batchSize
+  }
+
+  /// The entity of a name.
+  ///
+  /// - Throws: ``ToolError`` with ``ExitStatus/usage`` and the names that there are.
+  package func entity(named name: String) throws -> CompiledEntity {
+    try model.requireEntity(named: name)
+  }
+
+  /// The columns of an entity when none are chosen: its attributes.
+  package func defaultPaths(of entity: CompiledEntity) -> [String] {
+    entity.slots.filter { $0.attribute != nil && !$0.isTransient && $0.kind != .none }.map(\.name)
+  }
+
+  /// Writes the result of a request.
+  ///
+  /// - Parameters:
+  ///   - specification: What is asked.
+  ///   - paths: The columns.
+  ///   - format: The form.
+  ///   - sink: Where the rows go.
+  package func write(_ specification: FetchSpecification, paths: [String], format: OutputFormat, to sink: OutputSink) throws {
+    let entity = try entity(named: specification.entityName)
+    let columns = try paths.map { try PropertyPath($0, of: entity, in: model) }
+    let identities = IdentityTable(model)
+    var request = FetchRequest<ManagedObjectID>(entityName: entity.name)
+    request.specification = specification
+    let ids = try context.fetch(request)
+    let writer = try format.writer(columns: paths, to: sink)
+    let isCell = format == .table || format == .csv
+    for start in stride(from: 0, to: ids.count, by: batchSize) {
+      let chunk = Array(ids[start..<min(start + batchSize, ids.count)])
+      for object in try context.objects(with: chunk, entityName: entity.name) {
+        try writer.write(columns.map { $0.value(of: object, identities: identities, isCell: isCell) })
+      }
+      if let error = context.pendingError { throw error }
+      context.reset()
+    }
+    try writer.finish()
+    try sink.flush()
+  }
+
+  /// The keys of an order such as `-installedSize,name`.
+  package static func sortDescriptors(_ text: String) throws -> [FetchSortDescriptor] {
+    try text.split(separator: ",", omittingEmptySubsequences: false).map { part in
+      let key = part.trimmingPrefix { $0 == " " }
+      let isDescending = key.hasPrefix("-")
+      let path = key.drop { $0 == "-" || $0 == "+" }
+      guard !path.isEmpty else { throw ToolError(.usage, "--sort: a key is empty.") }
+      return FetchSortDescriptor(String(path), ascending: !isDescending)
+    }
+  }
+}
+
+extension CompiledModel {
+  /// The entity of a name.
+  ///
+  /// - Throws: ``ToolError`` with ``ExitStatus/usage`` and the names that there are.
+  package func requireEntity(named name: String) throws -> CompiledEntity {
+    guard let entity = entity(named: name) else {
+      throw ToolError(.usage, "The store has no entity “\(name)”; it has \(entities.map(\.name).sorted().joined(separator: ", ")).")
+    }
+    return entity
+  }
+}

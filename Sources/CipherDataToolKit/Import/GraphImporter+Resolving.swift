@@ -1,0 +1,195 @@
+// GraphImporter+Resolving: from an object of the input to a living one with its values.
+import ObjectContext
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+
+extension GraphImporter {
+  /// What an object of the input has by standing in a relationship of another: the inverse, and the owner.
+  struct Implied {
+    let slot: Int
+    let owner: ManagedObject
+
+    /// Of the members of a relationship whose inverse is to-one.
+    init?(_ relationship: CompiledRelationship, of owner: ManagedObject, in model: CompiledModel) {
+      guard let inverse = model.inverse(of: relationship), !inverse.isToMany else { return nil }
+      slot = inverse.index
+      self.owner = owner
+    }
+  }
+
+  /// The object that an object of the input stands for, with the values it brings.
+  func resolve(_ object: ImportObject, implied: Implied? = nil) throws -> ManagedObject {
+    let (living, isNew) = try locate(object, implied)
+    if let name = object.identifier {
+      if named[name] != nil || (namedInBatch[name].map { $0 !== living } ?? false) {
+        throw object.error("The name is given twice.", key: "$id")
+      }
+      namedInBatch[name] = living
+    }
+    if isNew || object.role == .record { try apply(object, to: living, isNew: isNew) }
+    return living
+  }
+
+  // MARK: Finding one
+
+  /// Finds or inserts the object.
+  private func locate(_ object: ImportObject, _ implied: Implied?) throws -> (ManagedObject, isNew: Bool) {
+    if let name = object.reference { return (try namedObject(name, for: object), false) }
+    let key = try identities.attributeKey(of: object) ?? relationalKey(of: object, implied)
+    if let key, let known = try found[key] ?? findByRelationships(key) {
+      guard known.compiledEntity.isKind(of: object.entity) else {
+        throw object.error("An object with these values is there and is of the entity \(known.compiledEntity.name).")
+      }
+      return (known, false)
+    }
+    let living = try context.insertObject(entityName: object.entity.name)
+    summary.inserted += 1
+    if let key { found[key] = living }
+    return (living, true)
+  }
+
+  /// The object that an earlier one of the input was named.
+  private func namedObject(_ name: String, for object: ImportObject) throws -> ManagedObject {
+    let living: ManagedObject
+    if let known = namedInBatch[name] {
+      living = known
+    } else if let id = named[name] {
+      living = try context.existingObject(with: id)
+      held.append(living)
+    } else {
+      throw object.error("No earlier object has this name.", key: "$ref")
+    }
+    guard living.compiledEntity.isKind(of: object.entity) else {
+      throw object.error("The object of this name is of the entity \(living.compiledEntity.name).", key: "$ref")
+    }
+    return living
+  }
+
+  /// The key of an object under a constraint with relationships: the objects that it leads to are found, or made, first.
+  private func relationalKey(of object: ImportObject, _ implied: Implied?) throws -> IdentityKey? {
+    guard let constraint = relationalConstraint(of: object, implied) else { return nil }
+    var values: [Int: Slot] = [:]
+    for slot in constraint.slots {
+      if let value = object.value(slot) {
+        values[slot] = value
+      } else if let destination = object.destination(slot) {
+        values[slot] = .int(try resolve(destination).objectID.reference.rawValue)
+      } else if let implied, implied.slot == slot {
+        values[slot] = .int(implied.owner.objectID.reference.rawValue)
+      }
+    }
+    return IdentityKey(constraint) { values[$0] }
+  }
+
+  /// The first constraint with relationships of which the input gives everything.
+  private func relationalConstraint(of object: ImportObject, _ implied: Implied?) -> IdentityConstraint? {
+    identities.constraints(of: object.entity).first { constraint in
+      constraint.hasRelationships
+        && constraint.slots.allSatisfy { slot in
+          if let value = object.value(slot) { return !value.isNull }
+          if let destination = object.destination(slot) { return !isAnonymous(destination, nil) }
+          return implied?.slot == slot
+        }
+    }
+  }
+
+  /// Asks the store for an object by a constraint with relationships, one at a time: such constraints are rare.
+  private func findByRelationships(_ key: IdentityKey) throws -> ManagedObject? {
+    guard key.constraint.hasRelationships else { return nil }
+    let entity = model.entities[key.constraint.entity]
+    var parts: [FetchPredicate] = []
+    for (slot, value) in zip(key.constraint.slots, key.values) {
+      let property = entity.slots[slot]
+      var constant = FetchConstant(value, type: property.attributeType ?? .undefined)
+      if property.relationship != nil, case .int(let word) = value {
+        // A new object is in no row yet.
+        guard let store = context.persistentStoreCoordinator.stores(holding: entity, affectedStores: nil).first else { return nil }
+        let reference = ObjectReference(rawValue: word)
+        guard reference.key > 0 else { return nil }
+        constant = .object(ManagedObjectID(space: store.space.number, entityNumber: UInt32(reference.entity), key: reference.key))
+      }
+      parts.append(.compare(property.name, .equal, constant))
+    }
+    var request = FetchRequest<ManagedObject>(entityName: entity.name, predicate: .and(parts))
+    request.includesPendingChanges = false
+    guard let living = try context.fetch(request).first else { return nil }
+    found[key] = living
+    return living
+  }
+
+  // MARK: Setting values
+
+  /// Sets what differs.
+  private func apply(_ object: ImportObject, to living: ManagedObject, isNew: Bool) throws {
+    for (slot, value) in object.values where !Fingerprint.isSame(living.slotValue(slot), value) {
+      living.setSlotValue(value, at: slot)
+      if !isNew { changed.insert(living) }
+    }
+    for (relationship, destination) in object.toOne { try apply(destination, relationship, to: living, isNew: isNew) }
+    for (relationship, members) in object.toMany { try apply(members, relationship, to: living, isNew: isNew) }
+  }
+
+  private func apply(_ wanted: ImportObject?, _ relationship: CompiledRelationship, to living: ManagedObject, isNew: Bool) throws {
+    let current: ManagedObject? = isNew ? nil : living.toOne(relationship.index)
+    guard let wanted else {
+      guard let current else { return }
+      living.setToOne(nil, at: relationship.index)
+      changed.insert(living)
+      release(current, from: relationship)
+      return
+    }
+    let implied = Implied(relationship, of: living, in: model)
+    if let current, isAnonymous(wanted, implied) {
+      if try fingerprint(current, besides: relationship) == fingerprint(wanted, besides: relationship) { return }
+    }
+    let destination = try resolve(wanted, implied: implied)
+    if destination === current { return }
+    living.setToOne(destination, at: relationship.index)
+    if !isNew { changed.insert(living) }
+    if let current { release(current, from: relationship) }
+  }
+
+  private func apply(_ wanted: [ImportObject], _ relationship: CompiledRelationship, to living: ManagedObject, isNew: Bool) throws {
+    let implied = Implied(relationship, of: living, in: model)
+    if isNew {
+      for member in wanted { living.addToToMany(try resolve(member, implied: implied), at: relationship.index) }
+      return
+    }
+    let current = living.toManyArray(relationship.index, as: ManagedObject.self)
+    // Members without a key of their own are compared as a whole, each with one that is there.
+    var unmatched: [[UInt8]: [ManagedObject]] = [:]
+    if wanted.contains(where: { isAnonymous($0, implied) }) {
+      for member in current.reversed() where identities.key(of: member) == nil {
+        unmatched[try fingerprint(member, besides: relationship), default: []].append(member)
+      }
+    }
+    var members: [ManagedObject] = []
+    for object in wanted {
+      if isAnonymous(object, implied), let match = unmatched[try fingerprint(object, besides: relationship)]?.popLast() {
+        members.append(match)
+      } else {
+        members.append(try resolve(object, implied: implied))
+      }
+    }
+    let kept = Set(members)
+    let isSame = relationship.isOrdered ? current == members : kept == Set(current)
+    if isSame { return }
+    living.setToMany(members, at: relationship.index)
+    changed.insert(living)
+    for object in current where !kept.contains(object) { release(object, from: relationship) }
+  }
+
+  /// Whether an object of the input can only be found by comparing it as a whole.
+  private func isAnonymous(_ object: ImportObject, _ implied: Implied?) -> Bool {
+    object.reference == nil && object.identifier == nil && identities.attributeKey(of: object) == nil
+      && relationalConstraint(of: object, implied) == nil
+  }
+
+  /// An object without a key of its own that its owner lets go of is deleted.
+  private func release(_ object: ManagedObject, from relationship: CompiledRelationship) {
+    guard relationship.deleteRule == .cascade, identities.key(of: object) == nil else { return }
+    context.delete(object)
+    summary.deleted += 1
+  }
+}

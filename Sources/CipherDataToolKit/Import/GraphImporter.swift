@@ -1,0 +1,187 @@
+// GraphImporter: objects of the input on their way into a context, a batch at a time.
+import Foundation
+package import ObjectContext
+package import ObjectModel
+import ObjectStore
+package import ObjectQuery
+
+/// Imports objects: finds those that are there, changes what differs, inserts what is missing, and keeps nothing in memory from batch to batch.
+///
+/// Run it within one transaction of the store, so that all of the input is kept or nothing.
+package final class GraphImporter {
+  /// What an import did.
+  package struct Summary: Sendable, Hashable {
+    /// Records read.
+    package var records = 0
+    /// Objects inserted, nested ones included.
+    package var inserted = 0
+    /// Objects of which a value or relationship was changed.
+    package var updated = 0
+    /// Nested objects that were replaced.
+    package var deleted = 0
+  }
+
+  /// What was done so far.
+  package internal(set) var summary = Summary()
+  /// Told of lines that are left out; nil when a bad line ends the import.
+  package var skip: ((InputError) -> Void)?
+  let context: ManagedObjectContext
+  let model: CompiledModel
+  let identities: IdentityTable
+  let plan: ExportPlan
+  private let batchSize: Int
+  private var batch: [ImportObject] = []
+  /// The objects of the batch by their keys; they are held here while the batch lasts.
+  var found: [IdentityKey: ManagedObject] = [:]
+  /// The objects that the input gave names to, by name. This grows with the names of the input, 40 bytes and the name for each.
+  var named: [String: ManagedObjectID] = [:]
+  /// Those of the batch, which have no lasting IDs yet.
+  var namedInBatch: [String: ManagedObject] = [:]
+  var changed: Set<ManagedObject> = []
+  /// Further objects that must live until the batch is saved.
+  var held: [ManagedObject] = []
+
+  /// Imports into a context that nobody else uses.
+  package init(into context: ManagedObjectContext, batchSize: Int = 1000) {
+    self.context = context
+    model = context.persistentStoreCoordinator.compiledModel
+    identities = IdentityTable(model)
+    plan = ExportPlan(model)
+    self.batchSize = batchSize
+  }
+
+  /// Takes the next object.
+  ///
+  /// - Throws: ``InputError`` about it or one before it, or what saving throws.
+  package func add(_ object: ImportObject) throws {
+    summary.records += 1
+    batch.append(object)
+    if batch.count >= batchSize { try flush() }
+  }
+
+  /// Saves what was taken.
+  ///
+  /// A batch that cannot be saved is taken apart, so that the error names its line.
+  package func flush() throws {
+    guard !batch.isEmpty else { return }
+    let objects = batch
+    batch.removeAll(keepingCapacity: true)
+    let before = summary
+    do {
+      try save(objects)
+      return
+    } catch  where Self.isOfInput(error) {
+      forget()
+      summary = before
+    }
+    for object in objects {
+      let before = summary
+      do {
+        try save([object])
+      } catch  where Self.isOfInput(error) {
+        forget()
+        summary = before
+        guard let skip else { throw Self.inputError(error, of: object) }
+        skip(Self.inputError(error, of: object))
+      }
+    }
+  }
+
+  /// Whether an error is about what the input says, and not about the store.
+  private static func isOfInput(_ error: any Error) -> Bool {
+    if let error = error as? StoreError {
+      switch error.code {
+      case .constraintConflict, .invalidRequest: return true
+      default: return false
+      }
+    }
+    return error is InputError || error is ValidationError
+  }
+
+  /// An error with the line of its record.
+  private static func inputError(_ error: any Error, of object: ImportObject) -> InputError {
+    switch error {
+    case let error as InputError: error
+    case let error as ValidationError:
+      InputError(
+        line: object.line, entity: (error.errors.first ?? error).entityName ?? object.entity.name, key: (error.errors.first ?? error).key,
+        (error.errors.first ?? error).reason)
+    case let error as StoreError: InputError(line: object.line, entity: error.entityName ?? object.entity.name, error.message)
+    default: InputError(line: object.line, entity: object.entity.name, String(describing: error))
+    }
+  }
+
+  private func save(_ objects: [ImportObject]) throws {
+    try findObjects(objects)
+    for object in objects { _ = try resolve(object) }
+    if let error = context.pendingError { throw error }
+    summary.updated += changed.reduce(0) { $0 + ($1.isUpdated ? 1 : 0) }
+    try context.save()
+    for (name, object) in namedInBatch { named[name] = object.objectID }
+    forget()
+  }
+
+  /// Drops all living objects, saved or not.
+  private func forget() {
+    found = [:]
+    namedInBatch = [:]
+    changed = []
+    held = []
+    context.reset()
+  }
+
+  // MARK: Finding
+
+  /// Finds the objects of the batch by their keys: for each constraint one fetch for every few hundred of them.
+  private func findObjects(_ objects: [ImportObject]) throws {
+    var wanted: [IdentityConstraint: Set<IdentityKey>] = [:]
+    // An explicit stack: nesting is as deep as the input's.
+    var stack = objects
+    while let object = stack.popLast() {
+      if object.reference == nil, let key = identities.attributeKey(of: object) {
+        wanted[key.constraint, default: []].insert(key)
+      }
+      for (_, destination) in object.toOne { if let destination { stack.append(destination) } }
+      for (_, members) in object.toMany { stack.append(contentsOf: members) }
+    }
+    for (constraint, keys) in wanted { try find(constraint, keys.map(\.values)) }
+  }
+
+  private func find(_ constraint: IdentityConstraint, _ keys: [[Slot]]) throws {
+    let entity = model.entities[constraint.entity]
+    // Of a compound constraint the property that differs most finds the objects; the rest is compared here.
+    let distinct = constraint.slots.indices.map { index in Set(keys.map { $0[index] }) }
+    guard let position = distinct.indices.max(by: { distinct[$0].count < distinct[$1].count }) else { return }
+    let slot = entity.slots[constraint.slots[position]]
+    guard let type = slot.attributeType else { return }
+    let constants = distinct[position].map { FetchConstant($0, type: type) }
+    for start in stride(from: 0, to: constants.count, by: 500) {
+      let chunk = Array(constants[start..<min(start + 500, constants.count)])
+      let predicate = FetchPredicate.comparison(
+        FetchComparison(left: .keyPath([slot.name]), op: .in, right: .constant(.list(chunk))))
+      var request = FetchRequest<ManagedObject>(entityName: entity.name, predicate: predicate)
+      request.includesPendingChanges = false
+      for object in try context.fetch(request) {
+        if let key = IdentityKey(constraint, value: { object.slotValue($0) }) { found[key] = object }
+      }
+    }
+  }
+}
+
+extension FetchConstant {
+  /// A stored value as a constant of a predicate.
+  package init(_ slot: Slot, type: AttributeType) {
+    switch slot {
+    case .null: self = .null
+    case .int(let value): self = type == .boolean ? .bool(value != 0) : .int(value)
+    case .real(let value): self = type == .date ? .date(.init(timeIntervalSinceReferenceDate: value)) : .real(value)
+    case .text(let value): self = .string(value)
+    case .bytes(let data):
+      switch type {
+      case .uuid: self = UUID(slot: slot).map(FetchConstant.uuid) ?? .data(data)
+      case .decimal: self = DecimalCoding.decode(data).map(FetchConstant.decimal) ?? .data(data)
+      default: self = .data(data)
+      }
+    }
+  }
+}

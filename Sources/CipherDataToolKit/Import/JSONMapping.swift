@@ -1,0 +1,92 @@
+// JSONMapping: lines of JSON as objects of any model.
+package import ObjectModel
+
+/// Turns JSON objects into objects to be imported.
+///
+/// Beside the names of properties an object may have `$entity` (its entity), `$id` (a name by which other lines refer to it) and `$ref` (such a
+/// name: the object is that one). A to-one relationship is a nested object or null, a to-many relationship an array of nested objects: all members.
+package struct JSONMapping {
+  private let model: CompiledModel
+  private let defaultEntity: CompiledEntity?
+
+  /// Reads objects of a model.
+  ///
+  /// - Parameter defaultEntity: The entity of objects that do not name one; nil when all must.
+  package init(_ model: CompiledModel, defaultEntity: CompiledEntity?) {
+    self.model = model
+    self.defaultEntity = defaultEntity
+  }
+
+  /// The object of a line.
+  ///
+  /// - Throws: ``InputError`` with entity and key.
+  package func object(_ value: JSONValue, line: Int) throws -> ImportObject {
+    try object(value, declared: defaultEntity, line: line, path: "")
+  }
+
+  private func object(_ value: JSONValue, declared: CompiledEntity?, line: Int, path: String) throws -> ImportObject {
+    guard case .object(let members) = value else {
+      throw InputError(line: line, entity: declared?.name, key: path.isEmpty ? nil : path, "An object is expected, not \(value.kindName).")
+    }
+    let entity = try entity(of: value, declared: declared, line: line, path: path)
+    var object = ImportObject(entity: entity, line: line)
+    for member in members {
+      let key = path.isEmpty ? member.key : "\(path).\(member.key)"
+      func fail(_ message: String) -> InputError { InputError(line: line, entity: entity.name, key: key, message) }
+      if member.key.hasPrefix("$") {
+        if member.key == "$entity" { continue }
+        guard case .string(let name) = member.value else { throw fail("A string is expected, not \(member.value.kindName).") }
+        switch member.key {
+        case "$id": object.identifier = name
+        case "$ref": object.reference = name
+        default: throw fail("No such key; there are $entity, $id and $ref.")
+        }
+        continue
+      }
+      switch entity.property(named: member.key) {
+      case .attribute(let slot):
+        guard !slot.isTransient, let type = slot.attributeType else { throw fail("The attribute is transient: it is not stored.") }
+        do {
+          object.values.append((slot.index, try ValueCoding.slot(member.value, type: type)))
+        } catch {
+          throw fail(error.message)
+        }
+      case .toOne(let relationship):
+        let destination = model.entities[relationship.destinationEntity]
+        let nested = member.value.isNull ? nil : try self.object(member.value, declared: destination, line: line, path: key)
+        object.toOne.append((relationship, nested))
+      case .toMany(let relationship):
+        guard case .array(let values) = member.value else { throw fail("An array of objects is expected, not \(member.value.kindName).") }
+        let destination = model.entities[relationship.destinationEntity]
+        let nested = try values.enumerated().map { index, value in
+          try self.object(value, declared: destination, line: line, path: "\(key)[\(index)]")
+        }
+        object.toMany.append((relationship, nested))
+      case .fetched: throw fail("A fetched property cannot be set.")
+      case nil: throw fail("The entity has no such property.")
+      }
+    }
+    return object
+  }
+
+  private func entity(of value: JSONValue, declared: CompiledEntity?, line: Int, path: String) throws -> CompiledEntity {
+    let key = path.isEmpty ? "$entity" : "\(path).$entity"
+    let entity: CompiledEntity
+    switch value["$entity"] {
+    case .string(let name):
+      guard let named = model.entity(named: name) else { throw InputError(line: line, key: key, "The model has no entity of this name.") }
+      if let declared, !named.isKind(of: declared) {
+        throw InputError(line: line, entity: declared.name, key: key, "The entity named is neither this one nor below it.")
+      }
+      entity = named
+    case nil:
+      guard let declared else { throw InputError(line: line, key: "$entity", "The entity is not named: give --entity or this key.") }
+      entity = declared
+    case .some(let other): throw InputError(line: line, key: key, "A string is expected, not \(other.kindName).")
+    }
+    if entity.isAbstract, value["$ref"] == nil {
+      throw InputError(line: line, entity: entity.name, key: key, "The entity is abstract: name one below it.")
+    }
+    return entity
+  }
+}

@@ -1,0 +1,49 @@
+// FetchPredicate+Substitution: values for variables.
+
+extension FetchPredicate {
+  /// The predicate with values in place of variables; variables without a value, and those that a SUBQUERY binds, stay.
+  ///
+  /// - Parameter variables: The values by the variables' names, without `$`.
+  public func withSubstitutionVariables(_ variables: [String: (any FetchConstantConvertible)?]) -> FetchPredicate {
+    // What is nested too deep is refused when it is used; here it must not exhaust the stack.
+    guard (try? PredicateDepth.check(self)) != nil else { return self }
+    return substituting(variables.mapValues { $0?.fetchConstant ?? .null })
+  }
+
+  fileprivate func substituting(_ values: [String: FetchConstant]) -> FetchPredicate {
+    switch self {
+    case .constant: self
+    case .and(let items): .and(items.map { $0.substituting(values) })
+    case .or(let items): .or(items.map { $0.substituting(values) })
+    case .not(let item): .not(item.substituting(values))
+    case .comparison(var comparison):
+      {
+        comparison.left = comparison.left.substituting(values)
+        comparison.right = comparison.right.substituting(values)
+        return .comparison(comparison)
+      }()
+    }
+  }
+}
+
+extension FetchExpression {
+  fileprivate func substituting(_ values: [String: FetchConstant]) -> FetchExpression {
+    switch self {
+    case .constant, .evaluatedObject, .keyPath: return self
+    case .variable(let name): return values[name].map { .constant($0) } ?? self
+    case .path(let base, let names): return .path(base.substituting(values), names)
+    case .aggregate(let items):
+      let items = items.map { $0.substituting(values) }
+      let constants = items.compactMap { if case .constant(let value) = $0 { value } else { nil } }
+      return constants.count == items.count ? .constant(.list(constants)) : .aggregate(items)
+    case .function(let name, let arguments): return .function(name, arguments.map { $0.substituting(values) })
+    case .subquery(let collection, let variable, let predicate):
+      var inner = values
+      inner[variable] = nil
+      return .subquery(collection: collection.substituting(values), variable: variable, predicate: predicate.substituting(inner))
+    case .conditional(let condition, let first, let second):
+      return .conditional(condition.substituting(values), first.substituting(values), second.substituting(values))
+    case .element(let base, let index): return .element(base.substituting(values), index)
+    }
+  }
+}

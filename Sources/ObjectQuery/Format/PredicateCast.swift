@@ -1,0 +1,93 @@
+// PredicateCast: the types that CAST gives a literal, so that every constant has a text.
+import Foundation
+import ObjectModel
+
+/// A type that a literal can be cast to.
+enum PredicateCast: String, CaseIterable {
+  case date = "Date"
+  case decimal = "Decimal"
+  case double = "Double"
+  case integer = "Int"
+  case string = "String"
+  case uuid = "UUID"
+  case url = "URL"
+  case data = "Data"
+  case objectID = "ObjectID"
+  case entity = "Entity"
+
+  /// The names, for errors.
+  static var names: String { allCases.map(\.rawValue).joined(separator: ", ") }
+
+  /// The type of a name, Core Data's names included.
+  init?(name: String) {
+    switch name {
+    case "NSDate": self = .date
+    case "NSDecimalNumber": self = .decimal
+    case "NSNumber": self = .double
+    case "NSString": self = .string
+    case "NSUUID": self = .uuid
+    case "NSURL": self = .url
+    case "NSData": self = .data
+    default: self.init(rawValue: name)
+    }
+  }
+
+  /// A literal as a constant of the type; nil when it is none.
+  func cast(_ value: FetchConstant) -> FetchConstant? {
+    switch (self, value) {
+    case (.date, .date), (.uuid, .uuid), (.url, .url), (.data, .data), (.objectID, .object), (.entity, .entity), (.string, .string): value
+    case (.date, .string(let text)): PredicateCast.date(text).map { .date($0) }
+    case (.date, _): value.double.map { .date(Date(timeIntervalSinceReferenceDate: $0)) }
+    case (.decimal, .string(let text)): Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")).map { .decimal($0) }
+    case (.decimal, .int(let number)): .decimal(Decimal(number))
+    case (.decimal, .decimal): value
+    case (.decimal, .real(let number)): SlotComparison.decimal(of: number).map { .decimal($0) }
+    case (.double, .string(let text)): Double(text).map { .real($0) }
+    case (.double, _): value.double.map { .real($0) }
+    case (.integer, .string(let text)): Int64(text).map { .int($0) }
+    case (.integer, _): value.double.flatMap { Int64(exactly: $0.rounded(.towardZero)) }.map { .int($0) }
+    case (.uuid, .string(let text)): UUID(uuidString: text).map { .uuid($0) }
+    case (.url, .string(let text)): URL(string: text).map { .url($0) }
+    case (.data, .string(let text)): Data(base64Encoded: text).map { .data($0) }
+    case (.objectID, .string(let text)): PredicateCast.objectID(text).map { .object($0) }
+    case (.entity, .string(let text)): .entity(text)
+    default: nil
+    }
+  }
+
+  /// A date in ISO 8601: a day in UTC, or an instant with its offset.
+  private static func date(_ text: String) -> Date? {
+    let formatter = ISO8601DateFormatter()
+    for options: ISO8601DateFormatter.Options in [
+      [.withInternetDateTime], [.withInternetDateTime, .withFractionalSeconds], [.withFullDate],
+    ] {
+      formatter.formatOptions = options
+      if let date = formatter.date(from: text) { return date }
+    }
+    return nil
+  }
+
+  /// The ID of a URI, if its store is or was open in this process.
+  private static func objectID(_ text: String) -> ManagedObjectID? {
+    guard let url = URL(string: text) else { return nil }
+    var number: UInt32 = 0
+    while let space = ObjectIDSpace.space(number) {
+      if let id = space.objectID(forURI: url) { return id }
+      number += 1
+    }
+    return nil
+  }
+}
+
+extension FetchConstant {
+  /// A number as a double.
+  fileprivate var double: Double? {
+    switch self {
+    case .bool(let value): value ? 1 : 0
+    case .int(let value): Double(value)
+    case .real(let value): value
+    case .decimal(let value): NSDecimalNumber(decimal: value).doubleValue
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,183 @@
+// PredicateLexer: splits a predicate's text into words.
+
+/// Splits text into tokens. Complexity: linear.
+struct PredicateLexer {
+  private let scalars: [Unicode.Scalar]
+  private var index = 0
+
+  private init(_ scalars: [Unicode.Scalar]) { self.scalars = scalars }
+
+  /// The words of a text, closed by ``PredicateToken/Kind/end``.
+  static func tokens(of scalars: [Unicode.Scalar]) throws(PredicateFormatError) -> [PredicateToken] {
+    var lexer = PredicateLexer(scalars)
+    var tokens: [PredicateToken] = []
+    while true {
+      let token = try lexer.next()
+      tokens.append(token)
+      if token.kind == .end { return tokens }
+    }
+  }
+
+  private func peek(_ distance: Int = 0) -> Unicode.Scalar? {
+    index + distance < scalars.count ? scalars[index + distance] : nil
+  }
+
+  private func error(_ message: String, at offset: Int) -> PredicateFormatError { PredicateFormatError(message, at: offset, in: scalars) }
+
+  private mutating func next() throws(PredicateFormatError) -> PredicateToken {
+    while let scalar = peek(), scalar.properties.isWhitespace { index += 1 }
+    let start = index
+    guard let scalar = peek() else { return PredicateToken(kind: .end, start: start) }
+    let kind: PredicateToken.Kind
+    switch scalar {
+    case "'", "\"": kind = .string(try string())
+    case "0"..."9": kind = .number(try number())
+    case "%": kind = try placeholder()
+    case "$":
+      index += 1
+      kind = .variable(try name("the name of a variable after $"))
+    case "@":
+      index += 1
+      kind = .collectionOperator("@" + (try name("the name of a collection operator after @")))
+    case "#":
+      index += 1
+      if let quote = peek(), quote == "'" || quote == "\"" {
+        kind = .escaped(try string())
+      } else {
+        kind = .escaped(try name("a name after #"))
+      }
+    case _ where PredicateToken.isNameStart(scalar): kind = .identifier(try functionName())
+    default: kind = .symbol(try symbol())
+    }
+    return PredicateToken(kind: kind, start: start)
+  }
+
+  private mutating func name(_ expected: String) throws(PredicateFormatError) -> String {
+    guard let first = peek(), PredicateToken.isNameStart(first) else { throw error("Expected \(expected)", at: index) }
+    var name = String.UnicodeScalarView()
+    while let scalar = peek(), PredicateToken.isNameContinuation(scalar) {
+      name.append(scalar)
+      index += 1
+    }
+    return String(name)
+  }
+
+  /// A name; colons and further parts belong to it, as in `raise:toPower:`.
+  private mutating func functionName() throws(PredicateFormatError) -> String {
+    var result = try name("a name")
+    while peek() == ":" {
+      index += 1
+      result += ":"
+      if let scalar = peek(), PredicateToken.isNameStart(scalar) { result += try name("a name") }
+    }
+    return result
+  }
+
+  private static let pairs: Set<String> = ["**", "&&", "||", "==", "!=", "<>", "<=", "=<", ">=", "=>", "<<", ">>"]
+
+  private mutating func symbol() throws(PredicateFormatError) -> String {
+    let first = scalars[index]
+    switch first {
+    case "(", ")", "{", "}", "[", "]", ",", ".", "+", "-", "/", "^", "~":
+      index += 1
+      return String(first)
+    case "=", "<", ">", "!", "*", "&", "|":
+      if let second = peek(1), PredicateLexer.pairs.contains(String(first) + String(second)) {
+        index += 2
+        return String(first) + String(second)
+      }
+      index += 1
+      return String(first)
+    default: throw error("This character has no meaning here", at: index)
+    }
+  }
+
+  private mutating func number() throws(PredicateFormatError) -> String {
+    let start = index
+    if peek() == "0", let x = peek(1), x == "x" || x == "X" {
+      index += 2
+      guard digits(where: { $0.properties.isASCIIHexDigit }) else { throw error("Expected hexadecimal digits", at: index) }
+    } else {
+      _ = digits { ("0"..."9").contains($0) }
+      if peek() == ".", let digit = peek(1), ("0"..."9").contains(digit) {
+        index += 1
+        _ = digits { ("0"..."9").contains($0) }
+      }
+      if let e = peek(), e == "e" || e == "E" {
+        let isSigned = peek(1) == "+" || peek(1) == "-"
+        if let digit = peek(isSigned ? 2 : 1), ("0"..."9").contains(digit) {
+          index += isSigned ? 2 : 1
+          _ = digits { ("0"..."9").contains($0) }
+        }
+      }
+    }
+    if let scalar = peek(), PredicateToken.isNameStart(scalar) { throw error("A number cannot go on with a letter", at: index) }
+    return scalars[start..<index].reduce(into: "") { $0.unicodeScalars.append($1) }
+  }
+
+  /// Skips digits; whether there were any.
+  private mutating func digits(where isDigit: (Unicode.Scalar) -> Bool) -> Bool {
+    let start = index
+    while let scalar = peek(), isDigit(scalar) { index += 1 }
+    return index > start
+  }
+
+  private mutating func string() throws(PredicateFormatError) -> String {
+    let start = index
+    let quote = scalars[index]
+    index += 1
+    var text = String.UnicodeScalarView()
+    while let scalar = peek() {
+      index += 1
+      if scalar == quote { return String(text) }
+      if scalar == "\\" { text.append(try escape()) } else { text.append(scalar) }
+    }
+    throw error("The string that starts here has no end", at: start)
+  }
+
+  private mutating func escape() throws(PredicateFormatError) -> Unicode.Scalar {
+    guard let scalar = peek() else { throw error("Expected a character after the backslash", at: index) }
+    index += 1
+    switch scalar {
+    case "n": return "\n"
+    case "r": return "\r"
+    case "t": return "\t"
+    case "0": return "\0"
+    case "u", "U", "x":
+      let length = scalar == "u" ? 4 : scalar == "U" ? 8 : 2
+      let start = index
+      var value: UInt32 = 0
+      while index < start + length {
+        guard let digit = peek(), digit.properties.isASCIIHexDigit, let number = UInt32(String(digit), radix: 16) else {
+          throw error("Expected \(length) hexadecimal digits", at: start)
+        }
+        value = value << 4 | number
+        index += 1
+      }
+      guard let result = Unicode.Scalar(value) else { throw error("This is no Unicode scalar", at: start) }
+      return result
+    default: return scalar
+    }
+  }
+
+  private mutating func placeholder() throws(PredicateFormatError) -> PredicateToken.Kind {
+    let start = index
+    index += 1
+    var modifiers = 0
+    while let scalar = peek(), "hlqLz".unicodeScalars.contains(scalar), modifiers < 2 {
+      index += 1
+      modifiers += 1
+    }
+    guard let scalar = peek() else { throw error("Expected @, K, d, f or % after the percent sign", at: start) }
+    index += 1
+    switch scalar {
+    case "@" where modifiers == 0: return .placeholder(.value)
+    case "K" where modifiers == 0: return .placeholder(.keyPath)
+    case "%" where modifiers == 0: return .symbol("%")
+    case "s" where modifiers == 0: return .placeholder(.string)
+    case "d", "i", "u", "D", "U", "x", "X", "o": return .placeholder(.integer)
+    case "f", "F", "e", "E", "g", "G": return .placeholder(.real)
+    default: throw error("Expected @, K, d, f or % after the percent sign", at: start)
+    }
+  }
+}

@@ -1,0 +1,279 @@
+// PredicateParser+Primary: literals, key paths, functions, subqueries and what stands behind them.
+import Foundation
+
+extension PredicateParser {
+  mutating func parsePrimary() throws(PredicateFormatError) -> Node {
+    let start = token.start
+    switch token.kind {
+    case .number(let text):
+      let constant = try number(text)
+      advance()
+      return .expression(.constant(constant), depth: 1)
+    case .string(let text):
+      advance()
+      return .expression(.constant(.string(text)), depth: 1)
+    case .placeholder(.keyPath): return .expression(.keyPath(try parseKeys()), depth: 1)
+    case .placeholder(let placeholder):
+      let value = try argument(for: placeholder)
+      advance()
+      return .expression(.constant(value), depth: 1)
+    case .variable(let name):
+      advance()
+      return .expression(.variable(name), depth: 1)
+    case .escaped, .collectionOperator: return .expression(.keyPath(try parseKeys()), depth: 1)
+    case .symbol("{"): return try parseList()
+    case .identifier(let name):
+      if let node = try parseKeyword(name.uppercased(), at: start) { return node }
+      if following.kind == .symbol("(") { return try parseFunction(name) }
+      if name.contains(":") {
+        advance()
+        throw error("Expected ( and the arguments after the function's name, not \(token.name)")
+      }
+      return .expression(.keyPath(try parseKeys()), depth: 1)
+    case .symbol, .end: throw error("Expected a value, a key path or a condition, not \(token.name)")
+    }
+  }
+
+  /// Words that are no keys; nil when it is one.
+  private mutating func parseKeyword(_ word: String, at start: Int) throws(PredicateFormatError) -> Node? {
+    let isCall = following.kind == .symbol("(")
+    switch word {
+    case "TRUE", "YES": return constant(.bool(true))
+    case "FALSE", "NO": return constant(.bool(false))
+    case "NULL", "NIL": return constant(.null)
+    case "SELF":
+      advance()
+      return .expression(.evaluatedObject, depth: 1)
+    case "TRUEPREDICATE", "FALSEPREDICATE":
+      advance()
+      return .predicate(.constant(word == "TRUEPREDICATE"), depth: 1)
+    case "SUBQUERY" where isCall: return try parseSubquery()
+    case "TERNARY" where isCall: return try parseTernary()
+    case "CAST" where isCall: return try parseCast()
+    case "FUNCTION" where isCall: return try parseFunctionCall()
+    case _ where PredicateToken.reserved.contains(word):
+      throw error("Expected a value, a key path or a condition, not \(token.name) (write #\(token.name) for a key of that name)")
+    default: return nil
+    }
+  }
+
+  private mutating func constant(_ value: FetchConstant) -> Node {
+    advance()
+    return .expression(.constant(value), depth: 1)
+  }
+
+  // MARK: Key paths
+
+  /// Keys separated by dots, from the current word on.
+  private mutating func parseKeys() throws(PredicateFormatError) -> [String] {
+    var names = try parseKey()
+    while isSymbol(".") {
+      advance()
+      names += try parseKey()
+    }
+    return names
+  }
+
+  /// One key; several out of an argument.
+  private mutating func parseKey() throws(PredicateFormatError) -> [String] {
+    switch token.kind {
+    case .identifier(let name) where !name.contains(":"), .escaped(let name), .collectionOperator(let name):
+      advance()
+      return [name]
+    case .placeholder(.keyPath):
+      guard case .string(let path) = try argument(), !path.isEmpty else {
+        throw error("Argument \(argumentNumber), for %K, has to be a key path in a string")
+      }
+      advance()
+      return path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    default: throw error("Expected a key, not \(token.name)")
+    }
+  }
+
+  /// Keys behind an expression, and indices.
+  mutating func parsePostfix(_ node: Node, at start: Int) throws(PredicateFormatError) -> Node {
+    guard case .expression(var result, var depth) = node else { return node }
+    while true {
+      if isSymbol(".") {
+        advance()
+        result = .path(result, try parseKeys())
+        depth = try checked(depth + 1)
+      } else if isSymbol("[") {
+        advance()
+        result = .element(result, try parseIndex())
+        depth = try checked(depth + 1)
+        try expect("]", "after the index")
+      } else {
+        return .expression(result, depth: depth)
+      }
+    }
+  }
+
+  private mutating func parseIndex() throws(PredicateFormatError) -> FetchExpression.CollectionIndex {
+    let index: FetchExpression.CollectionIndex
+    switch (token.kind, keyword) {
+    case (_, "FIRST"): index = .first
+    case (_, "LAST"): index = .last
+    case (_, "SIZE"): index = .size
+    case (.number(let text), _):
+      guard let position = Int(text) else { throw error("Expected an index, not \(token.name)") }
+      index = .at(position)
+    case (.placeholder(.integer), _):
+      guard case .int(let value) = try argument(for: .integer), let position = Int(exactly: value), position >= 0 else {
+        throw error("Argument \(argumentNumber) is no index")
+      }
+      index = .at(position)
+    default: throw error("Expected FIRST, LAST, SIZE or a number between the brackets, not \(token.name)")
+    }
+    advance()
+    return index
+  }
+
+  // MARK: Calls
+
+  /// Arguments up to a closing bracket, which is consumed too.
+  private mutating func parseArguments(closedBy close: String) throws(PredicateFormatError) -> ([FetchExpression], depth: Int) {
+    var arguments: [FetchExpression] = []
+    var depth = 0
+    if isSymbol(close) {
+      advance()
+      return ([], 0)
+    }
+    while true {
+      let (argument, argumentDepth) = try parseValue(0)
+      arguments.append(argument)
+      depth = max(depth, argumentDepth)
+      if isSymbol(",") {
+        advance()
+        continue
+      }
+      guard isSymbol(close) else { throw error("Expected , or \(close), not \(token.name)") }
+      advance()
+      return (arguments, depth)
+    }
+  }
+
+  private mutating func parseList() throws(PredicateFormatError) -> Node {
+    advance()
+    let (items, depth) = try parseArguments(closedBy: "}")
+    var constants: [FetchConstant] = []
+    for item in items {
+      guard case .constant(let value) = item else { return .expression(.aggregate(items), depth: try checked(depth + 1)) }
+      constants.append(value)
+    }
+    return .expression(.constant(.list(constants)), depth: try checked(depth + 1))
+  }
+
+  private mutating func parseFunction(_ name: String) throws(PredicateFormatError) -> Node {
+    advance()
+    advance()
+    let (arguments, depth) = try parseArguments(closedBy: ")")
+    return .expression(.function(PredicateParser.selector(name, arguments.count), arguments), depth: try checked(depth + 1))
+  }
+
+  /// `FUNCTION(operand, "selector:", arguments ...)`.
+  private mutating func parseFunctionCall() throws(PredicateFormatError) -> Node {
+    advance()
+    advance()
+    let selectorStart = token.start
+    var (arguments, depth) = try parseArguments(closedBy: ")")
+    guard arguments.count >= 2, case .constant(.string(let selector)) = arguments.remove(at: 1) else {
+      throw error("Expected FUNCTION(operand, \"selector\", arguments ...)", at: selectorStart)
+    }
+    return .expression(.function(PredicateParser.selector(selector, arguments.count), arguments), depth: try checked(depth + 1))
+  }
+
+  /// A function's full name: `abs` is `abs:`, `modulus` of two is `modulus:by:`.
+  private static func selector(_ name: String, _ count: Int) -> String {
+    if name.contains(":") || count == 0 { return name }
+    if count == 1 { return name + ":" }
+    switch name {
+    case "modulus": return "modulus:by:"
+    case "power": return "raise:toPower:"
+    case "add": return "add:to:"
+    case "multiply": return "multiply:by:"
+    case "divide": return "divide:by:"
+    default: return name
+    }
+  }
+
+  private mutating func parseSubquery() throws(PredicateFormatError) -> Node {
+    advance()
+    advance()
+    let (collection, collectionDepth) = try parseValue(0)
+    try expect(",", "after SUBQUERY's collection")
+    guard case .variable(let variable) = token.kind else { throw error("Expected SUBQUERY's variable, such as $x, not \(token.name)") }
+    advance()
+    try expect(",", "after SUBQUERY's variable")
+    let (condition, conditionDepth) = try parseCondition(0)
+    try expect(")", "after SUBQUERY's condition")
+    return .expression(
+      .subquery(collection: collection, variable: variable, predicate: condition),
+      depth: try checked(max(collectionDepth, conditionDepth) + 1))
+  }
+
+  private mutating func parseTernary() throws(PredicateFormatError) -> Node {
+    advance()
+    advance()
+    let (condition, conditionDepth) = try parseCondition(0)
+    try expect(",", "after TERNARY's condition")
+    let (first, firstDepth) = try parseValue(0)
+    try expect(",", "after TERNARY's first value")
+    let (second, secondDepth) = try parseValue(0)
+    try expect(")", "after TERNARY's second value")
+    return .expression(.conditional(condition, first, second), depth: try checked(max(conditionDepth, firstDepth, secondDepth) + 1))
+  }
+
+  private mutating func parseCast() throws(PredicateFormatError) -> Node {
+    advance()
+    advance()
+    let start = token.start
+    let (value, _) = try parseValue(0)
+    guard case .constant(let constant) = value else { throw error("CAST takes a literal", at: start) }
+    try expect(",", "after CAST's value")
+    guard case .string(let type) = token.kind else { throw error("Expected a type's name in quotes, not \(token.name)") }
+    guard let kind = PredicateCast(name: type) else {
+      throw error("Expected one of the types \(PredicateCast.names)")
+    }
+    advance()
+    try expect(")", "after CAST's type")
+    guard let result = kind.cast(constant) else { throw error("This value cannot be cast to \(type)", at: start) }
+    return .expression(.constant(result), depth: 1)
+  }
+
+  // MARK: Literals and arguments
+
+  /// A number out of its text.
+  func number(_ text: String) throws(PredicateFormatError) -> FetchConstant {
+    let isNegative = text.hasPrefix("-")
+    let digits = isNegative ? text.dropFirst() : text[...]
+    if digits.hasPrefix("0x") || digits.hasPrefix("0X") {
+      guard let value = Int64((isNegative ? "-" : "") + digits.dropFirst(2), radix: 16) else {
+        throw error("This number does not fit in 64 bits")
+      }
+      return .int(value)
+    }
+    if let value = Int64(text) { return .int(value) }
+    guard let real = Double(text) else { throw error("This is no number") }
+    // What a double would round is kept as a decimal, if that holds it.
+    if let decimal = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")), !decimal.isNaN,
+      SlotComparison.decimal(of: real) != decimal, digits.filter(\.isNumber).count <= 38
+    {
+      return .decimal(decimal)
+    }
+    guard real.isFinite else { throw error("This number is too large") }
+    return .real(real)
+  }
+
+  private mutating func argument(for placeholder: PredicateToken.Placeholder) throws(PredicateFormatError) -> FetchConstant {
+    let value = try argument()
+    switch (placeholder, value) {
+    case (.value, _), (.integer, .int), (.real, .real), (.real, .decimal), (.string, .string): return value
+    case (.integer, .bool(let flag)): return .int(flag ? 1 : 0)
+    case (.real, .int(let number)): return .real(Double(number))
+    case (.integer, _): throw error("Argument \(argumentNumber) has to be an integer; use %@ for other values")
+    case (.real, _): throw error("Argument \(argumentNumber) has to be a number; use %@ for other values")
+    default: throw error("Argument \(argumentNumber) has to be a string; use %@ for other values")
+    }
+  }
+}

@@ -1,0 +1,287 @@
+// PredicateParser: from words to predicates, by operator precedence.
+import Foundation
+
+/// Parses one text. A parenthesis may hold a predicate or an expression, so both are parsed by one precedence climb without going back.
+struct PredicateParser {
+  /// What was parsed so far, with its depth in levels of ``PredicateDepth``.
+  enum Node {
+    case predicate(FetchPredicate, depth: Int)
+    case expression(FetchExpression, depth: Int)
+
+    var depth: Int {
+      switch self {
+      case .predicate(_, let depth), .expression(_, let depth): depth
+      }
+    }
+  }
+
+  private let scalars: [Unicode.Scalar]
+  private let tokens: [PredicateToken]
+  private var index = 0
+  private var level = 0
+  private let arguments: [FetchConstant]
+  private var nextArgument = 0
+
+  init(_ text: String, _ arguments: [FetchConstant]) throws(PredicateFormatError) {
+    scalars = Array(text.unicodeScalars)
+    tokens = try PredicateLexer.tokens(of: scalars)
+    self.arguments = arguments
+  }
+
+  /// The text as a predicate.
+  mutating func parsePredicate() throws(PredicateFormatError) -> FetchPredicate {
+    let result = try parseCondition(0).0
+    try expectEnd(after: "the condition: AND, OR or the end")
+    return result
+  }
+
+  /// The text as an expression.
+  mutating func parseExpression() throws(PredicateFormatError) -> FetchExpression {
+    let result = try parseValue(0).0
+    try expectEnd(after: "the expression: an operator or the end")
+    return result
+  }
+
+  private mutating func expectEnd(after expected: String) throws(PredicateFormatError) {
+    guard token.kind == .end else { throw error("Expected after \(expected), not \(token.name)") }
+    guard nextArgument == arguments.count else {
+      throw error("\(arguments.count) arguments were given, but the format takes \(nextArgument)")
+    }
+  }
+
+  // MARK: Words
+
+  var token: PredicateToken { tokens[index] }
+  /// The word behind the current one.
+  var following: PredicateToken { tokens[min(index + 1, tokens.count - 1)] }
+
+  /// The current word as a keyword, in upper case; nil when it is something else.
+  var keyword: String? {
+    guard case .identifier(let name) = token.kind else { return nil }
+    return name.uppercased()
+  }
+
+  mutating func advance() { if index < tokens.count - 1 { index += 1 } }
+
+  func isSymbol(_ symbol: String) -> Bool { token.kind == .symbol(symbol) }
+
+  mutating func expect(_ symbol: String, _ place: String) throws(PredicateFormatError) {
+    guard isSymbol(symbol) else { throw error("Expected \(symbol) \(place), not \(token.name)") }
+    advance()
+  }
+
+  func error(_ message: String, at offset: Int? = nil) -> PredicateFormatError {
+    PredicateFormatError(message, at: offset ?? token.start, in: scalars)
+  }
+
+  /// The next argument.
+  mutating func argument() throws(PredicateFormatError) -> FetchConstant {
+    guard nextArgument < arguments.count else {
+      throw error("The format takes more arguments than the \(arguments.count) given: there is none for this placeholder")
+    }
+    nextArgument += 1
+    return arguments[nextArgument - 1]
+  }
+
+  /// The number of the argument that was taken last, from 1.
+  var argumentNumber: Int { nextArgument }
+
+  // MARK: Nodes
+
+  /// Parses a condition that binds at least as tight as a precedence, with its depth.
+  mutating func parseCondition(_ least: Int) throws(PredicateFormatError) -> (FetchPredicate, Int) {
+    let start = token.start
+    let node = try parse(least)
+    return try predicate(node, at: start)
+  }
+
+  /// Parses a value that binds at least as tight as a precedence, with its depth.
+  mutating func parseValue(_ least: Int) throws(PredicateFormatError) -> (FetchExpression, Int) {
+    let start = token.start
+    let node = try parse(least)
+    return try expression(node, at: start)
+  }
+
+  private func predicate(_ node: Node, at start: Int) throws(PredicateFormatError) -> (FetchPredicate, Int) {
+    guard case .predicate(let predicate, let depth) = node else {
+      throw error("Expected a comparison operator such as ==, CONTAINS or IN after the expression, not \(token.name)")
+    }
+    return (predicate, depth)
+  }
+
+  private func expression(_ node: Node, at start: Int) throws(PredicateFormatError) -> (FetchExpression, Int) {
+    guard case .expression(let expression, let depth) = node else {
+      throw error("Expected a value or key path here, not a condition", at: start)
+    }
+    return (expression, depth)
+  }
+
+  func checked(_ depth: Int) throws(PredicateFormatError) -> Int {
+    guard depth <= PredicateDepth.limit else { throw error("The predicate is nested deeper than \(PredicateDepth.limit) levels") }
+    return depth
+  }
+
+  // MARK: Precedence
+
+  private enum Binary {
+    case or, and
+    case comparison(ComparisonOperator)
+    case function(String)
+  }
+
+  /// Operators of greater precedence bind tighter.
+  private static let comparisonPrecedence = 3
+
+  private var binary: (operator: Binary, precedence: Int)? {
+    switch token.kind {
+    case .symbol(let symbol):
+      switch symbol {
+      case "||": return (.or, 1)
+      case "&&": return (.and, 2)
+      case "|": return (.function("bitwiseOr:with:"), 4)
+      case "^": return (.function("bitwiseXor:with:"), 5)
+      case "&": return (.function("bitwiseAnd:with:"), 6)
+      case "<<": return (.function("leftshift:by:"), 7)
+      case ">>": return (.function("rightshift:by:"), 7)
+      case "+": return (.function("add:to:"), 8)
+      case "-": return (.function("from:subtract:"), 8)
+      case "*": return (.function("multiply:by:"), 9)
+      case "/": return (.function("divide:by:"), 9)
+      case "%": return (.function("modulus:by:"), 9)
+      case "**": return (.function("raise:toPower:"), 10)
+      default: return comparisonOperator(symbol).map { (.comparison($0), PredicateParser.comparisonPrecedence) }
+      }
+    case .identifier:
+      switch keyword {
+      case "OR": return (.or, 1)
+      case "AND": return (.and, 2)
+      case .some(let word): return comparisonOperator(word).map { (.comparison($0), PredicateParser.comparisonPrecedence) }
+      case nil: return nil
+      }
+    default: return nil
+    }
+  }
+
+  private func comparisonOperator(_ word: String) -> ComparisonOperator? {
+    switch word {
+    case "=": .equal
+    case "<>": .notEqual
+    case "=<": .lessOrEqual
+    case "=>": .greaterOrEqual
+    default: ComparisonOperator(rawValue: word)
+    }
+  }
+
+  /// Parses what binds at least as tight as a precedence.
+  mutating func parse(_ least: Int) throws(PredicateFormatError) -> Node {
+    level += 1
+    defer { level -= 1 }
+    _ = try checked(level)
+    let start = token.start
+    var left = try parsePrefix()
+    while let (op, precedence) = binary, precedence >= least {
+      switch op {
+      case .or, .and: left = try parseChain(left, precedence, at: start)
+      case .comparison: left = try parseComparison(left, modifier: .direct)
+      case .function(let name):
+        let (first, firstDepth) = try expression(left, at: start)
+        advance()
+        // A power binds to the right.
+        let (second, secondDepth) = try parseValue(name == "raise:toPower:" ? precedence : precedence + 1)
+        left = .expression(.function(name, [first, second]), depth: try checked(max(firstDepth, secondDepth) + 1))
+      }
+    }
+    return left
+  }
+
+  /// Conditions that one word joins.
+  private mutating func parseChain(_ first: Node, _ precedence: Int, at start: Int) throws(PredicateFormatError) -> Node {
+    let (condition, firstDepth) = try predicate(first, at: start)
+    var (items, depth) = ([condition], firstDepth)
+    while binary?.precedence == precedence {
+      advance()
+      let (item, itemDepth) = try parseCondition(precedence + 1)
+      items.append(item)
+      depth = max(depth, itemDepth)
+    }
+    return .predicate(precedence == 2 ? .and(items) : .or(items), depth: try checked(depth + 1))
+  }
+
+  /// The operator and right side of a comparison.
+  private mutating func parseComparison(
+    _ left: Node, modifier: ComparisonModifier
+  ) throws(PredicateFormatError) -> Node {
+    guard case .comparison(let op)? = binary?.operator else {
+      throw error("Expected a comparison operator such as ==, CONTAINS or IN, not \(token.name)")
+    }
+    guard case .expression(let left, let leftDepth) = left else {
+      throw error("Expected AND, OR or the end after a comparison, not another \(op.rawValue)")
+    }
+    advance()
+    let options = try parseOptions()
+    let (right, rightDepth) = try parseValue(PredicateParser.comparisonPrecedence + 1)
+    return .predicate(
+      .comparison(FetchComparison(left: left, op: op, right: right, modifier: modifier, options: options)),
+      depth: try checked(max(leftDepth, rightDepth) + 1))
+  }
+
+  /// `[cd]` and its like.
+  private mutating func parseOptions() throws(PredicateFormatError) -> ComparisonOptions {
+    guard isSymbol("[") else { return [] }
+    advance()
+    guard let letters = keyword else { throw error("Expected c, d, n or l between the brackets, not \(token.name)") }
+    var options: ComparisonOptions = []
+    for letter in letters {
+      switch letter {
+      case "C": options.insert(.caseInsensitive)
+      case "D": options.insert(.diacriticInsensitive)
+      case "N": options.insert(.normalized)
+      case "L": options.insert(.localeSensitive)
+      default: throw error("Expected c, d, n or l between the brackets")
+      }
+    }
+    advance()
+    try expect("]", "after the options")
+    return options
+  }
+
+  private mutating func parsePrefix() throws(PredicateFormatError) -> Node {
+    let start = token.start
+    if isSymbol("!") || keyword == "NOT" {
+      advance()
+      let (operand, depth) = try parseCondition(PredicateParser.comparisonPrecedence)
+      return .predicate(.not(operand), depth: try checked(depth + 1))
+    }
+    if let word = keyword, let modifier = PredicateParser.modifiers[word] {
+      advance()
+      let (left, depth) = try parseValue(PredicateParser.comparisonPrecedence + 1)
+      return try parseComparison(.expression(left, depth: depth), modifier: modifier)
+    }
+    if isSymbol("-") {
+      if case .number(let text) = following.kind {
+        advance()
+        let constant = try number("-" + text)
+        advance()
+        return try parsePostfix(.expression(.constant(constant), depth: 1), at: start)
+      }
+      advance()
+      let (operand, depth) = try parseValue(10)
+      return .expression(.function("from:subtract:", [.constant(.int(0)), operand]), depth: try checked(depth + 1))
+    }
+    if isSymbol("~") {
+      advance()
+      let (operand, depth) = try parseValue(11)
+      return .expression(.function("onesComplement:", [operand]), depth: try checked(depth + 1))
+    }
+    if isSymbol("(") {
+      advance()
+      let inner = try parse(0)
+      try expect(")", "to close the parenthesis")
+      guard case .expression = inner else { return inner }
+      return try parsePostfix(inner, at: start)
+    }
+    return try parsePostfix(try parsePrimary(), at: start)
+  }
+
+  private static let modifiers: [String: ComparisonModifier] = ["ANY": .any, "SOME": .any, "ALL": .all, "NONE": .none]
+}

@@ -1,0 +1,63 @@
+// PredicateToken: the words of the format language.
+
+/// A word with its place.
+struct PredicateToken: Sendable {
+  /// What a word is.
+  enum Kind: Sendable, Hashable {
+    /// A name, a keyword, or a function's name with its colons.
+    case identifier(String)
+    /// `#name`: a name that is no keyword.
+    case escaped(String)
+    /// `$name`.
+    case variable(String)
+    /// `@name`.
+    case collectionOperator(String)
+    /// A number as it was written, without a sign.
+    case number(String)
+    case string(String)
+    /// `%@`, `%K`, `%d` ...
+    case placeholder(Placeholder)
+    /// An operator or a bracket.
+    case symbol(String)
+    case end
+  }
+  /// What an argument's place takes.
+  enum Placeholder: Sendable, Hashable {
+    case value, keyPath, integer, real, string
+  }
+
+  var kind: Kind
+  /// The place of its first scalar.
+  var start: Int
+
+  /// What errors call it.
+  var name: String {
+    switch kind {
+    case .identifier(let name): name
+    case .escaped(let name): "#\(name)"
+    case .variable(let name): "$\(name)"
+    case .collectionOperator(let name): name
+    case .number(let text): text
+    case .string: "a string"
+    case .placeholder: "a placeholder"
+    case .symbol(let symbol): symbol
+    case .end: "the end"
+    }
+  }
+
+  /// The words with a meaning of their own, in upper case; as keys they need `#` where an expression starts.
+  static let reserved: Set<String> = [
+    "AND", "OR", "NOT", "ANY", "SOME", "ALL", "NONE", "IN", "BETWEEN", "CONTAINS", "BEGINSWITH", "ENDSWITH", "LIKE", "MATCHES", "TRUE",
+    "YES",
+    "FALSE", "NO", "NULL", "NIL", "SELF", "TRUEPREDICATE", "FALSEPREDICATE", "SUBQUERY", "CAST", "TERNARY", "FUNCTION",
+  ]
+
+  /// Whether a text is a name that needs no quotes.
+  static func isName(_ text: String) -> Bool {
+    guard let first = text.unicodeScalars.first, isNameStart(first) else { return false }
+    return text.unicodeScalars.dropFirst().allSatisfy(isNameContinuation)
+  }
+
+  static func isNameStart(_ scalar: Unicode.Scalar) -> Bool { scalar == "_" || scalar.properties.isIDStart }
+  static func isNameContinuation(_ scalar: Unicode.Scalar) -> Bool { scalar == "_" || scalar.properties.isIDContinue }
+}

@@ -1,0 +1,62 @@
+// FetchPredicateError: why a predicate or an order cannot be asked of a model.
+
+/// A mistake in a predicate or a sort key, found before anything is read. No case carries a value.
+public enum FetchPredicateError: Error, Sendable, Hashable {
+  /// The model has no such entity.
+  case unknownEntity(name: String)
+  /// A key path names no property; with a name that is close, if there is one.
+  case unknownKey(key: String, keyPath: String, entity: String, suggestion: String?)
+  /// A key path goes on behind an attribute.
+  case keyBehindAttribute(key: String, keyPath: String, attribute: String)
+  /// A to-many key stands where one value is needed.
+  case toManyKeyNotAllowed(key: String, keyPath: String, entity: String)
+  /// ANY, ALL or NONE stands before a path without a to-many key.
+  case modifierNeedsToManyKey(modifier: String, expression: String)
+  /// A key is kept in memory only, so a store cannot be asked for it.
+  case transientKey(keyPath: String, entity: String)
+  /// The two sides cannot be compared.
+  case typeMismatch(expression: String, type: String, other: String)
+  /// The operator does not apply to the type.
+  case operatorNotSupported(op: String, expression: String, type: String)
+  /// The right side of BETWEEN or IN has the wrong form.
+  case invalidRightSide(op: String, expression: String, expected: String)
+  /// A variable was not substituted.
+  case unsubstitutedVariable(name: String)
+  /// The predicate is nested deeper than allowed.
+  case nestingTooDeep(limit: Int)
+  /// The pattern of MATCHES is no regular expression.
+  case invalidPattern(expression: String)
+  /// A part that is not supported here, with what to do instead.
+  case unsupported(part: String, advice: String)
+}
+
+extension FetchPredicateError: CustomStringConvertible {
+  /// What is wrong, where, and what to do.
+  public var description: String {
+    switch self {
+    case .unknownEntity(let name): return "The model has no entity named \(name)."
+    case .unknownKey(let key, let keyPath, let entity, let suggestion):
+      let place = key == keyPath ? "" : " (in the key path \(keyPath))"
+      return "The entity \(entity) has no property named \(key)\(place)." + (suggestion.map { " Did you mean \($0)?" } ?? "")
+    case .keyBehindAttribute(let key, let keyPath, let attribute):
+      return "The key path \(keyPath) cannot go on with \(key): \(attribute) is an attribute."
+    case .toManyKeyNotAllowed(let key, let keyPath, let entity):
+      let place = key == keyPath ? key : "\(key) in the key path \(keyPath)"
+      return
+        "The to-many relationship \(place) of \(entity) stands where one value is needed. Use ANY, ALL or NONE before the path, or @count behind it."
+    case .modifierNeedsToManyKey(let modifier, let expression):
+      return "\(modifier) needs a path through a to-many relationship, which \(expression) is not. Leave \(modifier) out."
+    case .transientKey(let keyPath, let entity):
+      return "The property \(keyPath) of \(entity) is transient: no store keeps it. Fetch without it and filter the objects in memory."
+    case .typeMismatch(let expression, let type, let other): return "\(expression) is of type \(type) and cannot be compared with \(other)."
+    case .operatorNotSupported(let op, let expression, let type): return "\(op) does not apply to \(expression), which is of type \(type)."
+    case .invalidRightSide(let op, let expression, let expected): return "\(op) after \(expression) needs \(expected) on its right."
+    case .unsubstitutedVariable(let name):
+      return "The variable $\(name) has no value. Call withSubstitutionVariables(_:) with one before the predicate is used."
+    case .nestingTooDeep(let limit):
+      return "The predicate is nested deeper than \(limit) levels. Join conditions in one AND or OR, or use IN."
+    case .invalidPattern(let expression): return "The pattern that \(expression) is to match is no regular expression."
+    case .unsupported(let part, let advice): return "\(part) is not supported here. \(advice)"
+    }
+  }
+}

@@ -1,0 +1,54 @@
+// SortTests: the order of results in memory.
+import Foundation
+import ObjectModel
+import ObjectQuery
+import XCTest
+
+final class SortTests: XCTestCase {
+  private var library: Library!
+
+  override func setUpWithError() throws {
+    library = try Library()
+    try library.add("Author", 1, ["name": "b"])
+    try library.add("Author", 2, ["name": "B"])
+    try library.add("Author", 3, ["name": "a"])
+    try library.add("Author", 4)
+    try library.add("Book", 10, ["title": "x", "pages": 3, "price": Decimal(-5)], toOne: ["author": 1])
+    try library.add("Book", 11, ["title": "file10", "pages": 3, "price": Decimal(10)], toOne: ["author": 3])
+    try library.add("Book", 12, ["title": "file9", "pages": 1, "price": Decimal(9)])
+  }
+
+  private func authors(_ comparison: FetchSortDescriptor.Comparison, ascending: Bool = true) throws -> [Int] {
+    try library.fetch("Author", nil, sortedBy: [FetchSortDescriptor("name", ascending: ascending, comparison: comparison)])
+  }
+
+  private func books(_ descriptors: FetchSortDescriptor...) throws -> [Int] { try library.fetch("Book", nil, sortedBy: descriptors) }
+
+  func testNoValueComesFirstAscendingAndLastDescending() throws {
+    XCTAssertEqual(try authors(.binary), [4, 2, 3, 1])
+    XCTAssertEqual(try authors(.binary, ascending: false), [1, 3, 2, 4])
+  }
+
+  func testComparisonsOfTextOrderTiesByBytes() throws {
+    XCTAssertEqual(try authors(.caseInsensitive), [4, 3, 2, 1])
+    XCTAssertEqual(try authors(.localizedCaseInsensitive), [4, 3, 2, 1])
+    XCTAssertEqual(try books(FetchSortDescriptor("title", comparison: .localizedStandard)), [12, 11, 10])
+    XCTAssertEqual(try books(FetchSortDescriptor("title")), [11, 12, 10])
+  }
+
+  func testLaterKeysOrderWhatEarlierLeaveEqual() throws {
+    XCTAssertEqual(try books(FetchSortDescriptor("pages"), FetchSortDescriptor("title")), [12, 11, 10])
+    XCTAssertEqual(try books(FetchSortDescriptor("pages", ascending: false), FetchSortDescriptor("title", ascending: false)), [10, 11, 12])
+    // Equal ones keep their order.
+    XCTAssertEqual(try books(FetchSortDescriptor("pages")), [12, 10, 11])
+  }
+
+  func testKeysMayLeadThroughToOneAndCount() throws {
+    XCTAssertEqual(try books(FetchSortDescriptor("author.name")), [12, 11, 10])
+    XCTAssertEqual(try library.fetch("Author", nil, sortedBy: [FetchSortDescriptor("books.@count", ascending: false)]), [1, 3, 2, 4])
+    XCTAssertEqual(try books(FetchSortDescriptor("price")), [10, 12, 11])
+    XCTAssertThrowsError(try books(FetchSortDescriptor("tags.name"))) {
+      XCTAssertEqual($0 as? FetchPredicateError, .toManyKeyNotAllowed(key: "tags", keyPath: "tags.name", entity: "Book"))
+    }
+  }
+}

@@ -1,0 +1,33 @@
+// SpecificationComplianceTests: every suite is listed, and every case of a suite.
+import Foundation
+import XCTest
+import _StoreSpecification
+import _TestSupport
+
+final class SpecificationComplianceTests: XCTestCase {
+  /// The names that follow a word in the source files of the specification, by file.
+  private func names(after word: String, in folder: String) throws -> [String: Set<String>] {
+    let url = Fixtures.repository.appendingPathComponent("Tests/_StoreSpecification/\(folder)")
+    var found: [String: Set<String>] = [:]
+    for file in try FileManager.default.contentsOfDirectory(atPath: url.path) where file.hasSuffix("Specification.swift") {
+      let text = try String(contentsOf: url.appendingPathComponent(file), encoding: .utf8)
+      let parts = text.components(separatedBy: word).dropFirst()
+      found[String(file.dropLast(".swift".count))] = Set(parts.map { String($0.prefix { $0.isLetter || $0.isNumber }) })
+    }
+    return found
+  }
+
+  private func check(_ suites: [StoreSpecification.Type], folder: String) throws {
+    let files = try names(after: "  func test", in: folder)
+    XCTAssertEqual(Set(files.keys), Set(suites.map { "\($0)" }), "Suites.swift lists every suite of \(folder).")
+    for suite in suites {
+      let listed = suite.cases.map(\.name)
+      XCTAssertEqual(Set(listed).count, listed.count, "\(suite) lists a case twice.")
+      XCTAssertEqual(Set(listed), Set((files["\(suite)"] ?? []).map { "test" + $0 }), "\(suite) lists every case.")
+    }
+  }
+
+  func testEverySuiteAndEveryCaseOfTheStoreSpecificationIsRun() throws {
+    try check(StoreSpecification.storeSuites, folder: "Store")
+  }
+}
