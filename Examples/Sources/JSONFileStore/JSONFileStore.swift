@@ -1,0 +1,207 @@
+// JSONFileStore: a store class of an application's own, which keeps its rows in one JSON file.
+import Foundation
+public import ObjectModel
+import ObjectQuery
+public import ObjectStore
+import Synchronization
+
+extension StoreType {
+  /// The type that ``JSONFileStore`` is registered under.
+  public static let jsonFile = StoreType(rawValue: "JSONFile")
+}
+
+/// A store that keeps its rows in one JSON file, which every save writes anew. Nothing in it is encrypted.
+///
+/// It shows what a store class needs: it is written against the public contract alone. Register it before the stack is set up:
+///
+/// ```swift
+/// PersistentStoreCoordinator.registerStoreClass(JSONFileStore.self, forStoreType: .jsonFile)
+/// ```
+public final class JSONFileStore: IncrementalStore {
+  private struct Content {
+    var document: JSONDocument
+    var graph: JSONGraph
+  }
+
+  private let configuration: StoreConfiguration
+  private let url: URL
+  /// Nil while the store is closed.
+  private let content = Mutex<Content?>(nil)
+  /// Held throughout every request, and throughout a transaction with its requests.
+  private let turn = NSRecursiveLock()
+  /// How many transactions are under way, one inside the other: while there is one, saves are not written to the file. Guarded by `turn`.
+  private let openTransactions = Mutex(0)
+
+  /// Makes a closed store.
+  ///
+  /// - Throws: ``StoreError`` when the description has no URL.
+  public init(configuration: StoreConfiguration) throws {
+    guard let url = configuration.description.url else {
+      throw StoreError(.invalidRequest, "A JSON file store needs a URL.", operation: "open")
+    }
+    self.configuration = configuration
+    self.url = url
+  }
+
+  /// Reads the file, or writes a new one.
+  public func loadMetadata() throws -> StoreMetadata {
+    try turn.withLock {
+      let model = configuration.model
+      var document: JSONDocument
+      if FileManager.default.fileExists(atPath: url.path) {
+        document = try read()
+      } else {
+        guard configuration.description.createsStore else {
+          throw StoreError(.storeNotFound, "There is no store.", operation: "open", path: url.path)
+        }
+        let held = Set(configuration.entityNumbers.map { model.entities[$0].name })
+        document = JSONDocument(
+          storeIdentifier: UUID().uuidString, modelHashes: model.versionHashes.filter { held.contains($0.key) },
+          versionIdentifiers: model.model.versionIdentifiers.sorted())
+        try write(document)
+      }
+      var metadata = StoreMetadata(
+        storeIdentifier: document.storeIdentifier, storeType: StoreType.jsonFile.rawValue, modelHashes: document.modelHashes)
+      metadata.versionIdentifiers = Set(document.versionIdentifiers)
+      metadata.userMetadata = document.userMetadata
+      // The objects of another model cannot be read; the coordinator tells by the hashes, and closes the store.
+      let fits = document.modelHashes.allSatisfy { model.versionHashes[$0.key] == $0.value }
+      let graph = fits ? try JSONGraph(document, model: model) : JSONGraph(model: model)
+      content.withLock { $0 = Content(document: document, graph: graph) }
+      return metadata
+    }
+  }
+
+  /// Answers a fetch, a count or a save.
+  public func execute(_ request: PersistentStoreRequest, in scope: RequestScope) throws -> PersistentStoreResult {
+    try turn.withLock {
+      var current = try open()
+      switch request {
+      case .fetch(let specification):
+        let graph = current.graph
+        let evaluation = try FetchEvaluation(specification, model: graph.model)
+        let objects = graph.rows.keys.filter { evaluation.entity.subtree.contains($0.entity) }.sorted { $0.key < $1.key }
+        return try evaluation.answer(among: objects, resolver: JSONGraphReader(graph, space: scope.objectIDSpace)) { object in
+          let writer = RowWriter(rowCapacity: 1)
+          graph.write(object, to: writer)
+          return writer.finish().first
+        }
+      case .save(let request):
+        try current.graph.apply(request, entityNumbers: Set(configuration.entityNumbers), space: scope.objectIDSpace)
+        try keep(current)
+        return .saved
+      }
+    }
+  }
+
+  /// The rows of objects.
+  public func newValuesForObjects(with objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> RowList {
+    let graph = try turn.withLock { try open().graph }
+    let writer = RowWriter(rowCapacity: objectIDs.count)
+    for objectID in objectIDs { graph.write(objectID.reference, to: writer) }
+    return writer.finish()
+  }
+
+  /// The members of a relationship of several objects.
+  public func newValues(
+    forRelationship relationship: CompiledRelationship, forObjectsWith objectIDs: [ManagedObjectID], in scope: RequestScope
+  ) throws -> RelationshipValues {
+    let members = try turn.withLock { try open().graph.members(of: relationship) }
+    var values = RelationshipValues()
+    for objectID in objectIDs { values.append(members[objectID.reference] ?? []) }
+    return values
+  }
+
+  /// The next keys of the entity trees. They reach the file with the next save.
+  public func obtainPermanentIDs(for objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> [ManagedObjectID] {
+    try turn.withLock {
+      _ = try open()
+      let entities = configuration.model.entities
+      return content.withLock { content in
+        objectIDs.map { objectID in
+          let entity = entities[Int(objectID.entityNumber)]
+          let root = entities[entity.root].name
+          let key = content?.document.nextKeys[root] ?? 1
+          content?.document.nextKeys[root] = key + 1
+          return newObjectID(for: entity, referenceObject: .integer(key), in: scope)
+        }
+      }
+    }
+  }
+
+  /// Changes what the application keeps in the file.
+  public func setUserMetadata(_ metadata: [String: String]) throws {
+    try turn.withLock {
+      var current = try open()
+      current.document.userMetadata = metadata
+      try keep(current)
+    }
+  }
+
+  /// Runs saves and fetches as one transaction, which other threads wait for. The file is written once, at its end.
+  public func performTransaction(_ body: () throws -> Void) throws {
+    try turn.withLock {
+      let before = try open()
+      openTransactions.withLock { $0 += 1 }
+      do {
+        try body()
+      } catch {
+        openTransactions.withLock { $0 -= 1 }
+        var restored = before
+        // Keys that were handed out stay used.
+        restored.document.nextKeys = try open().document.nextKeys
+        content.withLock { $0 = restored }
+        throw error
+      }
+      openTransactions.withLock { $0 -= 1 }
+      do {
+        try keep(try open())
+      } catch {
+        content.withLock { $0 = before }
+        throw error
+      }
+    }
+  }
+
+  /// Forgets the objects; the file stays.
+  public func close() throws {
+    turn.withLock { content.withLock { $0 = nil } }
+  }
+
+  // MARK: The file
+
+  private func open() throws -> Content {
+    guard let current = content.withLock({ $0 }) else {
+      throw StoreError(.invalidRequest, "The store is closed.", path: url.path)
+    }
+    return current
+  }
+
+  /// Writes the file, unless a transaction is under way, and takes the content over.
+  private func keep(_ next: Content) throws {
+    var next = next
+    if openTransactions.withLock({ $0 }) == 0 {
+      next.graph.write(to: &next.document)
+      try write(next.document)
+    }
+    content.withLock { $0 = next }
+  }
+
+  private func read() throws -> JSONDocument {
+    do {
+      return try JSONDecoder().decode(JSONDocument.self, from: Data(contentsOf: url))
+    } catch {
+      throw StoreError(.notAStore, "The file is no JSON file store.", operation: "open", path: url.path, underlying: error)
+    }
+  }
+
+  private func write(_ document: JSONDocument) throws {
+    do {
+      let encoder = JSONEncoder()
+      encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+      try encoder.encode(document).write(to: url, options: .atomic)
+    } catch {
+      throw StoreError(.io, "The file could not be written.", operation: "save", path: url.path, underlying: error)
+    }
+  }
+}

@@ -1,0 +1,125 @@
+// JSONGraph+Save: a save, all or nothing.
+import Foundation
+import ObjectModel
+import ObjectStore
+
+extension JSONGraph {
+  /// Takes a save over; whoever calls it forgets the graph if it throws.
+  ///
+  /// - Throws: ``StoreError`` with the conflicts, or for an entity that the store does not hold.
+  mutating func apply(_ request: SaveChangesRequest, entityNumbers: Set<Int>, space: ObjectIDSpace) throws {
+    try checkEntities(request, entityNumbers)
+    try checkVersions(request, space)
+    for deleted in request.deleted { remove(deleted.reference) }
+    for update in request.updated { put(update.row) }
+    for row in request.inserted { put(row) }
+    for change in request.relationshipChanges { apply(change) }
+    try checkConstraints(request, space)
+  }
+
+  private mutating func put(_ image: RowImage) {
+    let slots = model.entities[image.entityNumber].slots
+    rows[image.reference] = Row(version: image.version, values: slots.map { image.slot($0.index, kind: $0.kind) })
+  }
+
+  private mutating func remove(_ reference: ObjectReference) {
+    rows[reference] = nil
+    for number in links.keys { links[number] = links[number]?.filter { $0.source != reference && $0.destination != reference } }
+    for number in orders.keys {
+      orders[number]?[reference] = nil
+      orders[number] = orders[number]?.mapValues { $0.filter { $0 != reference } }
+    }
+  }
+
+  private mutating func apply(_ change: SaveChangesRequest.RelationshipChange) {
+    let relationship = model.relationships[change.relationshipID]
+    if model.inverse(of: relationship)?.isToMany != false {
+      let (number, isReversed) = linkOwner(of: relationship)
+      func pair(_ member: ObjectReference) -> Link {
+        isReversed ? Link(source: member, destination: change.source) : Link(source: change.source, destination: member)
+      }
+      links[number, default: []].subtract(change.removed.map(pair))
+      links[number, default: []].formUnion(change.added.map(pair))
+      if relationship.inverseID == relationship.id {
+        // Friends are friends of each other.
+        links[number]?.subtract(change.removed.map { Link(source: $0, destination: change.source) })
+        links[number]?.formUnion(change.added.map { Link(source: $0, destination: change.source) })
+      }
+    }
+    if let order = change.order { orders[relationship.id, default: [:]][change.source] = order }
+  }
+
+  // MARK: Checks
+
+  private func checkEntities(_ request: SaveChangesRequest, _ entityNumbers: Set<Int>) throws {
+    for row in request.inserted {
+      let entity = model.entities[row.entityNumber]
+      if entity.isAbstract { throw StoreError(.invalidRequest, "“\(entity.name)” is abstract and has no objects.", operation: "save") }
+      if !entityNumbers.contains(entity.number) {
+        throw StoreError(.entityNotInStore, "The store does not hold “\(entity.name)”.", operation: "save")
+      }
+      if rows[row.reference] != nil { throw StoreError(.invalidRequest, "A new object's key is in use.", operation: "save") }
+    }
+  }
+
+  private func checkVersions(_ request: SaveChangesRequest, _ space: ObjectIDSpace) throws {
+    var read = request.updated.map { (reference: $0.row.reference, version: $0.oldVersion) }
+    read += (request.deleted + request.locked).filter { $0.version != 0 }.map { ($0.reference, $0.version) }
+    let conflicts = read.compactMap { reference, version -> MergeConflict? in
+      let stored = rows[reference]?.version ?? 0
+      guard stored != version else { return nil }
+      let writer = RowWriter(rowCapacity: 1)
+      write(reference, to: writer)
+      return MergeConflict(
+        objectID: objectID(reference, space), oldVersion: version, newVersion: stored, persistedRow: writer.finish().first)
+    }
+    guard !conflicts.isEmpty else { return }
+    var error = StoreError(.mergeConflict, "Objects were changed by somebody else since they were read.", operation: "save")
+    error.mergeConflicts = conflicts
+    throw error
+  }
+
+  private func checkConstraints(_ request: SaveChangesRequest, _ space: ObjectIDSpace) throws {
+    let saved = Set(request.inserted.map(\.reference) + request.updated.map(\.row.reference))
+    var conflicts: [ConstraintConflict] = []
+    for entity in model.entities {
+      for names in entity.entityDescription.uniquenessConstraints {
+        let slots = names.compactMap { name in entity.slots.first { $0.name == name }?.index }
+        var owners: [[Value]: [ObjectReference]] = [:]
+        for (reference, row) in rows where entity.subtree.contains(reference.entity) {
+          let values = slots.map { Value(row.values[$0]) }
+          if !values.contains(.null) { owners[values, default: []].append(reference) }
+        }
+        for clash in owners.values where clash.count > 1 && !saved.isDisjoint(with: clash) {
+          conflicts.append(
+            ConstraintConflict(
+              entityName: entity.name, constraint: names, objectIDs: clash.filter(saved.contains).map { objectID($0, space) },
+              databaseObjectID: clash.first { !saved.contains($0) }.map { objectID($0, space) }))
+        }
+      }
+    }
+    guard !conflicts.isEmpty else { return }
+    var error = StoreError(.constraintConflict, "Objects have the same values under a uniqueness constraint.", operation: "save")
+    error.constraintConflicts = conflicts
+    throw error
+  }
+
+  private func objectID(_ reference: ObjectReference, _ space: ObjectIDSpace) -> ManagedObjectID {
+    ManagedObjectID(space: space.number, entityNumber: UInt32(reference.entity), key: reference.key)
+  }
+
+  /// A value whose texts are compared by their bytes, as all stores do.
+  private enum Value: Hashable {
+    case null
+    case other(Slot)
+    case text([UInt8])
+
+    init(_ slot: Slot) {
+      switch slot {
+      case .null: self = .null
+      case .text(let text): self = .text(Array(text.utf8))
+      default: self = .other(slot)
+      }
+    }
+  }
+}
