@@ -60,6 +60,7 @@ public final class InMemoryStore: IncrementalStore {
     switch request {
     case .fetch(let specification): return try reader(in: scope).answer(specification)
     case .save(let request):
+      if configuration.description.isReadOnly { throw StoreError(.readOnly, "The store was opened read-only.", operation: "save") }
       try changeRows { rows in try rows.apply(request, objectIDSpace: scope.objectIDSpace) }
       return .saved
     }

@@ -87,6 +87,9 @@ public final class JSONFileStore: IncrementalStore {
           return writer.finish().first
         }
       case .save(let request):
+        if configuration.description.isReadOnly {
+          throw StoreError(.readOnly, "The store was opened read-only.", operation: "save", path: url.path)
+        }
         try current.graph.apply(request, entityNumbers: Set(configuration.entityNumbers), space: scope.objectIDSpace)
         try keep(current)
         return .saved

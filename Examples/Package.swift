@@ -1,0 +1,26 @@
+// swift-tools-version: 6.1
+// Examples: what an application does with CipherData, with nothing but its public API.
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+  name: "Examples",
+  platforms: [.macOS(.v15)],
+  dependencies: [.package(name: "CipherData", path: "..")],
+  targets: [
+    // A store class of the application's own.
+    .target(
+      name: "JSONFileStore", dependencies: [.product(name: "CipherDataEngine", package: "CipherData")], swiftSettings: strict),
+    .testTarget(
+      name: "JSONFileStoreTests",
+      dependencies: [
+        "JSONFileStore", .product(name: "CipherDataEngine", package: "CipherData"),
+        .product(name: "_StoreSpecification", package: "CipherData"),
+      ], swiftSettings: strict),
+  ]
+)
