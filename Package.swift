@@ -77,5 +77,10 @@ let package = Package(
       ]),
     .executableTarget(name: "CipherDataTool", dependencies: ["CipherDataToolKit", argumentParser], swiftSettings: strict),
     tests("CipherDataToolTests", ["CipherDataToolKit", "CipherDataTool"]),
+
+    // Rules for the sources themselves: imports, sizes, the public API, the tables of the documentation.
+    .testTarget(name: "ArchitectureTests", exclude: ["UnsafeUses.txt"], swiftSettings: strict),
+    // Programs that must not compile, and one that must.
+    .testTarget(name: "IsolationTests", dependencies: ["ObjectContext"], exclude: ["Fixtures"], swiftSettings: strict),
   ]
 )

@@ -1,0 +1,91 @@
+// Which module may know which: the architecture, held by a test.
+import Foundation
+import XCTest
+
+final class ImportRuleTests: XCTestCase {
+  /// What each module of the library may import of ours, and of others beyond Foundation and the language's own modules.
+  private static let allowed: [String: Set<String>] = [
+    "SQLCipherConnection": ["CSQLCipher", "CLibcrypto"],
+    "ObjectModel": ["FoundationXML"],
+    "ObjectQuery": ["ObjectModel"],
+    "ObjectStore": ["ObjectModel", "ObjectQuery", "Logging"],
+    "SQLCipherStore": ["ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherConnection", "Logging"],
+    "ObjectContext": ["ObjectModel", "ObjectQuery", "ObjectStore", "OrderedCollections"],
+    "ModelCodeGeneration": ["ObjectModel"],
+    "generate-managed-objects": ["ModelCodeGeneration", "ObjectModel"],
+    "CipherData": ["ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "SQLCipherStore", "SQLCipherConnection"],
+    "CipherDataToolKit": [
+      "CipherData", "ModelCodeGeneration", "ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "SQLCipherStore",
+      "ArgumentParser",
+    ],
+    "CipherDataTool": ["CipherDataToolKit", "ArgumentParser"],
+    "CSQLCipher": [], "CLibcrypto": [],
+  ]
+  private static let ofTheLanguage: Set<String> = ["Foundation", "Synchronization", "Dispatch", "Glibc", "Darwin", "Musl", "Swift"]
+  private static let exceptions: [String: Set<String>] = [
+    // SHA-256 for the version hashes: the one use of libcrypto outside the connection.
+    "Sources/ObjectModel/ModelVersionHash.swift": ["CLibcrypto"],
+    // The tool names the key types and the connection's errors.
+    "Sources/CipherDataToolKit/Errors/ExitStatus+Errors.swift": ["SQLCipherConnection"],
+    "Sources/CipherDataToolKit/Terminal/PassphraseSource.swift": ["SQLCipherConnection"],
+  ]
+
+  func testEveryModuleImportsOnlyWhatTheArchitectureAllows() throws {
+    for module in try Repository.folders(in: "Sources") {
+      guard let allowed = Self.allowed[module] else {
+        XCTFail("Sources/\(module) has no line in this test's table of imports")
+        continue
+      }
+      for (file, text) in Repository.sources where file.hasPrefix("Sources/\(module)/") {
+        let permitted = allowed.union(Self.ofTheLanguage).union(Self.exceptions[file] ?? [])
+        for name in imports(text) where !permitted.contains(name) {
+          XCTFail("\(file) imports \(name), which \(module) must not know")
+        }
+      }
+    }
+  }
+
+  func testTheExceptionsAreStillNeeded() {
+    for (file, modules) in Self.exceptions {
+      let imported = Repository.sources.first { $0.file == file }.map { Set(imports($0.text)) } ?? []
+      XCTAssertTrue(imported.isSuperset(of: modules), "\(file) needs its exception no more")
+    }
+  }
+
+  func testOnlyTheUmbrellaReExportsModules() {
+    for (file, text) in Repository.sources where !file.hasPrefix("Sources/CipherData/") {
+      XCTAssertTrue(text.lines(containing: "@_exported").isEmpty, "\(file) re-exports a module")
+    }
+  }
+
+  func testNothingThatIsDangerousIsEverNamed() {
+    // The first four destroy files or change every later connection; XMLDocument reads external entities; the last two print from a library.
+    let names = ["sqlite3_rekey", "sqlite3_rekey_v2", "cipher_migrate", "XMLDocument", "dump", "debugPrint"]
+    for (file, text) in Repository.sources {
+      for name in names { XCTAssertTrue(text.lines(containing: name).isEmpty, "\(file) names \(name)") }
+      // Pragmas stand in strings.
+      for line in text.lines where !line.drop(while: \.isWhitespace).hasPrefix("//") {
+        for pragma in ["PRAGMA rekey", "PRAGMA cipher_migrate", "PRAGMA cipher_default_", "PRAGMA cipher_hmac_salt_mask"] {
+          XCTAssertFalse(line.contains(pragma), "\(file) uses \(pragma)")
+        }
+      }
+    }
+  }
+
+  /// The modules that a file imports.
+  private func imports(_ text: SwiftText) -> [String] {
+    text.code.compactMap { line in
+      let words = line.split(whereSeparator: \.isWhitespace)
+      guard let index = words.firstIndex(of: "import"), words[..<index].allSatisfy(Self.isModifier), index + 1 < words.count else {
+        return nil
+      }
+      let kinds: Set<Substring> = ["struct", "class", "enum", "protocol", "func", "var", "let", "typealias"]
+      let name = kinds.contains(words[index + 1]) && index + 2 < words.count ? words[index + 2] : words[index + 1]
+      return String(name.prefix { $0 != "." && $0 != ";" })
+    }
+  }
+
+  private static func isModifier(_ word: Substring) -> Bool {
+    word.hasPrefix("@") || ["public", "package", "internal", "fileprivate", "private"].contains(word)
+  }
+}

@@ -1,0 +1,75 @@
+// The repository's files, as the tests of this folder read them.
+import Foundation
+import XCTest
+
+/// The repository that this file lies in.
+enum Repository {
+  static let root = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
+
+  /// The paths of the Swift files below a folder, relative to the root, sorted.
+  static func swiftFiles(in folder: String) -> [String] {
+    files(in: folder).filter { $0.hasSuffix(".swift") }
+  }
+
+  /// The paths of the files below a folder, relative to the root, sorted; hidden ones and build products are left out.
+  static func files(in folder: String) -> [String] {
+    let base = root.appendingPathComponent(folder)
+    guard let walk = FileManager.default.enumerator(at: base, includingPropertiesForKeys: nil, options: [.skipsHiddenFiles]) else {
+      return []
+    }
+    let prefix = base.path + "/"
+    return walk.compactMap { $0 as? URL }.filter { !$0.hasDirectoryPath && $0.path.hasPrefix(prefix) }
+      .map { folder + "/" + $0.path.dropFirst(prefix.count) }.sorted()
+  }
+
+  /// The folders directly in a folder.
+  static func folders(in folder: String) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent(folder).path).filter { name in
+      var isFolder: ObjCBool = false
+      let path = root.appendingPathComponent(folder).appendingPathComponent(name).path
+      return !name.hasPrefix(".") && FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
+    }.sorted()
+  }
+
+  static func text(_ path: String) throws -> String {
+    try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+  }
+
+  /// The Swift files of `Sources`, read once for all tests.
+  static let sources: [(file: String, text: SwiftText)] = swiftFiles(in: "Sources").compactMap { file in
+    (try? text(file)).map { (file, SwiftText($0)) }
+  }
+
+  static func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: root.appendingPathComponent(path).path) }
+
+  /// The lines of a pinned list, without comments and empty lines.
+  static func list(_ path: String) throws -> [String] {
+    try text(path).split(separator: "\n").map(String.init).filter { !$0.hasPrefix("#") && !$0.allSatisfy(\.isWhitespace) }
+  }
+
+  /// Whether the tests write the pinned lists anew instead of comparing them.
+  static let updatesPinnedLists = ProcessInfo.processInfo.environment["CIPHERDATA_UPDATE_PINNED_LISTS"] == "1"
+
+  static func write(_ text: String, to path: String) throws {
+    let url = root.appendingPathComponent(path)
+    try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+    try text.write(to: url, atomically: true, encoding: .utf8)
+  }
+
+  /// Compares lines with a pinned list, naming each difference; or writes the list.
+  static func assertPinned(_ lines: [String], in path: String, heading: [String], hint: String, line: UInt = #line) throws {
+    if updatesPinnedLists {
+      let text = (heading.map { "# " + $0 } + lines).joined(separator: "\n") + "\n"
+      try write(text, to: path)
+      return
+    }
+    let pinned = exists(path) ? try list(path) : []
+    let (known, found) = (Set(pinned), Set(lines))
+    let gone = pinned.filter { !found.contains($0) }.map { "- \($0)" }
+    let new = lines.filter { !known.contains($0) }.map { "+ \($0)" }
+    guard !gone.isEmpty || !new.isEmpty else { return }
+    let shown = (gone + new).prefix(20).joined(separator: "\n")
+    XCTFail("\(path) differs from the sources (\(gone.count) lines gone, \(new.count) new). \(hint)\n\(shown)", line: line)
+  }
+}

@@ -1,0 +1,103 @@
+// Rules for every source file: what it says first, how long it is, and what it must not contain.
+import Foundation
+import XCTest
+
+final class SourceRuleTests: XCTestCase {
+  private static let folders = ["Sources", "Tests", "Plugins", "Examples", "Benchmarks"]
+  private static let maximumLines = 500
+
+  /// What every read of a property, and every row of a fetch, runs through: no value is boxed there.
+  private static let hotFiles = [
+    "Sources/ObjectContext/Context/IdentityMap.swift",
+    "Sources/ObjectContext/Context/UnitOfWork.swift",
+    "Sources/ObjectContext/Faulting/FetchGroup.swift",
+    "Sources/ObjectContext/Faulting/ManagedObject+Faulting.swift",
+    "Sources/ObjectContext/Object/ManagedObject+Slots.swift",
+    "Sources/ObjectContext/Object/ManagedObject+TypedValues.swift",
+    "Sources/ObjectContext/Object/Overlay.swift",
+    "Sources/ObjectContext/Object/StoredAttributeValue.swift",
+    "Sources/ObjectContext/Relationships/ToManyState.swift",
+    "Sources/ObjectModel/Compiled/CompiledEntity.swift",
+    "Sources/ObjectModel/Values/Slot.swift",
+    "Sources/ObjectStore/Coordinator/RowCache.swift",
+    "Sources/ObjectStore/Rows/RowChunk.swift",
+    "Sources/ObjectStore/Rows/RowImage.swift",
+    "Sources/ObjectStore/Rows/RowWriter.swift",
+    "Sources/SQLCipherConnection/Statement.swift",
+    "Sources/SQLCipherConnection/Statement+Binding.swift",
+    "Sources/SQLCipherConnection/Statement+Columns.swift",
+  ]
+
+  func testNoFileIsLongerThanFiveHundredLines() throws {
+    for file in Self.folders.flatMap(Repository.swiftFiles) {
+      let count = try Repository.text(file).split(separator: "\n", omittingEmptySubsequences: false).count - 1
+      XCTAssertLessThanOrEqual(count, Self.maximumLines, "\(file) has \(count) lines; split it by what it does")
+    }
+  }
+
+  func testEveryFileSaysFirstWhatItIs() throws {
+    for file in Self.folders.flatMap(Repository.swiftFiles) where !file.hasSuffix("Package.swift") {
+      let first = try Repository.text(file).prefix { $0 != "\n" }
+      XCTAssertTrue(first.hasPrefix("// ") || first.hasPrefix("/// ") || first.hasPrefix("#!"), "\(file) begins with: \(first.prefix(60))")
+    }
+  }
+
+  func testNothingTrapsOnPurpose() {
+    for (file, text) in Repository.sources {
+      for word in ["try!", "fatalError", "assertionFailure"] {
+        for line in text.lines(containing: word) { XCTFail("\(file):\(line + 1) contains \(word)") }
+      }
+    }
+  }
+
+  func testOnlyToolsPrint() {
+    let tools = ["Sources/CipherDataTool", "Sources/CipherDataToolKit", "Sources/generate-managed-objects"]
+    for (file, text) in Repository.sources where !tools.contains(where: file.hasPrefix) {
+      for (index, line) in text.code.enumerated() where line.drop(while: \.isWhitespace).hasPrefix("print(") {
+        XCTFail("\(file):\(index + 1) prints")
+      }
+    }
+  }
+
+  func testNoHotFileBoxesValues() throws {
+    for file in Self.hotFiles {
+      guard Repository.exists(file) else {
+        XCTFail("\(file) is gone; put the file that took its work into the list of hot files")
+        continue
+      }
+      for line in SwiftText(try Repository.text(file)).lines(containing: "Any") { XCTFail("\(file):\(line + 1) contains Any") }
+    }
+  }
+
+  // MARK: What the compiler does not check
+
+  private static let unchecked = ["@unchecked Sendable", "nonisolated(unsafe)", "unsafeBitCast"]
+  private static let pins = "Tests/ArchitectureTests/UnsafeUses.txt"
+
+  func testEveryUncheckedUseIsPinned() throws {
+    var lines: [String] = []
+    for (file, text) in Repository.sources {
+      for word in Self.unchecked {
+        let count = text.lines(containing: word).count
+        if count > 0 { lines.append("\(count)  \(word)  \(file)") }
+      }
+    }
+    try Repository.assertPinned(
+      lines, in: Self.pins,
+      heading: [
+        "How often each file of Sources goes past the compiler's checks. A new use needs a reviewer's eye: this list is where it shows.",
+        "Written by Scripts/api-baseline.",
+      ], hint: "If it must be, run Scripts/api-baseline and say why in the commit.")
+  }
+
+  func testEveryUncheckedUseHasItsReasonBesideIt() {
+    for (file, text) in Repository.sources {
+      for word in Self.unchecked {
+        for line in text.lines(containing: word) {
+          let beside = text.lines[max(0, line - 4)...line]
+          XCTAssertTrue(beside.contains { $0.contains("//") }, "\(file):\(line + 1) uses \(word) without a comment that says why")
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,137 @@
+// SwiftText: Swift source with its comments and the insides of its literals blanked out, so that words can be searched for.
+
+/// Source code line by line, once as it stands and once with blanks in place of comments and of what string literals contain.
+struct SwiftText {
+  let lines: [Substring]
+  let code: [Substring]
+
+  init(_ source: String) {
+    var blanker = Blanker(Array(source.utf8))
+    let blanked = blanker.run()
+    lines = source.split(separator: "\n", omittingEmptySubsequences: false)
+    code = String(decoding: blanked, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false).map { Substring($0) }
+  }
+
+  /// The numbers (from 0) of the lines whose code contains a word, once for each occurrence.
+  func lines(containing word: String) -> [Int] {
+    code.indices.flatMap { index in Array(repeating: index, count: code[index].occurrences(of: word)) }
+  }
+}
+
+extension Substring {
+  /// How often a text occurs, not as a part of a longer name.
+  fileprivate func occurrences(of word: String) -> Int {
+    ranges(of: word).count { range in
+      let before = range.lowerBound > startIndex ? self[index(before: range.lowerBound)] : " "
+      let after = range.upperBound < endIndex ? self[range.upperBound] : " "
+      let joinsBefore = (word.first.map(Self.isNameCharacter) ?? false) && Self.isNameCharacter(before)
+      let joinsAfter = (word.last.map(Self.isNameCharacter) ?? false) && Self.isNameCharacter(after)
+      return !joinsBefore && !joinsAfter
+    }
+  }
+
+  private static func isNameCharacter(_ character: Character) -> Bool { character.isLetter || character.isNumber || character == "_" }
+}
+
+/// Blanks comments and the insides of literals, keeping every line where it is. Regex literals are taken for code; the sources have none with quotes.
+private struct Blanker {
+  private let input: [UInt8]
+  private var output: [UInt8] = []
+  private var index = 0
+
+  init(_ input: [UInt8]) {
+    self.input = input
+    output.reserveCapacity(input.count)
+  }
+
+  mutating func run() -> [UInt8] {
+    while index < input.count {
+      guard input[index] == UInt8(ascii: "/") || input[index] == UInt8(ascii: "\"") || input[index] == UInt8(ascii: "#") else {
+        keep()
+        continue
+      }
+      if starts("//") {
+        while index < input.count, input[index] != 10 { blank() }
+      } else if starts("/*") {
+        blankBlockComment()
+      } else if let hashes = stringStart() {
+        blankString(hashes: hashes)
+      } else {
+        keep()
+      }
+    }
+    return output
+  }
+
+  private func starts(_ text: StaticString, at offset: Int = 0) -> Bool {
+    text.withUTF8Buffer { wanted in
+      index + offset + wanted.count <= input.count && wanted.indices.allSatisfy { input[index + offset + $0] == wanted[$0] }
+    }
+  }
+
+  private mutating func keep() {
+    output.append(input[index])
+    index += 1
+  }
+
+  private mutating func blank() {
+    output.append(input[index] == 10 ? 10 : 32)
+    index += 1
+  }
+
+  private mutating func blankBlockComment() {
+    var depth = 0
+    repeat {
+      if starts("/*") { depth += 1 } else if starts("*/") { depth -= 1 }
+      blank()
+      if index < input.count { blank() }
+      while index < input.count, depth > 0, !starts("/*"), !starts("*/") { blank() }
+    } while depth > 0 && index < input.count
+  }
+
+  /// The number of `#` before a string literal that begins here.
+  private func stringStart() -> Int? {
+    var hashes = 0
+    while index + hashes < input.count, input[index + hashes] == UInt8(ascii: "#") { hashes += 1 }
+    return index + hashes < input.count && input[index + hashes] == UInt8(ascii: "\"") ? hashes : nil
+  }
+
+  private func isClosed(_ hashes: Int, quotes: Int) -> Bool {
+    guard index + quotes + hashes <= input.count else { return false }
+    return (0..<quotes).allSatisfy { input[index + $0] == UInt8(ascii: "\"") }
+      && (0..<hashes).allSatisfy { input[index + quotes + $0] == UInt8(ascii: "#") }
+  }
+
+  private mutating func blankString(hashes: Int) {
+    for _ in 0..<hashes { keep() }
+    let quotes = starts("\"\"\"") ? 3 : 1
+    for _ in 0..<quotes { keep() }
+    while index < input.count, !isClosed(hashes, quotes: quotes) {
+      if quotes == 1, input[index] == 10 { return }
+      guard input[index] == UInt8(ascii: "\\"), (0..<hashes).allSatisfy({ index + 1 + $0 < input.count && input[index + 1 + $0] == 35 })
+      else {
+        blank()
+        continue
+      }
+      for _ in 0...hashes { blank() }
+      guard index < input.count else { return }
+      if input[index] == UInt8(ascii: "(") { blankInterpolation() } else { blank() }
+    }
+    for _ in 0..<(quotes + hashes) where index < input.count { keep() }
+  }
+
+  private mutating func blankInterpolation() {
+    var depth = 0
+    repeat {
+      if input[index] == UInt8(ascii: "(") { depth += 1 }
+      if input[index] == UInt8(ascii: ")") { depth -= 1 }
+      if let hashes = stringStart() {
+        let start = output.count
+        blankString(hashes: hashes)
+        for position in start..<output.count where output[position] != 10 { output[position] = 32 }
+      } else {
+        blank()
+      }
+    } while depth > 0 && index < input.count
+  }
+}

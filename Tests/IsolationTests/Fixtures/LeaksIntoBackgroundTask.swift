@@ -1,0 +1,8 @@
+// An object of one context in another context's work.
+import ObjectContext
+
+func leaks(container: PersistentContainer, book: ManagedObject) async throws {
+  try await container.performBackgroundTask { _ in
+    try book.setValue("A title", forKey: "title")  // ERROR: capture of 'book' with non-Sendable type 'ManagedObject'
+  }
+}
