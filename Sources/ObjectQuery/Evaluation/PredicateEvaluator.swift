@@ -11,6 +11,8 @@ package struct PredicateEvaluator<Resolver: ObjectResolver> {
   /// The compiled patterns of LIKE and MATCHES by the numbers of their constants.
   private var likePatterns: [Int: LikePattern] = [:]
   private var wholePatterns: [Int: WholeTextPattern] = [:]
+  /// The lists of objects, by the numbers of their constants.
+  private var objectLists: [Int: Set<ManagedObjectID>] = [:]
 
   /// Makes an evaluator of a resolved fetch's predicate.
   package init(_ fetch: ResolvedFetch, resolver: Resolver) {
@@ -27,7 +29,7 @@ package struct PredicateEvaluator<Resolver: ObjectResolver> {
     self.predicate = predicate
     self.constants = constants
     self.resolver = resolver
-    compilePatterns(of: predicate)
+    prepare(of: predicate)
   }
 
   /// Whether an object meets the predicate.
@@ -122,6 +124,14 @@ package struct PredicateEvaluator<Resolver: ObjectResolver> {
     default:
       // Constants on the right are folded already.
       let folded = number == nil ? TextFolding.fold(other, comparison.options) : other
+      if comparison.isFolded, !comparison.options.contains(.localeSensitive) {
+        // Folded into bytes, without a string in between.
+        var bytes: [UInt8] = []
+        withUTF8(of: text) { TextFolding.fold(utf8: $0, comparison.options, into: &bytes) }
+        return bytes.withUnsafeBufferPointer { left in
+          withUTF8(of: folded) { TextMatching.matchesFolded(utf8: left, comparison.op, $0) }
+        }
+      }
       return TextMatching.matchesFolded(TextFolding.fold(text, comparison.options), comparison.op, folded, comparison.options)
     }
   }
@@ -149,7 +159,9 @@ package struct PredicateEvaluator<Resolver: ObjectResolver> {
     let left = try objectID(of: comparison.left, &scopes)
     switch comparison.right {
     case .list(let number):
-      guard let left, case .objects(let ids) = constants[number] else { return false }
+      guard let left else { return false }
+      if let ids = objectLists[number] { return ids.contains(left) }
+      guard case .objects(let ids) = constants[number] else { return false }
       return ids.contains(left)
     case .expression(let expression): return try left == objectID(of: expression, &scopes)
     case .range: return false
@@ -191,14 +203,16 @@ package struct PredicateEvaluator<Resolver: ObjectResolver> {
     return try resolver.members(of: source, toMany: collection.relationship.relationship.index)
   }
 
-  // MARK: Patterns
+  // MARK: Preparing
 
-  private mutating func compilePatterns(of predicate: ResolvedPredicate) {
+  /// Compiles patterns and hashes lists of objects once, those of a predicate's own leaves.
+  private mutating func prepare(of predicate: ResolvedPredicate) {
     switch predicate {
     case .constant, .isNull: break
-    case .and(let items), .or(let items): for item in items { compilePatterns(of: item) }
-    case .exists(let exists): compilePatterns(of: exists.condition)
+    case .and(let items), .or(let items): for item in items { prepare(of: item) }
+    case .exists(let exists): prepare(of: exists.condition)
     case .comparison(let comparison):
+      if case .list(let number) = comparison.right, case .objects(let ids) = constants[number] { objectLists[number] = Set(ids) }
       guard case .expression(.constant(let number, _)) = comparison.right, case .slot(.text(let text)) = constants[number] else { return }
       if comparison.op == .like { likePatterns[number] = LikePattern(text, comparison.options) }
       if comparison.op == .matches { wholePatterns[number] = WholeTextPattern(text, comparison.options) }

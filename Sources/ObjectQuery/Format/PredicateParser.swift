@@ -176,7 +176,8 @@ struct PredicateParser {
   mutating func parse(_ least: Int) throws(PredicateFormatError) -> Node {
     level += 1
     defer { level -= 1 }
-    _ = try checked(level)
+    // A level of the tree takes at most two of these: an operator's right side, and the parenthesis that it is.
+    _ = try checked(level / 2)
     let start = token.start
     var left = try parsePrefix()
     while let (op, precedence) = binary, precedence >= least {

@@ -68,13 +68,21 @@ public enum TextMatching {
 
   /// The same for texts that are folded already.
   package static func matchesFolded(_ left: String, _ op: ComparisonOperator, _ right: String, _ options: ComparisonOptions) -> Bool {
+    if options.contains(.localeSensitive), !op.isTextOperator {
+      return op.accepts(order: compareLocalized(left, right, caseInsensitive: false))
+    }
+    return withUTF8(of: left) { left in withUTF8(of: right) { matchesFolded(utf8: left, op, $0) } }
+  }
+
+  /// The same for bytes, without a locale: `==`, an order, BEGINSWITH, ENDSWITH or CONTAINS.
+  package static func matchesFolded(
+    utf8 left: UnsafeBufferPointer<UInt8>, _ op: ComparisonOperator, _ right: UnsafeBufferPointer<UInt8>
+  ) -> Bool {
     switch op {
-    case .beginsWith: return withUTF8(of: left) { left in withUTF8(of: right) { begins(left, with: $0) } }
-    case .endsWith: return withUTF8(of: left) { left in withUTF8(of: right) { ends(left, with: $0) } }
-    case .contains: return withUTF8(of: left) { left in withUTF8(of: right) { contains(left, $0) } }
-    default:
-      let order = options.contains(.localeSensitive) ? compareLocalized(left, right, caseInsensitive: false) : compare(left, right)
-      return op.accepts(order: order)
+    case .beginsWith: begins(left, with: right)
+    case .endsWith: ends(left, with: right)
+    case .contains: contains(left, right)
+    default: op.accepts(order: compare(left, right))
     }
   }
 

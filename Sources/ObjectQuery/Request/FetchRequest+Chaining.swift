@@ -1,0 +1,43 @@
+// FetchRequest+Chaining: requests put together in one expression.
+
+extension FetchRequest {
+  /// Asks for objects of an entity that meet a predicate, in an order.
+  ///
+  /// - Parameters:
+  ///   - entityName: The name of the entity.
+  ///   - predicate: The condition; nil for all.
+  ///   - sortDescriptors: The order.
+  public init(entityName: String, predicate: FetchPredicate? = nil, sortDescriptors: [FetchSortDescriptor]) {
+    self.init(entityName: entityName, predicate: predicate)
+    specification.sortDescriptors = sortDescriptors
+  }
+
+  /// The request with a further condition, which has to hold beside those it has.
+  public func filter(_ predicate: FetchPredicate) -> FetchRequest {
+    changed { $0.predicate = $0.predicate.map { $0 && predicate } ?? predicate }
+  }
+
+  /// The request with a further sort key, after those it has.
+  ///
+  /// - Parameters:
+  ///   - keyPath: A dotted path of to-one relationships that ends in an attribute, or in `@count` of a to-many relationship.
+  ///   - ascending: Whether lower values come first.
+  ///   - comparison: How strings are ordered.
+  public func sorted(
+    by keyPath: String, ascending: Bool = true, comparison: FetchSortDescriptor.Comparison = .binary
+  ) -> FetchRequest {
+    changed { $0.sortDescriptors.append(FetchSortDescriptor(keyPath, ascending: ascending, comparison: comparison)) }
+  }
+
+  /// The request for at most a number of results; 0 for no bound.
+  public func limit(_ count: Int) -> FetchRequest { changed { $0.fetchLimit = count } }
+
+  /// The request without a number of results at the start.
+  public func offset(_ count: Int) -> FetchRequest { changed { $0.fetchOffset = count } }
+
+  private func changed(_ change: (inout FetchSpecification) -> Void) -> FetchRequest {
+    var request = self
+    change(&request.specification)
+    return request
+  }
+}

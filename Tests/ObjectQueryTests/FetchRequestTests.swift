@@ -1,0 +1,29 @@
+// FetchRequestTests: requests are values that are put together step by step.
+import ObjectModel
+import ObjectQuery
+import XCTest
+
+final class FetchRequestTests: XCTestCase {
+  func testARequestIsPutTogetherInOneExpression() {
+    let request = FetchRequest<ManagedObjectID>(entityName: "Book")
+      .filter(.compare("pages", .greater, 5)).filter(.compare("title", .notEqual, nil))
+      .sorted(by: "title", comparison: .caseInsensitive).sorted(by: "pages", ascending: false).limit(10).offset(5)
+    XCTAssertEqual(request.resultType, .objectIDs)
+    XCTAssertEqual(request.predicate, .and([.compare("pages", .greater, 5), .compare("title", .notEqual, nil)]))
+    XCTAssertEqual(
+      request.sortDescriptors,
+      [
+        FetchSortDescriptor("title", comparison: .caseInsensitive), FetchSortDescriptor("pages", ascending: false),
+      ])
+    XCTAssertEqual(request.fetchLimit, 10)
+    XCTAssertEqual(request.fetchOffset, 5)
+  }
+
+  func testAChangedRequestLeavesItsOriginalAlone() {
+    let all = FetchRequest<[String: Any]>(entityName: "Book", sortDescriptors: [FetchSortDescriptor("title")])
+    let some = all.limit(3)
+    XCTAssertEqual(all.fetchLimit, 0)
+    XCTAssertEqual(some.fetchLimit, 3)
+    XCTAssertEqual(some.resultType, .dictionaries)
+  }
+}
