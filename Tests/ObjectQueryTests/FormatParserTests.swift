@@ -120,7 +120,8 @@ final class FormatParserTests: XCTestCase {
     let questions: [(String, [Int])] = [
       ("title BEGINSWITH[cd] 'e'", [10]), ("author.name ENDSWITH 'lace' AND pages >= 100", [10]), ("NOT (author != nil)", [11]),
       ("pages BETWEEN {50, 60} OR title LIKE '?lan'", [10, 11]), ("pages * 2 + 1 == 101", [11]), ("price < 9.5", [10]),
-      ("title MATCHES[c] 'z.*'", [11]), ("pages %% 3 == 1", [10]), ("title IN {'Zen', nil}", [11]), ("ANY author.books.pages > 60", [10]),
+      ("title MATCHES[c] 'z.*'", [11]), ("pages %% 3 == 1", [10]), ("title IN {'Zen', nil}", [11]),
+      ("title BETWEEN[cd] {'D', 'ELB'}", [10]), ("ANY author.books.pages > 60", [10]),
     ]
     for (text, answer) in questions { XCTAssertEqual(try library.fetch("Book", FetchPredicate(format: text)), answer, text) }
   }

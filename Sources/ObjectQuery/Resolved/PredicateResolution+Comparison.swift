@@ -58,7 +58,7 @@ extension PredicateResolution {
     _ left: Operand, _ op: ComparisonOperator, _ right: Operand, _ options: ComparisonOptions, isNegated: Bool
   ) throws(FetchPredicateError) -> ResolvedPredicate {
     if op == .notEqual { return try makeLeaf(left, .equal, right, options, isNegated: !isNegated) }
-    if op == .between { return try makeBetween(left, right, isNegated: isNegated) }
+    if op == .between { return try makeBetween(left, right, options, isNegated: isNegated) }
     if op == .in { return try makeIn(left, right, options, isNegated: isNegated) }
     switch (left, right) {
     case (.list, _): throw .invalidRightSide(op: op.rawValue, expression: "a list", expected: "one value, and on its left too")
@@ -146,19 +146,22 @@ extension PredicateResolution {
     }
   }
 
-  private mutating func makeBetween(_ left: Operand, _ right: Operand, isNegated: Bool) throws(FetchPredicateError) -> ResolvedPredicate {
+  private mutating func makeBetween(
+    _ left: Operand, _ right: Operand, _ options: ComparisonOptions, isNegated: Bool
+  ) throws(FetchPredicateError) -> ResolvedPredicate {
     guard case .list(let ends) = right, ends.count == 2 else {
       throw .invalidRightSide(op: "BETWEEN", expression: left.name, expected: "a list of two values")
     }
-    let lower = try makeLeaf(left, .greaterOrEqual, ends[0], [], isNegated: false)
-    let upper = try makeLeaf(left, .lessOrEqual, ends[1], [], isNegated: false)
+    let lower = try makeLeaf(left, .greaterOrEqual, ends[0], options, isNegated: false)
+    let upper = try makeLeaf(left, .lessOrEqual, ends[1], options, isNegated: false)
     // One leaf where both ends compare alike, else the two comparisons.
     if case .comparison(let first) = lower, case .comparison(let second) = upper, case .expression(let low) = first.right,
-      case .expression(let high) = second.right, first.left == second.left, first.domain == second.domain,
+      case .expression(let high) = second.right, first.left == second.left, first.domain == second.domain, first.options == second.options,
       first.op == .greaterOrEqual, second.op == .lessOrEqual
     {
       return finish(
-        ResolvedComparison(left: first.left, op: .between, right: .range(low, high), domain: first.domain, isNegated: isNegated))
+        ResolvedComparison(
+          left: first.left, op: .between, right: .range(low, high), domain: first.domain, options: first.options, isNegated: isNegated))
     }
     let both = PredicateResolution.join([lower, upper], isConjunction: true)
     return isNegated ? PredicateResolution.opposite(both) : both
