@@ -45,7 +45,7 @@ let package = Package(
 
     // The library, from the bottom up.
     module("SQLCipherConnection", ["CSQLCipher", "CLibcrypto"]),
-    tests("SQLCipherConnectionTests", ["SQLCipherConnection"]),
+    tests("SQLCipherConnectionTests", ["SQLCipherConnection"], resources: [.copy("Fixtures")]),
     module("ObjectModel", ["CLibcrypto"]),
     tests("ObjectModelTests", ["ObjectModel"]),
     module("ObjectQuery", ["ObjectModel"]),
@@ -53,8 +53,13 @@ let package = Package(
     module("ObjectStore", ["ObjectModel", "ObjectQuery", logging]),
     tests("ObjectStoreTests", ["ObjectStore", "ObjectQuery", "ObjectModel", "_StoreSpecification", "_TestSupport"]),
     module("SQLCipherStore", ["SQLCipherConnection", "ObjectModel", "ObjectQuery", "ObjectStore", logging]),
+    tests(
+      "SQLCipherStoreTests",
+      ["SQLCipherStore", "SQLCipherConnection", "ObjectStore", "ObjectQuery", "ObjectModel", "_StoreSpecification", "_TestSupport"]),
     module("ObjectContext", ["ObjectModel", "ObjectQuery", "ObjectStore", orderedCollections]),
     module("CipherData", ["ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "SQLCipherStore", "SQLCipherConnection"]),
+
+    tests("ObjectContextTests", ["ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore"]),
 
     // Typed classes.
     module("ModelCodeGeneration", ["ObjectModel"]),

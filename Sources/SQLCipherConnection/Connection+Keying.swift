@@ -15,7 +15,10 @@ extension Connection {
     if LibraryVersion.isSQLCipher4 && key.format.version == 3 { try execute("PRAGMA cipher_compatibility = 3") }
     try execute("PRAGMA cipher_page_size = \(key.format.pageSize)")
     authenticator = try PageAuthenticator(key: key)
-    if !isNew { try checkFirstPage(key) }
+    if !isNew {
+      try checkFirstPage(key)
+      if !options.trustsLog { try checkLog() }
+    }
   }
 
   /// A plain database says so in its first bytes.
@@ -44,6 +47,16 @@ extension Connection {
     if StoreFile.size(path + "-journal") ?? 0 > 512 { return }
     throw StoreAccessError(
       key.isProven ? .storeCorrupt(.pageMAC) : .unreadableStore, path: path, operation: "open", code: SQLITE_NOTADB)
+  }
+
+  /// Refuses a log that somebody put beside the store: SQLite checks a plain sum only, and would copy its pages into the file.
+  private func checkLog() throws(StoreAccessError) {
+    guard let authenticator, StoreFile.size(path + "-wal") ?? 0 > WriteAheadLog.headerSize else { return }
+    for attempt in 0..<2 {
+      if attempt > 0 { usleep(2_000) }
+      if WriteAheadLog.isAuthentic(path + "-wal", authenticator: authenticator) { return }
+    }
+    throw StoreAccessError(.storeCorrupt(.wal), path: path + "-wal", operation: "open")
   }
 
   /// Reads the database file through SQLite's own descriptor: closing another one would drop this process's locks.

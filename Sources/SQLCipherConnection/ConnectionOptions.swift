@@ -33,5 +33,8 @@ package struct ConnectionOptions: Sendable, Hashable {
   /// Leaves out what would stop SQLCipher's export from writing the copy's schema; for connections that do nothing else.
   var isForExport = false
 
+  /// Leaves out the check of the log's pages: set for the further connections of a pool, whose first one has checked them.
+  var trustsLog = false
+
   package init() {}
 }

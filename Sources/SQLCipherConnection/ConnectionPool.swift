@@ -33,6 +33,8 @@ package final class ConnectionPool: @unchecked Sendable {
   private var readerCount = 0
   private var isExclusive = false
   private var commits: UInt64 = 0
+  /// True while some connection of the pool is open.
+  private var hasConnection = false
   private var timer: (any DispatchSourceTimer)?
 
   /// Opens the writer, so that a store which cannot be opened says so here; readers are opened when they are needed.
@@ -263,10 +265,14 @@ package final class ConnectionPool: @unchecked Sendable {
     // The writer last: the last connection copies the log into the file.
     writer?.close()
     writer = nil
+    hasConnection = false
   }
 
   private func makeConnection(_ key: DatabaseKey) throws -> Connection {
+    var options = options
+    options.trustsLog = hasConnection
     let connection = try Connection(opening: path, key: key, options: options)
+    hasConnection = true
     connection.didCommit = { [weak self] in self?.locked { self?.commits += 1 } }
     try onOpen(connection)
     return connection

@@ -154,9 +154,7 @@ package struct StoreVerification {
     var pending: [VerificationFinding] = []
     var found: [VerificationFinding] = []
     var index = 0
-    _ = WriteAheadLog.forEachFrame(path + "-wal", pageSize: key.format.pageSize) { frame, page in
-      // Frames of an earlier round of the log are left over and mean nothing.
-      guard frame.isCurrent else { return false }
+    WriteAheadLog.forEachFrame(path + "-wal", pageSize: key.format.pageSize) { frame, page in
       index += 1
       if authenticator.isAuthentic(page, number: frame.page) {
         pages.insert(Int(frame.page))

@@ -12,42 +12,88 @@ enum WriteAheadLog {
     let page: UInt32
     /// True where the frame ends a transaction.
     let isCommit: Bool
-    /// False where the frame is left over from before the log was begun anew.
-    let isCurrent: Bool
   }
 
   /// Whether some frame is page 1 written with the key.
   static func holdsAuthenticFirstPage(_ path: String, authenticator: PageAuthenticator) -> Bool {
     var isFound = false
-    _ = forEachFrame(path, pageSize: authenticator.format.pageSize) { frame, page in
+    forEachFrame(path, pageSize: authenticator.format.pageSize) { frame, page in
       if frame.page == 1, authenticator.isAuthentic(page, number: 1) { isFound = true }
       return !isFound
     }
     return isFound
   }
 
-  /// Calls `body` with each whole frame and its page, until it says false. Returns false where the log cannot be read.
+  /// Whether every page that SQLite would take from the log was written with the key.
+  static func isAuthentic(_ path: String, authenticator: PageAuthenticator) -> Bool {
+    var hasBadFrame = false
+    var isAuthentic = true
+    let hasPageSize = forEachFrame(path, pageSize: authenticator.format.pageSize) { frame, page in
+      if !authenticator.isAuthentic(page, number: frame.page) { hasBadFrame = true }
+      // What no commit follows is not taken.
+      if frame.isCommit, hasBadFrame { isAuthentic = false }
+      return isAuthentic
+    }
+    return isAuthentic && hasPageSize
+  }
+
+  /// Calls `body` with each frame that SQLite would take as whole, until it says false: the frames of the current round of the log, as long
+  /// as their sums continue each other.
+  ///
+  /// Returns false where the log is sound and has pages of another size. A log that SQLite would ignore has no frames.
+  @discardableResult
   static func forEachFrame(_ path: String, pageSize: Int, _ body: (Frame, UnsafeMutableRawBufferPointer) -> Bool) -> Bool {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else { return false }
+    guard descriptor >= 0 else { return true }
     defer { _ = Foundation.close(descriptor) }
-    var header = [UInt8](repeating: 0, count: headerSize)
-    guard pread(descriptor, &header, headerSize, 0) == headerSize else { return false }
-    let salts = Array(header[16..<24])
-    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: frameHeaderSize + pageSize, alignment: 16)
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: max(frameHeaderSize + pageSize, headerSize), alignment: 16)
     defer { buffer.deallocate() }
-    let page = UnsafeMutableRawBufferPointer(rebasing: buffer[frameHeaderSize...])
+    guard pread(descriptor, buffer.baseAddress, headerSize, 0) == headerSize else { return true }
+    let magic = bigEndian(buffer, 0)
+    guard magic & ~1 == 0x377f_0682 else { return true }
+    var sum = Sum(isBigEndian: magic & 1 == 1)
+    sum.add(buffer, 0..<24)
+    guard sum.equals(bigEndian(buffer, 24), bigEndian(buffer, 28)) else { return true }
+    guard Int(bigEndian(buffer, 8)) == pageSize else { return false }
+    let salts = (bigEndian(buffer, 16), bigEndian(buffer, 20))
+
+    let page = UnsafeMutableRawBufferPointer(rebasing: buffer[frameHeaderSize..<frameHeaderSize + pageSize])
+    let size = frameHeaderSize + pageSize
     var offset = headerSize
-    while pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset)) == buffer.count {
-      let frame = Frame(
-        page: bigEndian(buffer, 0), isCommit: bigEndian(buffer, 4) != 0, isCurrent: Array(buffer[8..<16]) == salts)
+    while pread(descriptor, buffer.baseAddress, size, off_t(offset)) == size {
+      guard (bigEndian(buffer, 8), bigEndian(buffer, 12)) == salts, bigEndian(buffer, 0) != 0 else { break }
+      sum.add(buffer, 0..<8)
+      sum.add(buffer, frameHeaderSize..<size)
+      guard sum.equals(bigEndian(buffer, 16), bigEndian(buffer, 20)) else { break }
+      let frame = Frame(page: bigEndian(buffer, 0), isCommit: bigEndian(buffer, 4) != 0)
       if !body(frame, page) { break }
-      offset += buffer.count
+      offset += size
     }
     return true
   }
 
   private static func bigEndian(_ buffer: UnsafeMutableRawBufferPointer, _ offset: Int) -> UInt32 {
-    (0..<4).reduce(UInt32(0)) { $0 << 8 | UInt32(buffer[offset + $1]) }
+    UInt32(bigEndian: UnsafeRawBufferPointer(buffer).loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+  }
+
+  /// SQLite's running sum over pairs of 32-bit words.
+  private struct Sum {
+    let isBigEndian: Bool
+    private var first: UInt32 = 0
+    private var second: UInt32 = 0
+
+    init(isBigEndian: Bool) { self.isBigEndian = isBigEndian }
+
+    mutating func add(_ buffer: UnsafeMutableRawBufferPointer, _ range: Range<Int>) {
+      let bytes = UnsafeRawBufferPointer(buffer)
+      for offset in stride(from: range.lowerBound, to: range.upperBound, by: 8) {
+        let left = bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
+        let right = bytes.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self)
+        first &+= (isBigEndian ? UInt32(bigEndian: left) : UInt32(littleEndian: left)) &+ second
+        second &+= (isBigEndian ? UInt32(bigEndian: right) : UInt32(littleEndian: right)) &+ first
+      }
+    }
+
+    func equals(_ left: UInt32, _ right: UInt32) -> Bool { first == left && second == right }
   }
 }

@@ -95,10 +95,10 @@ final class StatementTests: StoreTestCase {
 
   func testMistakesInSQLSayWhatAndWhere() throws {
     let connection = try make()
-    let error = try XCTUnwrap(catching { _ = try connection.statement(sql: "SELECT nothing FROM nowhere") })
+    let error = try XCTUnwrap(catching { _ = try connection.statement(sql: "SELECT a FROM nowhere") })
     guard case .sql(let message) = error.kind else { return XCTFail("\(error)") }
     XCTAssertTrue(message.contains("nowhere"))
-    XCTAssertEqual(error.sql, "SELECT nothing FROM nowhere")
+    XCTAssertEqual(error.sql, "SELECT a FROM nowhere")
     XCTAssertEqual(error.operation, "prepare")
     XCTAssertNotNil(catching { _ = try connection.statement(sql: "SELECT 1; SELECT 2") })
     XCTAssertNotNil(catching { _ = try connection.statement(sql: " -- nothing") })

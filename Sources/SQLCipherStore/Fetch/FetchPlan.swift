@@ -1,0 +1,46 @@
+// FetchPlan: a fetch of one shape turned into SQL, with what its placeholders stand for and what its columns are.
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+
+/// A compiled fetch.
+final class FetchPlan: Sendable {
+  /// What a row becomes.
+  enum Output: Sendable {
+    /// A row image, by the table's read plans.
+    case rows
+    /// An ID: the key in column 0, then the entity, unless it is fixed.
+    case identifiers(EntityNumbering)
+    /// The number in the only column.
+    case count
+    /// A dictionary.
+    case dictionaries([DictionaryColumn])
+  }
+
+  /// A column of dictionaries.
+  struct DictionaryColumn: Sendable {
+    let column: DictionaryRows.Column
+    let kind: SlotKind
+    /// How a reference's entity is known; `stored` reads the column behind.
+    let destination: EntityNumbering
+    let index: Int32
+  }
+
+  let sql: String
+  let binders: [SQLBinder]
+  let output: Output
+  let table: EntityTable
+  /// The constants that are put into temporary tables first.
+  let temporaryLists: [Int]
+  /// The number under which connections keep the statement; nil for a plan that is one of too many.
+  let number: Int?
+
+  init(sql: String, binders: [SQLBinder], output: Output, table: EntityTable, temporaryLists: [Int], number: Int?) {
+    self.sql = sql
+    self.binders = binders
+    self.output = output
+    self.table = table
+    self.temporaryLists = temporaryLists
+    self.number = number
+  }
+}

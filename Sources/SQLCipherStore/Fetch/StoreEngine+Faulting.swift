@@ -1,0 +1,102 @@
+// StoreEngine+Faulting: rows of given objects, one or many at a time.
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+
+/// The lengths that lists of keys in statements have: a shorter list repeats its last key, so that few statements are prepared.
+enum KeyListSize {
+  static let sizes = [1, 8, 40, 200, 500]
+
+  /// The index of the smallest size that holds a count.
+  static func index(for count: Int) -> Int { sizes.firstIndex { $0 >= count } ?? sizes.count - 1 }
+
+  /// Calls `body` with pieces of a list, each with the index of its size.
+  static func forEachPiece(of keys: ArraySlice<Int64>, _ body: (ArraySlice<Int64>, Int) throws -> Void) rethrows {
+    var rest = keys
+    while !rest.isEmpty {
+      let piece = rest.prefix(sizes[sizes.count - 1])
+      try body(piece, index(for: piece.count))
+      rest = rest.dropFirst(piece.count)
+    }
+  }
+
+  /// `= ?` or `IN (?, ...)`.
+  static func condition(_ index: Int) -> String {
+    index == 0 ? "= ?" : "IN (" + Array(repeating: "?", count: sizes[index]).joined(separator: ", ") + ")"
+  }
+
+  /// Binds a piece; the last key fills what is left.
+  static func bind(_ keys: ArraySlice<Int64>, _ index: Int, to statement: Statement, from first: Int32 = 1) throws {
+    var place = first
+    for key in keys {
+      try statement.bind(place, key)
+      place += 1
+    }
+    guard let last = keys.last else { return }
+    while place < first + Int32(sizes[index]) {
+      try statement.bind(place, last)
+      place += 1
+    }
+  }
+}
+
+extension StoreEngine {
+  /// The rows of objects, in any order; what is gone is missing.
+  func rows(of objectIDs: [ManagedObjectID]) throws -> RowList {
+    if objectIDs.count == 1 { return try row(of: objectIDs[0]) }
+    var keysByTable: [Int: [Int64]] = [:]
+    for id in objectIDs where !id.isTemporaryID {
+      keysByTable[try schema.table(of: Int(id.entityNumber)).index, default: []].append(id.key)
+    }
+    let writer = RowWriter(rowCapacity: objectIDs.count)
+    try read(reusingSnapshot: true) { connection in
+      for (index, keys) in keysByTable.sorted(by: { $0.key < $1.key }) {
+        try readRows(keys[...], of: schema.tables[index], connection, into: writer)
+      }
+      try connection.checkSentinel()
+    }
+    return writer.finish()
+  }
+
+  /// Reads the rows of keys of one table on a connection.
+  func readRows(_ keys: ArraySlice<Int64>, of table: EntityTable, _ connection: Connection, into writer: RowWriter) throws {
+    try KeyListSize.forEachPiece(of: keys) { piece, size in
+      let statement = try rowStatement(table, size, connection)
+      defer { statement.reset() }
+      try KeyListSize.bind(piece, size, to: statement)
+      trace.note(statement)
+      while try statement.step() {
+        try table.readRow(statement, into: writer)
+        writer.endRow()
+      }
+    }
+  }
+
+  /// The one statement that a fault costs.
+  private func row(of id: ManagedObjectID) throws -> RowList {
+    let table = try schema.table(of: Int(id.entityNumber))
+    return try read(reusingSnapshot: true) { connection in
+      let statement = try rowStatement(table, 0, connection)
+      defer { statement.reset() }
+      try statement.bind(1, id.key)
+      trace.note(statement)
+      guard try statement.step() else {
+        try connection.checkSentinel()
+        return RowList()
+      }
+      let writer = RowWriter(rowCapacity: 1)
+      try table.readRow(statement, into: writer)
+      let image = writer.endRow()
+      // SQLCipher reports a damaged page, except the last overflow page of a statement, which it hands out as zeros and remembers: that is what
+      // the sentinel asks. A row this small has no overflow pages, even on pages of 1,024 bytes, so nothing can have been handed out.
+      if image.size > table.safeRowSize { try connection.checkSentinel() }
+      return writer.finish()
+    }
+  }
+
+  private func rowStatement(_ table: EntityTable, _ size: Int, _ connection: Connection) throws -> Statement {
+    try connection.statement(
+      schema.numbers.table(table.index, size),
+      "SELECT \(table.readColumns(alias: "t")) FROM \(table.name) AS t WHERE t.\(table.key) \(KeyListSize.condition(size))")
+  }
+}

@@ -1,0 +1,184 @@
+// StoreEngine+Fetching: runs compiled fetches.
+import Foundation
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+import SQLCipherConnection
+
+extension StoreEngine {
+  /// Answers a fetch.
+  func fetch(_ specification: FetchSpecification, in scope: RequestScope) throws -> PersistentStoreResult {
+    let fetch = try FetchResolver(model: schema.model).resolve(specification)
+    let shape = FetchShape(fetch, specification: specification)
+    let plan = try plans.plan(for: shape) { number in
+      try SelectGenerator(schema: schema).plan(fetch, specification, shape, number: number)
+    }
+    return try read { connection in
+      if !plan.temporaryLists.isEmpty {
+        try TemporaryLists.fill(plan.temporaryLists, of: fetch, space: scope.objectIDSpace, connection)
+      }
+      let statement = try plan.number.map { try connection.statement($0, plan.sql) } ?? connection.statement(sql: plan.sql)
+      defer { statement.reset() }
+      try bind(plan, fetch, specification, scope.objectIDSpace, to: statement)
+      trace.note(statement)
+      let result = try read(plan, statement, space: scope.objectIDSpace, limit: specification.fetchLimit)
+      if !plan.temporaryLists.isEmpty {
+        statement.reset()
+        try TemporaryLists.empty(plan.temporaryLists.count, connection)
+      }
+      return result
+    }
+  }
+
+  private func read(_ plan: FetchPlan, _ statement: Statement, space: ObjectIDSpace, limit: Int) throws -> PersistentStoreResult {
+    switch plan.output {
+    case .rows:
+      let writer = RowWriter(rowCapacity: min(limit, 10_000))
+      let table = plan.table
+      if table.entity == nil {
+        let read = table.readPlans[0]
+        while try statement.step() {
+          read.read(statement, into: writer)
+          writer.endRow()
+        }
+      } else {
+        while try statement.step() {
+          try table.readRow(statement, into: writer)
+          writer.endRow()
+        }
+      }
+      return .rows(writer.finish())
+    case .identifiers(let numbering):
+      var ids: [ManagedObjectID] = []
+      while try statement.step() {
+        let entity = reference(statement, 0, numbering).entity
+        ids.append(ManagedObjectID(space: space.number, entityNumber: UInt32(entity), key: statement.int64(0)))
+      }
+      return .objectIDs(ids)
+    case .count:
+      _ = try statement.step()
+      return .count(statement.int(0))
+    case .dictionaries(let columns):
+      var rows: [[Slot]] = []
+      while try statement.step() { rows.append(columns.map { slot(statement, $0) }) }
+      return .dictionaries(DictionaryRows(columns: columns.map(\.column), rows: rows))
+    }
+  }
+
+  /// The reference in a column, which the column of the entity follows if there is one; null for NULL.
+  func reference(_ statement: Statement, _ column: Int32, _ numbering: EntityNumbering) -> ObjectReference {
+    let key = statement.int64(column)
+    guard key != 0 else { return ObjectReference(rawValue: 0) }
+    switch numbering {
+    case .fixed(let number): return ObjectReference(entity: number, key: key)
+    case .stored(let offset): return ObjectReference(entity: statement.int(column + 1) + offset, key: key)
+    case .none: return ObjectReference(rawValue: 0)
+    }
+  }
+
+  private func slot(_ statement: Statement, _ column: FetchPlan.DictionaryColumn) -> Slot {
+    guard !statement.isNull(column.index) else { return .null }
+    switch column.kind {
+    case .int: return .int(statement.int64(column.index))
+    case .real: return .real(statement.double(column.index))
+    case .text: return .text(statement.text(column.index))
+    case .bytes: return .bytes(statement.data(column.index))
+    case .reference:
+      let reference = reference(statement, column.index, column.destination)
+      return reference.isNull ? .null : .int(reference.rawValue)
+    case .none: return .null
+    }
+  }
+
+  // MARK: Binding
+
+  private func bind(
+    _ plan: FetchPlan, _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ space: ObjectIDSpace, to statement: Statement
+  ) throws {
+    var index: Int32 = 0
+    for binder in plan.binders {
+      index += 1
+      switch binder {
+      case .constant(let number):
+        switch fetch.constants[number] {
+        case .slot(let slot): try statement.bind(index, slot)
+        case .object(let id): try statement.bind(index, Self.key(of: id, in: space))
+        case .slots, .objects: throw StoreError(.internalInconsistency, "A list stands where one value should.", operation: "fetch")
+        }
+      case .listMember(let number, let position):
+        switch fetch.constants[number] {
+        case .slots(let slots): try statement.bind(index, slots[min(position, slots.count - 1)])
+        case .objects(let ids): try statement.bind(index, Self.key(of: ids[min(position, ids.count - 1)], in: space))
+        case .slot, .object: throw StoreError(.internalInconsistency, "One value stands where a list should.", operation: "fetch")
+        }
+      case .prefixEnd(let number):
+        guard case .slot(.text(let prefix)) = fetch.constants[number] else {
+          try statement.bindNull(index)
+          continue
+        }
+        try Self.bindEnd(ofPrefix: prefix, index, to: statement)
+      case .limit: try statement.bind(index, specification.fetchLimit)
+      case .offset: try statement.bind(index, specification.fetchOffset)
+      }
+    }
+  }
+
+  /// The key of an object of this store. Another one has 0, which no row has.
+  static func key(of id: ManagedObjectID, in space: ObjectIDSpace) -> Int64 {
+    id.isTemporaryID || (id.space != space.number && id.storeIdentifier != space.storeIdentifier) ? 0 : id.key
+  }
+
+  /// The least text behind all that begin with a prefix: its last byte, which in UTF-8 is never the greatest, plus one. All texts begin with
+  /// the empty one, and lie before every blob.
+  private static func bindEnd(ofPrefix prefix: String, _ index: Int32, to statement: Statement) throws {
+    var bytes = Array(prefix.utf8)
+    guard let last = bytes.popLast() else { return try statement.bind(index, Data()) }
+    bytes.append(last + 1)
+    try bytes.withUnsafeBytes { try statement.bindText(index, $0) }
+  }
+}
+
+extension Statement {
+  /// Binds a value; SQLite copies it.
+  func bind(_ index: Int32, _ slot: Slot) throws(StoreAccessError) {
+    switch slot {
+    case .null: try bindNull(index)
+    case .int(let value): try bind(index, value)
+    case .real(let value): try bind(index, value)
+    case .text(let value): try bind(index, value)
+    case .bytes(let value): try bind(index, value)
+    }
+  }
+}
+
+/// Lists that are too long for placeholders, as tables in the connection's memory.
+enum TemporaryLists {
+  static func name(_ number: Int) -> String { "temp.cipherdata_list_\(number)" }
+
+  static func fill(_ constants: [Int], of fetch: ResolvedFetch, space: ObjectIDSpace, _ connection: Connection) throws {
+    for (number, constant) in constants.enumerated() {
+      let table = name(number)
+      let create = try connection.statement(sql: "CREATE TABLE IF NOT EXISTS \(table) (v PRIMARY KEY) WITHOUT ROWID")
+      try create.run()
+      try connection.statement(sql: "DELETE FROM \(table)").run()
+      let insert = try connection.statement(sql: "INSERT OR IGNORE INTO \(table) VALUES (?)")
+      switch fetch.constants[constant] {
+      case .slots(let slots):
+        for slot in slots where !slot.isNull {
+          try insert.bind(1, slot)
+          try insert.run()
+        }
+      case .objects(let ids):
+        for id in ids {
+          try insert.bind(1, StoreEngine.key(of: id, in: space))
+          try insert.run()
+        }
+      case .slot, .object: break
+      }
+    }
+  }
+
+  static func empty(_ count: Int, _ connection: Connection) throws {
+    for number in 0..<count { try connection.statement(sql: "DELETE FROM \(name(number))").run() }
+  }
+}

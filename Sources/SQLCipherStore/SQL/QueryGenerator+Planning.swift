@@ -1,0 +1,97 @@
+// QueryGenerator+Planning: facts about predicates that decide how they are asked: which joins may drop rows, which conditions an index answers.
+import ObjectModel
+import ObjectQuery
+
+extension QueryGenerator {
+  /// The paths of to-one relationships from an object without which a condition cannot be true. Their joins need not keep objects without them,
+  /// which lets SQLite begin at the other end.
+  static func requiredSteps(of predicate: ResolvedPredicate, scope: Int) -> Set<[ResolvedStep]> {
+    switch predicate {
+    case .constant, .or, .exists: return []
+    case .and(let items): return items.reduce(into: []) { $0.formUnion(requiredSteps(of: $1, scope: scope)) }
+    case .isNull(let expression, let isNegated): return isNegated ? requiredSteps(of: expression, scope: scope) : []
+    case .comparison(let comparison):
+      guard !comparison.isNegated else { return [] }
+      switch comparison.right {
+      case .list, .range: return requiredSteps(of: comparison.left, scope: scope)
+      case .expression(let right):
+        if case .constant = right { return requiredSteps(of: comparison.left, scope: scope) }
+        // Two missing values are equal.
+        if comparison.op == .equal { return [] }
+        return requiredSteps(of: comparison.left, scope: scope).union(requiredSteps(of: right, scope: scope))
+      }
+    }
+  }
+
+  /// The paths without which an expression has no value.
+  static func requiredSteps(of expression: ResolvedExpression, scope: Int) -> Set<[ResolvedStep]> {
+    switch expression {
+    case .path(let path):
+      guard path.scope == scope else { return [] }
+      return Set(path.steps.indices.map { Array(path.steps[...$0]) })
+    case .function(_, let arguments, _): return arguments.reduce(into: []) { $0.formUnion(requiredSteps(of: $1, scope: scope)) }
+    case .constant, .aggregate, .conditional: return []
+    }
+  }
+
+  /// Whether an index finds the few members that meet a condition.
+  func isSelective(_ predicate: ResolvedPredicate, scope: Int) -> Bool {
+    switch predicate {
+    case .and(let items): return items.contains { isSelective($0, scope: scope) }
+    case .comparison(let comparison):
+      guard !comparison.isNegated, comparison.options.isEmpty, comparison.op == .equal || comparison.op == .in,
+        case .path(let path) = comparison.left, path.scope == scope
+      else { return false }
+      if case .expression(let right) = comparison.right {
+        guard case .constant = right else { return false }
+      }
+      switch path.terminal {
+      case .attribute(let attribute): return isIndexed(attribute.slot)
+      case .object:
+        guard let last = path.steps.last else { return true }
+        return last.relationship.inverseID != nil
+      case .entity: return false
+      }
+    case .exists(let exists):
+      return !exists.isNegated && isSelective(exists.condition, scope: exists.collection.memberScope)
+    case .constant, .or, .isNull: return false
+    }
+  }
+
+  /// Whether an index of the attribute's entity, or of an entity above, begins with it.
+  private func isIndexed(_ slot: CompiledSlot) -> Bool {
+    let entity = schema.model.entities[slot.declaringEntity].entityDescription
+    return entity.uniquenessConstraints.contains { $0.first == slot.name }
+      || entity.indexes.contains { $0.elements.first?.propertyName == slot.name && $0.partialIndexPredicate == nil }
+  }
+
+  /// Whether a condition on a member refers to objects around it.
+  func refersOutside(_ predicate: ResolvedPredicate, scope: Int) -> Bool {
+    switch predicate {
+    case .constant: return false
+    case .and(let items), .or(let items): return items.contains { refersOutside($0, scope: scope) }
+    case .isNull(let expression, _): return refersOutside(expression, scope: scope)
+    case .exists(let exists): return exists.collection.scope < scope || refersOutside(exists.condition, scope: scope)
+    case .comparison(let comparison):
+      if refersOutside(comparison.left, scope: scope) { return true }
+      switch comparison.right {
+      case .list: return false
+      case .range(let low, let high): return refersOutside(low, scope: scope) || refersOutside(high, scope: scope)
+      case .expression(let right): return refersOutside(right, scope: scope)
+      }
+    }
+  }
+
+  private func refersOutside(_ expression: ResolvedExpression, scope: Int) -> Bool {
+    switch expression {
+    case .constant: return false
+    case .path(let path): return path.scope < scope
+    case .function(_, let arguments, _): return arguments.contains { refersOutside($0, scope: scope) }
+    case .conditional(let condition, let first, let second):
+      return refersOutside(condition, scope: scope) || refersOutside(first, scope: scope) || refersOutside(second, scope: scope)
+    case .aggregate(let aggregate):
+      return aggregate.collection.scope < scope || refersOutside(aggregate.condition, scope: scope)
+        || aggregate.value.map { refersOutside($0, scope: scope) } ?? false
+    }
+  }
+}

@@ -1,0 +1,142 @@
+// QueryGenerator+Values: expressions as SQL values.
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+
+extension QueryGenerator {
+  /// The value of an expression; NULL where there is none. An object is its key.
+  func value(_ expression: ResolvedExpression, _ scopes: [QueryScope]) throws -> SQLFragment {
+    switch expression {
+    case .constant(let number, _):
+      switch constants {
+      case .placeholders: return SQLFragment(.constant(number))
+      case .literals(let values):
+        if case .slot(let slot) = values[number] { return SQLFragment(SQLLiteral.text(slot)) }
+        return "NULL"
+      }
+    case .path(let path): return SQLFragment(text(of: path, scopes[path.scope]) ?? "NULL")
+    case .aggregate(let aggregate): return try self.aggregate(aggregate, scopes)
+    case .function(let function, let arguments, let type):
+      let values = try arguments.map { try value($0, scopes) }
+      return .nested(3, "\(SQLFunctions.applyCall(function, type))\(SQLFragment.joined(values, by: ", ")))")
+    case .conditional(let condition, let first, let second):
+      let (first, second) = (try value(first, scopes), try value(second, scopes))
+      return .nested(5, "(CASE WHEN \(try self.condition(condition, scopes)) THEN \(first) ELSE \(second) END)")
+    }
+  }
+
+  private func text(of path: ResolvedPath, _ scope: QueryScope) -> String? {
+    switch path.terminal {
+    case .attribute(let attribute):
+      scope.column(path.steps, entity: attribute.slot.declaringEntity, slot: attribute.slot.index, in: self)
+    case .object: scope.key(path.steps, in: self)
+    case .entity: scope.entity(path.steps, in: self)
+    }
+  }
+
+  /// The root entity of what an object expression leads to; nil for what is no path.
+  func root(of expression: ResolvedExpression, _ scopes: [QueryScope]) -> Int? {
+    switch expression {
+    case .path(let path):
+      guard let last = path.steps.last else { return scopes[path.scope].table.root.number }
+      return schema.model.entities[last.relationship.destinationEntity].root
+    case .conditional(_, let first, _): return root(of: first, scopes)
+    default: return nil
+    }
+  }
+
+  private func aggregate(_ aggregate: ResolvedAggregate, _ scopes: [QueryScope]) throws -> SQLFragment {
+    let collection = aggregate.collection
+    let required = aggregate.value.map { Self.requiredSteps(of: $0, scope: collection.memberScope) } ?? []
+    guard
+      let query = try members(
+        of: collection, where: aggregate.condition, scopes, required: required,
+        select: { inner in
+          guard let expression = aggregate.value else { return "count(*)" }
+          let value = try self.value(expression, inner)
+          let isDecimal = expression.type == .decimal
+          switch aggregate.function {
+          case .count: return "count(*)"
+          case .sum where isDecimal: return .nested(6, "\(SQLFunctions.decimalSum)(group_concat(hex(\(value))))")
+          case .average where isDecimal: return .nested(6, "\(SQLFunctions.decimalAverage)(group_concat(hex(\(value))))")
+          case .sum: return .nested(6, "coalesce(sum(\(value)), \(expression.type == .real ? "0.0" : "0"))")
+          case .average: return .nested(3, "avg(\(value))")
+          case .minimum: return .nested(3, "min(\(value))")
+          case .maximum: return .nested(3, "max(\(value))")
+          }
+        })
+    else { return aggregate.value == nil || aggregate.function == .sum ? "0" : "NULL" }
+    return .nested(9, "(\(query))")
+  }
+
+  // MARK: Collections
+
+  func exists(_ exists: ResolvedExists, _ scopes: [QueryScope]) throws -> SQLFragment {
+    let collection = exists.collection
+    if !exists.isNegated, isSelective(exists.condition, scope: collection.memberScope),
+      !refersOutside(exists.condition, scope: collection.memberScope)
+    {
+      // Asked the other way round: the few members are found by an index, and they name their owners.
+      guard let key = sourceKey(of: collection, scopes), let query = try members(of: collection, where: exists.condition, scopes) else {
+        return "0"
+      }
+      return .nested(9, "\(key) IN (\(query))")
+    }
+    guard let query = try members(of: collection, where: exists.condition, scopes, select: { _ in "1" }) else {
+      return exists.isNegated ? "1" : "0"
+    }
+    return .nested(exists.isNegated ? 10 : 9, "\(exists.isNegated ? "NOT " : "")EXISTS (\(query))")
+  }
+
+  private func sourceKey(of collection: ResolvedCollection, _ scopes: [QueryScope]) -> String? {
+    scopes[collection.scope].key(collection.steps, in: self)
+  }
+
+  /// A query of the members of a collection; nil where nothing of it is stored.
+  ///
+  /// - Parameter select: What is selected of the members of the collection's owner; without it the owners of all members are.
+  private func members(
+    of collection: ResolvedCollection, where condition: ResolvedPredicate, _ scopes: [QueryScope], required: Set<[ResolvedStep]> = [],
+    select: (([QueryScope]) throws -> SQLFragment)? = nil
+  ) throws -> SQLFragment? {
+    let relationship = collection.relationship.relationship
+    guard let table = schema.tableIfHeld(relationship.destinationEntity), let source = sourceKey(of: collection, scopes) else { return nil }
+    let required = required.union(Self.requiredSteps(of: condition, scope: collection.memberScope))
+    let from: String
+    let owner: String
+    let member: QueryScope
+    switch schema.relationships[relationship.id] {
+    case .inverse(let side):
+      let alias = makeAlias("t")
+      from = "\(table.name) AS \(alias)"
+      owner = "\(alias).\(side.column.name)"
+      member = QueryScope(table: table, alias: alias, required: required)
+    case .join(let side):
+      let (link, alias) = (makeAlias("j"), makeAlias("t"))
+      from = "\(side.table) AS \(link)"
+      owner = "\(link).\(side.near)"
+      let entity: String? =
+        switch side.farNumbering {
+        case .fixed(let number): String(number)
+        case .stored(let offset): side.farEntity.map { "(\(link).\($0) + \(offset))" }
+        case .none: nil
+        }
+      member = QueryScope(
+        table: table, alias: alias, key: "\(link).\(side.far)", knownEntity: entity,
+        rowJoin: " JOIN \(table.name) AS \(alias) ON \(alias).\(table.key) = \(link).\(side.far)", required: required)
+    case .column, .none: return nil
+    }
+    var inner = scopes
+    while inner.count < collection.memberScope { inner.append(member) }
+    inner.append(member)
+    // Written first: it finds out which joins are needed.
+    let selected = try select?(inner) ?? SQLFragment(owner)
+    var conditions: [SQLFragment] = select == nil ? ["\(owner) IS NOT NULL"] : ["\(owner) = \(source)"]
+    switch condition {
+    case .constant(true): break
+    case .or: conditions.append(try self.condition(condition, inner).parenthesized)
+    default: conditions.append(try self.condition(condition, inner))
+    }
+    return "SELECT \(selected) FROM \(from)\(member.joinText) WHERE \(SQLFragment.joined(conditions, by: " AND "))"
+  }
+}

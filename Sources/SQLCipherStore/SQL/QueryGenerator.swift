@@ -1,0 +1,213 @@
+// QueryGenerator: turns resolved predicates and expressions into SQL that answers as the in-memory evaluator does.
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+
+/// Writes the SQL of one fetch. The pieces are in the facets.
+final class QueryGenerator {
+  /// How constants are written.
+  enum Constants {
+    /// As placeholders; lists with as many as their size class says, -1 for one that stands in a temporary table.
+    case placeholders(listCapacities: [Int])
+    /// As literals, for the condition of a partial index.
+    case literals([ResolvedConstant])
+  }
+
+  let schema: StoreSchema
+  let constants: Constants
+  /// The constants that stand in temporary tables, by the tables' numbers.
+  private(set) var temporaryLists: [Int] = []
+  private var aliasCount = 0
+
+  init(schema: StoreSchema, constants: Constants) {
+    self.schema = schema
+    self.constants = constants
+  }
+
+  /// A table alias that the query has not used yet.
+  func makeAlias(_ prefix: String) -> String {
+    defer { aliasCount += 1 }
+    return "\(prefix)\(aliasCount)"
+  }
+
+  /// The name of the temporary table of a list.
+  func temporaryList(for constant: Int) -> String {
+    if let known = temporaryLists.firstIndex(of: constant) { return TemporaryLists.name(known) }
+    temporaryLists.append(constant)
+    return TemporaryLists.name(temporaryLists.count - 1)
+  }
+
+  // MARK: Conditions
+
+  /// A condition that is true where the predicate is, and false or NULL where it is not.
+  func condition(_ predicate: ResolvedPredicate, _ scopes: [QueryScope]) throws -> SQLFragment {
+    switch predicate {
+    case .constant(let value): return value ? "1" : "0"
+    case .and(let items):
+      return .joined(
+        try items.map { item in
+          if case .or = item { return try condition(item, scopes).parenthesized }
+          return try condition(item, scopes)
+        }, by: " AND ")
+    case .or(let items):
+      return .joined(
+        try items.map { item in
+          if case .and = item { return try condition(item, scopes).parenthesized }
+          return try condition(item, scopes)
+        }, by: " OR ")
+    case .isNull(let expression, let isNegated):
+      return "\(try value(expression, scopes)) \(isNegated ? "IS NOT NULL" : "IS NULL")"
+    case .comparison(let comparison): return try self.comparison(comparison, scopes)
+    case .exists(let exists): return try self.exists(exists, scopes)
+    }
+  }
+
+  private func comparison(_ comparison: ResolvedComparison, _ scopes: [QueryScope]) throws -> SQLFragment {
+    if case .expression(let right) = comparison.right, comparison.op == .equal, !comparison.options.contains(.localeSensitive) {
+      return try equality(comparison, right, scopes)
+    }
+    let plain = try uncertainComparison(comparison, scopes)
+    // NULL is not true, so the opposite of it is.
+    return comparison.isNegated ? "\(plain.parenthesized) IS NOT 1" : plain
+  }
+
+  /// `IS` takes two missing values for equal, and never answers NULL.
+  private func equality(_ comparison: ResolvedComparison, _ right: ResolvedExpression, _ scopes: [QueryScope]) throws -> SQLFragment {
+    let isConstant: Bool
+    if case .constant = right { isConstant = true } else { isConstant = false }
+    if comparison.domain == .mixedDecimal {
+      let (left, right) = (try value(comparison.left, scopes), try value(right, scopes))
+      let equal: SQLFragment = "\(SQLFunctions.compareNumbers)(\(left), \(right)) = 0"
+      let either: SQLFragment = isConstant ? equal : "(\(left) IS NULL AND \(right) IS NULL) OR \(equal)"
+      return comparison.isNegated ? "\(either.parenthesized.deeper(by: 3)) IS NOT 1" : either.parenthesized
+    }
+    if comparison.domain == .object, !isConstant, root(of: comparison.left, scopes) != root(of: right, scopes) {
+      let both: SQLFragment = "(\(try value(comparison.left, scopes)) IS NULL AND \(try value(right, scopes)) IS NULL)"
+      return comparison.isNegated ? "NOT \(both)" : both
+    }
+    let leftSide = try operand(comparison.left, comparison, isFolded: false, scopes)
+    let rightSide = try operand(right, comparison, isFolded: isConstant, scopes)
+    if comparison.isNegated { return "\(leftSide) IS NOT \(rightSide)" }
+    return isConstant ? "\(leftSide) = \(rightSide)" : "\(leftSide) IS \(rightSide)"
+  }
+
+  /// A comparison that is NULL where a side has no value.
+  private func uncertainComparison(_ comparison: ResolvedComparison, _ scopes: [QueryScope]) throws -> SQLFragment {
+    switch comparison.right {
+    case .list(let number):
+      return "\(try operand(comparison.left, comparison, isFolded: false, scopes)) IN \(list(number))"
+    case .range(let low, let high):
+      let lower = try ordered(comparison, ">=", low, scopes)
+      let upper = try ordered(comparison, "<=", high, scopes)
+      return .nested(3, "(\(lower) AND \(upper))")
+    case .expression(let right):
+      switch comparison.op {
+      case .equal: return try ordered(comparison, "=", right, scopes)
+      case .less: return try ordered(comparison, "<", right, scopes)
+      case .lessOrEqual: return try ordered(comparison, "<=", right, scopes)
+      case .greater: return try ordered(comparison, ">", right, scopes)
+      case .greaterOrEqual: return try ordered(comparison, ">=", right, scopes)
+      default: return try textOperator(comparison, right, scopes)
+      }
+    }
+  }
+
+  private func ordered(
+    _ comparison: ResolvedComparison, _ sign: String, _ right: ResolvedExpression, _ scopes: [QueryScope]
+  ) throws -> SQLFragment {
+    var isConstant = false
+    if case .constant = right { isConstant = true }
+    if comparison.domain == .mixedDecimal {
+      return "\(SQLFunctions.compareNumbers)(\(try value(comparison.left, scopes)), \(try value(right, scopes))) \(sign) 0"
+    }
+    let left = try operand(comparison.left, comparison, isFolded: false, scopes)
+    // In a range the constants are not folded yet; folding twice does no harm.
+    let other = try operand(right, comparison, isFolded: isConstant && comparison.op != .between, scopes)
+    if comparison.domain == .text, comparison.options.contains(.localeSensitive) {
+      return "\(SQLFunctions.compareLocalized)(\(left), \(other)) \(sign) 0"
+    }
+    return "\(left) \(sign) \(other)"
+  }
+
+  private func textOperator(
+    _ comparison: ResolvedComparison, _ right: ResolvedExpression, _ scopes: [QueryScope]
+  ) throws -> SQLFragment {
+    var constant: Int?
+    if case .constant(let number, _) = right { constant = number }
+    let options = comparison.options.intersection([.caseInsensitive, .diacriticInsensitive])
+    switch comparison.op {
+    case .beginsWith:
+      let left = try operand(comparison.left, comparison, isFolded: false, scopes)
+      // A range, so that an index is used. Only where the left side is cheap to evaluate twice.
+      if let constant, options.isEmpty, case .path = comparison.left, case .placeholders = constants {
+        return "(\(left) >= \(SQLFragment(.constant(constant))) AND \(left) < \(SQLFragment(.prefixEnd(constant))))"
+      }
+      return .nested(3, "\(SQLFunctions.begins)(\(left), \(try operand(right, comparison, isFolded: constant != nil, scopes)))")
+    case .endsWith, .contains:
+      let name = comparison.op == .endsWith ? SQLFunctions.ends : SQLFunctions.contains
+      let left = try operand(comparison.left, comparison, isFolded: false, scopes)
+      return .nested(3, "\(name)(\(left), \(try operand(right, comparison, isFolded: constant != nil, scopes)))")
+    case .in:
+      let left = try operand(comparison.left, comparison, isFolded: false, scopes)
+      return .nested(3, "\(SQLFunctions.contains)(\(try operand(right, comparison, isFolded: constant != nil, scopes)), \(left))")
+    case .like, .matches:
+      let name = comparison.op == .like ? SQLFunctions.like : SQLFunctions.matches
+      // Patterns fold themselves.
+      let text = try value(comparison.left, scopes)
+      return .nested(3, "\(name)(\(text), \(try value(right, scopes)), \(Int(comparison.options.rawValue)))")
+    default:
+      throw StoreError(.internalInconsistency, "A predicate uses \(comparison.op.rawValue) where it cannot stand.", operation: "fetch")
+    }
+  }
+
+  /// A side of a comparison, folded if the options say so and it is not yet.
+  private func operand(
+    _ expression: ResolvedExpression, _ comparison: ResolvedComparison, isFolded: Bool, _ scopes: [QueryScope]
+  ) throws -> SQLFragment {
+    let fragment = try value(expression, scopes)
+    guard comparison.domain == .text, comparison.isFolded, !isFolded else { return fragment }
+    let options = comparison.options.intersection([.caseInsensitive, .diacriticInsensitive])
+    return .nested(3, "\(SQLFunctions.fold)(\(fragment), \(Int(options.rawValue)))")
+  }
+
+  // MARK: Lists
+
+  private func list(_ number: Int) -> SQLFragment {
+    switch constants {
+    case .placeholders(let capacities):
+      let capacity = number < capacities.count ? capacities[number] : -1
+      guard capacity > 0 else { return "(SELECT v FROM \(temporaryList(for: number)))" }
+      var fragment = SQLFragment("(", depth: 4)
+      for index in 0..<capacity {
+        fragment.text += index == 0 ? "?" : ", ?"
+        fragment.binders.append(.listMember(number, index))
+      }
+      fragment.text += ")"
+      return fragment
+    case .literals(let values):
+      guard case .slots(let slots) = values[number] else { return "()" }
+      return "(\(slots.map(SQLLiteral.text).joined(separator: ", ")))"
+    }
+  }
+}
+
+/// Values as SQL text, for the conditions of partial indexes only, whose constants come from the model.
+enum SQLLiteral {
+  static func text(_ slot: Slot) -> String {
+    switch slot {
+    case .null: "NULL"
+    case .int(let value): value == .min ? "(-9223372036854775807 - 1)" : String(value)
+    case .real(let value): value.isFinite ? "\(value)" : value > 0 ? "9e999" : "-9e999"
+    case .text(let value):
+      // A NUL would end the statement.
+      value.utf8.contains(0)
+        ? "CAST(x'\(value.utf8.map(hex).joined())' AS TEXT)" : "'\(value.replacing("'", with: "''"))'"
+    case .bytes(let value): "x'\(value.map(hex).joined())'"
+    }
+  }
+
+  private static func hex(_ byte: UInt8) -> String {
+    let text = String(byte, radix: 16)
+    return text.count == 1 ? "0" + text : text
+  }
+}

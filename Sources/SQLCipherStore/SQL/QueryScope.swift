@@ -1,0 +1,96 @@
+// QueryScope: the table that an object of a query is read from, and the to-one joins that its paths need.
+import ObjectModel
+import ObjectQuery
+
+/// An object of a query: the one asked about, or a member of a collection.
+final class QueryScope {
+  /// A table joined for a path of to-one relationships.
+  private struct Join {
+    let alias: String
+    let table: EntityTable
+    let text: String
+  }
+
+  let table: EntityTable
+  let alias: String
+  /// The object's key in SQL.
+  let key: String
+  /// The object's entity number in SQL, where it is known without the object's row.
+  private let knownEntity: String?
+  /// For a member of a join table: the join to its row, used if the row is needed.
+  private let rowJoin: String?
+  private var needsRow = false
+  private var joins: [Join] = []
+  private var joinIndexes: [[ResolvedStep]: Int] = [:]
+  /// Paths that have to lead to an object for the whole condition to be true: joined so that SQLite may begin there.
+  private let required: Set<[ResolvedStep]>
+
+  init(
+    table: EntityTable, alias: String, key: String? = nil, knownEntity: String? = nil, rowJoin: String? = nil,
+    required: Set<[ResolvedStep]> = []
+  ) {
+    self.table = table
+    self.alias = alias
+    self.key = key ?? "\(alias).\(table.key)"
+    self.knownEntity = knownEntity
+    self.rowJoin = rowJoin
+    self.required = required
+  }
+
+  /// The clauses behind the scope's own table.
+  var joinText: String {
+    ((needsRow ? rowJoin.map { [$0] } ?? [] : []) + joins.map(\.text)).joined()
+  }
+
+  /// The number of tables joined.
+  var joinCount: Int { joins.count + (needsRow && rowJoin != nil ? 1 : 0) }
+
+  /// The alias and table of the object that to-one relationships lead to; nil where its table is not in the store.
+  func row(_ steps: [ResolvedStep], in generator: QueryGenerator) -> (alias: String, table: EntityTable)? {
+    guard let last = steps.last else {
+      needsRow = true
+      return (alias, table)
+    }
+    if let index = joinIndexes[steps] { return (joins[index].alias, joins[index].table) }
+    guard let previous = row(Array(steps.dropLast()), in: generator),
+      let column = previous.table.column(entity: last.relationship.sourceEntity, slot: last.relationship.index),
+      let target = generator.schema.tableIfHeld(last.relationship.destinationEntity)
+    else { return nil }
+    let alias = generator.makeAlias("t")
+    let kind = required.contains(steps) ? " JOIN " : " LEFT JOIN "
+    let text = "\(kind)\(target.name) AS \(alias) ON \(alias).\(target.key) = \(previous.alias).\(column.name)"
+    joinIndexes[steps] = joins.count
+    joins.append(Join(alias: alias, table: target, text: text))
+    return (alias, target)
+  }
+
+  /// A column of the object that to-one relationships lead to; nil where nothing is stored.
+  func column(_ steps: [ResolvedStep], entity: Int, slot: Int, in generator: QueryGenerator) -> String? {
+    guard let row = row(steps, in: generator), let column = row.table.column(entity: entity, slot: slot) else { return nil }
+    return "\(row.alias).\(column.name)"
+  }
+
+  /// The key of the object that to-one relationships lead to: the last one's own column.
+  func key(_ steps: [ResolvedStep], in generator: QueryGenerator) -> String? {
+    guard let last = steps.last else { return key }
+    return column(Array(steps.dropLast()), entity: last.relationship.sourceEntity, slot: last.relationship.index, in: generator)
+  }
+
+  /// The model's number of the entity of that object.
+  func entity(_ steps: [ResolvedStep], in generator: QueryGenerator) -> String? {
+    guard let last = steps.last else {
+      if let knownEntity { return knownEntity }
+      guard let entity = table.entity else { return String(table.root.number) }
+      needsRow = true
+      return "(\(alias).\(entity) + \(table.entityOffset))"
+    }
+    guard let previous = row(Array(steps.dropLast()), in: generator),
+      let column = previous.table.column(entity: last.relationship.sourceEntity, slot: last.relationship.index)
+    else { return nil }
+    switch column.destination {
+    case .fixed(let number): return "(CASE WHEN \(previous.alias).\(column.name) IS NOT NULL THEN \(number) END)"
+    case .stored(let offset): return column.entityColumn.map { "(\(previous.alias).\($0) + \(offset))" }
+    case .none: return nil
+    }
+  }
+}

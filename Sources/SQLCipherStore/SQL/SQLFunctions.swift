@@ -1,0 +1,172 @@
+// SQLFunctions: the functions and collations that generated SQL calls: the in-memory evaluator's own, on SQLite's values.
+import Foundation
+import ObjectModel
+import ObjectQuery
+import SQLCipherConnection
+
+/// Names and registration of functions and collations. Every function answers NULL where an argument is.
+enum SQLFunctions {
+  static let fold = "cd_fold"
+  static let begins = "cd_begins"
+  static let ends = "cd_ends"
+  static let contains = "cd_contains"
+  static let like = "cd_like"
+  static let matches = "cd_matches"
+  static let compareLocalized = "cd_compare_localized"
+  static let compareNumbers = "cd_compare_numbers"
+  static let decimalSum = "cd_decimal_sum"
+  static let decimalAverage = "cd_decimal_average"
+  private static let apply = "cd_apply"
+
+  private static let functions = ResolvedFunction.allCases
+
+  /// A call of an expression function up to its first argument.
+  static func applyCall(_ function: ResolvedFunction, _ type: ResolvedType) -> String {
+    let kind =
+      switch type {
+      case .integer: 0
+      case .decimal: 1
+      default: 2
+      }
+    return "\(apply)(\(functions.firstIndex(of: function) ?? 0), \(kind), "
+  }
+
+  /// The collation of a text order; nil for the order of bytes, which is SQLite's own.
+  static func collation(_ comparison: FetchSortDescriptor.Comparison) -> String? {
+    comparison == .binary ? nil : "cd_\(comparison.rawValue)"
+  }
+
+  /// Makes all of it known to a connection.
+  static func register(on connection: Connection) throws {
+    try registerText(on: connection)
+    try registerNumbers(on: connection)
+    for comparison in FetchSortDescriptor.Comparison.allCases {
+      guard let name = collation(comparison) else { continue }
+      try connection.registerCollation(name: name) { left, right in
+        let order = SlotOrder.compare(
+          .text(String(decoding: left, as: UTF8.self)), .text(String(decoding: right, as: UTF8.self)), by: comparison)
+        return order < 0 ? -1 : order > 0 ? 1 : 0
+      }
+    }
+  }
+
+  private static func bytes(_ buffer: UnsafeRawBufferPointer) -> UnsafeBufferPointer<UInt8> { buffer.assumingMemoryBound(to: UInt8.self) }
+
+  private static func registerText(on connection: Connection) throws {
+    try connection.registerFunction(name: fold, argumentCount: 2) { call in
+      if call.isNull(0) { return call.setResultNull() }
+      var folded: [UInt8] = []
+      TextFolding.fold(utf8: bytes(call.text(0)), options(call, 1), into: &folded)
+      folded.withUnsafeBytes { call.setResult(text: $0) }
+    }
+    for (name, test) in [(begins, TextMatching.begins(_:with:)), (ends, TextMatching.ends(_:with:)), (contains, TextMatching.contains)] {
+      try connection.registerFunction(name: name, argumentCount: 2) { call in
+        if call.isNull(0) || call.isNull(1) { return call.setResultNull() }
+        call.setResult(test(bytes(call.text(0)), bytes(call.text(1))))
+      }
+    }
+    // A statement asks many rows about one pattern: the last one stays compiled.
+    let likePatterns = LastValue { LikePattern($0, $1) }
+    try connection.registerFunction(name: like, argumentCount: 3) { call in
+      if call.isNull(0) || call.isNull(1) { return call.setResultNull() }
+      call.setResult(likePatterns.value(call.text(1), options(call, 2)).matches(utf8: bytes(call.text(0))))
+    }
+    let wholePatterns = LastValue { WholeTextPattern($0, $1) }
+    try connection.registerFunction(name: matches, argumentCount: 3) { call in
+      if call.isNull(0) || call.isNull(1) { return call.setResultNull() }
+      let text = String(decoding: call.text(0), as: UTF8.self)
+      call.setResult(wholePatterns.value(call.text(1), options(call, 2))?.matches(text) ?? false)
+    }
+    try connection.registerFunction(name: compareLocalized, argumentCount: 2, deterministic: false) { call in
+      if call.isNull(0) || call.isNull(1) { return call.setResultNull() }
+      let (left, right) = (String(decoding: call.text(0), as: UTF8.self), String(decoding: call.text(1), as: UTF8.self))
+      call.setResult(Int64(TextMatching.compareLocalized(left, right, caseInsensitive: false)))
+    }
+  }
+
+  private static func registerNumbers(on connection: Connection) throws {
+    try connection.registerFunction(name: compareNumbers, argumentCount: 2) { call in
+      let (left, right) = (slot(call, 0), slot(call, 1))
+      if left.isNull || right.isNull { return call.setResultNull() }
+      call.setResult(Int64(SlotComparison.compareMixedDecimals(left, right)))
+    }
+    for (name, compute) in [(decimalSum, ExpressionFunctions.sum), (decimalAverage, ExpressionFunctions.average)] {
+      try connection.registerFunction(name: name, argumentCount: 1) { call in
+        set(compute(decimals(call.text(0)), .decimal), call)
+      }
+    }
+    try connection.registerFunction(name: apply, argumentCount: -1) { call in
+      var arguments: [Slot] = []
+      for index in 2..<max(call.count, 2) {
+        let value = slot(call, index)
+        if SlotComparison.isMissing(value) { return call.setResultNull() }
+        arguments.append(value)
+      }
+      let number = Int(call.int64(0))
+      guard functions.indices.contains(number) else { return call.setResultNull() }
+      let type: ResolvedType = call.int64(1) == 0 ? .integer : call.int64(1) == 1 ? .decimal : .real
+      set(ExpressionFunctions.apply(functions[number], arguments, type), call)
+    }
+  }
+
+  private static func options(_ call: FunctionCall, _ index: Int) -> ComparisonOptions {
+    ComparisonOptions(rawValue: UInt8(truncatingIfNeeded: call.int64(index)))
+  }
+
+  private static func slot(_ call: FunctionCall, _ index: Int) -> Slot {
+    switch call.type(index) {
+    case .integer: .int(call.int64(index))
+    case .real: .real(call.double(index))
+    case .text: .text(String(decoding: call.text(index), as: UTF8.self))
+    case .blob: .bytes(Data(call.blob(index)))
+    case .null: .null
+    }
+  }
+
+  private static func set(_ slot: Slot, _ call: FunctionCall) {
+    switch slot {
+    case .null: call.setResultNull()
+    case .int(let value): call.setResult(value)
+    case .real(let value): call.setResult(value)
+    case .text(let value): call.setResult(value)
+    case .bytes(let value): value.withUnsafeBytes { call.setResult(blob: $0) }
+    }
+  }
+
+  /// Coded decimals as `group_concat(hex(...))` gives them.
+  private static func decimals(_ text: UnsafeRawBufferPointer) -> [Slot] {
+    text.split(separator: UInt8(ascii: ",")).map { digits in
+      var data = Data(capacity: digits.count / 2)
+      var high: UInt8?
+      for digit in digits {
+        let value = digit <= 0x39 ? digit &- 0x30 : (digit | 0x20) &- 0x57
+        if let first = high {
+          data.append(first << 4 | value)
+          high = nil
+        } else {
+          high = value
+        }
+      }
+      return .bytes(data)
+    }
+  }
+}
+
+/// The last value made of a text and options. Used by one connection, hence by one thread at a time.
+private final class LastValue<Value> {
+  private let make: (String, ComparisonOptions) -> Value
+  private var text: [UInt8] = []
+  private var options: ComparisonOptions = []
+  private var last: Value?
+
+  init(_ make: @escaping (String, ComparisonOptions) -> Value) { self.make = make }
+
+  func value(_ bytes: UnsafeRawBufferPointer, _ options: ComparisonOptions) -> Value {
+    if let last, options == self.options, bytes.elementsEqual(text) { return last }
+    let made = make(String(decoding: bytes, as: UTF8.self), options)
+    text = Array(bytes)
+    self.options = options
+    last = made
+    return made
+  }
+}

@@ -1,0 +1,166 @@
+// SelectGenerator: the statement of a fetch: columns, joins, condition, order, limit.
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+import SQLCipherConnection
+
+/// Makes plans.
+struct SelectGenerator {
+  let schema: StoreSchema
+
+  /// The entries of the parser's stack that a piece may take of SQLCipher 3.4.1's 100.
+  static let greatestDepth = 88
+  /// The tables that SQLite joins in one SELECT.
+  static let greatestJoinCount = 60
+
+  func plan(_ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape, number: Int?) throws -> FetchPlan {
+    do {
+      return try plan(fetch, specification, shape, listCapacities: shape.listCapacities, number: number)
+    } catch is TooManyVariables {
+      // Every list goes into a temporary table.
+      return try plan(fetch, specification, shape, listCapacities: shape.listCapacities.map { $0 == 0 ? 0 : -1 }, number: number)
+    }
+  }
+
+  private struct TooManyVariables: Error {}
+
+  private func plan(
+    _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape, listCapacities: [Int], number: Int?
+  ) throws -> FetchPlan {
+    let table = try schema.table(of: fetch.entity.number)
+    let generator = QueryGenerator(schema: schema, constants: .placeholders(listCapacities: listCapacities))
+    let scope = QueryScope(
+      table: table, alias: generator.makeAlias("t"), required: QueryGenerator.requiredSteps(of: fetch.predicate, scope: 0))
+    var conditions: [SQLFragment] = []
+    if let ofEntity = table.entityCondition(
+      fetch.entity.number, includesSubentities: fetch.includesSubentities, model: schema.model, alias: scope.alias)
+    {
+      conditions.append(SQLFragment(ofEntity))
+    }
+    switch fetch.predicate {
+    case .constant(true): break
+    case .or: conditions.append(try generator.condition(fetch.predicate, [scope]).parenthesized)
+    default: conditions.append(try generator.condition(fetch.predicate, [scope]))
+    }
+    let (selected, output) = try selection(fetch, specification, scope, generator)
+    let order = try order(fetch, specification, scope, generator)
+
+    var statement = SQLFragment("SELECT \(selected.text) FROM \(table.name) AS \(scope.alias)\(scope.joinText)", binders: selected.binders)
+    if !conditions.isEmpty { statement.append(" WHERE \(SQLFragment.joined(conditions, by: " AND "))") }
+    statement.append(order)
+    let limited = try limited(statement, fetch, specification, output)
+    guard limited.depth <= Self.greatestDepth, scope.joinCount <= Self.greatestJoinCount else {
+      throw StoreError(
+        .nestingTooDeep, "The predicate is nested too deeply for the store. Split the fetch, or filter the objects in memory.",
+        operation: "fetch")
+    }
+    if limited.binders.count > 990 {
+      guard listCapacities.contains(where: { $0 > 0 }) else {
+        throw StoreError(.invalidRequest, "The predicate has more than 990 values. Use IN with a list.", operation: "fetch")
+      }
+      throw TooManyVariables()
+    }
+    return FetchPlan(
+      sql: limited.text, binders: limited.binders, output: output, table: table, temporaryLists: generator.temporaryLists, number: number)
+  }
+
+  // MARK: Parts
+
+  private func selection(
+    _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ scope: QueryScope, _ generator: QueryGenerator
+  ) throws -> (SQLFragment, FetchPlan.Output) {
+    switch specification.resultType {
+    case .count: return ("count(*)", .count)
+    case .objects where specification.includesPropertyValues: return (SQLFragment(scope.table.readColumns(alias: scope.alias)), .rows)
+    case .objects, .objectIDs:
+      guard let entity = scope.table.entity, fetch.entity.subtree.count > 1, fetch.includesSubentities else {
+        return (SQLFragment(scope.key), .identifiers(.fixed(fetch.entity.number)))
+      }
+      return ("\(scope.key), \(scope.alias).\(entity)", .identifiers(.stored(offset: scope.table.entityOffset)))
+    case .dictionaries: return try dictionaries(fetch, specification, scope, generator)
+    }
+  }
+
+  private func dictionaries(
+    _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ scope: QueryScope, _ generator: QueryGenerator
+  ) throws -> (SQLFragment, FetchPlan.Output) {
+    let names =
+      specification.propertiesToFetch.isEmpty
+      ? fetch.entity.slots.filter { $0.attribute != nil && !$0.isTransient }.map(\.name) : specification.propertiesToFetch
+    var pieces: [String] = []
+    var columns: [FetchPlan.DictionaryColumn] = []
+    var index: Int32 = 0
+    for name in names {
+      let (steps, slot) = try path(name, from: fetch.entity)
+      let row = scope.row(steps, in: generator)
+      let column = row?.table.column(entity: slot.declaringEntity, slot: slot.index)
+      var destination = EntityNumbering.none
+      if let row, let column {
+        pieces.append("\(row.alias).\(column.name)")
+        destination = column.destination
+        if let entityColumn = column.entityColumn { pieces.append("\(row.alias).\(entityColumn)") }
+      } else {
+        pieces.append("NULL")
+      }
+      columns.append(
+        FetchPlan.DictionaryColumn(
+          column: DictionaryRows.Column(name: name, attribute: slot.attribute), kind: slot.kind, destination: destination, index: index))
+      index = Int32(pieces.count)
+    }
+    if pieces.isEmpty { pieces = ["NULL"] }
+    let distinct = specification.returnsDistinctResults ? "DISTINCT " : ""
+    return (SQLFragment(distinct + pieces.joined(separator: ", ")), .dictionaries(columns))
+  }
+
+  /// The to-one relationships and the last property of a dotted path.
+  private func path(_ name: String, from entity: CompiledEntity) throws -> ([ResolvedStep], CompiledSlot) {
+    var current = entity
+    var steps: [ResolvedStep] = []
+    let keys = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    for (position, key) in keys.enumerated() {
+      let isLast = position == keys.count - 1
+      switch current.property(named: key) {
+      case .attribute(let slot) where isLast && !slot.isTransient: return (steps, slot)
+      case .toOne(let relationship) where !relationship.isTransient:
+        if isLast { return (steps, current.slots[relationship.index]) }
+        steps.append(ResolvedStep(relationship))
+        current = schema.model.entities[relationship.destinationEntity]
+      default:
+        throw StoreError(
+          .invalidRequest,
+          "“\(name)” cannot be fetched into dictionaries: “\(key)” is no stored attribute or to-one relationship of “\(current.name)”.",
+          operation: "fetch")
+      }
+    }
+    throw StoreError(.invalidRequest, "The path of a property to fetch is empty.", operation: "fetch")
+  }
+
+  private func order(
+    _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ scope: QueryScope, _ generator: QueryGenerator
+  ) throws -> SQLFragment {
+    let isBounded = specification.fetchLimit > 0 || specification.fetchOffset > 0
+    guard specification.resultType != .count, !fetch.sortKeys.isEmpty || isBounded else { return "" }
+    var pieces: [SQLFragment] = []
+    for key in fetch.sortKeys {
+      let collation = SQLFunctions.collation(key.comparison).map { " COLLATE \($0)" } ?? ""
+      pieces.append("\(try generator.value(key.expression, [scope]))\(collation)\(key.isAscending ? "" : " DESC")")
+    }
+    // Equal ones in the order of their keys, so that pages of a result neither overlap nor leave gaps. Distinct rows have no key.
+    let isDistinct = specification.resultType == .dictionaries && specification.returnsDistinctResults
+    if !isDistinct { pieces.append(SQLFragment(scope.key)) }
+    return pieces.isEmpty ? "" : " ORDER BY \(SQLFragment.joined(pieces, by: ", "))"
+  }
+
+  private func limited(
+    _ statement: SQLFragment, _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ output: FetchPlan.Output
+  ) throws -> SQLFragment {
+    guard specification.fetchLimit > 0 || specification.fetchOffset > 0 else { return statement }
+    let limit = specification.fetchLimit > 0 ? SQLFragment(.limit) : "-1"
+    let bound: SQLFragment = specification.fetchOffset > 0 ? " LIMIT \(limit) OFFSET \(SQLFragment(.offset))" : " LIMIT \(limit)"
+    guard case .count = output else { return "\(statement)\(bound)" }
+    // What is counted is the bounded result.
+    var inner = statement
+    inner.text = inner.text.replacing("SELECT count(*)", with: "SELECT 1", maxReplacements: 1)
+    return "SELECT count(*) FROM (\(inner)\(bound))"
+  }
+}

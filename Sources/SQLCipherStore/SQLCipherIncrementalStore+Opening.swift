@@ -1,0 +1,138 @@
+// SQLCipherIncrementalStore+Opening: unlocking, creating and opening; the metadata.
+import Foundation
+import ObjectModel
+public import ObjectStore
+import SQLCipherConnection
+import Synchronization
+
+extension SQLCipherIncrementalStore {
+  /// Unlocks the keys of the store, or makes a new store with its keys.
+  public func unlock() async throws {
+    let description = configuration.description
+    let path = path
+    let keyring = try await StoreError.mapping { () async throws -> StoreKeyring in
+      if FileManager.default.fileExists(atPath: path) {
+        if let keyring = description.key?.unlockedKeyring(for: path) { return keyring }
+        return try await StoreKeyring.unlock(storePath: path, key: description.key)
+      }
+      guard description.createsStore, !description.isReadOnly else {
+        throw StoreError(.storeNotFound, "There is no store here.", operation: "open", path: path)
+      }
+      guard let key = description.key else {
+        throw StoreError(.keyRequired, "A new store needs a key: set the description's key.", operation: "create", path: path)
+      }
+      return try await StoreKeyring.create(
+        storePath: path, key: key, label: description.keyLabel, format: description.format, options: description.connectionOptions)
+    }
+    state.withLock { $0.keyring = keyring }
+  }
+
+  /// Opens the database, or creates its tables; usually one row is read.
+  public func loadMetadata() throws -> StoreMetadata {
+    guard let keyring = state.withLock({ $0.keyring }) else {
+      throw StoreError(.keyRequired, "The store is not unlocked.", operation: "open", path: path)
+    }
+    return try StoreError.mapping { try open(keyring) }
+  }
+
+  private func open(_ keyring: StoreKeyring) throws -> StoreMetadata {
+    let description = configuration.description
+    let options = description.connectionOptions
+    let pool = try ConnectionPool(
+      path: path, key: try keyring.databaseKey(options: options), options: options, maximumReaders: description.maximumReaderCount,
+      onOpen: { try SQLFunctions.register(on: $0) })
+    do {
+      let (record, hashes, layout) = try pool.withWriter { try readOrCreate($0) }
+      var metadata = StoreMetadata(storeIdentifier: record.identifier, storeType: record.type, modelHashes: hashes)
+      metadata.versionIdentifiers = record.versionIdentifiers
+      metadata.userMetadata = record.userMetadata
+      // Where the model differs the coordinator says so and closes the store: there is nothing to work with.
+      if let schema = try schema(hashes: hashes, layout: layout) {
+        let engine = StoreEngine(path: path, pool: pool, schema: schema, trace: StatementTrace(observer: description.sqlObserver))
+        state.withLock { state in
+          state.engine = engine
+          state.record = record
+        }
+      } else {
+        pool.close()
+      }
+      return metadata
+    } catch {
+      pool.close()
+      throw error
+    }
+  }
+
+  /// The hashes of the entities that the store holds.
+  private var heldHashes: [String: Data] {
+    let hashes = configuration.model.versionHashes
+    if configuration.entityNumbers.count == configuration.model.entities.count { return hashes }
+    let names = Set(configuration.entityNumbers.map { configuration.model.entities[$0].name })
+    return hashes.filter { names.contains($0.key) }
+  }
+
+  private var layoutBasis: String {
+    MetadataTable.layoutBasis(model: configuration.model, entityNumbers: configuration.entityNumbers)
+  }
+
+  private func readOrCreate(_ connection: Connection) throws -> (StoreRecord, hashes: [String: Data], layout: TableLayout?) {
+    if let record = try MetadataTable.read(connection, path: path) {
+      // The usual case reads nothing more: a layout from the same model is the one that is computed.
+      if record.layoutBasis == layoutBasis { return (record, heldHashes, nil) }
+      return (
+        record, try MetadataTable.readHashes(connection, path: path), try MetadataTable.readLayout(connection, path: path)
+      )
+    }
+    if configuration.description.isReadOnly {
+      throw StoreError(.notAStore, "The database is empty, and it was opened read-only.", operation: "open", path: path)
+    }
+    return try connection.writeTransaction {
+      // Another process may have been faster.
+      if let record = try MetadataTable.read(connection, path: path) {
+        return (record, try MetadataTable.readHashes(connection, path: path), try MetadataTable.readLayout(connection, path: path))
+      }
+      return (try create(connection), heldHashes, nil)
+    }
+  }
+
+  private func create(_ connection: Connection) throws -> StoreRecord {
+    let model = configuration.model
+    let schema = try SchemaCache.schema(model: model, entityNumbers: configuration.entityNumbers, basis: layoutBasis)
+    for statement in MetadataTable.createStatements { try connection.execute(statement) }
+    let generator = SchemaGenerator(schema: schema) { entity, format in
+      try PartialIndex.condition(format, of: entity, schema: schema)
+    }
+    for statement in try generator.statements() { try connection.execute(statement) }
+    let record = StoreRecord(
+      identifier: UUID().uuidString, type: StoreType.sqlcipher.rawValue, checksum: model.checksum, layoutBasis: layoutBasis,
+      versionIdentifiers: model.model.versionIdentifiers, userMetadata: [:])
+    try MetadataTable.insert(
+      record, hashes: heldHashes, layout: schema.layout, model: String(decoding: try model.model.xmlData(), as: UTF8.self),
+      into: connection)
+    return record
+  }
+
+  /// The schema to work with; nil where the store was written with another model.
+  private func schema(hashes: [String: Data], layout: TableLayout?) throws -> StoreSchema? {
+    guard hashes == heldHashes else { return nil }
+    if let layout { return try StoreSchema(model: configuration.model, layout: layout) }
+    return try SchemaCache.schema(model: configuration.model, entityNumbers: configuration.entityNumbers, basis: layoutBasis)
+  }
+}
+
+/// The schemas made last: opening a store again under the same model costs no new one.
+enum SchemaCache {
+  private static let capacity = 8
+  private static let schemas = Mutex<[(basis: String, schema: StoreSchema)]>([])
+
+  static func schema(model: CompiledModel, entityNumbers: [Int], basis: String) throws -> StoreSchema {
+    let known = schemas.withLock { schemas in schemas.first { $0.schema.model === model && $0.basis == basis }?.schema }
+    if let known { return known }
+    let schema = try StoreSchema(model: model, layout: TableLayout(model: model, entityNumbers: entityNumbers))
+    schemas.withLock { schemas in
+      if schemas.count >= capacity { schemas.removeFirst() }
+      schemas.append((basis, schema))
+    }
+    return schema
+  }
+}

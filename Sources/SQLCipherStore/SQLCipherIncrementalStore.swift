@@ -1,0 +1,116 @@
+// SQLCipherIncrementalStore: the store class of encrypted databases; it answers the contract with a `StoreEngine`.
+import Foundation
+public import ObjectModel
+public import ObjectStore
+import ObjectQuery
+import SQLCipherConnection
+import Synchronization
+
+/// A store in a database encrypted with SQLCipher.
+///
+/// Its type is ``StoreType/sqlcipher``; what it is opened with is said by its description (`key`, `durability` and so on).
+public final class SQLCipherIncrementalStore: IncrementalStore {
+  let configuration: StoreConfiguration
+  let path: String
+
+  struct State {
+    var keyring: StoreKeyring?
+    var engine: StoreEngine?
+    var record: StoreRecord?
+  }
+  let state = Mutex(State())
+
+  /// Keeps the configuration; nothing is opened.
+  ///
+  /// - Throws: ``StoreError`` where the description names no file.
+  public init(configuration: StoreConfiguration) throws {
+    self.configuration = configuration
+    guard let url = configuration.description.url, url.isFileURL else {
+      throw StoreError(.invalidRequest, "An encrypted store needs a file: set the description's url to one.", operation: "open")
+    }
+    path = url.path
+  }
+
+  /// The open engine.
+  func engine(_ operation: String) throws -> StoreEngine {
+    guard let engine = state.withLock({ $0.engine }) else {
+      throw StoreError(.invalidRequest, "The store is not open.", operation: operation, path: path)
+    }
+    return engine
+  }
+
+  // MARK: Requests
+
+  /// Answers a fetch, a count or a save.
+  public func execute(_ request: PersistentStoreRequest, in scope: RequestScope) throws -> PersistentStoreResult {
+    switch request {
+    case .fetch(let specification):
+      let engine = try engine("fetch")
+      return try StoreError.mapping { try engine.fetch(specification, in: scope) }
+    case .save(let changes):
+      let engine = try engine("save")
+      if configuration.description.isReadOnly {
+        throw StoreError(.readOnly, "The store was opened read-only.", operation: "save", path: path)
+      }
+      try StoreError.mapping { try engine.save(changes, in: scope) }
+      return .saved
+    }
+  }
+
+  /// The rows of objects: one statement for one, few for many.
+  public func newValuesForObjects(with objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> RowList {
+    guard !objectIDs.isEmpty else { return RowList() }
+    let engine = try engine("read")
+    return try StoreError.mapping { try engine.rows(of: objectIDs) }
+  }
+
+  /// The members of a to-many relationship of objects: one statement for up to 500 of them.
+  public func newValues(
+    forRelationship relationship: CompiledRelationship, forObjectsWith objectIDs: [ManagedObjectID], in scope: RequestScope
+  ) throws -> RelationshipValues {
+    let engine = try engine("read")
+    return try StoreError.mapping { try engine.members(of: relationship, ofObjectsWith: objectIDs) }
+  }
+
+  /// Permanent IDs, from blocks of keys that are reserved when the last one is used up.
+  public func obtainPermanentIDs(for objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> [ManagedObjectID] {
+    let engine = try engine("obtain permanent IDs")
+    return try StoreError.mapping {
+      var counts: [Int: Int] = [:]
+      for id in objectIDs { counts[try engine.schema.table(of: Int(id.entityNumber)).index, default: 0] += 1 }
+      var keys: [Int: ArraySlice<Int64>] = [:]
+      for (table, count) in counts { keys[table] = try engine.newKeys(count, for: engine.schema.tables[table])[...] }
+      return try objectIDs.map { id in
+        let table = try engine.schema.table(of: Int(id.entityNumber)).index
+        guard let key = keys[table]?.popFirst() else {
+          throw StoreError(.internalInconsistency, "There are fewer keys than objects.", operation: "obtain permanent IDs")
+        }
+        return ManagedObjectID(space: scope.objectIDSpace.number, entityNumber: id.entityNumber, key: key)
+      }
+    }
+  }
+
+  /// Changes what the application keeps in the metadata.
+  public func setUserMetadata(_ metadata: [String: String]) throws {
+    let engine = try engine("set metadata")
+    if configuration.description.isReadOnly {
+      throw StoreError(.readOnly, "The store was opened read-only.", operation: "set metadata", path: path)
+    }
+    try StoreError.mapping { try engine.write { try MetadataTable.writeUserMetadata(metadata, $0) } }
+  }
+
+  /// Runs saves and fetches of this thread as one transaction. The body must not wait for another thread's save.
+  public func performTransaction(_ body: () throws -> Void) throws {
+    let engine = try engine("transaction")
+    try StoreError.mapping { try engine.transaction(body) }
+  }
+
+  /// Closes all connections and wipes the keys.
+  public func close() throws {
+    let engine = state.withLock { state in
+      defer { state = State() }
+      return state.engine
+    }
+    engine?.pool.close()
+  }
+}

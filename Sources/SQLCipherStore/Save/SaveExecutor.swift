@@ -1,0 +1,170 @@
+// SaveExecutor: the steps of one save inside its transaction: DELETE, UPDATE, INSERT, links, orders.
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+
+/// Runs one save. Deletions come first and insertions last, so that a unique value is released before it is taken again; foreign keys are deferred,
+/// so the order of entities does not matter.
+struct SaveExecutor {
+  let engine: StoreEngine
+  let connection: Connection
+  let request: SaveChangesRequest
+  let space: ObjectIDSpace
+  var schema: StoreSchema { engine.schema }
+  /// Updates that would have taken a unique value too early: their unique columns are NULL until all others have run.
+  var parked: [SaveChangesRequest.Update] = []
+  var conflicts: [ConstraintConflict] = []
+  /// The order keys of members that are inserted with their owner.
+  var insertedOrders: [OrderedMember: Int64] = [:]
+  /// The changes whose order is written by the insertions already.
+  var finishedOrders: Set<Int> = []
+
+  struct OrderedMember: Hashable {
+    let relationship: Int
+    let key: Int64
+  }
+
+  init(engine: StoreEngine, connection: Connection, request: SaveChangesRequest, space: ObjectIDSpace) {
+    self.engine = engine
+    self.connection = connection
+    self.request = request
+    self.space = space
+  }
+
+  mutating func run() throws {
+    try checkLockedRows()
+    try deleteRows()
+    try updateRows()
+    try patchParkedRows()
+    prepareOrders()
+    try insertRows()
+    if !conflicts.isEmpty {
+      var error = StoreError(
+        .constraintConflict, "Objects have the same values under a uniqueness constraint.", operation: "save", path: engine.path)
+      error.entityName = conflicts[0].entityName
+      error.constraintConflicts = conflicts
+      throw error
+    }
+    try writeRelationships()
+  }
+
+  // MARK: Checks and deletions
+
+  private func checkLockedRows() throws {
+    for locked in request.locked where locked.version != 0 {
+      let table = try schema.table(of: locked.reference.entity)
+      let statement = try connection.statement(
+        schema.numbers.table(table.index, 5), "SELECT t.\(table.version) FROM \(table.name) AS t WHERE t.\(table.key) = ?")
+      defer { statement.reset() }
+      try statement.bind(1, locked.reference.key)
+      engine.trace.note(statement)
+      guard try statement.step(), statement.int64(0) == locked.version else { throw VersionsDiffer() }
+    }
+  }
+
+  private struct DeletionGroup: Hashable {
+    let table: Int
+    let version: Int64
+  }
+
+  private func deleteRows() throws {
+    guard !request.deleted.isEmpty else { return }
+    var groups: [DeletionGroup: [Int64]] = [:]
+    var byEntity: [Int: [Int64]] = [:]
+    for item in request.deleted {
+      let table = try schema.table(of: item.reference.entity)
+      groups[DeletionGroup(table: table.index, version: item.version), default: []].append(item.reference.key)
+      byEntity[item.reference.entity, default: []].append(item.reference.key)
+    }
+    for (entity, keys) in byEntity.sorted(by: { $0.key < $1.key }) {
+      for side in schema.joinSides[entity] { try deleteLinks(side, of: keys.sorted()) }
+    }
+    for (group, keys) in groups.sorted(by: { ($0.key.table, $0.key.version) < ($1.key.table, $1.key.version) }) {
+      let table = schema.tables[group.table]
+      try KeyListSize.forEachPiece(of: keys.sorted()[...]) { piece, size in
+        let isChecked = group.version != 0
+        let condition = "\(table.name).\(table.key) \(KeyListSize.condition(size))"
+        let statement = try connection.statement(
+          schema.numbers.table(table.index, (isChecked ? 6 : 11) + size),
+          "DELETE FROM \(table.name) WHERE \(condition)" + (isChecked ? " AND \(table.name).\(table.version) = ?" : ""))
+        try KeyListSize.bind(piece, size, to: statement)
+        if isChecked { try statement.bind(Int32(KeyListSize.sizes[size]) + 1, group.version) }
+        engine.trace.note(statement)
+        try statement.run()
+        if isChecked, connection.changes != piece.count { throw VersionsDiffer() }
+      }
+    }
+  }
+
+  private func deleteLinks(_ side: JoinSide, of keys: [Int64]) throws {
+    try KeyListSize.forEachPiece(of: keys[...]) { piece, size in
+      let statement = try connection.statement(
+        schema.numbers.relationship(side.relationshipID, (side.isReversed ? 13 : 8) + size),
+        "DELETE FROM \(side.table) WHERE \(side.table).\(side.near) \(KeyListSize.condition(size))")
+      try KeyListSize.bind(piece, size, to: statement)
+      engine.trace.note(statement)
+      try statement.run()
+    }
+  }
+
+  // MARK: Updates
+
+  private mutating func updateRows() throws {
+    var lastEntity = -1
+    var lastSlots = SlotMask()
+    var lastPlan: UpdatePlan?
+    for update in request.updated {
+      if lastPlan == nil || update.row.entityNumber != lastEntity || update.changedSlots != lastSlots {
+        lastEntity = update.row.entityNumber
+        lastSlots = update.changedSlots
+        lastPlan = try engine.saveStatements.update(lastEntity, lastSlots, schema)
+      }
+      guard let plan = lastPlan else { continue }
+      do {
+        try run(plan, update.row, oldVersion: update.oldVersion)
+      } catch let error as StoreAccessError where error.extendedCode == ConstraintCode.unique {
+        try run(plan, update.row, oldVersion: update.oldVersion, parking: uniqueSlots(of: lastEntity))
+        parked.append(update)
+      }
+    }
+  }
+
+  /// Gives parked rows their unique values, now that all others have let go of theirs.
+  private mutating func patchParkedRows() throws {
+    for update in parked {
+      let entity = update.row.entityNumber
+      var slots = SlotMask()
+      let unique = uniqueSlots(of: entity)
+      for slot in update.changedSlots.slots(below: update.row.slotCount) where unique.contains(slot) { slots.insert(slot) }
+      do {
+        try run(try engine.saveStatements.update(entity, slots, schema), update.row, oldVersion: update.row.version)
+      } catch let error as StoreAccessError where error.extendedCode == ConstraintCode.unique {
+        try addConflicts(of: update.row)
+      }
+    }
+  }
+
+  private func uniqueSlots(of entity: Int) -> SlotMask {
+    var slots = SlotMask()
+    for constraint in schema.model.entities[entity].uniquenessConstraints { for slot in constraint { slots.insert(slot) } }
+    return slots
+  }
+
+  private func run(_ plan: UpdatePlan, _ row: RowImage, oldVersion: Int64, parking: SlotMask? = nil) throws {
+    let statement = try plan.number.map { try connection.statement($0, plan.sql) } ?? connection.statement(sql: plan.sql)
+    var index: Int32 = 1
+    try statement.bind(1, row.version)
+    for column in plan.columns {
+      if let parking, parking.contains(column.slot.index) {
+        try column.bindNothing(at: &index, to: statement)
+      } else {
+        try column.bind(row, at: &index, to: statement)
+      }
+    }
+    try statement.bind(index + 1, row.key)
+    try statement.bind(index + 2, oldVersion)
+    engine.trace.note(statement)
+    try statement.run()
+    if connection.changes != 1 { throw VersionsDiffer() }
+  }
+}

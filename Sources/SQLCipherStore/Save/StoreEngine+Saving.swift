@@ -1,0 +1,60 @@
+// StoreEngine+Saving: a save as one write transaction, and what it says when rows were changed by somebody else.
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+
+/// Thrown inside a save whose rows are not as they were read; the save is rolled back before it is found out which.
+struct VersionsDiffer: Error {}
+
+extension StoreEngine {
+  /// Writes all of a save, or nothing.
+  func save(_ request: SaveChangesRequest, in scope: RequestScope) throws {
+    guard !request.isEmpty else { return }
+    do {
+      try write { connection in
+        var executor = SaveExecutor(engine: self, connection: connection, request: request, space: scope.objectIDSpace)
+        try executor.run()
+      }
+    } catch is VersionsDiffer {
+      throw try mergeConflict(of: request, space: scope.objectIDSpace)
+    } catch let error as StoreAccessError where error.extendedCode == ConstraintCode.foreignKey {
+      var failure = StoreError(
+        .objectNotFound, "A saved object refers to an object that is not in the store, or a deleted one is still referred to.",
+        operation: "save", path: path, underlying: error)
+      failure.sqliteCode = error.code
+      failure.sqliteExtendedCode = error.extendedCode
+      throw failure
+    }
+  }
+
+  /// All rows of a save that are not as they were read.
+  private func mergeConflict(of request: SaveChangesRequest, space: ObjectIDSpace) throws -> StoreError {
+    var expected: [(reference: ObjectReference, version: Int64)] = request.updated.map { ($0.row.reference, $0.oldVersion) }
+    expected += (request.deleted + request.locked).filter { $0.version != 0 }.map { ($0.reference, $0.version) }
+    let ids = expected.map { Self.objectID(of: $0.reference, in: space) }
+    let rows = try rows(of: ids)
+    var found: [Int64: [Int: RowImage]] = [:]
+    for row in rows { found[row.key, default: [:]][schema.model.entities[row.entityNumber].root] = row }
+    var error = StoreError(
+      .mergeConflict, "Objects were changed or deleted by somebody else since they were read.", operation: "save", path: path)
+    for (index, item) in expected.enumerated() {
+      let row = found[item.reference.key]?[schema.model.entities[item.reference.entity].root]
+      guard row?.version != item.version else { continue }
+      error.mergeConflicts.append(
+        MergeConflict(objectID: ids[index], oldVersion: item.version, newVersion: row?.version ?? 0, persistedRow: row))
+    }
+    return error
+  }
+
+  static func objectID(of reference: ObjectReference, in space: ObjectIDSpace) -> ManagedObjectID {
+    ManagedObjectID(space: space.number, entityNumber: UInt32(reference.entity), key: reference.key)
+  }
+}
+
+/// SQLite's extended codes of constraints.
+enum ConstraintCode {
+  static let foreignKey: Int32 = 787
+  static let primaryKey: Int32 = 1555
+  static let unique: Int32 = 2067
+  static let rowID: Int32 = 2579
+}

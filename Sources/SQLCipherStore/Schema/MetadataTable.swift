@@ -1,0 +1,153 @@
+// MetadataTable: what a store knows of itself, in one row; opening reads its short columns only.
+import Foundation
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+
+/// The row of the metadata table.
+struct StoreRecord {
+  /// The store's UUID.
+  var identifier: String
+  /// The name of the store's type.
+  var type: String
+  /// The checksum of the model that wrote the store.
+  var checksum: String
+  /// What the layout was assigned from; a store of the same basis has the layout that this version computes, and need not read its own.
+  var layoutBasis: String
+  var versionIdentifiers: Set<String>
+  var userMetadata: [String: String]
+}
+
+/// Reads and writes the metadata.
+enum MetadataTable {
+  /// The version of the file format that this library writes. Files of a greater one are refused.
+  static let formatVersion = 1
+  static let name = "cipherdata_metadata"
+  static let keys = "cipherdata_keys"
+  /// Names that entities' tables do not get: in use, or kept for later versions.
+  static let reservedNames = [
+    name, keys, "cipherdata_history", "cipherdata_history_changes", "cipherdata_deferred", "cipherdata_external",
+  ]
+
+  static let createStatements = [
+    "CREATE TABLE \(name) (id INTEGER PRIMARY KEY, format INTEGER NOT NULL, identifier TEXT NOT NULL, type TEXT NOT NULL,"
+      + " checksum TEXT NOT NULL, layout_basis TEXT NOT NULL, version_identifiers TEXT NOT NULL, user_metadata TEXT NOT NULL,"
+      + " hashes TEXT NOT NULL, layout TEXT NOT NULL, model TEXT NOT NULL)",
+    "CREATE TABLE \(keys) (id INTEGER PRIMARY KEY, next INTEGER NOT NULL)",
+  ]
+
+  /// What a layout for a model and the entities held is assigned from.
+  static func layoutBasis(model: CompiledModel, entityNumbers: [Int]) -> String {
+    let numbers = entityNumbers.count == model.entities.count ? "all" : entityNumbers.map(String.init).joined(separator: ",")
+    return "\(TableLayout.assignmentVersion)/\(numbers)/\(model.checksum)"
+  }
+
+  /// The metadata; nil where the database has no table at all, as after a crash between the file's creation and its first transaction.
+  static func read(_ connection: Connection, path: String) throws -> StoreRecord? {
+    let statement: Statement
+    do {
+      statement = try connection.statement(
+        sql: "SELECT format, identifier, type, checksum, layout_basis, version_identifiers, user_metadata FROM \(name) WHERE id = 1")
+    } catch {
+      // No such table, or no such column: tell an empty database from a foreign or a newer one.
+      guard case .sql = error.kind else { throw error }
+      let count = try connection.statement(sql: "SELECT count(*) FROM sqlite_master")
+      defer { count.reset() }
+      if try count.step(), count.int(0) == 0 { return nil }
+      if let format = try? formatOnly(connection) { try checkFormat(format, path: path) }
+      throw StoreError(.notAStore, "The database can be read, but it holds no CipherData store.", operation: "open", path: path)
+    }
+    defer { statement.reset() }
+    guard try statement.step() else {
+      throw StoreError(.storeCorrupt, "The store's metadata is missing.", operation: "open", path: path)
+    }
+    try checkFormat(statement.int(0), path: path)
+    return StoreRecord(
+      identifier: statement.text(1), type: statement.text(2), checksum: statement.text(3), layoutBasis: statement.text(4),
+      versionIdentifiers: Set(try decode([String].self, statement.text(5), path)),
+      userMetadata: try decode([String: String].self, statement.text(6), path))
+  }
+
+  private static func formatOnly(_ connection: Connection) throws -> Int? {
+    let statement = try connection.statement(sql: "SELECT format FROM \(name) WHERE id = 1")
+    defer { statement.reset() }
+    return try statement.step() ? statement.int(0) : nil
+  }
+
+  private static func checkFormat(_ format: Int, path: String) throws {
+    guard format > formatVersion else { return }
+    throw StoreError(
+      .unsupportedFormat,
+      "The store has format \(format), and this version of the library reads up to \(formatVersion). Open it with a newer version.",
+      operation: "open", path: path)
+  }
+
+  /// The version hashes of the model that wrote the store.
+  static func readHashes(_ connection: Connection, path: String) throws -> [String: Data] {
+    try decode([String: Data].self, try readText("hashes", connection, path), path)
+  }
+
+  static func readLayout(_ connection: Connection, path: String) throws -> TableLayout {
+    try decode(TableLayout.self, try readText("layout", connection, path), path)
+  }
+
+  /// The model's XML, as a model file holds it.
+  static func readModel(_ connection: Connection, path: String) throws -> String { try readText("model", connection, path) }
+
+  private static func readText(_ column: String, _ connection: Connection, _ path: String) throws -> String {
+    let statement = try connection.statement(sql: "SELECT \(column) FROM \(name) WHERE id = 1")
+    defer { statement.reset() }
+    guard try statement.step() else {
+      throw StoreError(.storeCorrupt, "The store's metadata is missing.", operation: "open", path: path)
+    }
+    return statement.text(0)
+  }
+
+  /// Writes the row of a new store.
+  static func insert(
+    _ record: StoreRecord, hashes: [String: Data], layout: TableLayout, model: String, into connection: Connection
+  ) throws {
+    let statement = try connection.statement(sql: "INSERT INTO \(name) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+    try statement.bind(1, formatVersion)
+    try statement.bind(2, record.identifier)
+    try statement.bind(3, record.type)
+    try statement.bind(4, record.checksum)
+    try statement.bind(5, record.layoutBasis)
+    try statement.bind(6, try encode(record.versionIdentifiers.sorted()))
+    try statement.bind(7, try encode(record.userMetadata))
+    try statement.bind(8, try encode(hashes))
+    try statement.bind(9, try encode(layout))
+    try statement.bind(10, model)
+    try statement.run()
+  }
+
+  static func writeUserMetadata(_ metadata: [String: String], _ connection: Connection) throws {
+    let statement = try connection.statement(sql: "UPDATE \(name) SET user_metadata = ? WHERE id = 1")
+    try statement.bind(1, try encode(metadata))
+    try statement.run()
+  }
+
+  private static func encode(_ value: some Encodable) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return String(decoding: try encoder.encode(value), as: UTF8.self)
+  }
+
+  private static func decode<Value: Decodable>(_ type: Value.Type, _ text: String, _ path: String) throws -> Value {
+    // Opening is to be fast, and most stores keep nothing here.
+    if text == "{}" || text == "[]", let empty = EmptyCollections.value(of: type) { return empty }
+    do {
+      return try JSONDecoder().decode(type, from: Data(text.utf8))
+    } catch {
+      throw StoreError(.storeCorrupt, "The store's metadata cannot be read.", operation: "open", path: path)
+    }
+  }
+}
+
+private enum EmptyCollections {
+  static func value<Value>(of type: Value.Type) -> Value? {
+    if type == [String].self { return [String]() as? Value }
+    if type == [String: String].self { return [String: String]() as? Value }
+    return nil
+  }
+}

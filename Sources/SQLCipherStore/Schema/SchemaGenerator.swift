@@ -1,0 +1,128 @@
+// SchemaGenerator: the statements that create a store's tables and indexes.
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+
+/// The DDL of a schema. Property columns carry no NOT NULL and no CHECK: validation is the context's, and parking a unique swap needs NULL.
+struct SchemaGenerator {
+  let schema: StoreSchema
+  /// The condition of a partial index in SQL, for its predicate in format language.
+  var partialCondition: (CompiledEntity, String) throws -> String = { entity, _ in
+    throw StoreError(.invalidRequest, "The partial index of “\(entity.name)” cannot be created: predicates are not available here.")
+  }
+
+  /// Every statement, in order.
+  func statements() throws -> [String] {
+    var names = NameAllocator(
+      reserved: MetadataTable.reservedNames + schema.layout.tables.map(\.name) + schema.layout.joinTables.map(\.name))
+    var result = try schema.tables.map(createTable)
+    let sides = joinSides()
+    for (side, join) in zip(sides, schema.layout.joinTables) {
+      result.append(createJoinTable(side))
+      // The table itself is ordered by the near side; its key stands at the end of every index.
+      result.append("CREATE INDEX \(try Identifier.quoted(names.take("i_\(join.name)_target"))) ON \(side.table) (\(side.far))")
+    }
+    for table in schema.tables {
+      result += try relationshipIndexes(of: table, names: &names)
+      result += try declaredIndexes(of: table, names: &names)
+    }
+    return result
+  }
+
+  private func joinSides() -> [JoinSide] {
+    schema.layout.joinTables.compactMap { join in
+      guard case .toMany(let relationship)? = schema.model.entity(named: join.entity)?.property(named: join.property),
+        case .join(let side) = schema.relationships[relationship.id]
+      else { return nil }
+      return side
+    }
+  }
+
+  private func createTable(_ table: EntityTable) throws -> String {
+    let orders = try schema.layout.tables[table.index].orderColumns.map { try Identifier.quoted($0.name) }
+    var columns = ["\(table.key) INTEGER PRIMARY KEY"]
+    if let entity = table.entity { columns.append("\(entity) INTEGER NOT NULL") }
+    columns.append("\(table.version) INTEGER NOT NULL")
+    for column in table.columns {
+      let type = TableLayout.Kind(column.slot.kind)?.sqlType ?? "BLOB"
+      columns.append("\(column.name) \(type)\(foreignKey(of: column))")
+      if let entityColumn = column.entityColumn { columns.append("\(entityColumn) INTEGER") }
+    }
+    columns += orders.map { "\($0) INTEGER" }
+    return "CREATE TABLE \(table.name) (\(columns.joined(separator: ", ")))"
+  }
+
+  /// A foreign key wherever the model cannot leave a dangling key: not without inverse, not where deleting the destination does nothing.
+  private func foreignKey(of column: TableColumn) -> String {
+    guard let relationship = column.slot.relationship, let inverse = schema.model.inverse(of: relationship), !inverse.isTransient,
+      inverse.deleteRule != .noAction, let target = schema.tableIfHeld(relationship.destinationEntity)
+    else { return "" }
+    return " REFERENCES \(target.name) (\(target.key)) DEFERRABLE INITIALLY DEFERRED"
+  }
+
+  private func createJoinTable(_ side: JoinSide) -> String {
+    func column(_ name: String, _ entity: Int) -> String {
+      guard let table = schema.tableIfHeld(entity) else { return "\(name) INTEGER NOT NULL" }
+      return "\(name) INTEGER NOT NULL REFERENCES \(table.name) (\(table.key)) DEFERRABLE INITIALLY DEFERRED"
+    }
+    var columns = [column(side.near, side.nearEntityNumber), column(side.far, side.farEntityNumber)]
+    for name in [side.nearEntity, side.farEntity, side.farOrder, side.nearOrder].compactMap({ $0 }) { columns.append("\(name) INTEGER") }
+    columns.append("PRIMARY KEY (\(side.near), \(side.far))")
+    return "CREATE TABLE \(side.table) (\(columns.joined(separator: ", "))) WITHOUT ROWID"
+  }
+
+  /// To-one columns through which inverses are read; with the order, if there is one.
+  private func relationshipIndexes(of table: EntityTable, names: inout NameAllocator) throws -> [String] {
+    var result: [String] = []
+    for column in table.columns {
+      guard let relationship = column.slot.relationship, let inverse = schema.model.inverse(of: relationship), !inverse.isTransient else {
+        continue
+      }
+      var elements = [column.name]
+      if case .inverse(let side) = schema.relationships[inverse.id], let order = side.order { elements.append(order) }
+      let name = try Identifier.quoted(names.take("i_\(table.plainName)_\(column.slot.name)"))
+      result.append("CREATE INDEX \(name) ON \(table.name) (\(elements.joined(separator: ", ")))")
+    }
+    return result
+  }
+
+  private func declaredIndexes(of table: EntityTable, names: inout NameAllocator) throws -> [String] {
+    var result: [String] = []
+    for number in table.root.subtree {
+      let entity = schema.model.entities[number]
+      for constraint in entity.entityDescription.uniquenessConstraints {
+        let columns = constraint.compactMap { column(named: $0, of: entity, in: table)?.name }
+        guard columns.count == constraint.count, !columns.isEmpty else { continue }
+        let name = try Identifier.quoted(names.take("u_\(entity.name)_\(constraint.joined(separator: "_"))"))
+        result.append("CREATE UNIQUE INDEX \(name) ON \(table.name) (\(columns.joined(separator: ", ")))" + rowsBelow(entity, table))
+      }
+      for index in entity.entityDescription.indexes {
+        let elements = index.elements.compactMap { element -> String? in
+          guard let property = element.propertyName, let column = column(named: property, of: entity, in: table) else { return nil }
+          return column.name + (element.isAscending ? "" : " DESC")
+        }
+        // Expressions and ranges in several dimensions are not built; an index never changes what a fetch returns.
+        guard elements.count == index.elements.count, !elements.isEmpty else { continue }
+        var condition = ""
+        if let predicate = index.partialIndexPredicate { condition = " WHERE " + (try partialCondition(entity, predicate)) }
+        let name = try Identifier.quoted(names.take("i_\(entity.name)_\(index.name)"))
+        result.append("CREATE INDEX \(name) ON \(table.name) (\(elements.joined(separator: ", ")))" + condition)
+      }
+    }
+    return result
+  }
+
+  private func column(named name: String, of entity: CompiledEntity, in table: EntityTable) -> TableColumn? {
+    switch entity.property(named: name) {
+    case .attribute(let slot): table.column(entity: entity.number, slot: slot.index)
+    case .toOne(let relationship): table.column(entity: entity.number, slot: relationship.index)
+    default: nil
+    }
+  }
+
+  /// A subentity's constraint concerns its rows only.
+  private func rowsBelow(_ entity: CompiledEntity, _ table: EntityTable) -> String {
+    let condition = table.entityCondition(entity.number, includesSubentities: true, model: schema.model, alias: table.name)
+    return condition.map { " WHERE \($0.replacing("\(table.name).", with: "", maxReplacements: 1))" } ?? ""
+  }
+}

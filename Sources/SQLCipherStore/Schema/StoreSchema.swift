@@ -1,0 +1,77 @@
+// StoreSchema: a layout matched with a frozen model: tables, columns and statement numbers by the model's own numbers.
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+
+/// Where everything of a model lies in a store's file. Immutable.
+final class StoreSchema: Sendable {
+  let model: CompiledModel
+  let layout: TableLayout
+  let tables: [EntityTable]
+  /// The index of each entity's table; -1 where the store does not hold it.
+  private let tableIndexes: [Int]
+  /// Where each relationship is kept, by its number.
+  let relationships: [RelationshipStorage]
+  /// The join tables in which objects of an entity take part, by the entity's number.
+  let joinSides: [[JoinSide]]
+  let numbers: StatementNumbers
+  /// The first statement number that is free for plans.
+  let firstPlanNumber: Int
+
+  init(model: CompiledModel, layout: TableLayout) throws {
+    self.model = model
+    self.layout = layout
+    var tables: [EntityTable] = []
+    var indexes = [Int](repeating: -1, count: model.entities.count)
+    for table in layout.tables {
+      let built = try EntityTable(table, index: tables.count, model: model)
+      for number in built.root.subtree { indexes[number] = tables.count }
+      tables.append(built)
+    }
+    self.tables = tables
+    tableIndexes = indexes
+    numbers = StatementNumbers(tables: tables.count, entities: model.entities.count, relationships: model.relationships.count)
+    firstPlanNumber = numbers.end
+    let resolver = StorageResolver(model: model, layout: layout, tables: tables, tableIndexes: indexes)
+    relationships = try model.relationships.map { try resolver.storage(of: $0) }
+    joinSides = resolver.joinSides(relationships)
+  }
+
+  /// The table of an entity.
+  func table(of entityNumber: Int) throws -> EntityTable {
+    guard let table = tableIfHeld(entityNumber) else {
+      let name = entityNumber < model.entities.count ? model.entities[entityNumber].name : "?"
+      var error = StoreError(.entityNotInStore, "The store holds no objects of “\(name)”.")
+      error.entityName = name
+      throw error
+    }
+    return table
+  }
+
+  /// The table of an entity; nil where the store does not hold it.
+  func tableIfHeld(_ entityNumber: Int) -> EntityTable? {
+    guard entityNumber < tableIndexes.count, tableIndexes[entityNumber] >= 0 else { return nil }
+    return tables[tableIndexes[entityNumber]]
+  }
+}
+
+/// The numbers of the statements that every store has; plans of fetches come after them.
+struct StatementNumbers: Sendable {
+  static let perTable = 24
+  static let perEntity = 4
+  static let perRelationship = 24
+  let tables: Int
+  let entities: Int
+  let relationships: Int
+
+  /// Statement `kind` (below 24) of a table.
+  func table(_ index: Int, _ kind: Int) -> Int { index * Self.perTable + kind }
+  /// Statement `kind` (below 4) of an entity.
+  func entity(_ number: Int, _ kind: Int) -> Int { tables * Self.perTable + number * Self.perEntity + kind }
+  /// Statement `kind` (below 24) of a relationship.
+  func relationship(_ id: Int, _ kind: Int) -> Int {
+    tables * Self.perTable + entities * Self.perEntity + id * Self.perRelationship + kind
+  }
+  /// The first number after them.
+  var end: Int { relationship(relationships, 0) }
+}

@@ -1,0 +1,66 @@
+// TableLayout: which table, column and number stand for what; assigned once at creation and kept in the metadata.
+
+/// The names and numbers of a store's file, by the names of the model: what a later version needs in order to read it.
+struct TableLayout: Codable, Sendable, Hashable {
+  /// How a column's values are held.
+  enum Kind: String, Codable, Sendable, Hashable {
+    case integer, real, text, bytes, reference
+  }
+
+  /// An entity of a tree and its number in the entity column.
+  struct Entity: Codable, Sendable, Hashable {
+    var name: String
+    var discriminator: Int
+  }
+
+  /// The column of an attribute or to-one relationship.
+  struct Column: Codable, Sendable, Hashable {
+    /// The entity that declares the property.
+    var entity: String
+    var property: String
+    var name: String
+    var kind: Kind
+    /// The column of the destination's entity, where the destination has subentities.
+    var entityColumn: String?
+  }
+
+  /// The column that orders the members of an ordered relationship whose inverse is to-one; it stands in the members' table.
+  struct OrderColumn: Codable, Sendable, Hashable {
+    var entity: String
+    var property: String
+    var name: String
+  }
+
+  /// The table of an inheritance tree.
+  struct Table: Codable, Sendable, Hashable {
+    /// The row of the key counter.
+    var id: Int
+    var name: String
+    var keyColumn: String
+    var versionColumn: String
+    /// The column that tells the entity; none where the tree has one entity only.
+    var entityColumn: String?
+    /// The entities in pre-order, numbered without holes.
+    var entities: [Entity]
+    var columns: [Column]
+    var orderColumns: [OrderColumn]
+  }
+
+  /// The table of a to-many relationship (and of its inverse, if that is to-many) that no to-one column stands for.
+  struct JoinTable: Codable, Sendable, Hashable {
+    var entity: String
+    var property: String
+    var name: String
+    var sourceColumn: String
+    var sourceEntityColumn: String?
+    var targetColumn: String
+    var targetEntityColumn: String?
+    /// The order of a source's targets.
+    var targetOrderColumn: String?
+    /// The order of a target's sources, where the inverse is ordered.
+    var sourceOrderColumn: String?
+  }
+
+  var tables: [Table] = []
+  var joinTables: [JoinTable] = []
+}

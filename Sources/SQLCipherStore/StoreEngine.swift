@@ -1,0 +1,103 @@
+// StoreEngine: an open store: its connections, schema, keys and plans. One object does the reading and writing of all threads.
+import Foundation
+import Logging
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+import Synchronization
+
+/// What an open store works with.
+final class StoreEngine: Sendable {
+  let path: String
+  let pool: ConnectionPool
+  let schema: StoreSchema
+  let keys: KeyAllocator
+  let plans: FetchPlanCache
+  let saveStatements: SaveStatementCache
+  let trace: StatementTrace
+  private let transactions = ThreadTransaction()
+
+  init(path: String, pool: ConnectionPool, schema: StoreSchema, trace: StatementTrace) {
+    self.path = path
+    self.pool = pool
+    self.schema = schema
+    self.trace = trace
+    keys = KeyAllocator(tableCount: schema.tables.count)
+    saveStatements = SaveStatementCache(firstNumber: schema.firstPlanNumber)
+    plans = FetchPlanCache(firstNumber: schema.firstPlanNumber + SaveStatementCache.capacity)
+  }
+
+  // MARK: Access
+
+  /// Runs `body` in a read transaction; inside `performTransaction`, on the writer.
+  ///
+  /// - Parameter reusingSnapshot: Takes a snapshot that is still open. The body checks the sentinel itself then, if it has to.
+  func read<Result>(reusingSnapshot: Bool = false, _ body: (Connection) throws -> Result) throws -> Result {
+    if let connection = transactions.connection {
+      let result = try body(connection)
+      try connection.checkSentinel()
+      return result
+    }
+    return try pool.withReader(reusingSnapshot: reusingSnapshot, body)
+  }
+
+  /// Runs `body` in a write transaction of its own; inside `performTransaction`, as a part of that which can fail alone.
+  func write<Result>(_ body: (Connection) throws -> Result) throws -> Result {
+    if let connection = transactions.connection { return try connection.savepoint { try body(connection) } }
+    return try pool.withWriter { connection in try connection.writeTransaction { try body(connection) } }
+  }
+
+  /// Runs `body`, all whose reads and writes on this thread are one transaction.
+  func transaction(_ body: () throws -> Void) throws {
+    if let connection = transactions.connection { return try connection.savepoint(body) }
+    try pool.withWriter { connection in
+      transactions.begin(connection)
+      defer { transactions.end() }
+      do {
+        try connection.writeTransaction(body)
+      } catch {
+        // Reservations of keys were part of it.
+        keys.forget()
+        throw error
+      }
+    }
+  }
+
+  /// Keys for new rows of a table.
+  func newKeys(_ count: Int, for table: EntityTable) throws -> [Int64] {
+    try keys.keys(count, for: table) { body in
+      try write { connection in
+        trace.note(connection, "reserve keys")
+        try body(connection)
+      }
+    }
+  }
+}
+
+/// The transaction that a thread has open over several requests.
+///
+/// `@unchecked Sendable`: the connection is written and read by the owning thread only, which every reader checks by the atomic first.
+private final class ThreadTransaction: @unchecked Sendable {
+  private let owner = Atomic<UInt>(0)
+  private var open: Connection?
+
+  private static var thisThread: UInt { UInt(pthread_self()) }
+
+  /// The connection, if the calling thread owns the transaction.
+  var connection: Connection? {
+    let owner = owner.load(ordering: .acquiring)
+    guard owner != 0, owner == Self.thisThread else { return nil }
+    return open
+  }
+
+  /// Called by the owner, who holds the writer.
+  func begin(_ connection: Connection) {
+    open = connection
+    owner.store(Self.thisThread, ordering: .releasing)
+  }
+
+  func end() {
+    owner.store(0, ordering: .releasing)
+    open = nil
+  }
+}

@@ -1,0 +1,62 @@
+// StoreError+Access: the errors of connections and keys as errors of the store contract, one to one.
+import ObjectStore
+import SQLCipherConnection
+
+extension StoreError {
+  /// The error of a store for an error of its file.
+  init(_ error: StoreAccessError) {
+    let text = error.explanation
+    self.init(
+      Self.code(of: error), text.prefix(1).uppercased() + text.dropFirst() + ".", operation: error.operation, path: error.path,
+      underlying: error.underlying ?? error)
+    if error.code != 0 { sqliteCode = error.code }
+    if error.extendedCode != 0 { sqliteExtendedCode = error.extendedCode }
+  }
+
+  private static func code(of error: StoreAccessError) -> Code {
+    switch error.kind {
+    case .encryptionUnavailable: .encryptionUnavailable
+    case .keyRequired: .keyRequired
+    case .invalidKey: .invalidKey
+    case .wrongKey: .wrongKey
+    case .keyFileMissing: .keyFileMissing
+    case .keyFileCorrupt: .keyFileCorrupt
+    case .keyFileExists, .fileExists: .alreadyExists
+    case .keyProviderFailed: .keyProviderFailed
+    case .lastSlot, .unknownSlot: .invalidRequest
+    case .noSuchFile: .storeNotFound
+    case .notEncrypted: .notEncrypted
+    case .notAStore: .notAStore
+    case .unreadableStore: .unreadableStore
+    case .storeCorrupt: .storeCorrupt
+    case .unsupportedFormat: .unsupportedFormat
+    case .busy: .busy
+    case .readOnly: .readOnly
+    case .permissionDenied: .permissionDenied
+    case .diskFull: .diskFull
+    case .io, .outOfMemory: .io
+    case .cancelled: .cancelled
+    case .constraint: .invalidRequest
+    case .sql: .internalInconsistency
+    case .closed: .invalidRequest
+    }
+  }
+
+  /// Runs `body`; its errors come out as errors of the store.
+  static func mapping<Result>(_ body: () throws -> Result) throws -> Result {
+    do {
+      return try body()
+    } catch let error as StoreAccessError {
+      throw StoreError(error)
+    }
+  }
+
+  /// The same for work that waits.
+  static func mapping<Result>(_ body: () async throws -> sending Result) async throws -> sending Result {
+    do {
+      return try await body()
+    } catch let error as StoreAccessError {
+      throw StoreError(error)
+    }
+  }
+}

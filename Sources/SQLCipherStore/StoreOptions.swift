@@ -1,0 +1,99 @@
+// StoreOptions: what a store description says to a SQLCipher store, typed over its options.
+public import Foundation
+public import ObjectStore
+public import SQLCipherConnection
+
+extension StoreType {
+  /// A database encrypted with SQLCipher. Naming the type makes its class known to coordinators.
+  public static let sqlcipher: StoreType = {
+    let type = StoreType(rawValue: "SQLCipher")
+    PersistentStoreCoordinator.registerStoreClass(SQLCipherIncrementalStore.self, forStoreType: type)
+    return type
+  }()
+}
+
+/// What a power cut may cost.
+public enum StoreDurability: Sendable, Hashable {
+  /// No acknowledged save is lost (`synchronous=FULL`); a save waits for the disk, about 4 ms.
+  case full
+  /// A power cut may lose the last saves; the file stays sound (`synchronous=NORMAL`). A crash of the process loses nothing.
+  case fast
+}
+
+extension PersistentStoreDescription {
+  /// Describes an encrypted store in a file; its key is still to be set.
+  public init(url: URL) { self.init(type: .sqlcipher, url: url) }
+
+  /// Describes an encrypted store in a file.
+  public init(url: URL, key: StoreKey) {
+    self.init(type: .sqlcipher, url: url)
+    self.key = key
+  }
+
+  /// What opens the store.
+  public var key: StoreKey? {
+    get { options["key"] as? StoreKey }
+    set { options["key"] = newValue }
+  }
+
+  /// What a power cut may cost; nothing unless said otherwise.
+  public var durability: StoreDurability {
+    get { options["durability"] as? StoreDurability ?? .full }
+    set { options["durability"] = newValue }
+  }
+
+  /// Whether SQLite checks foreign keys at each save. Off unless said otherwise: the graph keeps them right, and the check makes deletions nearly
+  /// twice as dear. `verify` always checks them.
+  public var enforcesForeignKeys: Bool {
+    get { options["enforcesForeignKeys"] as? Bool ?? false }
+    set { options["enforcesForeignKeys"] = newValue }
+  }
+
+  /// The bytes of pages that each connection keeps; 16 MiB unless said otherwise. Less makes large work several times slower, since pages are
+  /// decrypted again.
+  public var cacheSize: Int {
+    get { options["cacheSize"] as? Int ?? ConnectionOptions().cacheSizeKiB * 1024 }
+    set { options["cacheSize"] = newValue }
+  }
+
+  /// How long a save waits for another process's; 5 seconds unless said otherwise.
+  public var busyTimeout: TimeInterval {
+    get { options["busyTimeout"] as? TimeInterval ?? TimeInterval(ConnectionOptions().busyTimeoutMilliseconds) / 1000 }
+    set { options["busyTimeout"] = newValue }
+  }
+
+  /// The greatest number of threads that read at once; 4 unless said otherwise.
+  public var maximumReaderCount: Int {
+    get { options["maximumReaderCount"] as? Int ?? 4 }
+    set { options["maximumReaderCount"] = newValue }
+  }
+
+  /// The page format of a new store; one that every SQLCipher can open unless said otherwise. An existing store keeps its own.
+  public var format: SQLCipherFormat {
+    get { options["format"] as? SQLCipherFormat ?? .portable }
+    set { options["format"] = newValue }
+  }
+
+  /// The name of the first key slot of a new store.
+  public var keyLabel: String {
+    get { options["keyLabel"] as? String ?? "" }
+    set { options["keyLabel"] = newValue }
+  }
+
+  /// Who hears of the statements that run, for tests.
+  package var sqlObserver: SQLObserver? {
+    get { options["sqlObserver"] as? SQLObserver }
+    set { options["sqlObserver"] = newValue }
+  }
+
+  /// What the connections are opened with.
+  var connectionOptions: ConnectionOptions {
+    var result = ConnectionOptions()
+    result.durability = durability == .full ? .full : .fast
+    result.cacheSizeKiB = max(64, cacheSize / 1024)
+    result.busyTimeoutMilliseconds = Int(max(0, min(busyTimeout, 86_400)) * 1000)
+    result.isReadOnly = isReadOnly
+    result.enforcesForeignKeys = enforcesForeignKeys
+    return result
+  }
+}

@@ -1,0 +1,33 @@
+// SQLCipherStoreSpecificationTests: the encrypted store keeps the contract, with foreign keys checked and without.
+import Foundation
+import ObjectStore
+import SQLCipherConnection
+import SQLCipherStore
+import XCTest
+import _StoreSpecification
+
+/// An encrypted store with a raw key.
+struct SQLCipherStoreUnderTest: StoreUnderTest {
+  var enforcesForeignKeys = false
+
+  var name: String { enforcesForeignKeys ? "SQLCipher with foreign keys" : "SQLCipher" }
+  var keepsRows: Bool { true }
+
+  func storeDescription(in folder: URL) -> PersistentStoreDescription {
+    var description = PersistentStoreDescription(
+      url: folder.appendingPathComponent("test.store"), key: .databaseKey(SecretBytes([UInt8](repeating: 7, count: 32))))
+    description.durability = .fast
+    description.enforcesForeignKeys = enforcesForeignKeys
+    return description
+  }
+}
+
+final class SQLCipherStoreSpecificationTests: XCTestCase {
+  func testTheEncryptedStoreMeetsTheSpecification() {
+    verify(SQLCipherStoreUnderTest(), meets: StoreSpecification.storeSuites)
+  }
+
+  func testTheEncryptedStoreMeetsTheSpecificationWithForeignKeysChecked() {
+    verify(SQLCipherStoreUnderTest(enforcesForeignKeys: true), meets: StoreSpecification.storeSuites)
+  }
+}
