@@ -6,6 +6,8 @@ import SQLCipherConnection
 
 /// The row of the metadata table.
 struct StoreRecord {
+  /// The version of the file's format.
+  var format = MetadataTable.formatVersion
   /// The store's UUID.
   var identifier: String
   /// The name of the store's type.
@@ -63,7 +65,8 @@ enum MetadataTable {
     }
     try checkFormat(statement.int(0), path: path)
     return StoreRecord(
-      identifier: statement.text(1), type: statement.text(2), checksum: statement.text(3), layoutBasis: statement.text(4),
+      format: statement.int(0), identifier: statement.text(1), type: statement.text(2), checksum: statement.text(3),
+      layoutBasis: statement.text(4),
       versionIdentifiers: Set(try decode([String].self, statement.text(5), path)),
       userMetadata: try decode([String: String].self, statement.text(6), path))
   }

@@ -1,0 +1,51 @@
+// SQLCipherStoreFile+Copies: backups, and the ways out of encryption and into it.
+public import Foundation
+import ObjectStore
+public import SQLCipherConnection
+
+extension SQLCipherStoreFile {
+  /// Copies the store, as one snapshot, while it may be in use; the copy opens with the same keys. Nothing is overwritten.
+  public func backUp(to url: URL, progress: Progress? = nil) async throws {
+    try await StoreError.mapping { try await keyring.backUp(to: url.path, progress: progress) }
+  }
+
+  /// Copies the store for another key, which is then the only one that opens the copy.
+  public func backUp(to url: URL, key: StoreKey, label: String = "", progress: Progress? = nil) async throws {
+    try await StoreError.mapping {
+      try await keyring.backUp(
+        to: url.path, key: key, label: label, onOpen: { try SQLFunctions.register(on: $0) }, progress: progress
+      ).close()
+    }
+  }
+
+  /// Writes everything in the store, NOT ENCRYPTED, into a new plain SQLite file. Everybody who can read that file can read all of it.
+  public func exportPlaintext(to url: URL) async throws {
+    let keyring = keyring
+    try await Self.offActor {
+      try PlaintextExchange.exportPlaintext(
+        from: keyring.storePath, key: try keyring.databaseKey(), to: url.path, onOpen: { try SQLFunctions.register(on: $0) })
+    }
+  }
+
+  /// Makes a new encrypted store out of a plain copy that ``exportPlaintext(to:)`` wrote. The plain file stays; deleting it safely is the caller's
+  /// business.
+  ///
+  /// - Throws: ``StoreError``; with the code `notAStore` where the plain database holds no CipherData store. Nothing is left then.
+  public static func importPlaintext(
+    from plain: URL, to url: URL, key: StoreKey, label: String = "", format: SQLCipherFormat = .portable
+  ) async throws -> SQLCipherStoreFile {
+    let keyring = try await StoreError.mapping {
+      try await PlaintextExchange.importPlaintext(from: plain.path, to: url.path, key: key, label: label, format: format)
+    }
+    let file = SQLCipherStoreFile(url: url, keyring: keyring)
+    do {
+      _ = try await file.readModel()
+    } catch {
+      for path in [url.path, url.path + "-wal", url.path + "-shm", keyring.keyFilePath] {
+        try? FileManager.default.removeItem(atPath: path)
+      }
+      throw error
+    }
+    return file
+  }
+}

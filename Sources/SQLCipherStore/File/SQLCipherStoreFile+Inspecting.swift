@@ -1,0 +1,102 @@
+// SQLCipherStoreFile+Inspecting: verification and figures.
+import Foundation
+import ObjectStore
+public import SQLCipherConnection
+
+/// How thorough a verification is.
+public enum StoreVerificationLevel: Sendable, Hashable {
+  /// SQLite's quick check and the foreign keys.
+  case quick
+  /// Every page's authentication code in the file and in the log, SQLite's whole integrity check, the foreign keys.
+  case full
+}
+
+/// What is known of a store's file.
+public struct StoreFileInformation: Sendable {
+  /// The store's UUID.
+  public var storeIdentifier: String
+  /// The version of the store's own format.
+  public var formatVersion: Int
+  /// The page format.
+  public var encryption: SQLCipherFormat
+  /// SQLCipher's version, such as `3.4.1`.
+  public var sqlcipherVersion: String
+  /// SQLite's version inside it.
+  public var sqliteVersion: String
+  /// The bytes of the database file.
+  public var fileSize: Int
+  /// The bytes of the write-ahead log.
+  public var logSize: Int
+  /// The number of pages of the database.
+  public var pageCount: Int
+  /// How many of them are not used.
+  public var freePageCount: Int
+  /// The journal mode, `wal` as a rule.
+  public var journalMode: String
+  /// The number of objects of each entity, without those of its subentities, in the order of the names; abstract entities have none.
+  public var entityCounts: [(entityName: String, count: Int)]
+  /// The keys that open the store.
+  public var keySlots: [KeySlot]
+  /// The identifiers of the model's version.
+  public var modelVersionIdentifiers: Set<String>
+  /// What the application keeps in the metadata.
+  public var userMetadata: [String: String]
+}
+
+extension SQLCipherStoreFile {
+  /// Checks the store, which may be in use, and tells everything that is wrong with it, one line each; empty when nothing is. It repairs nothing.
+  ///
+  /// - Throws: Only where the check itself cannot be done.
+  public func verify(_ level: StoreVerificationLevel, progress: Progress? = nil) async throws -> [String] {
+    let keyring = keyring
+    return try await Self.offActor {
+      try StoreVerification.run(
+        path: keyring.storePath, key: try keyring.databaseKey(), level: level == .full ? .full : .quick,
+        onOpen: { try SQLFunctions.register(on: $0) }, progress: progress
+      ).map(\.description)
+    }
+  }
+
+  /// What is known of the store. Counting takes a pass over each table's smallest index.
+  public func information() async throws -> StoreFileInformation {
+    let slots = keyring.slots
+    return try await read { connection in
+      let path = connection.path
+      guard let record = try MetadataTable.read(connection, path: path) else {
+        throw StoreError(.notAStore, "The database holds no CipherData store.", operation: "inspect", path: path)
+      }
+      func number(_ pragma: String) throws -> Int { Int(try connection.pragma(pragma) ?? "") ?? 0 }
+      func size(_ path: String) -> Int {
+        ((try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? NSNumber)?.intValue ?? 0
+      }
+      return StoreFileInformation(
+        storeIdentifier: record.identifier, formatVersion: record.format, encryption: connection.format,
+        sqlcipherVersion: try connection.pragma("cipher_version") ?? "", sqliteVersion: LibraryVersion.sqliteName, fileSize: size(path),
+        logSize: size(path + "-wal"), pageCount: try number("page_count"), freePageCount: try number("freelist_count"),
+        journalMode: try connection.pragma("journal_mode") ?? "",
+        entityCounts: try Self.counts(connection, layout: try MetadataTable.readLayout(connection, path: path)), keySlots: slots,
+        modelVersionIdentifiers: record.versionIdentifiers, userMetadata: record.userMetadata)
+    }
+  }
+
+  private static func counts(_ connection: Connection, layout: TableLayout) throws -> [(entityName: String, count: Int)] {
+    var result: [(entityName: String, count: Int)] = []
+    for table in layout.tables {
+      let name = try Identifier.quoted(table.name)
+      guard let column = try table.entityColumn.map(Identifier.quoted) else {
+        let statement = try connection.statement(sql: "SELECT count(*) FROM \(name)")
+        _ = try statement.step()
+        result.append((table.entities.first?.name ?? table.name, statement.int(0)))
+        statement.reset()
+        continue
+      }
+      let names = Dictionary(table.entities.map { ($0.discriminator, $0.name) }, uniquingKeysWith: { first, _ in first })
+      var counts: [String: Int] = [:]
+      let statement = try connection.statement(sql: "SELECT t.\(column), count(*) FROM \(name) AS t GROUP BY t.\(column)")
+      while try statement.step() { counts[names[statement.int(0)] ?? "?", default: 0] += statement.int(1) }
+      statement.reset()
+      result += table.entities.map { ($0.name, counts[$0.name] ?? 0) }
+    }
+    return result.sorted { $0.entityName < $1.entityName }
+  }
+}

@@ -1,0 +1,61 @@
+// SQLCipherStoreFile+Keys: the keys of a store: listed, added, removed, changed.
+public import Foundation
+import ObjectStore
+public import SQLCipherConnection
+
+extension SQLCipherStoreFile {
+  /// Whether the store has a key file, so that keys can be added, removed and changed.
+  public var hasKeySlots: Bool { keyring.hasSlots }
+
+  /// The keys that open the store, in the order in which they were added; empty for a store without a key file.
+  public var keySlots: [KeySlot] { keyring.slots }
+
+  /// The path of the key file beside the store.
+  public var keyFileURL: URL { URL(fileURLWithPath: keyring.keyFilePath) }
+
+  /// The keys of a store that is not unlocked: everybody who can read the key file can list them.
+  public static func keySlots(at url: URL) throws -> [KeySlot] {
+    try StoreError.mapping { try StoreKeyring.slots(at: url.path) }
+  }
+
+  /// Adds a key. The database is not touched.
+  @discardableResult
+  public func addKey(_ key: StoreKey, label: String = "") async throws -> KeySlot {
+    try await StoreError.mapping { try await keyring.addSlot(key, label: label) }
+  }
+
+  /// Adds a random key and returns its text, to be printed and kept in a safe place.
+  public func addRecoveryKey(label: String = "Recovery key") async throws -> (text: String, slot: KeySlot) {
+    try await StoreError.mapping { try await keyring.addRecoveryKey(label: label) }
+  }
+
+  /// Removes a key; the last one is refused. Whoever kept a copy of the key file can still open the store with it until the data key is rotated.
+  public func removeKey(_ id: KeySlot.ID) async throws {
+    try await StoreError.mapping { try await keyring.removeSlot(id) }
+  }
+
+  /// Replaces a key by another; the database is not touched.
+  @discardableResult
+  public func changeKey(from old: StoreKey, to new: StoreKey) async throws -> KeySlot {
+    try await StoreError.mapping { try await keyring.changeKey(from: old, to: new) }
+  }
+
+  /// Copies the key file, which is of use to nobody without one of its keys. An existing file is not overwritten.
+  public func backUpKeyFile(to url: URL) throws {
+    try StoreError.mapping { try keyring.backUpKeyFile(to: url.path) }
+  }
+
+  /// Encrypts the whole store anew under a new data key; afterwards no removed key and no old copy of the key file opens it.
+  ///
+  /// Nobody else may have the store open, not even this process. Needs the store's size once more on the disk. If it fails at any point the store
+  /// opens with the same keys as before.
+  public func rotateDataKey(progress: Progress? = nil) async throws {
+    let options = ConnectionOptions()
+    try await StoreError.mapping {
+      let pool = try ConnectionPool(
+        path: path, key: try keyring.databaseKey(options: options), options: options, onOpen: { try SQLFunctions.register(on: $0) })
+      defer { pool.close() }
+      try await keyring.rotateDataKey(pool: pool, progress: progress)
+    }
+  }
+}

@@ -1,0 +1,87 @@
+// SQLCipherStoreFile: a store's file without a model at hand: its model, keys, copies, checks and figures.
+public import Foundation
+public import ObjectModel
+import ObjectStore
+public import SQLCipherConnection
+
+/// An unlocked store file: what can be done with a store without opening it as a coordinator does.
+///
+/// ```swift
+/// let file = try await SQLCipherStoreFile.unlock(at: url, key: .passphrase("correct horse"))
+/// let model = try await file.readModel()
+/// let description = PersistentStoreDescription(url: url, key: file.key)  // stretches no passphrase again
+/// ```
+/// All work is done on threads of its own. Errors are ``StoreError``s.
+public final class SQLCipherStoreFile: Sendable {
+  /// Told how much of a long work is done; answers whether to go on.
+  public typealias Progress = @Sendable (_ done: Int, _ total: Int) -> Bool
+
+  /// Where the file is.
+  public let url: URL
+  let keyring: StoreKeyring
+  var path: String { keyring.storePath }
+
+  init(url: URL, keyring: StoreKeyring) {
+    self.url = url
+    self.keyring = keyring
+  }
+
+  /// Unlocks an existing store. Nothing on disk is changed.
+  ///
+  /// - Throws: ``StoreError`` with the code `storeNotFound`, `keyRequired`, `wrongKey`, `notEncrypted`, `notAStore`, `keyFileMissing` and so on.
+  public static func unlock(at url: URL, key: StoreKey?) async throws -> SQLCipherStoreFile {
+    let keyring = try await StoreError.mapping { () async throws -> StoreKeyring in
+      if let keyring = key?.unlockedKeyring(for: url.path) { return keyring }
+      return try await StoreKeyring.unlock(storePath: url.path, key: key)
+    }
+    return SQLCipherStoreFile(url: url, keyring: keyring)
+  }
+
+  /// The unlocked keys, for a store description or another ``unlock(at:key:)`` of this file: nobody is asked and nothing is stretched again.
+  public var key: StoreKey { .provider(UnlockedKey(keyring)) }
+
+  /// The model that a store was written with, and its unlocked key.
+  public static func readModel(at url: URL, key: StoreKey?) async throws -> (model: ManagedObjectModel, key: StoreKey) {
+    let file = try await unlock(at: url, key: key)
+    return (try await file.readModel(), file.key)
+  }
+
+  /// The model that the store was written with.
+  public func readModel() async throws -> ManagedObjectModel {
+    try await read { connection in
+      guard try MetadataTable.read(connection, path: connection.path) != nil else {
+        throw StoreError(.notAStore, "The database holds no CipherData store.", operation: "read the model", path: connection.path)
+      }
+      let text = try MetadataTable.readModel(connection, path: connection.path)
+      do {
+        return try ManagedObjectModel(xmlData: Data(text.utf8), path: connection.path)
+      } catch {
+        throw StoreError(
+          .storeCorrupt, "The model inside the store cannot be read.", operation: "read the model", path: connection.path, underlying: error
+        )
+      }
+    }
+  }
+
+  /// Runs `body` with a connection of its own in one read transaction.
+  func read<Result: Sendable>(_ body: @escaping @Sendable (Connection) throws -> Result) async throws -> Result {
+    let keyring = keyring
+    return try await Self.offActor {
+      var options = ConnectionOptions()
+      options.isReadOnly = access(keyring.storePath, W_OK) != 0
+      let connection = try Connection(opening: keyring.storePath, key: try keyring.databaseKey(options: options), options: options)
+      defer { connection.close() }
+      try SQLFunctions.register(on: connection)
+      return try connection.readTransaction { try body(connection) }
+    }
+  }
+
+  /// Runs slow work on a thread of its own: neither the caller's actor nor one of Swift's cooperative threads waits for it.
+  static func offActor<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+    try await withCheckedThrowingContinuation { continuation in
+      DispatchQueue.global(qos: .userInitiated).async {
+        continuation.resume(with: Swift.Result { try StoreError.mapping(body) })
+      }
+    }
+  }
+}
