@@ -38,7 +38,7 @@ extension ManagedObjectContext {
           .invalidRequest, "The entity “\(entity.name)” is abstract; insert an object of one of its subentities.", operation: "insert"))
     }
     registerTemporary(object)
-    if !entity.slotsWithDefaults.isEmpty {
+    if !entity.slotsWithDefaults.isEmpty, object.overlay == nil {
       let overlay = object.overlayForWriting()
       for slot in entity.slotsWithDefaults {
         overlay.values[slot] = entity.slots[slot].defaultValue
@@ -114,6 +114,30 @@ extension ManagedObjectContext {
     unitOfWork.locked.append(object)
   }
 
+  /// Puts an object that was made without a context into this one.
+  ///
+  /// Objects of other contexts stay where they are; the next save throws.
+  public func insert(_ object: ManagedObject) {
+    guard object.contextReference == nil, object.flags.contains(.isInserted), object.currentID.isTemporaryID else {
+      if object.managedObjectContext !== self {
+        note(StoreError(.invalidRequest, "Only objects made without a context can be inserted into one.", operation: "insert"))
+      }
+      return
+    }
+    guard knows(object.currentID) else {
+      return note(StoreError(.invalidRequest, "The object's entity belongs to another model.", operation: "insert"))
+    }
+    object.contextReference = Unmanaged.passUnretained(self)
+    registerInserted(object)
+  }
+
+  /// Runs work and then ends the event. The caller is in the context's isolation already; nothing is sent to a queue.
+  @discardableResult
+  public func perform<Result>(_ body: () throws -> Result) rethrows -> Result {
+    defer { processPendingChanges() }
+    return try body()
+  }
+
   // MARK: What was changed
 
   /// Whether a save would do anything.
@@ -144,6 +168,7 @@ extension ManagedObjectContext {
     unitOfWork.pending = []
     for object in pending { object.flags.remove(.hasPendingChange) }
     notifications.postObjectsDidChange(pending, in: self)
+    for object in pending { object.overlay?.changedInEvent = SlotMask() }
     dropDeletedInsertions()
   }
 

@@ -39,7 +39,7 @@ extension ManagedObjectContext {
 
   private func row(of objectID: ManagedObjectID) throws -> RowImage? {
     guard let store = coordinator.store(numbered: objectID.space) else { return nil }
-    if stalenessInterval != 0, let row = store.cache.row(objectID.reference) { return row }
+    if let row = cachedRow(objectID.reference, of: store) { return row }
     return try coordinator.readRows(of: [objectID], from: store, scope: scope(for: store)).first
   }
 

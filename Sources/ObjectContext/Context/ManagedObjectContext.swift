@@ -21,7 +21,7 @@ public final class ManagedObjectContext {
   public var transactionAuthor: String?
   /// Notes of the application.
   public var userInfo: [String: Any] = [:]
-  /// How old rows of the row cache may be when a fault is fired: any age when negative, which is the default; 0 always reads the store.
+  /// How many seconds old rows of the row cache may be when a fault is fired: any age when negative, which is the default; 0 always reads the store.
   public var stalenessInterval: TimeInterval = -1
   /// Whether a fault whose row is gone counts as deleted (the default); otherwise the next save throws.
   public var shouldDeleteInaccessibleFaults = true
@@ -40,6 +40,8 @@ public final class ManagedObjectContext {
   /// Living objects with permanent keys, by the space of their store and the root of their entity.
   private var maps: [[IdentityMap]] = []
   private var spaces: [UInt32] = []
+  /// The stores, by the index of their maps, that want to hear of registered objects.
+  private var listeners: [PersistentStore?] = []
   /// Living objects that were never saved, by the distance of their key from the first.
   private var temporaryMap = IdentityMap()
   /// The permanent IDs of objects that had temporary ones when they were put into relationships.
@@ -75,9 +77,13 @@ public final class ManagedObjectContext {
   }
 
   deinit {
+    var forgotten: [Int: [ManagedObjectID]] = [:]
+    let hasListeners = listeners.contains { $0 != nil }
     forEachRegistered { object in
       object.contextReference = nil
+      if hasListeners, !object.currentID.isTemporaryID { forgotten[mapIndex(object.currentID.space), default: []].append(object.currentID) }
     }
+    for (index, ids) in forgotten { listeners[index]?.incrementalStore.managedObjectContextDidUnregisterObjects(with: ids) }
     for index in maps.indices { for root in maps[index].indices { maps[index][root].removeAll() } }
     temporaryMap.removeAll()
   }
@@ -102,6 +108,8 @@ public final class ManagedObjectContext {
     if let index = spaces.firstIndex(of: space) { return index }
     spaces.append(space)
     maps.append(Array(repeating: IdentityMap(), count: model.entities.count))
+    let store = coordinator.store(numbered: space)
+    listeners.append(store?.incrementalStore.wantsRegistrationNotices ?? false ? store : nil)
     return spaces.count - 1
   }
 
@@ -157,9 +165,17 @@ public final class ManagedObjectContext {
   func makeObject(_ objectID: ManagedObjectID, image: RowImage?) -> ManagedObject {
     let object = types[Int(objectID.entityNumber)].init(
       ManagedObjectSeed(objectID: objectID, context: self, image: image, flags: [.isFault]))
-    maps[mapIndex(objectID.space)][model.entities[Int(objectID.entityNumber)].root].insert(object, key: objectID.key)
+    register(object)
     if retainsRegisteredObjects { retained.insert(object) }
     return object
+  }
+
+  /// Enters an object with a permanent ID.
+  private func register(_ object: ManagedObject) {
+    let objectID = object.currentID
+    let index = mapIndex(objectID.space)
+    maps[index][model.entities[Int(objectID.entityNumber)].root].insert(object, key: objectID.key)
+    listeners[index]?.incrementalStore.managedObjectContextDidRegisterObjects(with: [objectID])
   }
 
   /// An object that nobody holds any more has died.
@@ -168,7 +184,9 @@ public final class ManagedObjectContext {
     if objectID.isTemporaryID {
       temporaryMap.remove(-objectID.key, ifSame: object)
     } else if !maps.isEmpty {
-      maps[mapIndex(objectID.space)][model.entities[Int(objectID.entityNumber)].root].remove(objectID.key, ifSame: object)
+      let index = mapIndex(objectID.space)
+      maps[index][model.entities[Int(objectID.entityNumber)].root].remove(objectID.key, ifSame: object)
+      listeners[index]?.incrementalStore.managedObjectContextDidUnregisterObjects(with: [objectID])
     }
   }
 
@@ -176,8 +194,12 @@ public final class ManagedObjectContext {
 
   /// An ID that no other object of the process has.
   func makeTemporaryID(_ entity: CompiledEntity) -> ManagedObjectID {
-    let key = Self.lastTemporaryKey.wrappingAdd(1, ordering: .relaxed).newValue
-    return ManagedObjectID(space: coordinator.temporarySpace.number, entityNumber: UInt32(entity.number), key: -key)
+    Self.makeTemporaryID(entity, space: coordinator.temporarySpace.number)
+  }
+
+  static func makeTemporaryID(_ entity: CompiledEntity, space: UInt32) -> ManagedObjectID {
+    let key = lastTemporaryKey.wrappingAdd(1, ordering: .relaxed).newValue
+    return ManagedObjectID(space: space, entityNumber: UInt32(entity.number), key: -key)
   }
 
   func registerTemporary(_ object: ManagedObject) {
@@ -191,7 +213,7 @@ public final class ManagedObjectContext {
     permanentIDs[old.reference] = permanent
     assignedSpaces.removeValue(forKey: old.key)
     object.currentID = permanent
-    maps[mapIndex(permanent.space)][model.entities[Int(permanent.entityNumber)].root].insert(object, key: permanent.key)
+    register(object)
   }
 
   /// The deletion of an object was saved, or its insertion was given up: it leaves the context.
@@ -211,6 +233,14 @@ public final class ManagedObjectContext {
 
   func noteToManyState(_ relationship: CompiledRelationship) { relationshipsWithStates[relationship.id] = true }
   func mayHaveStates(_ relationship: CompiledRelationship) -> Bool { relationshipsWithStates[relationship.id] }
+
+  /// Whether some object's members may name an object.
+  func mayBeMember(_ object: ManagedObject) -> Bool {
+    let number = Int(object.currentID.entityNumber)
+    return model.relationships.contains {
+      relationshipsWithStates[$0.id] && $0.isToMany && model.entities[$0.destinationEntity].subtree.contains(number)
+    }
+  }
 
   // MARK: Errors and scopes
 

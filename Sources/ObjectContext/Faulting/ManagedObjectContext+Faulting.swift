@@ -46,7 +46,7 @@ extension ManagedObjectContext {
     guard !objectID.isTemporaryID, let store = coordinator.store(numbered: objectID.space) else {
       return fulfillInaccessible(object, trigger: trigger)
     }
-    if stalenessInterval != 0, let row = store.cache.row(objectID.reference) {
+    if let row = cachedRow(objectID.reference, of: store) {
       object.image = row
       return true
     }
@@ -57,12 +57,17 @@ extension ManagedObjectContext {
         object.image = row
         return true
       }
-      if ids.count == 1 { return fulfillInaccessible(object, trigger: trigger) }
       return fulfillInaccessible(object, trigger: trigger)
     } catch {
       note(error)
       return false
     }
+  }
+
+  /// The row of the row cache, if ``stalenessInterval`` lets it count.
+  func cachedRow(_ reference: ObjectReference, of store: PersistentStore) -> RowImage? {
+    if stalenessInterval < 0 { return store.cache.row(reference) }
+    return stalenessInterval == 0 ? nil : store.cache.row(reference, notOlderThan: stalenessInterval)
   }
 
   /// The IDs of a fault and of its unfired siblings; nil when it has none.

@@ -71,7 +71,7 @@ extension ManagedObjectContext {
     var bySpace: [UInt32: [ManagedObject]] = [:]
     for object in objects where object.flags.contains(.isFault) && object.image == nil && !object.currentID.isTemporaryID {
       guard let store = coordinator.store(numbered: object.currentID.space) else { continue }
-      if stalenessInterval != 0, let row = store.cache.row(object.currentID.reference) {
+      if let row = cachedRow(object.currentID.reference, of: store) {
         object.image = row
       } else {
         bySpace[store.space.number, default: []].append(object)

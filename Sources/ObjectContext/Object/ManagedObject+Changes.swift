@@ -18,6 +18,16 @@ extension ManagedObject {
     return values
   }
 
+  /// The new values of the attributes and to-one relationships set since changes were last processed, by name. Fires no fault.
+  public final func changedValuesForCurrentEvent() -> [String: Any?] {
+    guard let overlay else { return [:] }
+    var values: [String: Any?] = [:]
+    for slot in compiledEntity.slots where overlay.changedInEvent.contains(slot.index) {
+      values.updateValue(try? value(forKey: slot.name), forKey: slot.name)
+    }
+    return values
+  }
+
   /// The values that were last read or saved, by name; nil keys ask for all attributes and to-one relationships. Empty for new objects. Fires a fault.
   ///
   /// To-one relationships are given as IDs.

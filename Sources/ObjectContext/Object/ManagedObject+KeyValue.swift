@@ -120,6 +120,28 @@ extension ManagedObject {
   /// The value of a property; nil also when there is no such property.
   public final subscript(key: String) -> Any? { try? value(forKey: key) }
 
+  /// The value of an attribute as it stands, without firing a fault.
+  ///
+  /// - Throws: ``KeyValueError``.
+  public final func primitiveValue(forKey key: String) throws -> Any? {
+    let entity = compiledEntity
+    guard case .attribute(let slot) = entity.property(named: key), let attribute = slot.attribute else {
+      throw KeyValueError(.unknownKey, key: key, entityName: entity.name, detail: "primitive values are those of attributes")
+    }
+    return try Self.swiftValue(slotValueAtHand(slot.index) ?? .null, attribute, entityName: entity.name)
+  }
+
+  /// Sets an attribute without making the object changed: it is saved only if something else is set too.
+  ///
+  /// - Throws: ``KeyValueError``.
+  public final func setPrimitiveValue(_ value: Any?, forKey key: String) throws {
+    let entity = compiledEntity
+    guard case .attribute(let slot) = entity.property(named: key) else {
+      throw KeyValueError(.unknownKey, key: key, entityName: entity.name, detail: "primitive values are those of attributes")
+    }
+    overlayForWriting().set(try slotValue(from: value, for: slot), at: slot.index)
+  }
+
   // MARK: Conversion
 
   /// What is inside an optional that went through `Any`.

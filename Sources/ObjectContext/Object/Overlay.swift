@@ -10,6 +10,8 @@ final class Overlay {
   @exclusivity(unchecked) final var present = SlotMask()
   /// The slots set since the last save: what ``ManagedObject/changedValues()`` reports.
   @exclusivity(unchecked) final var dirty = SlotMask()
+  /// The slots set since changes were last processed.
+  @exclusivity(unchecked) final var changedInEvent = SlotMask()
 
   init(slotCount: Int) {
     values = ContiguousArray(repeating: .null, count: slotCount)
@@ -20,5 +22,6 @@ final class Overlay {
     values[slot] = value
     present.insert(slot)
     dirty.insert(slot)
+    changedInEvent.insert(slot)
   }
 }

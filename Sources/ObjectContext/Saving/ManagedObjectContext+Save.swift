@@ -116,8 +116,10 @@ extension ManagedObjectContext {
     }
     for object in work.updated { object.takeSavedRow(nil) }
     unitOfWork.removeAll()
+    // Every reference to an object that was new has been replaced.
+    permanentIDs.removeAll()
     for object in work.deleted {
-      goneReferences.insert(object.currentID.reference)
+      if mayBeMember(object) { goneReferences.insert(object.currentID.reference) }
       object.flags.subtract([.isDeleted, .isUpdated, .isInserted])
       object.flags.insert(.isGone)
       detach(object)

@@ -7,6 +7,8 @@ package final class RowCache: Sendable {
   /// 512 neighbouring keys of one entity tree.
   private final class Page {
     var images = [RowImage?](repeating: nil, count: 512)
+    /// When each row was put in, in hundredths of a second of a clock of this process.
+    var times = [UInt32](repeating: 0, count: 512)
     var byteCount = 0
   }
 
@@ -22,6 +24,8 @@ package final class RowCache: Sendable {
     var byteCount = 0
     /// Grows with each save, so that a reader that began before one does not put old rows over new ones.
     var generation = 0
+    /// The time of the work under way.
+    var time: UInt32 = 0
     /// Transactions under way, during which nothing new is kept.
     var suspensions = 0
 
@@ -36,6 +40,7 @@ package final class RowCache: Sendable {
     mutating func set(_ image: RowImage?, at index: Int, in page: Page) {
       let change = (image?.size ?? 0) - (page.images[index]?.size ?? 0)
       page.images[index] = image
+      page.times[index] = time
       page.byteCount += change
       byteCount += change
     }
@@ -72,6 +77,7 @@ package final class RowCache: Sendable {
     guard !rows.isEmpty else { return }
     state.withLock { state in
       guard state.generation == generation, state.suspensions == 0 else { return }
+      state.time = Self.now()
       insert(rows, into: &state)
     }
   }
@@ -93,6 +99,24 @@ package final class RowCache: Sendable {
     state.shrink(to: limit)
   }
 
+  private static let start = ContinuousClock.now
+
+  /// Hundredths of a second since the first cache was used: 497 days until they begin anew.
+  private static func now() -> UInt32 {
+    let elapsed = (ContinuousClock.now - start).components
+    return UInt32(truncatingIfNeeded: elapsed.seconds * 100 + elapsed.attoseconds / 10_000_000_000_000_000)
+  }
+
+  /// The row of an object; nil when it is not at hand or older than a number of seconds.
+  package func row(_ reference: ObjectReference, notOlderThan age: Double) -> RowImage? {
+    let key = PageKey(root: roots[reference.entity], number: reference.key >> 9)
+    let index = Int(reference.key & 511)
+    return state.withLock { state in
+      guard let page = state.pages[key], let image = page.images[index] else { return nil }
+      return Double(Self.now() &- page.times[index]) <= age * 100 ? image : nil
+    }
+  }
+
   /// The row of an object; nil when it is not at hand.
   package func row(_ reference: ObjectReference) -> RowImage? {
     let key = PageKey(root: roots[reference.entity], number: reference.key >> 9)
@@ -108,6 +132,7 @@ package final class RowCache: Sendable {
         for deleted in request.deleted { remove(deleted.reference, from: &state) }
         return
       }
+      state.time = Self.now()
       insert(request.inserted, into: &state)
       for update in request.updated {
         let key = PageKey(root: roots[update.row.entityNumber], number: update.row.key >> 9)
