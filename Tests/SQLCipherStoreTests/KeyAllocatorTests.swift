@@ -1,0 +1,93 @@
+// KeyAllocatorTests: no key is handed out twice, whatever happens.
+import ObjectModel
+import ObjectStore
+import XCTest
+import _StoreSpecification
+
+@testable import SQLCipherStore
+
+final class KeyAllocatorTests: XCTestCase {
+  private struct Stop: Error {}
+
+  func testKeysBeginAtOneAndAreNotReusedAfterReopening() throws {
+    let store = try TestStore()
+    var open = try store.open()
+    XCTAssertEqual(try open.newIDs("Tag", count: 3).map(\.key), [1, 2, 3])
+    try open.close()
+    open = try store.open()
+    XCTAssertEqual(try open.newID("Tag").key, 1_001)
+  }
+
+  func testNothingIsReservedUntilSomethingIsInserted() throws {
+    let store = try TestStore()
+    let open = try store.open()
+    XCTAssertEqual(try open.count("Tag"), 0)
+    try open.close()
+    let again = try store.open()
+    XCTAssertEqual(try again.newID("Tag").key, 1)
+  }
+
+  func testEachRootEntityHasItsOwnKeysAndSubentitiesShareThem() throws {
+    let store = try TestStore()
+    let open = try store.open(SpecificationModels.assets)
+    XCTAssertEqual(try open.newID("Photo").key, 1)
+    XCTAssertEqual(try open.newID("Clip").key, 2)
+    XCTAssertEqual(try open.newID("Note").key, 1)
+  }
+
+  func testBlocksGrow() throws {
+    let store = try TestStore()
+    let open = try store.open()
+    let keys = try (0..<10).flatMap { _ in try open.newIDs("Tag", count: 1_000).map(\.key) }
+    XCTAssertEqual(keys, Array(1...10_000))
+    XCTAssertEqual(store.observer.statements.filter { $0 == "reserve keys" }.count, 4, "1,000, 2,000, 4,000, 8,000")
+  }
+
+  func testKeysOfATransactionThatWasRolledBackAreNotReused() throws {
+    let store = try TestStore()
+    let open = try store.open()
+    var taken: [Int64] = []
+    XCTAssertThrowsError(
+      try open.store.performTransaction {
+        taken = try open.newIDs("Tag", count: 5).map(\.key)
+        throw Stop()
+      })
+    XCTAssertEqual(taken, [1, 2, 3, 4, 5])
+    XCTAssertEqual(try open.newID("Tag").key, 6)
+  }
+
+  func testTwoStoresOnOneFileGetDifferentKeys() throws {
+    let store = try TestStore()
+    let first = try store.open()
+    let second = try store.open()
+    let keys = try first.newIDs("Tag", count: 1_500).map(\.key) + second.newIDs("Tag", count: 1_500).map(\.key)
+    XCTAssertEqual(Set(keys).count, 3_000)
+  }
+
+  func testManyThreadsGetDifferentKeys() throws {
+    let store = try TestStore()
+    let open = try store.open()
+    let keys = try waitFor {
+      try await withThrowingTaskGroup(of: [Int64].self) { group in
+        for _ in 0..<8 { group.addTask { try (0..<100).flatMap { _ in try open.newIDs("Tag", count: 7).map(\.key) } } }
+        var all: [Int64] = []
+        for try await keys in group { all += keys }
+        return all
+      }
+    }
+    XCTAssertEqual(Set(keys).count, 5_600)
+  }
+
+  func testOrderKeysKeepWhatIsInOrder() {
+    let gap = OrderKeys.gap
+    XCTAssertEqual(OrderKeys.assign([nil, nil]), [gap, 2 * gap])
+    XCTAssertEqual(OrderKeys.assign([10, 20, nil]), [10, 20, 20 + gap])
+    XCTAssertEqual(OrderKeys.assign([nil, 10, 20]), [10 - gap, 10, 20])
+    XCTAssertEqual(OrderKeys.assign([10, nil, 20]), [10, 15, 20])
+    XCTAssertEqual(OrderKeys.assign([30, 10, 20]), [10 - gap, 10, 20], "one moves to the front")
+    XCTAssertEqual(OrderKeys.assign([10, nil, 11]), [gap, 2 * gap, 3 * gap], "no number is left between")
+    XCTAssertEqual(OrderKeys.assign([5, 5]).count, 2)
+    XCTAssertLessThan(OrderKeys.assign([5, 5])[0], OrderKeys.assign([5, 5])[1])
+    XCTAssertEqual(OrderKeys.assign([]), [])
+  }
+}

@@ -1,0 +1,164 @@
+// OpeningTests: creating, reopening, and every reason why a store does not open.
+import Foundation
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+import XCTest
+import _StoreSpecification
+import _TestSupport
+
+@testable import SQLCipherStore
+
+final class OpeningTests: XCTestCase {
+  private let passphrase = StoreKey.passphrase("correct horse", .cheapForTests())
+
+  private func error(_ description: PersistentStoreDescription, _ model: CompiledModel = SpecificationModels.library) -> StoreError? {
+    do {
+      try OpenStore(description, model: model).close()
+      XCTFail("It opened.")
+      return nil
+    } catch {
+      return error as? StoreError
+    }
+  }
+
+  func testAStoreWithAPassphraseReopensAndRefusesAnother() throws {
+    let store = try TestStore()
+    var description = store.description
+    description.key = passphrase
+    var open = try OpenStore(description, model: SpecificationModels.library)
+    let identifier = open.persistentStore.identifier
+    let tag = try open.insert("Tag", ["name": .text("red")])
+    try open.close()
+    open = try OpenStore(description, model: SpecificationModels.library)
+    XCTAssertEqual(open.persistentStore.identifier, identifier)
+    XCTAssertEqual(try open.value(tag, "name"), .text("red"))
+    try open.close()
+    description.key = .passphrase("wrong", .cheapForTests())
+    XCTAssertEqual(error(description)?.code, .wrongKey)
+    description.key = nil
+    XCTAssertEqual(error(description)?.code, .keyRequired)
+  }
+
+  func testTheModelAndAnUnlockedKeyAreReadFromTheFile() throws {
+    let store = try TestStore()
+    var description = store.description
+    description.key = passphrase
+    try OpenStore(description, model: SpecificationModels.assets).close()
+    let url = store.url
+    let key = passphrase
+    let (model, unlocked) = try waitFor { try await SQLCipherStoreFile.readModel(at: url, key: key) }
+    XCTAssertEqual(try CompiledModel(model).versionHashes, SpecificationModels.assets.versionHashes)
+    XCTAssertNotNil(unlocked.unlockedKeyring(for: url.path))
+    description.key = unlocked
+    let open = try OpenStore(description, model: CompiledModel(model))
+    XCTAssertEqual(try open.count("Photo"), 0)
+    try open.close()
+    description.url = store.folder.file("other.store")
+    XCTAssertEqual(error(description)?.code, .keyProviderFailed, "an unlocked key is of use for its own store only")
+  }
+
+  func testAModelThatDiffersIsNamed() throws {
+    let store = try TestStore()
+    try store.open().close()
+    let error = error(store.description, SpecificationModels.assets)
+    XCTAssertEqual(error?.code, .modelIncompatible)
+    XCTAssertTrue(error?.differingEntities.contains("Photo") ?? false)
+    XCTAssertTrue(error?.differingEntities.contains("Author") ?? false)
+    try store.open().close()
+  }
+
+  func testANewerFormatIsRefused() throws {
+    let store = try TestStore()
+    try store.open().close()
+    try store.execute("UPDATE cipherdata_metadata SET format = 99")
+    XCTAssertEqual(error(store.description)?.code, .unsupportedFormat)
+    try store.execute("ALTER TABLE cipherdata_metadata RENAME TO old; CREATE TABLE cipherdata_metadata (id INTEGER PRIMARY KEY, format)")
+    try store.execute("INSERT INTO cipherdata_metadata VALUES (1, 3)")
+    XCTAssertEqual(error(store.description)?.code, .unsupportedFormat, "even when its metadata looks otherwise")
+  }
+
+  func testADatabaseWithoutAStoreInItIsRefused() throws {
+    let store = try TestStore()
+    try store.open().close()
+    try store.execute("DROP TABLE cipherdata_metadata")
+    XCTAssertEqual(error(store.description)?.code, .notAStore)
+  }
+
+  func testAStoreWhoseCreationWasInterruptedIsCreatedAgain() throws {
+    let store = try TestStore()
+    let path = store.url.path
+    let keyring = try waitFor { try await StoreKeyring.create(storePath: path, key: TestStore.key) }
+    keyring.close()
+    let open = try store.open()
+    try open.insert("Tag", ["name": .text("red")])
+    XCTAssertEqual(try open.count("Tag"), 1)
+  }
+
+  func testAMissingStoreIsNotCreatedWhereTheDescriptionSaysSo() throws {
+    let store = try TestStore()
+    var description = store.description
+    description.createsStore = false
+    XCTAssertEqual(error(description)?.code, .storeNotFound)
+    description.createsStore = true
+    description.isReadOnly = true
+    XCTAssertEqual(error(description)?.code, .storeNotFound)
+    XCTAssertEqual(store.folder.fileNames(), [])
+  }
+
+  func testAReadOnlyStoreIsReadAndNotWritten() throws {
+    let store = try TestStore()
+    let writable = try store.open()
+    let tag = try writable.insert("Tag", ["name": .text("red")])
+    try writable.close()
+    var description = store.description
+    description.isReadOnly = true
+    let open = try OpenStore(description, model: SpecificationModels.library)
+    XCTAssertEqual(try open.value(tag, "name"), .text("red"))
+    assertStoreError(.readOnly) { try open.newID("Tag") }
+    assertStoreError(.readOnly) { try open.store.setUserMetadata(["a": "b"]) }
+    let save = open.newSave()
+    try save.update(tag, ["name": .text("blue")])
+    assertStoreError(.readOnly) { try save.commit() }
+  }
+
+  func testAPlainFileAndAFolderAreToldFromAStore() throws {
+    let store = try TestStore()
+    try Data("SQLite format 3\0".utf8 + [UInt8](repeating: 0, count: 4_080)).write(to: store.url)
+    XCTAssertEqual(error(store.description)?.code, .notEncrypted)
+    var description = store.description
+    description.url = store.folder.url
+    XCTAssertEqual(error(description)?.code, .notAStore)
+  }
+
+  func testUserMetadataOutlivesTheStore() throws {
+    let store = try TestStore()
+    let open = try store.open()
+    try open.persistentStore.setUserMetadata(["cursor": "42", "": "\u{0}\"é"])
+    try open.close()
+    let metadata = try store.open().persistentStore.metadata
+    XCTAssertEqual(metadata.userMetadata, ["cursor": "42", "": "\u{0}\"é"])
+  }
+
+  func testAClosedStoreAnswersNothing() throws {
+    let store = try TestStore()
+    let open = try store.open()
+    try open.close()
+    assertStoreError(.invalidRequest) { try open.count("Tag") }
+  }
+
+  func testAChangedOrderOfPropertiesReadsTheFilesOwnLayout() throws {
+    typealias Models = SpecificationModels
+    let store = try TestStore()
+    let first = try store.open(Models.frozen([Models.entity("Book", [Models.text("title"), Models.integer("year"), Models.text("isbn")])]))
+    let id = try first.insert("Book", ["title": .text("t"), "year": .int(1), "isbn": .text("i")])
+    try first.close()
+    let second = try store.open(
+      Models.frozen([Models.entity("Book", [Models.text("isbn"), Models.integer("year"), Models.text("title")])]))
+    let same = ManagedObjectID(space: second.scope.objectIDSpace.number, entityNumber: 0, key: id.key)
+    XCTAssertEqual(try second.value(same, "title"), .text("t"))
+    XCTAssertEqual(try second.value(same, "isbn"), .text("i"))
+    try second.save { try $0.update(same, ["title": .text("new")]) }
+    XCTAssertEqual(try second.value(same, "title"), .text("new"))
+  }
+}

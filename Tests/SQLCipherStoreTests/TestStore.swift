@@ -1,0 +1,67 @@
+// TestStore: encrypted stores for tests, opened with an observer of their statements.
+import Foundation
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+import SQLCipherConnection
+import XCTest
+import _StoreSpecification
+import _TestSupport
+
+@testable import SQLCipherStore
+
+/// A folder with a store in it, which can be opened several times.
+final class TestStore {
+  let folder: TemporaryFolder
+  let observer = SQLObserver()
+  var url: URL { folder.file("test.store") }
+  static let key = StoreKey.databaseKey(SecretBytes([UInt8](repeating: 7, count: 32)))
+
+  init() throws { folder = try TemporaryFolder("SQLCipherStoreTests") }
+
+  var description: PersistentStoreDescription {
+    var description = PersistentStoreDescription(url: url, key: Self.key)
+    description.durability = .fast
+    description.sqlObserver = observer
+    return description
+  }
+
+  func open(_ model: CompiledModel = SpecificationModels.library) throws -> OpenStore { try OpenStore(description, model: model) }
+
+  /// The statements that a body runs.
+  func statements(_ body: () throws -> Void) rethrows -> [String] {
+    observer.reset()
+    try body()
+    return observer.statements
+  }
+
+  /// The texts that created what is in the file, in the order of their creation.
+  func ddl() throws -> [String] {
+    let connection = try Connection(opening: url.path, key: try databaseKey())
+    defer { connection.close() }
+    let statement = try connection.statement(sql: "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid")
+    var texts: [String] = []
+    while try statement.step() { texts.append(statement.text(0)) }
+    return texts
+  }
+
+  /// Changes the file as another program would.
+  func execute(_ sql: String) throws {
+    let connection = try Connection(opening: url.path, key: try databaseKey())
+    defer { connection.close() }
+    try connection.execute(sql)
+  }
+
+  private func databaseKey() throws -> DatabaseKey {
+    let path = url.path
+    let keyring = try waitFor { try await StoreKeyring.unlock(storePath: path, key: TestStore.key) }
+    return try keyring.databaseKey()
+  }
+}
+
+extension SpecificationModels {
+  /// A frozen model of entities.
+  static func frozen(_ entities: [EntityDescription]) throws -> CompiledModel {
+    try CompiledModel(ManagedObjectModel(entities: entities))
+  }
+}
