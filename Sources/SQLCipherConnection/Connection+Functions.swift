@@ -1,13 +1,13 @@
 // Scalar SQL functions and collations of our own, at the level of raw values.
 
-import CSQLCipher
+public import CSQLCipher
 
 /// One call of an SQL function: its arguments, read in place, and its result. Valid during the call only.
-package struct FunctionCall {
+@usableFromInline package struct FunctionCall {
   @usableFromInline let context: OpaquePointer
   @usableFromInline let arguments: UnsafeMutablePointer<OpaquePointer?>?
   /// The number of arguments.
-  package let count: Int
+  @usableFromInline package let count: Int
 
   @usableFromInline init(context: OpaquePointer, arguments: UnsafeMutablePointer<OpaquePointer?>?, count: Int) {
     self.context = context
@@ -15,7 +15,7 @@ package struct FunctionCall {
     self.count = count
   }
 
-  @inlinable func value(_ index: Int) -> OpaquePointer? { index < count ? arguments?[index] : nil }
+  @inlinable package func value(_ index: Int) -> OpaquePointer? { index < count ? arguments?[index] : nil }
 
   @inlinable package func type(_ index: Int) -> ColumnType { ColumnType(rawValue: sqlite3_value_type(value(index))) ?? .null }
   @inlinable package func isNull(_ index: Int) -> Bool { sqlite3_value_type(value(index)) == SQLITE_NULL }

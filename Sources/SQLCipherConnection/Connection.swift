@@ -4,7 +4,7 @@ import CSQLCipher
 import Foundation
 
 /// An open, keyed database. It is not `Sendable`: whoever holds it is the only one who uses it.
-package final class Connection {
+@usableFromInline package final class Connection {
   /// The file.
   package let path: String
   /// How it was opened.
@@ -23,8 +23,8 @@ package final class Connection {
   var authenticator: PageAuthenticator?
   /// The statements of transactions.
   var commands = TransactionCommands()
-  /// True after the sentinel found a damaged page: the connection remembers it and answers nothing more.
-  package internal(set) var isDamaged = false
+  /// True after a page failed its check: SQLCipher remembers it, and the connection should be closed.
+  package var isDamaged: Bool { database.isDamaged }
   package var isClosed: Bool { database.isClosed }
 
   /// Opens an existing file; never creates one, and changes none where it fails.
@@ -72,7 +72,7 @@ package final class Connection {
   package func execute(_ sql: String) throws(StoreAccessError) {
     try database.checkOpen("execute")
     let code = sqlite3_exec(pointer, sql, nil, nil, nil)
-    guard code == SQLITE_OK else { throw database.failure(code, operation: "execute", sql: sql) }
+    guard code == SQLITE_OK else { throw database.failure(code, operation: "execute", sql: sql, source: .step) }
   }
 
   /// The prepared statement of a numbered plan; `sql` is asked for only the first time.

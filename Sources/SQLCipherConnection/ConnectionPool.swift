@@ -3,7 +3,8 @@
 import Dispatch
 import Foundation
 
-/// Hands out connections to whoever asks, and waits where all are in use.
+/// Hands out connections to whoever asks, and waits where all are in use. Do not ask for the writer inside its own block, for a reader
+/// inside as many nested reads as there are readers, or close the pool from inside a block: nobody would give back what is waited for.
 ///
 /// `@unchecked Sendable`: all state is read and written under `condition`; a connection is outside that state while a caller has it, and
 /// only that caller uses it then.
@@ -74,16 +75,15 @@ package final class ConnectionPool: @unchecked Sendable {
   ///     is younger than `snapshotLifetime`, and leaves it open for the next caller; the caller checks the sentinel itself. False begins a
   ///     new one, checks the sentinel at its end, and ends it.
   package func withReader<Result>(reusingSnapshot: Bool = false, _ body: (Connection) throws -> Result) throws -> Result {
-    var reader = try takeReader(reusingSnapshot: reusingSnapshot)
+    // Counted before the snapshot is taken: a commit in between makes it look older than it is, never newer.
+    var (reader, count) = try takeReader(reusingSnapshot: reusingSnapshot)
     do {
       let now = Self.now()
-      if let snapshot = reader.snapshot, !reusingSnapshot || snapshot != commitCount || now - reader.begun > Self.snapshotLifetime {
+      if let snapshot = reader.snapshot, !reusingSnapshot || snapshot != count || now - reader.begun > Self.snapshotLifetime {
         reader.snapshot = nil
         try reader.connection.endRead()
       }
       if reader.snapshot == nil {
-        // Counted before the snapshot is taken: a commit in between makes it look older than it is, never newer.
-        let count = commitCount
         try reader.connection.beginRead()
         reader.snapshot = count
         reader.begun = now
@@ -130,27 +130,33 @@ package final class ConnectionPool: @unchecked Sendable {
   // MARK: - Writer
 
   private func takeWriter() throws -> Connection {
-    condition.lock()
-    defer { condition.unlock() }
     let me = pthread_self()
+    condition.lock()
     if let writerOwner, isWriterTaken, pthread_equal(writerOwner, me) != 0 {
+      condition.unlock()
       throw StoreAccessError(.sql("the writer is asked for inside its own block"), path: path, operation: "write")
     }
-    while isWriterTaken || isExclusive {
-      guard key != nil else { throw closed("write") }
-      condition.wait()
+    while (isWriterTaken || isExclusive) && key != nil { condition.wait() }
+    guard let key else {
+      condition.unlock()
+      throw closed("write")
     }
-    guard let key else { throw closed("write") }
     isWriterTaken = true
     writerOwner = me
-    if let writer { return writer }
+    let known = writer
+    condition.unlock()
+    if let known { return known }
+    // Outside the lock: it may have to wait for another process.
     do {
       let connection = try makeConnection(key)
-      writer = connection
+      locked { writer = connection }
       return connection
     } catch {
-      isWriterTaken = false
-      condition.broadcast()
+      locked {
+        isWriterTaken = false
+        writerOwner = nil
+        condition.broadcast()
+      }
       throw error
     }
   }
@@ -171,29 +177,40 @@ package final class ConnectionPool: @unchecked Sendable {
 
   // MARK: - Readers
 
-  private func takeReader(reusingSnapshot: Bool) throws -> Reader {
+  /// A reader, and the number of commits at this moment.
+  private func takeReader(reusingSnapshot: Bool) throws -> (reader: Reader, commits: UInt64) {
     condition.lock()
-    defer { condition.unlock() }
-    while true {
-      guard let key else { throw closed("read") }
-      if !isExclusive {
-        // For a reuse the one with the youngest snapshot, else preferably one without.
-        if reusingSnapshot, let index = idleReaders.lastIndex(where: { $0.snapshot == commits }) { return idleReaders.remove(at: index) }
-        if let index = idleReaders.lastIndex(where: { $0.snapshot == nil }) { return idleReaders.remove(at: index) }
-        if let reader = idleReaders.popLast() { return reader }
-        if readerCount < maximumReaders {
-          readerCount += 1
-          do {
-            return Reader(connection: try makeConnection(key))
-          } catch {
+    while let key {
+      if !isExclusive, let reader = takeIdleReader(reusingSnapshot: reusingSnapshot) {
+        let count = commits
+        condition.unlock()
+        return (reader, count)
+      }
+      if !isExclusive, readerCount < maximumReaders {
+        readerCount += 1
+        let count = commits
+        condition.unlock()
+        do {
+          return (Reader(connection: try makeConnection(key)), count)
+        } catch {
+          locked {
             readerCount -= 1
             condition.broadcast()
-            throw error
           }
+          throw error
         }
       }
       condition.wait()
     }
+    condition.unlock()
+    throw closed("read")
+  }
+
+  /// Under the lock: for a reuse one whose snapshot is current, else preferably one without a snapshot.
+  private func takeIdleReader(reusingSnapshot: Bool) -> Reader? {
+    if reusingSnapshot, let index = idleReaders.lastIndex(where: { $0.snapshot == commits }) { return idleReaders.remove(at: index) }
+    if let index = idleReaders.lastIndex(where: { $0.snapshot == nil }) { return idleReaders.remove(at: index) }
+    return idleReaders.popLast()
   }
 
   private func giveBack(_ reader: Reader) {
@@ -270,9 +287,9 @@ package final class ConnectionPool: @unchecked Sendable {
 
   private func makeConnection(_ key: DatabaseKey) throws -> Connection {
     var options = options
-    options.trustsLog = hasConnection
+    options.trustsLog = locked { hasConnection }
     let connection = try Connection(opening: path, key: key, options: options)
-    hasConnection = true
+    locked { hasConnection = true }
     connection.didCommit = { [weak self] in self?.locked { self?.commits += 1 } }
     try onOpen(connection)
     return connection

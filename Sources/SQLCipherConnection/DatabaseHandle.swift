@@ -5,7 +5,7 @@ import Foundation
 import Synchronization
 
 /// Owns a `sqlite3 *`. Used by one thread at a time, as its connection is.
-package final class DatabaseHandle {
+@usableFromInline package final class DatabaseHandle {
   @usableFromInline let pointer: OpaquePointer
   let path: String
   /// Interrupts a running statement from any thread.
@@ -20,6 +20,8 @@ package final class DatabaseHandle {
   deinit { close() }
 
   private(set) var isClosed = false
+  /// True after a page failed its check: SQLCipher remembers it, and the handle answers nothing more.
+  private(set) var isDamaged = false
 
   /// Closes the handle. A statement that somebody still holds keeps SQLite's own memory of it alive until it is finalized.
   func close() {
@@ -35,7 +37,9 @@ package final class DatabaseHandle {
   }
 
   func failure(_ code: Int32, operation: String, sql: String? = nil, source: StoreAccessError.Source = .other) -> StoreAccessError {
-    .sqlite(code, handle: pointer, path: path, operation: operation, sql: sql, source: source)
+    let error = StoreAccessError.sqlite(code, handle: pointer, path: path, operation: operation, sql: sql, source: source)
+    if case .storeCorrupt = error.kind { isDamaged = true }
+    return error
   }
 }
 

@@ -36,7 +36,7 @@ struct KeyFile {
     var description: KeySlot {
       KeySlot(
         id: id, kind: kind, label: label, created: Date(timeIntervalSince1970: TimeInterval(created)),
-        kdf: log2N == 0 ? nil : KDF(log2N: Int(log2N), isUnchecked: true))
+        kdf: log2N == 0 ? nil : KDF(log2N: Int(log2N), isUnchecked: log2N < KDF.floor))
     }
   }
 

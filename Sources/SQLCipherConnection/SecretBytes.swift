@@ -4,11 +4,12 @@ import Foundation
 
 /// Bytes that nobody may see: a key or a passphrase.
 ///
-/// The bytes live in memory of their own, locked against swapping where the process may, and are overwritten before that memory is
-/// freed. Printing one prints `<redacted>`; there is no `Codable` conformance. Comparison takes the same time wherever the bytes differ.
+/// The bytes live in pages of their own, locked against swapping and left out of core dumps where the system allows, and are overwritten
+/// before that memory is freed. Printing one prints `<redacted>`; there is no `Codable` conformance. Comparison takes the same time wherever the bytes differ.
 public final class SecretBytes: Sendable {
   /// Memory that is written only before `init` ends and wiped in `deinit`: nobody can see a change, so sharing it is safe.
   private nonisolated(unsafe) let storage: UnsafeMutableRawBufferPointer
+  private let isMapped: Bool
 
   /// The number of bytes.
   public var count: Int { storage.count }
@@ -20,10 +21,22 @@ public final class SecretBytes: Sendable {
   ///   - fill: Writes the bytes in place, so that no copy is left behind.
   /// - Throws: What `fill` throws; the memory is wiped then.
   public init<Failure: Error>(count: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Void) throws(Failure) {
-    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: max(count, 1), alignment: 16)
-    memory.initializeMemory(as: UInt8.self, repeating: 0)
-    if let base = memory.baseAddress { _ = mlock(base, memory.count) }
-    storage = UnsafeMutableRawBufferPointer(rebasing: memory[0..<count])
+    // Pages of its own: locking works by page, and unlocking a neighbour would unlock this one too.
+    let size = max(count, 1)
+    let base = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | Int32(MAP_ANONYMOUS), -1, 0)
+    if let base, base != MAP_FAILED {
+      isMapped = true
+      _ = mlock(base, size)
+      #if os(Linux)
+        _ = madvise(base, size, Int32(MADV_DONTDUMP))
+      #endif
+      storage = UnsafeMutableRawBufferPointer(start: base, count: count)
+    } else {
+      isMapped = false
+      let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
+      memory.initializeMemory(as: UInt8.self, repeating: 0)
+      storage = UnsafeMutableRawBufferPointer(rebasing: memory[0..<count])
+    }
     try fill(storage)
   }
 
@@ -61,9 +74,12 @@ public final class SecretBytes: Sendable {
 
   deinit {
     Cryptography.wipe(storage)
-    let memory = UnsafeMutableRawBufferPointer(start: storage.baseAddress, count: max(storage.count, 1))
-    if let base = memory.baseAddress { munlock(base, memory.count) }
-    memory.deallocate()
+    if isMapped {
+      // Unmapping unlocks too.
+      munmap(storage.baseAddress, max(storage.count, 1))
+    } else {
+      storage.baseAddress?.deallocate()
+    }
   }
 
   /// Lends the bytes for the time of one call. Copying them out is the caller's risk.

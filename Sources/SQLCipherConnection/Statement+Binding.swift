@@ -1,7 +1,7 @@
 // Binding of values by position (the first is 1), without boxes.
 
 public import CSQLCipher
-package import Foundation
+public import Foundation
 
 /// SQLITE_TRANSIENT: SQLite copies the bytes at once.
 @inlinable @inline(__always) package var transientDestructor: sqlite3_destructor_type {

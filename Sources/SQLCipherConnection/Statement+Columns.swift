@@ -1,10 +1,10 @@
 // Reading a row's columns by position (the first is 0), without boxes. What a buffer points at lives until the next step or reset.
 
-import CSQLCipher
-package import Foundation
+public import CSQLCipher
+public import Foundation
 
 /// The types that SQLite stores.
-package enum ColumnType: Int32, Sendable {
+@usableFromInline package enum ColumnType: Int32, Sendable {
   case integer = 1
   case real = 2
   case text = 3

@@ -1,9 +1,9 @@
 // A prepared statement: step and reset. Binding and columns are in the facets.
 
-import CSQLCipher
+public import CSQLCipher
 
 /// A prepared statement of one connection, used by one thread at a time.
-package final class Statement {
+@usableFromInline package final class Statement {
   @usableFromInline let pointer: OpaquePointer
   @usableFromInline let database: DatabaseHandle
 

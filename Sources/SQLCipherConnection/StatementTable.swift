@@ -3,7 +3,7 @@
 import CSQLCipher
 
 /// Keeps statements prepared.
-package final class StatementTable {
+@usableFromInline package final class StatementTable {
   /// How many ad-hoc texts stay prepared.
   private static let textCapacity = 64
 

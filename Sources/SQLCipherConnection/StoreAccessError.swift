@@ -6,7 +6,7 @@ import Foundation
 /// An error of opening, keying, reading or writing a store's file.
 ///
 /// It is one reference wide, so that a function which throws it costs nothing where it does not.
-package struct StoreAccessError: Error, Sendable, CustomStringConvertible {
+@usableFromInline package struct StoreAccessError: Error, Sendable, CustomStringConvertible {
   /// What is wrong with a key before it is tried.
   package enum InvalidKey: Sendable, Hashable {
     /// The key has no bytes; SQLCipher would make a plain database.
@@ -134,7 +134,7 @@ package struct StoreAccessError: Error, Sendable, CustomStringConvertible {
       underlying: underlying)
   }
 
-  package var description: String {
+  @usableFromInline package var description: String {
     var text = "\(operation): \(explanation)"
     if let path { text += " [\(path)]" }
     if code != 0 { text += " (SQLite \(extendedCode == 0 ? code : extendedCode)\(message.map { ": \($0)" } ?? ""))" }

@@ -28,13 +28,8 @@ extension Connection {
   /// Costs about 0.4 µs. Throws `.storeCorrupt`; the connection must be closed then.
   package func checkSentinel() throws(StoreAccessError) {
     let statement = try ownStatement(&commands.sentinel, Command.sentinel)
-    do {
-      _ = try statement.step()
-      statement.reset()
-    } catch {
-      isDamaged = true
-      throw error
-    }
+    _ = try statement.step()
+    statement.reset()
   }
 
   /// Runs `body` in one read snapshot and checks, before it ends, that no page failed.

@@ -154,3 +154,35 @@ final class TransactionTests: StoreTestCase {
     return path
   }
 }
+
+final class ReadOnlyTests: StoreTestCase {
+  func testAReadOnlyConnectionReadsAndWritesNothing() throws {
+    let connection = try Connection.create(path: path, key: testKey())
+    try connection.execute("CREATE TABLE t (a); INSERT INTO t VALUES (42)")
+    connection.close()
+    var options = ConnectionOptions()
+    options.isReadOnly = true
+    let before = try snapshot()
+    let pool = try ConnectionPool(path: path, key: testKey(), options: options)
+    XCTAssertEqual(try pool.withReader { try $0.firstInteger("SELECT a FROM t") }, 42)
+    assertThrows(.readOnly) { try pool.withWriter { writer in try writer.execute("INSERT INTO t VALUES (43)") } }
+    pool.close()
+    XCTAssertEqual(try snapshot()["test.store"], before["test.store"])
+  }
+
+  func testAClosedConnectionAnswersNothing() throws {
+    let connection = try Connection.create(path: path, key: testKey())
+    let interrupter = connection.interrupter
+    connection.close()
+    connection.close()
+    interrupter.interrupt()
+    assertThrows(.closed) { try connection.execute("SELECT 1") }
+    assertThrows(.closed) { try connection.statement(0, "SELECT 1") }
+    assertThrows(.closed) { try connection.statement(sql: "SELECT 1") }
+    assertThrows(.closed) { try connection.beginRead() }
+    assertThrows(.closed) { try connection.registerFunction(name: "f", argumentCount: 0) { _ in } }
+    XCTAssertEqual(connection.changes, 0)
+    XCTAssertTrue(connection.isInAutocommit)
+    XCTAssertEqual(try names(), ["test.store"])
+  }
+}
