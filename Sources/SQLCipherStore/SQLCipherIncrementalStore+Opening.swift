@@ -99,10 +99,7 @@ extension SQLCipherIncrementalStore {
     let model = configuration.model
     let schema = try SchemaCache.schema(model: model, entityNumbers: configuration.entityNumbers, basis: layoutBasis)
     for statement in MetadataTable.createStatements { try connection.execute(statement) }
-    let generator = SchemaGenerator(schema: schema) { entity, format in
-      try PartialIndex.condition(format, of: entity, schema: schema)
-    }
-    for statement in try generator.statements() { try connection.execute(statement) }
+    for statement in try SchemaGenerator(schema: schema).statements() { try connection.execute(statement) }
     let record = StoreRecord(
       identifier: UUID().uuidString, type: StoreType.sqlcipher.rawValue, checksum: model.checksum, layoutBasis: layoutBasis,
       versionIdentifiers: model.model.versionIdentifiers, userMetadata: [:])

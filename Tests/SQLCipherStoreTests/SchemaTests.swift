@@ -89,6 +89,49 @@ final class SchemaTests: XCTestCase {
     XCTAssertEqual(try store.ddl().last, #"CREATE INDEX "i_Book_byYear" ON "Book" ("year" DESC, "title")"#)
   }
 
+  func testPartialIndexesHoldWhatTheirPredicateSays() throws {
+    var entity = Models.entity("Book", [Models.text("title"), Models.integer("year"), Models.attribute("inPrint", .boolean)])
+    func index(_ name: String, _ predicate: String) -> FetchIndexDescription {
+      FetchIndexDescription(name: name, elements: [FetchIndexElement(property: "title")], partialIndexPredicate: predicate)
+    }
+    entity.indexes = [
+      index("a", "year > 2000 AND title != \"it's\""), index("b", "inPrint == YES OR year IN {1, 2}"), index("c", "title != nil"),
+      index("folded", "title CONTAINS[c] 'x'"),
+    ]
+    let store = try TestStore()
+    let open = try store.open(Models.frozen([entity]))
+    try open.insert("Book", ["title": .text("t"), "year": .int(2001)])
+    XCTAssertEqual(
+      try store.ddl().filter { $0.hasPrefix("CREATE INDEX") },
+      [
+        #"CREATE INDEX "i_Book_a" ON "Book" ("title") WHERE "Book"."year" > 2000 AND "Book"."title" IS NOT 'it''s'"#,
+        #"CREATE INDEX "i_Book_b" ON "Book" ("title") WHERE "Book"."inPrint" = 1 OR "Book"."year" IN (1, 2)"#,
+        #"CREATE INDEX "i_Book_c" ON "Book" ("title") WHERE "Book"."title" IS NOT NULL"#,
+      ], "one by a function of ours is left out")
+  }
+
+  func testAPartialIndexByNonsenseIsAnError() throws {
+    var entity = Models.entity("Book", [Models.text("title")])
+    entity.indexes = [
+      FetchIndexDescription(name: "a", elements: [FetchIndexElement(property: "title")], partialIndexPredicate: "titel == 'x'")
+    ]
+    let model = try Models.frozen([entity])
+    assertStoreError(.invalidRequest) { try TestStore().open(model) }
+  }
+
+  func testAnIndexThatAUniquenessConstraintServesIsNotMadeTwice() throws {
+    var entity = Models.entity("Book", [Models.text("title"), Models.integer("year")], unique: [["title", "year"]])
+    entity.indexes = [
+      FetchIndexDescription(name: "byTitle", elements: [FetchIndexElement(property: "title", isAscending: false)]),
+      FetchIndexDescription(name: "byYear", elements: [FetchIndexElement(property: "year")]),
+    ]
+    let store = try TestStore()
+    try store.open(Models.frozen([entity])).close()
+    XCTAssertEqual(
+      try store.ddl().filter { $0.contains("INDEX") },
+      [#"CREATE UNIQUE INDEX "u_Book_title_year" ON "Book" ("title", "year")"#, #"CREATE INDEX "i_Book_byYear" ON "Book" ("year")"#])
+  }
+
   func testNamesThatSQLiteTakesOrCannotTellApartGetNamesOfTheirOwn() {
     var names = NameAllocator(reserved: ["cipherdata_metadata", "rowid"])
     XCTAssertEqual(names.take("Order"), "Order")

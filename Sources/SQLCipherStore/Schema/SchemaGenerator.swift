@@ -6,10 +6,6 @@ import SQLCipherConnection
 /// The DDL of a schema. Property columns carry no NOT NULL and no CHECK: validation is the context's, and parking a unique swap needs NULL.
 struct SchemaGenerator {
   let schema: StoreSchema
-  /// The condition of a partial index in SQL, for its predicate in format language.
-  var partialCondition: (CompiledEntity, String) throws -> String = { entity, _ in
-    throw StoreError(.invalidRequest, "The partial index of “\(entity.name)” cannot be created: predicates are not available here.")
-  }
 
   /// Every statement, in order.
   func statements() throws -> [String] {
@@ -104,12 +100,24 @@ struct SchemaGenerator {
         // Expressions and ranges in several dimensions are not built; an index never changes what a fetch returns.
         guard elements.count == index.elements.count, !elements.isEmpty else { continue }
         var condition = ""
-        if let predicate = index.partialIndexPredicate { condition = " WHERE " + (try partialCondition(entity, predicate)) }
+        if let predicate = index.partialIndexPredicate {
+          guard let text = try PartialIndex.condition(predicate, of: entity, schema: schema) else { continue }
+          condition = " WHERE " + text
+        } else if isServed(index, by: entity.entityDescription.uniquenessConstraints) {
+          continue
+        }
         let name = try Identifier.quoted(names.take("i_\(entity.name)_\(index.name)"))
         result.append("CREATE INDEX \(name) ON \(table.name) (\(elements.joined(separator: ", ")))" + condition)
       }
     }
     return result
+  }
+
+  /// Whether an index of a uniqueness constraint begins with the same properties: another one would only cost.
+  private func isServed(_ index: FetchIndexDescription, by constraints: [[String]]) -> Bool {
+    let names = index.elements.map { $0.propertyName ?? "" }
+    guard names.count == 1 || index.elements.allSatisfy(\.isAscending) else { return false }
+    return constraints.contains { $0.starts(with: names) }
   }
 
   private func column(named name: String, of entity: CompiledEntity, in table: EntityTable) -> TableColumn? {
