@@ -66,6 +66,10 @@ let package = Package(
     .executableTarget(
       name: "generate-managed-objects", dependencies: ["ModelCodeGeneration", "ObjectModel"], swiftSettings: strict),
     .plugin(name: "GenerateManagedObjects", capability: .buildTool(), dependencies: ["generate-managed-objects"]),
+    .testTarget(
+      name: "ModelCodeGenerationTests", dependencies: ["ModelCodeGeneration", "ObjectModel"], exclude: ["Golden"], swiftSettings: strict),
+    .testTarget(name: "TypedClassesTests", dependencies: ["CipherData"], swiftSettings: strict, plugins: ["GenerateManagedObjects"]),
+    .testTarget(name: "OddClassesTests", dependencies: ["CipherData"], swiftSettings: strict, plugins: ["GenerateManagedObjects"]),
 
     // What tests share. The specification is a product, so that stores outside this package can be held to it.
     .target(name: "_TestSupport", dependencies: ["ObjectModel"], path: "Tests/_TestSupport", swiftSettings: strict),

@@ -1,13 +1,21 @@
 // ManagedObjectClasses: which class the objects of each entity have.
 
+import ObjectModel
+
 /// Which class the objects of each entity have. Generated code makes one for each model.
 public struct ManagedObjectClasses: Sendable {
   private var types: [String: ManagedObject.Type] = [:]
   private var names: [ObjectIdentifier: String] = [:]
+  private var layouts: [String: UInt64] = [:]
 
   /// A table of classes by entity name.
-  public init(_ types: [String: ManagedObject.Type] = [:]) {
+  ///
+  /// - Parameters:
+  ///   - types: The classes.
+  ///   - layouts: The ``CompiledEntity/layoutFingerprint`` of the entities whose classes have literal slot numbers.
+  public init(_ types: [String: ManagedObject.Type] = [:], layouts: [String: UInt64] = [:]) {
     for (name, type) in types { register(type, forEntityName: name) }
+    self.layouts = layouts
   }
 
   /// Sets the class of an entity's objects.
@@ -21,4 +29,12 @@ public struct ManagedObjectClasses: Sendable {
 
   /// The entity of a class.
   public func entityName(of type: ManagedObject.Type) -> String? { names[ObjectIdentifier(type)] }
+
+  /// The mistakes of using the table with a model: classes whose literal slot numbers would read other properties than they mean.
+  func issues(with model: CompiledModel) -> [ModelIssue] {
+    layouts.sorted { $0.key < $1.key }.compactMap { name, layout in
+      guard let entity = model.entity(named: name), entity.layoutFingerprint != layout else { return nil }
+      return ModelIssue(entityName: name, reason: "the class was generated for other properties than the model has; generate it again")
+    }
+  }
 }

@@ -21,7 +21,7 @@ public final class PersistentContainer: Sendable {
   ///   - model: The model.
   ///   - classes: The classes of the objects; generated code has the table of its model.
   ///   - descriptions: The stores to open.
-  /// - Throws: ``ModelValidationError`` with every mistake of the model.
+  /// - Throws: ``ModelValidationError`` with every mistake of the model, or with the entities whose classes were generated for another model.
   public init(
     name: String, managedObjectModel model: ManagedObjectModel, classes: ManagedObjectClasses = ManagedObjectClasses(),
     persistentStoreDescriptions: [PersistentStoreDescription] = []
@@ -29,6 +29,8 @@ public final class PersistentContainer: Sendable {
     self.name = name
     self.classes = classes
     persistentStoreCoordinator = try PersistentStoreCoordinator(managedObjectModel: model)
+    let issues = classes.issues(with: persistentStoreCoordinator.compiledModel)
+    guard issues.isEmpty else { throw ModelValidationError(issues: issues) }
     descriptions = Mutex(persistentStoreDescriptions)
   }
 

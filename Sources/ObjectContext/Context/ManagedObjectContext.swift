@@ -66,12 +66,14 @@ public final class ManagedObjectContext {
   ///
   /// - Parameters:
   ///   - coordinator: The coordinator.
-  ///   - classes: The classes of the objects; entities without one have plain ``ManagedObject``s.
+  ///   - classes: The classes of the objects, generated for this model; entities without one have plain ``ManagedObject``s.
   public init(coordinator: PersistentStoreCoordinator, classes: ManagedObjectClasses = ManagedObjectClasses()) {
     persistentStoreCoordinator = coordinator
     self.coordinator = coordinator
     self.classes = classes
     model = coordinator.compiledModel
+    // Literal slot numbers of another model would read memory as what it is not.
+    precondition(classes.issues(with: model).isEmpty, "the classes were generated for another model than the coordinator's")
     types = model.entities.map { classes.type(of: $0.name) ?? ManagedObject.self }
     relationshipsWithStates = Array(repeating: false, count: model.relationships.count)
   }

@@ -27,6 +27,16 @@ extension ManagedObject {
     setSlot(value?.slot ?? .null, at: slot)
   }
 
+  /// The value of a `transformable` attribute; nil when there is none, or when its transformer fails, which ``transformedValue(_:as:)`` tells apart.
+  public final func transformed<Value>(_ slot: Int, as type: Value.Type) -> Value? {
+    (try? transformedValue(slot, as: type)) ?? nil
+  }
+
+  /// Sets a `transformable` attribute. If its transformer fails, nothing is changed and the next save throws.
+  public final func setTransformed(_ value: (any Sendable)?, at slot: Int) {
+    do { try setTransformedValue(value, at: slot) } catch { managedObjectContext?.note(error) }
+  }
+
   @usableFromInline final func slowSlot(_ slot: Int) -> Slot { slotValue(slot) }
 
   @usableFromInline final func setSlot(_ value: Slot, at slot: Int) { setSlotValue(value, at: slot) }

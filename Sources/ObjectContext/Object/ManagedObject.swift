@@ -167,8 +167,3 @@ extension ManagedObject: Hashable {
   /// Hashes the identity.
   public final func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
-
-extension ManagedObject: Identifiable {
-  /// The object's ID.
-  public final var id: ManagedObjectID { currentID }
-}

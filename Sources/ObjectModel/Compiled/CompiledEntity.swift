@@ -31,6 +31,8 @@ public final class CompiledEntity: Sendable {
   public let hasTransientSlots: Bool
   /// The slots that start with a value.
   public let slotsWithDefaults: [Int]
+  /// A number for the names, types and numbers of the entity's properties: code with literal slot numbers fits entities of the same fingerprint.
+  public let layoutFingerprint: UInt64
   private let propertiesByName: [String: CompiledProperty]
 
   init(
@@ -50,11 +52,32 @@ public final class CompiledEntity: Sendable {
     self.uniquenessConstraints = uniquenessConstraints
     hasTransientSlots = slots.contains { $0.isTransient }
     slotsWithDefaults = slots.filter { !$0.defaultValue.isNull }.map(\.index)
+    layoutFingerprint = Self.fingerprint(slots, toManyRelationships)
     var names: [String: CompiledProperty] = [:]
     for slot in slots { names[slot.name] = slot.relationship.map { .toOne($0) } ?? .attribute(slot) }
     for relationship in toManyRelationships { names[relationship.name] = .toMany(relationship) }
     for property in fetchedProperties { names[property.name] = .fetched(property) }
     propertiesByName = names
+  }
+
+  /// FNV-1a over what typed classes rely on; it guards against mistakes, not against malice.
+  private static func fingerprint(_ slots: [CompiledSlot], _ toMany: [CompiledRelationship]) -> UInt64 {
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    func add(_ text: String) {
+      for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+      // A byte that no UTF-8 text has ends each part.
+      hash = (hash ^ 0xFF) &* 0x100_0000_01B3
+    }
+    for slot in slots {
+      add(slot.name)
+      add(slot.attributeType?.rawValue ?? "->")
+      add(slot.isTransient ? "transient" : "")
+    }
+    for relationship in toMany {
+      add(relationship.name)
+      add(relationship.isOrdered ? "->> ordered" : "->>")
+    }
+    return hash
   }
 
   /// The property of a name, inherited ones included; nil when there is none.

@@ -1,0 +1,117 @@
+// ClassPlan: which class every entity has, and which properties its source declares.
+import ObjectModel
+
+/// A class of the source.
+struct ClassPlan {
+  /// The entity, with its numbers.
+  let entity: CompiledEntity
+  /// The class's name.
+  let className: String
+  /// The superclass's name.
+  let superclassName: String
+  /// Whether the class is declared here, or only extended.
+  let isDeclared: Bool
+  /// Whether the superclass knows nothing of the model, so that the class says which one it belongs to.
+  let isRoot: Bool
+  /// Whether objects can have `id` for their ID: no property of the tree has the name.
+  let hasFreeID: Bool
+  /// The attributes and to-one relationships that the class adds to its superclass, with their identifiers.
+  let slots: [(slot: CompiledSlot, identifier: String)]
+  /// The to-many relationships that it adds.
+  let toMany: [(relationship: CompiledRelationship, identifier: String)]
+}
+
+/// The classes of a model's entities.
+struct ClassPlans {
+  /// The name of the class of objects without one of their own.
+  static let baseName = "ManagedObject"
+  /// Class names that stand for the base class; the second is Core Data's, which model files name.
+  private static let baseNames: Set<String> = [baseName, "NSManagedObject"]
+
+  /// The classes to write, in the order of their entities' numbers.
+  private(set) var plans: [ClassPlan] = []
+  /// The name of each entity's class, by entity number.
+  private(set) var classNames: [String] = []
+
+  init(_ model: CompiledModel, options: CodeGenerationOptions) throws(CodeGenerationError) {
+    for entity in model.entities { classNames.append(try Self.className(of: entity, options: options)) }
+    var owners: [String: String] = [:]
+    for entity in model.entities where entity.entityDescription.codeGeneration != .manual {
+      let name = classNames[entity.number]
+      if let other = owners[name] { throw .sharedClass(className: name, entities: [other, entity.name]) }
+      owners[name] = entity.name
+    }
+    for entity in model.entities where entity.entityDescription.codeGeneration != .manual { plans.append(plan(entity, model)) }
+  }
+
+  private static func className(of entity: CompiledEntity, options: CodeGenerationOptions) throws(CodeGenerationError) -> String {
+    let description = entity.entityDescription
+    var name = description.managedObjectClassName ?? ""
+    if name.hasPrefix(".") { name.removeFirst() }
+    if let module = options.moduleName, name.hasPrefix(module + ".") { name.removeFirst(module.count + 1) }
+    if description.codeGeneration == .manual {
+      if name.isEmpty || baseNames.contains(name) { return baseName }
+      guard name.split(separator: ".", omittingEmptySubsequences: false).allSatisfy({ SwiftText.isIdentifier(String($0)) }) else {
+        throw .badClassName(entity: entity.name, className: name)
+      }
+      return name
+    }
+    // A class that is to be generated belongs to the module of the source, whatever module the model names.
+    if let dot = name.lastIndex(of: ".") { name = String(name[name.index(after: dot)...]) }
+    // Without a name of its own it takes the entity's.
+    if name.isEmpty || baseNames.contains(name) { name = SwiftText.plainIdentifier(entity.name) }
+    guard SwiftText.isIdentifier(name), SwiftText.escaped(name) == name, !["Type", "Protocol"].contains(name), !baseNames.contains(name)
+    else {
+      throw .badClassName(entity: entity.name, className: name)
+    }
+    return name
+  }
+
+  private func plan(_ entity: CompiledEntity, _ model: CompiledModel) -> ClassPlan {
+    // The nearest entity above that has a class; what those between them declare has no other place than this class.
+    var ancestor = entity.parent
+    while let number = ancestor, classNames[number] == Self.baseName { ancestor = model.entities[number].parent }
+    let superentity = ancestor.map { model.entities[$0] }
+    let slots = Array(entity.slots.dropFirst(superentity?.slots.count ?? 0))
+    let toMany = Array(entity.toManyRelationships.dropFirst(superentity?.toManyRelationships.count ?? 0))
+    let identifiers = Self.identifiers(of: entity, model)
+    let tree = model.entities[model.entities[entity.root].subtree]
+    // The class above that is generated says already which model it belongs to.
+    var above = entity.parent
+    var isRoot = true
+    while let number = above {
+      if model.entities[number].entityDescription.codeGeneration != .manual { isRoot = false }
+      above = model.entities[number].parent
+    }
+    return ClassPlan(
+      entity: entity, className: classNames[entity.number], superclassName: superentity.map { classNames[$0.number] } ?? Self.baseName,
+      isDeclared: entity.entityDescription.codeGeneration == .classDefinition, isRoot: isRoot,
+      hasFreeID: !tree.contains { $0.property(named: "id") != nil }, slots: slots.map { ($0, identifiers[$0.name] ?? $0.name) },
+      toMany: toMany.map { ($0, identifiers[$0.name] ?? $0.name) })
+  }
+  /// The identifiers of an entity's properties, inherited ones included.
+  ///
+  /// Names that differ only in what Swift cannot write get numbers. An inherited property has the same identifier in every class below.
+  private static func identifiers(of entity: CompiledEntity, _ model: CompiledModel) -> [String: String] {
+    var result: [String: String] = [:]
+    var taken: Set<String> = []
+    let path = Array(sequence(first: entity.number, next: { model.entities[$0].parent })).reversed()
+    for number in path {
+      let names =
+        entity.slots.filter { $0.declaringEntity == number }.map(\.name)
+        + entity.toManyRelationships.filter { $0.sourceEntity == number }.map(\.name)
+      // Plain names first: they keep their own whatever else is declared beside them.
+      for name in names.filter(SwiftText.isIdentifier) + names.filter({ !SwiftText.isIdentifier($0) }) {
+        let plain = SwiftText.plainIdentifier(name)
+        var identifier = plain
+        var copy = 2
+        while !taken.insert(identifier).inserted {
+          identifier = "\(plain)\(copy)"
+          copy += 1
+        }
+        result[name] = identifier
+      }
+    }
+    return result
+  }
+}

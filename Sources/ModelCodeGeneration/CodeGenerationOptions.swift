@@ -1,0 +1,65 @@
+// CodeGenerationOptions: what the source of typed classes is to look like.
+
+/// What the source of typed classes is to look like.
+public struct CodeGenerationOptions: Sendable, Hashable {
+  /// Who sees the classes.
+  public enum Access: String, Sendable, Hashable, CaseIterable {
+    /// Everybody; other modules may inherit from the classes.
+    case open
+    /// Everybody.
+    case `public`
+    /// The package.
+    case package
+    /// The module.
+    case `internal`
+  }
+  /// Who sees the classes.
+  public var access: Access
+  /// The module that the source is for: a class name `Module.Class` with it is one of the source's own.
+  public var moduleName: String?
+  /// Modules to import beside `CipherData` and `Foundation`, for the types of transformable attributes.
+  public var imports: [String]
+
+  /// Makes options.
+  public init(access: Access = .public, moduleName: String? = nil, imports: [String] = []) {
+    self.access = access
+    self.moduleName = moduleName
+    self.imports = imports
+  }
+
+  /// The modifier of a class, with a space behind it; empty for `internal`.
+  var classModifier: String { access == .internal ? "" : access.rawValue + " " }
+  /// The modifier of anything else: `open` is for classes only.
+  var modifier: String { access == .open ? "public " : classModifier }
+}
+
+/// A file of generated source.
+public struct GeneratedFile: Sendable, Hashable {
+  /// The file's name.
+  public let name: String
+  /// Its text.
+  public let contents: String
+}
+
+/// Why no classes can be generated for a model.
+public enum CodeGenerationError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// Two entities whose class is to be generated share one.
+  case sharedClass(className: String, entities: [String])
+  /// A class is to be generated under a name that is no Swift identifier.
+  case badClassName(entity: String, className: String)
+  /// The Swift type of a transformable attribute is not written as one.
+  case badValueType(entity: String, attribute: String)
+  /// The module to import is not written as one.
+  case badImport(String)
+
+  /// What is wrong and what to do.
+  public var description: String {
+    switch self {
+    case .sharedClass(let name, let entities):
+      "the entities \(entities.joined(separator: " and ")) share the class '\(name)'; generate it for one of them only"
+    case .badClassName(let entity, let name): "\(entity): '\(name)' is no name of a Swift class; choose another class name"
+    case .badValueType(let entity, let attribute): "\(entity).\(attribute): the value class is no Swift type; write it as in source"
+    case .badImport(let name): "'\(name)' is no name of a module"
+    }
+  }
+}

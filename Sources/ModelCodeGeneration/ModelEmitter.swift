@@ -1,0 +1,253 @@
+// ModelEmitter: the source of the model itself and of its table of classes.
+import ObjectModel
+
+/// Writes the source of an enumeration that holds a model and the classes of its entities.
+///
+/// What only model files use (the layout of editors, notes of other tools) is left out; the version hashes are the same.
+struct ModelEmitter {
+  let options: CodeGenerationOptions
+  let name: String
+  let model: CompiledModel
+  let classNames: [String]
+  /// Types that a class of the model hides are written with their module.
+  let hiddenNames: Set<String>
+
+  /// Adds the source.
+  ///
+  /// - Returns: What the source needs to import.
+  func emit(to emitter: inout SwiftEmitter) -> ImportNeeds {
+    let modifier = options.modifier
+    emitter.line("/// The model, and the classes of its entities.")
+    emitter.block("\(modifier)enum \(name)") { emitter in
+      emitter.line("/// The model.")
+      emitter.line("\(modifier)static let managedObjectModel: ManagedObjectModel = makeModel()")
+      emitter.line()
+      emitter.line("/// The classes of the entities, with the layouts that their properties were written for.")
+      emitter.enclosed("\(modifier)static let classes: ManagedObjectClasses = ManagedObjectClasses(", ")") { emitter in
+        let typed = model.entities.filter { classNames[$0.number] != ClassPlans.baseName }
+        emitter.line(typed.isEmpty ? "[:]," : "[")
+        for entity in typed { emitter.line("  \(SwiftText.literal(entity.name)): \(classNames[entity.number]).self,") }
+        if !typed.isEmpty { emitter.line("],") }
+        let generated = typed.filter { $0.entityDescription.codeGeneration != .manual }
+        emitter.line(generated.isEmpty ? "layouts: [:]" : "layouts: [")
+        for entity in generated {
+          emitter.line("  \(SwiftText.literal(entity.name)): 0x\(String(entity.layoutFingerprint, radix: 16)),")
+        }
+        if !generated.isEmpty { emitter.line("]") }
+      }
+      emitter.line()
+      emitter.line("/// A container of the model and its classes; `loadPersistentStores()` opens its stores.")
+      emitter.block(
+        "\(modifier)static func makeContainer(name: \(swift("String")) = \(SwiftText.literal(name)), persistentStoreDescriptions: "
+          + "[PersistentStoreDescription] = []) throws(ModelValidationError) -> PersistentContainer"
+      ) { emitter in
+        emitter.enclosed("try PersistentContainer(", ")") { emitter in
+          emitter.line(
+            "name: name, managedObjectModel: managedObjectModel, classes: classes, "
+              + "persistentStoreDescriptions: persistentStoreDescriptions")
+        }
+      }
+      emitter.line()
+      emitModel(to: &emitter)
+      for (number, entity) in model.model.entities.enumerated() {
+        emitter.line()
+        emit(entity, number: number, to: &emitter)
+      }
+      emitHelpers(to: &emitter)
+    }
+    return ImportNeeds(foundationInSignatures: false, foundation: usesData)
+  }
+
+  private var usesData: Bool {
+    model.model.entities.contains { entity in
+      entity.attributes.contains { attribute in
+        [attribute.defaultValue, attribute.validation.minimum, attribute.validation.maximum].contains {
+          if case .bytes? = $0 { true } else { false }
+        }
+      }
+    }
+  }
+
+  private func emitModel(to emitter: inout SwiftEmitter) {
+    let source = model.model
+    emitter.block("private static func makeModel() -> ManagedObjectModel") { emitter in
+      let entities = source.entities.indices.map { "entity\($0)()" }.joined(separator: ", ")
+      let isVar =
+        !source.configurations.isEmpty || !source.fetchRequestTemplates.isEmpty || !source.versionIdentifiers.isEmpty
+        || !source.userInfo.isEmpty
+      if !isVar {
+        emitter.line("ManagedObjectModel(entities: [\(entities)])")
+        return
+      }
+      emitter.line("var model = ManagedObjectModel(entities: [\(entities)])")
+      if !source.versionIdentifiers.isEmpty {
+        emitter.line("model.versionIdentifiers = \(strings(source.versionIdentifiers.sorted()))")
+      }
+      if !source.userInfo.isEmpty { emitter.line("model.userInfo = \(notes(source.userInfo))") }
+      for configuration in source.configurations {
+        emitter.line(
+          "model.configurations.append(ModelConfiguration(name: \(SwiftText.literal(configuration.name)), "
+            + "entityNames: \(strings(configuration.entityNames))))")
+      }
+      for template in source.fetchRequestTemplates {
+        let predicate = template.predicateFormat.map { ", predicateFormat: \(SwiftText.literal($0))" } ?? ""
+        emitter.line(
+          "model.fetchRequestTemplates.append(FetchRequestTemplate(name: \(SwiftText.literal(template.name)), "
+            + "entityName: \(SwiftText.literal(template.entityName))\(predicate)))")
+        let last = "model.fetchRequestTemplates[model.fetchRequestTemplates.count - 1]"
+        if template.fetchLimit != 0 { emitter.line("\(last).fetchLimit = \(template.fetchLimit)") }
+        if template.fetchBatchSize != 0 { emitter.line("\(last).fetchBatchSize = \(template.fetchBatchSize)") }
+      }
+      emitter.line("return model")
+    }
+  }
+
+  private func emit(_ entity: EntityDescription, number: Int, to emitter: inout SwiftEmitter) {
+    emitter.block("private static func entity\(number)() -> EntityDescription") { emitter in
+      var head = "name: \(SwiftText.literal(entity.name))"
+      if let parent = entity.superentityName { head += ", superentity: \(SwiftText.literal(parent))" }
+      if entity.isAbstract { head += ", isAbstract: true" }
+      if let name = entity.managedObjectClassName { head += ", managedObjectClassName: \(SwiftText.literal(name))" }
+      var body = SwiftEmitter.Lines()
+      for property in entity.properties { body.append(contentsOf: lines(of: property)) }
+      for index in entity.indexes { body.append(line(of: index)) }
+      if !entity.uniquenessConstraints.isEmpty {
+        body.append("entity.uniquenessConstraints = [\(entity.uniquenessConstraints.map(strings).joined(separator: ", "))]")
+      }
+      if entity.codeGeneration != .manual {
+        body.append("entity.codeGeneration = .\(entity.codeGeneration == .category ? "category" : "classDefinition")")
+      }
+      if let name = entity.renamingIdentifier { body.append("entity.renamingIdentifier = \(SwiftText.literal(name))") }
+      if let text = entity.versionHashModifier { body.append("entity.versionHashModifier = \(SwiftText.literal(text))") }
+      if !entity.userInfo.isEmpty { body.append("entity.userInfo = \(notes(entity.userInfo))") }
+      if body.isEmpty {
+        emitter.line("EntityDescription(\(head))")
+        return
+      }
+      emitter.line("var entity = EntityDescription(\(head))")
+      for line in body { emitter.line(line) }
+      emitter.line("return entity")
+    }
+  }
+
+  private func lines(of property: PropertyDescription) -> [String] {
+    switch property {
+    case .attribute(let attribute):
+      return added("attribute(\(SwiftText.literal(attribute.name)), .\(attribute.type))", changes(of: attribute))
+    case .relationship(let relationship):
+      let inverse = relationship.inverseName.map(SwiftText.literal) ?? "nil"
+      let head =
+        "relationship(\(SwiftText.literal(relationship.name)), \(SwiftText.literal(relationship.destinationEntityName)), "
+        + "\(inverse), isToMany: \(relationship.isToMany))"
+      return added(head, changes(of: relationship))
+    case .fetchedProperty(let fetched):
+      let predicate = fetched.predicateFormat.map { ", predicateFormat: \(SwiftText.literal($0))" } ?? ""
+      return [
+        "entity.properties.append(.fetchedProperty(FetchedPropertyDescription(name: \(SwiftText.literal(fetched.name)), "
+          + "destination: \(SwiftText.literal(fetched.destinationEntityName))\(predicate))))"
+      ]
+    }
+  }
+
+  private func added(_ head: String, _ changes: [String]) -> [String] {
+    if changes.isEmpty { return ["entity.properties.append(\(head))"] }
+    return ["entity.properties.append(", "  \(head) {"] + changes.map { "    $0.\($0)" } + ["  })"]
+  }
+
+  private func changes(of attribute: AttributeDescription) -> [String] {
+    var changes: [String] = []
+    if attribute.isOptional { changes.append("isOptional = true") }
+    if attribute.isTransient { changes.append("isTransient = true") }
+    if !attribute.defaultValue.isNull { changes.append("defaultValue = \(slot(attribute.defaultValue))") }
+    let validation = attribute.validation
+    if let value = validation.minimum { changes.append("validation.minimum = \(slot(value))") }
+    if let value = validation.maximum { changes.append("validation.maximum = \(slot(value))") }
+    if let value = validation.minimumLength { changes.append("validation.minimumLength = \(value)") }
+    if let value = validation.maximumLength { changes.append("validation.maximumLength = \(value)") }
+    if let value = validation.pattern { changes.append("validation.pattern = \(SwiftText.literal(value))") }
+    if let name = attribute.valueTransformerName { changes.append("valueTransformerName = \(SwiftText.literal(name))") }
+    if let name = attribute.valueClassName { changes.append("valueClassName = \(SwiftText.literal(name))") }
+    if !attribute.usesScalarValueType { changes.append("usesScalarValueType = false") }
+    if attribute.allowsExternalBinaryDataStorage { changes.append("allowsExternalBinaryDataStorage = true") }
+    if attribute.allowsCloudEncryption { changes.append("allowsCloudEncryption = true") }
+    if attribute.preservesValueInHistoryOnDeletion { changes.append("preservesValueInHistoryOnDeletion = true") }
+    if attribute.isIndexedBySpotlight { changes.append("isIndexedBySpotlight = true") }
+    if let text = attribute.derivationExpression { changes.append("derivationExpression = \(SwiftText.literal(text))") }
+    return changes + common(attribute.renamingIdentifier, attribute.versionHashModifier, attribute.userInfo)
+  }
+
+  private func changes(of relationship: RelationshipDescription) -> [String] {
+    var changes: [String] = []
+    if !relationship.isOptional { changes.append("isOptional = false") }
+    if relationship.isOrdered { changes.append("isOrdered = true") }
+    if relationship.isTransient { changes.append("isTransient = true") }
+    if relationship.minCount != 0 { changes.append("minCount = \(relationship.minCount)") }
+    if relationship.isToMany, relationship.maxCount != 0 { changes.append("maxCount = \(relationship.maxCount)") }
+    if relationship.deleteRule != .nullify { changes.append("deleteRule = .\(relationship.deleteRule)") }
+    return changes + common(relationship.renamingIdentifier, relationship.versionHashModifier, relationship.userInfo)
+  }
+
+  private func common(_ renaming: String?, _ modifier: String?, _ userInfo: [String: String]) -> [String] {
+    var changes: [String] = []
+    if let renaming { changes.append("renamingIdentifier = \(SwiftText.literal(renaming))") }
+    if let modifier { changes.append("versionHashModifier = \(SwiftText.literal(modifier))") }
+    if !userInfo.isEmpty { changes.append("userInfo = \(notes(userInfo))") }
+    return changes
+  }
+
+  private func line(of index: FetchIndexDescription) -> String {
+    let elements = index.elements.map { element in
+      let head =
+        element.propertyName.map { "property: \(SwiftText.literal($0))" } ?? "expression: \(SwiftText.literal(element.expression ?? ""))"
+      let made = "FetchIndexElement(\(head)\(element.isAscending ? "" : ", isAscending: false"))"
+      return element.kind == .rtree ? "rtree(\(made))" : made
+    }
+    let condition = index.partialIndexPredicate.map { ", partialIndexPredicate: \(SwiftText.literal($0))" } ?? ""
+    return "entity.indexes.append(FetchIndexDescription(name: \(SwiftText.literal(index.name)), "
+      + "elements: [\(elements.joined(separator: ", "))]\(condition)))"
+  }
+
+  private func emitHelpers(to emitter: inout SwiftEmitter) {
+    emitter.line()
+    emitter.block(
+      "private static func attribute(_ name: \(swift("String")), _ type: AttributeType, _ change: (inout AttributeDescription) -> Void = { _ in }) "
+        + "-> PropertyDescription"
+    ) { emitter in
+      emitter.line("var attribute = AttributeDescription(name: name, type: type)")
+      emitter.line("change(&attribute)")
+      emitter.line("return .attribute(attribute)")
+    }
+    emitter.line()
+    emitter.block(
+      "private static func relationship(_ name: \(swift("String")), _ destination: \(swift("String")), _ inverse: \(swift("String"))?, "
+        + "isToMany: \(swift("Bool")), "
+        + "_ change: (inout RelationshipDescription) -> Void = { _ in }) -> PropertyDescription"
+    ) { emitter in
+      emitter.line("var relationship = RelationshipDescription(name: name, destination: destination, inverse: inverse, isToMany: isToMany)")
+      emitter.line("change(&relationship)")
+      emitter.line("return .relationship(relationship)")
+    }
+    guard model.model.entities.contains(where: { $0.indexes.contains { $0.elements.contains { $0.kind == .rtree } } }) else { return }
+    emitter.line()
+    emitter.block("private static func rtree(_ element: FetchIndexElement) -> FetchIndexElement") { emitter in
+      emitter.line("var element = element")
+      emitter.line("element.kind = .rtree")
+      emitter.line("return element")
+    }
+  }
+
+  private func slot(_ slot: Slot) -> String { SwiftText.slot(slot, data: hiddenNames.contains("Data") ? "Foundation.Data" : "Data") }
+
+  private func swift(_ name: String) -> String { hiddenNames.contains(name) ? "Swift.\(name)" : name }
+
+  private func strings(_ texts: [String]) -> String { "[\(texts.map(SwiftText.literal).joined(separator: ", "))]" }
+
+  private func notes(_ notes: [String: String]) -> String {
+    let entries = notes.sorted { $0.key < $1.key }.map { "\(SwiftText.literal($0.key)): \(SwiftText.literal($0.value))" }
+    return "[\(entries.joined(separator: ", "))]"
+  }
+}
+
+extension SwiftEmitter {
+  typealias Lines = [String]
+}

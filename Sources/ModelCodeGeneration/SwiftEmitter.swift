@@ -1,0 +1,49 @@
+// SwiftEmitter: lines of source with their indentation.
+
+/// Collects lines of source.
+struct SwiftEmitter {
+  private var lines: [String] = []
+  private var depth = 0
+
+  /// Adds a line; an empty one separates.
+  mutating func line(_ text: String = "") {
+    lines.append(text.isEmpty ? "" : String(repeating: "  ", count: depth) + text)
+  }
+
+  /// Adds a block: its head with a brace, its lines indented, the closing brace.
+  mutating func block(_ head: String, _ body: (inout SwiftEmitter) -> Void) {
+    line(head + " {")
+    depth += 1
+    body(&self)
+    depth -= 1
+    line("}")
+  }
+
+  /// Adds lines between a head and a tail, indented.
+  mutating func enclosed(_ head: String, _ tail: String, _ body: (inout SwiftEmitter) -> Void) {
+    line(head)
+    depth += 1
+    body(&self)
+    depth -= 1
+    line(tail)
+  }
+
+  /// The source.
+  var text: String { lines.joined(separator: "\n") + "\n" }
+}
+
+/// Which modules the source of a file needs.
+struct ImportNeeds: Equatable {
+  /// Foundation in the signature of something that other modules see.
+  var foundationInSignatures = false
+  /// Foundation in the code.
+  var foundation = false
+  /// The application's modules, for the types of transformable attributes.
+  var others = false
+
+  mutating func add(_ other: ImportNeeds) {
+    foundationInSignatures = foundationInSignatures || other.foundationInSignatures
+    foundation = foundation || other.foundation
+    others = others || other.others
+  }
+}

@@ -1,0 +1,165 @@
+// ModelCodeGenerationTests: the source of typed classes, to the byte.
+import Foundation
+import ModelCodeGeneration
+import ObjectModel
+import XCTest
+
+final class ModelCodeGenerationTests: XCTestCase {
+  private let library = ManagedObjectModel(version: "library-1") {
+    Entity("Item", class: ".Item", abstract: true) {
+      Attribute("title", .string).required().length(1...80)
+      Attribute("added", .date).initially(Date(timeIntervalSinceReferenceDate: 0.5))
+      Attribute("price", .decimal).required().initially(Decimal(-1))
+      Index("byTitle", .descending("title")).where("price > 0")
+      Unique("title")
+    }
+    .codeGeneration(.classDefinition)
+    Entity("Book", class: "Library.Book", parent: "Item") {
+      Attribute("keywords", transforming: [String].self).required()
+      Relationship("authors", toMany: "Author", inverse: "books").ordered().onDelete(.deny).count(1...9)
+      Relationship("shelf", to: "Shelf")
+    }
+    .codeGeneration(.classDefinition).renamed(from: "Volume").note("colour", "\"red\"")
+    Entity("Author", class: "Author") {
+      Attribute("id", .uuid).required()
+      Relationship("books", toMany: "Book", inverse: "authors")
+    }
+    .codeGeneration(.category)
+    Entity("Shelf")
+    FetchTemplate("cheap", entity: "Item", where: "price < $LIMIT")
+  }
+
+  private func source(_ model: ManagedObjectModel, _ options: CodeGenerationOptions = CodeGenerationOptions()) throws -> String {
+    try ModelCodeGenerator(model: model, name: "Library", options: options).source()
+  }
+
+  func testTheSourceOfALibraryIsKnown() throws {
+    let file = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent().appendingPathComponent(
+      "Golden/Library.txt")
+    let source = try source(library, CodeGenerationOptions(access: .public, moduleName: "Library", imports: ["Dispatch"]))
+    let known = try? String(contentsOf: file, encoding: .utf8)
+    XCTAssertEqual(source, known, "if the change is meant, write the new source into Golden/Library.txt")
+  }
+
+  func testTheSourceIsTheSameEachTime() throws {
+    let first = try source(library)
+    for _ in 0..<5 { XCTAssertEqual(try source(library), first) }
+    var shuffled = library
+    shuffled.entities.reverse()
+    // Slot numbers and classes do not depend on the order of the entities.
+    let classes = { (text: String) in text.components(separatedBy: "/// An object of").dropFirst().sorted() }
+    XCTAssertEqual(classes(try source(shuffled)).count, classes(first).count)
+  }
+
+  func testAFileAClassHasTheSameClasses() throws {
+    let generator = try ModelCodeGenerator(model: library, name: "Library", options: CodeGenerationOptions(moduleName: "Library"))
+    let files = try generator.files()
+    XCTAssertEqual(files.map(\.name), ["LibraryModel.swift", "Author+Properties.swift", "Item.swift", "Book.swift"])
+    let whole = try generator.source()
+    for file in files {
+      let body = file.contents.components(separatedBy: "\n\n").dropFirst(2).joined(separator: "\n\n")
+      XCTAssertTrue(whole.contains(body), file.name)
+    }
+    // Only what a signature of the file shows is imported publicly.
+    XCTAssertTrue(files[0].contents.contains("\nimport Foundation\n"))
+    XCTAssertTrue(files[2].contents.contains("\npublic import Foundation\n"))
+    XCTAssertFalse(files[3].contents.contains("import Foundation"))
+  }
+
+  func testAccessIsHonoured() throws {
+    let sources = try CodeGenerationOptions.Access.allCases.map { access in
+      try source(library, CodeGenerationOptions(access: access, moduleName: "Library"))
+    }
+    XCTAssertTrue(sources[0].contains("open class Item: ManagedObject {\n  /// The attribute `title`.\n  public final var title"))
+    XCTAssertTrue(sources[1].contains("public class Item: ManagedObject {"))
+    XCTAssertTrue(sources[2].contains("package class Item: ManagedObject {\n  /// The attribute `title`.\n  package final var title"))
+    XCTAssertTrue(sources[3].contains("\nclass Item: ManagedObject {\n  /// The attribute `title`.\n  final var title"))
+    XCTAssertTrue(sources[3].contains("\nimport CipherData\nimport Foundation\n"))
+  }
+
+  func testWhatAModelSaysCannotBecomeCode() throws {
+    var model = ManagedObjectModel {
+      Entity("E", class: ".E") {
+        Attribute("a\"); evil(); (\"", .string).initially("\\(evil())\u{202E}\u{0}").note("\"\\", "*/ evil()")
+        Attribute("b`c", .string)
+      }
+      .codeGeneration(.classDefinition)
+    }
+    let source = try source(model)
+    XCTAssertFalse(source.contains("\u{202E}") || source.contains("\u{0}"))
+    XCTAssertTrue(source.contains("\\u{202E}\\u{0}"))
+    XCTAssertTrue(source.contains("\\\\(evil())"))
+    XCTAssertTrue(source.contains("var a____evil______: String?"))
+    XCTAssertTrue(source.contains("var b_c: String?"))
+    for name in ["E { }; func evil() {", "class", "E.F G", "ManagedObject\n", "1E", "Type", ""] where !name.isEmpty {
+      model.entities[0].managedObjectClassName = name
+      XCTAssertThrowsError(try ModelCodeGenerator(model: model, name: "M"), name) {
+        guard case .badClassName(entity: "E", className: _)? = $0 as? CodeGenerationError else { return XCTFail("\($0)") }
+      }
+    }
+    for type in ["Int { evil() }", "Int; evil()", "[Int", "Int]", "\"", "Int\nevil()", "a>b<", "()"] {
+      let model = ManagedObjectModel(entities: [entity(valueClass: type)])
+      let generator = try ModelCodeGenerator(model: model, name: "M")
+      XCTAssertThrowsError(try generator.source(), type) {
+        XCTAssertEqual($0 as? CodeGenerationError, .badValueType(entity: "E", attribute: "t"))
+      }
+    }
+    XCTAssertThrowsError(try ModelCodeGenerator(model: model, name: "M", options: CodeGenerationOptions(imports: ["A; evil()"])))
+  }
+
+  private func entity(valueClass: String, optional: Bool = true) -> EntityDescription {
+    var attribute = AttributeDescription(name: "t", type: .transformable, isOptional: optional)
+    attribute.valueClassName = valueClass
+    var entity = EntityDescription(name: "E", properties: [.attribute(attribute)])
+    entity.codeGeneration = .classDefinition
+    return entity
+  }
+
+  func testTransformableAttributesHaveTheirTypes() throws {
+    let cases: [(String, Bool, String)] = [
+      ("[String: Int]", true, "var t: [String: Int]? {"), ("[String: Int]", false, "var t: [String: Int] {"),
+      ("[[String: Int]]", false, "?? []"), ("[String]", false, "?? []"), ("[A<B>: C]", false, "?? [:]"), ("Set<Int>", false, "?? []"),
+      ("Money", false, "var t: Money? {"), ("any P & Q", true, "var t: (any P & Q)? {"), ("NSArray", true, "var t: Data? {"),
+      ("", true, "var t: Data? {"), (" Money ", true, "var t: Money? {"),
+    ]
+    for (type, isOptional, expected) in cases {
+      let source = try source(ManagedObjectModel(entities: [entity(valueClass: type, optional: isOptional)]))
+      XCTAssertTrue(source.contains(expected), "\(type): \(source)")
+    }
+  }
+
+  func testClassesInheritAcrossEntitiesWithoutAClass() throws {
+    let source = try source(
+      ManagedObjectModel {
+        Entity("Root", class: ".Root") { Attribute("a", .string) }.codeGeneration(.classDefinition)
+        Entity("Middle", parent: "Root") { Attribute("b", .string) }
+        Entity("Leaf", class: ".Leaf", parent: "Middle") { Attribute("c", .string) }.codeGeneration(.classDefinition)
+        Entity("Own", class: ".Own", parent: "Leaf")
+      })
+    XCTAssertTrue(source.contains("public class Leaf: Root {"))
+    XCTAssertTrue(source.contains("public final var b: String? {\n    get { optionalValue(1) }"))
+    XCTAssertTrue(source.contains("public final var c: String? {\n    get { optionalValue(2) }"))
+    XCTAssertFalse(source.contains("class Own"))
+    XCTAssertTrue(source.contains("\"Own\": Own.self"))
+  }
+
+  func testTwoEntitiesCannotShareAGeneratedClass() {
+    let model = ManagedObjectModel {
+      Entity("A", class: "Same").codeGeneration(.classDefinition)
+      Entity("B", class: ".Same").codeGeneration(.classDefinition)
+    }
+    XCTAssertThrowsError(try ModelCodeGenerator(model: model, name: "M")) {
+      XCTAssertEqual($0 as? CodeGenerationError, .sharedClass(className: "Same", entities: ["A", "B"]))
+    }
+  }
+
+  func testMistakesOfTheModelAreReported() {
+    let model = ManagedObjectModel { Entity("E", parent: "Gone") }
+    XCTAssertThrowsError(try ModelCodeGenerator(model: model, name: "M")) { XCTAssertTrue($0 is ModelValidationError) }
+  }
+
+  func testAnEntityNamedLikeTheModelDoesNotClash() throws {
+    let model = ManagedObjectModel { Entity("LibraryModel").codeGeneration(.classDefinition) }
+    XCTAssertTrue(try source(model).contains("public enum LibraryModelDescription {"))
+  }
+}

@@ -1,0 +1,105 @@
+// OddClassesTests: generated classes of a model whose names are keywords, no identifiers, or those of Swift's own types.
+import CipherData
+import Foundation
+import XCTest
+
+final class OddClassesTests: XCTestCase {
+  private func context(
+    _ model: ManagedObjectModel, _ classes: ManagedObjectClasses
+  ) async throws -> (PersistentContainer, ManagedObjectContext) {
+    let container = try PersistentContainer(
+      name: "Test", managedObjectModel: model, classes: classes, persistentStoreDescriptions: [PersistentStoreDescription(type: .inMemory)])
+    try await container.loadPersistentStores()
+    return (container, container.newBackgroundContext())
+  }
+
+  func testOddNamesAndTypesWork() async throws {
+    let (_, context) = try await context(OdditiesModel.managedObjectModel, OdditiesModel.classes)
+    let object = Keywords(context: context)
+    XCTAssertEqual(object.order, -7)
+    XCTAssertEqual(object.default, 5)
+    XCTAssertEqual(object.in, "a \"quoted\" \\(text) \n é 漢 👩‍👩‍👧")
+    XCTAssertEqual(object.value, 0.1)
+    XCTAssertEqual(object.newValue, Decimal(string: "-1.5"))
+    XCTAssertEqual(object.temporary, 9)
+    XCTAssertEqual(object.from, Data())
+    XCTAssertEqual(object.list, [])
+    XCTAssertNil(object.table)
+    object.a_b = "ab"
+    object.default = 6
+    object.value = 2.5
+    object.setValue = 1.5
+    object.optionalValue = true
+    object.newValue = 3
+    object.id = UUID(uuidString: "6F1A4C1E-6E7C-4F9E-9F3E-0C54C2B5A001")
+    object.toOne = Date(timeIntervalSinceReferenceDate: 5)
+    object.from = Data([1])
+    object.größe = 12
+    object._st__choice_ = "plain"
+    object._1st__choice_ = URL(string: "a:b")
+    object.temporary = 10
+    object.list = ["x", "y"]
+    object.table = ["k": [1, 2]]
+    object.raw = Data([7])
+    object.custom = Money(cents: 5)
+    let other = Keywords(context: context)
+    other.from = Data()
+    other.list = []
+    other.repeat = object
+    XCTAssertEqual(object.class_of, [other])
+    let set = Set(context: context)
+    set.extra = "e"
+    set.addToOwners([object, other])
+    XCTAssertEqual(object.sets, [set])
+    set.from = Data()
+    set.list = []
+    try context.save()
+    let objectID = object.objectID
+    context.reset()
+
+    let found = try XCTUnwrap(context.existingObject(with: objectID) as? Keywords)
+    XCTAssertEqual(found.default, 6)
+    XCTAssertEqual(found.setValue, 1.5)
+    XCTAssertEqual(found.optionalValue, true)
+    XCTAssertEqual(found.id?.uuidString, "6F1A4C1E-6E7C-4F9E-9F3E-0C54C2B5A001")
+    XCTAssertEqual(found.toOne, Date(timeIntervalSinceReferenceDate: 5))
+    XCTAssertEqual(found.größe, 12)
+    XCTAssertEqual(found.a_b, "ab")
+    XCTAssertEqual(found._1st__choice_, URL(string: "a:b"))
+    XCTAssertEqual(found._st__choice_, "plain")
+    XCTAssertEqual(found.temporary, 9)
+    XCTAssertEqual(found.list, ["x", "y"])
+    XCTAssertEqual(found.table, ["k": [1, 2]])
+    XCTAssertEqual(found.raw, Data([7]))
+    XCTAssertEqual(found.custom, Money(cents: 5))
+    XCTAssertEqual(found.sets.first?.extra, "e")
+    XCTAssertEqual(try context.fetch(Set.fetchRequest()).count, 1)
+  }
+
+  func testExtensionsAndPlainObjectsHaveTheirClasses() async throws {
+    let (_, context) = try await context(OdditiesModel.managedObjectModel, OdditiesModel.classes)
+    let below = Below(context: context)
+    below.name = "loud"
+    XCTAssertEqual(below.shout, "LOUD")
+    let text = String(context: context)
+    text.text = "x"
+    text.extended = below
+    text.plain = try context.insertObject(entityName: "Plain")
+    XCTAssertEqual(below.strings, [text])
+    try context.save()
+    XCTAssertEqual(try context.fetch(Below.fetchRequest()).count, 1)
+    XCTAssertEqual(try context.fetch(Extended.fetchRequest()).count, 1)
+    XCTAssertTrue(type(of: text.plain) == ManagedObject?.self)
+  }
+
+  func testTheEmbeddedModelIsTheFilesModel() throws {
+    let folder = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent()
+    let model = try ManagedObjectModel(contentsOf: folder.appendingPathComponent("Oddities.xcdatamodel"))
+    let embedded = OdditiesModel.managedObjectModel
+    XCTAssertEqual(try CompiledModel(embedded).checksum, try CompiledModel(model).checksum)
+    XCTAssertNoThrow(try ManagedObjectModel(merging: [embedded, model]))
+    XCTAssertEqual(embedded.versionIdentifiers, ["odd \"1\""])
+    XCTAssertEqual(embedded.fetchRequestTemplates.map(\.fetchLimit), [3])
+    XCTAssertEqual(embedded.configurations.map(\.entityNames), [["Plain"]])
+  }
+}
