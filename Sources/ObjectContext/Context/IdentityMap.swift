@@ -3,20 +3,23 @@ import ObjectModel
 
 /// From the keys of one entity tree to its living objects, unretained: an object clears its own entry when it dies.
 ///
-/// Pages of 512 entries are found by `key >> 9`: in an array while keys are dense, else in a dictionary. A look-up that hits costs a few
-/// nanoseconds.
+/// Pages of 512 entries are found by `key >> 9`: in an array while keys are near the first one, else in a dictionary. A look-up that hits costs a
+/// few nanoseconds.
 struct IdentityMap {
   private typealias Page = UnsafeMutablePointer<Unmanaged<ManagedObject>?>
   private static let pageSize = 512
-  /// Keys below 2²⁴ lie in the array, which then takes at most 256 KiB.
+  /// 2²⁴ keys lie in the array, which then takes at most 256 KiB.
   private static let densePages = 1 << 15
 
   private var dense: [Page?] = []
+  /// The number of the array's first page. Keys of new objects are the process's, and begin anywhere.
+  private var base: Int64 = 0
   private var sparse: [Int64: Page] = [:]
   private(set) var count = 0
 
   private func page(_ number: Int64) -> Page? {
-    if number >= 0 && number < Int64(dense.count) { return dense[Int(number)] }
+    let index = number &- base
+    if index >= 0 && index < Int64(dense.count) { return dense[Int(index)] }
     return sparse.isEmpty ? nil : sparse[number]
   }
 
@@ -38,9 +41,12 @@ struct IdentityMap {
   private mutating func makePage(_ number: Int64) -> Page {
     let page = Page.allocate(capacity: Self.pageSize)
     page.initialize(repeating: nil, count: Self.pageSize)
-    if number >= 0 && number < Int64(Self.densePages) {
-      while Int64(dense.count) <= number { dense.append(nil) }
-      dense[Int(number)] = page
+    // Permanent keys begin low in nearly every store; others begin where they begin.
+    if dense.isEmpty && sparse.isEmpty { base = number < Int64(Self.densePages) / 2 ? 0 : number }
+    let index = number &- base
+    if index >= 0 && index < Int64(Self.densePages) {
+      while Int64(dense.count) <= index { dense.append(nil) }
+      dense[Int(index)] = page
     } else {
       sparse[number] = page
     }

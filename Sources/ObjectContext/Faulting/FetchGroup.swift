@@ -15,6 +15,8 @@ final class FetchGroup {
   let number: UInt32
   let space: UInt32
   let origin: Origin
+  /// The bytes it holds.
+  let byteCount: Int
   /// The numbers of the groups made of this one's to-one slots.
   var destinationGroups: [Int: UInt32] = [:]
 
@@ -22,6 +24,12 @@ final class FetchGroup {
     self.number = number
     self.space = space
     self.origin = origin
+    byteCount =
+      switch origin {
+      case .rows(let rows): rows.byteCount
+      case .references(let references): references.count * 8
+      case .destinations: 0
+      }
   }
 
   var count: Int {

@@ -11,6 +11,8 @@ extension ManagedObjectContext {
   static var memberBatch: Int { 250 }
   /// The groups that are remembered; the objects of older ones fault one by one.
   static var groupLimit: UInt32 { 64 }
+  /// The bytes that remembered groups may hold beside the newest.
+  static var groupByteLimit: Int { 16 << 20 }
 
   // MARK: Groups
 
@@ -21,7 +23,19 @@ extension ManagedObjectContext {
     let index = Int(lastGroup % Self.groupLimit)
     while groups.count <= index { groups.append(nil) }
     groups[index] = group
+    dropOldGroups()
     return group
+  }
+
+  /// Groups hold the rows of their fetches: the oldest go when all together hold too much.
+  private func dropOldGroups() {
+    var bytes = 0
+    for age in 0..<min(Self.groupLimit, lastGroup) {
+      let index = Int((lastGroup - age) % Self.groupLimit)
+      guard index < groups.count, let group = groups[index] else { continue }
+      bytes += group.byteCount
+      if age > 0, bytes > Self.groupByteLimit { groups[index] = nil }
+    }
   }
 
   func group(_ number: UInt32) -> FetchGroup? {

@@ -92,7 +92,7 @@ extension ManagedObjectContext {
     for object in work.deleted { builder(object).delete(object) }
     for object in work.locked { builder(object).lock(object) }
     return try order.map { space in
-      guard let store = coordinator.store(numbered: space), let request = builders[space]?.finish() else {
+      guard let store = coordinator.store(numbered: space), let request = try builders[space]?.finish() else {
         throw StoreError(.storeNotFound, "The store of a changed object is not open any more.", operation: "save")
       }
       return (store, request)

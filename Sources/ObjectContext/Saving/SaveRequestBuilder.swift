@@ -9,6 +9,7 @@ final class SaveRequestBuilder {
   private let updated = RowWriter()
   private var updates: [(position: Int, changed: SlotMask, oldVersion: Int64)] = []
   private var request = SaveChangesRequest()
+  private var danglingError: StoreError?
 
   init(context: ManagedObjectContext, insertedCount: Int) {
     self.context = context
@@ -59,7 +60,11 @@ final class SaveRequestBuilder {
     request.locked.append(SaveChangesRequest.VersionedReference(reference: image.reference, version: image.version))
   }
 
-  func finish() -> SaveChangesRequest {
+  /// The request.
+  ///
+  /// - Throws: ``StoreError`` when an object refers to one that was never saved and is gone.
+  func finish() throws -> SaveChangesRequest {
+    if let danglingError { throw danglingError }
     request.inserted = inserted.finish()
     let rows = updated.finish()
     request.updated = updates.map { SaveChangesRequest.Update(row: rows[$0.position], changedSlots: $0.changed, oldVersion: $0.oldVersion) }
@@ -79,10 +84,21 @@ final class SaveRequestBuilder {
 
   private func write(_ value: Slot, _ slot: CompiledSlot, to writer: RowWriter) {
     if slot.kind == .reference, case .int(let word) = value {
-      writer.setReference(context.savedReference(ObjectReference(rawValue: word)), at: slot.index)
+      let reference = context.savedReference(ObjectReference(rawValue: word))
+      if reference.key < 0 { noteDangling(slot.name, entity: slot.declaringEntity) }
+      writer.setReference(reference, at: slot.index)
     } else {
       writer.set(value, at: slot.index)
     }
+  }
+
+  private func noteDangling(_ name: String, entity: Int) {
+    danglingError =
+      danglingError
+      ?? StoreError(
+        .invalidRequest,
+        "“\(context.model.entities[entity].name).\(name)” refers to a new object that was deleted before it was saved; set it to nil.",
+        operation: "save")
   }
 
   private func relationshipChanges(of object: ManagedObject) {
@@ -95,6 +111,9 @@ final class SaveRequestBuilder {
       // Membership is written once: in the member's to-one slot, or for the relationship with the lower number.
       let ownsMembership = inverse.map { $0.isToMany && relationship.id <= $0.id } ?? true
       if !ownsMembership && order == nil { continue }
+      if ownsMembership, state.added.contains(where: { context.savedReference($0).key < 0 }) {
+        noteDangling(relationship.name, entity: relationship.sourceEntity)
+      }
       request.relationshipChanges.append(
         SaveChangesRequest.RelationshipChange(
           source: object.currentID.reference, relationshipID: relationship.id,
