@@ -11,12 +11,15 @@ let strict: [SwiftSetting] = [
 let package = Package(
   name: "Benchmarks",
   platforms: [.macOS(.v15)],
+  dependencies: [.package(name: "CipherData", path: "..")],
   targets: [
     .systemLibrary(name: "SystemSQLCipher", pkgConfig: "sqlcipher", providers: [.apt(["libsqlcipher-dev"])]),
     // The data generator and the checksums: both sides use these very functions.
     .target(name: "BenchmarkData"),
     // What a good hand-written C program does: the limit that we measure against.
     .target(name: "RawFloor", dependencies: ["BenchmarkData", "SystemSQLCipher"]),
-    .executableTarget(name: "benchmark", dependencies: ["BenchmarkData", "RawFloor"], swiftSettings: strict),
+    .executableTarget(
+      name: "benchmark", dependencies: ["BenchmarkData", "RawFloor", .product(name: "CipherData", package: "CipherData")],
+      swiftSettings: strict),
   ]
 )

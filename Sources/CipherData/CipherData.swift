@@ -4,3 +4,4 @@
 @_exported public import ObjectQuery
 @_exported public import ObjectStore
 @_exported public import SQLCipherStore
+@_exported public import SQLCipherConnection

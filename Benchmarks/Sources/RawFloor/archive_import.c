@@ -124,38 +124,22 @@ static int64_t named_row(importer *import, sqlite3_stmt *insert, name_table *tab
 
 /// "Name <email>"; the email is what tells maintainers apart.
 static int64_t maintainer_row(importer *import, slice text) {
-  slice name = {NULL, 0}, email = text;
-  const char *open = memchr(text.bytes, '<', text.length);
-  const char *close = open != NULL ? memchr(open, '>', (size_t)(text.bytes + text.length - open)) : NULL;
-  if (close != NULL) {
-    name = slice_trimmed((slice){text.bytes, (size_t)(open - text.bytes)});
-    email = slice_trimmed((slice){open + 1, (size_t)(close - open - 1)});
-  }
+  slice name, email;
+  archive_read_maintainer(text, &name, &email);
   bool is_new;
   int64_t key = name_key(&import->maintainers, email, &is_new);
   if (is_new) {
     sqlite3_bind_int64(import->maintainer, 1, key);
-    bind_slice(import->maintainer, 2, name.length > 0 ? name : (slice){NULL, 0});
+    bind_slice(import->maintainer, 2, name);
     bind_slice(import->maintainer, 3, email);
     floor_step_done(import->db, import->maintainer);
   }
   return key;
 }
 
-static bool ends_name(char c) { return c == ' ' || c == '(' || c == '[' || c == '<' || c == '\n' || c == '\t'; }
-
-/// "name (>= 1.0)": what stands in brackets besides a version is left out.
 static void alternative_row(importer *import, int64_t relation, int64_t position, slice text) {
-  slice name = {text.bytes, 0}, comparison = {NULL, 0}, version = {NULL, 0};
-  while (name.length < text.length && !ends_name(text.bytes[name.length])) { name.length++; }
-  const char *open = memchr(text.bytes, '(', text.length);
-  const char *close = open != NULL ? memchr(open, ')', (size_t)(text.bytes + text.length - open)) : NULL;
-  if (close != NULL) {
-    slice inner = slice_trimmed((slice){open + 1, (size_t)(close - open - 1)});
-    comparison = (slice){inner.bytes, 0};
-    while (comparison.length < inner.length && strchr("<>=", inner.bytes[comparison.length]) != NULL) { comparison.length++; }
-    version = slice_trimmed((slice){inner.bytes + comparison.length, inner.length - comparison.length});
-  }
+  slice name, comparison, version;
+  archive_read_alternative(text, &name, &comparison, &version);
   sqlite3_stmt *insert = import->alternative;
   sqlite3_bind_int64(insert, 1, relation);
   sqlite3_bind_int64(insert, 2, position);

@@ -1,38 +1,9 @@
-// The archive's package index as the floor sees it: a mapped file, stanzas of fields, slices of text.
+// The archive's package index as the floor sees it.
 #ifndef ARCHIVE_INTERNAL_H
 #define ARCHIVE_INTERNAL_H
 
+#include "archive_parse.h"
 #include "floor_internal.h"
-
-/// A piece of the mapped file.
-typedef struct slice {
-  const char *bytes;
-  size_t length;
-} slice;
-
-/// The fields that the store keeps. The relation fields come last, in the order of their kinds.
-typedef enum archive_field {
-  field_package, field_version, field_architecture, field_priority, field_essential, field_installed_size, field_size, field_description,
-  field_homepage, field_sha256, field_section, field_maintainer, field_tag,
-  field_depends, field_pre_depends, field_recommends, field_suggests, field_conflicts, field_breaks, field_replaces, field_enhances,
-  field_provides,
-  field_count
-} archive_field;
-
-typedef struct stanza {
-  slice fields[field_count]; // bytes NULL where the stanza has no such field
-} stanza;
-
-// archive_parse.c
-typedef struct archive_file {
-  const char *start, *next, *end;
-} archive_file;
-void archive_map(archive_file *file, const char *path);
-void archive_unmap(archive_file *file);
-bool archive_next_stanza(archive_file *file, stanza *out);
-slice slice_trimmed(slice text);
-/// Takes the piece before `separator` off the front of `rest`, trimmed; false when nothing is left.
-bool slice_next(slice *rest, char separator, slice *piece);
 
 // archive_import.c
 void archive_create_tables(sqlite3 *db);

@@ -84,3 +84,29 @@ bool archive_next_stanza(archive_file *file, stanza *out) {
   }
   return any;
 }
+
+void archive_read_maintainer(slice text, slice *name, slice *email) {
+  *name = (slice){NULL, 0};
+  *email = text;
+  const char *open = memchr(text.bytes, '<', text.length);
+  const char *close = open != NULL ? memchr(open, '>', (size_t)(text.bytes + text.length - open)) : NULL;
+  if (close == NULL) { return; }
+  slice before = slice_trimmed((slice){text.bytes, (size_t)(open - text.bytes)});
+  if (before.length > 0) { *name = before; }
+  *email = slice_trimmed((slice){open + 1, (size_t)(close - open - 1)});
+}
+
+static bool ends_name(char c) { return c == ' ' || c == '(' || c == '[' || c == '<' || c == '\n' || c == '\t'; }
+
+void archive_read_alternative(slice text, slice *name, slice *comparison, slice *version) {
+  *name = (slice){text.bytes, 0};
+  *comparison = *version = (slice){NULL, 0};
+  while (name->length < text.length && !ends_name(text.bytes[name->length])) { name->length++; }
+  const char *open = memchr(text.bytes, '(', text.length);
+  const char *close = open != NULL ? memchr(open, ')', (size_t)(text.bytes + text.length - open)) : NULL;
+  if (close == NULL) { return; }
+  slice inner = slice_trimmed((slice){open + 1, (size_t)(close - open - 1)});
+  *comparison = (slice){inner.bytes, 0};
+  while (comparison->length < inner.length && strchr("<>=", inner.bytes[comparison->length]) != NULL) { comparison->length++; }
+  *version = slice_trimmed((slice){inner.bytes + comparison->length, inner.length - comparison->length});
+}

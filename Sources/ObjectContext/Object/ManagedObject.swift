@@ -19,7 +19,7 @@ open class ManagedObject {
   @exclusivity(unchecked) final var toManyStates: [ToManyState?]?
   /// The context; unretained, cleared when the context goes.
   @exclusivity(unchecked) final var contextReference: Unmanaged<ManagedObjectContext>?
-  @exclusivity(unchecked) final var currentID: ManagedObjectID
+  @exclusivity(unchecked) @usableFromInline final var currentID: ManagedObjectID
   @exclusivity(unchecked) final var flags: ObjectFlags
   /// The fetch group whose objects fault together with this one, and the object's place in it.
   @exclusivity(unchecked) final var group: UInt32 = 0

@@ -1,8 +1,26 @@
 // ManagedObject+ToOne: to-one relationships and the upkeep of their inverses.
-import ObjectModel
+public import ObjectModel
 import ObjectStore
 
 extension ManagedObject {
+  /// The ID of a to-one relationship's destination; nil when there is none. Fires this object's fault; no object is made for the destination.
+  ///
+  /// - Parameter slot: The relationship's slot number in the compiled model. A row read costs about a nanosecond.
+  @inlinable public final func toOneID(_ slot: Int) -> ManagedObjectID? {
+    // What a row refers to lies in the row's own store.
+    if let row = plainRow {
+      let reference = ObjectReference(rawValue: RowWords.int(row, slot))
+      if reference.isNull { return nil }
+      return ManagedObjectID(space: currentID.space, entityNumber: UInt32(truncatingIfNeeded: reference.entity), key: reference.key)
+    }
+    return slowToOneID(slot)
+  }
+
+  @usableFromInline final func slowToOneID(_ slot: Int) -> ManagedObjectID? {
+    let reference = referenceValue(slot)
+    return reference.isNull ? nil : managedObjectContext?.objectID(reference, near: self)
+  }
+
   /// The destination of a to-one relationship; nil when there is none. Fires this object's fault, not the destination's.
   ///
   /// - Parameter slot: The relationship's slot number in the compiled model.

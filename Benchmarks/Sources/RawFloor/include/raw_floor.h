@@ -2,6 +2,7 @@
 #ifndef RAW_FLOOR_H
 #define RAW_FLOOR_H
 
+#include "archive_parse.h"
 #include "benchmark_data.h"
 
 /// The state of the C program: its files, connections and fetched rows.

@@ -1,0 +1,98 @@
+// W16 to W18 on our side: properties, heap and release of fetched objects.
+import BenchmarkData
+import CipherData
+import Foundation
+
+@MainActor
+final class MemorySides {
+  private static let reads = 10
+  private let stores: OurStores
+  private var context: ManagedObjectContext?
+  private var books: [Book] = []
+  private var touched: UInt64 = 0
+  private let all = FetchRequest<Book>(entityName: "Book")
+
+  init(_ stores: OurStores) { self.stores = stores }
+
+  func sides() -> [String: Side] {
+    [
+      "W16a": Side(prepare: prepareFired, run: read, finish: finishRead),
+      "W16b": Side(prepare: prepareFired, run: { self.write(0) }, finish: finishPages),
+      "W16c": Side(prepare: prepareWritten, run: { self.write(1) }, finish: finishPages),
+      "W17": Side(prepare: prepareHeap, run: fetch, finish: finishDeep),
+      "W18": Side(prepare: prepareFired, run: release, finish: { self.touched }),
+    ]
+  }
+
+  private func fetch() async throws { books = try context?.fetch(all) ?? [] }
+
+  /// All books, none of them a fault.
+  private func prepareFired() async throws {
+    context = try await stores.needReading().newBackgroundContext()
+    try await fetch()
+    touched = books.reduce(0) { $0 &+ UInt64(bitPattern: $1.pages) }
+  }
+
+  private func prepareWritten() async throws {
+    try await prepareFired()
+    write(0)
+  }
+
+  // MARK: W16
+
+  private func read() async throws {
+    var sum: UInt64 = 0
+    for _ in 0..<Self.reads {
+      for book in books { sum &+= bench_double_bits(book.price) }
+    }
+    touched = sum
+  }
+
+  private func finishRead() async throws -> UInt64 {
+    books = []
+    context = nil
+    return touched
+  }
+
+  private func write(_ first: Int64) {
+    var value = first
+    for book in books {
+      book.pages = value
+      value += 1
+    }
+  }
+
+  private func finishPages() async throws -> UInt64 {
+    let sum = books.reduce(UInt64(0)) { $0 &+ UInt64(bitPattern: $1.pages) }
+    context?.rollback()
+    books = []
+    context = nil
+    return sum
+  }
+
+  // MARK: W17
+
+  /// The pages and the statement's own memory are there before; no row is in the coordinator's cache.
+  private func prepareHeap() async throws {
+    let container = try await stores.needReading()
+    _ = try container.newBackgroundContext().fetch(all).count
+    let fresh = container.newBackgroundContext()
+    fresh.refreshAllObjects()
+    context = fresh
+  }
+
+  private func finishDeep() async throws -> UInt64 {
+    let sum = books.reduce(UInt64(0)) { $0 &+ OurStores.deep($1) }
+    books = []
+    context = nil
+    return sum
+  }
+
+  // MARK: W18
+
+  private func release() async throws {
+    touched = UInt64(books.count)
+    books = []
+    context = nil
+  }
+}

@@ -1,0 +1,24 @@
+// Our side of the workloads, through the public object API.
+import BenchmarkData
+import CipherData
+import Foundation
+
+/// Makes our side of each workload, by the workload's ID. A workload that is not here is measured in C only and marked so.
+@MainActor
+struct OurSide {
+  let data: UnsafeMutablePointer<bench_data>
+  /// Where the databases go, in memory; removed at the end with everything in it. W14b's goes to `options.diskFolder`.
+  let folder: String
+  let options: Options
+
+  /// The sides that exist.
+  func sides() async throws -> [String: Side] {
+    let stores = OurStores(data: data, folder: folder)
+    var sides = FetchSides(stores).sides()
+    sides.merge(FaultSides(stores).sides()) { $1 }
+    sides.merge(WriteSides(stores, diskFolder: options.diskFolder).sides()) { $1 }
+    sides.merge(MemorySides(stores).sides()) { $1 }
+    if let archive = options.archive { sides.merge(ArchiveSides(stores, index: archive).sides()) { $1 } }
+    return sides
+  }
+}

@@ -1,0 +1,95 @@
+// W1 and W13 to W15 on our side: inserting, updating, deleting.
+import BenchmarkData
+import CipherData
+import Foundation
+
+@MainActor
+final class WriteSides {
+  private let stores: OurStores
+  private let diskPath: String
+  private var container: PersistentContainer?
+  private var context: ManagedObjectContext?
+  private var path = ""
+  /// The books of the workload's sample, each with its new price.
+  private var sample: [(book: Book, price: Double)] = []
+
+  init(_ stores: OurStores, diskFolder: String) {
+    self.stores = stores
+    diskPath = "\(diskFolder)/ours-disk.store"
+  }
+
+  func sides() -> [String: Side] {
+    let memoryPath = stores.path("ours-work.store")
+    return [
+      "W1": Side(prepare: prepareInsert, run: insert, finish: finish),
+      "W13": Side(prepare: { try await self.prepareSample(13, 10, memoryPath) }, run: update, finish: finish),
+      "W14a": Side(prepare: { try await self.prepareSample(14, 200, memoryPath) }, run: commitEach, finish: finish),
+      "W14b": Side(
+        prepare: { try await self.prepareSample(14, 200, self.diskPath, durability: .full) }, run: commitEach, finish: finish),
+      "W15": Side(prepare: { try await self.prepareSample(15, 10, memoryPath) }, run: delete, finish: finish),
+    ]
+  }
+
+  private func prepareInsert() async throws {
+    path = stores.path("ours-work.store")
+    stores.remove(path)
+    _ = stores.library
+    let container = try await stores.open(path)
+    context = container.newBackgroundContext()
+    self.container = container
+  }
+
+  private func insert() async throws {
+    guard let context else { return }
+    try stores.insertLibrary(context)
+  }
+
+  /// A fresh copy, all its pages read once; the books of the sample are at hand as a fetch gives them.
+  private func prepareSample(_ seed: UInt64, _ divisor: Int, _ path: String, durability: StoreDurability = .fast) async throws {
+    self.path = try await stores.copy(toPath: path)
+    let container = try await stores.open(path, durability: durability)
+    _ = try stores.checksum(container)
+    let context = container.newBackgroundContext()
+    var byIndex = [Book?](repeating: nil, count: stores.data.pointee.book_count)
+    for book in try context.fetch(FetchRequest<Book>(entityName: "Book")) { byIndex[Int(OurStores.index(book))] = book }
+    let count = byIndex.count / divisor
+    guard let indexes = bench_sample_books(stores.data, seed, count) else { return }
+    defer { free(indexes) }
+    sample = (0..<count).compactMap { position in
+      let index = indexes[position]
+      return byIndex[Int(index)].map { ($0, bench_new_price($0.price, index)) }
+    }
+    self.context = context
+    self.container = container
+  }
+
+  private func update() async throws {
+    for item in sample { item.book.price = item.price }
+    try context?.save()
+  }
+
+  private func commitEach() async throws {
+    guard let context else { return }
+    for item in sample {
+      item.book.price = item.price
+      try context.save()
+    }
+  }
+
+  private func delete() async throws {
+    guard let context else { return }
+    for item in sample { context.delete(item.book) }
+    try context.save()
+  }
+
+  private func finish() async throws -> UInt64 {
+    guard let container else { return 0 }
+    sample = []
+    context = nil
+    let sum = try stores.checksum(container)
+    try container.close()
+    self.container = nil
+    stores.remove(path)
+    return sum
+  }
+}
