@@ -89,7 +89,9 @@ let package = Package(
 
     // Rules for the sources themselves: imports, sizes, the public API, the tables of the documentation.
     .testTarget(name: "ArchitectureTests", exclude: ["UnsafeUses.txt"], swiftSettings: strict),
-    // Programs that must not compile, and one that must.
-    .testTarget(name: "IsolationTests", dependencies: ["ObjectContext"], exclude: ["Fixtures"], swiftSettings: strict),
+    // Programs that must not compile, and those that must: the examples of the documentation.
+    .testTarget(
+      name: "CompilationTests", dependencies: ["CipherData", "ModelCodeGeneration", "ObjectModel"], exclude: ["Fixtures"],
+      swiftSettings: strict),
   ]
 )

@@ -1,0 +1,58 @@
+// Compiler: compiles programs against the modules of this build.
+import Foundation
+import XCTest
+
+/// The Swift compiler, and where the modules of this build lie.
+struct Compiler {
+  /// The repository's folder.
+  static let root = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
+
+  private let modules: URL
+  private let clangFlags: [String]
+
+  init() throws {
+    modules = try Self.findModules()
+    clangFlags = try Self.run(["pkg-config", "--cflags", "sqlcipher", "libcrypto"]).output.split(whereSeparator: \.isWhitespace)
+      .flatMap { ["-Xcc", String($0)] }
+  }
+
+  /// Compiles as far as the checks of isolation go. Gives the status and the lines with errors and warnings.
+  func check(_ files: [URL], flags: [String] = []) throws -> (status: Int32, diagnostics: [String]) {
+    var arguments = [
+      "swiftc", "-emit-sil", "-wmo", "-o", "/dev/null", "-swift-version", "6", "-module-name", "Checked", "-I", modules.path,
+    ]
+    for library in ["CLibcrypto", "CSQLCipher"] { arguments += ["-I", Self.root.appendingPathComponent("Sources/\(library)").path] }
+    let (status, output) = try Self.run(arguments + clangFlags + flags + files.map(\.path))
+    let lines = output.split(separator: "\n").map(String.init)
+    // What follows a diagnostic, the source with remarks in it, is indented.
+    return (status, lines.filter { $0.first != " " && ($0.contains("error: ") || $0.contains("warning: ")) })
+  }
+
+  /// The folder `Modules` beside the test bundle.
+  private static func findModules() throws -> URL {
+    for start in [Bundle(for: IsolationTests.self).bundleURL, Bundle.main.bundleURL, URL(fileURLWithPath: CommandLine.arguments[0])] {
+      var folder = start
+      for _ in 0..<4 {
+        let modules = folder.appendingPathComponent("Modules")
+        if FileManager.default.fileExists(atPath: modules.appendingPathComponent("ObjectContext.swiftmodule").path) { return modules }
+        folder.deleteLastPathComponent()
+      }
+    }
+    throw XCTSkip("This build keeps its modules elsewhere than beside the test bundle.")
+  }
+
+  private static func run(_ arguments: [String]) throws -> (status: Int32, output: String) {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = arguments
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardError = output
+    process.standardInput = FileHandle.nullDevice
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    return (process.terminationStatus, text)
+  }
+}

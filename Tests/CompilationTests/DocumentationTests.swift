@@ -1,0 +1,44 @@
+// The Swift code of the README and of the articles compiles, as it stands there.
+import Foundation
+import ModelCodeGeneration
+import ObjectModel
+import XCTest
+
+/// All blocks of Swift code of one text, one after the other, are one program, beside the classes generated for `Fixtures/Library.xcdatamodel`.
+final class DocumentationTests: XCTestCase {
+  func testTheCodeOfTheReadmeCompiles() throws { try check("README.md") }
+
+  func testTheCodeOfTheArticlesCompiles() throws {
+    let folder = "Sources/CipherData/CipherData.docc"
+    let names = try FileManager.default.contentsOfDirectory(atPath: Compiler.root.appendingPathComponent(folder).path)
+    for name in names.sorted() where name.hasSuffix(".md") { try check("\(folder)/\(name)") }
+  }
+
+  private func check(_ path: String) throws {
+    let text = try String(contentsOf: Compiler.root.appendingPathComponent(path), encoding: .utf8)
+    var program = ""
+    var isCode = false
+    // Other lines become empty ones, so that diagnostics have the text's own line numbers.
+    for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+      if line.hasPrefix("```") {
+        isCode = line == "```swift"
+        program += "\n"
+      } else {
+        program += (isCode ? line : "") + "\n"
+      }
+    }
+    guard program.contains(where: { !$0.isWhitespace }) else { return }
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("documentation-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let main = folder.appendingPathComponent("main.swift")
+    try program.write(to: main, atomically: true, encoding: .utf8)
+    let model = try ManagedObjectModel(
+      contentsOf: Compiler.root.appendingPathComponent("Tests/CompilationTests/Fixtures/Library.xcdatamodel"))
+    let library = folder.appendingPathComponent("Library.swift")
+    try ModelCodeGenerator(model: model, name: "Library", options: CodeGenerationOptions(access: .internal)).source()
+      .write(to: library, atomically: true, encoding: .utf8)
+    let (status, diagnostics) = try Compiler().check([main, library])
+    XCTAssertTrue(status == 0 && diagnostics.isEmpty, "\(path):\n" + diagnostics.joined(separator: "\n"))
+  }
+}
