@@ -28,6 +28,25 @@ struct ChildProcess {
     return (String(decoding: data, as: UTF8.self), process.terminationReason == .exit ? process.terminationStatus : -1)
   }
 
+  /// Lets it run until it has acknowledged `count` times and `microseconds` more, then kills it; the last number it acknowledged.
+  func kill(after count: Int, microseconds: UInt32) -> Int {
+    var output = Data()
+    var acknowledged = 0
+    while acknowledged < count {
+      let data = pipe.fileHandleForReading.availableData
+      if data.isEmpty { break }
+      output += data
+      acknowledged = output.split(separator: 10).filter { $0.starts(with: Data("ACK ".utf8)) }.count
+    }
+    usleep(microseconds)
+    Foundation.kill(process.processIdentifier, SIGKILL)
+    output += pipe.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    // A line counts only with its end.
+    let lines = String(decoding: output, as: UTF8.self).components(separatedBy: "\n").dropLast()
+    return lines.compactMap { $0.hasPrefix("ACK ") ? Int($0.dropFirst(4)) : nil }.last ?? 0
+  }
+
   /// The lines that the part printed with `answer`.
   static func answers(in output: String) -> [String] {
     output.split(separator: "\n").filter { $0.hasPrefix("ANSWER ") }.map { String($0.dropFirst(7)) }
@@ -44,6 +63,9 @@ final class ChildProcessTests: XCTestCase {
     case "read": try read(arguments[0])
     case "open": answer(kind { try Connection(opening: arguments[0], key: testKey()).close() })
     case "unprivileged": try unprivileged(arguments)
+    case "save until killed": try saveUntilKilled(arguments[0])
+    case "rotate until killed": try await rotateUntilKilled(arguments[0])
+    case "create until killed": try await createUntilKilled(arguments[0])
     case "talkative": try await talkative(arguments[0])
     default: XCTFail("no such part")
     }
@@ -103,6 +125,42 @@ final class ChildProcessTests: XCTestCase {
             XCTAssertEqual(try connection.firstInteger("SELECT count(*) FROM t"), 3)
           })
       }
+    }
+  }
+
+  private func acknowledge(_ number: Int) {
+    let line = Array("ACK \(number)\n".utf8)
+    _ = Foundation.write(1, line, line.count)
+  }
+
+  private func saveUntilKilled(_ path: String) throws {
+    let connection = try Connection(opening: path, key: testKey())
+    let insert = try connection.statement(0, "INSERT INTO t (a) VALUES (?)")
+    for number in 1... {
+      // Two rows at a time: a half save would show as an odd number.
+      try connection.writeTransaction {
+        for _ in 0..<2 {
+          try insert.bind(1, number)
+          try insert.run()
+        }
+      }
+      acknowledge(number)
+    }
+  }
+
+  private func rotateUntilKilled(_ path: String) async throws {
+    let keyring = try await StoreKeyring.unlock(storePath: path, key: cheap("one"))
+    let pool = try ConnectionPool(path: path, key: keyring.databaseKey())
+    for number in 1... {
+      try await keyring.rotateDataKey(pool: pool)
+      acknowledge(number)
+    }
+  }
+
+  private func createUntilKilled(_ folder: String) async throws {
+    for number in 1... {
+      _ = try await StoreKeyring.create(storePath: "\(folder)/\(number).store", key: cheap("one"))
+      acknowledge(number)
     }
   }
 

@@ -1,0 +1,84 @@
+// Processes killed in the middle of saving, rotating and creating: what was acknowledged is there, and everything opens again.
+
+import Foundation
+import XCTest
+
+@testable import SQLCipherConnection
+
+final class CrashTests: StoreTestCase {
+  /// How often each crash is tried; the environment may ask for more.
+  private var rounds: Int { ProcessInfo.processInfo.environment["CIPHERDATA_CRASH_ROUNDS"].flatMap(Int.init) ?? 8 }
+  private var random = SeededGenerator(seed: 20_251)
+
+  func testASaveThatWasAcknowledgedSurvivesAKill() throws {
+    let connection = try Connection.create(path: path, key: testKey())
+    try connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a)")
+    connection.close()
+    var expected: Int64 = 0
+    for round in 0..<rounds {
+      let child = try ChildProcess("save until killed", [path])
+      let acknowledged = child.kill(after: Int(random.next() % 20) + 1, microseconds: UInt32(random.next() % 5_000))
+      XCTAssertGreaterThan(acknowledged, 0)
+      let connection = try Connection(opening: path, key: testKey(isProven: true))
+      let count = try XCTUnwrap(connection.firstInteger("SELECT count(*) FROM t"))
+      XCTAssertGreaterThanOrEqual(count, expected + Int64(2 * acknowledged), "round \(round)")
+      XCTAssertEqual(count % 2, 0, "round \(round)")
+      XCTAssertEqual(try connection.firstText("PRAGMA integrity_check"), "ok", "round \(round)")
+      expected = count
+      connection.close()
+    }
+    XCTAssertEqual(try StoreVerification.run(path: path, key: testKey(), level: .full), [])
+  }
+
+  func testARotationThatIsKilledLeavesAStoreThatOpens() async throws {
+    let keyring = try await StoreKeyring.create(storePath: path, key: cheap("one"))
+    let connection = try Connection(opening: path, key: keyring.databaseKey())
+    try connection.execute(
+      """
+      CREATE TABLE t (id INTEGER PRIMARY KEY, a);
+      WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 2000) INSERT INTO t SELECT x, hex(randomblob(50)) FROM n
+      """)
+    connection.close()
+    for round in 0..<rounds {
+      let child = try ChildProcess("rotate until killed", [path])
+      _ = child.kill(after: 1 + round % 2, microseconds: UInt32(random.next() % 60_000))
+      let keyring = try await StoreKeyring.unlock(storePath: path, key: cheap("one"))
+      let key = try keyring.databaseKey()
+      let connection = try Connection(opening: path, key: key)
+      XCTAssertEqual(try connection.firstInteger("SELECT count(*) FROM t"), 2_000, "round \(round)")
+      connection.close()
+      XCTAssertEqual(try StoreVerification.run(path: path, key: key, level: .full), [], "round \(round)")
+      XCTAssertEqual(try keyring.candidates.count, 1)
+    }
+  }
+
+  func testACreationThatIsKilledLeavesAWholeStoreOrNone() async throws {
+    for round in 0..<rounds {
+      let stores = folder + "/\(round)"
+      try FileManager.default.createDirectory(atPath: stores, withIntermediateDirectories: true)
+      let child = try ChildProcess("create until killed", [stores])
+      let acknowledged = child.kill(after: 2, microseconds: UInt32(random.next() % 30_000))
+      let names = try FileManager.default.contentsOfDirectory(atPath: stores).filter { $0.hasSuffix(".store") && !$0.hasPrefix(".") }
+      XCTAssertGreaterThanOrEqual(names.count, acknowledged)
+      for name in names {
+        let keyring = try await StoreKeyring.unlock(storePath: stores + "/" + name, key: cheap("one"))
+        try Connection(opening: stores + "/" + name, key: keyring.databaseKey()).close()
+      }
+    }
+  }
+}
+
+/// Random numbers that are the same in each run (SplitMix64).
+struct SeededGenerator: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var mixed = state
+    mixed = (mixed ^ mixed >> 30) &* 0xbf58_476d_1ce4_e5b9
+    mixed = (mixed ^ mixed >> 27) &* 0x94d0_49bb_1331_11eb
+    return mixed ^ mixed >> 31
+  }
+}
