@@ -5,9 +5,13 @@ import SQLCipherConnection
 extension StoreError {
   /// The error of a store for an error of its file.
   init(_ error: StoreAccessError) {
-    let text = error.explanation
+    let code = Self.code(of: error)
+    let text =
+      code == .nestingTooDeep
+      ? "the predicate is nested too deeply for this version of SQLCipher; split the fetch, or filter the objects in memory"
+      : error.explanation
     self.init(
-      Self.code(of: error), text.prefix(1).uppercased() + text.dropFirst() + ".", operation: error.operation, path: error.path,
+      code, text.prefix(1).uppercased() + text.dropFirst() + ".", operation: error.operation, path: error.path,
       underlying: error.underlying ?? error)
     if error.code != 0 { sqliteCode = error.code }
     if error.extendedCode != 0 { sqliteExtendedCode = error.extendedCode }
@@ -37,9 +41,16 @@ extension StoreError {
     case .io, .outOfMemory: .io
     case .cancelled: .cancelled
     case .constraint: .invalidRequest
-    case .sql: .internalInconsistency
+    case .sql(let message): isTooDeep(message) ? .nestingTooDeep : .internalInconsistency
     case .closed: .invalidRequest
     }
+  }
+
+  /// Generated SQL is right, but it may be more than the parser (100 entries in SQLCipher 3.4.1) or a statement can hold.
+  private static func isTooDeep(_ message: String) -> Bool {
+    let message = message.lowercased()
+    return message.contains("parser stack overflow") || message.contains("expression tree is too large")
+      || message.contains("at most 64 tables in a join")
   }
 
   /// Runs `body`; its errors come out as errors of the store.

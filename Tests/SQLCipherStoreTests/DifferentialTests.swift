@@ -95,7 +95,7 @@ final class DifferentialTests: XCTestCase {
     let modifiers: [ComparisonModifier] = [.any, .all, .none]
     let op = order.randomElement(using: &random) ?? .equal
     func modifier() -> ComparisonModifier { modifiers.randomElement(using: &random) ?? .any }
-    switch Int.random(in: 0..<13, using: &random) {
+    switch Int.random(in: 0..<19, using: &random) {
     case 0:
       return .compare(
         ["title", "author.name", "author.mentor.name"].randomElement(using: &random) ?? "title", op, chance(5) ? nil : text())
@@ -121,6 +121,26 @@ final class DifferentialTests: XCTestCase {
     case 11:
       return .compare(
         ["author", "author.mentor", "author.spouse"].randomElement(using: &random) ?? "author", chance(2) ? .equal : .notEqual, nil)
+    case 12: return .compare("rating", op, number())
+    case 13: return .compare("pages", op, [2.5, -0.5, 1e300, 9_007_199_254_740_993].randomElement(using: &random) ?? 0)
+    case 14: return chance(2) ? .compare("price", op, Int64.random(in: -3...300, using: &random)) : .compare("price", op, 2.5)
+    case 15:
+      let functions: [FetchExpression] = [
+        .function("add:to:", [.keyPath("pages"), .constant(.int(1))]), .function("divide:by:", [.keyPath("pages"), .keyPath("rating")]),
+        .function("modulus:by:", [.keyPath("pages"), .constant(.int(3))]), .function("abs:", [.keyPath("rating")]),
+        .function("length:", [.keyPath("title")]), .function("add:to:", [.keyPath("price"), .constant(.int(1))]),
+      ]
+      return .comparison(
+        FetchComparison(
+          left: functions.randomElement(using: &random) ?? .keyPath("pages"), op: op,
+          right: .constant(.int(Int64.random(in: -2...100, using: &random)))))
+    case 16:
+      return .compare(
+        ["author.books.@sum.price", "author.books.@avg.rating", "author.books.@min.published", "author.books.@avg.price"]
+          .randomElement(using: &random) ?? "author.books.@count", op, 3)
+    case 17:
+      let inner = FetchExpression.function("uppercase:", [.keyPath("title")])
+      return .comparison(FetchComparison(left: inner, op: .beginsWith, right: .constant(.string(text()))))
     default: return .compare("inPrint", chance(2) ? .equal : .notEqual, chance(2))
     }
   }

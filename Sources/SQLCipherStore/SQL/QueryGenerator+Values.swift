@@ -18,10 +18,10 @@ extension QueryGenerator {
     case .aggregate(let aggregate): return try self.aggregate(aggregate, scopes)
     case .function(let function, let arguments, let type):
       let values = try arguments.map { try value($0, scopes) }
-      return .nested(3, "\(SQLFunctions.applyCall(function, type))\(SQLFragment.joined(values, by: ", ")))")
+      return "\(SQLFunctions.applyCall(function, type))\(SQLFragment.joined(values, by: ", ")))"
     case .conditional(let condition, let first, let second):
       let (first, second) = (try value(first, scopes), try value(second, scopes))
-      return .nested(5, "(CASE WHEN \(try self.condition(condition, scopes)) THEN \(first) ELSE \(second) END)")
+      return "(CASE WHEN \(try self.condition(condition, scopes)) THEN \(first) ELSE \(second) END)"
     }
   }
 
@@ -57,16 +57,16 @@ extension QueryGenerator {
           let isDecimal = expression.type == .decimal
           switch aggregate.function {
           case .count: return "count(*)"
-          case .sum where isDecimal: return .nested(6, "\(SQLFunctions.decimalSum)(group_concat(hex(\(value))))")
-          case .average where isDecimal: return .nested(6, "\(SQLFunctions.decimalAverage)(group_concat(hex(\(value))))")
-          case .sum: return .nested(6, "coalesce(sum(\(value)), \(expression.type == .real ? "0.0" : "0"))")
-          case .average: return .nested(3, "avg(\(value))")
-          case .minimum: return .nested(3, "min(\(value))")
-          case .maximum: return .nested(3, "max(\(value))")
+          case .sum where isDecimal: return "\(SQLFunctions.decimalSum)(group_concat(hex(\(value))))"
+          case .average where isDecimal: return "\(SQLFunctions.decimalAverage)(group_concat(hex(\(value))))"
+          case .sum: return "coalesce(sum(\(value)), \(expression.type == .real ? "0.0" : "0"))"
+          case .average: return "avg(\(value))"
+          case .minimum: return "min(\(value))"
+          case .maximum: return "max(\(value))"
           }
         })
     else { return aggregate.value == nil || aggregate.function == .sum ? "0" : "NULL" }
-    return .nested(9, "(\(query))")
+    return "(\(query))"
   }
 
   // MARK: Collections
@@ -80,12 +80,12 @@ extension QueryGenerator {
       guard let key = sourceKey(of: collection, scopes), let query = try members(of: collection, where: exists.condition, scopes) else {
         return "0"
       }
-      return .nested(9, "\(key) IN (\(query))")
+      return "\(key) IN (\(query))"
     }
     guard let query = try members(of: collection, where: exists.condition, scopes, select: { _ in "1" }) else {
       return exists.isNegated ? "1" : "0"
     }
-    return .nested(exists.isNegated ? 10 : 9, "\(exists.isNegated ? "NOT " : "")EXISTS (\(query))")
+    return "\(exists.isNegated ? "NOT " : "")EXISTS (\(query))"
   }
 
   private func sourceKey(of collection: ResolvedCollection, _ scopes: [QueryScope]) -> String? {

@@ -79,7 +79,7 @@ final class QueryGenerator {
       let (left, right) = (try value(comparison.left, scopes), try value(right, scopes))
       let equal: SQLFragment = "\(SQLFunctions.compareNumbers)(\(left), \(right)) = 0"
       let either: SQLFragment = isConstant ? equal : "(\(left) IS NULL AND \(right) IS NULL) OR \(equal)"
-      return comparison.isNegated ? "\(either.parenthesized.deeper(by: 3)) IS NOT 1" : either.parenthesized
+      return comparison.isNegated ? "\(either.parenthesized) IS NOT 1" : either.parenthesized
     }
     if comparison.domain == .object, !isConstant, root(of: comparison.left, scopes) != root(of: right, scopes) {
       let both: SQLFragment = "(\(try value(comparison.left, scopes)) IS NULL AND \(try value(right, scopes)) IS NULL)"
@@ -99,7 +99,7 @@ final class QueryGenerator {
     case .range(let low, let high):
       let lower = try ordered(comparison, ">=", low, scopes)
       let upper = try ordered(comparison, "<=", high, scopes)
-      return .nested(3, "(\(lower) AND \(upper))")
+      return "(\(lower) AND \(upper))"
     case .expression(let right):
       switch comparison.op {
       case .equal: return try ordered(comparison, "=", right, scopes)
@@ -142,19 +142,19 @@ final class QueryGenerator {
       if let constant, options.isEmpty, case .path = comparison.left, case .placeholders = constants {
         return "(\(left) >= \(SQLFragment(.constant(constant))) AND \(left) < \(SQLFragment(.prefixEnd(constant))))"
       }
-      return .nested(3, "\(SQLFunctions.begins)(\(left), \(try operand(right, comparison, isFolded: constant != nil, scopes)))")
+      return "\(SQLFunctions.begins)(\(left), \(try operand(right, comparison, isFolded: constant != nil, scopes)))"
     case .endsWith, .contains:
       let name = comparison.op == .endsWith ? SQLFunctions.ends : SQLFunctions.contains
       let left = try operand(comparison.left, comparison, isFolded: false, scopes)
-      return .nested(3, "\(name)(\(left), \(try operand(right, comparison, isFolded: constant != nil, scopes)))")
+      return "\(name)(\(left), \(try operand(right, comparison, isFolded: constant != nil, scopes)))"
     case .in:
       let left = try operand(comparison.left, comparison, isFolded: false, scopes)
-      return .nested(3, "\(SQLFunctions.contains)(\(try operand(right, comparison, isFolded: constant != nil, scopes)), \(left))")
+      return "\(SQLFunctions.contains)(\(try operand(right, comparison, isFolded: constant != nil, scopes)), \(left))"
     case .like, .matches:
       let name = comparison.op == .like ? SQLFunctions.like : SQLFunctions.matches
       // Patterns fold themselves.
       let text = try value(comparison.left, scopes)
-      return .nested(3, "\(name)(\(text), \(try value(right, scopes)), \(Int(comparison.options.rawValue)))")
+      return "\(name)(\(text), \(try value(right, scopes)), \(Int(comparison.options.rawValue)))"
     default:
       throw StoreError(.internalInconsistency, "A predicate uses \(comparison.op.rawValue) where it cannot stand.", operation: "fetch")
     }
@@ -167,7 +167,7 @@ final class QueryGenerator {
     let fragment = try value(expression, scopes)
     guard comparison.domain == .text, comparison.isFolded, !isFolded else { return fragment }
     let options = comparison.options.intersection([.caseInsensitive, .diacriticInsensitive])
-    return .nested(3, "\(SQLFunctions.fold)(\(fragment), \(Int(options.rawValue)))")
+    return "\(SQLFunctions.fold)(\(fragment), \(Int(options.rawValue)))"
   }
 
   // MARK: Lists
@@ -177,7 +177,7 @@ final class QueryGenerator {
     case .placeholders(let capacities):
       let capacity = number < capacities.count ? capacities[number] : -1
       guard capacity > 0 else { return "(SELECT v FROM \(temporaryList(for: number)))" }
-      var fragment = SQLFragment("(", depth: 4)
+      var fragment = SQLFragment("(")
       for index in 0..<capacity {
         fragment.text += index == 0 ? "?" : ", ?"
         fragment.binders.append(.listMember(number, index))

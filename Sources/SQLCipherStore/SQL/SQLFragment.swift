@@ -16,13 +16,10 @@ enum SQLBinder: Hashable, Sendable {
 struct SQLFragment: ExpressibleByStringInterpolation, Sendable {
   var text: String
   var binders: [SQLBinder]
-  /// The entries of the parser's stack that the piece may need; SQLCipher 3.4.1 has 100.
-  var depth = 0
 
-  init(_ text: String, binders: [SQLBinder] = [], depth: Int = 0) {
+  init(_ text: String, binders: [SQLBinder] = []) {
     self.text = text
     self.binders = binders
-    self.depth = depth
   }
 
   init(stringLiteral value: String) { self.init(value) }
@@ -45,19 +42,10 @@ struct SQLFragment: ExpressibleByStringInterpolation, Sendable {
   mutating func append(_ other: SQLFragment) {
     text += other.text
     binders += other.binders
-    depth = max(depth, other.depth)
   }
-
-  /// The piece one level deeper.
-  func deeper(by entries: Int) -> SQLFragment {
-    SQLFragment(text, binders: binders, depth: depth + entries)
-  }
-
-  /// A piece that takes some entries of the parser's stack itself.
-  static func nested(_ entries: Int, _ fragment: SQLFragment) -> SQLFragment { fragment.deeper(by: entries) }
 
   /// In parentheses.
-  var parenthesized: SQLFragment { ("(\(self))" as SQLFragment).deeper(by: 3) }
+  var parenthesized: SQLFragment { "(\(self))" }
 
   /// Joins pieces; long rows in groups of their own, since SQLite builds a tree as deep as a row is long.
   static func joined(_ pieces: [SQLFragment], by separator: String) -> SQLFragment {

@@ -8,11 +8,6 @@ import SQLCipherConnection
 struct SelectGenerator {
   let schema: StoreSchema
 
-  /// The entries of the parser's stack that a piece may take of SQLCipher 3.4.1's 100.
-  static let greatestDepth = 88
-  /// The tables that SQLite joins in one SELECT.
-  static let greatestJoinCount = 60
-
   func plan(_ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape, number: Int?) throws -> FetchPlan {
     do {
       return try plan(fetch, specification, shape, listCapacities: shape.listCapacities, number: number)
@@ -49,11 +44,6 @@ struct SelectGenerator {
     if !conditions.isEmpty { statement.append(" WHERE \(SQLFragment.joined(conditions, by: " AND "))") }
     statement.append(order)
     let limited = try limited(statement, fetch, specification, output)
-    guard limited.depth <= Self.greatestDepth, scope.joinCount <= Self.greatestJoinCount else {
-      throw StoreError(
-        .nestingTooDeep, "The predicate is nested too deeply for the store. Split the fetch, or filter the objects in memory.",
-        operation: "fetch")
-    }
     if limited.binders.count > 990 {
       guard listCapacities.contains(where: { $0 > 0 }) else {
         throw StoreError(.invalidRequest, "The predicate has more than 990 values. Use IN with a list.", operation: "fetch")

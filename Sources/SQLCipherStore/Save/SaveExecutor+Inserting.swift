@@ -36,7 +36,7 @@ extension SaveExecutor {
       }
     } catch let error as StoreAccessError where [ConstraintCode.primaryKey, ConstraintCode.rowID].contains(error.extendedCode) {
       var failure = StoreError(
-        .invalidRequest, "A new object of “\(schema.model.entities[entity].name)” has the key of an object that is in the store.",
+        .internalInconsistency, "The key of a new object is in use; its ID was not obtained from this store.",
         operation: "save", path: engine.path, underlying: error)
       failure.entityName = schema.model.entities[entity].name
       throw failure
@@ -60,7 +60,7 @@ extension SaveExecutor {
         index += 1
         try statement.bind(index, entity - table.entityOffset)
       }
-      for column in plan.columns { try column.bind(row, at: &index, to: statement) }
+      for step in plan.steps { try step.bind(row, at: &index, to: statement) }
       for relationship in plan.orders {
         index += 1
         if let order = insertedOrders[OrderedMember(relationship: relationship, key: row.key)] {
@@ -84,20 +84,38 @@ extension SaveExecutor {
   /// Finds the constraints that keep a row out, and who has the values.
   mutating func addConflicts(of row: RowImage) throws {
     let table = try schema.table(of: row.entityNumber)
-    let own = StoreEngine.objectID(of: row.reference, in: space)
     var entity: CompiledEntity? = schema.model.entities[row.entityNumber]
     while let declaring = entity {
       for constraint in declaring.entityDescription.uniquenessConstraints {
         guard let holder = try holder(of: constraint, declaredBy: declaring, row, table) else { continue }
-        let other = StoreEngine.objectID(of: holder, in: space)
-        let isOfSave = isWritten(holder)
-        conflicts.append(
-          ConstraintConflict(
-            entityName: declaring.name, constraint: constraint, objectIDs: isOfSave ? [own, other] : [own],
-            databaseObjectID: isOfSave ? nil : other))
+        let known = clashes.firstIndex { $0.declaring === declaring && $0.constraint == constraint && $0.holder == holder }
+        if let known {
+          clashes[known].rows.append(row.reference)
+        } else {
+          clashes.append(Clash(declaring: declaring, constraint: constraint, holder: holder, rows: [row.reference]))
+        }
       }
       entity = declaring.parent.map { schema.model.entities[$0] }
     }
+  }
+
+  /// The error that names all clashes.
+  func constraintConflict() -> StoreError {
+    let names = clashes[0].constraint.joined(separator: ", ")
+    var error = StoreError(
+      .constraintConflict, "Objects of “\(clashes[0].declaring.name)” have the same values of \(names). Nothing was saved.",
+      operation: "save", path: engine.path)
+    error.entityName = clashes[0].declaring.name
+    let saved = Set(request.inserted.map(\.reference) + request.updated.map(\.row.reference))
+    error.constraintConflicts = clashes.map { clash in
+      let isOfSave = saved.contains(clash.holder)
+      let rows = isOfSave ? [clash.holder] + clash.rows : clash.rows
+      return ConstraintConflict(
+        entityName: clash.declaring.name, constraint: clash.constraint,
+        objectIDs: rows.map { StoreEngine.objectID(of: $0, in: space) },
+        databaseObjectID: isOfSave ? nil : StoreEngine.objectID(of: clash.holder, in: space))
+    }
+    return error
   }
 
   /// Another row that has a row's values under a constraint.
@@ -126,10 +144,6 @@ extension SaveExecutor {
     try statement.bind(Int32(slots.count + 1), row.key)
     guard try statement.step() else { return nil }
     return ObjectReference(entity: statement.int(1), key: statement.int64(0))
-  }
-
-  private func isWritten(_ reference: ObjectReference) -> Bool {
-    request.inserted.contains { $0.reference == reference } || request.updated.contains { $0.row.reference == reference }
   }
 }
 

@@ -13,11 +13,21 @@ struct SaveExecutor {
   var schema: StoreSchema { engine.schema }
   /// Updates that would have taken a unique value too early: their unique columns are NULL until all others have run.
   var parked: [SaveChangesRequest.Update] = []
-  var conflicts: [ConstraintConflict] = []
+  /// The rows that a uniqueness constraint keeps out, by what they clash with.
+  var clashes: [Clash] = []
   /// The order keys of members that are inserted with their owner.
   var insertedOrders: [OrderedMember: Int64] = [:]
   /// The changes whose order is written by the insertions already.
   var finishedOrders: Set<Int> = []
+
+  /// Rows of the save that have another row's values under a constraint.
+  struct Clash {
+    let declaring: CompiledEntity
+    let constraint: [String]
+    /// The row that has the values.
+    let holder: ObjectReference
+    var rows: [ObjectReference]
+  }
 
   struct OrderedMember: Hashable {
     let relationship: Int
@@ -38,13 +48,7 @@ struct SaveExecutor {
     try patchParkedRows()
     prepareOrders()
     try insertRows()
-    if !conflicts.isEmpty {
-      var error = StoreError(
-        .constraintConflict, "Objects have the same values under a uniqueness constraint.", operation: "save", path: engine.path)
-      error.entityName = conflicts[0].entityName
-      error.constraintConflicts = conflicts
-      throw error
-    }
+    if !clashes.isEmpty { throw constraintConflict() }
     try writeRelationships()
   }
 
@@ -154,11 +158,11 @@ struct SaveExecutor {
     let statement = try plan.number.map { try connection.statement($0, plan.sql) } ?? connection.statement(sql: plan.sql)
     var index: Int32 = 1
     try statement.bind(1, row.version)
-    for column in plan.columns {
-      if let parking, parking.contains(column.slot.index) {
-        try column.bindNothing(at: &index, to: statement)
+    for step in plan.steps {
+      if let parking, parking.contains(step.slot) {
+        try step.bindNothing(at: &index, to: statement)
       } else {
-        try column.bind(row, at: &index, to: statement)
+        try step.bind(row, at: &index, to: statement)
       }
     }
     try statement.bind(index + 1, row.key)

@@ -12,7 +12,7 @@ struct InsertPlan: Sendable {
   static let greatestRowCount = 20
 
   let table: EntityTable
-  let columns: [TableColumn]
+  let steps: [BindStep]
   /// The relationships that order the members in this table, in the order of the order columns.
   let orders: [Int]
   /// The rows of the statements 0, 1 and 2 of the entity.
@@ -22,7 +22,8 @@ struct InsertPlan: Sendable {
 
   init(entityNumber: Int, table: EntityTable, orders: [(relationship: Int, column: String)]) {
     self.table = table
-    columns = table.columns(of: entityNumber)
+    let columns = table.columns(of: entityNumber)
+    steps = columns.map(BindStep.init)
     self.orders = orders.map(\.relationship)
     var names = [table.key, table.version]
     if let entity = table.entity { names.append(entity) }
@@ -47,13 +48,13 @@ struct InsertPlan: Sendable {
 
 /// How some slots of an entity's rows are updated.
 final class UpdatePlan: Sendable {
-  let columns: [TableColumn]
+  let steps: [BindStep]
   let sql: String
   /// nil for a plan that is one of too many.
   let number: Int?
 
   init(table: EntityTable, columns: [TableColumn], number: Int?) {
-    self.columns = columns
+    steps = columns.map(BindStep.init)
     self.number = number
     var assignments = ["\(table.version) = ?"]
     for column in columns {
@@ -117,49 +118,57 @@ final class SaveStatementCache: Sendable {
   }
 }
 
-extension TableColumn {
+/// How a slot of a row is bound: plain numbers, since copying a `TableColumn` for each value would cost more than binding it.
+struct BindStep: Sendable {
+  let kind: SlotKind
+  let slot: Int
+  /// Whether the column of the destination's entity follows.
+  let hasEntity: Bool
+  /// What is taken from the destination's entity number; nothing is stored for an unknown numbering.
+  let entityOffset: Int?
+
+  init(_ column: TableColumn) {
+    kind = column.slot.kind
+    slot = column.slot.index
+    hasEntity = column.entityColumn != nil
+    if case .stored(let offset) = column.destination { entityOffset = offset } else { entityOffset = nil }
+  }
+
   /// Binds a slot of a row without copying: the row has to live until the statement is bound anew.
   @inline(__always) func bind(_ row: RowImage, at index: inout Int32, to statement: Statement) throws {
-    let slot = slot.index
+    if row.isNull(slot) { return try bindNothing(at: &index, to: statement) }
     index += 1
-    if row.isNull(slot) {
-      try statement.bindNull(index)
-      if entityColumn != nil {
-        index += 1
-        try statement.bindNull(index)
-      }
-      return
-    }
-    switch self.slot.kind {
+    switch kind {
     case .int: try statement.bind(index, row.int(slot))
     case .real: try statement.bind(index, row.real(slot))
     case .text: try statement.bindStaticText(index, row.bytes(slot))
     case .bytes: try statement.bindStaticBlob(index, row.bytes(slot))
-    case .reference: try bindReference(row.reference(slot), at: &index, to: statement)
+    case .reference: try bindReference(row, at: &index, to: statement)
     case .none: try statement.bindNull(index)
     }
   }
 
-  private func bindReference(_ reference: ObjectReference, at index: inout Int32, to statement: Statement) throws {
+  private func bindReference(_ row: RowImage, at index: inout Int32, to statement: Statement) throws {
+    let reference = row.reference(slot)
     guard reference.key > 0 else {
       throw StoreError(
-        .invalidRequest, "“\(self.slot.name)” refers to an object without a permanent ID. Save that object too.", operation: "save")
+        .invalidRequest, "A relationship refers to an object without a permanent ID. Save that object too.", operation: "save")
     }
     try statement.bind(index, reference.key)
-    guard entityColumn != nil else { return }
+    guard hasEntity else { return }
     index += 1
-    if case .stored(let offset) = destination {
-      try statement.bind(index, reference.entity - offset)
+    if let entityOffset {
+      try statement.bind(index, reference.entity - entityOffset)
     } else {
       try statement.bindNull(index)
     }
   }
 
   /// Binds NULL.
-  func bindNothing(at index: inout Int32, to statement: Statement) throws {
+  @inline(__always) func bindNothing(at index: inout Int32, to statement: Statement) throws {
     index += 1
     try statement.bindNull(index)
-    if entityColumn != nil {
+    if hasEntity {
       index += 1
       try statement.bindNull(index)
     }
