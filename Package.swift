@@ -74,8 +74,15 @@ let package = Package(
     // What tests share. The specification is a product, so that stores outside this package can be held to it.
     .target(name: "_TestSupport", dependencies: ["ObjectModel"], path: "Tests/_TestSupport", swiftSettings: strict),
     .target(
-      name: "_StoreSpecification", dependencies: ["ObjectModel", "ObjectQuery", "ObjectStore", "_TestSupport"],
+      name: "_StoreSpecification", dependencies: ["ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "_TestSupport"],
       path: "Tests/_StoreSpecification", swiftSettings: strict),
+
+    tests(
+      "ContextSpecificationTests",
+      [
+        "ObjectContext", "SQLCipherStore", "SQLCipherConnection", "ObjectStore", "ObjectQuery", "ObjectModel", "_StoreSpecification",
+        "_TestSupport",
+      ]),
 
     // The command-line tool.
     module(

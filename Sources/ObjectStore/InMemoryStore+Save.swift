@@ -1,5 +1,4 @@
 // InMemoryRows+Save: the steps of a save, and what stops one.
-import Foundation
 import ObjectModel
 
 extension InMemoryRows {
@@ -107,11 +106,11 @@ extension InMemoryRows {
       for names in entity.entityDescription.uniquenessConstraints {
         let slots = names.compactMap { name in entity.slots.first { $0.name == name } }
         guard slots.count == names.count, !slots.isEmpty else { continue }
-        var savedByValues: [[ComparableSlot]: [ObjectReference]] = [:]
-        var others: [[ComparableSlot]: ObjectReference] = [:]
+        var savedByValues: [[Slot]: [ObjectReference]] = [:]
+        var others: [[Slot]: ObjectReference] = [:]
         for row in rows(of: entity, includesSubentities: true) {
           if slots.contains(where: { row.isNull($0.index) }) { continue }
-          let values = slots.map { ComparableSlot(row.slot($0.index, kind: $0.kind)) }
+          let values = slots.map { row.slot($0.index, kind: $0.kind) }
           if saved.contains(row.reference) {
             savedByValues[values, default: []].append(row.reference)
           } else {
@@ -137,25 +136,5 @@ extension InMemoryRows {
 
   private func objectID(of reference: ObjectReference, in space: ObjectIDSpace) -> ManagedObjectID {
     ManagedObjectID(space: space.number, entityNumber: UInt32(reference.entity), key: reference.key)
-  }
-}
-
-/// A value that is equal to another as a database says: texts by their bytes, which `String` does not do.
-enum ComparableSlot: Hashable {
-  case null
-  case int(Int64)
-  case real(Double)
-  case text(ContiguousArray<UInt8>)
-  case bytes(Data)
-
-  init(_ slot: Slot) {
-    self =
-      switch slot {
-      case .null: .null
-      case .int(let value): .int(value)
-      case .real(let value): .real(value)
-      case .text(let value): .text(ContiguousArray(value.utf8))
-      case .bytes(let value): .bytes(value)
-      }
   }
 }

@@ -30,4 +30,8 @@ final class SpecificationComplianceTests: XCTestCase {
   func testEverySuiteAndEveryCaseOfTheStoreSpecificationIsRun() throws {
     try check(StoreSpecification.storeSuites, folder: "Store")
   }
+
+  func testEverySuiteAndEveryCaseOfTheObjectSpecificationIsRun() throws {
+    try check(StoreSpecification.objectSuites, folder: "Objects")
+  }
 }

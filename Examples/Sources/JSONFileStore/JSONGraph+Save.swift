@@ -85,9 +85,9 @@ extension JSONGraph {
     for entity in model.entities {
       for names in entity.entityDescription.uniquenessConstraints {
         let slots = names.compactMap { name in entity.slots.first { $0.name == name }?.index }
-        var owners: [[Value]: [ObjectReference]] = [:]
+        var owners: [[Slot]: [ObjectReference]] = [:]
         for (reference, row) in rows where entity.subtree.contains(reference.entity) {
-          let values = slots.map { Value(row.values[$0]) }
+          let values = slots.map { row.values[$0] }
           if !values.contains(.null) { owners[values, default: []].append(reference) }
         }
         for clash in owners.values where clash.count > 1 && !saved.isDisjoint(with: clash) {
@@ -106,20 +106,5 @@ extension JSONGraph {
 
   private func objectID(_ reference: ObjectReference, _ space: ObjectIDSpace) -> ManagedObjectID {
     ManagedObjectID(space: space.number, entityNumber: UInt32(reference.entity), key: reference.key)
-  }
-
-  /// A value whose texts are compared by their bytes, as all stores do.
-  private enum Value: Hashable {
-    case null
-    case other(Slot)
-    case text([UInt8])
-
-    init(_ slot: Slot) {
-      switch slot {
-      case .null: self = .null
-      case .text(let text): self = .text(Array(text.utf8))
-      default: self = .other(slot)
-      }
-    }
   }
 }

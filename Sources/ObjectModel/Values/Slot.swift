@@ -23,6 +23,31 @@ public enum Slot: Sendable, Hashable {
     if case .null = self { return true }
     return false
   }
+
+  /// Whether two values are the same. Texts are compared by their bytes, as columns are: `String` takes é and e with an accent for one.
+  public static func == (left: Slot, right: Slot) -> Bool {
+    switch (left, right) {
+    case (.null, .null): true
+    case (.int(let left), .int(let right)): left == right
+    case (.real(let left), .real(let right)): left == right
+    // The first comparison is fast and rules most texts out.
+    case (.text(let left), .text(let right)): left == right && left.utf8.elementsEqual(right.utf8)
+    case (.bytes(let left), .bytes(let right)): left == right
+    default: false
+    }
+  }
+
+  /// Hashes the value.
+  public func hash(into hasher: inout Hasher) {
+    switch self {
+    case .null: hasher.combine(0)
+    case .int(let value): hasher.combine(value)
+    case .real(let value): hasher.combine(value)
+    // Equal bytes are equal strings, so that their hash will do.
+    case .text(let value): hasher.combine(value)
+    case .bytes(let value): hasher.combine(value)
+    }
+  }
 }
 
 /// How a slot's value is held in a row image's 8-byte word and in a column.

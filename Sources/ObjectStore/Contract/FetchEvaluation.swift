@@ -108,8 +108,8 @@ public struct FetchEvaluation: Sendable {
       }
     }
     if specification.returnsDistinctResults {
-      var seen: Set<[ComparableSlot]> = []
-      values = values.filter { seen.insert($0.map(ComparableSlot.init)).inserted }
+      var seen: Set<[Slot]> = []
+      values = values.filter { seen.insert($0).inserted }
     }
     let columns = projections.map { DictionaryRows.Column(name: $0.name, attribute: $0.slot.attribute) }
     return DictionaryRows(columns: columns, rows: Array(bounded(values)))

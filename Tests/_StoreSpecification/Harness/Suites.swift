@@ -5,9 +5,16 @@ extension StoreSpecification {
   public static var storeSuites: [StoreSpecification.Type] {
     [
       SavingSpecification.self, IdentitySpecification.self, RelationshipSpecification.self, OrderingSpecification.self,
-      ConflictSpecification.self, ConstraintSpecification.self, FetchingSpecification.self,
-      PredicateSpecification.self, InheritanceSpecification.self,
-      NameSpecification.self, LifecycleSpecification.self, TransactionSpecification.self,
+      ConflictSpecification.self, ConstraintSpecification.self, FetchingSpecification.self, PredicateSpecification.self,
+      InheritanceSpecification.self, NameSpecification.self, LifecycleSpecification.self, TransactionSpecification.self,
+    ]
+  }
+
+  /// What living objects over a store must do.
+  public static var objectSuites: [StoreSpecification.Type] {
+    [
+      UniquingSpecification.self, FaultingSpecification.self, ContextSavingSpecification.self, GraphSpecification.self,
+      DeleteRuleSpecification.self, PendingChangesSpecification.self,
     ]
   }
 }

@@ -1,0 +1,37 @@
+// ContextSpecificationTests: living objects behave alike over every built-in store.
+import Foundation
+import ObjectStore
+import SQLCipherConnection
+import SQLCipherStore
+import XCTest
+import _StoreSpecification
+
+/// An encrypted store, with foreign keys checked or not.
+struct SQLCipherStoreUnderTest: StoreUnderTest {
+  var checksForeignKeys = false
+
+  var name: String { checksForeignKeys ? "SQLCipher with foreign keys" : "SQLCipher" }
+  var keepsRows: Bool { true }
+
+  func storeDescription(in folder: URL) -> PersistentStoreDescription {
+    var description = PersistentStoreDescription(
+      url: folder.appendingPathComponent("test.store"), key: .databaseKey(SecretBytes([UInt8](repeating: 5, count: 32))))
+    description.durability = .fast
+    description.enforcesForeignKeys = checksForeignKeys
+    return description
+  }
+}
+
+final class ContextSpecificationTests: XCTestCase {
+  func testObjectsOverTheInMemoryStoreMeetTheSpecification() {
+    verify(InMemoryStoreUnderTest(), meets: StoreSpecification.objectSuites)
+  }
+
+  func testObjectsOverTheEncryptedStoreMeetTheSpecification() {
+    verify(SQLCipherStoreUnderTest(), meets: StoreSpecification.objectSuites)
+  }
+
+  func testObjectsOverTheEncryptedStoreWithForeignKeysMeetTheSpecification() {
+    verify(SQLCipherStoreUnderTest(checksForeignKeys: true), meets: StoreSpecification.objectSuites)
+  }
+}
