@@ -1,7 +1,9 @@
 // ExitStatus+Errors: the one place where errors become the number and the line that the tool ends with.
 import ArgumentParser
 import Foundation
+import ObjectContext
 import ObjectModel
+import ObjectQuery
 import ObjectStore
 import SQLCipherConnection
 
@@ -26,7 +28,12 @@ package struct Ending: Sendable, Hashable {
     case let error as JSONParser.SyntaxError: (.badData, error.description)
     case let error as StoreError: (status(of: error), error.description)
     case let error as StoreAccessError: (status(of: error.kind), error.description)
+    case let error as PredicateFormatError: (.usage, "--where: \(error.message) (column \(error.column))")
+    case let error as FetchPredicateError: (.usage, error.description)
+    case let error as KeyValueError: (.usage, error.description)
     case let error as ModelValidationError: (.badData, String(describing: error))
+    case let error as ModelFileError: (status(of: error), error.description)
+    case let error as ObjectContext.ValidationError: (.badData, error.description)
     case is CancellationError: (.interrupted, "Interrupted.")
     case let error as CocoaError: (status(of: error), error.localizedDescription)
     default: (.software, String(describing: error))
@@ -48,6 +55,14 @@ package struct Ending: Sendable, Hashable {
     case .invalidRequest, .nestingTooDeep, .entityNotInStore: .usage
     case .cancelled: .interrupted
     case .unknownStoreType, .internalInconsistency: .software
+    }
+  }
+
+  private static func status(of error: ModelFileError) -> ExitStatus {
+    switch error.code {
+    case .unreadable: .noInput
+    case .unwritable: .cannotCreate
+    default: .badData
     }
   }
 

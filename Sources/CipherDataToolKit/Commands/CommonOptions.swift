@@ -1,0 +1,124 @@
+// CommonOptions: what several commands take: the passphrase, and the ways to a store.
+import ArgumentParser
+import Foundation
+import ObjectContext
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+import SQLCipherStore
+
+/// Where the passphrase comes from.
+struct PassphraseOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("Read the passphrase from the first line of a file.", valueName: "file"))
+  var passphraseFile: String?
+
+  /// The passphrase of an existing store; a recovery key is taken too.
+  func key(for path: String) throws -> StoreKey {
+    .passphrase(try PassphraseSource(file: passphraseFile, prompt: "Passphrase for \(path): ").read())
+  }
+
+  /// Unlocks a store's file. What is wrong with the file is said before a passphrase is asked for.
+  func unlock(_ path: String) async throws -> SQLCipherStoreFile {
+    try await Self.check(path)
+    return try await SQLCipherStoreFile.unlock(at: .path(path), key: try key(for: path))
+  }
+
+  /// Says what is wrong with a store's file without its key.
+  static func check(_ path: String) async throws {
+    do {
+      _ = try await SQLCipherStoreFile.unlock(at: .path(path), key: nil)
+    } catch let error as StoreError where error.code == .keyRequired {
+      return
+    }
+  }
+
+  /// The passphrase of a new store.
+  func newKey(for path: String) throws -> StoreKey {
+    .passphrase(try PassphraseSource(file: passphraseFile, prompt: "New passphrase for \(path): ", asksTwice: true).read())
+  }
+}
+
+/// Where a new passphrase comes from, beside the present one.
+struct NewPassphraseOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "Read the new passphrase from the first line of a file; else CIPHERDATA_NEW_PASSPHRASE or a prompt.", valueName: "file"))
+  var newPassphraseFile: String?
+
+  /// The new passphrase.
+  func key() throws -> StoreKey {
+    .passphrase(
+      try PassphraseSource(
+        file: newPassphraseFile, variable: "CIPHERDATA_NEW_PASSPHRASE", prompt: "New passphrase: ", asksTwice: true
+      ).read())
+  }
+}
+
+/// An existing store and its passphrase.
+struct StoreOptions: ParsableArguments {
+  @Argument(help: "The store's file.")
+  var store: String
+
+  @OptionGroup
+  var passphrase: PassphraseOptions
+
+  /// Unlocks the store's file.
+  func unlock() async throws -> SQLCipherStoreFile { try await passphrase.unlock(store) }
+
+  /// Opens the store with the model that is inside it.
+  func open(isReadOnly: Bool) async throws -> PersistentContainer {
+    try await PersistentContainer.open(try await unlock(), isReadOnly: isReadOnly)
+  }
+}
+
+extension PersistentContainer {
+  /// Opens an unlocked store with the model that is inside it.
+  static func open(_ file: SQLCipherStoreFile, isReadOnly: Bool) async throws -> PersistentContainer {
+    var description = PersistentStoreDescription(url: file.url, key: file.key)
+    description.createsStore = false
+    description.isReadOnly = isReadOnly
+    let container = try PersistentContainer(
+      name: file.url.lastPathComponent, managedObjectModel: try await file.readModel(), persistentStoreDescriptions: [description])
+    try await container.loadPersistentStores()
+    return container
+  }
+
+  /// Runs work with a context of its own, and closes the stores afterwards.
+  func run<Result: Sendable>(_ body: @escaping @Sendable (ManagedObjectContext) throws -> Result) async throws -> Result {
+    do {
+      let result = try await performBackgroundTask(body)
+      try close()
+      return result
+    } catch {
+      try? close()
+      throw error
+    }
+  }
+}
+
+/// A progress bar that work on another thread may move.
+final class SharedProgress: Sendable {
+  private let title: String
+  // Only one thread at a time works on a file and tells of it; the bar itself is never touched by two.
+  private nonisolated(unsafe) let bar: ProgressBar
+
+  init(_ title: String) {
+    self.title = title
+    bar = ProgressBar(title, total: 1000)
+  }
+
+  /// What long work on a store's file tells.
+  var handler: SQLCipherStoreFile.Progress {
+    { done, total in
+      self.bar.update(total == 0 ? 0 : Int(Double(done) / Double(total) * 1000))
+      return true
+    }
+  }
+
+  func finish() { bar.finish() }
+}
+
+extension URL {
+  /// The URL of a path as it was given on the command line.
+  static func path(_ path: String) -> URL { URL(fileURLWithPath: path) }
+}

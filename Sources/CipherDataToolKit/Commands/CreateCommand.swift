@@ -1,0 +1,35 @@
+// CreateCommand: `cipherdata create`.
+import ArgumentParser
+import Foundation
+import ObjectContext
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+import SQLCipherStore
+
+/// Creates an empty store with a model.
+struct CreateCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(commandName: "create", abstract: "Create an empty encrypted store with a model.")
+
+  @Argument(help: "The store's file; it must not exist.")
+  var store: String
+
+  @Option(help: ArgumentHelp("The model: an .xcdatamodeld or .xcdatamodel.", valueName: "model"))
+  var model: String
+
+  @Option(help: "A name for the passphrase's key slot.")
+  var label = ""
+
+  @OptionGroup
+  var passphrase: PassphraseOptions
+
+  func run() async throws {
+    let model = try ManagedObjectModel(contentsOf: .path(self.model))
+    // What is wrong with the model or the place is said before a passphrase is asked for.
+    _ = try CompiledModel(model)
+    for path in [store, store + ".keys"] where FileManager.default.fileExists(atPath: path) {
+      throw ToolError(.cannotCreate, "\(path) exists already.")
+    }
+    try await StoreCreation.create(.path(store), model: model, key: try passphrase.newKey(for: store), label: label)
+  }
+}

@@ -1,0 +1,21 @@
+// DemoCommand: `cipherdata demo`.
+import ArgumentParser
+
+/// Shows what the library does on the machine's own package database.
+struct DemoCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "demo",
+    abstract: "Import this machine's package database into an encrypted store, question it, and delete it again.")
+
+  @Option(help: ArgumentHelp("A package database or index in place of /var/lib/dpkg/status.", valueName: "file"))
+  var input: String?
+
+  @Flag(help: "Use the built-in sample of a dozen packages.")
+  var sample = false
+
+  func run() async throws {
+    if let input { _ = try ByteSource(path: input) }
+    let input = sample ? nil : input ?? Demonstration.machineDatabase
+    try await Demonstration(input: input, to: OutputSink()).run()
+  }
+}

@@ -1,0 +1,122 @@
+// FileCommands: `cipherdata verify`, `backup`, `export`, `encrypt` and `decrypt`.
+import ArgumentParser
+import Foundation
+import ObjectContext
+import ObjectModel
+import ObjectStore
+import SQLCipherStore
+
+/// Checks a store.
+struct VerifyCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "verify", abstract: "Check a store: every page's authentication, the database's structure, references. Repairs nothing.")
+
+  @OptionGroup var store: StoreOptions
+  @Flag(help: "Check the structure only, not every page's authentication.") var quick = false
+
+  func run() async throws {
+    let file = try await store.unlock()
+    let progress = SharedProgress("Verifying")
+    let findings = try await file.verify(quick ? .quick : .full, progress: progress.handler)
+    progress.finish()
+    let sink = OutputSink()
+    for finding in findings { try sink.line(TableWriter.printable(finding)) }
+    if findings.isEmpty { try sink.line("ok") }
+    try sink.flush()
+    if !findings.isEmpty {
+      throw ToolError(.damage, "\(store.store): \(findings.count) finding\(findings.count == 1 ? "" : "s"): the store is damaged.")
+    }
+  }
+}
+
+/// Copies a store.
+struct BackupCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "backup", abstract: "Copy a store, encrypted, while it may be in use.")
+
+  @OptionGroup var store: StoreOptions
+  @Argument(help: "The copy; it must not exist.") var destination: String
+  @Flag(help: "Give the copy a data key and a passphrase of its own.") var newKey = false
+  @OptionGroup var newPassphrase: NewPassphraseOptions
+
+  func run() async throws {
+    try Self.checkDestination(destination)
+    let file = try await store.unlock()
+    let progress = SharedProgress("Copying")
+    defer { progress.finish() }
+    if newKey || newPassphrase.newPassphraseFile != nil {
+      try await file.backUp(to: .path(destination), key: try newPassphrase.key(), progress: progress.handler)
+    } else {
+      try await file.backUp(to: .path(destination), progress: progress.handler)
+    }
+  }
+
+  /// Says that a file exists before a passphrase is asked for.
+  static func checkDestination(_ path: String) throws {
+    if FileManager.default.fileExists(atPath: path) { throw ToolError(.cannotCreate, "\(path) exists already.") }
+    let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+    var isFolder: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
+      throw ToolError(.cannotCreate, "There is no folder \(folder).")
+    }
+  }
+}
+
+/// Writes all objects as JSON lines.
+struct ExportCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "export",
+    abstract: "Write the objects as JSON lines, NOT ENCRYPTED, to standard output; `import` makes the same graph of them.")
+
+  @OptionGroup var store: StoreOptions
+  @Option(help: "Only the objects of this entity and those below it.") var entity: String?
+
+  func run() async throws {
+    let name = entity
+    try await store.open(isReadOnly: true).run { context in
+      let exporter = GraphExporter(from: context)
+      let entity = try name.map { try context.persistentStoreCoordinator.compiledModel.requireEntity(named: $0) }
+      let sink = OutputSink()
+      var bytes: [UInt8] = []
+      try exporter.export(entity: entity) { line in
+        bytes.removeAll(keepingCapacity: true)
+        line.append(to: &bytes)
+        bytes.append(0x0A)
+        try sink.write(bytes)
+      }
+      try sink.flush()
+    }
+  }
+}
+
+/// Makes an encrypted store of a plain copy.
+struct EncryptCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "encrypt", abstract: "Make an encrypted store of a plain copy that `decrypt` wrote. The plain file stays.")
+
+  @Argument(help: "The plain copy.") var plain: String
+  @Argument(help: "The new store; it must not exist.") var store: String
+  @OptionGroup var passphrase: PassphraseOptions
+
+  func run() async throws {
+    _ = try ByteSource(path: plain)
+    try BackupCommand.checkDestination(store)
+    _ = try await SQLCipherStoreFile.importPlaintext(from: .path(plain), to: .path(store), key: try passphrase.newKey(for: store))
+    Tool.note("\(plain) is still there and NOT encrypted: delete it when you need it no more.")
+  }
+}
+
+/// Makes a plain copy of a store.
+struct DecryptCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "decrypt", abstract: "Write everything in a store, NOT ENCRYPTED, into a new SQLite file.")
+
+  @OptionGroup var store: StoreOptions
+  @Argument(help: "The plain copy; it must not exist.") var plain: String
+
+  func run() async throws {
+    try BackupCommand.checkDestination(plain)
+    try await store.unlock().exportPlaintext(to: .path(plain))
+    Tool.note("\(plain) is NOT encrypted: everybody who can read it can read all of the store.")
+  }
+}

@@ -1,0 +1,59 @@
+// GenerateCommand: `cipherdata generate`.
+import ArgumentParser
+import Foundation
+import ModelCodeGeneration
+import ObjectModel
+
+/// Writes typed classes for a model.
+struct GenerateCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "generate", abstract: "Write the Swift classes of a model's entities into a folder.",
+    discussion: "One file for the model and one for each class. Files that are there already are replaced if they differ.")
+
+  /// Who sees the classes.
+  enum Access: String, ExpressibleByArgument, CaseIterable {
+    case open, `public`, package, `internal`
+  }
+
+  @Argument(help: "An .xcdatamodeld or .xcdatamodel.")
+  var model: String
+
+  @Option(name: [.short, .long], help: ArgumentHelp("The folder; it is created if need be.", valueName: "folder"))
+  var output: String
+
+  @Option(help: "Who sees the classes.")
+  var access = Access.public
+
+  @Option(help: "The module that the classes are for.")
+  var module: String?
+
+  @Option(
+    name: .customLong("import"),
+    help: ArgumentHelp("A module to import, for types of transformable attributes; may be repeated.", valueName: "module"))
+  var imports: [String] = []
+
+  func run() async throws {
+    let url = URL.path(model)
+    let model = try ManagedObjectModel(contentsOf: url)
+    let options = CodeGenerationOptions(access: .init(rawValue: access.rawValue) ?? .public, moduleName: module, imports: imports)
+    let files: [GeneratedFile]
+    do {
+      files = try ModelCodeGenerator(model: model, name: url.deletingPathExtension().lastPathComponent, options: options).files()
+    } catch let error as CodeGenerationError {
+      throw ToolError(.badData, error.description)
+    }
+    let folder = URL(fileURLWithPath: output, isDirectory: true)
+    do {
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      for file in files {
+        let target = folder.appendingPathComponent(file.name)
+        let contents = Data(file.contents.utf8)
+        if (try? Data(contentsOf: target)) == contents { continue }
+        try contents.write(to: target, options: .atomic)
+      }
+    } catch {
+      throw ToolError(.cannotCreate, "The classes cannot be written to \(output): \(error.localizedDescription)")
+    }
+    Tool.note("\(files.count) files in \(output)")
+  }
+}

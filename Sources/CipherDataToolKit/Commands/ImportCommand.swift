@@ -1,0 +1,56 @@
+// ImportCommand: `cipherdata import`.
+import ArgumentParser
+import Foundation
+import ObjectContext
+
+/// Imports objects into a store: all of the input, or nothing.
+struct ImportCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "import", abstract: "Import JSON lines or Debian's package index: all of it, or nothing.",
+    discussion: """
+      JSON lines: an object a line. Its entity is named by --entity or by the key $entity; a to-one relationship is a nested object, a to-many \
+      relationship an array of nested objects. Objects are found by their uniqueness constraints, and created where there is none or nothing \
+      is found. Dates are ISO 8601, bytes are Base64 (or hexadecimal digits after “hex:”), decimals are strings or numbers.
+
+      deb822: dpkg's status file or the archive's package index (apt-cache dumpavail), into the DebianArchive model.
+      """)
+
+  @Argument(help: "The store's file.")
+  var store: String
+
+  @Argument(help: "The input; - or nothing for standard input.")
+  var file = "-"
+
+  @Option(help: "The form of the input.")
+  var format = InputFormat.jsonl
+
+  @Option(help: "The entity of JSON objects that do not name one.")
+  var entity: String?
+
+  @Flag(help: "Leave bad lines out and report them, instead of ending with nothing kept.")
+  var skipBadLines = false
+
+  @OptionGroup
+  var passphrase: PassphraseOptions
+
+  func run() async throws {
+    let file = file
+    if file != "-" { _ = try ByteSource(path: file) }
+    let container = try await PersistentContainer.open(try await passphrase.unlock(store), isReadOnly: false)
+    let job = InputImport(format: format, entity: entity, skipsBadLines: skipBadLines)
+    let outcome = try await container.run { context in
+      let source = try ByteSource(path: file)
+      let bar = ProgressBar("Importing", total: source.size)
+      defer { bar.finish() }
+      return try job.run(from: source, into: context) { records in bar.update(source.position, detail: "\(records) records") }
+    }
+    for error in outcome.skipped { Tool.note("\(file == "-" ? "standard input" : file): \(error)") }
+    if outcome.skippedCount > outcome.skipped.count { Tool.note("… and \(outcome.skippedCount - outcome.skipped.count) more bad lines") }
+    let summary = outcome.summary
+    var parts = ["\(summary.records) records: \(summary.inserted) objects inserted, \(summary.updated) changed, \(summary.deleted) deleted"]
+    if outcome.skippedCount > 0 { parts.append("\(outcome.skippedCount) bad lines skipped") }
+    Tool.note(parts.joined(separator: "; "))
+  }
+}
+
+extension InputFormat: ExpressibleByArgument {}

@@ -1,0 +1,48 @@
+// ModelCommands: `cipherdata model` and `generate`.
+import ArgumentParser
+import Foundation
+import ModelCodeGeneration
+import ObjectModel
+
+/// Shows models.
+struct ModelCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "model", abstract: "Show a model as text or as a diagram.", subcommands: [Show.self, Diagram.self])
+
+  /// `model show`.
+  struct Show: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Show a model as text.")
+    @Argument(help: "An .xcdatamodeld or .xcdatamodel.") var model: String
+    @Option(help: "The form of the output.") var format = Format.text
+
+    func run() async throws { try ModelCommand.show(model, format) }
+  }
+
+  /// `model diagram`.
+  struct Diagram: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Draw a model.")
+    @Argument(help: "An .xcdatamodeld or .xcdatamodel.") var model: String
+    @Option(help: "The form of the output.") var format = Format.mermaid
+
+    func run() async throws { try ModelCommand.show(model, format) }
+  }
+
+  /// The forms of output.
+  enum Format: String, ExpressibleByArgument, CaseIterable, Sendable {
+    case text, mermaid, dot
+  }
+
+  private static func show(_ path: String, _ format: Format) throws {
+    let model = try ManagedObjectModel(contentsOf: .path(path))
+    _ = try CompiledModel(model)
+    let text =
+      switch format {
+      case .text: ModelDescriptionPrinter.text(model)
+      case .mermaid: ModelDiagram.mermaid(model)
+      case .dot: ModelDiagram.dot(model)
+      }
+    let sink = OutputSink()
+    try sink.write(text.hasSuffix("\n") ? text : text + "\n")
+    try sink.flush()
+  }
+}

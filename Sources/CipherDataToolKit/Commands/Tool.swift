@@ -1,0 +1,71 @@
+// Tool: the command `cipherdata` from its arguments to its exit status.
+import ArgumentParser
+import Foundation
+
+/// The tool, without the process around it.
+package enum Tool {
+  /// The version that `--version` prints.
+  package static let version = "0.1.0"
+
+  /// Parses arguments, runs the command, and tells errors on standard error in one line.
+  ///
+  /// - Parameter arguments: The arguments without the program's name.
+  /// - Returns: The exit status.
+  package static func run(_ arguments: [String]) async -> Int32 {
+    do {
+      var command = try CipherDataCommand.parseAsRoot(arguments)
+      if var asynchronous = command as? any AsyncParsableCommand {
+        try await asynchronous.run()
+      } else {
+        try command.run()
+      }
+      return ExitStatus.success.rawValue
+    } catch let code as ExitCode {
+      return code.rawValue
+    } catch let error where isOfParser(error) {
+      let status = CipherDataCommand.exitCode(for: error)
+      let message = CipherDataCommand.fullMessage(for: error)
+      print(message, to: status == .success ? STDOUT_FILENO : STDERR_FILENO)
+      return status == .success ? 0 : ExitStatus.usage.rawValue
+    } catch {
+      let ending = Ending(error)
+      print("cipherdata: \(ending.message)", to: STDERR_FILENO)
+      return ending.status.rawValue
+    }
+  }
+
+  /// Whether an error comes from the argument parser: a mistake in the arguments, or a request for help.
+  private static func isOfParser(_ error: any Error) -> Bool {
+    if error is ValidationError || error is CleanExit { return true }
+    // The parser's own error type is not public.
+    return String(reflecting: type(of: error)).hasPrefix("ArgumentParser.")
+  }
+
+  /// Writes a line to a descriptor.
+  static func print(_ text: String, to descriptor: Int32) {
+    let bytes = Array((text + "\n").utf8)
+    bytes.withUnsafeBytes { _ = write(descriptor, $0.baseAddress, $0.count) }
+  }
+
+  /// Writes a note to standard error.
+  static func note(_ text: String) { print("cipherdata: \(text)", to: STDERR_FILENO) }
+}
+
+/// `cipherdata`.
+struct CipherDataCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "cipherdata",
+    abstract: "Encrypted object graphs in a file: create them, fill them, question them.",
+    discussion: """
+      A store is a SQLCipher database with the model inside it and its keys beside it (STORE.keys). The passphrase comes from \
+      --passphrase-file, from the variable CIPHERDATA_PASSPHRASE, or from a prompt; never from an argument.
+
+      Exit status: 0 done, 64 usage, 65 bad data, 66 no input, 69 no working SQLCipher, 73 cannot create, 74 input/output error or damage, \
+      75 busy, 77 wrong or missing key.
+      """,
+    version: Tool.version,
+    subcommands: [
+      CreateCommand.self, ImportCommand.self, FetchCommand.self, InfoCommand.self, KeyCommand.self, VerifyCommand.self, BackupCommand.self,
+      ExportCommand.self, EncryptCommand.self, DecryptCommand.self, ModelCommand.self, GenerateCommand.self, DemoCommand.self,
+    ])
+}

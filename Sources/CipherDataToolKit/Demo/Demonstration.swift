@@ -1,0 +1,237 @@
+// Demonstration: what the library does, shown on real data within seconds.
+import Foundation
+import ObjectContext
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+import SQLCipherConnection
+import SQLCipherStore
+
+/// Imports a package database into an encrypted store in a temporary folder, questions it, looks for plaintext in its files, tries a wrong
+/// passphrase, and deletes everything.
+package struct Demonstration {
+  /// A question and the condition that answers it.
+  private struct Question: Sendable {
+    let title: String
+    let entity: String
+    let predicate: String
+    let sort: String
+    let columns: [String]
+  }
+
+  private static let questions = [
+    Question(
+      title: "Which are the largest packages of the section “libs”?", entity: "Package", predicate: #"section.name == "libs""#,
+      sort: "-installedSize,name", columns: ["name", "version", "installedSize", "maintainer.name"]),
+    Question(
+      title: "Who maintains essential packages?", entity: "Maintainer", predicate: "ANY packages.essential == YES", sort: "name",
+      columns: ["name", "packages.@count"]),
+    Question(
+      title: "Which packages need a libc and are themselves no library?", entity: "Package",
+      predicate: #"ANY relations.alternatives.packageName BEGINSWITH "libc" AND NOT section.name IN {"libs", "libdevel"}"#,
+      sort: "-installedSize,name", columns: ["name", "section.name", "installedSize", "relations.@count"]),
+  ]
+
+  private let input: String?
+  private let sink: OutputSink
+
+  /// Describes a demonstration.
+  ///
+  /// - Parameters:
+  ///   - input: A package database; nil for the built-in sample.
+  ///   - sink: Where the story is told.
+  package init(input: String?, to sink: OutputSink) {
+    self.input = input
+    self.sink = sink
+  }
+
+  /// dpkg's database of this machine, if there is one.
+  package static var machineDatabase: String? {
+    let path = "/var/lib/dpkg/status"
+    let size = (try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? NSNumber
+    return (size?.intValue ?? 0) > 0 && FileManager.default.isReadableFile(atPath: path) ? path : nil
+  }
+
+  /// Runs the demonstration.
+  ///
+  /// - Throws: Whatever goes wrong; ``ToolError`` when a promise is not kept.
+  package func run() async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("cipherdata-demo-\(UUID().uuidString)", isDirectory: true)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let store = folder.appendingPathComponent("packages.store")
+    let clock = ContinuousClock()
+    let start = clock.now
+
+    guard let passphrase = SecretBytes.random(count: 24) else { throw ToolError(.software, "The system gives no random bytes.") }
+    try tell("1. An encrypted store", "\(store.path), with a passphrase made up for this run")
+    try await StoreCreation.create(store, model: DebianArchive.model, key: .passphrase(passphrase), label: "demonstration")
+    let created = clock.now
+    let file = try await SQLCipherStoreFile.unlock(at: store, key: .passphrase(passphrase))
+    let container = try await PersistentContainer.open(file, isReadOnly: false)
+    defer { try? container.close() }
+    let unlocked = clock.now
+
+    try tell("2. Real data", input ?? "the built-in sample: this machine has no package database of Debian's")
+    let source = try input ?? Self.write(DebianArchive.sample, to: folder.deletingLastPathComponent())
+    defer { if input == nil { try? FileManager.default.removeItem(atPath: source) } }
+    let job = InputImport(format: .deb822, entity: nil, skipsBadLines: true)
+    let summary = try await container.performBackgroundTask { context in
+      let source = try ByteSource(path: source)
+      let bar = ProgressBar("Importing", total: source.size)
+      defer { bar.finish() }
+      return try job.run(from: source, into: context) { _ in bar.update(source.position) }.summary
+    }
+    let imported = clock.now
+    try await showCounts(container)
+
+    try tell("3. Three questions over relationships", "")
+    let answer = clock.now
+    for question in Self.questions { try await ask(question, container) }
+    let answered = clock.now
+
+    try tell("4. The files hold no plaintext", "")
+    try await searchPlaintext(in: folder, container)
+
+    try tell("5. A wrong passphrase is refused", "")
+    try await tryWrongPassphrase(store)
+
+    try tell("6. What it took", "")
+    let size = try Self.files(in: folder).reduce(0) { $0 + $1.size }
+    let rate = Double(summary.inserted) / max(Self.seconds(imported - unlocked), 0.001)
+    for line in [
+      "create and derive the key   \(Self.text(created - start))", "unlock and open             \(Self.text(unlocked - created))",
+      "import \(summary.inserted) objects".padding(toLength: 28, withPad: " ", startingAt: 0)
+        + "\(Self.text(imported - unlocked))  (\(Int(rate)) objects a second)",
+      "answer three questions      \(Self.text(answered - answer))", "everything                  \(Self.text(clock.now - start))",
+      "on disk                     \(InfoCommand.bytes(size))",
+    ] { try sink.line("   " + line) }
+    try sink.line("\nThe store is deleted again.")
+    try sink.flush()
+  }
+
+  // MARK: Steps
+
+  private func tell(_ title: String, _ text: String) throws {
+    try sink.line("\n\(title)\(text.isEmpty ? "" : ": \(text)")")
+    try sink.flush()
+  }
+
+  private func showCounts(_ container: PersistentContainer) async throws {
+    let counts = try await container.performBackgroundTask { context in
+      try context.persistentStoreCoordinator.compiledModel.entities.filter { !$0.isAbstract }.map { entity in
+        (entity.name, try context.count(for: FetchRequest<ManagedObject>(entityName: entity.name)))
+      }
+    }
+    let table = OutputSink(descriptor: nil)
+    let writer = TableWriter(columns: ["entity", "objects"], to: table)
+    for (name, count) in counts where count > 0 { try writer.write([.string(name), .integer(count)]) }
+    try writer.finish()
+    try indent(table.text)
+  }
+
+  private func ask(_ question: Question, _ container: PersistentContainer) async throws {
+    let clock = ContinuousClock()
+    let start = clock.now
+    let (text, count) = try await container.performBackgroundTask { context in
+      var specification = FetchSpecification(entityName: question.entity, predicate: try FetchPredicate(format: question.predicate))
+      specification.sortDescriptors = try ResultFetcher.sortDescriptors(question.sort)
+      var counted = FetchRequest<ManagedObject>(entityName: question.entity)
+      counted.predicate = specification.predicate
+      let count = try context.count(for: counted)
+      specification.fetchLimit = 5
+      let table = OutputSink(descriptor: nil)
+      try ResultFetcher(context).write(specification, paths: question.columns, format: .table, to: table)
+      return (table.text, count)
+    }
+    let elapsed = clock.now - start
+    try sink.line("\n   \(question.title)")
+    try sink.line("   \(question.entity) where \(question.predicate)")
+    try indent(text)
+    try sink.line("   … \(count) in all; \(Self.text(elapsed))")
+  }
+
+  private func indent(_ text: String) throws {
+    for line in text.split(separator: "\n", omittingEmptySubsequences: true) { try sink.line("     " + line) }
+  }
+
+  /// Looks for names that the store holds in the bytes of its files.
+  private func searchPlaintext(in folder: URL, _ container: PersistentContainer) async throws {
+    let words = try await container.performBackgroundTask { context in
+      var words: Set<String> = ["SQLite format 3", "CREATE TABLE"]
+      for (entity, key) in [("Package", "name"), ("Maintainer", "email"), ("Package", "summary")] {
+        var request = FetchRequest<ManagedObject>(entityName: entity)
+        request.fetchLimit = 300
+        for object in try context.fetch(request) {
+          // Shorter words occur by chance among random bytes.
+          if let text = try object.value(forKey: key) as? String, text.utf8.count >= 8 { words.insert(text) }
+        }
+      }
+      return words.sorted()
+    }
+    var scanned = 0
+    for file in try Self.files(in: folder) {
+      let data = try Data(contentsOf: file.url)
+      scanned += data.count
+      if Self.contains(data, anyOf: words) {
+        throw ToolError(.software, "\(file.url.lastPathComponent) holds plaintext: this must not be.")
+      }
+      try sink.line(
+        "   \(file.url.lastPathComponent): \(InfoCommand.bytes(data.count)), first bytes \(Hexadecimal.encode(data.prefix(12)))")
+    }
+    try sink.line(
+      "   searched for \(words.count) names, addresses and words that the store holds in \(InfoCommand.bytes(scanned)): none found")
+  }
+
+  /// Whether bytes hold one of several words of eight bytes or more: one pass, whatever the number of words.
+  private static func contains(_ data: Data, anyOf words: [String]) -> Bool {
+    var beginnings: [UInt64: [[UInt8]]] = [:]
+    for word in words where word.utf8.count >= 8 {
+      let bytes = Array(word.utf8)
+      beginnings[bytes.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }, default: []].append(bytes)
+    }
+    return data.withUnsafeBytes { bytes in
+      guard bytes.count >= 8 else { return false }
+      for offset in 0...(bytes.count - 8) {
+        guard let candidates = beginnings[bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)] else { continue }
+        if candidates.contains(where: { bytes[offset...].starts(with: $0) }) { return true }
+      }
+      return false
+    }
+  }
+
+  private func tryWrongPassphrase(_ store: URL) async throws {
+    do {
+      _ = try await SQLCipherStoreFile.unlock(at: store, key: .passphrase("not the passphrase"))
+    } catch {
+      let ending = Ending(error)
+      guard ending.status == .noKey else { throw error }
+      try sink.line("   exit status \(ending.status.rawValue): \(ending.message)")
+      return
+    }
+    throw ToolError(.software, "A wrong passphrase opened the store: this must not be.")
+  }
+
+  // MARK: Help
+
+  private static func write(_ text: String, to folder: URL) throws -> String {
+    let file = folder.appendingPathComponent("cipherdata-sample-\(UUID().uuidString)")
+    try Data(text.utf8).write(to: file)
+    return file.path
+  }
+
+  private static func files(in folder: URL) throws -> [(url: URL, size: Int)] {
+    try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: [.fileSizeKey])
+      .sorted { $0.lastPathComponent < $1.lastPathComponent }
+      .map { ($0, try $0.resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0) }
+  }
+
+  private static func seconds(_ duration: Duration) -> Double {
+    Double(duration.components.seconds) + Double(duration.components.attoseconds) * 1e-18
+  }
+
+  private static func text(_ duration: Duration) -> String {
+    let seconds = seconds(duration)
+    return seconds < 1 ? String(format: "%.1f ms", seconds * 1000) : String(format: "%.2f s", seconds)
+  }
+}

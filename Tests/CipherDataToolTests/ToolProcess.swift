@@ -1,0 +1,73 @@
+// The built tool as a process, and a folder with a store to run it on.
+import CipherDataToolKit
+import Foundation
+import ObjectModel
+import SQLCipherConnection
+import XCTest
+
+/// What a run of the tool gave.
+struct ToolResult {
+  let status: Int32
+  let output: String
+  let error: String
+}
+
+/// A folder with passphrase files and, once made, a store.
+final class ToolFixture {
+  static let passphrase = "correct horse battery staple"
+  let folder: TemporaryFolder
+  var store: String { path("test.store") }
+
+  init() throws {
+    folder = try TemporaryFolder()
+    _ = try folder.file("passphrase", Self.passphrase + "\n")
+    _ = try folder.file("other", "another passphrase\n")
+  }
+
+  func path(_ name: String) -> String { folder.url.appendingPathComponent(name).path }
+
+  /// Makes a store whose key is cheap to derive, so that runs take no second each.
+  func makeStore(_ model: String = "DebianArchive") async throws {
+    let key = StoreKey.passphrase(Self.passphrase, .cheapForTests())
+    try await StoreCreation.create(URL(fileURLWithPath: store), model: try TestStack.model(model), key: key)
+  }
+
+  /// The executable beside the test bundle.
+  static var executable: URL {
+    get throws {
+      let bundle = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+      let candidates = [
+        bundle, Bundle(for: ToolFixture.self).bundleURL, Bundle(for: ToolFixture.self).bundleURL.deletingLastPathComponent(),
+      ]
+      let found = candidates.map { $0.appendingPathComponent("cipherdata") }.first { FileManager.default.isExecutableFile(atPath: $0.path) }
+      return try XCTUnwrap(found, "the tool is not built beside the tests")
+    }
+  }
+
+  /// Runs the tool in the folder, with the store's passphrase unless told otherwise.
+  @discardableResult
+  func run(_ arguments: [String], input: String? = nil, environment: [String: String] = [:], passphrase: String? = "passphrase") throws
+    -> ToolResult
+  {
+    let process = Process()
+    process.executableURL = try Self.executable
+    process.currentDirectoryURL = folder.url
+    process.arguments = arguments + (passphrase.map { ["--passphrase-file", $0] } ?? [])
+    process.environment = environment
+    let id = UUID().uuidString
+    // Files in place of pipes: no process waits for another to read.
+    let streams = try ["in", "out", "err"].map { name -> FileHandle in
+      let url = try folder.file("\(id).\(name)", name == "in" ? input ?? "" : "")
+      return try FileHandle(forUpdating: url)
+    }
+    process.standardInput = streams[0]
+    process.standardOutput = streams[1]
+    process.standardError = streams[2]
+    try process.run()
+    process.waitUntilExit()
+    func text(_ name: String) throws -> String {
+      String(decoding: try Data(contentsOf: URL(fileURLWithPath: path("\(id).\(name)"))), as: UTF8.self)
+    }
+    return ToolResult(status: process.terminationStatus, output: try text("out"), error: try text("err"))
+  }
+}
