@@ -49,23 +49,37 @@ final class StoreEngine: Sendable {
 
   /// Runs `body`, all whose reads and writes on this thread are one transaction.
   func transaction(_ body: () throws -> Void) throws {
-    if let connection = transactions.connection { return try connection.savepoint(body) }
-    try pool.withWriter { connection in
-      transactions.begin(connection)
-      defer { transactions.end() }
+    if let connection = transactions.connection {
       do {
-        try connection.writeTransaction(body)
+        return try connection.savepoint(body)
       } catch {
         // Reservations of keys were part of it.
-        keys.forget()
+        transactions.keys?.forget()
         throw error
       }
+    }
+    // Keys that the body reserves are no one else's until the transaction is committed.
+    let keys = self.keys.makeForTransaction()
+    do {
+      try pool.withWriter { connection in
+        transactions.begin(connection, keys)
+        defer { transactions.end() }
+        try connection.writeTransaction(body)
+      }
+      _ = self.keys.adopt(keys)
+    } catch {
+      // Objects may live on with keys that were handed out: the file's counter has to pass them all the same.
+      for index in self.keys.adopt(keys) {
+        try? self.keys.reserve(1, for: schema.tables[index]) { body in try write { try body($0) } }
+      }
+      throw error
     }
   }
 
   /// Keys for new rows of a table.
   func newKeys(_ count: Int, for table: EntityTable) throws -> [Int64] {
-    try keys.keys(count, for: table) { body in
+    let keys = transactions.connection == nil ? self.keys : transactions.keys ?? self.keys
+    return try keys.keys(count, for: table) { body in
       try write { connection in
         trace.note(connection, "reserve keys")
         try body(connection)
@@ -80,6 +94,7 @@ final class StoreEngine: Sendable {
 private final class ThreadTransaction: @unchecked Sendable {
   private let owner = Atomic<UInt>(0)
   private var open: Connection?
+  private var openKeys: KeyAllocator?
 
   private static var thisThread: UInt { UInt(pthread_self()) }
 
@@ -90,14 +105,19 @@ private final class ThreadTransaction: @unchecked Sendable {
     return open
   }
 
+  /// The transaction's own keys, for its owner.
+  var keys: KeyAllocator? { connection == nil ? nil : openKeys }
+
   /// Called by the owner, who holds the writer.
-  func begin(_ connection: Connection) {
+  func begin(_ connection: Connection, _ keys: KeyAllocator) {
     open = connection
+    openKeys = keys
     owner.store(Self.thisThread, ordering: .releasing)
   }
 
   func end() {
     owner.store(0, ordering: .releasing)
     open = nil
+    openKeys = nil
   }
 }

@@ -56,6 +56,54 @@ final class KeyAllocatorTests: XCTestCase {
     XCTAssertEqual(try open.newID("Tag").key, 6)
   }
 
+  func testKeysOfARollbackArePassedOverEvenAfterReopening() throws {
+    let store = try TestStore()
+    let open = try store.open()
+    var id: ManagedObjectID?
+    XCTAssertThrowsError(
+      try open.store.performTransaction {
+        id = try open.newIDs("Tag", count: 5)[4]
+        throw Stop()
+      })
+    // Its object is saved later all the same.
+    let kept = try XCTUnwrap(id)
+    try open.save { try $0.insert(kept, ["name": .text("kept")]) }
+    try open.close()
+    let again = try store.open()
+    XCTAssertGreaterThan(try again.newID("Tag").key, kept.key)
+  }
+
+  func testAnInnerTransactionThatFailsTakesItsReservationBack() throws {
+    let store = try TestStore()
+    let open = try store.open()
+    try open.store.performTransaction {
+      XCTAssertThrowsError(
+        try open.store.performTransaction {
+          XCTAssertEqual(try open.newID("Tag").key, 1)
+          throw Stop()
+        })
+      XCTAssertEqual(try open.newID("Tag").key, 2)
+      try open.insert("Tag", ["name": .text("red")])
+    }
+    try open.close()
+    let again = try store.open()
+    XCTAssertGreaterThan(try again.newID("Tag").key, 3)
+    XCTAssertEqual(try again.count("Tag"), 1)
+  }
+
+  func testKeysReservedInsideATransactionAreNotGivenToOtherThreads() throws {
+    let store = try TestStore()
+    let open = try store.open()
+    var other: [Int64] = []
+    XCTAssertThrowsError(
+      try open.store.performTransaction {
+        _ = try open.newIDs("Tag", count: 3)
+        throw Stop()
+      })
+    other = try waitFor { try open.newIDs("Tag", count: 2).map(\.key) }
+    XCTAssertEqual(other, [4, 5])
+  }
+
   func testTwoStoresOnOneFileGetDifferentKeys() throws {
     let store = try TestStore()
     let first = try store.open()

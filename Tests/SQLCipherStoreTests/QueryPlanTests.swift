@@ -49,6 +49,15 @@ final class QueryPlanTests: XCTestCase {
         #" WHERE t0."_pk" IN (SELECT j1."source" FROM "Book_tags" AS j1 JOIN "Tag" AS t2 ON t2."_pk" = j1."target""#
           + #" WHERE j1."source" IS NOT NULL AND t2."name" = ?)"#
       ),
+      (
+        .compare("tags.@count", .greater, 2),
+        #" WHERE (0 > ? OR t0."_pk" IN (SELECT j1."source" FROM "Book_tags" AS j1 WHERE j1."source" IS NOT NULL"#
+          + #" GROUP BY j1."source" HAVING count(*) > ?))"#
+      ),
+      (
+        .compare("tags.@count", .greater, 2) && .compare("isbn", .equal, "x"),
+        #" WHERE (SELECT count(*) FROM "Book_tags" AS j1 WHERE j1."source" = t0."_pk") > ? AND t0."isbn" = ?"#
+      ),
       (.compare("tags.@count", .equal, 0), #" WHERE NOT EXISTS (SELECT 1 FROM "Book_tags" AS j1 WHERE j1."source" = t0."_pk")"#),
     ]
     for (predicate, expected) in cases { XCTAssertEqual(try condition(predicate), expected) }

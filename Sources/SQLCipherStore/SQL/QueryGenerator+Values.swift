@@ -66,7 +66,7 @@ extension QueryGenerator {
           }
         })
     else { return aggregate.value == nil || aggregate.function == .sum ? "0" : "NULL" }
-    return "(\(query))"
+    return "(\(query.text))"
   }
 
   // MARK: Collections
@@ -80,12 +80,29 @@ extension QueryGenerator {
       guard let key = sourceKey(of: collection, scopes), let query = try members(of: collection, where: exists.condition, scopes) else {
         return "0"
       }
-      return "\(key) IN (\(query))"
+      return "\(key) IN (\(query.text))"
     }
     guard let query = try members(of: collection, where: exists.condition, scopes, select: { _ in "1" }) else {
       return exists.isNegated ? "1" : "0"
     }
-    return "\(exists.isNegated ? "NOT " : "")EXISTS (\(query))"
+    return "\(exists.isNegated ? "NOT " : "")EXISTS (\(query.text))"
+  }
+
+  /// A count of members compared with a constant, asked once for all owners instead of once for each; nil where that would not do.
+  ///
+  /// Owners without members are in no group: they meet the comparison where 0 does.
+  func countedOwners(_ comparison: ResolvedComparison, _ scopes: [QueryScope]) throws -> SQLFragment? {
+    guard case .aggregate(let aggregate) = comparison.left, aggregate.function == .count,
+      comparison.op == .greater || comparison.op == .greaterOrEqual,
+      case .expression(.constant(let number, _)) = comparison.right, comparison.domain == .number, case .placeholders = constants,
+      scopes.count == 1, !hasSelectiveSibling, !refersOutside(aggregate.condition, scope: aggregate.collection.memberScope),
+      let key = sourceKey(of: aggregate.collection, scopes),
+      let query = try members(of: aggregate.collection, where: aggregate.condition, scopes)
+    else { return nil }
+    let bound: SQLFragment = "\(comparison.op.rawValue) \(SQLFragment(.constant(number)))"
+    // Grouping through the owner's index would fetch each row on its own; without a condition it reads the index alone.
+    let owner = aggregate.condition == .constant(true) ? query.owner : "+\(query.owner)"
+    return "(0 \(bound) OR \(key) IN (\(query.text) GROUP BY \(owner) HAVING count(*) \(bound)))"
   }
 
   private func sourceKey(of collection: ResolvedCollection, _ scopes: [QueryScope]) -> String? {
@@ -98,7 +115,7 @@ extension QueryGenerator {
   private func members(
     of collection: ResolvedCollection, where condition: ResolvedPredicate, _ scopes: [QueryScope], required: Set<[ResolvedStep]> = [],
     select: (([QueryScope]) throws -> SQLFragment)? = nil
-  ) throws -> SQLFragment? {
+  ) throws -> MemberQuery? {
     let relationship = collection.relationship.relationship
     guard let table = schema.tableIfHeld(relationship.destinationEntity), let source = sourceKey(of: collection, scopes) else { return nil }
     let required = required.union(Self.requiredSteps(of: condition, scope: collection.memberScope))
@@ -137,6 +154,14 @@ extension QueryGenerator {
     case .or: conditions.append(try self.condition(condition, inner).parenthesized)
     default: conditions.append(try self.condition(condition, inner))
     }
-    return "SELECT \(selected) FROM \(from)\(member.joinText) WHERE \(SQLFragment.joined(conditions, by: " AND "))"
+    let query: SQLFragment = "SELECT \(selected) FROM \(from)\(member.joinText) WHERE \(SQLFragment.joined(conditions, by: " AND "))"
+    return MemberQuery(text: query, owner: owner)
   }
+}
+
+/// A query of members.
+struct MemberQuery {
+  let text: SQLFragment
+  /// The column that names a member's owner.
+  let owner: String
 }

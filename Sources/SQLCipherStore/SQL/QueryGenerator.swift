@@ -18,6 +18,8 @@ final class QueryGenerator {
   /// The constants that stand in temporary tables, by the tables' numbers.
   private(set) var temporaryLists: [Int] = []
   private var aliasCount = 0
+  /// Whether another condition beside the one being written leaves few objects: then it is better asked for each of them.
+  private(set) var hasSelectiveSibling = false
 
   init(schema: StoreSchema, constants: Constants) {
     self.schema = schema
@@ -44,6 +46,9 @@ final class QueryGenerator {
     switch predicate {
     case .constant(let value): return value ? "1" : "0"
     case .and(let items):
+      let outer = hasSelectiveSibling
+      defer { hasSelectiveSibling = outer }
+      if items.contains(where: { isSelective($0, scope: scopes.count - 1) }) { hasSelectiveSibling = true }
       return .joined(
         try items.map { item in
           if case .or = item { return try condition(item, scopes).parenthesized }
@@ -66,6 +71,7 @@ final class QueryGenerator {
     if case .expression(let right) = comparison.right, comparison.op == .equal, !comparison.options.contains(.localeSensitive) {
       return try equality(comparison, right, scopes)
     }
+    if !comparison.isNegated, let counted = try countedOwners(comparison, scopes) { return counted }
     let plain = try uncertainComparison(comparison, scopes)
     // NULL is not true, so the opposite of it is.
     return comparison.isNegated ? "\(plain.parenthesized) IS NOT 1" : plain

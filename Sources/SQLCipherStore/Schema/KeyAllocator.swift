@@ -55,7 +55,8 @@ final class KeyAllocator: Sendable {
     result.append(contentsOf: range)
   }
 
-  private func reserve(_ needed: Int, for table: EntityTable, withWriter: ((Connection) throws -> Void) throws -> Void) throws {
+  /// Reserves a block that holds a number of keys.
+  func reserve(_ needed: Int, for table: EntityTable, withWriter: ((Connection) throws -> Void) throws -> Void) throws {
     let (size, floor) = blocks.withLock { (max($0[table.index].size, Int64(needed)), $0[table.index].floor) }
     var start: Int64 = 0
     try withWriter { connection in
@@ -84,6 +85,29 @@ final class KeyAllocator: Sendable {
       for index in blocks.indices {
         blocks[index].next = 0
         blocks[index].end = 0
+      }
+    }
+  }
+
+  /// An allocator for a transaction that is not committed yet: its reservations are nobody else's.
+  func makeForTransaction() -> KeyAllocator {
+    let floors = blocks.withLock { $0.map(\.floor) }
+    let allocator = KeyAllocator(tableCount: floors.count)
+    allocator.blocks.withLock { blocks in for index in blocks.indices { blocks[index].floor = floors[index] } }
+    return allocator
+  }
+
+  /// Takes over what a transaction's allocator has handed out: none of those keys is handed out again.
+  ///
+  /// - Returns: The indexes of the tables whose keys it handed out.
+  func adopt(_ other: KeyAllocator) -> [Int] {
+    let floors = other.blocks.withLock { $0.map(\.floor) }
+    return blocks.withLock { blocks in
+      blocks.indices.filter { index in
+        guard floors[index] > blocks[index].floor else { return false }
+        // What is left of a block here lies below only if the block does.
+        blocks[index].floor = floors[index]
+        return true
       }
     }
   }
