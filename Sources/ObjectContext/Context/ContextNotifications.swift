@@ -95,10 +95,12 @@ final class ContextNotifications {
   func postObjectsDidChange(_ objects: [ManagedObject], in context: ManagedObjectContext) {
     var (inserted, updated, deleted) = (Set<ManagedObject>(), Set<ManagedObject>(), Set<ManagedObject>())
     for object in objects {
+      let isAnnounced = object.flags.contains(.isAnnounced)
       if object.flags.contains(.isDeleted) {
-        deleted.insert(object)
+        // Of what came and went in one event nobody was told.
+        if isAnnounced || !object.flags.contains(.isInserted) { deleted.insert(object) }
       } else if object.flags.contains(.isInserted) {
-        inserted.insert(object)
+        if isAnnounced { updated.insert(object) } else { inserted.insert(object) }
       } else if object.flags.contains(.isUpdated) {
         updated.insert(object)
       }

@@ -15,6 +15,8 @@ struct IdentityMap {
   /// The number of the array's first page. Keys of new objects are the process's, and begin anywhere.
   private var base: Int64 = 0
   private var sparse: [Int64: Page] = [:]
+  /// An empty page, for the next that is needed.
+  private var spare: Page?
   private(set) var count = 0
 
   private func page(_ number: Int64) -> Page? {
@@ -34,13 +36,44 @@ struct IdentityMap {
     let number = key >> 9
     let entries = page(number) ?? makePage(number)
     let index = Int(key & 511)
-    if entries[index] == nil { count += 1 }
+    if entries[index] == nil {
+      count += 1
+      Self.changeLiving(entries, by: 1)
+    }
     entries[index] = Unmanaged.passUnretained(object)
   }
 
+  private static func allocatePage() -> Page {
+    // Behind the entries lies the number of those that are not nil.
+    let page = Page.allocate(capacity: pageSize + 1)
+    page.initialize(repeating: nil, count: pageSize + 1)
+    return page
+  }
+
+  @discardableResult
+  private static func changeLiving(_ page: Page, by change: Int) -> Int {
+    let counter = UnsafeMutableRawPointer(page + pageSize)
+    let living = counter.load(as: Int.self) + change
+    counter.storeBytes(of: living, as: Int.self)
+    return living
+  }
+
+  /// A page whose objects are all gone: a long-lived context must not keep one for every key that it ever saw.
+  private mutating func releasePage(_ number: Int64) {
+    let index = number &- base
+    let page: Page?
+    if index >= 0 && index < Int64(dense.count) {
+      page = dense[Int(index)]
+      dense[Int(index)] = nil
+    } else {
+      page = sparse.removeValue(forKey: number)
+    }
+    if spare == nil { spare = page } else { page?.deallocate() }
+  }
+
   private mutating func makePage(_ number: Int64) -> Page {
-    let page = Page.allocate(capacity: Self.pageSize)
-    page.initialize(repeating: nil, count: Self.pageSize)
+    let page = spare ?? Self.allocatePage()
+    spare = nil
     // Permanent keys begin low in nearly every store; others begin where they begin.
     if dense.isEmpty && sparse.isEmpty { base = number < Int64(Self.densePages) / 2 ? 0 : number }
     let index = number &- base
@@ -59,6 +92,7 @@ struct IdentityMap {
     if entry.toOpaque() == Unmanaged.passUnretained(object).toOpaque() {
       entries[Int(key & 511)] = nil
       count -= 1
+      if Self.changeLiving(entries, by: -1) == 0 { releasePage(key >> 9) }
     }
   }
 
@@ -76,6 +110,8 @@ struct IdentityMap {
   mutating func removeAll() {
     for page in dense { page?.deallocate() }
     for page in sparse.values { page.deallocate() }
+    spare?.deallocate()
+    spare = nil
     dense = []
     sparse = [:]
     count = 0

@@ -85,6 +85,7 @@ extension ManagedObjectContext {
     if !object.flags.contains(.isListedAsDeleted) {
       object.flags.insert(.isListedAsDeleted)
       unitOfWork.deleted.append(object)
+      if object.flags.contains(.isInserted) { unitOfWork.hasDeletedInsertions = true }
     }
     if !object.flags.contains(.hasPendingChange) {
       object.flags.insert(.hasPendingChange)
@@ -102,6 +103,11 @@ extension ManagedObjectContext {
     guard store.entityNumbers.contains(Int(object.currentID.entityNumber)) else {
       throw StoreError(
         .entityNotInStore, "The store does not hold the entity “\(object.entity.name)”.", operation: "assign", path: store.url?.path)
+    }
+    if space(of: object) != store.space.number, refersToSavedObjects(object) {
+      throw StoreError(
+        .crossStoreRelationship, "The object refers to objects of another store already; assign it before its relationships are set.",
+        operation: "assign", path: store.url?.path)
     }
     assignedSpaces[object.currentID.key] = store.space.number
   }
@@ -140,8 +146,11 @@ extension ManagedObjectContext {
 
   // MARK: What was changed
 
-  /// Whether a save would do anything.
-  public var hasChanges: Bool { !unitOfWork.isEmpty }
+  /// Whether objects were inserted, changed or deleted since the last save.
+  public var hasChanges: Bool {
+    unitOfWork.dropUnchanged()
+    return !unitOfWork.isEmpty
+  }
 
   /// The objects that the next save inserts.
   public var insertedObjects: Set<ManagedObject> { Set(unitOfWork.inserted.filter(\.isInserted)) }
@@ -168,18 +177,23 @@ extension ManagedObjectContext {
     unitOfWork.pending = []
     for object in pending { object.flags.remove(.hasPendingChange) }
     notifications.postObjectsDidChange(pending, in: self)
-    for object in pending { object.overlay?.changedInEvent = SlotMask() }
+    for object in pending {
+      object.overlay?.changedInEvent = SlotMask()
+      if object.flags.contains(.isInserted) { object.flags.insert(.isAnnounced) }
+    }
     dropDeletedInsertions()
   }
 
   /// New objects that were deleted leave the context without a trace.
   func dropDeletedInsertions() {
-    guard unitOfWork.deleted.contains(where: { $0.flags.contains(.isInserted) }) else { return }
+    guard unitOfWork.hasDeletedInsertions else { return }
     let dropped = unitOfWork.deleted.filter { $0.flags.contains(.isInserted) && $0.flags.contains(.deletePropagated) }
     guard !dropped.isEmpty else { return }
     let gone = Set(dropped)
     unitOfWork.deleted.removeAll { gone.contains($0) }
     unitOfWork.inserted.removeAll { gone.contains($0) }
+    unitOfWork.propagatedCount = 0
+    unitOfWork.hasDeletedInsertions = unitOfWork.deleted.contains { $0.flags.contains(.isInserted) }
     for object in dropped {
       object.flags.subtract([.isInserted, .isDeleted, .isUpdated, .isListedAsDeleted, .isListedAsInserted])
       object.flags.insert(.isGone)

@@ -27,7 +27,7 @@ extension ManagedObjectContext {
   /// - Throws: ``StoreError`` with ``StoreError/Code/objectNotFound`` when there is no such object or it is deleted, or what the store throws.
   public func existingObject(with objectID: ManagedObjectID) throws -> ManagedObject {
     if let object = registeredObject(for: objectID) {
-      if object.flags.contains(.isDeleted) { throw notFound(objectID) }
+      if !object.flags.isDisjoint(with: [.isDeleted, .isInaccessible]) { throw notFound(objectID) }
       if !object.flags.contains(.isFault) || object.image != nil { return object }
       guard let row = try row(of: objectID) else { throw notFound(objectID) }
       object.image = row
@@ -64,40 +64,77 @@ extension ManagedObjectContext {
   ///   - mergeChanges: True reads the row anew and keeps unsaved changes on top of it; false drops them and makes the object a fault.
   public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
     guard object.managedObjectContext === self, !object.flags.contains(.isInserted) else { return }
-    if !mergeChanges {
-      object.flags.subtract([.isUpdated, .isListedAsUpdated])
-      unitOfWork.updated.removeAll { $0 === object }
+    if mergeChanges {
+      rereadRows(of: [object])
+    } else {
+      giveUpChanges(of: object)
+      // The row is read anew, not taken from the cache: another process may have changed it.
+      coordinator.store(numbered: object.currentID.space)?.cache.remove([object.currentID.reference])
       object.turnIntoFault()
-      return
+      // Members that came or went by changes of their own are still to be saved.
+      if object.toManyStates != nil { object.noteChange() }
     }
-    for state in object.toManyStates ?? [] { state?.unload() }
-    do {
-      guard let store = coordinator.store(numbered: object.currentID.space) else { return }
-      let rows = try coordinator.readRows(of: [object.currentID], from: store, scope: scope(for: store))
-      object.image = rows.first
-      if rows.isEmpty {
-        object.flags.insert(.isFault)
-        object.updatePlainRow()
-        _ = object.fireFault(trigger: nil)
-      } else {
-        object.updatePlainRow()
-        if !object.flags.contains(.isFault) { object.awake(fromSnapshotEvents: .refresh) }
-      }
-    } catch {
-      note(error)
-    }
+    notifications.postRefreshed([object], in: self)
   }
 
   /// Makes all objects faults that read their rows anew; unsaved changes stay on top of them.
   public func refreshAllObjects() {
     var objects: [ManagedObject] = []
-    forEachRegistered { objects.append($0) }
+    forEachRegistered { if !$0.flags.contains(.isInserted) { objects.append($0) } }
     for store in coordinator.persistentStores { store.cache.removeAll() }
-    for object in objects where !object.flags.contains(.isInserted) {
-      if object.hasChanges {
-        if !object.flags.contains(.isDeleted) { refresh(object, mergeChanges: true) }
-      } else {
-        object.turnIntoFault()
+    rereadRows(of: objects.filter { $0.hasChanges && !$0.flags.contains(.isDeleted) })
+    for object in objects where !object.hasChanges { object.turnIntoFault() }
+    notifications.postRefreshed(objects, in: self)
+  }
+
+  /// Reads rows from their stores, and puts them below the objects' changes.
+  private func rereadRows(of objects: [ManagedObject]) {
+    for (space, group) in Dictionary(grouping: objects, by: \.currentID.space) {
+      guard let store = coordinator.store(numbered: space) else { continue }
+      do {
+        store.cache.remove(group.map(\.currentID.reference))
+        let rows = try coordinator.readRows(of: group.map(\.currentID), from: store, scope: scope(for: store))
+        let found = Dictionary(rows.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
+        for object in group { object.takeFreshRow(found[object.currentID.key]) }
+      } catch {
+        note(error)
+      }
+    }
+  }
+
+  /// Takes an object's own changes back, and with them those of the other sides of its relationships.
+  private func giveUpChanges(of object: ManagedObject) {
+    object.flags.remove(.isUpdated)
+    let reference = object.currentID.reference
+    for slot in object.compiledEntity.slots {
+      guard let relationship = slot.relationship, let overlay = object.overlay, overlay.dirty.contains(slot.index),
+        let inverse = model.inverse(of: relationship)
+      else { continue }
+      let now = object.referenceValueAtHand(slot.index) ?? ObjectReference(rawValue: 0)
+      let before = object.image?.reference(slot.index) ?? ObjectReference(rawValue: 0)
+      if now == before { continue }
+      if let partner = now.isNull ? nil : registeredObject(now, near: object) {
+        if inverse.isToMany {
+          partner.removeMember(object, from: inverse)
+        } else if partner.referenceValue(inverse.index) == reference {
+          partner.setReference(ObjectReference(rawValue: 0), at: inverse.index)
+        }
+      }
+      if let partner = before.isNull ? nil : registeredObject(before, near: object) {
+        if inverse.isToMany {
+          if partner.toManyStates?[inverse.index] != nil { partner.addMember(object, to: inverse) }
+        } else if partner.referenceValue(inverse.index).isNull {
+          partner.setReference(reference, at: inverse.index)
+        }
+      }
+    }
+    for case let state? in object.toManyStates ?? [] where state.isChanged {
+      guard let inverse = model.inverse(of: state.relationship), inverse.isToMany else { continue }
+      for member in state.added.elements { registeredObject(member, near: object)?.removeMember(object, from: inverse) }
+      for member in state.removed {
+        if let member = registeredObject(member, near: object), member.toManyStates?[inverse.index] != nil {
+          member.addMember(object, to: inverse)
+        }
       }
     }
   }
@@ -108,21 +145,28 @@ extension ManagedObjectContext {
   public func rollback() {
     forgetNotedError()
     let work = unitOfWork
+    var changed: [ManagedObject] = []
+    var seen = Set<ManagedObject>()
+    for object in work.updated + work.deleted where object.hasChanges && !object.flags.contains(.isInserted) {
+      if seen.insert(object).inserted { changed.append(object) }
+    }
     unitOfWork.removeAll()
     for object in work.inserted where object.flags.contains(.isInserted) {
       object.flags.subtract([.isInserted, .isUpdated, .isDeleted])
       object.flags.insert(.isGone)
       detach(object)
     }
-    for object in work.updated + work.deleted where !object.flags.contains(.isGone) {
+    for object in changed {
       object.flags.subtract([.isUpdated, .isDeleted])
       object.overlay = nil
       for state in object.toManyStates ?? [] { state?.discardChanges() }
+      // Whether its row is gone is asked anew.
+      if object.flags.contains(.isInaccessible) { object.turnIntoFault() }
       object.updatePlainRow()
       object.awake(fromSnapshotEvents: .rollback)
     }
     assignedSpaces = [:]
-    let changed = (work.updated + work.deleted).filter { !$0.flags.contains(.isGone) }
+    permanentIDs = [:]
     notifications.postRefreshed(changed, in: self)
   }
 

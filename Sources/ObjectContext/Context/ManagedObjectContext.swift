@@ -2,7 +2,6 @@
 public import Foundation
 public import ObjectModel
 public import ObjectStore
-import OrderedCollections
 import Synchronization
 
 /// A scratch pad of living objects over the stores of a coordinator: it finds, makes and deletes them, keeps one object for each row, and saves what
@@ -224,6 +223,18 @@ public final class ManagedObjectContext {
     object.contextReference = nil
     retained.remove(object)
   }
+
+  /// Takes deleted rows out of members read earlier, once there are many: a long-lived context must not remember all that it ever deleted.
+  func forgetGoneMembers() {
+    guard goneReferences.count > Self.goneReferenceLimit else { return }
+    let gone = goneReferences
+    forEachRegistered { object in
+      for state in object.toManyStates ?? [] { state?.forget(gone) }
+    }
+    goneReferences = []
+  }
+
+  private static var goneReferenceLimit: Int { 4_096 }
 
   /// Visits every living object.
   func forEachRegistered(_ body: (ManagedObject) -> Void) {

@@ -12,15 +12,43 @@ struct UnitOfWork {
   var pending: [ManagedObject] = []
   /// Objects whose versions are checked by the next save.
   var locked: [ManagedObject] = []
+  /// How many of the deleted objects, from the first, had their delete rules applied.
+  var propagatedCount = 0
+  /// Whether some deleted object was never saved.
+  var hasDeletedInsertions = false
 
-  /// Whether nothing was changed.
+  /// Whether no list has an object.
   var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty }
+
+  /// The objects inserted, updated and deleted.
+  var objects: [ManagedObject] { inserted + updated + deleted }
+
+  /// Objects that gave up their changes stay listed until all of them have.
+  mutating func dropUnchanged() {
+    guard !updated.isEmpty, !updated.contains(where: { $0.flags.contains(.isUpdated) }) else { return }
+    for object in updated { object.flags.remove(.isListedAsUpdated) }
+    updated = []
+  }
+
+  /// Forgets the objects of a save; others stay.
+  mutating func remove(_ work: SaveWork) {
+    let saved = Set(work.inserted + work.updated + work.deleted + work.locked)
+    for object in saved { object.flags.subtract(Self.flags) }
+    inserted.removeAll(where: saved.contains)
+    updated.removeAll(where: saved.contains)
+    deleted.removeAll(where: saved.contains)
+    pending.removeAll(where: saved.contains)
+    locked.removeAll(where: saved.contains)
+    propagatedCount = 0
+  }
+
+  private static let flags: ObjectFlags = [
+    .isListedAsInserted, .isListedAsUpdated, .isListedAsDeleted, .hasPendingChange, .deletePropagated, .isLocked, .isAnnounced,
+  ]
 
   mutating func removeAll() {
     for object in inserted + updated + deleted + pending + locked {
-      object.flags.subtract([
-        .isListedAsInserted, .isListedAsUpdated, .isListedAsDeleted, .hasPendingChange, .deletePropagated, .isLocked,
-      ])
+      object.flags.subtract(Self.flags)
     }
     self = UnitOfWork()
   }

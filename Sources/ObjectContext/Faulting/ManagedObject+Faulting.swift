@@ -5,7 +5,7 @@ import ObjectStore
 extension ManagedObject {
   /// Gets the object's row if it is a fault. False when the row is gone or could not be read; the object then reads as empty.
   @discardableResult
-  final func fireFault(trigger: String?) -> Bool {
+  final func fireFault(trigger: Int?) -> Bool {
     guard flags.contains(.isFault) else { return !flags.contains(.isInaccessible) }
     guard let context = managedObjectContext else {
       // A fault whose context is gone stays empty.
@@ -20,15 +20,39 @@ extension ManagedObject {
     return true
   }
 
+  /// Puts a row that was read anew below the object's changes; nil when it is gone.
+  final func takeFreshRow(_ row: RowImage?) {
+    for state in toManyStates ?? [] { state?.unload() }
+    image = row
+    if row == nil { flags.insert(.isFault) }
+    updatePlainRow()
+    if row == nil {
+      fireFault(trigger: nil)
+    } else if !flags.contains(.isFault) {
+      awake(fromSnapshotEvents: .refresh)
+    }
+  }
+
   /// Makes the object a fault: values and changes are dropped, and read anew when they are asked for.
   final func turnIntoFault() {
     willTurnIntoFault()
     plainRow = nil
     image = nil
     overlay = nil
-    toManyStates = nil
+    toManyStates = statesOfOthersChanges()
     flags.insert(.isFault)
     flags.remove(.isInaccessible)
     didTurnIntoFault()
+  }
+
+  /// The states of relationships whose members' own changes put them there or took them away: those are not this object's to drop.
+  private func statesOfOthersChanges() -> [ToManyState?]? {
+    guard let states = toManyStates, let model = managedObjectContext?.model else { return nil }
+    let kept = states.map { state -> ToManyState? in
+      guard let state, state.isChanged, let inverse = model.inverse(of: state.relationship), !inverse.isToMany else { return nil }
+      state.unload(keepingOrder: false)
+      return state.isChanged ? state : nil
+    }
+    return kept.contains { $0 != nil } ? kept : nil
   }
 }

@@ -7,6 +7,8 @@ extension ManagedObjectContext {
   static var faultBatch: Int { 500 }
   /// How far siblings are looked for in a group.
   static var faultWindow: Int { 4_000 }
+  /// After how many siblings in a row that need nothing the search ends.
+  static var missLimit: Int { 400 }
   /// The objects whose members are read together.
   static var memberBatch: Int { 250 }
   /// The groups that are remembered; the objects of older ones fault one by one.
@@ -55,10 +57,13 @@ extension ManagedObjectContext {
   // MARK: Rows
 
   /// Finds the row of a fault, in the row cache or the store. False when there is none.
-  func readRow(of object: ManagedObject, trigger: String?) -> Bool {
+  func readRow(of object: ManagedObject, trigger: Int?) -> Bool {
     let objectID = object.currentID
-    guard !objectID.isTemporaryID, let store = coordinator.store(numbered: objectID.space) else {
-      return fulfillInaccessible(object, trigger: trigger)
+    guard !objectID.isTemporaryID else { return fulfillInaccessible(object, trigger: trigger) }
+    guard let store = coordinator.store(numbered: objectID.space) else {
+      // Nobody knows whether its row is gone.
+      note(StoreError(.storeNotFound, "An object was read whose store is not open any more: \(objectID).", operation: "fault"))
+      return false
     }
     if let row = cachedRow(objectID.reference, of: store) {
       object.image = row
@@ -67,6 +72,11 @@ extension ManagedObjectContext {
     do {
       let ids = siblings(of: object, in: store) ?? [objectID]
       let rows = try coordinator.readRows(of: ids, from: store, scope: scope(for: store))
+      if ids.count > 1, store.cache.isSuspended {
+        for row in rows {
+          if let sibling = registeredObject(row.reference, space: objectID.space), sibling.flags.contains(.isFault) { sibling.image = row }
+        }
+      }
       for row in rows where row.key == objectID.key {
         object.image = row
         return true
@@ -85,32 +95,58 @@ extension ManagedObjectContext {
   }
 
   /// The IDs of a fault and of its unfired siblings; nil when it has none.
+  ///
+  /// Those that follow it come first; then, for who goes through the results backwards, those before it.
   private func siblings(of object: ManagedObject, in store: PersistentStore) -> [ManagedObjectID]? {
     guard let group = group(object.group), group.space == store.space.number else { return nil }
     var ids = [object.currentID]
     var seen: Set<ObjectReference> = [object.currentID.reference]
-    let start = Int(object.groupPosition)
-    let end = min(group.count, start + Self.faultWindow)
     let root = model.entities[Int(object.currentID.entityNumber)].root
-    var position = start + 1
-    while position < end, ids.count < Self.faultBatch {
-      let reference = group.reference(at: position, cache: store.cache)
-      position += 1
-      guard reference.key > 0, model.entities[reference.entity].root == root, seen.insert(reference).inserted else { continue }
-      if store.cache.row(reference) != nil { continue }
-      if let sibling = registeredObject(reference, space: group.space), !sibling.flags.contains(.isFault) || sibling.image != nil {
-        continue
+    // Within a transaction the row cache keeps nothing: only objects that are there can take their rows.
+    let needsObject = store.cache.isSuspended
+    visitNeighbours(of: Int(object.groupPosition), in: group, of: store, limit: Self.faultBatch - 1) { reference in
+      guard reference.key > 0, model.entities[reference.entity].root == root, seen.insert(reference).inserted else { return false }
+      if let sibling = registeredObject(reference, space: group.space) {
+        if !sibling.flags.contains(.isFault) || sibling.image != nil { return false }
+      } else if needsObject {
+        return false
       }
+      if store.cache.row(reference) != nil { return false }
       ids.append(ManagedObjectID(space: group.space, entityNumber: UInt32(reference.entity), key: reference.key))
+      return true
     }
     return ids.count > 1 ? ids : nil
   }
 
+  /// Shows the objects of a group near a position to a visitor, who says whether it takes them: those behind, then those before it, nearest first.
+  ///
+  /// Ends when enough were taken; a direction is given up after many in a row that were not.
+  private func visitNeighbours(
+    of position: Int, in group: FetchGroup, of store: PersistentStore, limit: Int, _ takes: (ObjectReference) -> Bool
+  ) {
+    var taken = 0
+    let count = group.count
+    for step in [1, -1] {
+      var missed = 0
+      var next = position + step
+      while taken < limit, missed < Self.missLimit, abs(next - position) <= Self.faultWindow, next >= 0, next < count {
+        if takes(group.reference(at: next, cache: store.cache)) {
+          taken += 1
+          missed = 0
+        } else {
+          missed += 1
+        }
+        next += step
+      }
+    }
+  }
+
   /// The row of a fault is gone.
-  private func fulfillInaccessible(_ object: ManagedObject, trigger: String?) -> Bool {
+  private func fulfillInaccessible(_ object: ManagedObject, trigger: Int?) -> Bool {
     object.flags.remove(.isFault)
     object.flags.insert(.isInaccessible)
-    if let handler = inaccessibleFaultHandler, handler(object, object.objectID, trigger) { return false }
+    let property = trigger.map { object.compiledEntity.slots[$0].name }
+    if let handler = inaccessibleFaultHandler, handler(object, object.objectID, property) { return false }
     if shouldDeleteInaccessibleFaults {
       registerDeleted(object)
       object.flags.insert(.deletePropagated)
@@ -139,7 +175,7 @@ extension ManagedObjectContext {
 
   /// A member of a to-many relationship: the living object, or a new fault that belongs to the group of the members read with it.
   func member(_ reference: ObjectReference, of source: ManagedObject, state: ToManyState, offset: Int) -> ManagedObject? {
-    if reference.key < 0 { return temporaryObject(reference) }
+    if reference.key < 0 { return temporaryObject(reference).flatMap { $0.flags.contains(.isDeleted) ? nil : $0 } }
     let space = space(of: source)
     if let object = registeredObject(reference, space: space) { return object.flags.contains(.isDeleted) ? nil : object }
     if !goneReferences.isEmpty, goneReferences.contains(reference) { return nil }
@@ -147,6 +183,12 @@ extension ManagedObjectContext {
     made.group = state.memberGroup
     made.groupPosition = UInt32(truncatingIfNeeded: state.memberGroupStart + offset)
     return made
+  }
+
+  /// Whether a member of a to-many relationship is there: not deleted, and its row not known to be gone. Makes no object.
+  func isLiving(_ reference: ObjectReference, near source: ManagedObject) -> Bool {
+    if let object = registeredObject(reference, near: source) { return !object.flags.contains(.isDeleted) }
+    return reference.key > 0 && !goneReferences.contains(reference)
   }
 
   // MARK: Members
@@ -164,17 +206,13 @@ extension ManagedObjectContext {
     let relationship = state.relationship
     var objects = [object]
     if let group = group(object.group), group.space == store.space.number {
-      let start = Int(object.groupPosition)
-      let end = min(group.count, start + Self.faultWindow)
-      var position = start + 1
-      while position < end, objects.count < Self.memberBatch {
-        let reference = group.reference(at: position, cache: store.cache)
-        position += 1
+      visitNeighbours(of: Int(object.groupPosition), in: group, of: store, limit: Self.memberBatch - 1) { reference in
         guard reference.key > 0, model.entities[relationship.sourceEntity].subtree.contains(reference.entity),
-          let sibling = registeredObject(reference, space: group.space), !sibling.flags.contains(.isInserted),
+          let sibling = registeredObject(reference, space: group.space), !sibling.flags.contains(.isInserted), sibling !== object,
           !(sibling.toManyStates?[relationship.index]?.isLoaded ?? false)
-        else { continue }
+        else { return false }
         objects.append(sibling)
+        return true
       }
     }
     do {

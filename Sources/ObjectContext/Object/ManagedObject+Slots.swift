@@ -5,14 +5,14 @@ import ObjectStore
 extension ManagedObject {
   /// Gets the values of a fault, and notes that the object is in use. False when its row is gone.
   @discardableResult
-  final func willAccess() -> Bool {
-    if flags.contains(.isFault) { return fireFault(trigger: nil) }
+  final func willAccess(_ slot: Int? = nil) -> Bool {
+    if flags.contains(.isFault) { return fireFault(trigger: slot) }
     return !flags.contains(.isInaccessible)
   }
 
   /// The value of a slot. Fires a fault.
   package final func slotValue(_ slot: Int) -> Slot {
-    willAccess()
+    willAccess(slot)
     if let overlay, overlay.present.contains(slot) { return overlay.values[slot] }
     let property = compiledEntity.slots[slot]
     return image?.slot(slot, kind: property.kind) ?? .null
@@ -26,8 +26,11 @@ extension ManagedObject {
 
   /// Sets the value of a slot as a change. Fires a fault.
   package final func setSlotValue(_ value: Slot, at slot: Int) {
-    willAccess()
-    overlayForWriting().set(value, at: slot)
+    willAccess(slot)
+    let overlay = overlayForWriting()
+    // What awakeFromFetch sets is no change: it is neither saved nor reported.
+    if flags.contains(.isAwaking) { return overlay.keep(value, at: slot) }
+    overlay.set(value, at: slot)
     noteChange()
   }
 
@@ -54,7 +57,7 @@ extension ManagedObject {
 
   /// The destination of a to-one relationship as it stands in the overlay or row. Fires a fault.
   final func referenceValue(_ slot: Int) -> ObjectReference {
-    willAccess()
+    willAccess(slot)
     if let overlay, overlay.present.contains(slot) {
       if case .int(let word) = overlay.values[slot] { return ObjectReference(rawValue: word) }
       return ObjectReference(rawValue: 0)

@@ -46,4 +46,8 @@ struct ObjectFlags: OptionSet {
   static let isGone = ObjectFlags(rawValue: 2048)
   /// Its version is checked by the next save though it is unchanged.
   static let isLocked = ObjectFlags(rawValue: 4096)
+  /// Observers were told of its insertion.
+  static let isAnnounced = ObjectFlags(rawValue: 8192)
+  /// Its `willSave` was called by the save under way.
+  static let willSaveCalled = ObjectFlags(rawValue: 16384)
 }

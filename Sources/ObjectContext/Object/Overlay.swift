@@ -17,6 +17,12 @@ final class Overlay {
     values = ContiguousArray(repeating: .null, count: slotCount)
   }
 
+  /// Sets a value that is no change.
+  func keep(_ value: Slot, at slot: Int) {
+    values[slot] = value
+    present.insert(slot)
+  }
+
   /// Sets a value as a change.
   func set(_ value: Slot, at slot: Int) {
     values[slot] = value

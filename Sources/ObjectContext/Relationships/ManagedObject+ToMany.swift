@@ -36,7 +36,11 @@ extension ManagedObject {
   }
 
   /// The number of members of a to-many relationship. Fires no member's fault.
-  public final func toManyCount(_ index: Int) -> Int { loadedState(index)?.count ?? 0 }
+  public final func toManyCount(_ index: Int) -> Int {
+    guard let context = managedObjectContext, let state = loadedState(index) else { return 0 }
+    if context.unitOfWork.deleted.isEmpty && context.goneReferences.isEmpty { return state.count }
+    return state.members.count { context.isLiving($0, near: self) }
+  }
 
   /// Replaces the members of a to-many relationship, in the order given if it has one. An object given twice counts once.
   public final func setToMany(_ members: some Collection<ManagedObject>, at index: Int) {
@@ -119,7 +123,8 @@ extension ManagedObject {
       let reference = referenceValue(relationship.index)
       return reference.isNull ? [] : [managedObjectContext?.objectID(reference, near: self)].compactMap { $0 }
     case .toMany(let relationship):
-      return (loadedState(relationship.index)?.members ?? []).compactMap { managedObjectContext?.objectID($0, near: self) }
+      guard let context = managedObjectContext, let state = loadedState(relationship.index) else { return [] }
+      return state.members.filter { context.isLiving($0, near: self) }.compactMap { context.objectID($0, near: self) }
     default: throw KeyValueError(.unknownRelationship, key: name, entityName: compiledEntity.name)
     }
   }

@@ -96,20 +96,33 @@ extension ManagedObjectContext {
     }
     let here = space(of: source)
     let there = space(of: destination)
-    if here != there {
-      if source.currentID.isTemporaryID && assignedSpaces[source.currentID.key] == nil {
-        assignedSpaces[source.currentID.key] = there
-      } else if destination.currentID.isTemporaryID && assignedSpaces[destination.currentID.key] == nil {
-        assignedSpaces[destination.currentID.key] = here
-      } else {
-        note(
-          StoreError(
-            .crossStoreRelationship,
-            "“\(source.compiledEntity.name).\(relationship.name)” cannot refer to an object of another store.",
-            operation: "set relationship"))
-        return false
-      }
+    if here != there, !move(source, to: there), !move(destination, to: here) {
+      note(
+        StoreError(
+          .crossStoreRelationship,
+          "“\(source.compiledEntity.name).\(relationship.name)” cannot refer to an object of another store.",
+          operation: "set relationship"))
+      return false
     }
     return true
+  }
+
+  /// Lets a new object that nobody assigned go to the store of an object that it is related to.
+  private func move(_ object: ManagedObject, to space: UInt32) -> Bool {
+    guard object.currentID.isTemporaryID, assignedSpaces[object.currentID.key] == nil, !refersToSavedObjects(object),
+      coordinator.store(numbered: space)?.entityNumbers.contains(Int(object.currentID.entityNumber)) ?? false
+    else { return false }
+    assignedSpaces[object.currentID.key] = space
+    return true
+  }
+
+  /// Whether a new object has a relationship to an object with a permanent ID, which is one of the store that it goes to.
+  func refersToSavedObjects(_ object: ManagedObject) -> Bool {
+    if let overlay = object.overlay {
+      for slot in object.compiledEntity.slots where slot.relationship != nil && overlay.present.contains(slot.index) {
+        if case .int(let word) = overlay.values[slot.index], ObjectReference(rawValue: word).key > 0 { return true }
+      }
+    }
+    return (object.toManyStates ?? []).contains { $0?.added.elements.contains { $0.key > 0 } ?? false }
   }
 }

@@ -1,6 +1,5 @@
 // ToManyState: what an object knows of one to-many relationship: the stored members and what was changed since.
 import ObjectModel
-import OrderedCollections
 
 /// One to-many relationship of one object. The stored members are never copied: changes are kept beside them, also while the members are not loaded.
 final class ToManyState {
@@ -8,7 +7,7 @@ final class ToManyState {
   /// The stored members; nil while they are not loaded.
   private(set) var base: [ObjectReference]?
   /// Members added since, in order. While the base is not loaded some of them may be in it.
-  private(set) var added: OrderedSet<ObjectReference> = []
+  private(set) var added = ReferenceList()
   /// Members removed since.
   private(set) var removed: Set<ObjectReference> = []
   /// All members in their order, once an ordered relationship was rearranged.
@@ -33,6 +32,15 @@ final class ToManyState {
     baseSet = nil
     if !added.isEmpty { added.removeAll { baseContains($0) } }
     if !removed.isEmpty { removed = removed.filter { baseContains($0) } }
+    if let order = explicitOrder { rearrange(by: order) }
+  }
+
+  /// Members in an order given before they were read anew; those that it does not name come last.
+  private func rearrange(by order: [ObjectReference]) {
+    explicitOrder = nil
+    let current = members
+    let (isMember, isNamed) = (Set(current), Set(order))
+    setOrder(order.filter(isMember.contains) + current.filter { !isNamed.contains($0) })
   }
 
   private func baseContains(_ reference: ObjectReference) -> Bool {
@@ -47,10 +55,10 @@ final class ToManyState {
   /// The members as they are now. The base must be loaded.
   var members: [ObjectReference] {
     if let explicitOrder { return explicitOrder }
-    guard let base else { return Array(added) }
+    guard let base else { return added.elements }
     if added.isEmpty && removed.isEmpty { return base }
     var result = removed.isEmpty ? base : base.filter { !removed.contains($0) }
-    result.append(contentsOf: added)
+    result.append(contentsOf: added.elements)
     return result
   }
 
@@ -66,7 +74,7 @@ final class ToManyState {
   @discardableResult
   func add(_ reference: ObjectReference) -> Bool {
     if removed.remove(reference) == nil {
-      if baseContains(reference) || !added.append(reference).inserted { return false }
+      if baseContains(reference) || !added.append(reference) { return false }
     }
     explicitOrder?.append(reference)
     return true
@@ -75,7 +83,7 @@ final class ToManyState {
   /// Takes a member out; false when it was none.
   @discardableResult
   func remove(_ reference: ObjectReference) -> Bool {
-    if added.remove(reference) == nil {
+    if !added.remove(reference) {
       guard !isLoaded || baseContains(reference) else { return false }
       guard removed.insert(reference).inserted else { return false }
     }
@@ -91,16 +99,23 @@ final class ToManyState {
 
   /// Forgets the changes.
   func discardChanges() {
-    added = []
+    added = ReferenceList()
     removed = []
     explicitOrder = nil
   }
 
   /// Forgets the stored members but keeps the changes.
-  func unload() {
+  func unload(keepingOrder: Bool = true) {
     base = nil
     baseSet = nil
-    explicitOrder = nil
+    if !keepingOrder { explicitOrder = nil }
+  }
+
+  /// Forgets members whose rows are gone.
+  func forget(_ gone: Set<ObjectReference>) {
+    if base?.contains(where: gone.contains) ?? false { base?.removeAll(where: gone.contains) }
+    if explicitOrder?.contains(where: gone.contains) ?? false { explicitOrder?.removeAll(where: gone.contains) }
+    baseSet = nil
   }
 
   /// The changes were saved: the members as they are now become the base, with references of new objects replaced by their saved ones.
@@ -113,7 +128,8 @@ final class ToManyState {
   /// References of new objects were replaced by permanent ones.
   func replace(_ saved: (ObjectReference) -> ObjectReference) {
     if base?.contains(where: { $0.key < 0 }) ?? false { base = base?.map(saved) }
-    if added.contains(where: { $0.key < 0 }) { added = OrderedSet(added.map(saved)) }
+    if added.elements.contains(where: { $0.key < 0 }) { added = ReferenceList(added.elements.map(saved)) }
+    if removed.contains(where: { $0.key < 0 }) { removed = Set(removed.map(saved)) }
     explicitOrder = explicitOrder?.map(saved)
     baseSet = nil
   }

@@ -5,11 +5,10 @@ import ObjectStore
 extension ManagedObjectContext {
   /// Applies the delete rules of all objects deleted since the last time.
   func propagateDeletes() {
-    var next = 0
     // The list grows while cascades find more.
-    while next < unitOfWork.deleted.count {
-      let object = unitOfWork.deleted[next]
-      next += 1
+    while unitOfWork.propagatedCount < unitOfWork.deleted.count {
+      let object = unitOfWork.deleted[unitOfWork.propagatedCount]
+      unitOfWork.propagatedCount += 1
       guard object.flags.contains(.isDeleted), !object.flags.contains(.deletePropagated) else { continue }
       object.flags.insert(.deletePropagated)
       propagateDelete(of: object)

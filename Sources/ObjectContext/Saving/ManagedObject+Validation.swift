@@ -85,15 +85,25 @@ extension ManagedObject {
   }
 
   private func attributeError(_ value: Slot, _ slot: CompiledSlot, checkers: [AttributeChecker?]?) -> ValidationError? {
-    guard let attribute = slot.attribute, attribute.type != .undefined,
-      let failure = (checkers?[slot.index] ?? AttributeChecker(attribute)).failure(of: value)
+    guard let attribute = slot.attribute, attribute.type != .undefined else { return nil }
+    if case .real(let number) = value, !number.isFinite {
+      if attribute.type == .date { return ValidationError(.invalidDate, object: self, key: slot.name, reason: "has a date that is none") }
+      // SQLite would store it as no value, silently.
+      if number.isNaN, !slot.isTransient {
+        return ValidationError(object: self, key: slot.name, reason: "is not a number (NaN), which no store can keep")
+      }
+    }
+    guard let failure = (checkers?[slot.index] ?? AttributeChecker(attribute)).failure(of: value)
     else { return nil }
     let bounds = attribute.validation
     let (code, reason): (ValidationError.Code, String) =
       switch failure {
       case .missing: (.missingValue, "is required and has no value")
       case .wrongType: (.custom, "has a value of another type than \(attribute.type.rawValue)")
-      case .integerOutOfRange: (.numberTooLarge, "has a number that does not fit into \(attribute.type.rawValue)")
+      case .integerOutOfRange:
+        (
+          value.isNegative ? .numberTooSmall : .numberTooLarge, "has a number that does not fit into \(attribute.type.rawValue)"
+        )
       case .numberTooSmall: (.numberTooSmall, "has a number below the minimum")
       case .numberTooLarge: (.numberTooLarge, "has a number above the maximum")
       case .dateTooEarly: (.dateTooSoon, "has a date before the earliest allowed")
@@ -152,5 +162,12 @@ extension ManagedObjectContext {
     let made = entity.slots.map { $0.attribute.map(AttributeChecker.init) }
     attributeCheckers[entity.number] = made
     return made
+  }
+}
+
+extension Slot {
+  fileprivate var isNegative: Bool {
+    if case .int(let value) = self { return value < 0 }
+    return false
   }
 }

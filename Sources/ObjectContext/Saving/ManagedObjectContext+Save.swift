@@ -14,38 +14,82 @@ extension ManagedObjectContext {
     try throwNotedError()
     guard hasChanges || !unitOfWork.locked.isEmpty else { return }
     notifications.postWillSave(in: self)
-    try callWillSave()
-    propagateDeletes()
-    processPendingChanges()
-    try throwNotedError()
-    guard hasChanges || !unitOfWork.locked.isEmpty else { return }
-    let work = SaveWork(context: self)
-    try validate(work)
-    try obtainPermanentIDs(for: work.inserted.filter(\.currentID.isTemporaryID))
-    let requests = try makeRequests(work)
-    for (store, request) in requests where !request.isEmpty {
-      try coordinator.save(request, to: store, scope: scope(for: store))
+    let work = try settle()
+    if work.isEmpty { return }
+    var done: [(PersistentStore, SaveChangesRequest)] = []
+    do {
+      try obtainIDs(for: work.inserted.filter(\.currentID.isTemporaryID))
+      let requests = try makeRequests(work)
+      for (store, request) in requests {
+        if !request.isEmpty { try coordinator.save(request, to: store, scope: scope(for: store)) }
+        done.append((store, request))
+      }
+    } catch {
+      // What some stores have already is saved; the next save must not write it again.
+      if !done.isEmpty { finish(work.part(inStores: done.map(\.0)), requests: done, isWhole: false) }
+      replaceTemporaryReferences()
+      throw error
     }
-    finish(work, requests: requests)
+    finish(work, requests: done, isWhole: true)
   }
 
   // MARK: Steps
 
-  /// Calls `willSave` on every changed object, again on those that were changed meanwhile.
-  private func callWillSave() throws {
-    var called = Set<ManagedObject>()
+  /// Runs everything of the application's that may change objects, until nothing more changes: `willSave`, delete rules, observers, validation.
+  private func settle() throws -> SaveWork {
+    defer {
+      for list in [unitOfWork.inserted, unitOfWork.updated, unitOfWork.deleted] {
+        for object in list { object.flags.remove(.willSaveCalled) }
+      }
+    }
+    propagateDeletes()
+    processPendingChanges()
+    var isValidatedAgain = false
     var rounds = 0
     while true {
-      let waiting = (unitOfWork.inserted + unitOfWork.updated + unitOfWork.deleted).filter { $0.hasChanges && !called.contains($0) }
-      if waiting.isEmpty { return }
+      try callWillSave(rounds: &rounds)
+      processPendingChanges()
+      try throwNotedError()
+      guard hasChanges || !unitOfWork.locked.isEmpty else { return SaveWork(context: self) }
+      let work = SaveWork(context: self)
+      try validate(work)
+      // Validators may have set values, which are validated once more, or changed further objects, which are to be saved too.
+      if unitOfWork.pending.isEmpty { return work }
+      if isValidatedAgain, SaveWork(context: self).hasSameObjects(as: work) { return work }
+      isValidatedAgain = true
+    }
+  }
+
+  /// Calls `willSave` on every changed object, and again on those that others' `willSave` has changed.
+  private func callWillSave(rounds: inout Int) throws {
+    var changed: [ManagedObject] = []
+    var waiting = unitOfWork.objects.filter { $0.hasChanges && !$0.flags.contains(.willSaveCalled) }
+    while !waiting.isEmpty {
       rounds += 1
       guard rounds <= 1000 else {
         throw StoreError(
-          .invalidRequest, "willSave() of some object changes further objects without end; set values there only if they differ.",
+          .invalidRequest, "willSave() of some objects changes others without end; set values there only if they differ.",
           operation: "save")
       }
-      called.formUnion(waiting)
-      for object in waiting { object.willSave() }
+      var again = Set<ManagedObject>()
+      for object in waiting where object.hasChanges {
+        object.flags.insert(.willSaveCalled)
+        object.willSave()
+        if unitOfWork.pending.isEmpty { continue }
+        // What an object changes of itself needs no further call.
+        for other in unitOfWork.pending {
+          other.flags.remove(.hasPendingChange)
+          if other !== object, other.flags.contains(.willSaveCalled) { again.insert(other) }
+        }
+        changed.append(contentsOf: unitOfWork.pending)
+        unitOfWork.pending = []
+      }
+      propagateDeletes()
+      waiting = unitOfWork.objects.filter { $0.hasChanges && (!$0.flags.contains(.willSaveCalled) || again.contains($0)) }
+    }
+    for object in changed where !object.flags.contains(.hasPendingChange) {
+      object.flags.insert(.hasPendingChange)
+      unitOfWork.pending.append(object)
     }
   }
 
@@ -53,6 +97,11 @@ extension ManagedObjectContext {
   ///
   /// - Throws: ``StoreError`` when no open store holds an object's entity.
   public func obtainPermanentIDs(for objects: [ManagedObject]) throws {
+    defer { replaceTemporaryReferences() }
+    try obtainIDs(for: objects)
+  }
+
+  private func obtainIDs(for objects: [ManagedObject]) throws {
     let temporary = objects.filter { $0.currentID.isTemporaryID && $0.managedObjectContext === self }
     if temporary.isEmpty { return }
     for (space, group) in Dictionary(grouping: temporary, by: { space(of: $0) }) {
@@ -76,20 +125,35 @@ extension ManagedObjectContext {
     reference.key < 0 ? permanentIDs[reference]?.reference ?? reference : reference
   }
 
+  /// Objects got permanent IDs without being saved: from here on relationships know them by these.
+  private func replaceTemporaryReferences() {
+    if permanentIDs.isEmpty { return }
+    for object in unitOfWork.objects {
+      if let overlay = object.overlay {
+        for slot in object.compiledEntity.slots where slot.relationship != nil && overlay.present.contains(slot.index) {
+          guard case .int(let word) = overlay.values[slot.index] else { continue }
+          overlay.values[slot.index] = .int(savedReference(ObjectReference(rawValue: word)).rawValue)
+        }
+      }
+      for state in object.toManyStates ?? [] { state?.replace(savedReference) }
+    }
+  }
+
   private func makeRequests(_ work: SaveWork) throws -> [(PersistentStore, SaveChangesRequest)] {
     var builders: [UInt32: SaveRequestBuilder] = [:]
     var order: [UInt32] = []
     func builder(_ object: ManagedObject) -> SaveRequestBuilder {
       let space = object.currentID.space
       if let known = builders[space] { return known }
-      let made = SaveRequestBuilder(context: self, insertedCount: work.inserted.count)
+      let made = SaveRequestBuilder(context: self, space: space, insertedCount: work.inserted.count)
       builders[space] = made
       order.append(space)
       return made
     }
     for object in work.inserted { builder(object).insert(object) }
     for object in work.updated { builder(object).update(object) }
-    for object in work.deleted { builder(object).delete(object) }
+    // Of rows that are gone nothing is left to delete.
+    for object in work.deleted where !object.flags.contains(.isInaccessible) { builder(object).delete(object) }
     for object in work.locked { builder(object).lock(object) }
     return try order.map { space in
       guard let store = coordinator.store(numbered: space), let request = try builders[space]?.finish() else {
@@ -100,7 +164,7 @@ extension ManagedObjectContext {
   }
 
   /// The stores have everything: objects take their new rows, deleted ones leave.
-  private func finish(_ work: SaveWork, requests: [(PersistentStore, SaveChangesRequest)]) {
+  private func finish(_ work: SaveWork, requests: [(PersistentStore, SaveChangesRequest)], isWhole: Bool) {
     var insertedIndex: [UInt32: Int] = [:]
     let requestsBySpace = Dictionary(requests.map { ($0.0.space.number, $0.1) }, uniquingKeysWith: { first, _ in first })
     for object in work.inserted {
@@ -114,8 +178,13 @@ extension ManagedObjectContext {
         registeredObject(update.row.reference, space: store.space.number)?.takeSavedRow(update.row)
       }
     }
-    for object in work.updated { object.takeSavedRow(nil) }
-    unitOfWork.removeAll()
+    for object in work.updated where object.flags.contains(.isUpdated) { object.takeSavedRow(nil) }
+    if isWhole {
+      unitOfWork.removeAll()
+    } else {
+      unitOfWork.remove(work)
+      replaceTemporaryReferences()
+    }
     // Every reference to an object that was new has been replaced.
     permanentIDs.removeAll()
     for object in work.deleted {
@@ -124,6 +193,7 @@ extension ManagedObjectContext {
       object.flags.insert(.isGone)
       detach(object)
     }
+    forgetGoneMembers()
     for object in work.inserted + work.updated { object.didSave() }
     for object in work.deleted { object.didSave() }
     notifications.postDidSave(work, in: self)
@@ -143,6 +213,25 @@ extension ManagedObjectContext {
 
 /// The objects of one save.
 struct SaveWork {
+  var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty && locked.isEmpty }
+
+  func hasSameObjects(as other: SaveWork) -> Bool {
+    inserted == other.inserted && updated == other.updated && deleted == other.deleted
+  }
+
+  /// What of it is in some stores.
+  func part(inStores stores: [PersistentStore]) -> SaveWork {
+    let spaces = Set(stores.map(\.space.number))
+    func isThere(_ object: ManagedObject) -> Bool { spaces.contains(object.currentID.space) }
+    return SaveWork(
+      inserted: inserted.filter(isThere), updated: updated.filter(isThere), deleted: deleted.filter(isThere),
+      locked: locked.filter(isThere))
+  }
+
+  private init(inserted: [ManagedObject], updated: [ManagedObject], deleted: [ManagedObject], locked: [ManagedObject]) {
+    (self.inserted, self.updated, self.deleted, self.locked) = (inserted, updated, deleted, locked)
+  }
+
   let inserted: [ManagedObject]
   let updated: [ManagedObject]
   let deleted: [ManagedObject]
@@ -152,7 +241,7 @@ struct SaveWork {
     inserted = context.unitOfWork.inserted.filter(\.isInserted)
     updated = context.unitOfWork.updated.filter(\.isUpdated)
     deleted = context.unitOfWork.deleted.filter { $0.isDeleted && !$0.flags.contains(.isInserted) }
-    locked = context.unitOfWork.locked.filter { !$0.hasChanges }
+    locked = context.unitOfWork.locked.filter { !$0.hasChanges && $0.managedObjectContext != nil }
   }
 }
 

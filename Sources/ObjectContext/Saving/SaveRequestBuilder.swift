@@ -5,14 +5,16 @@ import ObjectStore
 /// Turns changed objects of one store into a ``SaveChangesRequest``.
 final class SaveRequestBuilder {
   private let context: ManagedObjectContext
+  private let space: UInt32
   private let inserted: RowWriter
   private let updated = RowWriter()
   private var updates: [(position: Int, changed: SlotMask, oldVersion: Int64)] = []
   private var request = SaveChangesRequest()
   private var danglingError: StoreError?
 
-  init(context: ManagedObjectContext, insertedCount: Int) {
+  init(context: ManagedObjectContext, space: UInt32, insertedCount: Int) {
     self.context = context
+    self.space = space
     inserted = RowWriter(rowCapacity: insertedCount)
   }
 
@@ -84,12 +86,29 @@ final class SaveRequestBuilder {
 
   private func write(_ value: Slot, _ slot: CompiledSlot, to writer: RowWriter) {
     if slot.kind == .reference, case .int(let word) = value {
-      let reference = context.savedReference(ObjectReference(rawValue: word))
-      if reference.key < 0 { noteDangling(slot.name, entity: slot.declaringEntity) }
+      let reference = saved(ObjectReference(rawValue: word), slot.name, entity: slot.declaringEntity)
       writer.setReference(reference, at: slot.index)
     } else {
       writer.set(value, at: slot.index)
     }
+  }
+
+  /// The reference as it is saved, after a look at whether it may be.
+  private func saved(_ reference: ObjectReference, _ name: String, entity: Int) -> ObjectReference {
+    if reference.key > 0 { return reference }
+    guard let objectID = context.permanentIDs[reference] else {
+      noteDangling(name, entity: entity)
+      return reference
+    }
+    if objectID.space != space {
+      danglingError =
+        danglingError
+        ?? StoreError(
+          .crossStoreRelationship,
+          "“\(context.model.entities[entity].name).\(name)” refers to a new object that goes to another store; assign both to the same store.",
+          operation: "save")
+    }
+    return objectID.reference
   }
 
   private func noteDangling(_ name: String, entity: Int) {
@@ -106,18 +125,16 @@ final class SaveRequestBuilder {
     for state in states {
       guard let state, state.isChanged, !state.relationship.isTransient else { continue }
       let relationship = state.relationship
+      let added = state.added.elements
       let inverse = context.model.inverse(of: relationship)
       let order: [ObjectReference]? = relationship.isOrdered ? order(of: object, state) : nil
       // Membership is written once: in the member's to-one slot, or for the relationship with the lower number.
       let ownsMembership = inverse.map { $0.isToMany && relationship.id <= $0.id } ?? true
       if !ownsMembership && order == nil { continue }
-      if ownsMembership, state.added.contains(where: { context.savedReference($0).key < 0 }) {
-        noteDangling(relationship.name, entity: relationship.sourceEntity)
-      }
       request.relationshipChanges.append(
         SaveChangesRequest.RelationshipChange(
           source: object.currentID.reference, relationshipID: relationship.id,
-          added: ownsMembership ? state.added.map(context.savedReference) : [],
+          added: ownsMembership ? added.map { saved($0, relationship.name, entity: relationship.sourceEntity) } : [],
           removed: ownsMembership ? state.removed.map(context.savedReference) : [], order: order))
     }
   }

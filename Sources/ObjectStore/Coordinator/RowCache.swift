@@ -9,7 +9,10 @@ package final class RowCache: Sendable {
     var images = [RowImage?](repeating: nil, count: 512)
     /// When each row was put in, in hundredths of a second of a clock of this process.
     var times = [UInt32](repeating: 0, count: 512)
-    var byteCount = 0
+    var byteCount = Page.ownSize
+
+    /// What a page takes beside its rows. Rows read here and there have nearly a page each, so it must count.
+    static var ownSize: Int { 512 * (MemoryLayout<RowImage?>.stride + MemoryLayout<UInt32>.stride) + 128 }
   }
 
   private struct PageKey: Hashable {
@@ -33,6 +36,7 @@ package final class RowCache: Sendable {
       if let page = pages[key] { return page }
       let page = Page()
       pages[key] = page
+      byteCount += Page.ownSize
       order.append(key)
       return page
     }
@@ -159,6 +163,9 @@ package final class RowCache: Sendable {
 
   /// A transaction begins: until ``resume()`` nothing new is kept, and rows that it changes are forgotten.
   package func suspend() { state.withLock { $0.suspensions += 1 } }
+
+  /// Whether a transaction is under way, and so nothing new is kept.
+  package var isSuspended: Bool { state.withLock { $0.suspensions > 0 } }
 
   /// A transaction has ended.
   package func resume() {
