@@ -22,5 +22,10 @@ let package = Package(
         "JSONFileStore", .product(name: "CipherDataEngine", package: "CipherData"),
         .product(name: "_StoreSpecification", package: "CipherData"),
       ], swiftSettings: strict),
+    // The example of the README, with the classes of the model beside it.
+    .executableTarget(
+      name: "Quickstart", dependencies: [.product(name: "CipherData", package: "CipherData")], exclude: ["Library.xcdatamodeld"],
+      swiftSettings: strict, plugins: [.plugin(name: "GenerateManagedObjects", package: "CipherData")]),
+    .testTarget(name: "QuickstartTests", dependencies: ["Quickstart"], swiftSettings: strict),
   ]
 )

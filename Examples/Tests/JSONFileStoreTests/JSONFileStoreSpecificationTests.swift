@@ -21,4 +21,8 @@ final class JSONFileStoreSpecificationTests: XCTestCase {
   func testTheStoreMeetsTheSpecification() {
     verify(JSONFileStoreUnderTest(), meets: StoreSpecification.storeSuites)
   }
+
+  func testObjectsOverTheStoreMeetTheSpecification() {
+    verify(JSONFileStoreUnderTest(), meets: StoreSpecification.objectSuites)
+  }
 }
