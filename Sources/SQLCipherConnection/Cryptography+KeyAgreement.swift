@@ -16,21 +16,27 @@ extension Cryptography {
     return publicKey
   }
 
-  /// The secret that two parties share, each with its private and the other's public key.
-  static func sharedSecret(_ privateKey: SecretBytes, _ publicKey: [UInt8]) throws(StoreAccessError) -> SecretBytes {
+  /// The secret that two parties share, each with its private and the other's public key; and the own public key, which comes with it.
+  static func sharedSecret(
+    _ privateKey: SecretBytes, _ publicKey: [UInt8]
+  ) throws(StoreAccessError) -> (secret: SecretBytes, publicKey: [UInt8]) {
     guard let own = makePrivateKey(privateKey) else { throw agreementFailure() }
     defer { EVP_PKEY_free(own) }
+    var ownPublicKey = [UInt8](repeating: 0, count: agreementKeySize)
+    var ownCount = agreementKeySize
+    guard EVP_PKEY_get_raw_public_key(own, &ownPublicKey, &ownCount) == 1, ownCount == agreementKeySize else { throw agreementFailure() }
     guard let peer = EVP_PKEY_new_raw_public_key(EVP_PKEY_X25519, nil, publicKey, publicKey.count) else { throw agreementFailure() }
     defer { EVP_PKEY_free(peer) }
     guard let context = EVP_PKEY_CTX_new(own, nil) else { throw agreementFailure() }
     defer { EVP_PKEY_CTX_free(context) }
-    return try SecretBytes(count: agreementKeySize) { (output) throws(StoreAccessError) in
+    let secret = try SecretBytes(count: agreementKeySize) { (output) throws(StoreAccessError) in
       var count = agreementKeySize
       // libcrypto refuses a peer's key that would make the secret zero.
       guard EVP_PKEY_derive_init(context) == 1, EVP_PKEY_derive_set_peer(context, peer) == 1,
         EVP_PKEY_derive(context, output.baseAddress?.assumingMemoryBound(to: UInt8.self), &count) == 1, count == agreementKeySize
       else { throw agreementFailure() }
     }
+    return (secret, ownPublicKey)
   }
 
   /// SHA-256, for checksums.

@@ -34,10 +34,9 @@ extension KeyFile {
       guard let opened = try open(slot, secret) else { continue }
       let privateKey = opened.slice(0..<32)
       let second = opened.slice(32..<64)
-      let publicKey = try Cryptography.agreementPublicKey(for: privateKey)
       var dataKeys: [SecretBytes] = []
       for (generation, sealed) in zip(generations, slot.sealedKeys) {
-        let shared = try Cryptography.sharedSecret(privateKey, sealed.ephemeralKey)
+        let (shared, publicKey) = try Cryptography.sharedSecret(privateKey, sealed.ephemeralKey)
         let key = try Self.sealingKey(shared: shared, second: second, ephemeralKey: sealed.ephemeralKey, publicKey: publicKey)
         guard
           let dataKey = Cryptography.open(
@@ -155,8 +154,7 @@ extension KeyFile {
   {
     let publicKey = entry.withUnsafeBytes { Array($0[0..<32]) }
     let ephemeral = try Cryptography.randomSecret(Cryptography.agreementKeySize)
-    let ephemeralKey = try Cryptography.agreementPublicKey(for: ephemeral)
-    let shared = try Cryptography.sharedSecret(ephemeral, publicKey)
+    let (shared, ephemeralKey) = try Cryptography.sharedSecret(ephemeral, publicKey)
     let key = try Self.sealingKey(shared: shared, second: entry.slice(32..<64), ephemeralKey: ephemeralKey, publicKey: publicKey)
     let nonce = try Cryptography.randomBytes(Cryptography.nonceSize)
     let box = try Cryptography.seal(dataKey, key: key, nonce: nonce, authenticating: sealingData(slot: slot, generation: generation))

@@ -21,22 +21,7 @@ public final class SecretBytes: Sendable {
   ///   - fill: Writes the bytes in place, so that no copy is left behind.
   /// - Throws: What `fill` throws; the memory is wiped then.
   public init<Failure: Error>(count: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Void) throws(Failure) {
-    // Pages of its own: locking works by page, and unlocking a neighbour would unlock this one too.
-    let size = max(count, 1)
-    let base = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | Int32(MAP_ANONYMOUS), -1, 0)
-    if let base, base != MAP_FAILED {
-      isMapped = true
-      _ = mlock(base, size)
-      #if os(Linux)
-        _ = madvise(base, size, Int32(MADV_DONTDUMP))
-      #endif
-      storage = UnsafeMutableRawBufferPointer(start: base, count: count)
-    } else {
-      isMapped = false
-      let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
-      memory.initializeMemory(as: UInt8.self, repeating: 0)
-      storage = UnsafeMutableRawBufferPointer(rebasing: memory[0..<count])
-    }
+    (storage, isMapped) = SecretMemory.allocate(count)
     try fill(storage)
   }
 
@@ -73,13 +58,7 @@ public final class SecretBytes: Sendable {
   }
 
   deinit {
-    Cryptography.wipe(storage)
-    if isMapped {
-      // Unmapping unlocks too.
-      munmap(storage.baseAddress, max(storage.count, 1))
-    } else {
-      storage.baseAddress?.deallocate()
-    }
+    SecretMemory.deallocate(storage, isMapped: isMapped)
   }
 
   /// Lends the bytes for the time of one call. Copying them out is the caller's risk.

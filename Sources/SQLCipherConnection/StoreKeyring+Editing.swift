@@ -34,7 +34,7 @@ extension StoreKeyring {
 
   /// Replaces the key of the slot that `old` opens: the key derivations and one small file are all the work.
   package func changeKey(from old: StoreKey, to new: StoreKey) async throws -> KeySlot {
-    let (oldSecrets, _) = try await Self.unlockSecrets(from: old, request: request())
+    let oldSecrets = try await Self.unlockSecrets(from: old, request: request())
     let (secret, kind, kdf) = try await Self.newSecret(from: new, request: request())
     return try await Self.offActor {
       try self.edit { file, keys in

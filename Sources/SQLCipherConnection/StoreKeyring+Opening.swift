@@ -79,49 +79,77 @@ extension StoreKeyring {
     try StoreFile.syncFolder(of: path)
   }
 
-  /// Unlocks an existing store. Nothing on disk is changed, whether it succeeds or not.
+  /// Unlocks an existing store. Nothing of the store is changed, whether it succeeds or not.
   ///
   /// What is wrong with the file itself (missing, plain, no store) is said before the key is asked for.
   package static func unlock(storePath: String, key: StoreKey?) async throws -> StoreKeyring {
     let path = try StoreFile.absolutePath(storePath)
-    let salt = try await offActor { try BareDatabaseFile(path).salt() }
-    guard let key else { throw StoreAccessError(.keyRequired, path: path, operation: "open") }
-    switch key {
-    case .databaseKey(let secret):
-      let key = try await offActor { try detectFormat(secret, salt: salt, path: path) }
-      return StoreKeyring(storePath: path, state: State(file: nil, keys: UnlockedKeys(dataKeys: []), single: key))
-    case .sqlcipherPassphrase(let passphrase, let format):
-      let key = try await offActor { try sqlcipherKey(passphrase, salt: salt, format: format) }
-      return StoreKeyring(storePath: path, state: State(file: nil, keys: UnlockedKeys(dataKeys: []), single: key))
-    case .raw, .passphrase, .provider:
-      return try await unlockSlots(path, key)
+    guard case .provider(let provider) = key else {
+      // All in one piece of work: each change of threads costs more than a raw key's unlocking.
+      return try await offActor { try unlockWithoutAsking(path, key) }
     }
+    let (file, isPending) = try await offActor { () throws -> (KeyFile, Bool) in
+      _ = try BareDatabaseFile(path).salt()
+      return try findKeyFile(for: path)
+    }
+    var previous: SecretBytes?
+    for attempt in 1...maximumAttempts {
+      let request = StoreKeyRequest(
+        url: URL(fileURLWithPath: path), storeID: file.storeID, slots: file.slots.map(\.description), attempt: attempt, reason: .open)
+      let secret = try await ask(provider, request)
+      // The same answer again would only cost the same time again.
+      if secret == previous { break }
+      previous = secret
+      let secrets = try unlockSecrets(provided: secret)
+      if let keyring = try await offActor({ try unlock(file, isPending: isPending, secrets, path: path) }) { return keyring }
+    }
+    throw StoreAccessError(.wrongKey, path: path, operation: "unlock")
   }
 
-  private static func unlockSlots(_ path: String, _ key: StoreKey) async throws -> StoreKeyring {
+  private static func unlockWithoutAsking(_ path: String, _ key: StoreKey?) throws -> StoreKeyring {
+    let salt = try BareDatabaseFile(path).salt()
+    let single: DatabaseKey
+    switch key {
+    case nil, .provider:
+      throw StoreAccessError(.keyRequired, path: path, operation: "open")
+    case .databaseKey(let secret):
+      single = try detectFormat(secret, salt: salt, path: path)
+    case .sqlcipherPassphrase(let passphrase, let format):
+      single = try sqlcipherKey(passphrase, salt: salt, format: format)
+    case .raw(let secret):
+      try checkRaw(secret)
+      return try unlock(path, [.raw(secret)])
+    case .passphrase(let secret, _):
+      return try unlock(path, try passphraseSecrets(secret))
+    }
+    return StoreKeyring(storePath: path, state: State(file: nil, keys: UnlockedKeys(dataKeys: []), single: single))
+  }
+
+  private static func unlock(_ path: String, _ secrets: [UnlockSecret]) throws -> StoreKeyring {
+    let (file, isPending) = try findKeyFile(for: path)
+    guard let keyring = try unlock(file, isPending: isPending, secrets, path: path) else {
+      throw StoreAccessError(.wrongKey, path: path, operation: "unlock")
+    }
+    return keyring
+  }
+
+  /// The key file, or the one that waits: a crash between the store's creation and the naming of its key file leaves it so.
+  private static func findKeyFile(for path: String) throws(StoreAccessError) -> (file: KeyFile, isPending: Bool) {
     let keyPath = KeyFileStorage.path(for: path)
     let pending = KeyFileStorage.pendingPath(for: path)
-    // A crash between the store's creation and the naming of its key file leaves the latter waiting.
     let isPending = !StoreFile.exists(keyPath) && StoreFile.exists(pending)
     let file = try readFile(isPending ? pending : keyPath)
     try file.format.checkSupported(path: path)
+    return (file, isPending)
+  }
 
-    var previous: SecretBytes?
-    for attempt in 1... {
-      let request = StoreKeyRequest(
-        url: URL(fileURLWithPath: path), storeID: file.storeID, slots: file.slots.map(\.description), attempt: attempt, reason: .open)
-      let (secrets, bytes) = try await unlockSecrets(from: key, request: request)
-      if let unlocked = try await offActor({ try unlockFirst(file, secrets, path: keyPath) }) {
-        let keyring = StoreKeyring(storePath: path, state: State(file: file, keys: unlocked, single: nil))
-        if isPending, let newest = try keyring.candidates.first, try BareDatabaseFile(path).isFirstPageAuthentic(newest) {
-          try adopt(pending, for: path)
-        }
-        return keyring
-      }
-      guard case .provider = key, attempt < maximumAttempts, bytes != previous else { break }
-      previous = bytes
+  private static func unlock(_ file: KeyFile, isPending: Bool, _ secrets: [UnlockSecret], path: String) throws -> StoreKeyring? {
+    guard let keys = try unlockFirst(file, secrets, path: KeyFileStorage.path(for: path)) else { return nil }
+    let keyring = StoreKeyring(storePath: path, state: State(file: file, keys: keys, single: nil))
+    if isPending, let newest = try keyring.candidates.first, try BareDatabaseFile(path).isFirstPageAuthentic(newest) {
+      try adopt(KeyFileStorage.pendingPath(for: path), for: path)
     }
-    throw StoreAccessError(.wrongKey, path: path, operation: "unlock")
+    return keyring
   }
 
   static func unlockFirst(_ file: KeyFile, _ secrets: [UnlockSecret], path: String) throws -> UnlockedKeys? {
@@ -131,22 +159,24 @@ extension StoreKeyring {
     return nil
   }
 
-  /// What a key may unlock: a passphrase that is a well-formed recovery key is tried as one first.
-  static func unlockSecrets(from key: StoreKey, request: StoreKeyRequest) async throws -> (secrets: [UnlockSecret], bytes: SecretBytes) {
+  /// What a key may unlock.
+  static func unlockSecrets(from key: StoreKey, request: StoreKeyRequest) async throws -> [UnlockSecret] {
     switch key {
     case .raw(let secret):
       try checkRaw(secret)
-      return ([.raw(secret)], secret)
-    case .passphrase(let secret, _):
-      return (try passphraseSecrets(secret), secret)
-    case .provider(let provider):
-      let secret = try await ask(provider, request)
-      return (secret.count == 32 ? [.raw(secret), .passphrase(secret)] : try passphraseSecrets(secret), secret)
-    case .databaseKey, .sqlcipherPassphrase:
-      throw noSlots(request.url.path)
+      return [.raw(secret)]
+    case .passphrase(let secret, _): return try passphraseSecrets(secret)
+    case .provider(let provider): return try unlockSecrets(provided: try await ask(provider, request))
+    case .databaseKey, .sqlcipherPassphrase: throw noSlots(request.url.path)
     }
   }
 
+  /// 32 bytes are a raw key, or else a passphrase of that length.
+  private static func unlockSecrets(provided secret: SecretBytes) throws -> [UnlockSecret] {
+    secret.count == 32 ? [.raw(secret), .passphrase(secret)] : try passphraseSecrets(secret)
+  }
+
+  /// A passphrase that is a well-formed recovery key is tried as one first.
   private static func passphraseSecrets(_ secret: SecretBytes) throws -> [UnlockSecret] {
     guard secret.count > 0 else { throw StoreAccessError(.invalidKey(.empty), path: nil, operation: "unlock") }
     let text = secret.withUnsafeBytes { $0.count < 128 ? String(decoding: $0, as: UTF8.self) : "" }

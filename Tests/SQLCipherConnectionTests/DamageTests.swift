@@ -30,15 +30,15 @@ final class DamageTests: StoreTestCase {
   /// Reads everything as the engine does; true where all was right, false where damage was reported.
   private func readAll(_ expected: [Int64: String], exactly: Bool = true) throws -> Bool {
     do {
-      let pool = try ConnectionPool(path: path, key: testKey(isProven: true))
-      defer { pool.close() }
-      try pool.withReader { reader in
+      let reader = try Connection(opening: path, key: testKey(isProven: true))
+      defer { reader.close() }
+      try reader.readTransaction {
         var seen = 0
         let select = try reader.statement(0, "SELECT id, text FROM t ORDER BY id")
         var values: [(Int64, String)] = []
         while try select.step() { values.append((select.int64(0), select.text(1))) }
         select.reset()
-        // What stands in memory may be used only if the sentinel agrees, as `withReader` finds out for everybody else.
+        // What stands in memory may be used only if the sentinel agrees, as `readTransaction` finds out for everybody else.
         try reader.checkSentinel()
         for (id, text) in values {
           XCTAssertEqual(expected[id], text)
