@@ -25,9 +25,6 @@ final class ImportRuleTests: XCTestCase {
   private static let exceptions: [String: Set<String>] = [
     // SHA-256 for the version hashes: the one use of libcrypto outside the connection.
     "Sources/ObjectModel/ModelVersionHash.swift": ["CLibcrypto"],
-    // The tool names the key types and the connection's errors.
-    "Sources/CipherDataToolKit/Errors/ExitStatus+Errors.swift": ["SQLCipherConnection"],
-    "Sources/CipherDataToolKit/Terminal/PassphraseSource.swift": ["SQLCipherConnection"],
   ]
 
   func testEveryModuleImportsOnlyWhatTheArchitectureAllows() throws {

@@ -4,7 +4,7 @@ import Foundation
 import ObjectContext
 import ObjectModel
 import ObjectStore
-import SQLCipherConnection
+import CipherData
 import SQLCipherStore
 
 /// Where the passphrase comes from.

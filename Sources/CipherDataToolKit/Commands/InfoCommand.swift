@@ -2,7 +2,7 @@
 import ArgumentParser
 import Foundation
 import ObjectModel
-import SQLCipherConnection
+import CipherData
 import SQLCipherStore
 
 /// Prints what is known of a store.

@@ -2,7 +2,7 @@
 import ArgumentParser
 import Foundation
 import ObjectModel
-import SQLCipherConnection
+import CipherData
 import SQLCipherStore
 
 /// Lists, adds, removes and changes the keys of a store.

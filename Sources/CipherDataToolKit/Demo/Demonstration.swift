@@ -4,7 +4,7 @@ import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
-import SQLCipherConnection
+import CipherData
 import SQLCipherStore
 
 /// Imports a package database into an encrypted store in a temporary folder, questions it, looks for plaintext in its files, tries a wrong

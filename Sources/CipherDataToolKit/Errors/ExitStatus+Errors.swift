@@ -5,7 +5,7 @@ import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
-import SQLCipherConnection
+import CipherData
 
 /// How the tool ends after an error: a number, and one line for standard error.
 package struct Ending: Sendable, Hashable {

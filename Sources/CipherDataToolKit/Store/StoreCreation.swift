@@ -3,7 +3,7 @@ package import Foundation
 import ObjectContext
 package import ObjectModel
 import ObjectStore
-package import SQLCipherConnection
+package import CipherData
 import SQLCipherStore
 
 /// Makes new stores.

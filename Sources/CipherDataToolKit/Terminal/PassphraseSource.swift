@@ -1,6 +1,6 @@
 // PassphraseSource: where a passphrase comes from; never from an argument.
 import Foundation
-package import SQLCipherConnection
+package import CipherData
 
 /// Reads a passphrase from a file, from the environment, or from a prompt without echo. The bytes read are wiped.
 package struct PassphraseSource: Sendable {
