@@ -98,6 +98,16 @@ extension SQLCipherIncrementalStore {
   private func create(_ connection: Connection) throws -> StoreRecord {
     let model = configuration.model
     let schema = try SchemaCache.schema(model: model, entityNumbers: configuration.entityNumbers, basis: layoutBasis)
+    for number in configuration.entityNumbers where !model.entities[number].isAbstract {
+      // Columns, their companions, key, version and entity: each is a value of an INSERT.
+      let count = try InsertPlan(entityNumber: number, table: schema.table(of: number), orders: []).variablesPerRow
+      guard count <= LibraryVersion.maximumVariables else {
+        throw StoreError(
+          .invalidRequest,
+          "“\(model.entities[number].name)” has \(count) columns; this version of SQLCipher can write \(LibraryVersion.maximumVariables).",
+          operation: "create", path: path)
+      }
+    }
     for statement in MetadataTable.createStatements { try connection.execute(statement) }
     for statement in try SchemaGenerator(schema: schema).statements() { try connection.execute(statement) }
     let record = StoreRecord(

@@ -11,11 +11,13 @@ import _TestSupport
 @testable import SQLCipherStore
 
 final class QueryPlanTests: XCTestCase {
-  private func sql(_ fetch: FetchSpecification, _ model: CompiledModel = SpecificationModels.library) throws -> String {
+  private func sql(_ fetch: FetchSpecification, _ model: CompiledModel = SpecificationModels.library, findsTopRows: Bool = false) throws
+    -> String
+  {
     let schema = try StoreSchema(model: model, layout: TableLayout(model: model, entityNumbers: model.entities.map(\.number)))
     let resolved = try FetchResolver(model: model).resolve(fetch)
     let shape = FetchShape(resolved, specification: fetch)
-    return try SelectGenerator(schema: schema).plan(resolved, fetch, shape, number: nil).sql
+    return try SelectGenerator(schema: schema, findsTopRows: findsTopRows).plan(resolved, fetch, shape, number: nil).sql
   }
 
   private func condition(_ predicate: FetchPredicate) throws -> String {
@@ -74,6 +76,19 @@ final class QueryPlanTests: XCTestCase {
       #"SELECT t0."_pk", t0."_version", t0."title", t0."pages", t0."book" FROM "Chapter" AS t0 "#
         + #"LEFT JOIN "Book" AS t1 ON t1."_pk" = t0."book" WHERE (t1."title" = ? OR t0."pages" < ?) "#
         + #"ORDER BY t1."title" COLLATE cd_caseInsensitive, t0."title" DESC, t0."_pk" LIMIT ?"#)
+  }
+
+  func testTheFirstOfAnOrderAreFoundWithoutSortingAllWhereSQLiteWould() throws {
+    var fetch = FetchSpecification(entityName: "Book", predicate: .compare("pages", .greater, 3))
+    fetch.fetchLimit = 10
+    fetch.sortDescriptors = [FetchSortDescriptor("rating"), FetchSortDescriptor("author.name", ascending: false)]
+    XCTAssertEqual(
+      try sql(fetch, findsTopRows: true),
+      #"SELECT t0."_pk", t0."rating", t1."name" FROM "Book" AS t0 LEFT JOIN "Author" AS t1 ON t1."_pk" = t0."author" WHERE t0."pages" > ?"#)
+    fetch.sortDescriptors = [FetchSortDescriptor("isbn")]
+    XCTAssertTrue(try sql(fetch, findsTopRows: true).hasSuffix(#"ORDER BY t0."isbn", t0."_pk" LIMIT ?"#), "an index has that order")
+    fetch.sortDescriptors = [FetchSortDescriptor("author.name", comparison: .localized)]
+    XCTAssertTrue(try sql(fetch, findsTopRows: true).contains("COLLATE"))
   }
 
   func testSubentitiesAreARangeOfNumbers() throws {

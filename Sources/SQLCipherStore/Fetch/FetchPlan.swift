@@ -9,6 +9,8 @@ final class FetchPlan: Sendable {
   enum Output: Sendable {
     /// A row image, by the table's read plans.
     case rows
+    /// A row image of each of the first rows in an order: the statement gives the keys and what they are ordered by, of all.
+    case topRows([TopRows.SortKey])
     /// An ID: the key in column 0, then the entity, unless it is fixed.
     case identifiers(EntityNumbering)
     /// The number in the only column.

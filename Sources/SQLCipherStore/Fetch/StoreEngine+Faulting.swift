@@ -94,7 +94,8 @@ extension StoreEngine {
     }
   }
 
-  private func rowStatement(_ table: EntityTable, _ size: Int, _ connection: Connection) throws -> Statement {
+  /// The statement that reads the rows of keys.
+  func rowStatement(_ table: EntityTable, _ size: Int, _ connection: Connection) throws -> Statement {
     try connection.statement(
       schema.numbers.table(table.index, size),
       "SELECT \(table.readColumns(alias: "t")) FROM \(table.name) AS t WHERE t.\(table.key) \(KeyListSize.condition(size))")

@@ -21,7 +21,12 @@ extension StoreEngine {
       defer { statement.reset() }
       try bind(plan, fetch, specification, scope.objectIDSpace, to: statement)
       trace.note(statement)
-      let result = try read(plan, statement, space: scope.objectIDSpace, limit: specification.fetchLimit)
+      let result: PersistentStoreResult
+      if case .topRows(let sortKeys) = plan.output {
+        result = .rows(try topRows(sortKeys, plan, specification, statement, connection))
+      } else {
+        result = try read(plan, statement, space: scope.objectIDSpace, limit: specification.fetchLimit)
+      }
       if !plan.temporaryLists.isEmpty {
         statement.reset()
         try TemporaryLists.empty(plan.temporaryLists.count, connection)
@@ -48,6 +53,7 @@ extension StoreEngine {
         }
       }
       return .rows(writer.finish())
+    case .topRows: return .rows(RowList())
     case .identifiers(let numbering):
       var ids: [ManagedObjectID] = []
       while try statement.step() {
@@ -63,6 +69,28 @@ extension StoreEngine {
       while try statement.step() { rows.append(columns.map { slot(statement, $0) }) }
       return .dictionaries(DictionaryRows(columns: columns.map(\.column), rows: rows))
     }
+  }
+
+  /// Finds the keys of the first rows, then reads those rows.
+  private func topRows(
+    _ sortKeys: [TopRows.SortKey], _ plan: FetchPlan, _ specification: FetchSpecification, _ statement: Statement,
+    _ connection: Connection
+  ) throws -> RowList {
+    var top = TopRows(sortKeys, capacity: specification.fetchLimit + specification.fetchOffset)
+    while try statement.step() { top.offer(statement) }
+    let keys = top.keys().dropFirst(specification.fetchOffset)
+    let writer = RowWriter(rowCapacity: keys.count)
+    let rows = try rowStatement(plan.table, 0, connection)
+    defer { rows.reset() }
+    for key in keys {
+      try rows.bind(1, key)
+      if try rows.step() {
+        try plan.table.readRow(rows, into: writer)
+        writer.endRow()
+      }
+      rows.reset()
+    }
+    return writer.finish()
   }
 
   /// The reference in a column, which the column of the entity follows if there is one; null for NULL.

@@ -59,7 +59,7 @@ extension QueryGenerator {
   }
 
   /// Whether an index of the attribute's entity, or of an entity above, begins with it.
-  private func isIndexed(_ slot: CompiledSlot) -> Bool {
+  func isIndexed(_ slot: CompiledSlot) -> Bool {
     let entity = schema.model.entities[slot.declaringEntity].entityDescription
     return entity.uniquenessConstraints.contains { $0.first == slot.name }
       || entity.indexes.contains { $0.elements.first?.propertyName == slot.name && $0.partialIndexPredicate == nil }

@@ -7,6 +7,8 @@ import SQLCipherConnection
 /// Makes plans.
 struct SelectGenerator {
   let schema: StoreSchema
+  /// Whether the first rows of an order are found without SQLite's sorter.
+  var findsTopRows = !LibraryVersion.prunesOrderByLimit
 
   func plan(_ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape, number: Int?) throws -> FetchPlan {
     do {
@@ -37,13 +39,14 @@ struct SelectGenerator {
     case .or: conditions.append(try generator.condition(fetch.predicate, [scope]).parenthesized)
     default: conditions.append(try generator.condition(fetch.predicate, [scope]))
     }
-    let (selected, output) = try selection(fetch, specification, scope, generator)
-    let order = try order(fetch, specification, scope, generator)
+    let top = try topSelection(fetch, specification, scope, generator)
+    let (selected, output) = try top ?? selection(fetch, specification, scope, generator)
+    let order = top == nil ? try order(fetch, specification, scope, generator) : ""
 
     var statement = SQLFragment("SELECT \(selected.text) FROM \(table.name) AS \(scope.alias)\(scope.joinText)", binders: selected.binders)
     if !conditions.isEmpty { statement.append(" WHERE \(SQLFragment.joined(conditions, by: " AND "))") }
     statement.append(order)
-    let limited = try limited(statement, fetch, specification, output)
+    let limited = top == nil ? try limited(statement, fetch, specification, output) : statement
     if limited.binders.count > 990 {
       guard listCapacities.contains(where: { $0 > 0 }) else {
         throw StoreError(.invalidRequest, "The predicate has more than 990 values. Use IN with a list.", operation: "fetch")
@@ -55,6 +58,35 @@ struct SelectGenerator {
   }
 
   // MARK: Parts
+
+  /// What is selected to find the first rows of an order without sorting all: only where SQLite would, and where no index has the order.
+  private func topSelection(
+    _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ scope: QueryScope, _ generator: QueryGenerator
+  ) throws -> (SQLFragment, FetchPlan.Output)? {
+    guard findsTopRows, specification.resultType == .objects, specification.includesPropertyValues, specification.fetchLimit > 0,
+      specification.fetchLimit <= TopRows.greatestCapacity, specification.fetchOffset <= TopRows.greatestCapacity, !fetch.sortKeys.isEmpty
+    else { return nil }
+    var keys: [TopRows.SortKey] = []
+    var pieces: [SQLFragment] = [SQLFragment(scope.key)]
+    for key in fetch.sortKeys {
+      guard key.comparison == .binary, let kind = sortKind(key.expression, isFirst: keys.isEmpty, generator) else { return nil }
+      keys.append(TopRows.SortKey(kind: kind, isAscending: key.isAscending))
+      pieces.append(try generator.value(key.expression, [scope]))
+    }
+    return (.joined(pieces, by: ", "), .topRows(keys))
+  }
+
+  private func sortKind(_ expression: ResolvedExpression, isFirst: Bool, _ generator: QueryGenerator) -> TopRows.SortKey.Kind? {
+    guard case .path(let path) = expression, case .attribute(let attribute) = path.terminal else { return nil }
+    if isFirst, path.steps.isEmpty, generator.isIndexed(attribute.slot) { return nil }
+    switch attribute.slot.kind {
+    case .int: return .int
+    case .real: return .real
+    case .text: return .text
+    case .bytes: return .bytes
+    case .reference, .none: return nil
+    }
+  }
 
   private func selection(
     _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ scope: QueryScope, _ generator: QueryGenerator
