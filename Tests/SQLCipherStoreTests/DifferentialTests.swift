@@ -117,12 +117,17 @@ final class DifferentialTests: XCTestCase {
         ["tags.@count", "chapters.@count", "chapters.@max.pages", "author.pupils.@count"].randomElement(using: &random) ?? "tags.@count",
         op,
         Int64.random(in: -1...3, using: &random))
-    case 10: return .comparison(FetchComparison(left: .keyPath("title"), op: op, right: .keyPath("author.name")))
+    case 10:
+      let options: [ComparisonOptions] = [[], .caseInsensitive, .localeSensitive]
+      return .comparison(
+        FetchComparison(
+          left: .keyPath("title"), op: op, right: .keyPath("author.name"), options: options.randomElement(using: &random) ?? []))
     case 11:
       return .compare(
         ["author", "author.mentor", "author.spouse"].randomElement(using: &random) ?? "author", chance(2) ? .equal : .notEqual, nil)
     case 12: return .compare("rating", op, number())
     case 13: return .compare("pages", op, [2.5, -0.5, 1e300, 9_007_199_254_740_993].randomElement(using: &random) ?? 0)
+    case 14 where chance(3): return .comparison(FetchComparison(left: .keyPath("price"), op: op, right: .keyPath("author.born")))
     case 14: return chance(2) ? .compare("price", op, Int64.random(in: -3...300, using: &random)) : .compare("price", op, 2.5)
     case 15:
       let functions: [FetchExpression] = [

@@ -68,7 +68,7 @@ final class QueryGenerator {
   }
 
   private func comparison(_ comparison: ResolvedComparison, _ scopes: [QueryScope]) throws -> SQLFragment {
-    if case .expression(let right) = comparison.right, comparison.op == .equal, !comparison.options.contains(.localeSensitive) {
+    if case .expression(let right) = comparison.right, comparison.op == .equal {
       return try equality(comparison, right, scopes)
     }
     if !comparison.isNegated, let counted = try countedOwners(comparison, scopes) { return counted }
@@ -81,11 +81,11 @@ final class QueryGenerator {
   private func equality(_ comparison: ResolvedComparison, _ right: ResolvedExpression, _ scopes: [QueryScope]) throws -> SQLFragment {
     let isConstant: Bool
     if case .constant = right { isConstant = true } else { isConstant = false }
-    if comparison.domain == .mixedDecimal {
-      let (left, right) = (try value(comparison.left, scopes), try value(right, scopes))
-      let equal: SQLFragment = "\(SQLFunctions.compareNumbers)(\(left), \(right)) = 0"
-      let either: SQLFragment = isConstant ? equal : "(\(left) IS NULL AND \(right) IS NULL) OR \(equal)"
-      return comparison.isNegated ? "\(either.parenthesized) IS NOT 1" : either.parenthesized
+    if comparison.domain == .mixedDecimal || comparison.options.contains(.localeSensitive) {
+      let equal = try ordered(comparison, "=", right, scopes)
+      let missing: SQLFragment = "\(try value(comparison.left, scopes)) IS NULL AND \(try value(right, scopes)) IS NULL"
+      let either: SQLFragment = isConstant ? equal : "((\(missing)) OR \(equal))"
+      return comparison.isNegated ? "(\(either)) IS NOT 1" : either
     }
     if comparison.domain == .object, !isConstant, root(of: comparison.left, scopes) != root(of: right, scopes) {
       let both: SQLFragment = "(\(try value(comparison.left, scopes)) IS NULL AND \(try value(right, scopes)) IS NULL)"
