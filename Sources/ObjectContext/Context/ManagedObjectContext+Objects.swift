@@ -94,8 +94,9 @@ extension ManagedObjectContext {
       do {
         store.cache.remove(group.map(\.currentID.reference))
         let rows = try coordinator.readRows(of: group.map(\.currentID), from: store, scope: scope(for: store))
-        let found = Dictionary(rows.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
-        for object in group { object.takeFreshRow(found[object.currentID.key]) }
+        // Rows of several entity trees may have one key.
+        let found = Dictionary(rows.map { ($0.reference, $0) }, uniquingKeysWith: { first, _ in first })
+        for object in group { object.takeFreshRow(found[object.currentID.reference]) }
       } catch {
         note(error)
       }

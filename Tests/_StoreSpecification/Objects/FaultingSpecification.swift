@@ -17,6 +17,7 @@ public final class FaultingSpecification: ObjectSpecification {
         ("testRelationshipsAreReadWhenAskedFor", { $0.testRelationshipsAreReadWhenAskedFor }),
         ("testAFaultIsPrintedAsOne", { $0.testAFaultIsPrintedAsOne }),
         ("testRefreshDropsOrKeepsChanges", { $0.testRefreshDropsOrKeepsChanges }),
+        ("testRefreshTellsObjectsOfOneKeyApart", { $0.testRefreshTellsObjectsOfOneKeyApart }),
         ("testAMissingRowMakesTheObjectDeleted", { $0.testAMissingRowMakesTheObjectDeleted }),
         ("testAMissingRowIsAnErrorIfAskedFor", { $0.testAMissingRowIsAnErrorIfAskedFor }),
         ("testAllValuesOfAGraphAreReadThroughFaults", { $0.testAllValuesOfAGraphAreReadThroughFaults }),
@@ -114,6 +115,23 @@ public final class FaultingSpecification: ObjectSpecification {
     XCTAssertFalse(author.hasChanges)
     XCTAssertEqual(author.text("name"), "author 3")
     XCTAssertFalse(context.hasChanges)
+  }
+
+  func testRefreshTellsObjectsOfOneKeyApart() throws {
+    let open = try makeStore()
+    let context = open.newContext()
+    var objects: [(object: ManagedObject, key: String)] = []
+    for (entity, key) in [("Author", "name"), ("Chapter", "title"), ("Shelf", "name"), ("Tag", "name")] {
+      for index in 0..<3 { objects.append((try context.insert(entity, [key: "\(entity) \(index)"]), key)) }
+    }
+    try context.save()
+    for (object, key) in objects { try object.setValue((object.text(key) ?? "") + " changed", forKey: key) }
+    context.refreshAllObjects()
+    for (object, key) in objects { XCTAssertTrue(object.text(key)?.hasPrefix(object.entity.name) ?? false, "\(object)") }
+    for (object, key) in objects {
+      let committed = try object.committedValues(forKeys: [key])[key] as? String
+      XCTAssertEqual(committed.map { $0 + " changed" }, object.text(key))
+    }
   }
 
   func testAMissingRowMakesTheObjectDeleted() throws {
