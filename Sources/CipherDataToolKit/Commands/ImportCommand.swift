@@ -44,7 +44,7 @@ struct ImportCommand: AsyncParsableCommand {
       defer { bar.finish() }
       return try job.run(from: source, into: context) { records in bar.update(source.position, detail: "\(records) records") }
     }
-    for error in outcome.skipped { Tool.note("\(file == "-" ? "standard input" : file): \(error)") }
+    for error in outcome.skipped.sorted(by: { $0.line < $1.line }) { Tool.note("\(file == "-" ? "standard input" : file): \(error)") }
     if outcome.skippedCount > outcome.skipped.count { Tool.note("… and \(outcome.skippedCount - outcome.skipped.count) more bad lines") }
     let summary = outcome.summary
     var parts = ["\(summary.records) records: \(summary.inserted) objects inserted, \(summary.updated) changed, \(summary.deleted) deleted"]

@@ -68,7 +68,8 @@ package final class GraphExporter {
       if constraint == nil { ids.sort { $0.key < $1.key } }
       for start in stride(from: 0, to: ids.count, by: batchSize) {
         try body(context.objects(with: Array(ids[start..<min(start + batchSize, ids.count)]), entityName: entity.name))
-        context.reset()
+        if let error = context.pendingError { throw error }
+        context.forgetEverything()
       }
     }
   }
@@ -163,6 +164,12 @@ package final class GraphExporter {
 }
 
 extension ManagedObjectContext {
+  /// Drops all objects, and the rows that the coordinator keeps for other contexts: there are none here.
+  func forgetEverything() {
+    reset()
+    for store in persistentStoreCoordinator.persistentStores { store.cache.removeAll() }
+  }
+
   /// The objects of IDs, in their order, read together. IDs whose object is gone are left out.
   package func objects(with ids: [ManagedObjectID], entityName: String) throws -> [ManagedObject] {
     var request = FetchRequest<ManagedObject>(entityName: entityName)

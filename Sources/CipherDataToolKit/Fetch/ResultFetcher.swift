@@ -51,7 +51,7 @@ package struct ResultFetcher {
         try writer.write(columns.map { $0.value(of: object, identities: identities, isCell: isCell) })
       }
       if let error = context.pendingError { throw error }
-      context.reset()
+      context.forgetEverything()
     }
     try writer.finish()
     try sink.flush()

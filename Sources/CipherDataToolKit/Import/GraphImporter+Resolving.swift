@@ -43,6 +43,9 @@ extension GraphImporter {
       }
       return (known, false)
     }
+    if object.entity.isAbstract {
+      throw object.error("No such object is there, and the entity is abstract: name one below it.", key: "$entity")
+    }
     let living = try context.insertObject(entityName: object.entity.name)
     summary.inserted += 1
     if let key { found[key] = living }

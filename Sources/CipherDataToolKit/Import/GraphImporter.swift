@@ -11,7 +11,7 @@ package import ObjectQuery
 package final class GraphImporter {
   /// What an import did.
   package struct Summary: Sendable, Hashable {
-    /// Records read.
+    /// Records read and kept.
     package var records = 0
     /// Objects inserted, nested ones included.
     package var inserted = 0
@@ -82,6 +82,7 @@ package final class GraphImporter {
         forget()
         summary = before
         guard let skip else { throw Self.inputError(error, of: object) }
+        summary.records -= 1
         skip(Self.inputError(error, of: object))
       }
     }

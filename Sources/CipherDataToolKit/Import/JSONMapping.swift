@@ -84,9 +84,6 @@ package struct JSONMapping {
       entity = declared
     case .some(let other): throw InputError(line: line, key: key, "A string is expected, not \(other.kindName).")
     }
-    if entity.isAbstract, value["$ref"] == nil {
-      throw InputError(line: line, entity: entity.name, key: key, "The entity is abstract: name one below it.")
-    }
     return entity
   }
 }
