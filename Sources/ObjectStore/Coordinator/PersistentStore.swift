@@ -15,6 +15,8 @@ public final class PersistentStore: Sendable {
   package let entityNumbers: Set<Int>
   package let space: ObjectIDSpace
   package let cache: RowCache
+  /// Held from a save's beginning until the row cache has it, and throughout a transaction: the cache sees saves in the store's order.
+  let saving = NSRecursiveLock()
   private let storedMetadata: Mutex<StoreMetadata>
 
   init(configuration: StoreConfiguration, store: any IncrementalStore, metadata: StoreMetadata, cacheLimit: Int) {

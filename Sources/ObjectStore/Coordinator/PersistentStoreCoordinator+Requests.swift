@@ -33,6 +33,8 @@ extension PersistentStoreCoordinator {
     if store.isReadOnly {
       throw StoreError(.readOnly, "The store was opened read-only.", operation: "save", path: store.url?.path)
     }
+    store.saving.lock()
+    defer { store.saving.unlock() }
     do {
       _ = try store.incrementalStore.execute(.save(request), in: scope)
     } catch let error as StoreError where error.code == .mergeConflict {
@@ -50,6 +52,8 @@ extension PersistentStoreCoordinator {
 
   private func performTransaction(of stores: ArraySlice<PersistentStore>, _ body: () throws -> Void) throws {
     guard let store = stores.first else { return try body() }
+    store.saving.lock()
+    defer { store.saving.unlock() }
     // Rows that are not committed must not reach other contexts through the row cache.
     store.cache.suspend()
     defer { store.cache.resume() }

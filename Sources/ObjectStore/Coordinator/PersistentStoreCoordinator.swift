@@ -16,6 +16,8 @@ public final class PersistentStoreCoordinator: Sendable {
 
   private struct State {
     var stores: [PersistentStore] = []
+    /// The files of stores that are being opened.
+    var openingURLs: Set<URL> = []
     var observers: [UInt64: @Sendable (ChangeSet) -> Void] = [:]
     var nextObserver: UInt64 = 0
   }
@@ -78,13 +80,25 @@ public final class PersistentStoreCoordinator: Sendable {
         .invalidRequest, "The model has no configuration “\(description.configuration ?? "")”.", operation: "open",
         path: description.url?.path)
     }
-    if let url = description.url, persistentStore(for: url) != nil {
-      throw StoreError(.alreadyExists, "The store is open in this coordinator already.", operation: "open", path: url.path)
+    if let url = description.url?.standardizedFileURL {
+      let isFree = state.withLock { state in
+        !state.stores.contains { $0.url?.standardizedFileURL == url } && state.openingURLs.insert(url).inserted
+      }
+      guard isFree else {
+        throw StoreError(.alreadyExists, "The store is open in this coordinator already.", operation: "open", path: url.path)
+      }
     }
+    defer { if let url = description.url?.standardizedFileURL { state.withLock { _ = $0.openingURLs.remove(url) } } }
     let configuration = StoreConfiguration(description: description, model: compiledModel, entityNumbers: numbers)
     let store = try storeClass.init(configuration: configuration)
-    try await store.unlock()
-    let metadata = try store.loadMetadata()
+    let metadata: StoreMetadata
+    do {
+      try await store.unlock()
+      metadata = try store.loadMetadata()
+    } catch {
+      try? store.close()
+      throw error
+    }
     let hashes = compiledModel.versionHashes
     let held = Set(numbers.map { compiledModel.entities[$0].name })
     let expected = hashes.filter { held.contains($0.key) }

@@ -148,9 +148,10 @@ package final class RowCache: Sendable {
     }
   }
 
-  /// Forgets rows, as after a conflict.
+  /// Forgets rows, as after a conflict. Reads that began before keep nothing.
   package func remove(_ references: some Sequence<ObjectReference>) {
     state.withLock { state in
+      state.generation += 1
       for reference in references { remove(reference, from: &state) }
     }
   }

@@ -1,0 +1,128 @@
+// RowImageTests: rows are packed and read again, whatever is in them.
+import Foundation
+import ObjectModel
+import ObjectStore
+import XCTest
+import _TestSupport
+
+final class RowImageTests: XCTestCase {
+  private let kinds: [SlotKind] = [.int, .real, .text, .bytes, .reference, .none]
+
+  private func randomSlot(_ kind: SlotKind, _ generator: inout SeededGenerator) -> Slot {
+    if Int.random(in: 0..<4, using: &generator) == 0 { return .null }
+    switch kind {
+    case .int: return .int(Int64.random(in: .min ... .max, using: &generator))
+    case .real: return .real(Double.random(in: -1e9...1e9, using: &generator))
+    case .text: return .text(generator.word(length: 0...Int.random(in: 0...300, using: &generator)))
+    case .bytes: return .bytes(Data((0..<Int.random(in: 0...500, using: &generator)).map { UInt8(truncatingIfNeeded: $0) }))
+    case .reference: return .int(ObjectReference(entity: 3, key: Int64.random(in: 1...1_000_000, using: &generator)).rawValue)
+    case .none: return .null
+    }
+  }
+
+  func testRandomRowsAreReadAsTheyWereWritten() {
+    var generator = SeededGenerator(seed: 31)
+    let writer = RowWriter()
+    var expected: [[Slot]] = []
+    let layouts = [1, 3, 64, 65, 130].map { count in (0..<count).map { kinds[$0 % kinds.count] } }
+    for key in 1...400 {
+      let layout = layouts[key % layouts.count]
+      let row = layout.map { randomSlot($0, &generator) }
+      writer.beginRow(entityNumber: key % 7, slotCount: layout.count, key: Int64(key), version: Int64(key * 2))
+      // Slots may come in any order.
+      for slot in layout.indices.shuffled(using: &generator) { writer.set(row[slot], at: slot) }
+      writer.endRow()
+      expected.append(row)
+    }
+    let rows = writer.finish()
+    XCTAssertEqual(rows.count, 400)
+    for (index, row) in rows.enumerated() {
+      let layout = layouts[(index + 1) % layouts.count]
+      XCTAssertEqual(row.key, Int64(index + 1))
+      XCTAssertEqual(row.version, Int64((index + 1) * 2))
+      XCTAssertEqual(row.entityNumber, (index + 1) % 7)
+      XCTAssertEqual(row.slotCount, layout.count)
+      XCTAssertEqual(layout.enumerated().map { row.slot($0, kind: $1) }, expected[index])
+    }
+  }
+
+  func testARowLargerThanAChunkIsKept() {
+    let text = String(repeating: "ä", count: 200_000)
+    let writer = RowWriter(rowCapacity: 1)
+    writer.beginRow(entityNumber: 0, slotCount: 3, key: 1, version: 1)
+    writer.setInt(7, at: 0)
+    writer.setString(text, at: 1)
+    writer.setString("behind", at: 2)
+    let image = writer.endRow()
+    XCTAssertEqual(image.int(0), 7)
+    XCTAssertEqual(image.string(1), text)
+    XCTAssertEqual(image.string(2), "behind")
+    XCTAssertGreaterThan(image.size, text.utf8.count)
+  }
+
+  func testAnAbandonedRowLeavesNoTrace() {
+    let writer = RowWriter()
+    writer.beginRow(entityNumber: 0, slotCount: 1, key: 1, version: 1)
+    writer.setString("given up", at: 0)
+    writer.abandonRow()
+    writer.beginRow(entityNumber: 0, slotCount: 1, key: 2, version: 1)
+    writer.setString("kept", at: 0)
+    writer.endRow()
+    let rows = writer.finish()
+    XCTAssertEqual(rows.map(\.key), [2])
+    XCTAssertEqual(rows[0].string(0), "kept")
+  }
+
+  func testACopiedSlotIsTheSame() {
+    let first = RowWriter()
+    first.beginRow(entityNumber: 0, slotCount: 4, key: 1, version: 1)
+    first.set(.text("text"), at: 0)
+    first.set(.real(-0.5), at: 1)
+    first.set(.bytes(Data([1, 0, 2])), at: 2)
+    let image = first.endRow()
+    let second = RowWriter()
+    second.beginRow(entityNumber: 0, slotCount: 4, key: 1, version: 2)
+    for (slot, kind) in [SlotKind.text, .real, .bytes, .int].enumerated() { second.copy(slot, kind: kind, from: image) }
+    let copy = second.endRow()
+    XCTAssertEqual(copy.slot(0, kind: .text), .text("text"))
+    XCTAssertEqual(copy.slot(1, kind: .real), .real(-0.5))
+    XCTAssertEqual(copy.slot(2, kind: .bytes), .bytes(Data([1, 0, 2])))
+    XCTAssertTrue(copy.isNull(3))
+  }
+
+  func testAListOfRowsFromAnywhereKeepsThemAlive() {
+    func make(_ key: Int64) -> RowImage {
+      let writer = RowWriter(rowCapacity: 1)
+      writer.beginRow(entityNumber: 0, slotCount: 1, key: key, version: 1)
+      writer.setString("row \(key)", at: 0)
+      return writer.endRow()
+    }
+    let shared = RowWriter()
+    var images: [RowImage] = []
+    for key in 1...50 as ClosedRange<Int64> {
+      if key % 2 == 0 {
+        images.append(make(key))
+      } else {
+        shared.beginRow(entityNumber: 0, slotCount: 1, key: key, version: 1)
+        shared.setString("row \(key)", at: 0)
+        images.append(shared.endRow())
+      }
+    }
+    let list = RowList(images.reversed())
+    images = []
+    XCTAssertEqual(list.map { $0.string(0) }, (1...50).reversed().map { "row \($0)" })
+    XCTAssertEqual(RowList([RowImage]()).count, 0)
+  }
+
+  func testAMaskOfSlotsHoldsWhatWasPutIn() {
+    var mask = SlotMask()
+    XCTAssertTrue(mask.isEmpty)
+    for slot in [0, 63, 64, 127, 128, 300] { mask.insert(slot) }
+    XCTAssertEqual(mask.slots(below: 400), [0, 63, 64, 127, 128, 300])
+    for slot in [63, 300, 5] { mask.remove(slot) }
+    XCTAssertEqual(mask.slots(below: 400), [0, 64, 127, 128])
+    XCTAssertFalse(mask.contains(1_000))
+    for slot in [0, 64, 127, 128] { mask.remove(slot) }
+    XCTAssertTrue(mask.isEmpty)
+  }
+}
