@@ -68,6 +68,9 @@ final class EndToEndTests: XCTestCase {
     XCTAssertEqual(
       try fetch("--where", "ANY relations.alternatives.packageName == 'cpp'", "--properties", "name", "--format", "csv"), "name\r\ngcc\r\n")
     XCTAssertEqual(try fetch("--where", "maintainer.name CONTAINS[cd] 'MATTHIAS' AND NOT name IN {'bash'}", "--count"), "2\n")
+    XCTAssertEqual(
+      try fetch("--limit", "1", "--properties", "relations.@entity", "--format", "jsonl"),
+      "{\"relations.@entity\":[\"Dependency\",\"PreDependency\",\"PreDependency\"]}\n")
     XCTAssertEqual(try fetch("--where", "priority != nil OR name ENDSWITH 'sh'", "--count"), "2\n")
   }
 

@@ -4,6 +4,9 @@ import Foundation
 import ObjectContext
 import ObjectModel
 import ObjectQuery
+import ObjectStore
+import SQLCipherConnection
+import SQLCipherStore
 import XCTest
 
 final class JSONImportTests: XCTestCase {
@@ -152,5 +155,54 @@ final class JSONImportTests: XCTestCase {
     let context = try await TestStack.context(model())
     try TestStack.importLines("{\"title\":\"caf\u{E9}\"}\n{\"title\":\"cafe\u{301}\"}", into: context, entity: "Playlist")
     XCTAssertEqual(try context.count(for: FetchRequest<ManagedObject>(entityName: "Playlist")), 2)
+  }
+
+  func testATextIsReplacedByOneThatOnlyLooksLikeIt() async throws {
+    let context = try await TestStack.context(model())
+    for name in ["caf\u{E9}", "cafe\u{301}"] {
+      try TestStack.importLines("{\"number\":1,\"name\":\"\(name)\"}", into: context, entity: "Person")
+      XCTAssertTrue(try TestStack.export(context).utf8.elementsEqual(#"{"$entity":"Person","number":1,"name":"\#(name)"}"#.utf8 + [0x0A]))
+    }
+  }
+
+  func testAnObjectThatClashesWithAnotherIsABadLine() async throws {
+    let model = ManagedObjectModel {
+      Entity("Item") {
+        Attribute("number", .integer64)
+        Attribute("name", .string)
+        Unique("number")
+        Unique("name")
+      }
+    }
+    let text = #"""
+      {"number":1,"name":"a"}
+      {"number":2,"name":"a"}
+      {"number":3,"name":"c"}
+      {"number":4,"name":"c"}
+      {"number":1,"name":"d"}
+      """#
+    let folder = try TemporaryFolder()
+    for batchSize in [1, 2, 100] {
+      var description = PersistentStoreDescription(
+        url: folder.url.appendingPathComponent("\(batchSize).store"), key: .passphrase("passphrase", .cheapForTests()))
+      description.durability = .fast
+      for description in [PersistentStoreDescription(type: .inMemory), description] {
+        let coordinator = try PersistentStoreCoordinator(managedObjectModel: model)
+        let store = try await coordinator.addPersistentStore(with: description)
+        let context = ManagedObjectContext(coordinator: coordinator)
+        XCTAssertThrowsError(try TestStack.importLines(text, into: context, entity: "Item", batchSize: batchSize)) { error in
+          XCTAssertEqual((error as? InputError)?.line, 2, "\(error)")
+        }
+        XCTAssertEqual(try context.count(for: FetchRequest<ManagedObject>(entityName: "Item")), 0)
+        let outcome = try TestStack.importLines(text, into: context, entity: "Item", skipsBadLines: true, batchSize: batchSize)
+        XCTAssertEqual(outcome.skipped.map(\.line).sorted(), [2, 4])
+        XCTAssertEqual(outcome.summary.records, 3)
+        XCTAssertEqual(
+          try TestStack.export(context),
+          #"{"$entity":"Item","number":1,"name":"d"}"# + "\n" + #"{"$entity":"Item","number":3,"name":"c"}"# + "\n")
+        XCTAssertTrue(context.registeredObjects.isEmpty, "nothing is kept in memory")
+        try coordinator.remove(store)
+      }
+    }
   }
 }

@@ -33,7 +33,7 @@ struct FetchCommand: AsyncParsableCommand {
   @Option(help: "How many results are left out first.")
   var offset: Int?
 
-  @Option(help: ArgumentHelp("The columns: key paths parted by commas.", valueName: "paths"))
+  @Option(help: ArgumentHelp("The columns: key paths parted by commas; @count, @entity and @id may end one.", valueName: "paths"))
   var properties: String?
 
   @Flag(help: "Print the number of results only.")

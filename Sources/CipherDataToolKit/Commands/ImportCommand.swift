@@ -19,7 +19,7 @@ struct ImportCommand: AsyncParsableCommand {
   var store: String
 
   @Argument(help: "The input; - or nothing for standard input.")
-  var file = "-"
+  var file: String?
 
   @Option(help: "The form of the input.")
   var format = InputFormat.jsonl
@@ -34,7 +34,10 @@ struct ImportCommand: AsyncParsableCommand {
   var passphrase: PassphraseOptions
 
   func run() async throws {
-    let file = file
+    if file == nil, Terminal.isTerminal(STDIN_FILENO) {
+      throw ToolError(.usage, "No input: name a file, or - for what is typed.")
+    }
+    let file = file ?? "-"
     if file != "-" { _ = try ByteSource(path: file) }
     let container = try await PersistentContainer.open(try await passphrase.unlock(store), isReadOnly: false)
     let job = InputImport(format: format, entity: entity, skipsBadLines: skipBadLines)

@@ -2,7 +2,8 @@
 package import ObjectContext
 package import ObjectModel
 
-/// A path such as `name`, `maintainer.name`, `relations.alternatives.packageName` or `tags.@count`, resolved against a model.
+/// A path such as `name`, `maintainer.name`, `relations.alternatives.packageName` or `tags.@count`, resolved against a model. `@entity` is the name of
+/// the object's entity, `@id` its URI.
 package struct PropertyPath: Sendable {
   private enum Step: Sendable {
     case toOne(CompiledRelationship)
@@ -12,6 +13,8 @@ package struct PropertyPath: Sendable {
     case attribute(Int, AttributeType)
     case object
     case count(CompiledRelationship)
+    case entityName
+    case uri
   }
   /// The path as it was given.
   package let text: String
@@ -33,6 +36,10 @@ package struct PropertyPath: Sendable {
       if name == "@count", isLast, case .toMany(let relationship)? = steps.last {
         steps.removeLast()
         end = .count(relationship)
+        break
+      }
+      if isLast, name == "@entity" || name == "@id" {
+        end = name == "@id" ? .uri : .entityName
         break
       }
       guard let property = current.property(named: name) else {
@@ -74,6 +81,8 @@ package struct PropertyPath: Sendable {
         let value = object.slotValue(slot)
         return isCell ? ValueCoding.cell(value, type: type) : ValueCoding.json(value, type: type)
       case .object: return identities.label(of: object)
+      case .entityName: return .string(object.compiledEntity.name)
+      case .uri: return .string(object.objectID.uriString)
       case .count(let relationship): return .integer(object.toManyCount(relationship.index))
       }
     }

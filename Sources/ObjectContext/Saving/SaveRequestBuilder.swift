@@ -80,6 +80,10 @@ final class SaveRequestBuilder {
     case .null: return !isNull
     case .int(let word) where slot.kind == .reference:
       return isNull || context.savedReference(ObjectReference(rawValue: word)).rawValue != image.word(slot.index)
+    case .text(let text):
+      // Texts that only look alike are different bytes in the store.
+      guard case .text(let stored) = image.slot(slot.index, kind: slot.kind) else { return true }
+      return !stored.utf8.elementsEqual(text.utf8)
     default: return isNull || image.slot(slot.index, kind: slot.kind) != value
     }
   }
