@@ -2,11 +2,10 @@
 import ObjectModel
 import ObjectQuery
 
-/// Reads objects from one version of the rows. Lives for one request, and remembers the members of the relationships it was asked for.
-final class InMemoryReader: ObjectResolver {
+/// Reads objects from one version of the rows.
+struct InMemoryReader: ObjectResolver {
   private let rows: InMemoryRows
   private let space: ObjectIDSpace
-  private var knownMembers: [Int: [ObjectReference: [ObjectReference]]] = [:]
 
   init(rows: InMemoryRows, objectIDSpace: ObjectIDSpace) {
     self.rows = rows
@@ -43,9 +42,6 @@ final class InMemoryReader: ObjectResolver {
 
   /// The members of a to-many relationship of an object.
   func members(of object: ObjectReference, relationship: CompiledRelationship) -> [ObjectReference] {
-    if let known = knownMembers[relationship.id] { return known[object] ?? [] }
-    let members = rows.members(of: relationship)
-    knownMembers[relationship.id] = members
-    return members[object] ?? []
+    rows.members(of: relationship)[object] ?? []
   }
 }

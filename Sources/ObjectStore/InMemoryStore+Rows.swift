@@ -1,5 +1,6 @@
 // InMemoryRows: one version of everything that an in-memory store holds.
 import ObjectModel
+import Synchronization
 
 /// One version of everything that an in-memory store holds. A value: a copy is a snapshot.
 struct InMemoryRows: Sendable {
@@ -11,6 +12,8 @@ struct InMemoryRows: Sendable {
 
   let model: CompiledModel
   let entityNumbers: Set<Int>
+  /// The members of relationships that this version was asked for; every change begins a new one.
+  var knownMembers = InMemoryMembers()
   /// The rows by the number of their root entity and their key.
   var tables: [Int: [Int64: RowImage]] = [:]
   /// The pairs of the to-many relationships whose inverse is not to-one, by the relationship's number; of two inverse ones, by the lower.
@@ -42,8 +45,15 @@ struct InMemoryRows: Sendable {
     return (inverseID, true)
   }
 
-  /// The members of a relationship, of all objects that have any; unordered ones by their keys.
+  /// The members of a relationship, of all objects that have any; unordered ones by their keys. Linear in the rows, once for each version.
   func members(of relationship: CompiledRelationship) -> [ObjectReference: [ObjectReference]] {
+    if let known = knownMembers.lists.withLock({ $0[relationship.id] }) { return known }
+    let found = findMembers(of: relationship)
+    knownMembers.lists.withLock { $0[relationship.id] = found }
+    return found
+  }
+
+  private func findMembers(of relationship: CompiledRelationship) -> [ObjectReference: [ObjectReference]] {
     var members: [ObjectReference: [ObjectReference]] = [:]
     if let inverse = model.inverse(of: relationship), !inverse.isToMany {
       for row in rows(of: model.entities[inverse.sourceEntity], includesSubentities: true) where !row.isNull(inverse.index) {
@@ -69,4 +79,10 @@ struct InMemoryRows: Sendable {
     }
     return members
   }
+}
+
+/// The members of relationships, found once for a version of the rows and shared by its readers.
+final class InMemoryMembers: Sendable {
+  /// The members of each object by the relationship's number.
+  let lists = Mutex<[Int: [ObjectReference: [ObjectReference]]]>([:])
 }

@@ -6,6 +6,7 @@ extension InMemoryRows {
   mutating func apply(_ request: SaveChangesRequest, objectIDSpace space: ObjectIDSpace) throws {
     try checkEntities(of: request)
     try checkVersions(of: request, space: space)
+    knownMembers = InMemoryMembers()
     for deleted in request.deleted { delete(deleted.reference) }
     for update in request.updated { put(update.row) }
     for row in request.inserted {

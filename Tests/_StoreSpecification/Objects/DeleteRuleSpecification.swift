@@ -117,7 +117,7 @@ public final class DeleteRuleSpecification: ObjectSpecification {
   func testACascadeOfAnyDepthEnds() throws {
     let (open, context) = try makeFiles()
     var previous: ManagedObject?
-    for index in 0..<3_000 { previous = try context.insert("Folder", ["name": "\(index)", "previous": previous]) }
+    for index in 0..<1_000 { previous = try context.insert("Folder", ["name": "\(index)", "previous": previous]) }
     try context.save()
     context.reset()
     let other = open.newContext()
