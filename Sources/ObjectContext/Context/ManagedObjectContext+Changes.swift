@@ -171,7 +171,7 @@ extension ManagedObjectContext {
 
   /// Ends an event: runs delete rules and tells observers what changed. Fetches and saves do it, and background tasks at their end.
   public func processPendingChanges() {
-    if unitOfWork.pending.isEmpty { return }
+    if unitOfWork.pending.isEmpty && !unitOfWork.hasDeletedInsertions { return }
     if propagatesDeletesAtEndOfEvent { propagateDeletes() }
     let pending = unitOfWork.pending
     unitOfWork.pending = []

@@ -185,6 +185,8 @@ extension ManagedObjectContext {
     permanentIDs = [:]
     assignedSpaces = [:]
     groups = []
+    groupBytes = 0
+    prefetched = []
     goneReferences = []
     notifications.postInvalidatedAll(in: self)
   }

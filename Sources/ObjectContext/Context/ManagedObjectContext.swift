@@ -50,6 +50,9 @@ public final class ManagedObjectContext {
   var unitOfWork = UnitOfWork()
   var groups: [FetchGroup?] = []
   var lastGroup: UInt32 = 0
+  var groupBytes = 0
+  /// The objects on the way of the paths that the last prefetching fetch followed.
+  var prefetched: [ManagedObject] = []
   /// Relationships of which some object has a state.
   private var relationshipsWithStates: [Bool]
   /// Rows that this context deleted while objects may still refer to them.

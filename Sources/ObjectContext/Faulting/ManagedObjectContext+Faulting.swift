@@ -11,45 +11,59 @@ extension ManagedObjectContext {
   static var missLimit: Int { 400 }
   /// The objects whose members are read together.
   static var memberBatch: Int { 250 }
-  /// The groups that are remembered; the objects of older ones fault one by one.
+  /// The groups that are remembered; the objects of forgotten ones fault one by one.
   static var groupLimit: UInt32 { 64 }
   /// The bytes that remembered groups may hold beside the newest.
   static var groupByteLimit: Int { 16 << 20 }
 
   // MARK: Groups
 
-  func makeGroup(space: UInt32, origin: FetchGroup.Origin) -> FetchGroup {
-    lastGroup &+= 1
-    if lastGroup == 0 { lastGroup = 1 }
-    let group = FetchGroup(number: lastGroup, space: space, origin: origin)
+  /// Remembers objects that came together.
+  func makeGroup(space: UInt32, references: [ObjectReference]) -> FetchGroup {
+    remember { FetchGroup(number: $0, space: space, references: references) }
+  }
+
+  /// Takes the place of a group that was not used for a while.
+  private func remember(_ make: (UInt32) -> FetchGroup) -> FetchGroup {
+    for _ in 0...Self.groupLimit {
+      lastGroup &+= 1
+      if lastGroup == 0 { lastGroup = Self.groupLimit }
+      let index = Int(lastGroup % Self.groupLimit)
+      guard index < groups.count, let old = groups[index], old.wasUsed else { break }
+      old.wasUsed = false
+    }
+    let group = make(lastGroup)
     let index = Int(lastGroup % Self.groupLimit)
     while groups.count <= index { groups.append(nil) }
+    groupBytes += group.byteCount - (groups[index]?.byteCount ?? 0)
     groups[index] = group
-    dropOldGroups()
+    if groupBytes > Self.groupByteLimit { dropUnusedGroups(but: index) }
     return group
   }
 
-  /// Groups hold the rows of their fetches: the oldest go when all together hold too much.
-  private func dropOldGroups() {
-    var bytes = 0
-    for age in 0..<min(Self.groupLimit, lastGroup) {
-      let index = Int((lastGroup - age) % Self.groupLimit)
-      guard index < groups.count, let group = groups[index] else { continue }
-      bytes += group.byteCount
-      if age > 0, bytes > Self.groupByteLimit { groups[index] = nil }
+  private func dropUnusedGroups(but newest: Int) {
+    for index in groups.indices where index != newest && groupBytes > Self.groupByteLimit {
+      guard let group = groups[index], group.byteCount > 0 else { continue }
+      if group.wasUsed {
+        group.wasUsed = false
+      } else {
+        groupBytes -= group.byteCount
+        groups[index] = nil
+      }
     }
   }
 
   func group(_ number: UInt32) -> FetchGroup? {
     let index = Int(number % Self.groupLimit)
     guard number != 0, index < groups.count, let group = groups[index], group.number == number else { return nil }
+    group.wasUsed = true
     return group
   }
 
   /// The group of the destinations of a slot of a group's objects.
   private func destinationGroup(of group: FetchGroup, slot: Int) -> FetchGroup {
     if let number = group.destinationGroups[slot], let known = self.group(number) { return known }
-    let made = makeGroup(space: group.space, origin: .destinations(of: group, slot: slot))
+    let made = remember { FetchGroup(number: $0, destinationsOf: group, slot: slot) }
     group.destinationGroups[slot] = made.number
     return made
   }
@@ -130,7 +144,8 @@ extension ManagedObjectContext {
       var missed = 0
       var next = position + step
       while taken < limit, missed < Self.missLimit, abs(next - position) <= Self.faultWindow, next >= 0, next < count {
-        if takes(group.reference(at: next, cache: store.cache)) {
+        let reference = group.reference(at: next) { registeredObject($0, space: group.space)?.image ?? store.cache.row($0) }
+        if takes(reference) {
           taken += 1
           missed = 0
         } else {
@@ -218,11 +233,11 @@ extension ManagedObjectContext {
     do {
       let values = try store.incrementalStore.newValues(
         forRelationship: relationship, forObjectsWith: objects.map(\.currentID), in: scope(for: store))
-      let members = makeGroup(space: store.space.number, origin: .references(values.references))
+      let members = values.references.isEmpty ? 0 : makeGroup(space: store.space.number, references: values.references).number
       for (position, sibling) in objects.enumerated() {
         let siblingState = sibling.state(relationship.index)
         siblingState.load(mergingPending(values[position], of: sibling, relationship: relationship))
-        siblingState.memberGroup = members.number
+        siblingState.memberGroup = members
         siblingState.memberGroupStart = position == 0 ? 0 : values.ends[position - 1]
       }
     } catch {

@@ -132,14 +132,14 @@ extension ManagedObjectContext {
     var objects: [ManagedObject] = []
     switch result {
     case .rows(let rows):
-      let group = rows.count > 1 ? makeGroup(space: space, origin: .rows(rows)).number : 0
+      let group = rows.count > 1 ? makeGroup(space: space, references: rows.map(\.reference)).number : 0
       objects.reserveCapacity(rows.count)
       for (position, row) in rows.enumerated() {
         objects.append(
           materialize(row, space: space, group: group, position: position, refresh: specification.shouldRefreshRefetchedObjects))
       }
     case .objectIDs(let ids):
-      let group = ids.count > 1 ? makeGroup(space: space, origin: .references(ids.map(\.reference))).number : 0
+      let group = ids.count > 1 ? makeGroup(space: space, references: ids.map(\.reference)).number : 0
       objects.reserveCapacity(ids.count)
       for (position, id) in ids.enumerated() {
         let object = registeredObject(id.reference, space: space) ?? makeObject(id, image: nil)

@@ -7,6 +7,7 @@ extension ManagedObjectContext {
   /// Reads the objects at the ends of the request's relationship key paths.
   func prefetch(_ specification: FetchSpecification, for objects: [ManagedObject]) throws {
     let entity = try entity(of: specification)
+    var held: [ManagedObject] = []
     for keyPath in specification.relationshipKeyPathsForPrefetching {
       var sources = objects
       var current = entity
@@ -16,6 +17,7 @@ extension ManagedObjectContext {
           sources = try prefetchToOne(relationship, of: sources)
           current = model.entities[relationship.destinationEntity]
         case .toMany(let relationship):
+          held.append(contentsOf: sources)
           sources = try prefetchToMany(relationship, of: sources)
           current = model.entities[relationship.destinationEntity]
         default:
@@ -25,6 +27,8 @@ extension ManagedObjectContext {
         }
       }
     }
+    // Objects on the way, which nobody holds, know the members that were read for them.
+    prefetched = held
   }
 
   private func prefetchToOne(_ relationship: CompiledRelationship, of sources: [ManagedObject]) throws -> [ManagedObject] {
@@ -46,7 +50,7 @@ extension ManagedObjectContext {
       guard let store = coordinator.store(numbered: space) else { continue }
       let values = try store.incrementalStore.newValues(
         forRelationship: relationship, forObjectsWith: objects.map(\.currentID), in: scope(for: store))
-      let group = makeGroup(space: space, origin: .references(values.references))
+      let group = makeGroup(space: space, references: values.references)
       for (position, object) in objects.enumerated() {
         let state = object.state(relationship.index)
         state.load(values[position])

@@ -10,6 +10,8 @@ final class ToManyState {
   private(set) var added = ReferenceList()
   /// Members removed since.
   private(set) var removed: Set<ObjectReference> = []
+  /// Members taken out and added again before the stored ones were read: in an ordered relationship they have moved to the end.
+  private var moved: Set<ObjectReference> = []
   /// All members in their order, once an ordered relationship was rearranged.
   private(set) var explicitOrder: [ObjectReference]?
   /// Where the members stand in their fetch group, for batch faulting.
@@ -30,9 +32,17 @@ final class ToManyState {
   func load(_ members: some Collection<ObjectReference>) {
     base = Array(members)
     baseSet = nil
+    let arriving = added.elements
     if !added.isEmpty { added.removeAll { baseContains($0) } }
     if !removed.isEmpty { removed = removed.filter { baseContains($0) } }
     if let order = explicitOrder { rearrange(by: order) }
+    if !moved.isEmpty, explicitOrder == nil {
+      let current = self.members
+      let last = arriving.filter { moved.contains($0) || !baseContains($0) }
+      let isLast = Set(last)
+      setOrder(current.filter { !isLast.contains($0) } + last)
+    }
+    moved = []
   }
 
   /// Members in an order given before they were read anew; those that it does not name come last.
@@ -73,7 +83,13 @@ final class ToManyState {
   /// Adds a member at the end; false when it was one already, as far as is known.
   @discardableResult
   func add(_ reference: ObjectReference) -> Bool {
-    if removed.remove(reference) == nil {
+    let wasRemoved = removed.contains(reference)
+    if wasRemoved, relationship.isOrdered {
+      if isLoaded { explicitOrder = self.members } else { moved.insert(reference) }
+    }
+    removed.remove(reference)
+    // Unread members may or may not have had it: it is added, and taken out of the additions again if it turns out to have been there.
+    if !isLoaded || !wasRemoved {
       if baseContains(reference) || !added.append(reference) { return false }
     }
     explicitOrder?.append(reference)
@@ -83,9 +99,14 @@ final class ToManyState {
   /// Takes a member out; false when it was none.
   @discardableResult
   func remove(_ reference: ObjectReference) -> Bool {
-    if !added.remove(reference) {
-      guard !isLoaded || baseContains(reference) else { return false }
-      guard removed.insert(reference).inserted else { return false }
+    let wasAdded = added.remove(reference)
+    if isLoaded {
+      guard wasAdded || (baseContains(reference) && removed.insert(reference).inserted) else { return false }
+    } else if reference.key > 0 {
+      guard removed.insert(reference).inserted || wasAdded else { return false }
+    } else if !wasAdded {
+      // A new object can only have been added here.
+      return false
     }
     explicitOrder?.removeAll { $0 == reference }
     return true
@@ -101,6 +122,7 @@ final class ToManyState {
   func discardChanges() {
     added = ReferenceList()
     removed = []
+    moved = []
     explicitOrder = nil
   }
 

@@ -255,9 +255,11 @@ extension ManagedObject {
       if entity.hasTransientSlots {
         // Transient values live on until the object becomes a fault.
         for slot in entity.slots where slot.isTransient && overlay.present.contains(slot.index) {
-          let kept = overlayForWriting()
-          kept.values[slot.index] = overlay.values[slot.index]
-          kept.present.insert(slot.index)
+          var value = overlay.values[slot.index]
+          if slot.relationship != nil, case .int(let word) = value, let context = managedObjectContext {
+            value = .int(context.savedReference(ObjectReference(rawValue: word)).rawValue)
+          }
+          overlayForWriting().keep(value, at: slot.index)
         }
       }
     }
