@@ -59,7 +59,9 @@ let package = Package(
     module("ObjectContext", ["ObjectModel", "ObjectQuery", "ObjectStore", orderedCollections]),
     module("CipherData", ["ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "SQLCipherStore", "SQLCipherConnection"]),
 
-    tests("ObjectContextTests", ["ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore"]),
+    tests(
+      "ObjectContextTests",
+      ["ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore", "SQLCipherConnection", "_TestSupport"]),
 
     // Typed classes.
     module("ModelCodeGeneration", ["ObjectModel"]),

@@ -1,0 +1,75 @@
+// FreeObjectTests: objects made without a context (row C1).
+import ObjectContext
+import ObjectModel
+import ObjectStore
+import XCTest
+
+final class FreeObjectTests: XCTestCase {
+  private func free(_ name: String, _ stack: Stack) throws -> ManagedObject {
+    let entity = try XCTUnwrap(stack.coordinator.compiledModel.entity(named: name))
+    return ManagedObject(entity: entity, of: stack.coordinator, insertInto: nil)
+  }
+
+  func testAFreeObjectHasItsDefaultsAndTakesValues() async throws {
+    try await onEachStore([.inMemory]) { stack in
+      let book = try free("Book", stack)
+      XCTAssertNil(book.managedObjectContext)
+      XCTAssertEqual(book["price"] as? Double, 9.5)
+      try book.setValue("T", forKey: "title")
+      XCTAssertEqual(book.text("title"), "T")
+      XCTAssertEqual(book.entity.name, "Book")
+      XCTAssertTrue(book.description.contains("title = \"T\""), book.description)
+    }
+  }
+
+  func testAFreeObjectIsSavedOnceItIsInserted() async throws {
+    try await onEachStore { stack in
+      let context = stack.makeContext()
+      let book = try free("Book", stack)
+      try book.setValue("T", forKey: "title")
+      XCTAssertFalse(context.hasChanges)
+      context.insert(book)
+      XCTAssertEqual(context.insertedObjects, [book])
+      XCTAssertTrue(book.managedObjectContext === context)
+      context.insert(book)
+      XCTAssertEqual(context.insertedObjects.count, 1)
+      try context.save()
+      XCTAssertEqual(try stack.makeContext().objects("Book").map { $0.text("title") }, ["T"])
+    }
+  }
+
+  func testAnObjectOfAnotherContextCannotBeInserted() async throws {
+    try await onEachStore([.inMemory]) { stack in
+      let (context, other) = (stack.makeContext(), stack.makeContext())
+      let tag = try other.make("Tag", ["name": "a"])
+      context.insert(tag)
+      XCTAssertTrue(tag.managedObjectContext === other)
+      XCTAssertEqual((context.pendingError as? StoreError)?.code, .invalidRequest)
+      XCTAssertThrowsError(try context.save())
+      XCTAssertFalse(context.hasChanges)
+    }
+  }
+
+  func testRelationshipsOfFreeObjectsAreEmptyAndCannotBeSet() async throws {
+    try await onEachStore([.inMemory]) { stack in
+      let context = stack.makeContext()
+      let (book, author) = (try free("Book", stack), try context.make("Author"))
+      try book.setValue(author, forKey: "author")
+      XCTAssertNil(book.one("author"))
+      try author.setValue(Set([book]), forKey: "books")
+      XCTAssertEqual(author.many("books"), [])
+      XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? StoreError)?.code, .invalidRequest) }
+    }
+  }
+
+  func testAFreeObjectThatNobodyHoldsGoes() async throws {
+    try await onEachStore([.inMemory]) { stack in
+      weak var gone: ManagedObject?
+      do {
+        let book = try free("Book", stack)
+        gone = book
+      }
+      XCTAssertNil(gone)
+    }
+  }
+}

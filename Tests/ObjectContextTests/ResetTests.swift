@@ -1,0 +1,78 @@
+// ResetTests: a context that starts over (row C10).
+import ObjectContext
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+import XCTest
+
+final class ResetTests: XCTestCase {
+  func testAllObjectsAndChangesGoAndNothingIsSaved() async throws {
+    try await onEachStore { stack in
+      let context = stack.makeContext()
+      let saved = try context.make("Tag", ["name": "a"])
+      try context.save()
+      try saved.setValue("changed", forKey: "name")
+      let inserted = try context.make("Tag", ["name": "b"])
+      context.reset()
+      XCTAssertFalse(context.hasChanges)
+      XCTAssertEqual(context.registeredObjects, [])
+      XCTAssertNil(saved.managedObjectContext)
+      XCTAssertNil(inserted.managedObjectContext)
+      XCTAssertNil(context.registeredObject(for: saved.objectID))
+      try context.save()
+      XCTAssertEqual(try context.objects("Tag").map { $0.text("name") }, ["a"])
+      XCTAssertFalse(try context.objects("Tag").contains(saved))
+    }
+  }
+
+  func testObjectsHeldOverAResetReadTheirLastValuesAndChangeNothing() async throws {
+    try await onEachStore { stack in
+      let context = stack.makeContext()
+      let author = Author(context: context)
+      author.name = "A"
+      let book = Book(context: context)
+      (book.title, book.author) = ("T", author)
+      try context.save()
+      context.reset()
+      XCTAssertEqual(author.name, "A")
+      XCTAssertEqual(author.books, [])
+      XCTAssertNil(book.author)
+      author.name = "B"
+      book.author = author
+      author.addToToMany(book, at: 0)
+      context.delete(author)
+      context.refresh(author, mergeChanges: false)
+      XCTAssertFalse(context.hasChanges)
+      try context.save()
+      XCTAssertEqual(try context.all(Author.self).map(\.name), ["A"])
+    }
+  }
+
+  func testAFaultHeldOverAResetReadsAsEmpty() async throws {
+    try await onEachStore { stack in
+      let context = stack.makeContext()
+      let author = Author(context: context)
+      author.name = "A"
+      try context.save()
+      stack.forgetRows()
+      let other = stack.makeContext()
+      let fault = try XCTUnwrap(other.object(with: author.objectID) as? Author)
+      other.reset()
+      XCTAssertEqual(fault.name, "")
+      XCTAssertNil(fault.born)
+    }
+  }
+
+  func testALargeImportInPortionsKeepsNoObjects() async throws {
+    try await onEachStore { stack in
+      let context = stack.makeContext()
+      for portion in 0..<5 {
+        for number in 0..<100 { try context.make("Tag", ["name": "\(portion)-\(number)"]) }
+        try context.save()
+        context.reset()
+        XCTAssertEqual(context.registeredObjects.count, 0)
+      }
+      XCTAssertEqual(try context.count(for: FetchRequest<ManagedObject>(entityName: "Tag")), 500)
+    }
+  }
+}

@@ -1,0 +1,150 @@
+// SaveOrderTests: the steps of a save, and what is left when one of them fails (row C12 and table 3c).
+import Foundation
+import ObjectContext
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+import Synchronization
+import XCTest
+
+final class SaveOrderTests: XCTestCase {
+  private func onNursery(_ body: (Stack) throws -> Void) async throws {
+    try await onEachStore(model: Nursery.model, classes: Nursery.classes, body)
+  }
+
+  func testTheStepsOfASaveComeInOrder() async throws {
+    try await onNursery { stack in
+      let context = stack.makeContext()
+      let plant = try context.recorder("Plant", ["name": "rose"])
+      plant.log = []
+      let steps = Mutex<[String]>([])
+      let names = [
+        ManagedObjectContext.willSaveObjectsNotification, ManagedObjectContext.didChangeObjectsNotification,
+        ManagedObjectContext.didSaveObjectsNotification, ManagedObjectContext.didSaveObjectIDsNotification,
+      ]
+      let observers = names.map { name in
+        NotificationCenter.default.addObserver(forName: name, object: context, queue: nil) { note in
+          steps.withLock { $0.append(note.name.rawValue) }
+        }
+      }
+      plant.onWillSave = { _ in steps.withLock { $0.append("willSave") } }
+      plant.onValidate = { _ in steps.withLock { $0.append("validate") } }
+      plant.onDidSave = { object in steps.withLock { $0.append("didSave \(object.objectID.isTemporaryID)") } }
+      try context.save()
+      for observer in observers { NotificationCenter.default.removeObserver(observer) }
+      XCTAssertEqual(
+        steps.withLock { $0 },
+        [
+          "CipherData.WillSave", "CipherData.ObjectsDidChange", "willSave", "validate", "didSave false", "CipherData.DidSave",
+          "CipherData.DidSaveObjectIDs",
+        ])
+    }
+  }
+
+  func testObjectsThatAValidatorChangesAreSavedWithTheOthers() async throws {
+    try await onNursery { stack in
+      let context = stack.makeContext()
+      let (bed, plant) = (try context.recorder("Bed", ["name": "east"]), try context.recorder("Plant", ["name": "rose"]))
+      try context.save()
+      plant.onValidate = { _ in try bed.setValue(Int64(4), forKey: "count") }
+      try plant.setValue("tulip", forKey: "name")
+      try context.save()
+      XCTAssertFalse(bed.hasChanges)
+      XCTAssertEqual(try stack.makeContext().named("east", "Bed")["count"] as? Int64, 4)
+    }
+  }
+
+  func testValuesThatAValidatorSetsAreValidatedAndSaved() async throws {
+    try await onNursery { stack in
+      let context = stack.makeContext()
+      let plant = try context.recorder("Plant", ["name": " Rose "])
+      plant.onValidate = { object in
+        try object.setValue(object.text("name")?.trimmingCharacters(in: .whitespaces).lowercased(), forKey: "name")
+      }
+      try context.save()
+      XCTAssertEqual(plant.log.filter { $0 == "validateForInsert" }.count, 2)
+      XCTAssertEqual(try stack.makeContext().objects("Plant").map { $0.text("name") }, ["rose"])
+    }
+  }
+
+  func testObjectsThatAnObserverChangesAreSavedWithTheOthers() async throws {
+    try await onNursery { stack in
+      let context = stack.makeContext()
+      let (bed, plant) = (try context.recorder("Bed", ["name": "east"]), try context.recorder("Plant", ["name": "rose"]))
+      try context.save()
+      // Notifications are posted in the context's isolation.
+      nonisolated(unsafe) let watched = bed
+      let observer = NotificationCenter.default.addObserver(
+        forName: ManagedObjectContext.didChangeObjectsNotification, object: context, queue: nil
+      ) { _ in
+        if watched["count"] == nil { try? watched.setValue(Int64(8), forKey: "count") }
+      }
+      try plant.setValue("tulip", forKey: "name")
+      try context.save()
+      NotificationCenter.default.removeObserver(observer)
+      XCTAssertFalse(context.hasChanges)
+      XCTAssertEqual(try stack.makeContext().named("east", "Bed")["count"] as? Int64, 8)
+    }
+  }
+
+  func testAFailedSaveKeepsAllChangesAndCallsNoDidSave() async throws {
+    try await onNursery { stack in
+      let context = stack.makeContext()
+      let (kept, deleted) = (try context.recorder("Plant", ["name": "kept"]), try context.recorder("Plant", ["name": "deleted"]))
+      try context.save()
+      let bad = try context.recorder("Plant", ["name": "bad"])
+      bad.onValidate = { _ in throw ValidationError(reason: "no") }
+      try kept.setValue("changed", forKey: "name")
+      context.delete(deleted)
+      for object in [kept, deleted, bad] { object.log = [] }
+      XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? ValidationError)?.code, .custom) }
+      for object in [kept, deleted, bad] { XCTAssertFalse(object.log.contains("didSave")) }
+      XCTAssertEqual(context.insertedObjects, [bad])
+      XCTAssertEqual(context.updatedObjects, [kept])
+      XCTAssertEqual(context.deletedObjects, [deleted])
+      XCTAssertEqual(try stack.makeContext().objects("Plant").count, 2)
+      bad.onValidate = nil
+      try context.save()
+      XCTAssertEqual(Set(try stack.makeContext().objects("Plant").compactMap { $0.text("name") }), ["changed", "bad"])
+    }
+  }
+
+  func testSeveralSavesWriteOnlyWhatIsNew() async throws {
+    try await onNursery { stack in
+      let context = stack.makeContext()
+      let bed = try context.recorder("Bed", ["name": "east"])
+      for number in 0..<10 {
+        try context.recorder("Plant", ["name": "\(number)", "bed": bed])
+        try context.save()
+      }
+      XCTAssertEqual(bed.many("plants").count, 10)
+      XCTAssertEqual(try stack.makeContext().named("east", "Bed").many("plants").count, 10)
+      XCTAssertFalse(context.hasChanges)
+    }
+  }
+
+  func testAReadOnlyStoreRefusesASave() async throws {
+    try await onNursery { stack in
+      guard stack.kind == .inMemory else { return }
+      let context = stack.makeContext()
+      try context.recorder("Plant", ["name": "rose"])
+      try context.save()
+    }
+    let coordinator = try PersistentStoreCoordinator(managedObjectModel: Nursery.model)
+    var description = PersistentStoreDescription(type: .inMemory)
+    description.isReadOnly = true
+    try await coordinator.addPersistentStore(with: description)
+    let context = ManagedObjectContext(coordinator: coordinator)
+    try context.make("Plant", ["name": "rose"])
+    XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? StoreError)?.code, .readOnly) }
+    XCTAssertTrue(context.hasChanges)
+  }
+
+  func testWithoutAStoreASaveSaysSo() async throws {
+    let coordinator = try PersistentStoreCoordinator(managedObjectModel: Nursery.model)
+    let context = ManagedObjectContext(coordinator: coordinator)
+    try context.make("Plant", ["name": "rose"])
+    XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? StoreError)?.code, .entityNotInStore) }
+    XCTAssertTrue(context.hasChanges)
+  }
+}

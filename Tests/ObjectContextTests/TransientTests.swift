@@ -1,0 +1,91 @@
+// TransientTests: properties that are kept in memory only (row M8).
+import ObjectContext
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+import XCTest
+
+final class TransientTests: XCTestCase {
+  private let model = ManagedObjectModel {
+    Entity("Thing") {
+      Attribute("name", .string)
+      Attribute("mood", .string).transient()
+      Attribute("any", .undefined).transient()
+      Relationship("friend", to: "Thing").transient()
+      Relationship("guests", toMany: "Thing").transient()
+    }
+  }
+
+  private func onThings(_ body: (Stack) throws -> Void) async throws {
+    try await onEachStore(model: model, classes: ManagedObjectClasses(), body)
+  }
+
+  func testTransientValuesAreNotStored() async throws {
+    try await onThings { stack in
+      let context = stack.makeContext()
+      let guest = try context.make("Thing", ["name": "guest"])
+      let thing = try context.make("Thing", ["name": "host", "mood": "glad", "friend": guest])
+      try thing.setValue([guest], forKey: "guests")
+      try context.save()
+      XCTAssertEqual(thing.text("mood"), "glad")
+      XCTAssertTrue(thing.one("friend") === guest)
+      let same = try stack.makeContext().named("host", "Thing")
+      XCTAssertNil(same["mood"])
+      XCTAssertNil(same.one("friend"))
+      XCTAssertEqual(same.many("guests"), [])
+    }
+  }
+
+  func testSettingOneMakesChangesButNoPersistentOnes() async throws {
+    try await onThings { stack in
+      let context = stack.makeContext()
+      let thing = try context.make("Thing", ["name": "a"])
+      try context.save()
+      try thing.setValue("glad", forKey: "mood")
+      XCTAssertTrue(context.hasChanges)
+      XCTAssertTrue(thing.hasChanges)
+      XCTAssertFalse(thing.hasPersistentChangedValues)
+      XCTAssertEqual(thing.changedValues()["mood"] as? String, "glad")
+      stack.statements?.reset()
+      try context.save()
+      XCTAssertEqual(stack.statements?.texts.filter { $0.hasPrefix("UPDATE") }.count ?? 0, 0)
+      XCTAssertEqual(thing.text("mood"), "glad")
+      XCTAssertFalse(context.hasChanges)
+    }
+  }
+
+  func testAFaultLosesThem() async throws {
+    try await onThings { stack in
+      let context = stack.makeContext()
+      let thing = try context.make("Thing", ["name": "a", "mood": "glad"])
+      try context.save()
+      context.refresh(thing, mergeChanges: true)
+      XCTAssertEqual(thing.text("mood"), "glad")
+      context.refresh(thing, mergeChanges: false)
+      XCTAssertNil(thing["mood"])
+      XCTAssertEqual(thing.text("name"), "a")
+    }
+  }
+
+  func testAStoreCannotBeAskedForThem() async throws {
+    try await onThings { stack in
+      let context = stack.makeContext()
+      try context.make("Thing", ["name": "a", "mood": "glad"])
+      try context.save()
+      XCTAssertThrowsError(try context.objects("Thing", where: "mood == 'glad'")) {
+        XCTAssertTrue("\($0)".contains("mood"), "\($0)")
+      }
+      XCTAssertThrowsError(try context.objects("Thing", by: "mood"))
+    }
+  }
+
+  func testAnythingThatAnAttributeCanHoldGoesIntoAnUntypedOne() async throws {
+    try await onThings { stack in
+      let thing = try stack.makeContext().make("Thing")
+      try thing.setValue(4, forKey: "any")
+      XCTAssertEqual(thing["any"] as? Int64, 4)
+      try thing.setValue("four", forKey: "any")
+      XCTAssertEqual(thing["any"] as? String, "four")
+    }
+  }
+}
