@@ -35,6 +35,7 @@ struct Benchmark {
     let sides = options.floorOnly ? [:] : try await OurSide(data: data, folder: folder, options: options).sides()
     let report = Report(options: options, state: state, data: data)
     var lines = [report.heading(), Report.head]
+    var intervals: [(Double, Double)] = []
     if !options.list { print(lines.joined(separator: "\n")) }
     for index in 0..<floor_workload_count() {
       var workload = Workload(floorIndex: index, state: state)
@@ -45,10 +46,15 @@ struct Benchmark {
       }
       if workload.needsArchive, options.archive == nil { continue }
       workload.ours = sides[workload.id]
-      let line = report.row(try await measure(workload, rounds: options.rounds))
+      let outcome = try await measure(workload, rounds: options.rounds)
+      intervals += outcome.intervals
+      let line = report.row(outcome)
       print(line)
       fflush(nil)
       lines.append(line)
+    }
+    if let path = options.intervals {
+      try intervals.map { "\($0.0) \($0.1)\n" }.joined().write(toFile: path, atomically: true, encoding: .utf8)
     }
     if let output = options.output { try (lines.joined(separator: "\n") + "\n").write(toFile: output, atomically: true, encoding: .utf8) }
   }

@@ -6,6 +6,7 @@ struct Samples {
   var cpu: [Double] = []
   var wall: [Double] = []
   var heap: [Double] = []
+  var intervals: [(Double, Double)] = []
 
   /// The median in the workload's unit.
   func median(of workload: Workload) -> Double {
@@ -34,6 +35,8 @@ struct Outcome {
   let workload: Workload
   let floor: Samples
   let ours: Samples?
+  /// When our side's measured parts began and ended.
+  let intervals: [(Double, Double)]
   let checksum: UInt64
 }
 
@@ -62,7 +65,7 @@ func measure(_ workload: Workload, rounds: Int) async throws -> Outcome {
       checksum = sum
     }
   }
-  return Outcome(workload: workload, floor: floor, ours: workload.ours == nil ? nil : ours, checksum: checksum)
+  return Outcome(workload: workload, floor: floor, ours: workload.ours == nil ? nil : ours, intervals: ours.intervals, checksum: checksum)
 }
 
 @MainActor
@@ -79,6 +82,7 @@ private func once(_ side: Side, into samples: inout Samples, counted: Bool) asyn
     samples.cpu.append(cpuTaken)
     samples.wall.append(wallTaken)
     samples.heap.append(heapTaken)
+    samples.intervals.append((wall, wall + wallTaken))
   }
   return try await side.finish()
 }

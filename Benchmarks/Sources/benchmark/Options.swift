@@ -19,12 +19,14 @@ struct Options {
   var archive: String?
   /// Only the C side.
   var floorOnly = false
+  /// Where the beginning and end of each measured part of our side go, in seconds of the monotonic clock, for a profiler.
+  var intervals: String?
   /// Only list the workloads.
   var list = false
 
   static let usage = """
     usage: benchmark [--only W4,W5] [--rounds N] [--output FILE] [--scale DIVISOR] [--memory-folder DIR] [--disk-folder DIR]
-                     [--archive FILE] [--floor-only] [--list]
+                     [--archive FILE] [--floor-only] [--list] [--intervals FILE]
     """
 
   /// Reads the arguments after the program's name.
@@ -34,7 +36,7 @@ struct Options {
       switch argument {
       case "--floor-only": floorOnly = true
       case "--list": list = true
-      case "--only", "--rounds", "--output", "--scale", "--memory-folder", "--disk-folder", "--archive":
+      case "--only", "--rounds", "--output", "--scale", "--memory-folder", "--disk-folder", "--archive", "--intervals":
         guard let value = iterator.next() else { throw UsageError(message: "\(argument) needs a value") }
         try set(argument, to: value)
       default: throw UsageError(message: "unknown argument \(argument)")
@@ -49,6 +51,7 @@ struct Options {
     case "--memory-folder": memoryFolder = value
     case "--disk-folder": diskFolder = value
     case "--archive": archive = value
+    case "--intervals": intervals = value
     default:
       guard let number = Int(value), (1...1000).contains(number) else { throw UsageError(message: "\(argument) needs a number, 1 to 1000") }
       if argument == "--rounds" { rounds = number } else { divisor = UInt32(number) }
