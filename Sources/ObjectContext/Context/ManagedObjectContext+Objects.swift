@@ -167,7 +167,7 @@ extension ManagedObjectContext {
       object.awake(fromSnapshotEvents: .rollback)
     }
     assignedSpaces = [:]
-    permanentIDs = [:]
+    permanentIDs.removeAll()
     notifications.postRefreshed(changed, in: self)
   }
 
@@ -182,7 +182,7 @@ extension ManagedObjectContext {
       object.flags.insert(.isGone)
       detach(object)
     }
-    permanentIDs = [:]
+    permanentIDs.removeAll()
     assignedSpaces = [:]
     groups = []
     groupBytes = 0

@@ -36,18 +36,27 @@ public final class ManagedObjectContext {
   let coordinator: PersistentStoreCoordinator
   let model: CompiledModel
   private let types: [ManagedObject.Type]
-  /// Living objects with permanent keys, by the space of their store and the root of their entity.
-  private var maps: [[IdentityMap]] = []
-  private var spaces: [UInt32] = []
+  // Exclusivity of what every look-up of an object touches is not checked at run time: a context's isolation admits one access at a time, and no
+  // call under an access comes back here. The checks cost more than the look-up.
+  /// The root of each entity.
+  private let roots: [Int]
+  /// Living objects with permanent keys: for each store, by the order in which they were met, a map for each entity that is a root.
+  @exclusivity(unchecked) private var maps: ContiguousArray<UnsafeMutablePointer<IdentityMap>> = []
+  @exclusivity(unchecked) private var spaces: ContiguousArray<UInt32> = []
   /// The stores, by the index of their maps, that want to hear of registered objects.
   private var listeners: [PersistentStore?] = []
+  @exclusivity(unchecked) private var hasListeners = false
   /// Living objects that were never saved, by the distance of their key from the first.
-  private var temporaryMap = IdentityMap()
+  @exclusivity(unchecked) private var temporaryMap = IdentityMap()
+  /// The spaces that new objects of each entity go to, as long as the coordinator has the stores that it had.
+  private var homeSpaces: (storesVersion: Int, spaces: [UInt32]) = (-1, [])
+  /// The class that an object was made of last, and its entity.
+  private var lastClass: (type: ObjectIdentifier, entity: CompiledEntity)?
   /// The permanent IDs of objects that had temporary ones when they were put into relationships.
-  var permanentIDs: [ObjectReference: ManagedObjectID] = [:]
+  @exclusivity(unchecked) var permanentIDs = PermanentIDTable()
   /// The stores that new objects were assigned to.
   var assignedSpaces: [Int64: UInt32] = [:]
-  var unitOfWork = UnitOfWork()
+  @exclusivity(unchecked) var unitOfWork = UnitOfWork()
   var groups: [FetchGroup?] = []
   var lastGroup: UInt32 = 0
   var groupBytes = 0
@@ -60,8 +69,6 @@ public final class ManagedObjectContext {
   /// What went wrong where nothing could be thrown; the next save or fetch throws it.
   private var notedError: (any Error)?
   private var retained: Set<ManagedObject> = []
-  /// The prepared checks of attributes, by entity number.
-  var attributeCheckers: [Int: [AttributeChecker?]] = [:]
   let notifications = ContextNotifications()
 
   /// Makes a context over a coordinator's stores.
@@ -77,18 +84,21 @@ public final class ManagedObjectContext {
     // Literal slot numbers of another model would read memory as what it is not.
     precondition(classes.issues(with: model).isEmpty, "the classes were generated for another model than the coordinator's")
     types = model.entities.map { classes.type(of: $0.name) ?? ManagedObject.self }
+    roots = model.entities.map(\.root)
     relationshipsWithStates = Array(repeating: false, count: model.relationships.count)
   }
 
   deinit {
     var forgotten: [Int: [ManagedObjectID]] = [:]
-    let hasListeners = listeners.contains { $0 != nil }
     forEachRegistered { object in
       object.contextReference = nil
       if hasListeners, !object.currentID.isTemporaryID { forgotten[mapIndex(object.currentID.space), default: []].append(object.currentID) }
     }
     for (index, ids) in forgotten { listeners[index]?.incrementalStore.managedObjectContextDidUnregisterObjects(with: ids) }
-    for index in maps.indices { for root in maps[index].indices { maps[index][root].removeAll() } }
+    for maps in maps {
+      for root in roots.indices { maps[root].removeAll() }
+      maps.deinitialize(count: roots.count).deallocate()
+    }
     temporaryMap.removeAll()
   }
 
@@ -96,9 +106,11 @@ public final class ManagedObjectContext {
 
   /// The entity of a class; a class that is not in the table is a mistake of the program.
   func entity(ofClass type: ManagedObject.Type) -> CompiledEntity {
+    if let lastClass, lastClass.type == ObjectIdentifier(type) { return lastClass.entity }
     guard let name = classes.entityName(of: type), let entity = model.entity(named: name) else {
       preconditionFailure("\(type) is not the class of an entity of this context's model; add it to the container's ManagedObjectClasses")
     }
+    lastClass = (ObjectIdentifier(type), entity)
     return entity
   }
 
@@ -108,12 +120,19 @@ public final class ManagedObjectContext {
 
   /// The index of a store's maps.
   private func mapIndex(_ space: UInt32) -> Int {
-    if let first = spaces.first, first == space { return 0 }
+    !spaces.isEmpty && spaces[0] == space ? 0 : laterMapIndex(space)
+  }
+
+  private func laterMapIndex(_ space: UInt32) -> Int {
     if let index = spaces.firstIndex(of: space) { return index }
     spaces.append(space)
-    maps.append(Array(repeating: IdentityMap(), count: model.entities.count))
+    let made = UnsafeMutablePointer<IdentityMap>.allocate(capacity: roots.count)
+    made.initialize(repeating: IdentityMap(), count: roots.count)
+    maps.append(made)
     let store = coordinator.store(numbered: space)
-    listeners.append(store?.incrementalStore.wantsRegistrationNotices ?? false ? store : nil)
+    let listens = store?.incrementalStore.wantsRegistrationNotices ?? false
+    listeners.append(listens ? store : nil)
+    if listens { hasListeners = true }
     return spaces.count - 1
   }
 
@@ -127,13 +146,19 @@ public final class ManagedObjectContext {
 
   /// The space of the first store that holds an entity.
   func homeSpace(ofEntity number: Int) -> UInt32 {
+    let version = coordinator.storesVersion
+    if homeSpaces.storesVersion == version { return homeSpaces.spaces[number] }
     let stores = coordinator.persistentStores
-    return (stores.first { $0.entityNumbers.contains(number) } ?? stores.first)?.space.number ?? coordinator.temporarySpace.number
+    let spaces = roots.indices.map { number in
+      (stores.first { $0.entityNumbers.contains(number) } ?? stores.first)?.space.number ?? coordinator.temporarySpace.number
+    }
+    homeSpaces = (version, spaces)
+    return spaces[number]
   }
 
   /// The living object of a row; nil when nobody holds one.
   func registeredObject(_ reference: ObjectReference, space: UInt32) -> ManagedObject? {
-    maps.isEmpty ? nil : maps[mapIndex(space)][model.entities[reference.entity].root].object(reference.key)
+    maps[mapIndex(space)][roots[reference.entity]].object(reference.key)
   }
 
   func registeredObject(_ reference: ObjectReference, near object: ManagedObject) -> ManagedObject? {
@@ -168,7 +193,7 @@ public final class ManagedObjectContext {
   /// A new object for a row that no living object stands for.
   func makeObject(_ objectID: ManagedObjectID, image: RowImage?) -> ManagedObject {
     let object = types[Int(objectID.entityNumber)].init(
-      ManagedObjectSeed(objectID: objectID, context: self, image: image, flags: [.isFault]))
+      ManagedObjectSeed(objectID: objectID, context: Unmanaged.passUnretained(self), image: image, flags: [.isFault]))
     register(object)
     if retainsRegisteredObjects { retained.insert(object) }
     return object
@@ -178,8 +203,8 @@ public final class ManagedObjectContext {
   private func register(_ object: ManagedObject) {
     let objectID = object.currentID
     let index = mapIndex(objectID.space)
-    maps[index][model.entities[Int(objectID.entityNumber)].root].insert(object, key: objectID.key)
-    listeners[index]?.incrementalStore.managedObjectContextDidRegisterObjects(with: [objectID])
+    maps[index][roots[Int(objectID.entityNumber)]].insert(object, key: objectID.key)
+    if hasListeners { listeners[index]?.incrementalStore.managedObjectContextDidRegisterObjects(with: [objectID]) }
   }
 
   /// An object that nobody holds any more has died.
@@ -187,10 +212,10 @@ public final class ManagedObjectContext {
     let objectID = object.currentID
     if objectID.isTemporaryID {
       temporaryMap.remove(-objectID.key, ifSame: object)
-    } else if !maps.isEmpty {
+    } else {
       let index = mapIndex(objectID.space)
-      maps[index][model.entities[Int(objectID.entityNumber)].root].remove(objectID.key, ifSame: object)
-      listeners[index]?.incrementalStore.managedObjectContextDidUnregisterObjects(with: [objectID])
+      maps[index][roots[Int(objectID.entityNumber)]].remove(objectID.key, ifSame: object)
+      if hasListeners { listeners[index]?.incrementalStore.managedObjectContextDidUnregisterObjects(with: [objectID]) }
     }
   }
 
@@ -215,7 +240,7 @@ public final class ManagedObjectContext {
     let old = object.currentID
     temporaryMap.remove(-old.key, ifSame: object)
     permanentIDs[old.reference] = permanent
-    assignedSpaces.removeValue(forKey: old.key)
+    if !assignedSpaces.isEmpty { assignedSpaces.removeValue(forKey: old.key) }
     object.currentID = permanent
     register(object)
   }
@@ -241,7 +266,7 @@ public final class ManagedObjectContext {
 
   /// Visits every living object.
   func forEachRegistered(_ body: (ManagedObject) -> Void) {
-    for map in maps { for root in map { if root.count > 0 { root.forEach(body) } } }
+    for maps in maps { for root in roots.indices where maps[root].count > 0 { maps[root].forEach(body) } }
     temporaryMap.forEach(body)
   }
 

@@ -47,8 +47,8 @@ struct UnitOfWork {
   ]
 
   mutating func removeAll() {
-    for object in inserted + updated + deleted + pending + locked {
-      object.flags.subtract(Self.flags)
+    for list in [inserted, updated, deleted, pending, locked] {
+      for object in list { object.flags.subtract(Self.flags) }
     }
     self = UnitOfWork()
   }

@@ -119,13 +119,14 @@ extension ManagedObjectContext {
     // Within a transaction the row cache keeps nothing: only objects that are there can take their rows.
     let needsObject = store.cache.isSuspended
     visitNeighbours(of: Int(object.groupPosition), in: group, of: store, limit: Self.faultBatch - 1) { reference in
-      guard reference.key > 0, model.entities[reference.entity].root == root, seen.insert(reference).inserted else { return false }
+      guard reference.key > 0, model.entities[reference.entity].root == root else { return false }
       if let sibling = registeredObject(reference, space: group.space) {
         if !sibling.flags.contains(.isFault) || sibling.image != nil { return false }
       } else if needsObject {
         return false
       }
-      if store.cache.row(reference) != nil { return false }
+      // Last what costs most.
+      if !seen.insert(reference).inserted || store.cache.row(reference) != nil { return false }
       ids.append(ManagedObjectID(space: group.space, entityNumber: UInt32(reference.entity), key: reference.key))
       return true
     }

@@ -14,14 +14,13 @@ extension ManagedObject {
   package final func slotValue(_ slot: Int) -> Slot {
     willAccess(slot)
     if let overlay, overlay.present.contains(slot) { return overlay.values[slot] }
-    let property = compiledEntity.slots[slot]
-    return image?.slot(slot, kind: property.kind) ?? .null
+    return image?.slot(slot, kind: compiledEntity.kinds[slot]) ?? .null
   }
 
   /// The value of a slot if it is at hand, without firing a fault.
   final func slotValueAtHand(_ slot: Int) -> Slot? {
     if let overlay, overlay.present.contains(slot) { return overlay.values[slot] }
-    return image?.slot(slot, kind: compiledEntity.slots[slot].kind)
+    return image?.slot(slot, kind: compiledEntity.kinds[slot])
   }
 
   /// Sets the value of a slot as a change. Fires a fault.

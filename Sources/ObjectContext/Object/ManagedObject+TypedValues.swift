@@ -8,12 +8,14 @@ extension ManagedObject {
   /// - Parameter slot: The attribute's slot number in the compiled model. A row read costs about a nanosecond, a string about 45.
   @inlinable public final func value<Value: StoredAttributeValue>(_ slot: Int, as type: Value.Type = Value.self) -> Value {
     if let row = plainRow, let value = Value.read(row, slot) { return value }
+    // A fault has its row once it is fired.
+    if let row = firedRow(slot), let value = Value.read(row, slot) { return value }
     return slowValue(slot) ?? Value.emptyValue
   }
 
   /// The value of an optional attribute. Fires a fault.
   @inlinable public final func optionalValue<Value: StoredAttributeValue>(_ slot: Int, as type: Value.Type = Value.self) -> Value? {
-    if let row = plainRow { return Value.read(row, slot) }
+    if let row = plainRow ?? firedRow(slot) { return Value.read(row, slot) }
     return Value(slot: slowSlot(slot))
   }
 
@@ -35,6 +37,11 @@ extension ManagedObject {
   /// Sets a `transformable` attribute. If its transformer fails, nothing is changed and the next save throws.
   public final func setTransformed(_ value: (any Sendable)?, at slot: Int) {
     do { try setTransformedValue(value, at: slot) } catch { managedObjectContext?.note(error) }
+  }
+
+  @usableFromInline final func firedRow(_ slot: Int) -> UnsafeRawPointer? {
+    if flags.contains(.isFault) { fireFault(trigger: slot) }
+    return plainRow
   }
 
   @usableFromInline final func slowSlot(_ slot: Int) -> Slot { slotValue(slot) }

@@ -30,7 +30,7 @@ open class ManagedObject {
     currentID = seed.objectID
     flags = seed.flags
     image = seed.image
-    contextReference = seed.context.map(Unmanaged.passUnretained)
+    contextReference = seed.context
   }
 
   /// Inserts a new object of the class's entity into a context, with its default values, and calls ``awakeFromInsert()``.

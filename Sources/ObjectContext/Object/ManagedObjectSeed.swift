@@ -5,7 +5,7 @@ import ObjectStore
 /// What a context gives to a managed object's initializer. Only contexts make seeds.
 public struct ManagedObjectSeed {
   let objectID: ManagedObjectID
-  let context: ManagedObjectContext?
+  let context: Unmanaged<ManagedObjectContext>?
   let image: RowImage?
   let flags: ObjectFlags
 }
@@ -13,7 +13,9 @@ public struct ManagedObjectSeed {
 extension ManagedObjectSeed {
   /// The seed of a new object.
   init(newObjectOf entity: CompiledEntity, in context: ManagedObjectContext) {
-    self.init(objectID: context.makeTemporaryID(entity), context: context, image: nil, flags: [.isInserted])
+    self.init(
+      objectID: context.makeTemporaryID(entity), context: Unmanaged.passUnretained(context), image: nil,
+      flags: [.isInserted])
   }
 }
 

@@ -25,7 +25,7 @@ extension ManagedObject {
   ///
   /// - Parameter slot: The relationship's slot number in the compiled model.
   public final func toOne<Destination: ManagedObject>(_ slot: Int, as type: Destination.Type = Destination.self) -> Destination? {
-    guard let object = destination(slot) else { return nil }
+    guard let object = livingDestination(slot) ?? destination(slot) else { return nil }
     // A class is nearly always the exact one: comparing it costs a fraction of a cast.
     if Swift.type(of: object) == type { return unsafeDowncast(object, to: type) }
     return object as? Destination
@@ -51,6 +51,15 @@ extension ManagedObject {
       }
       destination.setReference(currentID.reference, at: inverse.index)
     }
+  }
+
+  /// The destination that an unchanged row refers to, if it is in memory: the way of nearly every step through a graph.
+  private final func livingDestination(_ slot: Int) -> ManagedObject? {
+    guard let row = plainRow, let contextReference else { return nil }
+    let reference = ObjectReference(rawValue: RowWords.int(row, slot))
+    if reference.isNull { return nil }
+    let space = currentID.space
+    return contextReference._withUnsafeGuaranteedRef { $0.registeredObject(reference, space: space) }
   }
 
   final func destination(_ slot: Int) -> ManagedObject? {

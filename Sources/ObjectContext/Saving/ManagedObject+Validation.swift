@@ -9,7 +9,7 @@ extension ManagedObject {
     switch entity.property(named: key) {
     case .attribute(let slot):
       let stored = try slotValue(from: value, for: slot)
-      if let error = attributeError(stored, slot, checkers: managedObjectContext?.checkers(of: entity)) { throw error }
+      if let error = attributeError(stored, slot) { throw error }
     case .toOne(let relationship):
       if value == nil, !relationship.isOptional { throw missingValue(key) }
     case .toMany, .fetched: return
@@ -32,7 +32,6 @@ extension ManagedObject {
 
   private func collectPropertyErrors(into errors: inout [ValidationError]) {
     let entity = compiledEntity
-    let checkers = managedObjectContext?.checkers(of: entity)
     let isNew = flags.contains(.isInserted)
     for slot in entity.slots {
       // Of a changed object only what was changed can have become wrong.
@@ -40,7 +39,7 @@ extension ManagedObject {
       let value = slotValue(slot.index)
       if let relationship = slot.relationship {
         if !relationship.isOptional, !refersToLivingObject(slot.index) { errors.append(missingValue(slot.name)) }
-      } else if let error = attributeError(value, slot, checkers: checkers) {
+      } else if let error = attributeError(value, slot) {
         errors.append(error)
       }
     }
@@ -84,17 +83,19 @@ extension ManagedObject {
     ValidationError(.missingValue, object: self, key: key, reason: "is required and has no value")
   }
 
-  private func attributeError(_ value: Slot, _ slot: CompiledSlot, checkers: [AttributeChecker?]?) -> ValidationError? {
-    guard let attribute = slot.attribute, attribute.type != .undefined else { return nil }
+  private func attributeError(_ value: Slot, _ slot: CompiledSlot) -> ValidationError? {
+    guard let checker = slot.checker, slot.attributeType != .undefined else { return nil }
     if case .real(let number) = value, !number.isFinite {
-      if attribute.type == .date { return ValidationError(.invalidDate, object: self, key: slot.name, reason: "has a date that is none") }
+      if slot.attributeType == .date {
+        return ValidationError(.invalidDate, object: self, key: slot.name, reason: "has a date that is none")
+      }
       // SQLite would store it as no value, silently.
       if number.isNaN, !slot.isTransient {
         return ValidationError(object: self, key: slot.name, reason: "is not a number (NaN), which no store can keep")
       }
     }
-    guard let failure = (checkers?[slot.index] ?? AttributeChecker(attribute)).failure(of: value)
-    else { return nil }
+    // The description is a large value: it is copied only for a message.
+    guard let failure = checker.failure(of: value), let attribute = slot.attribute else { return nil }
     let bounds = attribute.validation
     let (code, reason): (ValidationError.Code, String) =
       switch failure {
@@ -154,14 +155,6 @@ extension ManagedObjectContext {
     for object in work.inserted { try collect(object.validateForInsert) }
     for object in work.updated { try collect(object.validateForUpdate) }
     if !errors.isEmpty { throw ValidationError(errors) }
-  }
-
-  /// The prepared checks of an entity's attributes, by slot.
-  func checkers(of entity: CompiledEntity) -> [AttributeChecker?] {
-    if let known = attributeCheckers[entity.number] { return known }
-    let made = entity.slots.map { $0.attribute.map(AttributeChecker.init) }
-    attributeCheckers[entity.number] = made
-    return made
   }
 }
 

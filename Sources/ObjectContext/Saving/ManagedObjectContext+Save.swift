@@ -104,9 +104,17 @@ extension ManagedObjectContext {
   private func obtainIDs(for objects: [ManagedObject]) throws {
     let temporary = objects.filter { $0.currentID.isTemporaryID && $0.managedObjectContext === self }
     if temporary.isEmpty { return }
-    for (space, group) in Dictionary(grouping: temporary, by: { space(of: $0) }) {
+    let spaces = temporary.map { space(of: $0) }
+    for space in Set(spaces) {
+      let group = spaces.allSatisfy { $0 == space } ? temporary : zip(spaces, temporary).filter { $0.0 == space }.map(\.1)
+      var held: UInt32?
       guard let store = coordinator.store(numbered: space),
-        group.allSatisfy({ store.entityNumbers.contains(Int($0.currentID.entityNumber)) })
+        group.allSatisfy({
+          let number = $0.currentID.entityNumber
+          if number == held { return true }
+          held = number
+          return store.entityNumbers.contains(Int(number))
+        })
       else {
         throw StoreError(
           .entityNotInStore, "No open store holds the entity “\(group[0].compiledEntity.name)”; add a store first.", operation: "obtain IDs"
@@ -142,8 +150,15 @@ extension ManagedObjectContext {
   private func makeRequests(_ work: SaveWork) throws -> [(PersistentStore, SaveChangesRequest)] {
     var builders: [UInt32: SaveRequestBuilder] = [:]
     var order: [UInt32] = []
+    var last: SaveRequestBuilder?
     func builder(_ object: ManagedObject) -> SaveRequestBuilder {
       let space = object.currentID.space
+      if let last, last.space == space { return last }
+      let found = makeBuilder(space)
+      last = found
+      return found
+    }
+    func makeBuilder(_ space: UInt32) -> SaveRequestBuilder {
       if let known = builders[space] { return known }
       let made = SaveRequestBuilder(context: self, space: space, insertedCount: work.inserted.count)
       builders[space] = made
@@ -165,15 +180,13 @@ extension ManagedObjectContext {
 
   /// The stores have everything: objects take their new rows, deleted ones leave.
   private func finish(_ work: SaveWork, requests: [(PersistentStore, SaveChangesRequest)], isWhole: Bool) {
-    var insertedIndex: [UInt32: Int] = [:]
-    let requestsBySpace = Dictionary(requests.map { ($0.0.space.number, $0.1) }, uniquingKeysWith: { first, _ in first })
-    for object in work.inserted {
-      let space = object.currentID.space
-      let index = insertedIndex[space, default: 0]
-      insertedIndex[space] = index + 1
-      if let request = requestsBySpace[space] { object.takeSavedRow(request.inserted[index]) }
-    }
     for (store, request) in requests {
+      let space = store.space.number
+      var next = 0
+      for object in work.inserted where object.currentID.space == space {
+        object.takeSavedRow(request.inserted[next])
+        next += 1
+      }
       for update in request.updated {
         registeredObject(update.row.reference, space: store.space.number)?.takeSavedRow(update.row)
       }
@@ -194,8 +207,9 @@ extension ManagedObjectContext {
       detach(object)
     }
     forgetGoneMembers()
-    for object in work.inserted + work.updated { object.didSave() }
-    for object in work.deleted { object.didSave() }
+    for list in [work.inserted, work.updated, work.deleted] {
+      for object in list { object.didSave() }
+    }
     notifications.postDidSave(work, in: self)
     for (store, request) in requests {
       coordinator.publish {

@@ -5,7 +5,7 @@ import ObjectStore
 /// Turns changed objects of one store into a ``SaveChangesRequest``.
 final class SaveRequestBuilder {
   private let context: ManagedObjectContext
-  private let space: UInt32
+  let space: UInt32
   private let inserted: RowWriter
   private let updated = RowWriter()
   private var updates: [(position: Int, changed: SlotMask, oldVersion: Int64)] = []

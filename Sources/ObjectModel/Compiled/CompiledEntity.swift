@@ -21,6 +21,8 @@ public final class CompiledEntity: Sendable {
   public let isAbstract: Bool
   /// Attributes and to-one relationships, inherited first.
   public let slots: [CompiledSlot]
+  /// The kinds of the slots: what reading and writing values asks most.
+  package let kinds: [SlotKind]
   /// To-many relationships, inherited first.
   public let toManyRelationships: [CompiledRelationship]
   /// Fetched properties, inherited first.
@@ -47,6 +49,7 @@ public final class CompiledEntity: Sendable {
     self.subtree = subtree
     isAbstract = entityDescription.isAbstract
     self.slots = slots
+    kinds = slots.map(\.kind)
     self.toManyRelationships = toManyRelationships
     self.fetchedProperties = fetchedProperties
     self.uniquenessConstraints = uniquenessConstraints
@@ -105,8 +108,8 @@ public enum CompiledProperty: Sendable {
   case fetched(FetchedPropertyDescription)
 }
 
-/// An attribute or to-one relationship with its number.
-public struct CompiledSlot: Sendable {
+/// An attribute or to-one relationship with its number. A class, so that loops over an entity's slots copy one word each.
+public final class CompiledSlot: Sendable {
   /// The slot number.
   public let index: Int
   /// The property's name.
@@ -117,6 +120,8 @@ public struct CompiledSlot: Sendable {
   public let declaringEntity: Int
   /// The attribute; nil for a to-one relationship.
   public let attribute: AttributeDescription?
+  /// The type of the attribute; nil for a to-one relationship.
+  public let attributeType: AttributeType?
   /// The to-one relationship; nil for an attribute.
   public let relationship: CompiledRelationship?
   /// Whether it may have no value when saved.
@@ -128,8 +133,22 @@ public struct CompiledSlot: Sendable {
   /// The attribute's prepared checks; nil for a to-one relationship.
   public let checker: AttributeChecker?
 
-  /// The type of the attribute; nil for a to-one relationship.
-  public var attributeType: AttributeType? { attribute?.type }
+  init(
+    index: Int, name: String, kind: SlotKind, declaringEntity: Int, attribute: AttributeDescription?, relationship: CompiledRelationship?,
+    isOptional: Bool, isTransient: Bool, defaultValue: Slot, checker: AttributeChecker?
+  ) {
+    self.index = index
+    self.name = name
+    self.kind = kind
+    self.declaringEntity = declaringEntity
+    self.attribute = attribute
+    attributeType = attribute?.type
+    self.relationship = relationship
+    self.isOptional = isOptional
+    self.isTransient = isTransient
+    self.defaultValue = defaultValue
+    self.checker = checker
+  }
 }
 
 /// A relationship with its numbers. Subentities share their superentity's relationships.

@@ -33,6 +33,7 @@ public final class AttributeChecker: Sendable {
   private let type: AttributeType
   private let isOptional: Bool
   private let validation: AttributeValidation
+  private let hasBounds: Bool
   private let expression: NSRegularExpression?
 
   /// Prepares the checks of an attribute. A pattern that does not compile, which validation of the model reports, is not checked.
@@ -40,6 +41,7 @@ public final class AttributeChecker: Sendable {
     type = attribute.type
     isOptional = attribute.isOptional
     validation = attribute.validation
+    hasBounds = !attribute.validation.isEmpty
     expression = attribute.validation.pattern.flatMap { Self.expression(forWhole: $0) }
   }
 
@@ -54,7 +56,7 @@ public final class AttributeChecker: Sendable {
   public func failure(of slot: Slot) -> AttributeFailure? {
     if case .null = slot { return isOptional ? nil : .missing }
     if let failure = Self.typeFailure(of: slot, type: type) { return failure }
-    return validation.isEmpty ? nil : boundFailure(of: slot)
+    return hasBounds ? boundFailure(of: slot) : nil
   }
 
   /// Whether a value is one of an attribute type at all, bounds aside; nil when it is. Null is a value of every type.

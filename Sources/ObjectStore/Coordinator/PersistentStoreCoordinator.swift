@@ -22,6 +22,7 @@ public final class PersistentStoreCoordinator: Sendable {
     var nextObserver: UInt64 = 0
   }
   private let state = Mutex(State())
+  private let version = Atomic<Int>(0)
 
   /// Makes a coordinator without stores.
   ///
@@ -53,6 +54,9 @@ public final class PersistentStoreCoordinator: Sendable {
   public static var registeredStoreTypes: [StoreType: any IncrementalStore.Type] { storeClasses.withLock { $0 } }
 
   // MARK: Stores
+
+  /// Changes whenever a store is added or removed.
+  package var storesVersion: Int { version.load(ordering: .acquiring) }
 
   /// The open stores, in the order they were added.
   public var persistentStores: [PersistentStore] { state.withLock { $0.stores } }
@@ -115,12 +119,14 @@ public final class PersistentStoreCoordinator: Sendable {
     }
     let opened = PersistentStore(configuration: configuration, store: store, metadata: metadata, cacheLimit: rowCacheLimit)
     state.withLock { $0.stores.append(opened) }
+    version.add(1, ordering: .releasing)
     return opened
   }
 
   /// Closes a store. Objects of it that are still alive can no longer be read from it.
   public func remove(_ store: PersistentStore) throws {
     state.withLock { $0.stores.removeAll { $0 === store } }
+    version.add(1, ordering: .releasing)
     store.cache.removeAll()
     try store.incrementalStore.close()
   }

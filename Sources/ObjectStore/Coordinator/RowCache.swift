@@ -6,13 +6,38 @@ import Synchronization
 package final class RowCache: Sendable {
   /// 512 neighbouring keys of one entity tree.
   private final class Page {
-    var images = [RowImage?](repeating: nil, count: 512)
-    /// When each row was put in, in hundredths of a second of a clock of this process.
-    var times = [UInt32](repeating: 0, count: 512)
-    var byteCount = Page.ownSize
+    /// 512 entries. Memory of its own instead of an array: a large fetch enters each row here, and pays for every check.
+    let entries: UnsafeMutablePointer<Entry>
+    // Read and written under the cache's lock only, one access at a time.
+    @exclusivity(unchecked) var byteCount = Page.ownSize
+
+    init() {
+      entries = UnsafeMutablePointer.allocate(capacity: 512)
+      entries.initialize(repeating: Entry(), count: 512)
+    }
+
+    deinit {
+      entries.deinitialize(count: 512)
+      entries.deallocate()
+    }
 
     /// What a page takes beside its rows. Rows read here and there have nearly a page each, so it must count.
-    static var ownSize: Int { 512 * (MemoryLayout<RowImage?>.stride + MemoryLayout<UInt32>.stride) + 128 }
+    static var ownSize: Int { 512 * MemoryLayout<Entry>.stride + 128 }
+  }
+
+  /// A row, and what of it is asked when another one comes: its own memory may lie cold.
+  private struct Entry {
+    var image: RowImage?
+    /// The lower half of the row's version.
+    var version: UInt32 = 0
+    var size: UInt32 = 0
+    /// When the row was put in, in hundredths of a second of a clock of this process.
+    var time: UInt32 = 0
+
+    /// Whether the row is newer than one of a version.
+    func isNewer(than version: Int64) -> Bool {
+      image != nil && Int32(bitPattern: self.version &- UInt32(truncatingIfNeeded: version)) > 0
+    }
   }
 
   private struct PageKey: Hashable {
@@ -41,12 +66,20 @@ package final class RowCache: Sendable {
       return page
     }
 
-    mutating func set(_ image: RowImage?, at index: Int, in page: Page) {
-      let change = (image?.size ?? 0) - (page.images[index]?.size ?? 0)
-      page.images[index] = image
-      page.times[index] = time
+    mutating func set(_ image: RowImage, at index: Int, in page: Page) {
+      let size = image.size
+      let change = size - Int(page.entries[index].size)
+      page.entries[index] = Entry(
+        image: image, version: UInt32(truncatingIfNeeded: image.version), size: UInt32(truncatingIfNeeded: size), time: time)
       page.byteCount += change
       byteCount += change
+    }
+
+    mutating func clear(_ index: Int, in page: Page) {
+      let change = Int(page.entries[index].size)
+      page.entries[index] = Entry()
+      page.byteCount -= change
+      byteCount -= change
     }
 
     mutating func shrink(to limit: Int) {
@@ -97,7 +130,7 @@ package final class RowCache: Sendable {
       }
       guard let page else { continue }
       let index = Int(image.key & 511)
-      if let old = page.images[index], old.version > image.version { continue }
+      if page.entries[index].isNewer(than: image.version) { continue }
       state.set(image, at: index, in: page)
     }
     state.shrink(to: limit)
@@ -116,15 +149,15 @@ package final class RowCache: Sendable {
     let key = PageKey(root: roots[reference.entity], number: reference.key >> 9)
     let index = Int(reference.key & 511)
     return state.withLock { state in
-      guard let page = state.pages[key], let image = page.images[index] else { return nil }
-      return Double(Self.now() &- page.times[index]) <= age * 100 ? image : nil
+      guard let page = state.pages[key], let image = page.entries[index].image else { return nil }
+      return Double(Self.now() &- page.entries[index].time) <= age * 100 ? image : nil
     }
   }
 
   /// The row of an object; nil when it is not at hand.
   package func row(_ reference: ObjectReference) -> RowImage? {
     let key = PageKey(root: roots[reference.entity], number: reference.key >> 9)
-    return state.withLock { $0.pages[key]?.images[Int(reference.key & 511)] }
+    return state.withLock { $0.pages[key]?.entries[Int(reference.key & 511)].image }
   }
 
   /// Takes over what a save wrote.
@@ -159,7 +192,7 @@ package final class RowCache: Sendable {
   private func remove(_ reference: ObjectReference, from state: inout State) {
     let key = PageKey(root: roots[reference.entity], number: reference.key >> 9)
     guard let page = state.pages[key] else { return }
-    state.set(nil, at: Int(reference.key & 511), in: page)
+    state.clear(Int(reference.key & 511), in: page)
   }
 
   /// A transaction begins: until ``resume()`` nothing new is kept, and rows that it changes are forgotten.

@@ -44,11 +44,13 @@ final class WriteSides {
     try stores.insertLibrary(context)
   }
 
-  /// A fresh copy, all its pages read once; the books of the sample are at hand as a fetch gives them.
+  /// A fresh copy, all its pages read once by the writing connection; the books of the sample are at hand as a fetch gives them.
   private func prepareSample(_ seed: UInt64, _ divisor: Int, _ path: String, durability: StoreDurability = .fast) async throws {
     self.path = try await stores.copy(toPath: path)
     let container = try await stores.open(path, durability: durability)
-    _ = try stores.checksum(container)
+    // In a transaction of the store, so that the pages are read by the connection that writes, as in C.
+    let stores = stores
+    try container.newBackgroundContext().performTransaction { _ = try stores.checksum(container) }
     let context = container.newBackgroundContext()
     var byIndex = [Book?](repeating: nil, count: stores.data.pointee.book_count)
     for book in try context.fetch(FetchRequest<Book>(entityName: "Book")) { byIndex[Int(OurStores.index(book))] = book }
