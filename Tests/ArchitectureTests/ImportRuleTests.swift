@@ -24,7 +24,7 @@ final class ImportRuleTests: XCTestCase {
   private static let ofTheLanguage: Set<String> = ["Foundation", "Synchronization", "Dispatch", "Glibc", "Darwin", "Musl", "Swift"]
   private static let exceptions: [String: Set<String>] = [
     // SHA-256 for the version hashes: the one use of libcrypto outside the connection.
-    "Sources/ObjectModel/ModelVersionHash.swift": ["CLibcrypto"],
+    "Sources/ObjectModel/ModelVersionHash.swift": ["CLibcrypto"]
   ]
 
   func testEveryModuleImportsOnlyWhatTheArchitectureAllows() throws {
