@@ -4,7 +4,7 @@ import ModelCodeGeneration
 import ObjectModel
 import XCTest
 
-/// All blocks of Swift code of one text, one after the other, are one program, beside the classes generated for `Fixtures/Library.xcdatamodel`.
+/// All blocks of Swift code of one text, one after the other, are one program, beside the classes generated for the model of `Examples/Sources/Quickstart`.
 final class DocumentationTests: XCTestCase {
   func testTheCodeOfTheReadmeCompiles() throws { try check("README.md") }
 
@@ -34,7 +34,7 @@ final class DocumentationTests: XCTestCase {
     let main = folder.appendingPathComponent("main.swift")
     try program.write(to: main, atomically: true, encoding: .utf8)
     let model = try ManagedObjectModel(
-      contentsOf: Compiler.root.appendingPathComponent("Tests/CompilationTests/Fixtures/Library.xcdatamodel"))
+      contentsOf: Compiler.root.appendingPathComponent("Examples/Sources/Quickstart/Library.xcdatamodeld"))
     let library = folder.appendingPathComponent("Library.swift")
     try ModelCodeGenerator(model: model, name: "Library", options: CodeGenerationOptions(access: .internal)).source()
       .write(to: library, atomically: true, encoding: .utf8)
