@@ -157,4 +157,23 @@ final class FetchMergingTests: XCTestCase {
       XCTAssertEqual(merged.prefix(2), [nil, nil])
     }
   }
+
+  func testObjectsAreFoundBeforeTheyAreMadeAgain() async throws {
+    try await onEachStore(model: model, classes: ManagedObjectClasses()) { stack in
+      let context = stack.makeContext()
+      for number in 0..<600 {
+        let name = "t\(number % 200)"
+        var request = FetchRequest<ManagedObject>(entityName: "Thing")
+        request.predicate = try FetchPredicate(format: "name == %@ AND rank < 1000", name)
+        request.fetchLimit = 1
+        let found = try context.fetch(request).first
+        XCTAssertEqual(found == nil, number < 200)
+        let thing = try found ?? context.make("Thing", ["name": name])
+        try thing.setValue(number, forKey: "rank")
+        if number == 100 || number == 300 { try context.save() }
+      }
+      try context.save()
+      XCTAssertEqual(try stack.makeContext().objects("Thing").count, 200)
+    }
+  }
 }

@@ -60,6 +60,8 @@ extension ManagedObjectContext {
     if object.flags.isDisjoint(with: [.isInserted, .isListedAsUpdated, .isInaccessible]) {
       object.flags.insert(.isListedAsUpdated)
       unitOfWork.updated.append(object)
+    } else if !object.flags.contains(.isUpdated) {
+      unitOfWork.noteChangedAgain()
     }
     object.flags.insert(.isUpdated)
   }
@@ -189,11 +191,7 @@ extension ManagedObjectContext {
     guard unitOfWork.hasDeletedInsertions else { return }
     let dropped = unitOfWork.deleted.filter { $0.flags.contains(.isInserted) && $0.flags.contains(.deletePropagated) }
     guard !dropped.isEmpty else { return }
-    let gone = Set(dropped)
-    unitOfWork.deleted.removeAll { gone.contains($0) }
-    unitOfWork.inserted.removeAll { gone.contains($0) }
-    unitOfWork.propagatedCount = 0
-    unitOfWork.hasDeletedInsertions = unitOfWork.deleted.contains { $0.flags.contains(.isInserted) }
+    unitOfWork.drop(dropped)
     for object in dropped {
       object.flags.subtract([.isInserted, .isDeleted, .isUpdated, .isListedAsDeleted, .isListedAsInserted])
       object.flags.insert(.isGone)

@@ -71,6 +71,8 @@ extension ManagedObjectContext {
       // The row is read anew, not taken from the cache: another process may have changed it.
       coordinator.store(numbered: object.currentID.space)?.cache.remove([object.currentID.reference])
       object.turnIntoFault()
+      // Who asks for one object anew does not ask for its siblings.
+      object.group = 0
       // Members that came or went by changes of their own are still to be saved.
       if object.toManyStates != nil { object.noteChange() }
     }

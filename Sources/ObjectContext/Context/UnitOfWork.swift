@@ -23,11 +23,36 @@ struct UnitOfWork {
   /// The objects inserted, updated and deleted.
   var objects: [ManagedObject] { inserted + updated + deleted }
 
+  /// How many of the updated objects, from the first, have given up their changes.
+  private var unchangedCount = 0
+
   /// Objects that gave up their changes stay listed until all of them have.
   mutating func dropUnchanged() {
-    guard !updated.isEmpty, !updated.contains(where: { $0.flags.contains(.isUpdated) }) else { return }
+    while unchangedCount < updated.count, !updated[unchangedCount].flags.contains(.isUpdated) { unchangedCount += 1 }
+    guard unchangedCount > 0, unchangedCount == updated.count else { return }
     for object in updated { object.flags.remove(.isListedAsUpdated) }
     updated = []
+    unchangedCount = 0
+  }
+
+  /// A listed object that had given up its changes was changed again.
+  mutating func noteChangedAgain() { unchangedCount = 0 }
+
+  /// Forgets new objects that were deleted.
+  mutating func drop(_ dropped: [ManagedObject]) {
+    if dropped.count <= 4 {
+      // They came last, as a rule.
+      for object in dropped {
+        if let position = inserted.lastIndex(where: { $0 === object }) { inserted.remove(at: position) }
+        if let position = deleted.lastIndex(where: { $0 === object }) { deleted.remove(at: position) }
+      }
+    } else {
+      let gone = Set(dropped)
+      deleted.removeAll(where: gone.contains)
+      inserted.removeAll(where: gone.contains)
+    }
+    propagatedCount = 0
+    hasDeletedInsertions = deleted.contains { $0.flags.contains(.isInserted) }
   }
 
   /// Forgets the objects of a save; others stay.
@@ -40,6 +65,7 @@ struct UnitOfWork {
     pending.removeAll(where: saved.contains)
     locked.removeAll(where: saved.contains)
     propagatedCount = 0
+    unchangedCount = 0
   }
 
   private static let flags: ObjectFlags = [

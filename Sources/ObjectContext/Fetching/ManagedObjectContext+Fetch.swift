@@ -179,7 +179,7 @@ extension ManagedObjectContext {
     if specification.resultType == .count || specification.resultType == .dictionaries { specification.resultType = .objectIDs }
     // Of each store the window's rows and as many more as changes may take away.
     if specification.fetchLimit > 0 {
-      specification.fetchLimit += specification.fetchOffset + plan.changed.count + plan.goneCount
+      specification.fetchLimit += specification.fetchOffset + plan.changedCount + plan.goneCount
     }
     specification.fetchOffset = 0
     var objects: [ManagedObject] = []
@@ -187,7 +187,7 @@ extension ManagedObjectContext {
       let result = try coordinator.fetch(specification, from: store, scope: scope(for: store))
       objects.append(contentsOf: try materialize(result, from: store, specification))
     }
-    objects.removeAll { plan.changed.contains($0) || $0.flags.contains(.isDeleted) }
+    if plan.specification.includesPendingChanges { objects.removeAll(where: plan.isSuperseded) }
     let matching = try plan.changedMatches()
     objects = try plan.sort(stored: objects, changed: matching)
     return plan.windowed(objects)

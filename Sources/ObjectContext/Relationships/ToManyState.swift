@@ -142,9 +142,29 @@ final class ToManyState {
 
   /// The changes were saved: the members as they are now become the base, with references of new objects replaced by their saved ones.
   func commit(replacing saved: (ObjectReference) -> ObjectReference) {
-    if isLoaded { base = members.map(saved) }
-    baseSet = nil
+    if let order = explicitOrder, isLoaded {
+      base = order.map(saved)
+      baseSet = nil
+    } else if isLoaded {
+      // One member more or less of many must not cost a walk through all: saves come one after the other.
+      removeFromBase()
+      let arrived = added.elements.map(saved)
+      base?.append(contentsOf: arrived)
+      baseSet?.formUnion(arrived)
+    }
     discardChanges()
+  }
+
+  private func removeFromBase() {
+    if removed.isEmpty { return }
+    if removed.count <= 4 {
+      for reference in removed {
+        if let position = base?.firstIndex(of: reference) { base?.remove(at: position) }
+      }
+    } else {
+      base?.removeAll(where: removed.contains)
+    }
+    baseSet?.subtract(removed)
   }
 
   /// References of new objects were replaced by permanent ones.
