@@ -17,9 +17,10 @@ public final class RowWriter {
 
   /// Starts with an empty chunk.
   ///
-  /// - Parameter rowCapacity: The rows expected, for the list's reservation; a writer for one row takes a small chunk.
+  /// - Parameter rowCapacity: The rows expected, for the list's reservation and the first chunk. Chunks grow with the rows, since one row that is
+  ///   kept keeps its chunk.
   public init(rowCapacity: Int = 0) {
-    chunk = RowChunk(capacity: rowCapacity == 1 ? 256 : RowChunk.standardCapacity)
+    chunk = RowChunk(capacity: min(max(rowCapacity * 192, 256), RowChunk.standardCapacity))
     chunks = [chunk]
     rows = []
     rows.reserveCapacity(rowCapacity)
@@ -128,7 +129,7 @@ public final class RowWriter {
   @usableFromInline func moveToNewChunk(adding count: Int) {
     let written = position - rowStart
     let needed = written + count
-    let next = RowChunk(capacity: max(RowChunk.standardCapacity, needed > RowChunk.standardCapacity / 2 ? needed * 2 : 0))
+    let next = RowChunk(capacity: max(min(chunk.capacity * 4, RowChunk.standardCapacity), needed + 256))
     next.memory.copyMemory(from: chunk.memory + rowStart, byteCount: written)
     chunk = next
     chunks.append(next)
