@@ -249,6 +249,29 @@ final class DeletionTests: XCTestCase {
     }
   }
 
+  func testARelationshipToAnObjectThatTheSaveDeletesIsRefused() async throws {
+    try await onEachStore { stack in
+      let context = stack.makeContext()
+      let author = try context.make("Author", ["name": "A"])
+      let tag = try context.make("Tag", ["name": "t"])
+      let book = try context.make("Book", ["title": "T"])
+      try context.save()
+      context.delete(author)
+      context.delete(tag)
+      context.processPendingChanges()
+      try book.setValue(author, forKey: "author")
+      XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? StoreError)?.code, .invalidRequest) }
+      try book.setValue(nil, forKey: "author")
+      try book.mutableSetValue(forKey: "tags").add(tag)
+      XCTAssertEqual(book.many("tags"), [])
+      try context.save()
+      let same = try XCTUnwrap(stack.makeContext().objects("Book").first)
+      XCTAssertNil(same.one("author"))
+      XCTAssertEqual(same.many("tags"), [])
+      XCTAssertEqual(book.many("tags"), [])
+    }
+  }
+
   func testACascadeOfTwentyThousandLevelsNeedsNoDeepStack() async throws {
     try await onEachStore([.sqlcipher]) { stack in
       let context = stack.makeContext()

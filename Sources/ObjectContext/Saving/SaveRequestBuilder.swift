@@ -99,7 +99,10 @@ final class SaveRequestBuilder {
 
   /// The reference as it is saved, after a look at whether it may be.
   private func saved(_ reference: ObjectReference, _ name: String, entity: Int) -> ObjectReference {
-    if reference.key > 0 { return reference }
+    if reference.key > 0 {
+      if isDeleted(reference), leavesNothingDangling(name, entity: entity) { noteDangling(name, entity: entity) }
+      return reference
+    }
     guard let objectID = context.permanentIDs[reference] else {
       noteDangling(name, entity: entity)
       return reference
@@ -115,12 +118,26 @@ final class SaveRequestBuilder {
     return objectID.reference
   }
 
+  /// Whether this save deletes an object.
+  private func isDeleted(_ reference: ObjectReference) -> Bool {
+    guard reference.key > 0, !context.unitOfWork.deleted.isEmpty else { return false }
+    return context.registeredObject(reference, space: space)?.flags.contains(.isDeleted) ?? false
+  }
+
+  /// Whether deleting the destination of a relationship does something about it; otherwise references to missing rows are as the model wants it.
+  private func leavesNothingDangling(_ name: String, entity: Int) -> Bool {
+    guard case .toOne(let relationship) = context.model.entities[entity].property(named: name),
+      let inverse = context.model.inverse(of: relationship)
+    else { return false }
+    return inverse.deleteRule != .noAction
+  }
+
   private func noteDangling(_ name: String, entity: Int) {
     danglingError =
       danglingError
       ?? StoreError(
         .invalidRequest,
-        "“\(context.model.entities[entity].name).\(name)” refers to a new object that was deleted before it was saved; set it to nil.",
+        "“\(context.model.entities[entity].name).\(name)” refers to an object that was deleted before it was set; set it to nil.",
         operation: "save")
   }
 
@@ -129,7 +146,7 @@ final class SaveRequestBuilder {
     for state in states {
       guard let state, state.isChanged, !state.relationship.isTransient else { continue }
       let relationship = state.relationship
-      let added = state.added.elements
+      let added = state.added.elements.filter { !isDeleted($0) }
       let inverse = context.model.inverse(of: relationship)
       let order: [ObjectReference]? = relationship.isOrdered ? order(of: object, state) : nil
       // Membership is written once: in the member's to-one slot, or for the relationship with the lower number.
