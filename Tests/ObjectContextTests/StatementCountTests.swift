@@ -61,7 +61,6 @@ final class StatementCountTests: XCTestCase {
         for book in try context.all(Book.self).shuffled(using: &random) { XCTAssertNotNil(book.author?.name) }
       }
       XCTAssertLessThanOrEqual(shuffled, 120)
-      print("to-one: \(forwards) forwards, \(backwards) backwards, \(shuffled) shuffled")
     }
   }
 
@@ -79,7 +78,6 @@ final class StatementCountTests: XCTestCase {
         XCTAssertEqual(count, Self.bookCount)
       }
       XCTAssertLessThanOrEqual(backwards, 120)
-      print("to-many: \(forwards) forwards, \(backwards) backwards")
     }
   }
 
