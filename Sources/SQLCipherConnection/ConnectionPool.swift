@@ -33,6 +33,7 @@ package final class ConnectionPool: @unchecked Sendable {
   private var idleReaders: [Reader] = []
   private var readerCount = 0
   private var isExclusive = false
+  private var waiters = 0
   private var commits: UInt64 = 0
   /// True while some connection of the pool is open.
   private var hasConnection = false
@@ -119,11 +120,11 @@ package final class ConnectionPool: @unchecked Sendable {
   package func close() {
     condition.lock()
     key = nil
-    while isWriterTaken || readerCount > idleReaders.count || isExclusive { condition.wait() }
+    while isWriterTaken || readerCount > idleReaders.count || isExclusive { wait() }
     closeConnections()
     timer?.cancel()
     timer = nil
-    condition.broadcast()
+    wakeWaiters()
     condition.unlock()
   }
 
@@ -136,7 +137,7 @@ package final class ConnectionPool: @unchecked Sendable {
       condition.unlock()
       throw StoreAccessError(.sql("the writer is asked for inside its own block"), path: path, operation: "write")
     }
-    while (isWriterTaken || isExclusive) && key != nil { condition.wait() }
+    while (isWriterTaken || isExclusive) && key != nil { wait() }
     guard let key else {
       condition.unlock()
       throw closed("write")
@@ -155,7 +156,7 @@ package final class ConnectionPool: @unchecked Sendable {
       locked {
         isWriterTaken = false
         writerOwner = nil
-        condition.broadcast()
+        wakeWaiters()
       }
       throw error
     }
@@ -171,7 +172,7 @@ package final class ConnectionPool: @unchecked Sendable {
       }
       isWriterTaken = false
       writerOwner = nil
-      condition.broadcast()
+      wakeWaiters()
     }
   }
 
@@ -195,12 +196,12 @@ package final class ConnectionPool: @unchecked Sendable {
         } catch {
           locked {
             readerCount -= 1
-            condition.broadcast()
+            wakeWaiters()
           }
           throw error
         }
       }
-      condition.wait()
+      wait()
     }
     condition.unlock()
     throw closed("read")
@@ -222,7 +223,7 @@ package final class ConnectionPool: @unchecked Sendable {
         idleReaders.append(reader)
         if reader.snapshot != nil { startTimer() }
       }
-      condition.broadcast()
+      wakeWaiters()
     }
   }
 
@@ -258,10 +259,10 @@ package final class ConnectionPool: @unchecked Sendable {
   private func beginExclusive() throws -> DatabaseKey {
     condition.lock()
     defer { condition.unlock() }
-    while isExclusive { condition.wait() }
+    while isExclusive { wait() }
     guard let key else { throw closed("exclusive access") }
     isExclusive = true
-    while isWriterTaken || readerCount > idleReaders.count { condition.wait() }
+    while isWriterTaken || readerCount > idleReaders.count { wait() }
     closeConnections()
     return key
   }
@@ -270,7 +271,7 @@ package final class ConnectionPool: @unchecked Sendable {
     locked {
       isExclusive = false
       commits += 1
-      condition.broadcast()
+      wakeWaiters()
     }
   }
 
@@ -293,6 +294,18 @@ package final class ConnectionPool: @unchecked Sendable {
     connection.didCommit = { [weak self] in self?.locked { self?.commits += 1 } }
     try onOpen(connection)
     return connection
+  }
+
+  /// Waits, under the lock, for somebody to give something back.
+  private func wait() {
+    waiters += 1
+    condition.wait()
+    waiters -= 1
+  }
+
+  /// Under the lock. Waking costs a call into the system's library even where nobody waits.
+  private func wakeWaiters() {
+    if waiters > 0 { condition.broadcast() }
   }
 
   private func locked<Result>(_ body: () -> Result) -> Result {

@@ -19,14 +19,14 @@ struct IdentityMap {
   private var spare: Page?
   private(set) var count = 0
 
-  private func page(_ number: Int64) -> Page? {
+  @inline(__always) private func page(_ number: Int64) -> Page? {
     let index = number &- base
     if index >= 0 && index < Int64(dense.count) { return dense[Int(index)] }
     return sparse.isEmpty ? nil : sparse[number]
   }
 
   /// The living object of a key; nil when there is none.
-  func object(_ key: Int64) -> ManagedObject? {
+  @inline(__always) func object(_ key: Int64) -> ManagedObject? {
     guard let entry = page(key >> 9)?[Int(key & 511)] else { return nil }
     return entry.takeUnretainedValue()
   }

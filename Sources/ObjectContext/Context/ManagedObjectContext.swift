@@ -119,7 +119,7 @@ public final class ManagedObjectContext {
   // MARK: Identity
 
   /// The index of a store's maps.
-  private func mapIndex(_ space: UInt32) -> Int {
+  @inline(__always) private func mapIndex(_ space: UInt32) -> Int {
     !spaces.isEmpty && spaces[0] == space ? 0 : laterMapIndex(space)
   }
 

@@ -26,6 +26,15 @@ struct UnitOfWork {
   /// How many of the updated objects, from the first, have given up their changes.
   private var unchangedCount = 0
 
+  /// Those of the objects inserted, updated and deleted that meet a condition.
+  func filter(_ condition: (ManagedObject) -> Bool) -> [ManagedObject] {
+    var result: [ManagedObject] = []
+    for list in [inserted, updated, deleted] {
+      for object in list where condition(object) { result.append(object) }
+    }
+    return result
+  }
+
   /// Objects that gave up their changes stay listed until all of them have.
   mutating func dropUnchanged() {
     while unchangedCount < updated.count, !updated[unchangedCount].flags.contains(.isUpdated) { unchangedCount += 1 }

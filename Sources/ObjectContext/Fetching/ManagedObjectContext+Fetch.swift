@@ -132,7 +132,7 @@ extension ManagedObjectContext {
     var objects: [ManagedObject] = []
     switch result {
     case .rows(let rows):
-      let group = rows.count > 1 ? makeGroup(space: space, references: rows.map(\.reference)).number : 0
+      let group = rows.count > 1 ? makeGroup(space: space, references: rows.references).number : 0
       objects.reserveCapacity(rows.count)
       for (position, row) in rows.enumerated() {
         objects.append(

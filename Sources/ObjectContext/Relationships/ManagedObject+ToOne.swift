@@ -55,7 +55,7 @@ extension ManagedObject {
 
   /// The destination that an unchanged row refers to, if it is in memory: the way of nearly every step through a graph.
   private final func livingDestination(_ slot: Int) -> ManagedObject? {
-    guard let row = plainRow, let contextReference else { return nil }
+    guard let row = plainRow ?? firedRow(slot), let contextReference else { return nil }
     let reference = ObjectReference(rawValue: RowWords.int(row, slot))
     if reference.isNull { return nil }
     let space = currentID.space

@@ -5,7 +5,10 @@ import ObjectModel
 struct ReferenceList {
   /// The references; null where one was removed.
   private var items: [ObjectReference] = []
-  private var positions: [ObjectReference: Int] = [:]
+  /// Where the references lie in `items`, found by open addressing: 1 more than the position, 0 for nothing, -1 for one that was removed. The
+  /// references are our own numbers, so that a multiplication spreads them well enough; a `Dictionary` takes several times as long.
+  private var slots: [Int32] = []
+  private var usedSlots = 0
   private(set) var count = 0
   private static let unindexedCount = 8
 
@@ -21,7 +24,36 @@ struct ReferenceList {
   var elements: [ObjectReference] { count == items.count ? items : items.filter { !$0.isNull } }
 
   private func position(of reference: ObjectReference) -> Int? {
-    items.count <= Self.unindexedCount ? items.firstIndex(of: reference) : positions[reference]
+    if items.count <= Self.unindexedCount { return items.firstIndex(of: reference) }
+    return slot(of: reference).map { Int(slots[$0]) - 1 }
+  }
+
+  private static func firstSlot(_ reference: ObjectReference, _ count: Int) -> Int {
+    let hash = UInt64(bitPattern: reference.rawValue) &* 0x9E37_79B9_7F4A_7C15
+    return Int(truncatingIfNeeded: hash >> 32) & (count - 1)
+  }
+
+  /// The slot that names a reference.
+  private func slot(of reference: ObjectReference) -> Int? {
+    var slot = Self.firstSlot(reference, slots.count)
+    while slots[slot] != 0 {
+      if slots[slot] > 0, items[Int(slots[slot]) - 1] == reference { return slot }
+      slot = (slot + 1) & (slots.count - 1)
+    }
+    return nil
+  }
+
+  /// Enters the last reference.
+  private mutating func indexLast() {
+    if usedSlots * 2 >= slots.count { return reindex() }
+    enter(items.count - 1)
+  }
+
+  private mutating func enter(_ position: Int) {
+    var slot = Self.firstSlot(items[position], slots.count)
+    while slots[slot] != 0 { slot = (slot + 1) & (slots.count - 1) }
+    slots[slot] = Int32(truncatingIfNeeded: position + 1)
+    usedSlots += 1
   }
 
   func contains(_ reference: ObjectReference) -> Bool { position(of: reference) != nil }
@@ -35,7 +67,7 @@ struct ReferenceList {
     if items.count == Self.unindexedCount + 1 {
       reindex()
     } else if items.count > Self.unindexedCount {
-      positions[reference] = items.count - 1
+      indexLast()
     }
     return true
   }
@@ -44,7 +76,7 @@ struct ReferenceList {
   @discardableResult
   mutating func remove(_ reference: ObjectReference) -> Bool {
     guard let position = position(of: reference) else { return false }
-    positions[reference] = nil
+    if items.count > Self.unindexedCount, let slot = slot(of: reference) { slots[slot] = -1 }
     items[position] = ObjectReference(rawValue: 0)
     count -= 1
     if count < items.count / 2 || items.count <= Self.unindexedCount { removeAll { _ in false } }
@@ -59,8 +91,12 @@ struct ReferenceList {
   }
 
   private mutating func reindex() {
-    positions.removeAll(keepingCapacity: true)
+    slots = []
+    usedSlots = 0
     guard items.count > Self.unindexedCount else { return }
-    for (position, reference) in items.enumerated() where !reference.isNull { positions[reference] = position }
+    var capacity = 32
+    while capacity < items.count * 4 { capacity *= 2 }
+    slots = Array(repeating: 0, count: capacity)
+    for position in items.indices where !items[position].isNull { enter(position) }
   }
 }

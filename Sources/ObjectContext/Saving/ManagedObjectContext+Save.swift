@@ -63,7 +63,7 @@ extension ManagedObjectContext {
   /// Calls `willSave` on every changed object, and again on those that others' `willSave` has changed.
   private func callWillSave(rounds: inout Int) throws {
     var changed: [ManagedObject] = []
-    var waiting = unitOfWork.objects.filter { $0.hasChanges && !$0.flags.contains(.willSaveCalled) }
+    var waiting = unitOfWork.filter { $0.hasChanges && !$0.flags.contains(.willSaveCalled) }
     while !waiting.isEmpty {
       rounds += 1
       guard rounds <= 1000 else {
@@ -85,7 +85,7 @@ extension ManagedObjectContext {
         unitOfWork.pending = []
       }
       propagateDeletes()
-      waiting = unitOfWork.objects.filter { $0.hasChanges && (!$0.flags.contains(.willSaveCalled) || again.contains($0)) }
+      waiting = unitOfWork.filter { $0.hasChanges && (!$0.flags.contains(.willSaveCalled) || again.contains($0)) }
     }
     for object in changed where !object.flags.contains(.hasPendingChange) {
       object.flags.insert(.hasPendingChange)

@@ -1,4 +1,5 @@
 // RowList: rows in order, with the chunks that hold them.
+package import ObjectModel
 
 /// Rows in order. Eight bytes a row beside the chunks; an image is made when it is asked for.
 public struct RowList: Sendable, RandomAccessCollection {
@@ -34,6 +35,15 @@ public struct RowList: Sendable, RandomAccessCollection {
     let address = rows[position]
     let chunk = chunks[Int(address.chunk)]
     return RowImage(chunk: chunk, base: UnsafeRawPointer(chunk.memory + Int(address.offset)))
+  }
+
+  /// What the rows stand for, in order.
+  package var references: [ObjectReference] {
+    rows.map { address in
+      let base = chunks[Int(address.chunk)].memory + Int(address.offset)
+      return ObjectReference(
+        entity: Int(base.load(fromByteOffset: 4, as: UInt16.self)), key: base.load(fromByteOffset: 8, as: Int64.self))
+    }
   }
 
   /// The bytes of the chunks.

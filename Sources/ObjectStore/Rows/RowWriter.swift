@@ -78,6 +78,26 @@ public final class RowWriter {
     position &+= count
   }
 
+  /// Copies bytes behind the row, and gives the word that finds them: for a reader that stores words and null bits itself.
+  @inlinable package func appendBytes(_ bytes: UnsafeRawBufferPointer) -> Int64 {
+    let count = bytes.count
+    if position &+ count > chunk.capacity { moveToNewChunk(adding: count) }
+    if let source = bytes.baseAddress { (chunk.memory + position).copyMemory(from: source, byteCount: count) }
+    let word = UInt64(count) &<< 32 | UInt64(truncatingIfNeeded: position &- rowStart)
+    position &+= count
+    return Int64(bitPattern: word)
+  }
+
+  /// Stores a word without touching the null bits.
+  @inlinable package func storeWord(_ word: Int64, at slot: Int) {
+    chunk.memory.storeBytes(of: word, toByteOffset: rowStart &+ RowImage.wordsOffset &+ slot &* 8, as: Int64.self)
+  }
+
+  /// Stores the null bits of a row of up to 64 slots; those of slots that have a value are 0.
+  @inlinable package func storeNulls(_ bits: UInt64) {
+    chunk.memory.storeBytes(of: bits, toByteOffset: rowStart &+ RowImage.wordsOffset &+ slotCount &* 8, as: UInt64.self)
+  }
+
   /// Sets a string.
   @inlinable public func setString(_ value: String, at slot: Int) {
     var value = value

@@ -51,6 +51,48 @@ struct RowReadPlan: Sendable {
   /// The type of a column is asked for only where its value is 0 or without an address: each question costs 10 ns.
   @inline(__always) func read(_ statement: Statement, into writer: RowWriter) {
     writer.beginRow(entityNumber: entityNumber, slotCount: slotCount, key: statement.int64(0), version: statement.int64(1))
+    if slotCount <= 64 { readFew(statement, into: writer) } else { readMany(statement, into: writer) }
+  }
+
+  /// The null bits of up to 64 slots are gathered in a register.
+  @inline(__always) private func readFew(_ statement: Statement, into writer: RowWriter) {
+    var nulls = UInt64.max
+    for index in steps.indices {
+      let step = steps[index]
+      let column = step.column
+      var word: Int64 = 0
+      switch step.kind {
+      case .int:
+        word = statement.int64(column)
+        if word == 0, statement.isNull(column) { continue }
+      case .real:
+        let value = statement.double(column)
+        if value == 0, statement.isNull(column) { continue }
+        word = Int64(bitPattern: value.bitPattern)
+      case .text:
+        let text = statement.textBuffer(column)
+        if text.baseAddress == nil { continue }
+        word = writer.appendBytes(text)
+      case .bytes:
+        let bytes = statement.blobBuffer(column)
+        if bytes.baseAddress == nil, statement.isNull(column) { continue }
+        word = writer.appendBytes(bytes)
+      case .fixedReference:
+        let key = statement.int64(column)
+        if key == 0 { continue }
+        word = ObjectReference(entity: step.entity, key: key).rawValue
+      case .storedReference:
+        let key = statement.int64(column)
+        if key == 0 { continue }
+        word = ObjectReference(entity: statement.int(column + 1) + step.entity, key: key).rawValue
+      }
+      writer.storeWord(word, at: step.slot)
+      nulls &= ~(1 &<< UInt64(truncatingIfNeeded: step.slot))
+    }
+    if slotCount > 0 { writer.storeNulls(nulls) }
+  }
+
+  private func readMany(_ statement: Statement, into writer: RowWriter) {
     for step in steps {
       let column = step.column
       switch step.kind {

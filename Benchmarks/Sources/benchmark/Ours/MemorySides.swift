@@ -41,6 +41,7 @@ final class MemorySides {
   // MARK: W16
 
   private func read() async throws {
+    let books = books
     var sum: UInt64 = 0
     for _ in 0..<Self.reads {
       for book in books { sum &+= bench_double_bits(book.price) }
