@@ -93,18 +93,20 @@ final class ContextNotifications {
   }
 
   func postObjectsDidChange(_ objects: [ManagedObject], in context: ManagedObjectContext) {
-    var (inserted, updated, deleted) = (Set<ManagedObject>(), Set<ManagedObject>(), Set<ManagedObject>())
+    // Sets are made at once of all their members: growing step by step hashes each several times.
+    var (new, changed, removed): ([ManagedObject], [ManagedObject], [ManagedObject]) = ([], [], [])
     for object in objects {
       let isAnnounced = object.flags.contains(.isAnnounced)
       if object.flags.contains(.isDeleted) {
         // Of what came and went in one event nobody was told.
-        if isAnnounced || !object.flags.contains(.isInserted) { deleted.insert(object) }
+        if isAnnounced || !object.flags.contains(.isInserted) { removed.append(object) }
       } else if object.flags.contains(.isInserted) {
-        if isAnnounced { updated.insert(object) } else { inserted.insert(object) }
+        if isAnnounced { changed.append(object) } else { new.append(object) }
       } else if object.flags.contains(.isUpdated) {
-        updated.insert(object)
+        changed.append(object)
       }
     }
+    let (inserted, updated, deleted) = (Set(new), Set(changed), Set(removed))
     var info: [ManagedObjectContext.NotificationKey: Any] = [:]
     if !inserted.isEmpty { info[.insertedObjects] = inserted }
     if !updated.isEmpty { info[.updatedObjects] = updated }

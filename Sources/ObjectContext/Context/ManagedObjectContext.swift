@@ -118,6 +118,9 @@ public final class ManagedObjectContext {
 
   // MARK: Identity
 
+  /// The root of an entity's tree.
+  func root(ofEntity number: Int) -> Int { roots[number] }
+
   /// The index of a store's maps.
   @inline(__always) private func mapIndex(_ space: UInt32) -> Int {
     !spaces.isEmpty && spaces[0] == space ? 0 : laterMapIndex(space)

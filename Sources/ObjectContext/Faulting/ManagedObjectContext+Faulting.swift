@@ -115,11 +115,11 @@ extension ManagedObjectContext {
     guard let group = group(object.group), group.space == store.space.number else { return nil }
     var ids = [object.currentID]
     var seen: Set<ObjectReference> = [object.currentID.reference]
-    let root = model.entities[Int(object.currentID.entityNumber)].root
+    let root = root(ofEntity: Int(object.currentID.entityNumber))
     // Within a transaction the row cache keeps nothing: only objects that are there can take their rows.
     let needsObject = store.cache.isSuspended
     visitNeighbours(of: Int(object.groupPosition), in: group, of: store, limit: Self.faultBatch - 1) { reference in
-      guard reference.key > 0, model.entities[reference.entity].root == root else { return false }
+      guard reference.key > 0, self.root(ofEntity: reference.entity) == root else { return false }
       if let sibling = registeredObject(reference, space: group.space) {
         if !sibling.flags.contains(.isFault) || sibling.image != nil { return false }
       } else if needsObject {
