@@ -1,7 +1,19 @@
-// The public API of each module, as it is read from the sources.
+// The public API of each module against the list of the last review (Documentation/API).
 import XCTest
 
 final class PublicInterfaceTests: XCTestCase {
+  private static let modules = ["SQLCipherConnection", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore", "ObjectContext"]
+
+  func testThePublicInterfaceIsTheReviewedOne() throws {
+    for module in Self.modules {
+      let files = Repository.sources.filter { $0.file.hasPrefix("Sources/\(module)/") }
+      let lines = files.flatMap { PublicDeclarations.of($0.text) }.sorted()
+      try Repository.assertPinned(
+        lines, in: "Documentation/API/\(module).txt", heading: ["The public declarations of \(module). Written by Scripts/api-baseline."],
+        hint: "If the change is meant, run Scripts/api-baseline.")
+    }
+  }
+
   func testDeclarationsAreReadFromText() {
     let text = SwiftText(
       """
