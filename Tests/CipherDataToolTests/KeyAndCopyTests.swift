@@ -33,7 +33,7 @@ final class KeyAndCopyTests: XCTestCase {
     XCTAssertEqual(try fixture.run(["key", "add", "test.store", "--label", "second"], environment: environment).status, 0)
     XCTAssertTrue(try opens(fixture, with: "other"))
     let listed = try fixture.run(["key", "list", "test.store", "--format", "jsonl"], passphrase: nil).output.split(separator: "\n")
-    XCTAssertEqual(listed.count, 2)
+    guard listed.count == 2 else { return XCTFail("two slots are expected, not \(listed.count)") }
     let slots = try listed.map { try JSONParser.parse(String($0)) }
     XCTAssertEqual(slots[1]["label"], .string("second"))
     let ids = slots.map { $0["id"]?.plainText ?? "" }

@@ -53,7 +53,9 @@ final class ToolFixture {
     process.executableURL = try Self.executable
     process.currentDirectoryURL = folder.url
     process.arguments = arguments + (passphrase.map { ["--passphrase-file", $0] } ?? [])
-    process.environment = environment
+    // An empty environment but for where libraries are: the suite may run on a SQLCipher in a folder of its own.
+    process.environment = environment.merging(
+      ProcessInfo.processInfo.environment.filter { $0.key == "LD_LIBRARY_PATH" }, uniquingKeysWith: { first, _ in first })
     let id = UUID().uuidString
     // Files in place of pipes: no process waits for another to read.
     let streams = try ["in", "out", "err"].map { name -> FileHandle in
