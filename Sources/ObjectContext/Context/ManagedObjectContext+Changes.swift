@@ -38,13 +38,8 @@ extension ManagedObjectContext {
           .invalidRequest, "The entity “\(entity.name)” is abstract; insert an object of one of its subentities.", operation: "insert"))
     }
     registerTemporary(object)
-    if !entity.slotsWithDefaults.isEmpty, object.overlay == nil {
-      let overlay = object.overlayForWriting()
-      for slot in entity.slotsWithDefaults {
-        overlay.values[slot] = entity.slots[slot].defaultValue
-        overlay.present.insert(slot)
-      }
-    }
+    // An object made without a context has its defaults already.
+    if object.overlay == nil { object.setDefaults(of: entity) }
     object.flags.formUnion([.isListedAsInserted, .hasPendingChange])
     unitOfWork.inserted.append(object)
     unitOfWork.pending.append(object)

@@ -211,11 +211,9 @@ extension ManagedObjectContext {
 
   /// Reads the members of a to-many relationship, and of the same relationship of the object's siblings.
   func loadMembers(of object: ManagedObject, state: ToManyState) {
-    guard !object.currentID.isTemporaryID, let store = coordinator.store(numbered: object.currentID.space) else {
-      state.load(EmptyCollection())
-      return
-    }
-    if object.flags.contains(.isInserted) {
+    guard !object.currentID.isTemporaryID, !object.flags.contains(.isInserted),
+      let store = coordinator.store(numbered: object.currentID.space)
+    else {
       state.load(EmptyCollection())
       return
     }
@@ -231,25 +229,20 @@ extension ManagedObjectContext {
         return true
       }
     }
-    do {
-      let values = try store.incrementalStore.newValues(
-        forRelationship: relationship, forObjectsWith: objects.map(\.currentID), in: scope(for: store))
-      let members = values.references.isEmpty ? 0 : makeGroup(space: store.space.number, references: values.references).number
-      for (position, sibling) in objects.enumerated() {
-        let siblingState = sibling.state(relationship.index)
-        siblingState.load(mergingPending(values[position], of: sibling, relationship: relationship))
-        siblingState.memberGroup = members
-        siblingState.memberGroupStart = position == 0 ? 0 : values.ends[position - 1]
-      }
-    } catch {
-      note(error)
-    }
+    do { try readMembers(of: objects, relationship, from: store) } catch { note(error) }
   }
 
-  /// The stored members less those whose row is known to be gone.
-  private func mergingPending(
-    _ stored: ArraySlice<ObjectReference>, of object: ManagedObject, relationship: CompiledRelationship
-  ) -> [ObjectReference] {
-    goneReferences.isEmpty ? Array(stored) : stored.filter { !goneReferences.contains($0) }
+  /// Reads the members of a to-many relationship of several objects of a store with one request, less those whose row is known to be gone.
+  func readMembers(of objects: [ManagedObject], _ relationship: CompiledRelationship, from store: PersistentStore) throws {
+    let values = try store.incrementalStore.newValues(
+      forRelationship: relationship, forObjectsWith: objects.map(\.currentID), in: scope(for: store))
+    let group = values.references.isEmpty ? 0 : makeGroup(space: store.space.number, references: values.references).number
+    for (position, object) in objects.enumerated() {
+      let state = object.state(relationship.index)
+      let stored = values[position]
+      state.load(goneReferences.isEmpty ? Array(stored) : stored.filter { !goneReferences.contains($0) })
+      state.memberGroup = group
+      state.memberGroupStart = position == 0 ? 0 : values.ends[position - 1]
+    }
   }
 }

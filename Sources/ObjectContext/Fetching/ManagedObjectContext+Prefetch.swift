@@ -48,15 +48,7 @@ extension ManagedObjectContext {
     }
     for (space, objects) in bySpace {
       guard let store = coordinator.store(numbered: space) else { continue }
-      let values = try store.incrementalStore.newValues(
-        forRelationship: relationship, forObjectsWith: objects.map(\.currentID), in: scope(for: store))
-      let group = makeGroup(space: space, references: values.references)
-      for (position, object) in objects.enumerated() {
-        let state = object.state(relationship.index)
-        state.load(values[position])
-        state.memberGroup = group.number
-        state.memberGroupStart = position == 0 ? 0 : values.ends[position - 1]
-      }
+      try readMembers(of: objects, relationship, from: store)
     }
     var members: [ManagedObject] = []
     var seen = Set<ManagedObject>()

@@ -42,6 +42,13 @@ extension ManagedObject {
     return made
   }
 
+  /// Gives a new object its default values.
+  final func setDefaults(of entity: CompiledEntity) {
+    if entity.slotsWithDefaults.isEmpty { return }
+    let overlay = overlayForWriting()
+    for slot in entity.slotsWithDefaults { overlay.keep(entity.slots[slot].defaultValue, at: slot) }
+  }
+
   /// The object was changed: it joins the context's unit of work.
   final func noteChange() {
     if flags.isSuperset(of: [.isUpdated, .hasPendingChange]) || flags.contains(.isAwaking) { return }

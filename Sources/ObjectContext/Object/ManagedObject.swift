@@ -47,10 +47,7 @@ open class ManagedObject {
   public convenience init(entity: CompiledEntity, of coordinator: PersistentStoreCoordinator, insertInto context: ManagedObjectContext?) {
     let objectID = ManagedObjectContext.makeTemporaryID(entity, space: coordinator.temporarySpace.number)
     self.init(ManagedObjectSeed(objectID: objectID, context: nil, image: nil, flags: [.isInserted]))
-    for slot in entity.slotsWithDefaults {
-      overlayForWriting().values[slot] = entity.slots[slot].defaultValue
-      overlay?.present.insert(slot)
-    }
+    setDefaults(of: entity)
     context?.insert(self)
   }
 
