@@ -59,6 +59,9 @@ package struct PredicateEvaluator<Resolver: ObjectResolver> {
       return false
     case .isNull(let expression, let isNegated): return try isMissing(expression, &scopes) != isNegated
     case .comparison(let comparison): return try evaluate(comparison, &scopes) != comparison.isNegated
+    case .block(let block, let isNegated):
+      guard let object = scopes[0] as? any FetchEvaluatable else { throw FetchPredicateError.blockPredicate(name: block.name) }
+      return try block.evaluate(with: object) != isNegated
     case .exists(let exists):
       let members = try members(of: exists.collection, &scopes)
       if case .constant(true) = exists.condition { return members.isEmpty == exists.isNegated }
@@ -208,7 +211,7 @@ package struct PredicateEvaluator<Resolver: ObjectResolver> {
   /// Compiles patterns and hashes lists of objects once, those of a predicate's own leaves.
   private mutating func prepare(of predicate: ResolvedPredicate) {
     switch predicate {
-    case .constant, .isNull: break
+    case .constant, .isNull, .block: break
     case .and(let items), .or(let items): for item in items { prepare(of: item) }
     case .exists(let exists): prepare(of: exists.condition)
     case .comparison(let comparison):

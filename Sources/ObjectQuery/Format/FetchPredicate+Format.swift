@@ -28,7 +28,7 @@ extension FetchPredicate {
 
   /// The predicate as text. Parsing it gives an equal predicate, if each AND and OR has two conditions or more, as those of parsed predicates do.
   ///
-  /// The text holds the predicate's constants.
+  /// The text holds the predicate's constants. Block predicates are printed by name, which is not parsed.
   public var predicateFormat: String { PredicatePrinter.text(of: self) }
 }
 

@@ -12,7 +12,7 @@ extension FetchPredicate {
 
   fileprivate func substituting(_ values: [String: FetchConstant]) -> FetchPredicate {
     switch self {
-    case .constant: self
+    case .constant, .block: self
     case .and(let items): .and(items.map { $0.substituting(values) })
     case .or(let items): .or(items.map { $0.substituting(values) })
     case .not(let item): .not(item.substituting(values))

@@ -20,6 +20,7 @@ enum PredicatePrinter {
 
   private static func write(_ predicate: FetchPredicate, to text: inout String) {
     switch predicate {
+    case .block(let block): text += block.description
     case .constant(let value): text += value ? "TRUEPREDICATE" : "FALSEPREDICATE"
     case .and(let items): write(items, joinedBy: " AND ", empty: "TRUEPREDICATE", to: &text)
     case .or(let items): write(items, joinedBy: " OR ", empty: "FALSEPREDICATE", to: &text)

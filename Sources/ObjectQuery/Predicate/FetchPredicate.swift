@@ -12,6 +12,8 @@ public indirect enum FetchPredicate: Sendable, Hashable {
   case or([FetchPredicate])
   /// The opposite.
   case not(FetchPredicate)
+  /// A condition written in Swift, about the object that the whole predicate asks about. No store can answer it.
+  case block(BlockPredicate)
 
   /// All of two. Conditions added one by one make one `and`, so that predicates built in a loop do not nest.
   public static func && (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate {

@@ -14,6 +14,8 @@ public enum FetchPredicateError: Error, Sendable, Hashable {
   case modifierNeedsToManyKey(modifier: String, expression: String)
   /// A key is kept in memory only, so a store cannot be asked for it.
   case transientKey(keyPath: String, entity: String)
+  /// A condition is written in Swift, so a store cannot be asked for it.
+  case blockPredicate(name: String)
   /// The two sides cannot be compared.
   case typeMismatch(expression: String, type: String, other: String)
   /// The operator does not apply to the type.
@@ -47,7 +49,11 @@ extension FetchPredicateError: CustomStringConvertible {
     case .modifierNeedsToManyKey(let modifier, let expression):
       return "\(modifier) needs a path through a to-many relationship, which \(expression) is not. Leave \(modifier) out."
     case .transientKey(let keyPath, let entity):
-      return "The property \(keyPath) of \(entity) is transient: no store keeps it. Fetch without it and filter the objects in memory."
+      return
+        "The property \(keyPath) of \(entity) is transient: no store keeps it. Set allowsInMemoryFiltering on the request to have objects filtered by it."
+    case .blockPredicate(let name):
+      return
+        "The block predicate \(name) is Swift code: no store can be asked for it. Set allowsInMemoryFiltering on the request to have objects filtered by it."
     case .typeMismatch(let expression, let type, let other): return "\(expression) is of type \(type) and cannot be compared with \(other)."
     case .operatorNotSupported(let op, let expression, let type): return "\(op) does not apply to \(expression), which is of type \(type)."
     case .invalidRightSide(let op, let expression, let expected): return "\(op) after \(expression) needs \(expected) on its right."

@@ -32,6 +32,9 @@ public struct FetchSpecification: Sendable, Hashable {
   public var includesSubentities = true
   /// Whether the context's unsaved changes count.
   public var includesPendingChanges = true
+  /// Whether parts that no store can answer, block predicates and transient properties, are answered by the context: it reads the objects that meet all the
+  /// rest and filters, sorts and counts them. False makes such a part an error.
+  public var allowsInMemoryFiltering = false
   /// Whether rows are read with their values; false reads keys only.
   public var includesPropertyValues = true
   /// Whether objects are returned as faults (whose rows are at hand all the same).

@@ -4,11 +4,11 @@ package import ObjectModel
 
 /// Turns fetches into resolved fetches of one model.
 package struct FetchResolver: Sendable {
-  /// What happens to transient keys.
+  /// What happens to transient keys and block predicates.
   package enum TransientKeys: Sendable {
-    /// They are an error: no store keeps them.
+    /// They are an error: no store can answer them.
     case refused
-    /// They are allowed and listed in ``ResolvedFetch/transientKeyPaths``: for evaluation over living objects.
+    /// They are allowed, keys listed in ``ResolvedFetch/transientKeyPaths``: for evaluation over living objects.
     case allowed
   }
 
@@ -20,7 +20,7 @@ package struct FetchResolver: Sendable {
   ///
   /// - Parameters:
   ///   - model: The model.
-  ///   - transientKeys: Whether transient keys may be asked for.
+  ///   - transientKeys: Whether transient keys and block predicates may be asked for.
   ///   - now: What `now()` means.
   package init(model: CompiledModel, transientKeys: TransientKeys = .refused, now: Date = Date()) {
     self.model = model
@@ -80,7 +80,7 @@ package enum PredicateDepth {
       guard depth <= limit else { return false }
       func push(_ node: Node) { stack.append((node, depth + 1)) }
       switch node {
-      case .predicate(.constant): break
+      case .predicate(.constant), .predicate(.block): break
       case .predicate(.and(let items)), .predicate(.or(let items)): items.forEach { push(.predicate($0)) }
       case .predicate(.not(let item)): push(.predicate(item))
       case .predicate(.comparison(let comparison)):

@@ -278,6 +278,7 @@ extension PredicateResolution {
     case .exists(var exists):
       exists.isNegated.toggle()
       return .exists(exists)
+    case .block(let block, let isNegated): return .block(block, isNegated: !isNegated)
     }
   }
 }

@@ -29,6 +29,9 @@ struct PredicateResolution {
     case .and(let items): return try join(items, isConjunction: !isNegated, isNegated: isNegated)
     case .or(let items): return try join(items, isConjunction: isNegated, isNegated: isNegated)
     case .comparison(let comparison): return try resolve(comparison, isNegated: isNegated)
+    case .block(let block):
+      guard allowsTransients else { throw .blockPredicate(name: block.name) }
+      return .block(block, isNegated: isNegated)
     }
   }
 

@@ -18,6 +18,8 @@ package indirect enum ResolvedPredicate: Sendable, Hashable {
   case comparison(ResolvedComparison)
   /// Whether a collection has a member that meets a condition, or has none.
   case exists(ResolvedExists)
+  /// A condition in Swift on the object of scope 0; only where the resolver allows what no store can answer.
+  case block(BlockPredicate, isNegated: Bool)
 }
 
 /// A comparison of values.

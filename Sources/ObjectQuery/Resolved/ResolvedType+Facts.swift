@@ -64,7 +64,7 @@ extension ResolvedPredicate {
     case .and(let items), .or(let items): items.contains { $0.dependsOnObjects }
     case .isNull(let expression, _): expression.dependsOnObjects
     case .comparison(let comparison): comparison.dependsOnObjects
-    case .exists: true
+    case .exists, .block: true
     }
   }
 }

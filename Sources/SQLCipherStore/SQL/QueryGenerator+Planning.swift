@@ -7,7 +7,7 @@ extension QueryGenerator {
   /// which lets SQLite begin at the other end.
   static func requiredSteps(of predicate: ResolvedPredicate, scope: Int) -> Set<[ResolvedStep]> {
     switch predicate {
-    case .constant, .or, .exists: return []
+    case .constant, .or, .exists, .block: return []
     case .and(let items): return items.reduce(into: []) { $0.formUnion(requiredSteps(of: $1, scope: scope)) }
     case .isNull(let expression, let isNegated): return isNegated ? requiredSteps(of: expression, scope: scope) : []
     case .comparison(let comparison):
@@ -54,7 +54,7 @@ extension QueryGenerator {
       }
     case .exists(let exists):
       return !exists.isNegated && isSelective(exists.condition, scope: exists.collection.memberScope)
-    case .constant, .or, .isNull: return false
+    case .constant, .or, .isNull, .block: return false
     }
   }
 
@@ -68,7 +68,7 @@ extension QueryGenerator {
   /// Whether a condition on a member refers to objects around it.
   func refersOutside(_ predicate: ResolvedPredicate, scope: Int) -> Bool {
     switch predicate {
-    case .constant: return false
+    case .constant, .block: return false
     case .and(let items), .or(let items): return items.contains { refersOutside($0, scope: scope) }
     case .isNull(let expression, _): return refersOutside(expression, scope: scope)
     case .exists(let exists): return exists.collection.scope < scope || refersOutside(exists.condition, scope: scope)
