@@ -51,4 +51,13 @@ final class SortTests: XCTestCase {
       XCTAssertEqual($0 as? FetchPredicateError, .toManyKeyNotAllowed(key: "tags", keyPath: "tags.name", entity: "Book"))
     }
   }
+
+  func testKeysMayBeExpressions() throws {
+    let length = FetchSortDescriptor(expression: try FetchExpression(format: "length(title)"), ascending: false)
+    XCTAssertEqual(try books(length), [11, 12, 10])
+    XCTAssertEqual(try books(FetchSortDescriptor(expression: try FetchExpression(format: "0 - price"))), [11, 12, 10])
+    XCTAssertThrowsError(try books(FetchSortDescriptor(expression: .constant(.list([.int(1)]))))) {
+      XCTAssertEqual("\($0)", "Ordering by a list is not supported here. Order by one value of each object.")
+    }
+  }
 }

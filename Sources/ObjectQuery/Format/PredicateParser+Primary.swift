@@ -167,6 +167,10 @@ extension PredicateParser {
   private mutating func parseFunction(_ name: String) throws(PredicateFormatError) -> Node {
     advance()
     advance()
+    if let (argument, depth) = try parseAggregateArgument() {
+      try expect(")", "to close the function's arguments")
+      return .expression(.function(PredicateParser.selector(name, 1), [argument]), depth: try checked(depth + 1))
+    }
     let (arguments, depth) = try parseArguments(closedBy: ")")
     return .expression(.function(PredicateParser.selector(name, arguments.count), arguments), depth: try checked(depth + 1))
   }
@@ -186,7 +190,7 @@ extension PredicateParser {
   /// A function's full name: `abs` is `abs:`, `modulus` of two is `modulus:by:`.
   private static func selector(_ name: String, _ count: Int) -> String {
     if name.contains(":") || count == 0 { return name }
-    if count == 1 { return name + ":" }
+    if count == 1 { return name == "avg" ? "average:" : name + ":" }
     switch name {
     case "modulus": return "modulus:by:"
     case "power": return "raise:toPower:"

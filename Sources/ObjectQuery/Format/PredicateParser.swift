@@ -42,7 +42,7 @@ struct PredicateParser {
     return result
   }
 
-  private mutating func expectEnd(after expected: String) throws(PredicateFormatError) {
+  mutating func expectEnd(after expected: String) throws(PredicateFormatError) {
     guard token.kind == .end else { throw error("Expected after \(expected), not \(token.name)") }
     guard nextArgument == arguments.count else {
       throw error("\(arguments.count) arguments were given, but the format takes \(nextArgument)")
@@ -68,6 +68,13 @@ struct PredicateParser {
   mutating func expect(_ symbol: String, _ place: String) throws(PredicateFormatError) {
     guard isSymbol(symbol) else { throw error("Expected \(symbol) \(place), not \(token.name)") }
     advance()
+  }
+
+  /// The text from a place up to the current word, without the space around it.
+  func text(from start: Int) -> String {
+    var text = String.UnicodeScalarView()
+    text.append(contentsOf: scalars[start..<max(start, token.start)])
+    return String(text).trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
   func error(_ message: String, at offset: Int? = nil) -> PredicateFormatError {

@@ -20,7 +20,8 @@ extension FetchRequest {
   /// The request with a further sort key, after those it has.
   ///
   /// - Parameters:
-  ///   - keyPath: A dotted path of to-one relationships that ends in an attribute, or in `@count` of a to-many relationship.
+  ///   - keyPath: A dotted path of to-one relationships that ends in an attribute, or in `@count` of a to-many relationship; for dictionaries also the
+  ///     name of a property to fetch.
   ///   - ascending: Whether lower values come first.
   ///   - comparison: How strings are ordered.
   public func sorted(
@@ -28,6 +29,27 @@ extension FetchRequest {
   ) -> FetchRequest {
     changed { $0.sortDescriptors.append(FetchSortDescriptor(keyPath, ascending: ascending, comparison: comparison)) }
   }
+
+  /// The request with a further sort key that is an expression.
+  public func sorted(
+    by expression: FetchExpression, ascending: Bool = true, comparison: FetchSortDescriptor.Comparison = .binary
+  ) -> FetchRequest {
+    changed { $0.sortDescriptors.append(FetchSortDescriptor(expression: expression, ascending: ascending, comparison: comparison)) }
+  }
+
+  /// The request with further properties to fetch.
+  public func selecting(_ properties: FetchProperty...) -> FetchRequest { changed { $0.propertiesToFetch += properties } }
+
+  /// The request with further keys to group by.
+  public func grouped(by properties: FetchProperty...) -> FetchRequest { changed { $0.propertiesToGroupBy += properties } }
+
+  /// The request with a further condition on groups, which has to hold beside those it has.
+  public func having(_ predicate: FetchPredicate) -> FetchRequest {
+    changed { $0.havingPredicate = $0.havingPredicate.map { $0 && predicate } ?? predicate }
+  }
+
+  /// The request whose equal dictionaries are returned once.
+  public func distinct() -> FetchRequest { changed { $0.returnsDistinctResults = true } }
 
   /// The request for at most a number of results; 0 for no bound.
   public func limit(_ count: Int) -> FetchRequest { changed { $0.fetchLimit = count } }

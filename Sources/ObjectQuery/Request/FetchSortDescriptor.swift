@@ -15,17 +15,34 @@ public struct FetchSortDescriptor: Sendable, Hashable {
     /// As a file browser orders names: numbers inside by value.
     case localizedStandard
   }
-  /// A dotted path of to-one relationships that ends in an attribute, a to-one relationship, or `@count` of a to-many.
-  public var keyPath: String
+  /// What is ordered by: one value of each object, or of each group of a grouped fetch.
+  public var expression: FetchExpression
   /// Whether lower values come first.
   public var isAscending: Bool
   /// How strings are ordered.
   public var comparison: Comparison
 
   /// Makes a sort key.
+  ///
+  /// - Parameters:
+  ///   - keyPath: A dotted path of to-one relationships that ends in an attribute, a to-one relationship, or `@count` of a to-many; for dictionary
+  ///     results also the name of a property to fetch.
+  ///   - ascending: Whether lower values come first.
+  ///   - comparison: How strings are ordered.
   public init(_ keyPath: String, ascending: Bool = true, comparison: Comparison = .binary) {
-    self.keyPath = keyPath
+    self.init(expression: .keyPath(keyPath), ascending: ascending, comparison: comparison)
+  }
+
+  /// Makes a sort key of an expression, such as `FetchExpression(format: "length(name)")`.
+  public init(expression: FetchExpression, ascending: Bool = true, comparison: Comparison = .binary) {
+    self.expression = expression
     isAscending = ascending
     self.comparison = comparison
+  }
+
+  /// The dotted path of what is ordered by; nil for another expression.
+  public var keyPath: String? {
+    guard case .keyPath(let names) = expression else { return nil }
+    return names.joined(separator: ".")
   }
 }

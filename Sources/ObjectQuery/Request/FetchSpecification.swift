@@ -43,8 +43,15 @@ public struct FetchSpecification: Sendable, Hashable {
   public var shouldRefreshRefetchedObjects = false
   /// Dotted paths of relationships whose objects are read too, one more query each.
   public var relationshipKeyPathsForPrefetching: [String] = []
-  /// Dotted paths of the properties of dictionary results; empty for all attributes.
-  public var propertiesToFetch: [String] = []
+  /// The properties of dictionary results, in order; empty for the group keys, or without grouping for all attributes.
+  ///
+  /// An aggregate among them (`count(name)`) makes one dictionary of each group, or of all objects when nothing is grouped: then every other property
+  /// has to be grouped.
+  public var propertiesToFetch: [FetchProperty] = []
+  /// What the objects of one dictionary have in common; empty for no grouping. No value is a group of its own.
+  public var propertiesToGroupBy: [FetchProperty] = []
+  /// The condition on groups: over aggregates, group keys, and the names of properties to fetch (`n > 200`, or `$n > 200`).
+  public var havingPredicate: FetchPredicate?
   /// Whether equal dictionaries are returned once.
   public var returnsDistinctResults = false
   /// The identifiers of the stores to ask; nil for all.

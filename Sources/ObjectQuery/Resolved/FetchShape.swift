@@ -9,7 +9,7 @@ package struct FetchShape: Sendable, Hashable {
   package let predicate: ResolvedPredicate
   package let sortKeys: [ResolvedSortKey]
   package let resultType: FetchResultType
-  package let propertiesToFetch: [String]
+  package let propertiesToFetch: [FetchProperty]
   package let returnsDistinctResults: Bool
   package let includesPropertyValues: Bool
   package let hasLimit: Bool

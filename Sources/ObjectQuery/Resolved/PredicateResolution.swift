@@ -74,13 +74,18 @@ struct PredicateResolution {
 
   /// One key of an order.
   mutating func resolve(_ descriptor: FetchSortDescriptor) throws(FetchPredicateError) -> ResolvedSortKey {
-    let names = descriptor.keyPath.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-    let path = try resolvePath(names, scope: 0, allowsToMany: false)
-    let isText = path.value.type == .text || path.value.type == .uri
-    guard path.value.type != .opaque else {
-      throw .unsupported(part: "Ordering by \(descriptor.keyPath)", advice: "Order by an attribute that is no transformable.")
+    guard PredicateDepth.allows(descriptor.expression) else { throw .nestingTooDeep(limit: PredicateDepth.limit) }
+    let name = describe(descriptor.expression)
+    let value: ResolvedExpression
+    switch try operand(descriptor.expression) {
+    case .expression(let expression, _): value = expression
+    case .constant(let constant): value = try constantExpression(constant)
+    case .list: throw .unsupported(part: "Ordering by \(name)", advice: "Order by one value of each object.")
     }
-    return ResolvedSortKey(
-      expression: path.value, isAscending: descriptor.isAscending, comparison: isText ? descriptor.comparison : .binary)
+    let isText = value.type == .text || value.type == .uri
+    guard value.type != .opaque else {
+      throw .unsupported(part: "Ordering by \(name)", advice: "Order by an attribute that is no transformable.")
+    }
+    return ResolvedSortKey(expression: value, isAscending: descriptor.isAscending, comparison: isText ? descriptor.comparison : .binary)
   }
 }

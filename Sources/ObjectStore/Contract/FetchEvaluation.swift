@@ -31,7 +31,7 @@ public struct FetchEvaluation: Sendable {
     var projections: [Projection] = []
     if specification.resultType == .dictionaries {
       let attributes = fetch.entity.slots.filter { $0.attribute != nil && $0.kind != .none }.map(\.name)
-      let names = specification.propertiesToFetch.isEmpty ? attributes : specification.propertiesToFetch
+      let names = specification.propertiesToFetch.isEmpty ? attributes : specification.propertiesToFetch.map(\.name)
       projections = try names.map { try Self.projection($0, of: fetch.entity, model: model) }
     }
     self.projections = projections

@@ -108,7 +108,7 @@ struct SelectGenerator {
   ) throws -> (SQLFragment, FetchPlan.Output) {
     let names =
       specification.propertiesToFetch.isEmpty
-      ? fetch.entity.slots.filter { $0.attribute != nil && !$0.isTransient }.map(\.name) : specification.propertiesToFetch
+      ? fetch.entity.slots.filter { $0.attribute != nil && !$0.isTransient }.map(\.name) : specification.propertiesToFetch.map(\.name)
     var pieces: [String] = []
     var columns: [FetchPlan.DictionaryColumn] = []
     var index: Int32 = 0

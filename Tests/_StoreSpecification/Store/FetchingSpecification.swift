@@ -188,7 +188,7 @@ public final class FetchingSpecification: StoreSpecification {
     var specification = sorted(FetchSortDescriptor("title"))
     specification.propertiesToFetch = ["title", "author.name", "author.mentor.name", "author.mentor"]
     let answer = try open.dictionaries(specification)
-    XCTAssertEqual(answer.columns.map(\.name), specification.propertiesToFetch)
+    XCTAssertEqual(answer.columns.map(\.name), specification.propertiesToFetch.map(\.name))
     XCTAssertEqual(
       answer.rows.prefix(3),
       [
@@ -220,7 +220,7 @@ public final class FetchingSpecification: StoreSpecification {
     XCTAssertThrowsError(try open.rows(FetchSpecification(entityName: "Book", predicate: .compare("nothing", .equal, 1))))
     for property in ["nothing", "tags", "author.nothing", "title.more", ""] {
       var specification = FetchSpecification(entityName: "Book")
-      specification.propertiesToFetch = [property]
+      specification.propertiesToFetch = [.keyPath(property)]
       XCTAssertThrowsError(try open.dictionaries(specification), property)
     }
   }

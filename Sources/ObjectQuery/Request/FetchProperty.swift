@@ -1,0 +1,75 @@
+// FetchProperty: one column of a dictionary result, and one key of a grouping.
+public import ObjectModel
+
+/// A property of dictionary results: a key path, or an expression with a name.
+///
+/// A string literal is a key path: `["section", "author.name"]`.
+public enum FetchProperty: Sendable, Hashable, ExpressibleByStringLiteral {
+  /// A dotted path of to-one relationships that ends in an attribute or a to-one relationship; or in a collection operator, as in `books.@count`.
+  case keyPath(String)
+  /// A computed value: of each object, or of a group of objects (`count(name)`).
+  case expression(ExpressionDescription)
+
+  /// A key path.
+  public init(stringLiteral value: String) { self = .keyPath(value) }
+
+  /// The key in the dictionaries: the path, or the expression's name.
+  public var name: String {
+    switch self {
+    case .keyPath(let path): path
+    case .expression(let description): description.name
+    }
+  }
+
+  /// What is computed.
+  public var expression: FetchExpression {
+    switch self {
+    case .keyPath(let path): .keyPath(path)
+    case .expression(let description): description.expression
+    }
+  }
+
+  /// A computed value with a name.
+  ///
+  /// - Parameters:
+  ///   - expression: What is computed.
+  ///   - name: The key in the dictionaries.
+  ///   - resultType: The type of the values; nil for the expression's own.
+  public static func expression(
+    _ expression: FetchExpression, as name: String, resultType: AttributeType? = nil
+  ) -> FetchProperty {
+    .expression(ExpressionDescription(name: name, expression: expression, resultType: resultType))
+  }
+
+  /// Parses a list such as `count(name) AS n, sum(installedSize), section`.
+  ///
+  /// An expression without `AS` has its own text as name, a key path is its own name. `#name` and quotes may give names that are no words.
+  ///
+  /// - Parameters:
+  ///   - format: The text.
+  ///   - arguments: What placeholders stand for, in order.
+  /// - Throws: ``PredicateFormatError`` with the place and what was expected.
+  public static func list(
+    format: String, _ arguments: (any FetchConstantConvertible)?...
+  ) throws(PredicateFormatError) -> [FetchProperty] {
+    var parser = try PredicateParser(format, arguments.map { $0?.fetchConstant ?? .null })
+    return try parser.parseProperties()
+  }
+}
+
+/// A computed value of dictionary results.
+public struct ExpressionDescription: Sendable, Hashable {
+  /// The key in the dictionaries; HAVING and the order may refer to it.
+  public var name: String
+  /// What is computed: of each object (`price * quantity`), or of a group of objects (`sum(price * quantity)`).
+  public var expression: FetchExpression
+  /// The type of the values; nil for the one that follows from the expression. It has to hold every value of that type.
+  public var resultType: AttributeType?
+
+  /// Makes a description.
+  public init(name: String, expression: FetchExpression, resultType: AttributeType? = nil) {
+    self.name = name
+    self.expression = expression
+    self.resultType = resultType
+  }
+}
