@@ -60,6 +60,9 @@ package enum LibraryVersion {
   /// True when ORDER BY with LIMIT keeps only the needed rows while sorting (SQLite 3.24 and later).
   package static let prunesOrderByLimit = sqlite >= 3_024_000
 
+  /// True when EXPLAIN QUERY PLAN numbers its steps as a tree (SQLite 3.24); before, it numbers selects.
+  package static let hasPlanTree = sqlite >= 3_024_000
+
   /// Refuses to go on where plain SQLite, or a SQLCipher that is too old, answers in SQLCipher's place.
   ///
   /// It runs before any key function is called: where both libraries are linked, `sqlite3_key` would crash.

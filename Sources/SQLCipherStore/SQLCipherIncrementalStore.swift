@@ -2,7 +2,7 @@
 import Foundation
 public import ObjectModel
 public import ObjectStore
-import ObjectQuery
+public import ObjectQuery
 import SQLCipherConnection
 import Synchronization
 
@@ -55,6 +55,12 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
       try StoreError.mapping { try engine.save(changes, in: scope) }
       return .saved
     }
+  }
+
+  /// How a fetch would be answered: its statements, SQLite's plan of each, and what an index would help.
+  public func explain(_ specification: FetchSpecification, in scope: RequestScope) throws -> FetchExplanation.StorePart {
+    let engine = try engine("explain")
+    return try StoreError.mapping { try engine.explain(specification) }
   }
 
   /// The rows of objects: one statement for one, few for many.

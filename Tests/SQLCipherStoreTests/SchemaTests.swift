@@ -36,9 +36,9 @@ final class SchemaTests: XCTestCase {
         #"CREATE TABLE "Tag" ("_pk" INTEGER PRIMARY KEY, "_version" INTEGER NOT NULL)"#,
         #"CREATE TABLE "Book_tags" ("source" INTEGER NOT NULL REFERENCES "Book" ("_pk") DEFERRABLE INITIALLY DEFERRED, "#
           + #""target" INTEGER NOT NULL REFERENCES "Tag" ("_pk") DEFERRABLE INITIALLY DEFERRED, PRIMARY KEY ("source", "target")) WITHOUT ROWID"#,
-        #"CREATE INDEX "i_Book_tags_target" ON "Book_tags" ("target")"#,
         #"CREATE TABLE "Shelf_hidden" ("source" INTEGER NOT NULL REFERENCES "Shelf" ("_pk") DEFERRABLE INITIALLY DEFERRED, "#
           + #""target" INTEGER NOT NULL REFERENCES "Book" ("_pk") DEFERRABLE INITIALLY DEFERRED, PRIMARY KEY ("source", "target")) WITHOUT ROWID"#,
+        #"CREATE INDEX "i_Book_tags_target" ON "Book_tags" ("target")"#,
         #"CREATE INDEX "i_Shelf_hidden_target" ON "Shelf_hidden" ("target")"#,
         #"CREATE UNIQUE INDEX "u_Author_name" ON "Author" ("name")"#, #"CREATE INDEX "i_Book_author" ON "Book" ("author")"#,
         #"CREATE INDEX "i_Book_shelf" ON "Book" ("shelf", "shelf_order")"#,

@@ -58,6 +58,16 @@ struct FetchPlan {
   /// Whether one store's answer is not the answer.
   var needsMerging: Bool { hasRelevantChanges || stores.count > 1 }
 
+  /// What each store is asked for where its answer has to be merged.
+  var storeSpecification: FetchSpecification {
+    var specification = specification
+    if specification.resultType == .count || specification.resultType == .dictionaries { specification.resultType = .objectIDs }
+    // Of each store the window's rows and as many more as changes may take away.
+    if specification.fetchLimit > 0 { specification.fetchLimit += specification.fetchOffset + changedCount + goneCount }
+    specification.fetchOffset = 0
+    return specification
+  }
+
   /// The changed objects that meet the predicate.
   func changedMatches() throws -> [ManagedObject] {
     guard let resolved, !candidates.isEmpty else { return [] }

@@ -175,13 +175,7 @@ extension ManagedObjectContext {
 
   /// The answer of all stores with the context's unsaved changes merged in, sorted and windowed in memory.
   private func merged(_ plan: FetchPlan) throws -> [ManagedObject] {
-    var specification = plan.specification
-    if specification.resultType == .count || specification.resultType == .dictionaries { specification.resultType = .objectIDs }
-    // Of each store the window's rows and as many more as changes may take away.
-    if specification.fetchLimit > 0 {
-      specification.fetchLimit += specification.fetchOffset + plan.changedCount + plan.goneCount
-    }
-    specification.fetchOffset = 0
+    let specification = plan.storeSpecification
     var objects: [ManagedObject] = []
     for store in plan.stores {
       let result = try coordinator.fetch(specification, from: store, scope: scope(for: store))

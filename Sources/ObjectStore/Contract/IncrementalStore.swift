@@ -1,5 +1,6 @@
 // IncrementalStore: the contract between coordinators and stores. The built-in stores use nothing else.
 public import ObjectModel
+public import ObjectQuery
 
 /// What a store's initializer is given.
 public struct StoreConfiguration: Sendable {
@@ -68,6 +69,9 @@ public protocol IncrementalStore: AnyObject, Sendable {
   /// Answers a fetch, a count or a save.
   func execute(_ request: PersistentStoreRequest, in scope: RequestScope) throws -> PersistentStoreResult
 
+  /// How the store would answer a fetch. The default says that it goes through its objects in memory.
+  func explain(_ specification: FetchSpecification, in scope: RequestScope) throws -> FetchExplanation.StorePart
+
   /// The rows of objects, in any order; rows that are gone are missing from the answer.
   func newValuesForObjects(with objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> RowList
 
@@ -106,6 +110,15 @@ public protocol IncrementalStore: AnyObject, Sendable {
 extension IncrementalStore {
   /// Does nothing.
   public func unlock() async throws {}
+
+  /// Says that all objects of the entity are gone through in memory.
+  public func explain(_ specification: FetchSpecification, in scope: RequestScope) throws -> FetchExplanation.StorePart {
+    let name = specification.entityName
+    guard specification.predicate != nil else { return FetchExplanation.StorePart(method: .memory) }
+    let warning = FetchExplanation.Warning(
+      .memory, entityName: name, message: "every object of \(name) is compared in memory: the store has no query language")
+    return FetchExplanation.StorePart(method: .memory, warnings: [warning])
+  }
 
   /// Takes a number as the key and keeps a text in a table of the process.
   public func newObjectID(for entity: CompiledEntity, referenceObject: ReferenceObject, in scope: RequestScope) -> ManagedObjectID {

@@ -13,6 +13,15 @@ extension PersistentStoreCoordinator {
     return result
   }
 
+  /// How one store would answer a fetch.
+  package func explain(
+    _ specification: FetchSpecification, from store: PersistentStore, scope: RequestScope
+  ) throws -> FetchExplanation.StorePart {
+    var part = try store.incrementalStore.explain(specification, in: scope)
+    part.storeIdentifier = store.identifier
+    return part
+  }
+
   /// The stores that hold an entity's objects.
   package func stores(holding entity: CompiledEntity, affectedStores: [String]?) -> [PersistentStore] {
     persistentStores.filter { store in

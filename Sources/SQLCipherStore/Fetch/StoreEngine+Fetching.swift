@@ -10,9 +10,7 @@ extension StoreEngine {
   func fetch(_ specification: FetchSpecification, in scope: RequestScope) throws -> PersistentStoreResult {
     let fetch = try FetchResolver(model: schema.model).resolve(specification)
     let shape = FetchShape(fetch, specification: specification)
-    let plan = try plans.plan(for: shape) { number in
-      try SelectGenerator(schema: schema).plan(fetch, specification, shape, number: number)
-    }
+    let plan = try plan(fetch, specification, shape)
     return try read { connection in
       if !plan.temporaryLists.isEmpty {
         try TemporaryLists.fill(plan.temporaryLists, of: fetch, space: scope.objectIDSpace, connection)
@@ -33,6 +31,11 @@ extension StoreEngine {
       }
       return result
     }
+  }
+
+  /// The plan of a fetch, made when its shape is first seen.
+  func plan(_ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape) throws -> FetchPlan {
+    try plans.plan(for: shape) { try SelectGenerator(schema: schema).plan(fetch, specification, shape, number: $0) }
   }
 
   private func read(_ plan: FetchPlan, _ statement: Statement, space: ObjectIDSpace, limit: Int) throws -> PersistentStoreResult {
@@ -186,8 +189,7 @@ enum TemporaryLists {
   static func fill(_ constants: [Int], of fetch: ResolvedFetch, space: ObjectIDSpace, _ connection: Connection) throws {
     for (number, constant) in constants.enumerated() {
       let table = name(number)
-      let create = try connection.statement(sql: "CREATE TABLE IF NOT EXISTS \(table) (v PRIMARY KEY) WITHOUT ROWID")
-      try create.run()
+      try create(number, connection)
       try connection.statement(sql: "DELETE FROM \(table)").run()
       let insert = try connection.statement(sql: "INSERT OR IGNORE INTO \(table) VALUES (?)")
       switch fetch.constants[constant] {
@@ -204,6 +206,11 @@ enum TemporaryLists {
       case .slot, .object: break
       }
     }
+  }
+
+  /// Makes the table of a list, if there is none yet.
+  static func create(_ number: Int, _ connection: Connection) throws {
+    try connection.statement(sql: "CREATE TABLE IF NOT EXISTS \(name(number)) (v PRIMARY KEY) WITHOUT ROWID").run()
   }
 
   static func empty(_ count: Int, _ connection: Connection) throws {

@@ -1,4 +1,4 @@
-// SchemaGenerator: the statements that create a store's tables and indexes.
+// SchemaGenerator: the statements that create a store's tables, and its indexes.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
@@ -9,20 +9,34 @@ struct SchemaGenerator {
 
   /// Every statement, in order.
   func statements() throws -> [String] {
+    try schema.tables.map(createTable) + joinSides().map(createJoinTable) + indexes().map(\.sql)
+  }
+
+  /// Every index. The same model and layout give the same ones.
+  func indexes() throws -> [StoreIndex] {
     var names = NameAllocator(
       reserved: MetadataTable.reservedNames + schema.layout.tables.map(\.name) + schema.layout.joinTables.map(\.name))
-    var result = try schema.tables.map(createTable)
-    let sides = joinSides()
-    for (side, join) in zip(sides, schema.layout.joinTables) {
-      result.append(createJoinTable(side))
+    var result: [StoreIndex] = []
+    for (side, join) in zip(joinSides(), schema.layout.joinTables) {
       // The table itself is ordered by the near side; its key stands at the end of every index.
-      result.append("CREATE INDEX \(try Identifier.quoted(names.take("i_\(join.name)_target"))) ON \(side.table) (\(side.far))")
+      result.append(
+        try index(
+          names.take("i_\(join.name)_target"), on: side.table, [side.far],
+          .init(origin: .relationship, entityName: join.entity, name: join.property)))
     }
     for table in schema.tables {
       result += try relationshipIndexes(of: table, names: &names)
       result += try declaredIndexes(of: table, names: &names)
     }
     return result
+  }
+
+  private func index(
+    _ name: String, on table: String, _ elements: [String], unique: Bool = false, where condition: String = "",
+    _ meaning: FetchExplanation.Index
+  ) throws -> StoreIndex {
+    let head = "CREATE \(unique ? "UNIQUE " : "")INDEX \(try Identifier.quoted(name)) ON \(table)"
+    return StoreIndex(name: name, sql: "\(head) (\(elements.joined(separator: ", ")))" + condition, meaning: meaning)
   }
 
   private func joinSides() -> [JoinSide] {
@@ -68,46 +82,56 @@ struct SchemaGenerator {
   }
 
   /// To-one columns through which inverses are read; with the order, if there is one.
-  private func relationshipIndexes(of table: EntityTable, names: inout NameAllocator) throws -> [String] {
-    var result: [String] = []
+  private func relationshipIndexes(of table: EntityTable, names: inout NameAllocator) throws -> [StoreIndex] {
+    var result: [StoreIndex] = []
     for column in table.columns {
       guard let relationship = column.slot.relationship, let inverse = schema.model.inverse(of: relationship), !inverse.isTransient else {
         continue
       }
       var elements = [column.name]
       if case .inverse(let side) = schema.relationships[inverse.id], let order = side.order { elements.append(order) }
-      let name = try Identifier.quoted(names.take("i_\(table.plainName)_\(column.slot.name)"))
-      result.append("CREATE INDEX \(name) ON \(table.name) (\(elements.joined(separator: ", ")))")
+      result.append(
+        try index(
+          names.take("i_\(table.plainName)_\(column.slot.name)"), on: table.name, elements,
+          .init(
+            origin: .relationship, entityName: schema.model.entities[column.slot.declaringEntity].name, name: column.slot.name,
+            properties: [column.slot.name])))
     }
     return result
   }
 
-  private func declaredIndexes(of table: EntityTable, names: inout NameAllocator) throws -> [String] {
-    var result: [String] = []
+  private func declaredIndexes(of table: EntityTable, names: inout NameAllocator) throws -> [StoreIndex] {
+    var result: [StoreIndex] = []
     for number in table.root.subtree {
       let entity = schema.model.entities[number]
       for constraint in entity.entityDescription.uniquenessConstraints {
         let columns = constraint.compactMap { column(named: $0, of: entity, in: table)?.name }
         guard columns.count == constraint.count, !columns.isEmpty else { continue }
-        let name = try Identifier.quoted(names.take("u_\(entity.name)_\(constraint.joined(separator: "_"))"))
-        result.append("CREATE UNIQUE INDEX \(name) ON \(table.name) (\(columns.joined(separator: ", ")))" + rowsBelow(entity, table))
+        result.append(
+          try index(
+            names.take("u_\(entity.name)_\(constraint.joined(separator: "_"))"), on: table.name, columns, unique: true,
+            where: rowsBelow(entity, table), .init(origin: .uniqueness, entityName: entity.name, properties: constraint)))
       }
-      for index in entity.entityDescription.indexes {
-        let elements = index.elements.compactMap { element -> String? in
+      for description in entity.entityDescription.indexes {
+        let elements = description.elements.compactMap { element -> String? in
           guard let property = element.propertyName, let column = column(named: property, of: entity, in: table) else { return nil }
           return column.name + (element.isAscending ? "" : " DESC")
         }
         // Expressions and ranges in several dimensions are not built; an index never changes what a fetch returns.
-        guard elements.count == index.elements.count, !elements.isEmpty else { continue }
+        guard elements.count == description.elements.count, !elements.isEmpty else { continue }
         var condition = ""
-        if let predicate = index.partialIndexPredicate {
+        if let predicate = description.partialIndexPredicate {
           guard let text = try PartialIndex.condition(predicate, of: entity, schema: schema) else { continue }
           condition = " WHERE " + text
-        } else if isServed(index, by: entity.entityDescription.uniquenessConstraints) {
+        } else if isServed(description, by: entity.entityDescription.uniquenessConstraints) {
           continue
         }
-        let name = try Identifier.quoted(names.take("i_\(entity.name)_\(index.name)"))
-        result.append("CREATE INDEX \(name) ON \(table.name) (\(elements.joined(separator: ", ")))" + condition)
+        result.append(
+          try index(
+            names.take("i_\(entity.name)_\(description.name)"), on: table.name, elements, where: condition,
+            .init(
+              origin: .declared, entityName: entity.name, name: description.name,
+              properties: description.elements.compactMap(\.propertyName))))
       }
     }
     return result

@@ -1,0 +1,40 @@
+// ManagedObjectContext+Explain: how a request would be answered.
+public import ObjectQuery
+public import ObjectStore
+
+extension ManagedObjectContext {
+  /// How a request would be answered: the statements of the stores with their plans, the indexes they use, what is done in memory, and warnings where
+  /// the time grows with the number of objects. Nothing is fetched; no constant of the request is in the explanation.
+  ///
+  /// - Throws: ``FetchPredicateError`` for what cannot be asked, ``StoreError`` from the store.
+  public func explain<Result>(_ request: FetchRequest<Result>) throws -> FetchExplanation {
+    processPendingChanges()
+    try throwNotedError()
+    var specification = request.specification
+    if specification.resultType == .objects && !specification.includesPropertyValues { specification.resultType = .objectIDs }
+    let plan = try FetchPlan(specification, context: self)
+    var inMemory: [String] = []
+    var asked = specification
+    if specification.resultType != .dictionaries {
+      if plan.hasRelevantChanges || (plan.needsMerging && specification.resultType != .count) { asked = plan.storeSpecification }
+      let name = specification.entityName
+      if plan.changedCount > 0 {
+        inMemory.append("unsaved changes of \(plan.changedCount) objects of \(name) are compared, and merged into the stores' answer")
+      }
+      if plan.goneCount > 0 { inMemory.append("\(plan.goneCount) unsaved deletions of \(name) are taken out of the stores' answer") }
+      if plan.stores.count > 1, !specification.sortDescriptors.isEmpty {
+        inMemory.append("the answers of \(plan.stores.count) stores are brought into one order")
+      }
+      for path in specification.relationshipKeyPathsForPrefetching {
+        inMemory.append("the objects of “\(path)” are prefetched: one more statement for each relationship of the path")
+      }
+    }
+    let parts = try plan.stores.map { try coordinator.explain(asked, from: $0, scope: scope(for: $0)) }
+    return FetchExplanation(stores: parts, inMemory: inMemory)
+  }
+}
+
+extension FetchRequest {
+  /// How the request would be answered (see ``ManagedObjectContext/explain(_:)``).
+  public func explain(in context: ManagedObjectContext) throws -> FetchExplanation { try context.explain(self) }
+}

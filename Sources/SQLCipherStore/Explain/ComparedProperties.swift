@@ -1,0 +1,43 @@
+// ComparedProperties: the properties that a predicate compares in a way an index could answer.
+import ObjectModel
+import ObjectQuery
+
+/// The properties that a predicate compares in a way an index could answer, each once, in order.
+struct ComparedProperties {
+  private var found: [(entity: Int, name: String)] = []
+
+  init(of predicate: ResolvedPredicate) { visit(predicate) }
+
+  /// Those of a table's entities.
+  func names(in table: EntityTable, _ schema: StoreSchema) -> [String] {
+    found.filter { schema.model.entities[$0.entity].root == table.root.number }.map(\.name)
+  }
+
+  private mutating func visit(_ predicate: ResolvedPredicate) {
+    switch predicate {
+    case .constant: break
+    case .and(let items), .or(let items): for item in items { visit(item) }
+    case .isNull(let expression, let isNegated): if !isNegated { note(expression) }
+    case .exists(let exists): visit(exists.condition)
+    case .comparison(let comparison):
+      guard !comparison.isNegated, comparison.options.isEmpty else { return }
+      switch comparison.op {
+      case .equal, .less, .lessOrEqual, .greater, .greaterOrEqual, .between, .in, .beginsWith: note(comparison.left)
+      default: break
+      }
+    }
+  }
+
+  private mutating func note(_ expression: ResolvedExpression) {
+    guard case .path(let path) = expression else { return }
+    switch path.terminal {
+    case .attribute(let attribute): add(attribute.slot.declaringEntity, attribute.slot.name)
+    case .object: if let last = path.steps.last?.relationship { add(last.sourceEntity, last.name) }
+    case .entity: break
+    }
+  }
+
+  private mutating func add(_ entity: Int, _ name: String) {
+    if !found.contains(where: { $0.entity == entity && $0.name == name }) { found.append((entity, name)) }
+  }
+}

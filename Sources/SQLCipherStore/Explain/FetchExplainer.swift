@@ -1,0 +1,246 @@
+// FetchExplainer: a plan in the words of the model, and what an index would help.
+import Foundation
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+import SQLCipherConnection
+
+/// Explains the plan of one fetch.
+struct FetchExplainer {
+  let schema: StoreSchema
+  let fetch: ResolvedFetch
+  let specification: FetchSpecification
+  let plan: FetchPlan
+  private let indexes: [StoreIndex]
+  private let compared: ComparedProperties
+
+  init(schema: StoreSchema, fetch: ResolvedFetch, specification: FetchSpecification, plan: FetchPlan) throws {
+    self.schema = schema
+    self.fetch = fetch
+    self.specification = specification
+    self.plan = plan
+    indexes = try SchemaGenerator(schema: schema).indexes()
+    compared = ComparedProperties(of: fetch.predicate)
+  }
+
+  func explain(_ connection: Connection) throws -> FetchExplanation.StorePart {
+    var statements: [FetchExplanation.Statement] = []
+    for (number, constant) in plan.temporaryLists.enumerated() {
+      try TemporaryLists.create(number, connection)
+      statements.append(
+        .init(
+          purpose: "keep a long list, once for each member", text: "INSERT OR IGNORE INTO \(TemporaryLists.name(number)) VALUES (?1)",
+          parameters: [typeName(of: fetch.constants[constant])]))
+    }
+    let lines = try QueryPlanLine.lines(of: plan.sql, connection)
+    var warnings: [FetchExplanation.Warning] = []
+    let steps = lines.map { step($0, isInner: false, &warnings) }
+    statements.append(.init(purpose: purpose, text: Self.numbered(plan.sql), parameters: plan.binders.map(parameter), plan: steps))
+    if case .topRows = plan.output {
+      statements.append(
+        .init(
+          purpose: "read the first rows, once for each", text: "SELECT … FROM \(plan.table.name) WHERE \(plan.table.key) = ?1",
+          parameters: ["key"]))
+      if let warning = sortWarning { warnings.append(warning) }
+    }
+    return FetchExplanation.StorePart(method: .sql, statements: statements, warnings: warnings)
+  }
+
+  private var purpose: String {
+    switch plan.output {
+    case .rows: "read the rows"
+    case .topRows: "find the first of the order among all that match"
+    case .identifiers: "read the keys"
+    case .count: "count"
+    case .dictionaries: "read the properties"
+    }
+  }
+
+  // MARK: Steps
+
+  private func step(
+    _ line: QueryPlanLine, isInner: Bool, _ warnings: inout [FetchExplanation.Warning]
+  ) -> FetchExplanation.Step {
+    let facts = QueryPlanFacts(line.detail)
+    var step = FetchExplanation.Step(detail: line.detail, access: facts.access)
+    let table = facts.source.flatMap(self.table)
+    step.entityName = table.map { $0 === plan.table && !isInner ? fetch.entity.name : $0.root.name }
+    step.index = facts.using.flatMap { index($0, table: table, source: facts.source) }
+    switch facts.access {
+    case .scan, .indexScan:
+      if let warning = scanWarning(step, table, facts.source, isInner: isInner) { note(warning, &warnings) }
+    case .sort: if let warning = line.detail.hasSuffix("ORDER BY") ? sortWarning : groupWarning(line.detail) { note(warning, &warnings) }
+    case .search:
+      if step.index?.origin == .automatic, let table {
+        note(
+          .init(
+            .automaticIndex, entityName: table.root.name, properties: unindexed(in: table),
+            message: "an index over \(table.root.name) is made for this fetch only" + advice(unindexed(in: table))), &warnings)
+      }
+    case .other: break
+    }
+    step.children = line.children.map { self.step($0, isInner: true, &warnings) }
+    return step
+  }
+
+  private func note(_ warning: FetchExplanation.Warning, _ warnings: inout [FetchExplanation.Warning]) {
+    if !warnings.contains(warning) { warnings.append(warning) }
+  }
+
+  /// The table of an alias: our statements write `"Table" AS alias`.
+  private func table(_ source: String) -> EntityTable? {
+    guard let range = plan.sql.range(of: "\" AS \(source)") else { return nil }
+    let next = plan.sql[range.upperBound...].first
+    guard next == nil || next == " " || next == ")" || next == "," else { return nil }
+    let head = plan.sql[...range.lowerBound]
+    return schema.tables.filter { head.hasSuffix(" " + $0.name) }.max { $0.name.count < $1.name.count }
+  }
+
+  private func index(_ using: String, table: EntityTable?, source: String?) -> FetchExplanation.Index? {
+    if using.contains("PRIMARY KEY") {
+      if let table { return .init(origin: .key, entityName: table.root.name) }
+      return source.flatMap(joinedRelationship)
+    }
+    if using.hasPrefix("AUTOMATIC") { return .init(origin: .automatic, entityName: table?.root.name ?? "") }
+    guard let range = using.range(of: "INDEX ") else { return nil }
+    let name = using[range.upperBound...]
+    let known = indexes.filter { name.hasPrefix($0.name) }.max { $0.name.count < $1.name.count }
+    return known?.meaning ?? source.flatMap(joinedRelationship)
+  }
+
+  /// The relationship whose join table has an alias.
+  private func joinedRelationship(_ source: String) -> FetchExplanation.Index? {
+    let join = schema.layout.joinTables.first { join in
+      (try? Identifier.quoted(join.name)).map { plan.sql.contains("\($0) AS \(source) ") } ?? false
+    }
+    return join.map { .init(origin: .relationship, entityName: $0.entity, name: $0.property) }
+  }
+
+  // MARK: Warnings
+
+  private func scanWarning(
+    _ step: FetchExplanation.Step, _ table: EntityTable?, _ source: String?, isInner: Bool
+  ) -> FetchExplanation.Warning? {
+    guard let table else {
+      guard let join = source.flatMap(joinedRelationship) else { return nil }
+      return .init(
+        .scan, entityName: join.entityName, properties: [join.name],
+        message: "all of the relationship \(join.entityName).\(join.name) is read")
+    }
+    // Who asks for all of them gets all of them.
+    if fetch.predicate == .constant(true), !isInner { return nil }
+    let name = step.entityName ?? table.root.name
+    let missing = unindexed(in: table)
+    let reads =
+      step.access == .scan
+      ? "the table of \(name) is scanned" : "every \(name) is read, in the order of \(step.index?.description ?? "an index")"
+    let why =
+      !missing.isEmpty
+      ? advice(missing)
+      : compared.names(in: table, schema).isEmpty
+        ? ": no part of the condition can use an index" : ": its indexes do not help this condition"
+    return .init(.scan, entityName: name, properties: missing, message: reads + why)
+  }
+
+  private func advice(_ properties: [String]) -> String {
+    properties.isEmpty ? "" : ": no index begins with \(properties.joined(separator: " or "))"
+  }
+
+  /// The properties of a table that are compared in a way an index could answer, and that none begins with.
+  private func unindexed(in table: EntityTable) -> [String] {
+    let first = Set(
+      indexes.filter { schema.model.entity(named: $0.meaning.entityName)?.root == table.root.number }.compactMap(\.meaning.properties.first)
+    )
+    return compared.names(in: table, schema).filter { !first.contains($0) }
+  }
+
+  /// What is sorted though an index could have its order; nil where one has, and was not the best way.
+  private var sortWarning: FetchExplanation.Warning? {
+    guard let key = fetch.sortKeys.first else { return nil }
+    guard case .path(let path) = key.expression, path.steps.isEmpty, case .attribute(let attribute) = path.terminal else {
+      return .init(.sort, entityName: fetch.entity.name, message: "the results are sorted: an index has only an entity's own properties")
+    }
+    let name = attribute.slot.name
+    if key.comparison == .binary {
+      guard unindexedFirst(name) else { return nil }
+      return .init(
+        .sort, entityName: fetch.entity.name, properties: [name], message: "the results are sorted: no index begins with \(name)")
+    }
+    return .init(
+      .sort, entityName: fetch.entity.name, properties: [name],
+      message: "the results are sorted: no index has the order \(key.comparison.rawValue) of \(name)")
+  }
+
+  private func unindexedFirst(_ name: String) -> Bool {
+    !indexes.contains {
+      $0.meaning.properties.first == name && schema.model.entity(named: $0.meaning.entityName)?.root == plan.table.root.number
+    }
+  }
+
+  private func groupWarning(_ detail: String) -> FetchExplanation.Warning? {
+    .init(
+      .sort, entityName: fetch.entity.name,
+      message: detail.hasSuffix("GROUP BY")
+        ? "the rows are sorted into their groups: no index has their order" : "equal rows are found by sorting: no index has their order")
+  }
+
+  // MARK: Parameters
+
+  private func parameter(_ binder: SQLBinder) -> String {
+    switch binder {
+    case .constant(let number): typeName(of: fetch.constants[number])
+    case .listMember(let number, _): "one of a list, " + typeName(of: fetch.constants[number])
+    case .prefixEnd: "end of the texts with this prefix"
+    case .limit: "limit"
+    case .offset: "offset"
+    }
+  }
+
+  private func typeName(of constant: ResolvedConstant) -> String {
+    switch constant {
+    case .slot(let slot): Self.typeName(of: slot)
+    case .slots(let slots): slots.first.map(Self.typeName) ?? "nothing"
+    case .object, .objects: "object"
+    }
+  }
+
+  private static func typeName(of slot: Slot) -> String {
+    switch slot {
+    case .null: "nil"
+    case .int: "integer"
+    case .real: "floating-point number"
+    case .text: "text"
+    case .bytes: "bytes"
+    }
+  }
+
+  /// The statement with its placeholders numbered.
+  private static func numbered(_ sql: String) -> String {
+    var result = ""
+    var number = 0
+    var quote: Character?
+    for character in sql {
+      if let open = quote {
+        if character == open { quote = nil }
+      } else if character == "\"" || character == "'" {
+        quote = character
+      }
+      result.append(character)
+      if character == "?", quote == nil {
+        number += 1
+        result += String(number)
+      }
+    }
+    return result
+  }
+}
+
+extension StoreEngine {
+  /// How a fetch would be answered.
+  func explain(_ specification: FetchSpecification) throws -> FetchExplanation.StorePart {
+    let fetch = try FetchResolver(model: schema.model).resolve(specification)
+    let plan = try plan(fetch, specification, FetchShape(fetch, specification: specification))
+    let explainer = try FetchExplainer(schema: schema, fetch: fetch, specification: specification, plan: plan)
+    return try read { try explainer.explain($0) }
+  }
+}

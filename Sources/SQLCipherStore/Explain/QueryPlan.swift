@@ -1,0 +1,81 @@
+// QueryPlan: what SQLite says of how it will run a statement, as a tree.
+import Foundation
+import ObjectStore
+import SQLCipherConnection
+
+/// A line of EXPLAIN QUERY PLAN with those below it.
+struct QueryPlanLine {
+  /// SQLite's words.
+  var detail: String
+  var children: [QueryPlanLine] = []
+
+  /// The plan of a statement.
+  static func lines(of sql: String, _ connection: Connection) throws -> [QueryPlanLine] {
+    let statement = try connection.statement(sql: "EXPLAIN QUERY PLAN " + sql)
+    defer { statement.reset() }
+    var rows: [(id: Int, parent: Int, detail: String)] = []
+    while try statement.step() { rows.append((statement.int(0), statement.int(1), statement.text(3))) }
+    return LibraryVersion.hasPlanTree ? tree(rows, of: 0) : selects(rows)
+  }
+
+  private static func tree(_ rows: [(id: Int, parent: Int, detail: String)], of parent: Int) -> [QueryPlanLine] {
+    rows.filter { $0.parent == parent && $0.id != parent }.map { QueryPlanLine(detail: $0.detail, children: tree(rows, of: $0.id)) }
+  }
+
+  /// Before SQLite 3.24 a row has the number of its select, and a select is named by the line that runs it.
+  private static func selects(_ rows: [(id: Int, parent: Int, detail: String)]) -> [QueryPlanLine] {
+    var open = Set(rows.map(\.id))
+    func lines(of select: Int) -> [QueryPlanLine] {
+      open.remove(select)
+      return rows.filter { $0.id == select }.map { row in
+        let inner = selectNumbers(in: row.detail).filter(open.contains)
+        return QueryPlanLine(detail: row.detail, children: inner.flatMap(lines))
+      }
+    }
+    var result = lines(of: 0)
+    while let rest = open.min() { result += lines(of: rest) }
+    return result
+  }
+
+  /// The numbers behind SUBQUERY or SUBQUERIES.
+  private static func selectNumbers(in detail: String) -> [Int] {
+    guard let range = detail.range(of: "SUBQUER") else { return [] }
+    return detail[range.upperBound...].split(separator: " ").prefix(4).compactMap { Int($0) }
+  }
+}
+
+/// What a line says.
+struct QueryPlanFacts {
+  var access = FetchExplanation.Access.other
+  /// The alias, or the name of a table without one, whose rows are read.
+  var source: String?
+  /// What stands behind USING, such as `COVERING INDEX i_Book_isbn (isbn=?)`.
+  var using: String?
+
+  init(_ detail: String) {
+    var rest = Substring(detail)
+    if rest.hasPrefix("USE TEMP B-TREE") {
+      access = .sort
+      return
+    }
+    if rest.hasPrefix("SEARCH ") {
+      access = .search
+    } else if rest.hasPrefix("SCAN ") {
+      access = .scan
+    } else {
+      return
+    }
+    rest = rest.drop { $0 != " " }.dropFirst()
+    if rest.hasPrefix("TABLE ") { rest = rest.dropFirst(6) }
+    for mark in [
+      " USING INTEGER PRIMARY KEY", " USING PRIMARY KEY", " USING INDEX ", " USING COVERING INDEX ", " USING AUTOMATIC ", " VIRTUAL TABLE",
+    ] {
+      guard let range = rest.range(of: mark) else { continue }
+      using = String(rest[range.lowerBound...].dropFirst(" USING ".count))
+      rest = rest[..<range.lowerBound]
+      break
+    }
+    if access == .scan, using != nil { access = .indexScan }
+    source = rest.range(of: " AS ", options: .backwards).map { String(rest[$0.upperBound...]) } ?? String(rest)
+  }
+}
