@@ -137,8 +137,8 @@ final class ExplainTests: XCTestCase {
       let predicate = FetchPredicate.compare("section", .equal, "games")
       let ids = FetchRequest<ManagedObjectID>(entityName: "Package", predicate: predicate).limit(3).offset(1)
       XCTAssertEqual(try context.explain(ids).statements.first?.parameters, ["text", "limit", "offset"])
-      var dictionaries = FetchRequest<[String: Any]>(entityName: "Package", predicate: predicate)
-      dictionaries.propertiesToFetch = ["size"]
+      var dictionaries = FetchRequest<[String: Any]>(entityName: "Package", predicate: .compare("size", .greater, 3))
+      dictionaries.propertiesToFetch = ["section"]
       dictionaries.returnsDistinctResults = true
       XCTAssertTrue(try context.explain(dictionaries).warnings.contains { $0.kind == .sort })
       var count = FetchRequest<ManagedObject>(entityName: "Library", predicate: predicate)
