@@ -15,7 +15,7 @@ struct ComparedProperties {
 
   private mutating func visit(_ predicate: ResolvedPredicate) {
     switch predicate {
-    case .constant: break
+    case .constant, .block: break
     case .and(let items), .or(let items): for item in items { visit(item) }
     case .isNull(let expression, let isNegated): if !isNegated { note(expression) }
     case .exists(let exists): visit(exists.condition)
