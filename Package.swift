@@ -42,6 +42,8 @@ let package = Package(
     // The system's libraries.
     .systemLibrary(name: "CSQLCipher", pkgConfig: "sqlcipher", providers: [.apt(["libsqlcipher-dev"])]),
     .systemLibrary(name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    // Of the tool only.
+    .systemLibrary(name: "CLibedit", pkgConfig: "libedit", providers: [.apt(["libedit-dev"])]),
 
     // The library, from the bottom up.
     module("SQLCipherConnection", ["CSQLCipher", "CLibcrypto"]),
@@ -91,7 +93,7 @@ let package = Package(
       "CipherDataToolKit",
       [
         "CipherData", "ModelCodeGeneration", "ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "SQLCipherStore",
-        "SQLCipherConnection", argumentParser,
+        "SQLCipherConnection", "CLibedit", argumentParser,
       ]),
     .executableTarget(name: "CipherDataTool", dependencies: ["CipherDataToolKit", argumentParser], swiftSettings: strict),
     tests("CipherDataToolTests", ["CipherDataToolKit", "CipherDataTool"]),

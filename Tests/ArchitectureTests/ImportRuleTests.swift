@@ -16,10 +16,10 @@ final class ImportRuleTests: XCTestCase {
     "CipherData": ["ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "SQLCipherStore", "SQLCipherConnection"],
     "CipherDataToolKit": [
       "CipherData", "ModelCodeGeneration", "ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "SQLCipherStore",
-      "ArgumentParser",
+      "ArgumentParser", "CLibedit",
     ],
     "CipherDataTool": ["CipherDataToolKit", "ArgumentParser"],
-    "CSQLCipher": [], "CLibcrypto": [],
+    "CSQLCipher": [], "CLibcrypto": [], "CLibedit": [],
   ]
   private static let ofTheLanguage: Set<String> = ["Foundation", "Synchronization", "Dispatch", "Glibc", "Darwin", "Musl", "Swift"]
   private static let exceptions: [String: Set<String>] = [

@@ -35,7 +35,7 @@ package enum Tool {
   }
 
   /// Whether an error comes from the argument parser: a mistake in the arguments, or a request for help.
-  private static func isOfParser(_ error: any Error) -> Bool {
+  static func isOfParser(_ error: any Error) -> Bool {
     if error is ValidationError || error is CleanExit { return true }
     // The parser's own error type is not public.
     return String(reflecting: type(of: error)).hasPrefix("ArgumentParser.")
@@ -65,7 +65,8 @@ struct CipherDataCommand: AsyncParsableCommand {
       """,
     version: Tool.version,
     subcommands: [
-      CreateCommand.self, ImportCommand.self, FetchCommand.self, InfoCommand.self, KeyCommand.self, VerifyCommand.self, BackupCommand.self,
+      CreateCommand.self, ImportCommand.self, FetchCommand.self, ShellCommand.self, InfoCommand.self, KeyCommand.self, VerifyCommand.self,
+      BackupCommand.self,
       ExportCommand.self, EncryptCommand.self, DecryptCommand.self, ModelCommand.self, GenerateCommand.self, DemoCommand.self,
     ])
 }

@@ -17,6 +17,11 @@ package struct Ending: Sendable, Hashable {
   /// The ending of an error.
   package init(_ error: any Error) {
     let (status, message) = Self.parts(of: error)
+    self.init(status, message)
+  }
+
+  /// An ending with a message, which is put on one line.
+  package init(_ status: ExitStatus, _ message: String) {
     self.status = status
     self.message = TableWriter.printable(message.split(whereSeparator: \.isNewline).joined(separator: "; "))
   }

@@ -1,0 +1,121 @@
+// LineEditor: a line typed on a terminal, with editing, history and completion by the system's libedit.
+import CLibedit
+import Foundation
+
+/// Reads lines from the terminal. Not for use by several threads.
+final class LineEditor: LineInput {
+  /// What the Tab key does to the text before the cursor.
+  typealias Completer = (String) -> ShellCompletion.Answer
+
+  private static let historySize = 1000
+  private let editor: OpaquePointer
+  private let history: OpaquePointer
+  private let file: ShellHistory?
+  private let prompt: UnsafeMutablePointer<CChar>
+  private let completer: Completer
+  private var isAbandoned = false
+
+  /// Takes the terminal's input.
+  ///
+  /// - Throws: ``ToolError`` when there is no terminal to edit on.
+  init(prompt: String, history file: ShellHistory?, completer: @escaping Completer) throws {
+    guard let editor = cipherdata_edit_open("cipherdata"), let history = history_init(), let prompt = strdup(prompt) else {
+      throw ToolError(.unavailable, "The terminal's line editor does not start.")
+    }
+    self.editor = editor
+    self.history = history
+    self.file = file
+    self.prompt = prompt
+    self.completer = completer
+    cipherdata_edit_set_client(editor, Unmanaged.passUnretained(self).toOpaque())
+    cipherdata_edit_set_prompt(editor) { LineEditor.of($0)?.prompt }
+    cipherdata_edit_set_history(editor, history, Int32(Self.historySize))
+    for line in file?.lines ?? [] { cipherdata_history_add(history, line) }
+    // The user's own keys, from ~/.editrc; ours stand above them.
+    el_source(editor, nil)
+    cipherdata_edit_bind(editor, "^I", "cipherdata-complete", "Complete the word") { editor, _ in
+      LineEditor.of(editor)?.complete() ?? UInt8(CC_ERROR)
+    }
+    cipherdata_edit_take_signal_keys(editor)
+    cipherdata_edit_bind(editor, "^C", "cipherdata-abandon", "Abandon the line") { editor, _ in
+      LineEditor.of(editor)?.abandon() ?? UInt8(CC_ERROR)
+    }
+    cipherdata_edit_bind(editor, "^Z", "cipherdata-suspend", "Suspend the shell") { _, _ in
+      raise(SIGTSTP)
+      return UInt8(CC_REDISPLAY)
+    }
+  }
+
+  deinit {
+    el_end(editor)
+    history_end(history)
+    free(prompt)
+  }
+
+  func next() throws -> ShellLine {
+    isAbandoned = false
+    var count: Int32 = 0
+    let typed = el_gets(editor, &count)
+    if isAbandoned { return .abandoned }
+    guard let typed, count > 0 else {
+      LineEditor.write("\n")
+      return .end
+    }
+    return .text(String(decoding: UnsafeRawBufferPointer(start: typed, count: Int(count)), as: UTF8.self).trimmingLineEnd)
+  }
+
+  func remember(_ line: String) {
+    cipherdata_history_add(history, line)
+    file?.append(line)
+  }
+
+  // MARK: Keys
+
+  private static func of(_ editor: OpaquePointer?) -> LineEditor? {
+    guard let editor, let client = cipherdata_edit_client(editor) else { return nil }
+    return Unmanaged<LineEditor>.fromOpaque(client).takeUnretainedValue()
+  }
+
+  private func abandon() -> UInt8 {
+    LineEditor.write("^C\n")
+    isAbandoned = true
+    return UInt8(CC_NEWLINE)
+  }
+
+  private func complete() -> UInt8 {
+    guard let line = el_line(editor)?.pointee, let start = line.buffer, let cursor = line.cursor else { return UInt8(CC_ERROR) }
+    let before = String(decoding: UnsafeRawBufferPointer(start: start, count: cursor - start), as: UTF8.self)
+    let answer = completer(before)
+    if !answer.insertion.isEmpty {
+      return el_insertstr(editor, answer.insertion) == 0 ? UInt8(CC_REFRESH) : UInt8(CC_ERROR)
+    }
+    guard answer.candidates.count > 1 else { return UInt8(CC_REFRESH_BEEP) }
+    LineEditor.write("\n" + LineEditor.columns(answer.candidates, width: Terminal.width(STDOUT_FILENO)))
+    return UInt8(CC_REDISPLAY)
+  }
+
+  /// Words in as many columns as a terminal has room for, in order downwards.
+  static func columns(_ words: [String], width: Int) -> String {
+    let column = (words.map { DisplayWidth.of($0) }.max() ?? 0) + 2
+    let columns = max(width / column, 1)
+    let rows = (words.count + columns - 1) / columns
+    return (0..<rows).map { row in
+      let line = stride(from: row, to: words.count, by: rows).map { words[$0] }
+      return line.dropLast().map { $0 + String(repeating: " ", count: column - DisplayWidth.of($0)) }.joined() + (line.last ?? "") + "\n"
+    }.joined()
+  }
+
+  private static func write(_ text: String) {
+    var text = text
+    text.withUTF8 { _ = Foundation.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+  }
+}
+
+extension String {
+  /// The text without the line end that it may have.
+  fileprivate var trimmingLineEnd: String {
+    var text = self
+    while let last = text.last, last.isNewline { text.removeLast() }
+    return text
+  }
+}

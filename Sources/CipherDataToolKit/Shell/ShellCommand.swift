@@ -1,0 +1,53 @@
+// ShellCommand: `cipherdata shell`.
+import ArgumentParser
+import Foundation
+import ObjectContext
+import ObjectModel
+import ObjectStore
+
+/// Takes commands line by line; the store is opened once.
+struct ShellCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "shell", abstract: "Question a store line by line, with completion and history.",
+    discussion: """
+      The commands are those of the tool without the store, such as: fetch Package --where section.name == "games" --limit 5. What follows an \
+      option is its value up to the next option, so that predicates need no second quoting. Tab completes commands, entities, properties and \
+      options; Ctrl-C gives a line up; Ctrl-D leaves.
+
+      Lines may also come from a file or a pipe: echo 'count Package' | cipherdata shell archive.store. The shell goes on after a mistake, and \
+      ends with the status of the first one.
+      """)
+
+  @OptionGroup
+  var store: StoreOptions
+
+  @Flag(help: "Refuse changes.")
+  var readOnly = false
+
+  @Option(help: "The form of the output; the command format changes it.")
+  var format = OutputFormat.table
+
+  @Option(
+    help: ArgumentHelp(
+      "Keep the lines typed in a file, NOT ENCRYPTED, for sessions to come. Without it they are kept in memory only.", valueName: "file"))
+  var history: String?
+
+  func run() async throws {
+    let container = try await store.open(isReadOnly: readOnly)
+    defer { try? container.close() }
+    let model = container.persistentStoreCoordinator.compiledModel
+    let input: any LineInput
+    let isInteractive = Terminal.isTerminal(STDIN_FILENO) && Terminal.isTerminal(STDOUT_FILENO)
+    if isInteractive {
+      let name = TableWriter.printable(container.name)
+      Tool.note("\(name) is open\(readOnly ? " for reading" : ""). Type help for the commands, Ctrl-D to leave.")
+      let completion = ShellCompletion(model)
+      input = try LineEditor(prompt: "\(name)> ", history: history.map { try ShellHistory(path: $0) }, completer: completion.answer)
+    } else {
+      input = PlainLineInput(ByteSource(descriptor: STDIN_FILENO, name: "standard input"))
+    }
+    let session = ShellSession(container, format: format)
+    let status = try await session.run(input, isInteractive: isInteractive)
+    if status != .success { throw ExitCode(status.rawValue) }
+  }
+}

@@ -1,0 +1,133 @@
+// ShellCompletion: what the Tab key offers at a place of a line.
+import Foundation
+package import ObjectModel
+
+/// Completes commands, entities, options, key paths and the words of the predicate language.
+package struct ShellCompletion: Sendable {
+  /// What completing does.
+  package struct Answer: Sendable, Hashable {
+    /// What to insert; empty where the words to choose from part at once, or there are none.
+    package var insertion = ""
+    /// The words to choose from.
+    package var candidates: [String] = []
+
+    /// An answer that offers nothing.
+    package init() {}
+
+    init(insertion: String, candidates: [String]) {
+      self.insertion = insertion
+      self.candidates = candidates
+    }
+  }
+
+  private static let conditionWords = [
+    "AND", "OR", "NOT", "ANY", "SOME", "ALL", "NONE", "IN", "BETWEEN", "CONTAINS", "BEGINSWITH", "ENDSWITH", "LIKE", "MATCHES", "TRUE",
+    "FALSE",
+    "NIL", "SELF", "SUBQUERY", "TRUEPREDICATE", "FALSEPREDICATE",
+  ]
+  private static let aggregates = ["average(", "count(", "max(", "median(", "min(", "sum("]
+  private let model: CompiledModel
+
+  /// Completes for the entities of a model.
+  package init(_ model: CompiledModel) { self.model = model }
+
+  /// What to do with the text before the cursor.
+  package func answer(_ text: String) -> Answer {
+    let line = Array(text.drop { $0.isWhitespace })
+    guard let space = line.firstIndex(where: \.isWhitespace) else {
+      return Self.choose(String(line), among: ShellGrammar.commandNames, ending: " ")
+    }
+    let command = String(line[..<space])
+    guard let parts = try? ShellWords.parts(of: Array(line[space...]), allowsOpenQuote: true) else { return Answer() }
+    let word = String(line[space...].reversed().prefix { !$0.isWhitespace }.reversed())
+    let option = parts.last { $0.isOption }.map { String($0.text.prefix { $0 != "=" }) }
+    if word.hasPrefix("-"), option == nil || option == word || word == "-" || word == "--" {
+      return Self.choose(word, among: ShellGrammar.optionNames(of: command), ending: " ")
+    }
+    let words = parts.first { !$0.isOption }.map { String($0.text).split(separator: " ").map(String.init) } ?? []
+    guard let option else {
+      // The word behind the command; behind it options.
+      guard words.count < 2, words.first ?? "" == word else {
+        return word.isEmpty ? Self.choose("", among: ShellGrammar.optionNames(of: command), ending: " ") : Answer()
+      }
+      return Self.choose(word, among: firstWords(of: command), ending: " ")
+    }
+    guard let value = parts.last, !value.isOption || word.isEmpty else { return Answer() }
+    let isQuoted = value.isOption ? false : Self.isInsideQuotes(value.text)
+    return isQuoted ? Answer() : self.value(of: option, word: word, entity: words.first.flatMap { model.entity(named: $0) })
+  }
+
+  private func firstWords(of command: String) -> [String] {
+    switch command {
+    case "help": ShellGrammar.commandNames
+    case "format": OutputFormat.allCases.map(\.rawValue)
+    case _ where ShellGrammar.takesEntity(command): model.entities.map(\.name).sorted()
+    default: []
+    }
+  }
+
+  private func value(of option: String, word: String, entity: CompiledEntity?) -> Answer {
+    // Brackets, operators and quotation marks part the words of the languages.
+    let word = String(word.reversed().prefix { $0.isLetter || $0.isNumber || "_.@".contains($0) }.reversed())
+    switch option {
+    case "--format": return Self.choose(word, among: OutputFormat.allCases.map(\.rawValue), ending: " ")
+    case "--where", "--having": return key(word, of: entity, beside: Self.cased(Self.conditionWords, like: word) + aggregates(option))
+    case "--set": return key(word, of: entity, beside: [])
+    case "--select": return key(word, of: entity, beside: Self.aggregates + Self.cased(["AS", "DISTINCT"], like: word))
+    case "--sort": return key(word, of: entity, beside: ["asc", "desc"])
+    case "--group-by": return key(word, of: entity, beside: [])
+    case "--properties": return key(word, of: entity, beside: ["@entity", "@id"])
+    default: return Answer()
+    }
+  }
+
+  private func aggregates(_ option: String) -> [String] { option == "--having" ? Self.aggregates : [] }
+
+  /// Completes the last key of a path.
+  private func key(_ word: String, of entity: CompiledEntity?, beside words: [String]) -> Answer {
+    guard var entity else { return Answer() }
+    let keys = word.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    for key in keys.dropLast() {
+      switch entity.property(named: key) {
+      case .toOne(let relationship)?, .toMany(let relationship)?: entity = model.entities[relationship.destinationEntity]
+      default: return Answer()
+      }
+    }
+    let names = entity.propertyNames.sorted()
+    return Self.choose(keys.last ?? "", among: keys.count == 1 ? names + words : names + ["@count"], ending: "")
+  }
+
+  // MARK: Help
+
+  /// The words that begin with a text, and what they have in common beyond it.
+  private static func choose(_ typed: String, among words: [String], ending: String) -> Answer {
+    let candidates = words.filter { $0.hasPrefix(typed) }
+    guard let first = candidates.first else { return Answer() }
+    let common = candidates.dropFirst().reduce(first) { $0.commonPrefix(with: $1) }
+    return Answer(insertion: common.dropFirst(typed.count) + (candidates.count == 1 ? ending : ""), candidates: candidates)
+  }
+
+  /// Keywords may be written in any case; they are offered in the one that was begun with.
+  private static func cased(_ words: [String], like word: String) -> [String] {
+    word.first?.isLowercase ?? false ? words.map { $0.lowercased() } : words
+  }
+
+  /// Whether a value ends within a string; a quotation mark around the whole value does not count.
+  private static func isInsideQuotes(_ value: ArraySlice<Character>) -> Bool {
+    var open: Character?
+    var isEscaped = false
+    let isWhole = value.first.map(ShellWords.isQuote) ?? false
+    for character in isWhole ? value.dropFirst() : value {
+      if isEscaped {
+        isEscaped = false
+      } else if character == "\\" {
+        isEscaped = open != nil
+      } else if character == open {
+        open = nil
+      } else if open == nil, ShellWords.isQuote(character), !(isWhole && character == value.first) {
+        open = character
+      }
+    }
+    return open != nil
+  }
+}

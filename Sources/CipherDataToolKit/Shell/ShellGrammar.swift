@@ -1,0 +1,130 @@
+// ShellGrammar: the commands of the shell.
+import ArgumentParser
+import Foundation
+import ObjectContext
+import ObjectModel
+import ObjectStore
+
+/// A command of the shell.
+protocol ShellAction: ParsableCommand {
+  /// Does it.
+  func perform(in session: ShellSession) async throws
+}
+
+/// A command about an entity.
+protocol EntityAction: ShellAction {
+  /// The entity.
+  var about: ShellGrammar.EntityArgument { get }
+}
+
+/// The commands that a line can hold: those of the tool, on the session's store.
+struct ShellGrammar: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "shell", abstract: "Commands. `help fetch` tells more of one.",
+    subcommands: [
+      Entities.self, Describe.self, Fetch.self, Count.self, Format.self, Quit.self,
+    ],
+    helpNames: [.long])
+
+  /// The names of the commands.
+  static let commandNames = configuration.subcommands.map(name) + ["help"]
+
+  /// The options of a command.
+  static func optionNames(of command: String) -> [String] {
+    guard let type = configuration.subcommands.first(where: { name(of: $0) == command }) else { return [] }
+    // The parser tells its options as a text for people only.
+    return helpMessage(for: type, columns: 200).split(separator: "\n").compactMap { line in
+      let words = line.split(separator: " ")
+      return line.hasPrefix("  --") && words[0] != "--help" ? String(words[0]) : nil
+    }
+  }
+
+  /// Whether a command begins with an entity.
+  static func takesEntity(_ command: String) -> Bool {
+    configuration.subcommands.first { name(of: $0) == command } is any EntityAction.Type
+  }
+
+  private static func name(of command: any ParsableCommand.Type) -> String {
+    command.configuration.commandName ?? String(describing: command).lowercased()
+  }
+
+  /// The text that a request for help asks for.
+  static func help(_ request: any Error) -> String {
+    // The parser takes the shell for a program of its name.
+    fullMessage(for: request).replacing("USAGE: shell ", with: "USAGE: ").replacing("'shell help", with: "'help")
+  }
+
+  /// The entity that a command is about.
+  struct EntityArgument: ParsableArguments {
+    @Argument(help: "The entity; the objects of entities below it are included.")
+    var entity: String
+  }
+
+  /// `entities`.
+  struct Entities: ShellAction {
+    static let configuration = CommandConfiguration(abstract: "List the entities with their number of objects.")
+    @Option(help: "The form of the output.") var format: OutputFormat?
+
+    func perform(in session: ShellSession) async throws {
+      let format = format ?? session.format
+      try await session.perform { try ModelTables($0).writeEntities(format: format, to: OutputSink()) }
+    }
+  }
+
+  /// `describe`.
+  struct Describe: EntityAction {
+    static let configuration = CommandConfiguration(abstract: "List the properties of an entity.")
+    @OptionGroup var about: EntityArgument
+    @Option(help: "The form of the output.") var format: OutputFormat?
+
+    func perform(in session: ShellSession) async throws {
+      let format = format ?? session.format
+      let name = about.entity
+      try await session.perform { try ModelTables($0).writeProperties(ofEntity: name, format: format, to: OutputSink()) }
+    }
+  }
+
+  /// `fetch`.
+  struct Fetch: EntityAction {
+    static let configuration = CommandConfiguration(
+      abstract: FetchCommand.configuration.abstract, discussion: FetchCommand.configuration.discussion)
+    @OptionGroup var about: EntityArgument
+    @OptionGroup var options: FetchOptions
+    @Option(help: "The form of the output.") var format: OutputFormat?
+
+    func perform(in session: ShellSession) async throws {
+      let format = format ?? session.format
+      let question = try options.question(about: about.entity)
+      try await session.perform { try question.write(from: $0, format: format, to: OutputSink()) }
+    }
+  }
+
+  /// `count`.
+  struct Count: EntityAction {
+    static let configuration = CommandConfiguration(abstract: "Print how many results `fetch` has.")
+    @OptionGroup var about: EntityArgument
+    @OptionGroup var options: FetchOptions
+
+    func perform(in session: ShellSession) async throws {
+      let question = try options.question(about: about.entity)
+      try await session.perform { try question.writeCount(from: $0, to: OutputSink()) }
+    }
+  }
+
+  /// `format`.
+  struct Format: ShellAction {
+    static let configuration = CommandConfiguration(abstract: "Set the form of the output for the lines to come, or print it.")
+    @Argument(help: "The form.") var format: OutputFormat?
+
+    func perform(in session: ShellSession) async throws {
+      if let format { session.format = format } else { Tool.print(session.format.rawValue, to: STDOUT_FILENO) }
+    }
+  }
+
+  /// `quit`.
+  struct Quit: ShellAction {
+    static let configuration = CommandConfiguration(abstract: "Leave; so does Ctrl-D.", aliases: ["exit"])
+
+    func perform(in session: ShellSession) async throws { session.goesOn = false }
+  }
+}

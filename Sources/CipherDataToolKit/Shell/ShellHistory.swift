@@ -1,0 +1,43 @@
+// ShellHistory: the lines of earlier sessions, in a file, only where the user asks for one.
+import Foundation
+
+/// A file of lines, which only its owner may read. Lines hold the user's words in the clear: without a file they die with the process.
+final class ShellHistory {
+  private static let longest = 1000
+  private let descriptor: Int32
+  /// The lines of earlier sessions, oldest first.
+  let lines: [String]
+
+  /// Opens or creates a file, and makes it unreadable for others.
+  ///
+  /// - Throws: ``ToolError`` with ``ExitStatus/cannotCreate``.
+  init(path: String) throws {
+    descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
+    guard descriptor >= 0 else { throw ToolError(.cannotCreate, "Cannot open the history \(path): \(String(cString: strerror(errno))).") }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, fchmod(descriptor, 0o600) == 0 else {
+      close(descriptor)
+      throw ToolError(.cannotCreate, "Cannot use \(path) as history: it is no file of this user's.")
+    }
+    let reader = LineReader(ByteSource(descriptor: descriptor, name: path), longestLine: 1 << 20)
+    var lines: [String] = []
+    do {
+      while let line = try reader.next({ String(decoding: $0, as: UTF8.self) }) { lines.append(line) }
+    } catch {
+      close(descriptor)
+      throw error
+    }
+    self.lines = lines.suffix(Self.longest)
+    // The file is cut when it has grown to twice what is of use.
+    if lines.count >= 2 * Self.longest, ftruncate(descriptor, 0) == 0 { self.lines.forEach(append) }
+  }
+
+  deinit { close(descriptor) }
+
+  /// Adds a line.
+  func append(_ line: String) {
+    var bytes = Array(line.utf8)
+    bytes.append(0x0A)
+    bytes.withUnsafeBytes { _ = write(descriptor, $0.baseAddress, $0.count) }
+  }
+}

@@ -1,0 +1,74 @@
+// The tool on a terminal of its own, with a test at the keyboard.
+import Foundation
+import XCTest
+
+/// A process on a pseudo-terminal.
+final class PseudoTerminal {
+  private let master: Int32
+  private let process = Process()
+  private var seen = ""
+
+  /// Runs the tool in a fixture's folder, with the store's passphrase.
+  init(_ fixture: ToolFixture, _ arguments: [String]) throws {
+    var ends: (Int32, Int32) = (-1, -1)
+    var size = winsize(ws_row: 24, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0)
+    guard openpty(&ends.0, &ends.1, nil, nil, &size) == 0 else { throw CocoaError(.fileReadUnknown) }
+    let slave: Int32
+    (master, slave) = ends
+    let terminal = FileHandle(fileDescriptor: slave, closeOnDealloc: true)
+    process.executableURL = try ToolFixture.executable
+    process.currentDirectoryURL = fixture.folder.url
+    process.arguments = arguments + ["--passphrase-file", "passphrase"]
+    process.environment = ProcessInfo.processInfo.environment.filter { $0.key == "LD_LIBRARY_PATH" }
+      .merging(["TERM": "xterm", "LC_ALL": "C.UTF-8", "HOME": fixture.folder.url.path], uniquingKeysWith: { _, new in new })
+    process.standardInput = terminal
+    process.standardOutput = terminal
+    process.standardError = terminal
+    try process.run()
+    try terminal.close()
+  }
+
+  deinit {
+    if process.isRunning { process.terminate() }
+    close(master)
+  }
+
+  /// Presses keys.
+  func type(_ keys: String) {
+    var keys = keys
+    keys.withUTF8 { _ = write(master, $0.baseAddress, $0.count) }
+  }
+
+  /// Waits until the terminal shows a text, from where the last call ended; returns what it showed up to the text's end.
+  @discardableResult
+  func wait(for text: String, file: StaticString = #filePath, line: UInt = #line) -> String {
+    let deadline = Date(timeIntervalSinceNow: 60)
+    while true {
+      if let range = seen.range(of: text) {
+        let shown = String(seen[..<range.upperBound])
+        seen.removeSubrange(..<range.upperBound)
+        return shown
+      }
+      guard Date() < deadline, let more = read() else {
+        XCTFail("“\(text)” does not appear in \(seen.debugDescription)", file: file, line: line)
+        return seen
+      }
+      seen += more
+    }
+  }
+
+  /// Waits for the end of the process; returns its status.
+  func end() -> Int32 {
+    while read() != nil {}
+    process.waitUntilExit()
+    return process.terminationStatus
+  }
+
+  private func read() -> String? {
+    var poller = pollfd(fd: master, events: Int16(POLLIN), revents: 0)
+    guard poll(&poller, 1, 30_000) > 0 else { return nil }
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    let count = Foundation.read(master, &bytes, bytes.count)
+    return count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
+  }
+}
