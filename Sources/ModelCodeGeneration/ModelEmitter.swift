@@ -73,7 +73,8 @@ struct ModelEmitter {
     emitter.block("private static func makeModel() -> ManagedObjectModel") { emitter in
       let entities = source.entities.indices.map { "entity\($0)()" }.joined(separator: ", ")
       let isVar =
-        !source.configurations.isEmpty || !source.fetchRequestTemplates.isEmpty || !source.versionIdentifiers.isEmpty
+        !source.composites.isEmpty || !source.configurations.isEmpty || !source.fetchRequestTemplates.isEmpty
+        || !source.versionIdentifiers.isEmpty
         || !source.userInfo.isEmpty
       if !isVar {
         emitter.line("ManagedObjectModel(entities: [\(entities)])")
@@ -84,6 +85,17 @@ struct ModelEmitter {
         emitter.line("model.versionIdentifiers = \(strings(source.versionIdentifiers.sorted()))")
       }
       if !source.userInfo.isEmpty { emitter.line("model.userInfo = \(notes(source.userInfo))") }
+      for composite in source.composites {
+        emitter.enclosed("model.composites.append(composite(\(SwiftText.literal(composite.name)), [", "]))") { emitter in
+          for element in composite.elements {
+            let lines = made(attributeHead(element), changes(of: element))
+            for line in lines.dropLast() { emitter.line(line) }
+            emitter.line((lines.last ?? "") + ",")
+          }
+        }
+        guard !composite.userInfo.isEmpty else { continue }
+        emitter.line("model.composites[model.composites.count - 1].userInfo = \(notes(composite.userInfo))")
+      }
       for configuration in source.configurations {
         emitter.line(
           "model.configurations.append(ModelConfiguration(name: \(SwiftText.literal(configuration.name)), "
@@ -133,7 +145,7 @@ struct ModelEmitter {
   private func lines(of property: PropertyDescription) -> [String] {
     switch property {
     case .attribute(let attribute):
-      return added("attribute(\(SwiftText.literal(attribute.name)), .\(attribute.type))", changes(of: attribute))
+      return added(attributeHead(attribute), changes(of: attribute))
     case .relationship(let relationship):
       let inverse = relationship.inverseName.map(SwiftText.literal) ?? "nil"
       let head =
@@ -149,9 +161,19 @@ struct ModelEmitter {
     }
   }
 
+  private func attributeHead(_ attribute: AttributeDescription) -> String {
+    "attribute(\(SwiftText.literal(attribute.name)), .\(attribute.type))"
+  }
+
+  private func made(_ head: String, _ changes: [String]) -> [String] {
+    changes.isEmpty ? [head] : ["\(head) {"] + changes.map { "  $0.\($0)" } + ["}"]
+  }
+
   private func added(_ head: String, _ changes: [String]) -> [String] {
     if changes.isEmpty { return ["entity.properties.append(\(head))"] }
-    return ["entity.properties.append(", "  \(head) {"] + changes.map { "    $0.\($0)" } + ["  })"]
+    var lines = made(head, changes)
+    lines[lines.count - 1] += ")"
+    return ["entity.properties.append("] + lines.map { "  " + $0 }
   }
 
   private func changes(of attribute: AttributeDescription) -> [String] {
@@ -165,6 +187,7 @@ struct ModelEmitter {
     if let value = validation.minimumLength { changes.append("validation.minimumLength = \(value)") }
     if let value = validation.maximumLength { changes.append("validation.maximumLength = \(value)") }
     if let value = validation.pattern { changes.append("validation.pattern = \(SwiftText.literal(value))") }
+    if let name = attribute.compositeName { changes.append("compositeName = \(SwiftText.literal(name))") }
     if let name = attribute.valueTransformerName { changes.append("valueTransformerName = \(SwiftText.literal(name))") }
     if let name = attribute.valueClassName { changes.append("valueClassName = \(SwiftText.literal(name))") }
     if !attribute.usesScalarValueType { changes.append("usesScalarValueType = false") }
@@ -226,6 +249,16 @@ struct ModelEmitter {
       emitter.line("var relationship = RelationshipDescription(name: name, destination: destination, inverse: inverse, isToMany: isToMany)")
       emitter.line("change(&relationship)")
       emitter.line("return .relationship(relationship)")
+    }
+    if !model.model.composites.isEmpty {
+      emitter.line()
+      emitter.block(
+        "private static func composite(_ name: \(swift("String")), _ parts: [PropertyDescription]) -> CompositeDescription"
+      ) { emitter in
+        emitter.line("var composite = CompositeDescription(name: name)")
+        emitter.line("for case .attribute(let part) in parts { composite.elements.append(part) }")
+        emitter.line("return composite")
+      }
     }
     guard model.model.entities.contains(where: { $0.indexes.contains { $0.elements.contains { $0.kind == .rtree } } }) else { return }
     emitter.line()

@@ -7,6 +7,8 @@ public enum ModelMergeError: Error, Sendable, Hashable, CustomStringConvertible 
   case differentEntities([String])
   /// Two models have fetch request templates of one name that are not equal.
   case differentTemplates([String])
+  /// Two models have composites of one name that are not equal.
+  case differentComposites([String])
 
   /// Which names clash, and what to do.
   public var description: String {
@@ -15,6 +17,8 @@ public enum ModelMergeError: Error, Sendable, Hashable, CustomStringConvertible 
       "entities of the same name differ between the models: \(names.joined(separator: ", ")); make them equal or rename one"
     case .differentTemplates(let names):
       "fetch request templates of the same name differ between the models: \(names.joined(separator: ", ")); rename one"
+    case .differentComposites(let names):
+      "composites of the same name differ between the models: \(names.joined(separator: ", ")); rename one"
     }
   }
 }
@@ -31,6 +35,7 @@ extension ManagedObjectModel {
     var templates: [String: FetchRequestTemplate] = [:]
     var clashes: [String] = []
     var templateClashes: [String] = []
+    var compositeClashes: [String] = []
     for model in models {
       for entity in model.entities {
         let bare = entity.withoutPreserved
@@ -51,6 +56,15 @@ extension ManagedObjectModel {
         }
         if known != bare, !templateClashes.contains(template.name) { templateClashes.append(template.name) }
       }
+      for composite in model.composites {
+        guard let known = merged.composite(named: composite.name) else {
+          merged.composites.append(composite)
+          continue
+        }
+        if known.withoutPreserved != composite.withoutPreserved, !compositeClashes.contains(composite.name) {
+          compositeClashes.append(composite.name)
+        }
+      }
       for configuration in model.configurations { merged.join(configuration) }
       merged.versionIdentifiers.formUnion(model.versionIdentifiers)
       merged.userInfo.merge(model.userInfo) { first, _ in first }
@@ -58,6 +72,7 @@ extension ManagedObjectModel {
     }
     guard clashes.isEmpty else { throw .differentEntities(clashes) }
     guard templateClashes.isEmpty else { throw .differentTemplates(templateClashes) }
+    guard compositeClashes.isEmpty else { throw .differentComposites(compositeClashes) }
     self = merged
   }
 
@@ -73,20 +88,43 @@ extension ManagedObjectModel {
       self = whole
       return
     }
-    var found: [String: EntityDescription] = [:]
-    var order: [String] = []
-    var identifiers: Set<String> = []
-    for model in models {
-      for entity in model.entities where found[entity.name] == nil && hashes[entity.name] != nil {
-        guard ModelVersionHash.hash(of: entity) == hashes[entity.name] else { continue }
-        found[entity.name] = entity
-        order.append(entity.name)
-        identifiers.formUnion(model.versionIdentifiers)
+    self.init()
+    for (number, model) in models.enumerated() {
+      let fitting = model.entities.filter { candidate in
+        hashes[candidate.name] != nil && entity(named: candidate.name) == nil
+          && ModelVersionHash.hash(of: candidate, in: model) == hashes[candidate.name]
       }
+      guard !fitting.isEmpty else { continue }
+      let names = adopt(model.composites, of: number)
+      for var entity in fitting {
+        entity.properties = entity.properties.map { property in
+          guard case .attribute(let attribute) = property else { return property }
+          return .attribute(attribute.renamingComposite(names))
+        }
+        entities.append(entity)
+      }
+      versionIdentifiers.formUnion(model.versionIdentifiers)
     }
-    guard found.count == hashes.count else { return nil }
-    self.init(entities: order.compactMap { found[$0] })
-    versionIdentifiers = identifiers
+    guard entities.count == hashes.count else { return nil }
+  }
+
+  /// Takes over the composites of another model. Those that differ from one of their name here get a new name, which no hash depends on.
+  ///
+  /// - Returns: The new names by the old ones.
+  private mutating func adopt(_ others: [CompositeDescription], of number: Int) -> [String: String] {
+    var names: [String: String] = [:]
+    let differ = others.contains { other in
+      composite(named: other.name).map { $0.withoutPreserved != other.withoutPreserved } ?? false
+    }
+    for composite in others {
+      names[composite.name] = differ ? "\(composite.name) \(number + 1)" : composite.name
+    }
+    for var composite in others where differ || self.composite(named: composite.name) == nil {
+      composite.elements = composite.elements.map { $0.renamingComposite(names) }
+      composite.name = names[composite.name] ?? composite.name
+      composites.append(composite)
+    }
+    return names
   }
 
   /// The model of one configuration: its entities with the superentities they need, without relationships to entities outside it and without
@@ -131,6 +169,29 @@ extension PreservedXML {
   }
 }
 
+extension AttributeDescription {
+  fileprivate func renamingComposite(_ names: [String: String]) -> AttributeDescription {
+    var attribute = self
+    attribute.compositeName = compositeName.map { names[$0] ?? $0 }
+    return attribute
+  }
+
+  fileprivate var withoutPreserved: AttributeDescription {
+    var attribute = self
+    attribute.preserved = PreservedXML()
+    return attribute
+  }
+}
+
+extension CompositeDescription {
+  fileprivate var withoutPreserved: CompositeDescription {
+    var composite = self
+    composite.preserved = PreservedXML()
+    composite.elements = elements.map(\.withoutPreserved)
+    return composite
+  }
+}
+
 extension EntityDescription {
   /// The entity without what a file said beyond the descriptions, for comparing.
   var withoutPreserved: EntityDescription {
@@ -138,9 +199,7 @@ extension EntityDescription {
     entity.preserved = PreservedXML()
     entity.properties = properties.map { property in
       switch property {
-      case .attribute(var attribute):
-        attribute.preserved = PreservedXML()
-        return .attribute(attribute)
+      case .attribute(let attribute): return .attribute(attribute.withoutPreserved)
       case .relationship(var relationship):
         relationship.preserved = PreservedXML()
         return .relationship(relationship)
@@ -179,7 +238,9 @@ extension EntityDescription {
       names.formUnion(parent.properties.map(\.name))
       next = parent.superentityName
     }
-    indexes.removeAll { $0.elements.contains { element in element.propertyName.map { !names.contains($0) } ?? false } }
-    uniquenessConstraints.removeAll { !names.isSuperset(of: $0) }
+    // A part of a composite goes with the whole.
+    func isThere(_ path: String) -> Bool { names.contains(String(path.prefix { $0 != "." })) }
+    indexes.removeAll { $0.elements.contains { element in element.propertyName.map { !isThere($0) } ?? false } }
+    uniquenessConstraints.removeAll { !$0.allSatisfy(isThere) }
   }
 }

@@ -6,7 +6,7 @@ public import Foundation
 ///
 /// An entity's hash covers its name, its superentity's name, whether it is abstract, its hash modifier, its uniqueness constraints (the order of
 /// constraints and of the properties in one does not count), and its own attributes and relationships in the order of their names:
-/// - of an attribute: name, type, optional, transient, hash modifier, and the expression of a derived one;
+/// - of an attribute: name, type, optional, transient, hash modifier, the expression of a derived one, and the same of the parts of a composite;
 /// - of a relationship: name, destination, inverse, to-many, ordered, least and greatest count, delete rule, optional, transient, hash modifier.
 ///
 /// It does not cover class names, notes, default values, validation bounds, indexes, external storage, renaming identifiers, fetched properties,
@@ -14,10 +14,16 @@ public import Foundation
 /// two descriptions have one serialisation; the first byte is the serialisation's version.
 enum ModelVersionHash {
   static func hashes(of model: ManagedObjectModel) -> [String: Data] {
-    Dictionary(model.entities.map { ($0.name, hash(of: $0)) }, uniquingKeysWith: { first, _ in first })
+    var composites = CompositeHashes(model: model)
+    return Dictionary(model.entities.map { ($0.name, hash(of: $0, &composites)) }, uniquingKeysWith: { first, _ in first })
   }
 
-  static func hash(of entity: EntityDescription) -> Data {
+  static func hash(of entity: EntityDescription, in model: ManagedObjectModel) -> Data {
+    var composites = CompositeHashes(model: model)
+    return hash(of: entity, &composites)
+  }
+
+  private static func hash(of entity: EntityDescription, _ composites: inout CompositeHashes) -> Data {
     var bytes = CanonicalBytes()
     bytes.append(number: 1)
     bytes.append(entity.name)
@@ -30,16 +36,7 @@ enum ModelVersionHash {
       bytes.append(number: names.count)
       for name in names { bytes.append(name) }
     }
-    let attributes = entity.attributes.sorted { precedes($0.name, $1.name) }
-    bytes.append(number: attributes.count)
-    for attribute in attributes {
-      bytes.append(attribute.name)
-      bytes.append(attribute.type.rawValue)
-      bytes.append(flag: attribute.isOptional)
-      bytes.append(flag: attribute.isTransient)
-      bytes.append(optional: attribute.versionHashModifier)
-      bytes.append(optional: attribute.derivationExpression)
-    }
+    append(entity.attributes, to: &bytes, &composites, depth: 0)
     let relationships = entity.relationships.sorted { precedes($0.name, $1.name) }
     bytes.append(number: relationships.count)
     for relationship in relationships {
@@ -56,6 +53,40 @@ enum ModelVersionHash {
       bytes.append(optional: relationship.versionHashModifier)
     }
     return sha256(bytes.bytes)
+  }
+
+  private static func append(
+    _ attributes: [AttributeDescription], to bytes: inout CanonicalBytes, _ composites: inout CompositeHashes, depth: Int
+  ) {
+    bytes.append(number: attributes.count)
+    for attribute in attributes.sorted(by: { precedes($0.name, $1.name) }) {
+      bytes.append(attribute.name)
+      bytes.append(attribute.type.rawValue)
+      bytes.append(flag: attribute.isOptional)
+      bytes.append(flag: attribute.isTransient)
+      bytes.append(optional: attribute.versionHashModifier)
+      bytes.append(optional: attribute.derivationExpression)
+      if let name = attribute.compositeName { bytes.append(composites.hash(of: name, depth: depth)) }
+    }
+  }
+
+  /// The digests of a model's composites, each made once.
+  private struct CompositeHashes {
+    let model: ManagedObjectModel
+    private var known: [String: Data] = [:]
+
+    init(model: ManagedObjectModel) { self.model = model }
+
+    mutating func hash(of name: String, depth: Int) -> Data {
+      if let hash = known[name] { return hash }
+      // Models that are not valid have hashes too, and composites of any depth.
+      guard depth < CompositeRules.maximumDepth else { return Data() }
+      var bytes = CanonicalBytes()
+      append(model.composite(named: name)?.elements ?? [], to: &bytes, &self, depth: depth + 1)
+      let hash = sha256(bytes.bytes)
+      known[name] = hash
+      return hash
+    }
   }
 
   /// 32 hexadecimal digits over the hashes and the order of every entity's properties, which is what numbering depends on.

@@ -16,7 +16,9 @@ final class ModelVersionHashTests: XCTestCase {
     return entity
   }
 
-  private func hash(_ change: (inout EntityDescription) -> Void = { _ in }) -> Data { ModelVersionHash.hash(of: entity(change)) }
+  private func hash(_ change: (inout EntityDescription) -> Void = { _ in }) -> Data {
+    ModelVersionHash.hash(of: entity(change), in: ManagedObjectModel())
+  }
 
   private func attribute(_ change: (inout AttributeDescription) -> Void) -> Data {
     hash {

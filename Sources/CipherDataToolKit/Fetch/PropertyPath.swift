@@ -30,8 +30,11 @@ package struct PropertyPath: Sendable {
     var end: End?
     var current = entity
     let names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-    for (index, name) in names.enumerated() {
+    // The composite attributes that the last names have led into.
+    var composite = ""
+    for (index, key) in names.enumerated() {
       let isLast = index == names.count - 1
+      let name = composite + key
       func fail(_ message: String) -> ToolError { ToolError(.usage, "Property path “\(text)”: \(message)") }
       if name == "@count", isLast, case .toMany(let relationship)? = steps.last {
         steps.removeLast()
@@ -57,8 +60,15 @@ package struct PropertyPath: Sendable {
       case .toMany(let relationship):
         steps.append(.toMany(relationship))
         current = model.entities[relationship.destinationEntity]
+      case .composite(let part):
+        guard !isLast else {
+          throw fail("“\(name)” is a composite attribute; name one of its parts: \(part.partNames.joined(separator: ", ")).")
+        }
+        composite = name + "."
+        continue
       case .fetched: throw fail("“\(name)” is a fetched property.")
       }
+      composite = ""
     }
     self.steps = steps
     self.end = end ?? .object

@@ -62,6 +62,7 @@ package struct JSONMapping {
           try self.object(value, declared: destination, line: line, path: "\(key)[\(index)]")
         }
         object.toMany.append((relationship, nested))
+      case .composite: throw fail("A composite attribute is set part by part, as in “\(member.key).part”.")
       case .fetched: throw fail("A fetched property cannot be set.")
       case nil: throw fail("The entity has no such property.")
       }

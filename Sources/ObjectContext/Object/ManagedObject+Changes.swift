@@ -46,6 +46,13 @@ extension ManagedObject {
       case .toOne(let relationship):
         let reference = image?.reference(relationship.index) ?? ObjectReference(rawValue: 0)
         values.updateValue(reference.isNull ? nil : managedObjectContext?.objectID(reference, near: self), forKey: key)
+      case .composite(let composite):
+        let parts = composite.partNames.map { "\(composite.name).\($0)" }
+        var whole: [String: Any] = [:]
+        for (name, value) in try committedValues(forKeys: parts) {
+          if let value { whole[String(name.dropFirst(composite.name.count + 1))] = value }
+        }
+        values.updateValue(whole.isEmpty ? nil : whole, forKey: key)
       case .toMany, .fetched: continue
       case nil: throw KeyValueError(.unknownKey, key: key, entityName: entity.name)
       }

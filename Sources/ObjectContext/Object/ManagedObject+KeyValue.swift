@@ -6,6 +6,7 @@ import ObjectStore
 extension ManagedObject {
   /// The value of a property: an attribute's Swift value, a ``ManagedObject``, or a `Set` or (ordered) `Array` of them; nil when there is none.
   ///
+  /// A composite attribute gives a dictionary of the parts that have a value, nil when none has; `home.city` gives a part of it.
   /// A `transformable` attribute without a transformer gives its `Data`; see ``value(forKey:as:)``. Fires a fault.
   /// - Throws: ``KeyValueError``.
   public final func value(forKey key: String) throws -> Any? {
@@ -19,6 +20,7 @@ extension ManagedObject {
     case .toMany(let relationship):
       return relationship.isOrdered
         ? toManyArray(relationship.index, as: ManagedObject.self) as Any : toManySet(relationship.index, as: ManagedObject.self) as Any
+    case .composite(let composite): return try values(of: composite)
     case .fetched: throw KeyValueError(.readOnly, key: key, entityName: entity.name, detail: "fetched properties are read by a fetch")
     case nil: throw KeyValueError(.unknownKey, key: key, entityName: entity.name)
     }
@@ -83,38 +85,47 @@ extension ManagedObject {
       case let objects as Set<ManagedObject>: setToMany(Array(objects), at: relationship.index)
       default: throw KeyValueError(.wrongType, key: key, entityName: entity.name)
       }
+    case .composite(let composite): try setValues(value, of: composite)
     case .fetched: throw KeyValueError(.readOnly, key: key, entityName: entity.name)
     case nil: throw KeyValueError(.unknownKey, key: key, entityName: entity.name)
     }
   }
 
-  /// The value at the end of a dotted path of to-one relationships.
+  /// The value at the end of a dotted path of to-one relationships and composite attributes.
   ///
   /// - Throws: ``KeyValueError``.
   public final func value(forKeyPath keyPath: String) throws -> Any? {
-    var object = self
-    let keys = keyPath.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-    for key in keys.dropLast() {
-      guard case .toOne(let relationship) = object.compiledEntity.property(named: key) else {
-        throw KeyValueError(
-          object.compiledEntity.property(named: key) == nil ? .unknownKey : .notAnObject, key: key, entityName: object.compiledEntity.name)
-      }
-      guard let next = object.destination(relationship.index) else { return nil }
-      object = next
-    }
-    return try object.value(forKey: keys.last ?? "")
+    guard let (object, key) = try owner(ofKeyPath: keyPath) else { return nil }
+    return try object.value(forKey: key)
   }
 
-  /// Sets the property at the end of a dotted path of to-one relationships; nothing happens where a relationship on the way is empty.
+  /// Sets the property at the end of a dotted path of to-one relationships and composite attributes; nothing happens where a relationship on the way is
+  /// empty.
   ///
   /// - Throws: ``KeyValueError``.
   public final func setValue(_ value: Any?, forKeyPath keyPath: String) throws {
-    guard let dot = keyPath.lastIndex(of: ".") else { return try setValue(value, forKey: keyPath) }
-    guard let target = try self.value(forKeyPath: String(keyPath[..<dot])) else { return }
-    guard let object = target as? ManagedObject else {
-      throw KeyValueError(.notAnObject, key: String(keyPath[..<dot]), entityName: compiledEntity.name)
+    guard let (object, key) = try owner(ofKeyPath: keyPath) else { return }
+    try object.setValue(value, forKey: key)
+  }
+
+  /// The object that the to-one relationships of a path lead to, with the rest of the path, which is one property or a part of a composite; nil where
+  /// one of them is empty.
+  private func owner(ofKeyPath keyPath: String) throws -> (object: ManagedObject, key: String)? {
+    var object = self
+    var rest = keyPath[...]
+    while let dot = rest.firstIndex(of: ".") {
+      let key = String(rest[..<dot])
+      switch object.compiledEntity.property(named: key) {
+      case .composite: return (object, String(rest))
+      case .toOne(let relationship):
+        guard let next = object.destination(relationship.index) else { return nil }
+        object = next
+        rest = rest[rest.index(after: dot)...]
+      case let property:
+        throw KeyValueError(property == nil ? .unknownKey : .notAnObject, key: key, entityName: object.compiledEntity.name)
+      }
     }
-    try object.setValue(value, forKey: String(keyPath[keyPath.index(after: dot)...]))
+    return (object, String(rest))
   }
 
   /// The value of a property; nil also when there is no such property.
@@ -145,7 +156,7 @@ extension ManagedObject {
   // MARK: Conversion
 
   /// What is inside an optional that went through `Any`.
-  private static func unwrapped(_ value: Any?) -> Any? {
+  static func unwrapped(_ value: Any?) -> Any? {
     guard let value else { return nil }
     if let optional = value as? any AnyOptional { return optional.wrapped }
     return value

@@ -12,7 +12,7 @@ extension ManagedObject {
       if let error = attributeError(stored, slot) { throw error }
     case .toOne(let relationship):
       if value == nil, !relationship.isOptional { throw missingValue(key) }
-    case .toMany, .fetched: return
+    case .toMany, .composite, .fetched: return
     case nil: throw KeyValueError(.unknownKey, key: key, entityName: entity.name)
     }
   }
@@ -43,6 +43,7 @@ extension ManagedObject {
         errors.append(error)
       }
     }
+    if !entity.composites.isEmpty { collectCompositeErrors(into: &errors) }
     for relationship in entity.toManyRelationships {
       let description = relationship.relationshipDescription
       guard !relationship.isOptional || description.minCount > 0 || description.maxCount > 0 else { continue }
@@ -79,7 +80,7 @@ extension ManagedObject {
     return count
   }
 
-  private func missingValue(_ key: String) -> ValidationError {
+  final func missingValue(_ key: String) -> ValidationError {
     ValidationError(.missingValue, object: self, key: key, reason: "is required and has no value")
   }
 

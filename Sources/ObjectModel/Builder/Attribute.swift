@@ -22,6 +22,12 @@ public struct Attribute: EntityComponent {
     attribute.valueTransformerName = transformer
   }
 
+  /// An attribute that holds a composite value of a kind that the model declares with ``Composite``.
+  public init(_ name: String, composite: String) {
+    self.init(name, .composite)
+    attribute.compositeName = composite
+  }
+
   /// The attribute must have a value when the object is saved.
   public func required() -> Attribute { changed { $0.isOptional = false } }
   /// The value a new object starts with. Whole numbers are taken for every numeric type.

@@ -35,11 +35,14 @@ public final class CompiledEntity: Sendable {
   public let slotsWithDefaults: [Int]
   /// A number for the names, types and numbers of the entity's properties: code with literal slot numbers fits entities of the same fingerprint.
   public let layoutFingerprint: UInt64
+  /// Composite attributes and their composite parts, inherited first. Their other parts are ``slots`` with dotted names, such as `home.city`.
+  public let composites: [CompiledComposite]
   private let propertiesByName: [String: CompiledProperty]
 
   init(
     number: Int, entityDescription: EntityDescription, parent: Int?, root: Int, subtree: Range<Int>, slots: [CompiledSlot],
-    toManyRelationships: [CompiledRelationship], fetchedProperties: [FetchedPropertyDescription], uniquenessConstraints: [[Int]]
+    toManyRelationships: [CompiledRelationship], fetchedProperties: [FetchedPropertyDescription], composites: [CompiledComposite],
+    uniquenessConstraints: [[Int]]
   ) {
     self.number = number
     name = entityDescription.name
@@ -52,6 +55,7 @@ public final class CompiledEntity: Sendable {
     kinds = slots.map(\.kind)
     self.toManyRelationships = toManyRelationships
     self.fetchedProperties = fetchedProperties
+    self.composites = composites
     self.uniquenessConstraints = uniquenessConstraints
     hasTransientSlots = slots.contains { $0.isTransient }
     slotsWithDefaults = slots.filter { !$0.defaultValue.isNull }.map(\.index)
@@ -59,6 +63,7 @@ public final class CompiledEntity: Sendable {
     var names: [String: CompiledProperty] = [:]
     for slot in slots { names[slot.name] = slot.relationship.map { .toOne($0) } ?? .attribute(slot) }
     for relationship in toManyRelationships { names[relationship.name] = .toMany(relationship) }
+    for composite in composites { names[composite.name] = .composite(composite) }
     for property in fetchedProperties { names[property.name] = .fetched(property) }
     propertiesByName = names
   }
@@ -83,11 +88,13 @@ public final class CompiledEntity: Sendable {
     return hash
   }
 
-  /// The property of a name, inherited ones included; nil when there is none.
+  /// The property of a name, inherited ones included; nil when there is none. Parts of composites have dotted names, such as `home.city`.
   public func property(named name: String) -> CompiledProperty? { propertiesByName[name] }
 
-  /// The names of all properties, inherited ones included.
-  public var propertyNames: [String] { slots.map(\.name) + toManyRelationships.map(\.name) + fetchedProperties.map(\.name) }
+  /// The names of all properties, inherited ones and the parts of composites included.
+  public var propertyNames: [String] {
+    slots.map(\.name) + composites.map(\.name) + toManyRelationships.map(\.name) + fetchedProperties.map(\.name)
+  }
 
   /// All relationships, to-one and to-many.
   public var relationships: [CompiledRelationship] { slots.compactMap(\.relationship) + toManyRelationships }
@@ -104,8 +111,37 @@ public enum CompiledProperty: Sendable {
   case toOne(CompiledRelationship)
   /// A to-many relationship; its ``CompiledRelationship/index`` is its to-many index.
   case toMany(CompiledRelationship)
+  /// A composite attribute, or a part of one that is a composite itself.
+  case composite(CompiledComposite)
   /// A fetched property.
   case fetched(FetchedPropertyDescription)
+}
+
+/// A composite attribute with the slots of its parts.
+public final class CompiledComposite: Sendable {
+  /// The attribute's name; dotted for a composite within a composite.
+  public let name: String
+  /// The number of the entity that declares the attribute.
+  public let declaringEntity: Int
+  /// The attribute.
+  public let attribute: AttributeDescription
+  /// The names of the parts, in order; the property of a part is named by ``name``, a dot and its own name.
+  public let partNames: [String]
+  /// The slots of all parts, those of composite parts included. They follow each other.
+  public let slots: Range<Int>
+  /// The slots that must have a value when any of ``slots`` has one.
+  public let requiredSlots: [Int]
+
+  init(
+    name: String, declaringEntity: Int, attribute: AttributeDescription, partNames: [String], slots: Range<Int>, requiredSlots: [Int]
+  ) {
+    self.name = name
+    self.declaringEntity = declaringEntity
+    self.attribute = attribute
+    self.partNames = partNames
+    self.slots = slots
+    self.requiredSlots = requiredSlots
+  }
 }
 
 /// An attribute or to-one relationship with its number. A class, so that loops over an entity's slots copy one word each.

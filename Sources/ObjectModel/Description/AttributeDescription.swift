@@ -13,6 +13,8 @@ public struct AttributeDescription: Sendable, Hashable {
   public var defaultValue: Slot
   /// The bounds that validation checks.
   public var validation = AttributeValidation()
+  /// The name of the ``CompositeDescription`` of a `composite` attribute; nil otherwise.
+  public var compositeName: String?
   /// The name of the ``ValueTransformer`` of a `transformable` attribute; nil for the default, which stores `Codable` values as JSON.
   public var valueTransformerName: String?
   /// The Swift type of a `transformable` attribute, for typed classes.

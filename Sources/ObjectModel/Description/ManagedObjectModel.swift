@@ -6,6 +6,8 @@
 public struct ManagedObjectModel: Sendable, Hashable {
   /// The entities.
   public var entities: [EntityDescription]
+  /// The kinds of composite values that attributes name.
+  public var composites: [CompositeDescription] = []
   /// Named subsets of the entities.
   public var configurations: [ModelConfiguration] = []
   /// Named fetch requests.
@@ -26,6 +28,9 @@ public struct ManagedObjectModel: Sendable, Hashable {
   public func entity(named name: String) -> EntityDescription? {
     entities.first { $0.name == name }
   }
+
+  /// The kind of composite value of a name; nil when there is none.
+  public func composite(named name: String) -> CompositeDescription? { composites.first { $0.name == name } }
 
   /// The entities by name. If two have one name, validation reports it and the first stands here.
   public var entitiesByName: [String: EntityDescription] {

@@ -21,6 +21,7 @@ struct DataModelReader {
     for child in node.children {
       switch child.name {
       case "entity": model.entities.append(try entity(child))
+      case "composite": model.composites.append(try composite(child))
       case "configuration": model.configurations.append(try configuration(child))
       case "fetchRequest":
         var template = FetchRequestTemplate(name: "", entityName: "")
@@ -57,6 +58,20 @@ struct DataModelReader {
     }
     entity.preserved.putGroupsFirst()
     return entity
+  }
+
+  private func composite(_ node: XMLNode) throws(ModelFileError) -> CompositeDescription {
+    var composite = CompositeDescription(name: "")
+    composite.preserved = try read(ModelXMLField<CompositeDescription>.all, node, into: &composite)
+    for child in node.children {
+      switch child.name {
+      case "attribute": composite.elements.append(try attribute(child))
+      case "userInfo": takeUserInfo(child, &composite.userInfo, &composite.preserved)
+      default: composite.preserved.elements.append(child.element)
+      }
+    }
+    composite.preserved.putGroupsFirst()
+    return composite
   }
 
   private func attribute(_ node: XMLNode) throws(ModelFileError) -> AttributeDescription {

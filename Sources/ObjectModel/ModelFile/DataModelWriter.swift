@@ -30,6 +30,16 @@ struct DataModelWriter {
     var node = Node(name: "model", attributes: attributes(ModelXMLField<ManagedObjectModel>.all, bare, model.preserved))
     var kept = model.preserved.elements
     node.children = model.entities.map(element)
+    node.children += model.composites.map { composite in
+      var kept = composite.preserved.elements
+      let parts = composite.elements.map {
+        leaf("attribute", ModelXMLField<AttributeDescription>.all, $0, $0.userInfo, $0.preserved)
+      }
+      let notes = userInfo(composite.userInfo, &kept)
+      return Node(
+        name: "composite", attributes: attributes(ModelXMLField<CompositeDescription>.all, composite, composite.preserved),
+        children: parts + (notes + kept).map(Self.node))
+    }
     node.children += model.fetchRequestTemplates.map {
       Node(
         name: "fetchRequest", attributes: attributes(ModelXMLField<FetchRequestTemplate>.all, $0, $0.preserved),

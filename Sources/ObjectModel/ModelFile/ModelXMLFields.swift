@@ -60,6 +60,7 @@ extension ModelXMLField where Description == AttributeDescription {
     value("minDateTimeInterval", { $0.type == .date }, { $0.validation.minimum }, { $0.validation.minimum = $1 }),
     value("maxDateTimeInterval", { $0.type == .date }, { $0.validation.maximum }, { $0.validation.maximum = $1 }),
     .text("regularExpressionString", { $0.validation.pattern }, { $0.validation.pattern = $1 }),
+    .text("composite", { $0.compositeName }, { $0.compositeName = $1 }),
     .text("valueTransformerName", { $0.valueTransformerName }, { $0.valueTransformerName = $1 }),
     .text("customClassName", { $0.valueClassName }, { $0.valueClassName = $1 }),
     // The expression alone says that an attribute is derived.
@@ -133,6 +134,10 @@ extension AttributeType {
     default: false
     }
   }
+}
+
+extension ModelXMLField where Description == CompositeDescription {
+  static let all: [Self] = [.text("name", { $0.name.isEmpty ? nil : $0.name }, { $0.name = $1 })]
 }
 
 extension ModelXMLField where Description == RelationshipDescription {

@@ -28,6 +28,11 @@ public enum ModelDescriptionPrinter {
       }
       for constraint in entity.uniquenessConstraints { lines.append("  unique (\(constraint.map(shown).joined(separator: ", ")))") }
     }
+    for composite in model.composites {
+      lines.append("")
+      lines.append("composite \(shown(composite.name))")
+      for element in composite.elements { lines.append("  " + line(of: element)) }
+    }
     for configuration in model.configurations {
       lines.append("")
       lines.append("configuration \(shown(configuration.name)): \(configuration.entityNames.map(shown).joined(separator: ", "))")
@@ -48,7 +53,8 @@ public enum ModelDescriptionPrinter {
   }
 
   private static func line(of attribute: AttributeDescription) -> String {
-    var parts = ["\(shown(attribute.name)): \(attribute.type.rawValue)\(attribute.isOptional ? ", optional" : "")"]
+    let composite = attribute.compositeName.map { " " + shown($0) } ?? ""
+    var parts = ["\(shown(attribute.name)): \(attribute.type.rawValue)\(composite)\(attribute.isOptional ? ", optional" : "")"]
     if attribute.isTransient { parts.append("transient") }
     if let text = SlotText.text(attribute.defaultValue, type: attribute.type) {
       parts.append("default " + (attribute.type == .string ? "\"\(text)\"" : text))

@@ -11,8 +11,6 @@ enum AttributeRules {
     switch attribute.type {
     case .undefined where !attribute.isTransient:
       problems.append("only a transient attribute may have no type; give it a type or make it transient")
-    case .composite where !attribute.isTransient:
-      problems.append("composite attributes are kept in model files but cannot be stored yet; declare their parts as attributes")
     default: break
     }
     if let expression = attribute.derivationExpression, expression.isEmpty { problems.append("the derivation expression is empty") }

@@ -39,10 +39,18 @@ struct ModelValidation {
       if numbers[entity.name] == nil { numbers[entity.name] = number } else { report(entity.name, nil, "two entities have this name") }
     }
     ownProperties = model.entities.map { Dictionary($0.properties.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first }) }
+    checkComposites()
     checkInheritance()
     var total = 0
-    for (number, entity) in model.entities.enumerated() {
-      total += entity.properties.count + ancestors[number].reduce(0) { $0 + model.entities[$1].properties.count }
+    var columnCounts: [String: Int] = [:]
+    let sizes = model.entities.map { entity in
+      entity.properties.reduce(0) { size, property in
+        guard case .attribute(let attribute) = property else { return size + 1 }
+        return size + columnCount(of: attribute, known: &columnCounts)
+      }
+    }
+    for number in model.entities.indices {
+      total += ([number] + ancestors[number]).reduce(0) { $0 + sizes[$1] }
       checkProperties(of: number)
       checkIndexes(of: number)
       checkConstraints(of: number)
@@ -65,11 +73,14 @@ struct ModelValidation {
 
   /// A property of an entity, inherited ones included, with the entity that declares it.
   func property(_ name: String, of number: Int) -> (property: PropertyDescription, declarer: Int)? {
-    if let property = ownProperties[number][name] { return (property, number) }
-    for ancestor in ancestors[number] {
-      if let property = ownProperties[ancestor][name] { return (property, ancestor) }
+    for declarer in [number] + ancestors[number] {
+      if let property = ownProperties[declarer][name] { return (property, declarer) }
     }
-    return nil
+    guard let dot = name.firstIndex(of: "."), case (.attribute(let attribute), let declarer)? = property(String(name[..<dot]), of: number),
+      var part = self.part(name[name.index(after: dot)...], of: attribute)
+    else { return nil }
+    part.isTransient = attribute.isTransient
+    return (.attribute(part), declarer)
   }
 
   // MARK: Entities
@@ -148,6 +159,7 @@ struct ModelValidation {
       switch property {
       case .attribute(let attribute):
         for reason in AttributeRules.problems(of: attribute) { report(entity.name, name, reason) }
+        if let reason = compositeProblem(of: attribute) { report(entity.name, name, reason) }
       case .relationship(let relationship):
         for reason in relationshipProblems(of: relationship, in: number) { report(entity.name, name, reason) }
       case .fetchedProperty(let fetched):
@@ -204,6 +216,8 @@ struct ModelValidation {
     case .relationship(let relationship):
       if relationship.isToMany { return "is a to-many relationship; only attributes and to-one relationships have a column" }
       return relationship.isTransient ? "is transient and has no column" : nil
+    case .attribute(let attribute) where attribute.type == .composite:
+      return "is a composite, which has no column of its own; name one of its parts, such as '\(name).part'"
     case .attribute(let attribute): return attribute.isTransient ? "is transient and has no column" : nil
     }
   }

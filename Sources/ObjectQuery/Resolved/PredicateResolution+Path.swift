@@ -23,10 +23,13 @@ extension PredicateResolution {
     var start = scope
     var steps: [ResolvedStep] = []
     var collections: [ResolvedCollection] = []
-    for (index, name) in names.enumerated() {
+    // The composite attributes that the last keys have led into.
+    var composite = ""
+    for (index, key) in names.enumerated() {
       let isLast = index == names.count - 1
+      let name = composite + key
       guard let property = entity.property(named: name) else {
-        if let terminal = PredicateResolution.builtIn(name, isLast: isLast) {
+        if composite.isEmpty, let terminal = PredicateResolution.builtIn(name, isLast: isLast) {
           return FollowedPath(collections: collections, value: .path(ResolvedPath(scope: start, steps: steps, terminal: terminal)))
         }
         if index == 0, name.uppercased() == "SELF" { continue }
@@ -58,9 +61,16 @@ extension PredicateResolution {
         start = scopes.count
         scopes.append(entity)
         steps = []
+      case .composite:
+        guard !isLast else {
+          throw .unsupported(part: "The composite attribute \(keyPath) as a whole", advice: "Name one of its parts, as in \(keyPath).part.")
+        }
+        composite = name + "."
+        continue
       case .fetched:
         throw .unsupported(part: "The fetched property \(name) in a predicate", advice: "Write its predicate out.")
       }
+      composite = ""
     }
     return FollowedPath(collections: collections, value: .path(ResolvedPath(scope: start, steps: steps, terminal: .object)))
   }

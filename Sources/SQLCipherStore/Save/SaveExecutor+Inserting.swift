@@ -153,7 +153,7 @@ extension CompiledProperty {
     switch self {
     case .attribute(let slot): slot.index
     case .toOne(let relationship): relationship.index
-    case .toMany, .fetched: nil
+    case .toMany, .composite, .fetched: nil
     }
   }
 }

@@ -14,7 +14,7 @@ extension StoreSpecification {
   public static var objectSuites: [StoreSpecification.Type] {
     [
       UniquingSpecification.self, FaultingSpecification.self, ContextSavingSpecification.self, GraphSpecification.self,
-      DeleteRuleSpecification.self, PendingChangesSpecification.self,
+      DeleteRuleSpecification.self, PendingChangesSpecification.self, CompositeSpecification.self,
     ]
   }
 }

@@ -1,0 +1,54 @@
+// ManagedObject+Composites: composite attributes as dictionaries of their parts.
+import ObjectModel
+import ObjectStore
+
+extension ManagedObject {
+  /// The parts of a composite attribute that have a value, by name; nil when none has.
+  final func values(of composite: CompiledComposite) throws -> [String: Any]? {
+    var values: [String: Any] = [:]
+    for part in composite.partNames {
+      if let value = try value(forKey: "\(composite.name).\(part)") { values[part] = value }
+    }
+    return values.isEmpty ? nil : values
+  }
+
+  /// Sets all parts of a composite attribute: those that the dictionary does not name have no value then. Nothing is changed when one does not fit.
+  final func setValues(_ value: Any?, of composite: CompiledComposite) throws {
+    for (slot, value) in try slotValues(from: value, for: composite) { setSlotValue(value, at: slot) }
+  }
+
+  private func slotValues(from value: Any?, for composite: CompiledComposite) throws -> [Int: Slot] {
+    let entity = compiledEntity
+    var result = Dictionary(uniqueKeysWithValues: composite.slots.map { ($0, Slot.null) })
+    guard let value = Self.unwrapped(value) else { return result }
+    guard let values = value as? [String: Any?] else {
+      throw KeyValueError(.wrongType, key: composite.name, entityName: entity.name, detail: "a composite takes a dictionary of its parts")
+    }
+    for (name, value) in values {
+      let key = "\(composite.name).\(name)"
+      guard composite.partNames.contains(name) else { throw KeyValueError(.unknownKey, key: key, entityName: entity.name) }
+      switch entity.property(named: key) {
+      case .attribute(let slot): result[slot.index] = try slotValue(from: value, for: slot)
+      case .composite(let part): result.merge(try slotValues(from: value, for: part)) { $1 }
+      default: throw KeyValueError(.unknownKey, key: key, entityName: entity.name)
+      }
+    }
+    return result
+  }
+
+  /// What is wrong with the composite attributes: a required one without any value, or one without a part that it must have.
+  final func collectCompositeErrors(into errors: inout [ValidationError]) {
+    let isNew = flags.contains(.isInserted)
+    for composite in compiledEntity.composites {
+      guard isNew || composite.slots.contains(where: { overlay?.dirty.contains($0) ?? false }) else { continue }
+      if composite.slots.allSatisfy({ slotValue($0).isNull }) {
+        if !composite.attribute.isOptional, composite.requiredSlots.isEmpty { errors.append(missingValue(composite.name)) }
+        continue
+      }
+      // The parts of a required composite are required by themselves.
+      for slot in composite.requiredSlots where compiledEntity.slots[slot].isOptional && slotValue(slot).isNull {
+        errors.append(missingValue(compiledEntity.slots[slot].name))
+      }
+    }
+  }
+}

@@ -1,0 +1,47 @@
+// CompositeNumbering: the slots of attributes, those of composites part by part.
+
+/// Gives attributes their slots.
+struct CompositeNumbering {
+  private let composites: [String: CompositeDescription]
+
+  /// The composites of a valid model.
+  init(_ model: ManagedObjectModel) {
+    composites = Dictionary(model.composites.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// How many slots an attribute has.
+  func columnCount(of attribute: AttributeDescription) -> Int {
+    parts(of: attribute).map { $0.reduce(0) { $0 + columnCount(of: $1) } } ?? 1
+  }
+
+  private func parts(of attribute: AttributeDescription) -> [AttributeDescription]? {
+    attribute.compositeName.flatMap { composites[$0]?.elements }
+  }
+
+  /// Adds the slots of an attribute, and what it bundles.
+  func append(_ attribute: AttributeDescription, of entity: Int, to slots: inout [CompiledSlot], _ bundles: inout [CompiledComposite]) {
+    guard let parts = parts(of: attribute) else {
+      slots.append(
+        CompiledSlot(
+          index: slots.count, name: attribute.name, kind: attribute.isTransient ? .none : attribute.type.slotKind, declaringEntity: entity,
+          attribute: attribute, relationship: nil, isOptional: attribute.isOptional, isTransient: attribute.isTransient,
+          defaultValue: attribute.defaultValue, checker: AttributeChecker(attribute)))
+      return
+    }
+    let start = slots.count
+    var required: [Int] = []
+    for part in parts {
+      var copy = part
+      copy.name = "\(attribute.name).\(part.name)"
+      copy.isTransient = attribute.isTransient
+      // What a composite without any value must not have is asked of the composite as a whole.
+      copy.isOptional = attribute.isOptional || part.isOptional
+      if !part.isOptional, part.type != .composite { required.append(slots.count) }
+      append(copy, of: entity, to: &slots, &bundles)
+    }
+    bundles.append(
+      CompiledComposite(
+        name: attribute.name, declaringEntity: entity, attribute: attribute, partNames: parts.map(\.name), slots: start..<slots.count,
+        requiredSlots: required))
+  }
+}

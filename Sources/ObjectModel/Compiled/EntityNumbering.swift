@@ -1,0 +1,110 @@
+// EntityNumbering: the numbers of entities, slots and relationships.
+
+/// Numbers a valid model's entities, slots and relationships.
+struct EntityNumbering {
+  private let model: ManagedObjectModel
+  private var order: [EntityDescription] = []
+  private var parents: [Int?] = []
+  private var roots: [Int] = []
+  private var ends: [Int] = []
+  private let composites: CompositeNumbering
+
+  init(_ model: ManagedObjectModel) {
+    self.model = model
+    composites = CompositeNumbering(model)
+    var children: [String: [EntityDescription]] = [:]
+    var rootEntities: [EntityDescription] = []
+    for entity in model.entities {
+      if let parent = entity.superentityName { children[parent, default: []].append(entity) } else { rootEntities.append(entity) }
+    }
+    // An explicit stack: hierarchies may be deep.
+    var stack: [(entity: EntityDescription, parent: Int?)] = rootEntities.sorted { $0.name > $1.name }.map { ($0, nil) }
+    while let (entity, parent) = stack.popLast() {
+      let number = order.count
+      order.append(entity)
+      parents.append(parent)
+      roots.append(parent.map { roots[$0] } ?? number)
+      for child in (children[entity.name] ?? []).sorted(by: { $0.name > $1.name }) { stack.append((child, number)) }
+    }
+    ends = Array(1...max(order.count, 1)).prefix(order.count).map { $0 }
+    for number in order.indices.reversed() {
+      if let parent = parents[number] { ends[parent] = max(ends[parent], ends[number]) }
+    }
+  }
+
+  func compile() -> ([CompiledEntity], [CompiledRelationship]) {
+    let numbers = Dictionary(uniqueKeysWithValues: order.enumerated().map { ($1.name, $0) })
+    // Where each declared relationship lies: its number, and its slot or to-many index.
+    var ids: [RelationshipKey: Int] = [:]
+    var slotCounts: [Int] = []
+    var toManyCounts: [Int] = []
+    var indexes: [Int] = []
+    var declared: [(entity: Int, description: RelationshipDescription)] = []
+    for (number, entity) in order.enumerated() {
+      var slotCount = parents[number].map { slotCounts[$0] } ?? 0
+      var toManyCount = parents[number].map { toManyCounts[$0] } ?? 0
+      for property in entity.properties {
+        switch property {
+        case .attribute(let attribute): slotCount += composites.columnCount(of: attribute)
+        case .relationship(let relationship):
+          ids[RelationshipKey(entity: number, name: relationship.name)] = declared.count
+          declared.append((number, relationship))
+          indexes.append(relationship.isToMany ? toManyCount : slotCount)
+          if relationship.isToMany { toManyCount += 1 } else { slotCount += 1 }
+        case .fetchedProperty: break
+        }
+      }
+      slotCounts.append(slotCount)
+      toManyCounts.append(toManyCount)
+    }
+    let relationships = declared.enumerated().map { id, item in
+      let destination = numbers[item.description.destinationEntityName] ?? item.entity
+      let inverse = item.description.inverseName.flatMap { name in
+        sequence(first: destination, next: { parents[$0] }).lazy.compactMap { ids[RelationshipKey(entity: $0, name: name)] }.first
+      }
+      return CompiledRelationship(
+        id: id, relationshipDescription: item.description, sourceEntity: item.entity, destinationEntity: destination, index: indexes[id],
+        inverseID: inverse)
+    }
+    var entities: [CompiledEntity] = []
+    for (number, entity) in order.enumerated() {
+      let parent = parents[number].map { entities[$0] }
+      var slots = parent?.slots ?? []
+      var toMany = parent?.toManyRelationships ?? []
+      var fetched = parent?.fetchedProperties ?? []
+      var bundles = parent?.composites ?? []
+      for property in entity.properties {
+        switch property {
+        case .attribute(let attribute): composites.append(attribute, of: number, to: &slots, &bundles)
+        case .relationship(let description):
+          guard let id = ids[RelationshipKey(entity: number, name: description.name)] else { continue }
+          let relationship = relationships[id]
+          if relationship.isToMany {
+            toMany.append(relationship)
+          } else {
+            slots.append(
+              CompiledSlot(
+                index: slots.count, name: relationship.name, kind: relationship.isTransient ? .none : .reference, declaringEntity: number,
+                attribute: nil, relationship: relationship, isOptional: relationship.isOptional, isTransient: relationship.isTransient,
+                defaultValue: .null, checker: nil))
+          }
+        case .fetchedProperty(let property): fetched.append(property)
+        }
+      }
+      let slotsByName = Dictionary(slots.map { ($0.name, $0.index) }, uniquingKeysWith: { first, _ in first })
+      let own = entity.uniquenessConstraints.map { $0.compactMap { slotsByName[$0] } }
+      entities.append(
+        CompiledEntity(
+          number: number, entityDescription: entity, parent: parents[number], root: roots[number], subtree: number..<ends[number],
+          slots: slots,
+          toManyRelationships: toMany, fetchedProperties: fetched, composites: bundles,
+          uniquenessConstraints: (parent?.uniquenessConstraints ?? []) + own))
+    }
+    return (entities, relationships)
+  }
+
+  private struct RelationshipKey: Hashable {
+    let entity: Int
+    let name: String
+  }
+}

@@ -1,0 +1,156 @@
+// CompositeSpecification: composite attributes are kept part by part and asked by key paths into them.
+import Foundation
+import ObjectContext
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+import XCTest
+
+/// Composite attributes are kept part by part, and their parts can be asked for wherever an attribute can.
+public final class CompositeSpecification: ObjectSpecification {
+  public override class var cases: [Case] {
+    list(
+      [
+        ("testAPartIsSavedAndFoundAgain", { $0.testAPartIsSavedAndFoundAgain }),
+        ("testACompositeIsADictionaryOfItsParts", { $0.testACompositeIsADictionaryOfItsParts }),
+        ("testPartsStandInPredicatesSortsAndResults", { $0.testPartsStandInPredicatesSortsAndResults }),
+        ("testPartsMayIdentifyAnObject", { $0.testPartsMayIdentifyAnObject }),
+        ("testACompositeIsValidatedAsAWhole", { $0.testACompositeIsValidatedAsAWhole }),
+        ("testUnsavedPartsAreAskedInMemory", { $0.testUnsavedPartsAreAskedInMemory }),
+        ("testAWholeCompositeInAPredicateIsAnError", { $0.testAWholeCompositeInAPredicateIsAnError }),
+      ] as [(String, (CompositeSpecification) -> () throws -> Void)])
+  }
+
+  private static let model: CompiledModel = {
+    let model = ManagedObjectModel {
+      Composite("Geo") {
+        Attribute("latitude", .double).required()
+        Attribute("longitude", .double).required()
+      }
+      Composite("Address") {
+        Attribute("city", .string).required()
+        Attribute("zip", .string)
+        Attribute("place", composite: "Geo")
+      }
+      Entity("Person") {
+        Attribute("name", .string)
+        Attribute("home", composite: "Address")
+        Relationship("friend", to: "Person", inverse: "friends")
+        Relationship("friends", toMany: "Person", inverse: "friend")
+        Index("byCity", on: "home.city")
+        Unique("home.zip", "name")
+      }
+    }
+    guard let compiled = try? CompiledModel(model) else { preconditionFailure("\(model.validationIssues())") }
+    return compiled
+  }()
+
+  private func makePeople() throws -> (store: OpenStore, context: ManagedObjectContext) {
+    let store = try makeStore(Self.model)
+    let context = store.newContext()
+    let ann = try context.insert("Person", ["name": "Ann", "home": ["city": "Ulm", "zip": "89073"]])
+    let bob = try context.insert(
+      "Person", ["name": "Bob", "home": ["city": "Bonn", "place": ["latitude": 50.7, "longitude": 7.1]], "friend": ann])
+    let cat = try context.insert("Person", ["name": "Cat", "friend": ann])
+    try context.save()
+    hold([ann, bob, cat])
+    return (store, context)
+  }
+
+  private func names(_ format: String, _ arguments: (any FetchConstantConvertible)?..., in context: ManagedObjectContext) throws -> [String]
+  {
+    var request = FetchRequest<ManagedObject>(entityName: "Person", predicate: try FetchPredicate(format: format, argumentArray: arguments))
+    request.sortDescriptors = [FetchSortDescriptor("name")]
+    return try context.texts("name", request)
+  }
+
+  func testAPartIsSavedAndFoundAgain() throws {
+    let (store, _) = try makePeople()
+    let again = store.newContext()
+    let bob = try find("Person", "name", "Bob", in: again)
+    XCTAssertEqual(try bob.value(forKeyPath: "home.city") as? String, "Bonn")
+    XCTAssertEqual(try bob.value(forKeyPath: "home.place.latitude") as? Double, 50.7)
+    XCTAssertNil(try bob.value(forKeyPath: "home.zip"))
+    XCTAssertEqual(try bob.value(forKeyPath: "friend.home.city") as? String, "Ulm")
+    try bob.setValue("53111", forKeyPath: "home.zip")
+    try bob.setValue("Neu-Ulm", forKeyPath: "friend.home.city")
+    try again.save()
+    let third = store.newContext()
+    XCTAssertEqual(try names("home.zip == '53111' AND friend.home.city == 'Neu-Ulm'", in: third), ["Bob"])
+  }
+
+  func testACompositeIsADictionaryOfItsParts() throws {
+    let (store, _) = try makePeople()
+    let context = store.newContext()
+    let bob = try find("Person", "name", "Bob", in: context)
+    let home = try XCTUnwrap(try bob.value(forKey: "home") as? [String: Any])
+    XCTAssertEqual(home["city"] as? String, "Bonn")
+    XCTAssertEqual((home["place"] as? [String: Any])?["longitude"] as? Double, 7.1)
+    XCTAssertNil(home["zip"])
+    XCTAssertNil(try find("Person", "name", "Cat", in: context).value(forKey: "home"))
+    // What the dictionary does not name has no value then.
+    try bob.setValue(["city": "Köln"], forKey: "home")
+    XCTAssertNil(try bob.value(forKeyPath: "home.place"))
+    XCTAssertEqual((try bob.committedValues(forKeys: ["home"])["home"] as? [String: Any])?["city"] as? String, "Bonn")
+    try bob.setValue(nil, forKey: "home")
+    XCTAssertNil(try bob.value(forKey: "home"))
+    context.rollback()
+    XCTAssertEqual(try bob.value(forKeyPath: "home.city") as? String, "Bonn")
+    XCTAssertThrowsError(try bob.setValue(["city": "Köln", "planet": "Mars"], forKey: "home"))
+    XCTAssertThrowsError(try bob.setValue(["city": 5], forKey: "home"))
+    XCTAssertThrowsError(try bob.setValue("Köln", forKey: "home"))
+    XCTAssertEqual(try bob.value(forKeyPath: "home.city") as? String, "Bonn", "nothing is changed by a value that does not fit")
+  }
+
+  func testPartsStandInPredicatesSortsAndResults() throws {
+    let (_, context) = try makePeople()
+    XCTAssertEqual(try names("home.city BEGINSWITH[c] 'b'", in: context), ["Bob"])
+    XCTAssertEqual(try names("home.place.latitude > 50", in: context), ["Bob"])
+    XCTAssertEqual(try names("home.place.latitude == nil", in: context), ["Ann", "Cat"])
+    XCTAssertEqual(try names("friend.home.city == %@", "Ulm", in: context), ["Bob", "Cat"])
+    XCTAssertEqual(try names("ANY friends.home.city == 'Bonn'", in: context), ["Ann"])
+    XCTAssertEqual(try names("friends.@max.home.place.latitude > 50", in: context), ["Ann"])
+    XCTAssertEqual(try names("SUBQUERY(friends, $f, $f.home.city == 'Bonn').@count == 1", in: context), ["Ann"])
+    var request = FetchRequest<ManagedObject>(entityName: "Person")
+    request.sortDescriptors = [FetchSortDescriptor("home.city", ascending: false), FetchSortDescriptor("name")]
+    XCTAssertEqual(try context.texts("name", request), ["Ann", "Bob", "Cat"])
+  }
+
+  func testPartsMayIdentifyAnObject() throws {
+    let (store, _) = try makePeople()
+    let context = store.newContext()
+    try context.insert("Person", ["name": "Ann", "home": ["city": "Blaustein", "zip": "89073"]])
+    XCTAssertThrowsError(try context.save()) { error in
+      XCTAssertEqual((error as? StoreError)?.code, .constraintConflict, "\(error)")
+      XCTAssertEqual((error as? StoreError)?.constraintConflicts.first?.constraint, ["home.zip", "name"])
+    }
+  }
+
+  func testACompositeIsValidatedAsAWhole() throws {
+    let (store, _) = try makePeople()
+    let context = store.newContext()
+    let person = try context.insert("Person", ["name": "Dan"])
+    XCTAssertNoThrow(try person.validateForInsert(), "an optional composite may have no value at all")
+    try person.setValue("1", forKeyPath: "home.zip")
+    XCTAssertThrowsError(try person.validateForInsert()) { XCTAssertEqual(($0 as? ValidationError)?.key, "home.city") }
+    try person.setValue("Ulm", forKeyPath: "home.city")
+    try person.setValue(1.5, forKeyPath: "home.place.latitude")
+    XCTAssertThrowsError(try person.validateForInsert()) { XCTAssertEqual(($0 as? ValidationError)?.key, "home.place.longitude") }
+    try person.setValue(2.5, forKeyPath: "home.place.longitude")
+    XCTAssertNoThrow(try context.save())
+  }
+
+  func testUnsavedPartsAreAskedInMemory() throws {
+    let (_, context) = try makePeople()
+    let cat = try find("Person", "name", "Cat", in: context)
+    try cat.setValue(["city": "Bern"], forKey: "home")
+    XCTAssertEqual(try names("home.city BEGINSWITH 'B'", in: context), ["Bob", "Cat"])
+    XCTAssertEqual(try names("home.city == nil", in: context), [])
+  }
+
+  func testAWholeCompositeInAPredicateIsAnError() throws {
+    let (_, context) = try makePeople()
+    XCTAssertThrowsError(try names("home == nil", in: context)) { XCTAssertTrue("\($0)".contains("Name one of its parts"), "\($0)") }
+    XCTAssertThrowsError(try names("home.planet == 'Mars'", in: context)) { XCTAssertTrue("\($0)".contains("home.planet"), "\($0)") }
+  }
+}
