@@ -16,8 +16,7 @@ extension ManagedObjectContext {
     if let object = registeredObject(for: objectID) { return object }
     guard knows(objectID), !objectID.isTemporaryID else {
       // An ID of another model, of a closed store or of an object that is gone: it stays empty.
-      let flags: ObjectFlags = [.isInaccessible, .isGone]
-      return ManagedObject(ManagedObjectSeed(objectID: objectID, context: nil, image: nil, flags: flags))
+      return ManagedObject(ManagedObjectSeed(goneObjectOf: objectID))
     }
     return makeFault(objectID.reference, space: objectID.space)
   }

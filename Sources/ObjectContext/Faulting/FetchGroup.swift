@@ -13,13 +13,16 @@ final class FetchGroup {
   /// The group whose objects' slot leads to this one's.
   private weak var sources: FetchGroup?
   private let slot: Int
+  /// How many of its objects' rows are read together, at most.
+  let batch: Int
   /// Whether it was asked for since it was last passed over.
   var wasUsed = false
   /// The numbers of the groups made of this one's to-one slots.
   var destinationGroups: [Int: UInt32] = [:]
 
-  init(number: UInt32, space: UInt32, references: [ObjectReference]) {
+  init(number: UInt32, space: UInt32, references: [ObjectReference], batch: Int) {
     self.number = number
+    self.batch = batch
     self.space = space
     self.references = references
     slot = 0
@@ -29,6 +32,7 @@ final class FetchGroup {
     self.number = number
     space = sources.space
     references = []
+    batch = sources.batch
     self.sources = sources
     self.slot = slot
   }

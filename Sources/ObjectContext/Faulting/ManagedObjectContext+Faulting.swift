@@ -19,8 +19,11 @@ extension ManagedObjectContext {
   // MARK: Groups
 
   /// Remembers objects that came together.
-  func makeGroup(space: UInt32, references: [ObjectReference]) -> FetchGroup {
-    remember { FetchGroup(number: $0, space: space, references: references) }
+  ///
+  /// - Parameter batch: How many rows are read together; as many as a statement takes unless that is less.
+  func makeGroup(space: UInt32, references: [ObjectReference], batch: Int = 0) -> FetchGroup {
+    let batch = batch > 0 ? min(batch, Self.faultBatch) : Self.faultBatch
+    return remember { FetchGroup(number: $0, space: space, references: references, batch: batch) }
   }
 
   /// Takes the place of a group that was not used for a while.
@@ -118,7 +121,7 @@ extension ManagedObjectContext {
     let root = root(ofEntity: Int(object.currentID.entityNumber))
     // Within a transaction the row cache keeps nothing: only objects that are there can take their rows.
     let needsObject = store.cache.isSuspended
-    visitNeighbours(of: Int(object.groupPosition), in: group, of: store, limit: Self.faultBatch - 1) { reference in
+    visitNeighbours(of: Int(object.groupPosition), in: group, of: store, limit: group.batch - 1) { reference in
       guard reference.key > 0, self.root(ofEntity: reference.entity) == root else { return false }
       if let sibling = registeredObject(reference, space: group.space) {
         if !sibling.flags.contains(.isFault) || sibling.image != nil { return false }

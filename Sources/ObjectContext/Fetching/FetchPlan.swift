@@ -7,6 +7,8 @@ import ObjectStore
 struct FetchPlan {
   let specification: FetchSpecification
   let stores: [PersistentStore]
+  /// What the stores are asked and what remains, where they cannot answer everything.
+  let split: FetchSplit?
   /// The number of changed objects of the entity that are not deleted: their rows in the store do not count.
   let changedCount: Int
   /// Those of them that may meet the predicate, in the order of their changes.
@@ -14,22 +16,31 @@ struct FetchPlan {
   /// Deleted objects of the entity.
   let goneCount: Int
   private let resolved: ResolvedFetch?
-  private let model: CompiledModel
+  /// The IDs of saved objects whose rows do not count, for a count.
+  private let superseded: [ManagedObjectID]
 
   init(_ specification: FetchSpecification, context: ManagedObjectContext) throws {
     self.specification = specification
-    model = context.model
     let entity = try context.entity(of: specification)
     stores = context.coordinator.stores(holding: entity, affectedStores: specification.affectedStores)
+    let split = specification.allowsInMemoryFiltering ? try FetchSplit(specification, model: context.model) : nil
+    self.split = split?.isWhole == false ? split : nil
+    let resolver = FetchResolver(model: context.model, transientKeys: specification.allowsInMemoryFiltering ? .allowed : .refused)
     let numbers = specification.includesSubentities ? entity.subtree : entity.number..<entity.number + 1
     var resolved: ResolvedFetch?
     var required: RequiredValue?
     var candidates: [ManagedObject] = []
     var (changed, gone) = (0, 0)
+    let counts = specification.resultType == .count
+    var superseded: [ManagedObjectID] = []
+    let spaces = specification.affectedStores == nil ? nil : Set(stores.map(\.space.number))
     func note(_ object: ManagedObject) throws {
+      // One that is, or will be, in a store that is not asked does not count.
+      if let spaces, !spaces.contains(context.space(of: object)) { return }
       changed += 1
+      if counts, !object.currentID.isTemporaryID { superseded.append(object.currentID) }
       if resolved == nil {
-        let fetch = try FetchResolver(model: context.model, transientKeys: .allowed).resolve(specification)
+        let fetch = try resolver.resolve(specification)
         (resolved, required) = (fetch, RequiredValue(fetch))
       }
       if required?.mayBe(of: object) ?? true { candidates.append(object) }
@@ -41,13 +52,15 @@ struct FetchPlan {
       for object in context.unitOfWork.updated where numbers.contains(Int(object.currentID.entityNumber)) && object.isUpdated {
         try note(object)
       }
-      for object in context.unitOfWork.deleted where numbers.contains(Int(object.currentID.entityNumber)) && object.isDeleted { gone += 1 }
+      for object in context.unitOfWork.deleted where numbers.contains(Int(object.currentID.entityNumber)) && object.isDeleted {
+        gone += 1
+        if counts, !object.currentID.isTemporaryID { superseded.append(object.currentID) }
+      }
     }
-    if resolved == nil, stores.count > 1 {
-      resolved = try FetchResolver(model: context.model, transientKeys: .allowed).resolve(specification)
-    }
+    if resolved == nil, stores.count > 1 || self.split != nil { resolved = try resolver.resolve(specification) }
     self.resolved = resolved
     self.candidates = candidates
+    self.superseded = superseded
     changedCount = changed
     goneCount = gone
   }
@@ -58,56 +71,97 @@ struct FetchPlan {
   /// Whether one store's answer is not the answer.
   var needsMerging: Bool { hasRelevantChanges || stores.count > 1 }
 
-  /// What each store is asked for where its answer has to be merged.
+  /// Whether answers of stores have to be sorted again, because there are several or they have no order.
+  var sortsAnew: Bool { stores.count > 1 && !specification.sortDescriptors.isEmpty || split?.sortsInMemory ?? false }
+
+  /// What each store is asked: the request itself where its answer is the answer.
   var storeSpecification: FetchSpecification {
-    var specification = specification
-    if specification.resultType == .count || specification.resultType == .dictionaries { specification.resultType = .objectIDs }
+    if let split {
+      var stored = split.stored
+      stored.resultType = .objectIDs
+      (stored.fetchLimit, stored.fetchOffset) = (0, 0)
+      return stored
+    }
+    guard needsMerging else { return specification }
+    var merged = specification
     // Of each store the window's rows and as many more as changes may take away.
-    if specification.fetchLimit > 0 { specification.fetchLimit += specification.fetchOffset + changedCount + goneCount }
-    specification.fetchOffset = 0
-    return specification
+    if merged.fetchLimit > 0 {
+      let rows = merged.fetchLimit.addingReportingOverflow(max(merged.fetchOffset, 0) + changedCount + goneCount)
+      merged.fetchLimit = rows.overflow || specification.resultType == .count ? 0 : rows.partialValue
+    }
+    merged.fetchOffset = 0
+    if specification.resultType == .count, !superseded.isEmpty {
+      let others = FetchPredicate.not(
+        .comparison(FetchComparison(left: .evaluatedObject, op: .in, right: .constant(.list(superseded.map { .object($0) })))))
+      merged.predicate = merged.predicate.map { $0 && others } ?? others
+    }
+    return merged
   }
 
-  /// The changed objects that meet the predicate.
+  /// The changed objects that meet the predicate, in the request's order.
   func changedMatches() throws -> [ManagedObject] {
     guard let resolved, !candidates.isEmpty else { return [] }
     let evaluator = PredicateEvaluator(resolved, resolver: LivingObjectResolver())
-    return try candidates.filter { try evaluator.matches($0) }
+    return try ObjectOrder(resolved, resolver: LivingObjectResolver()).sorted(try candidates.filter { try evaluator.matches($0) })
   }
 
   /// Whether the row of a stored object does not count, because the object is changed or deleted.
-  func isSuperseded(_ object: ManagedObject) -> Bool { !object.flags.isDisjoint(with: [.isUpdated, .isDeleted]) }
+  func isSuperseded(_ object: ManagedObject) -> Bool {
+    specification.includesPendingChanges && !object.flags.isDisjoint(with: [.isUpdated, .isDeleted])
+  }
 
-  /// Brings the stores' objects, which are in order store by store, and the changed ones into one order.
-  func sort(stored: [ManagedObject], changed: [ManagedObject]) throws -> [ManagedObject] {
-    guard let resolved, !resolved.sortKeys.isEmpty, !changed.isEmpty || stores.count > 1 else { return stored + changed }
+  /// Sorts objects, whatever order they are in; equal ones keep theirs.
+  func sorted(_ objects: [ManagedObject]) throws -> [ManagedObject] {
+    guard let resolved else { return objects }
+    return try ObjectOrder(resolved, resolver: LivingObjectResolver()).sorted(objects)
+  }
+
+  /// Puts changed objects, which are sorted, between stored ones, which are too: behind those that are equal to them.
+  ///
+  /// Reads the values of few stored objects: each place is found by halving.
+  /// - Parameters:
+  ///   - stored: The stored ones.
+  ///   - changed: The changed ones.
+  ///   - element: What stands for a changed object among the stored ones.
+  ///   - object: The object that a stored one stands for; nil when its row is gone by now.
+  func merge<Element>(
+    _ stored: [Element], _ changed: [ManagedObject], element: (ManagedObject) -> Element, object: (Int) throws -> ManagedObject?
+  ) throws -> [Element] {
+    guard let resolved, !resolved.sortKeys.isEmpty, !changed.isEmpty else { return stored + changed.map(element) }
     let order = ObjectOrder(resolved, resolver: LivingObjectResolver())
-    if stores.count > 1 { return try order.sorted(stored + changed) }
-    // Merging keeps the store's order; each object's values are read once.
-    var result: [ManagedObject] = []
+    var result: [Element] = []
     result.reserveCapacity(stored.count + changed.count)
-    let arriving = try order.sorted(changed)
-    let arrivingValues = try arriving.map(order.values)
     var next = 0
-    for object in stored {
-      if next < arriving.count {
-        let values = try order.values(of: object)
-        while next < arriving.count, order.compare(arrivingValues[next], values) < 0 {
-          result.append(arriving[next])
-          next += 1
+    for arriving in changed {
+      let values = try order.values(of: arriving)
+      var (low, high) = (next, stored.count)
+      while low < high {
+        let middle = (low + high) / 2
+        if let other = try object(middle), order.compare(values, try order.values(of: other)) < 0 {
+          high = middle
+        } else {
+          low = middle + 1
         }
       }
-      result.append(object)
+      result.append(contentsOf: stored[next..<low])
+      result.append(element(arriving))
+      next = low
     }
-    result.append(contentsOf: arriving[next...])
+    result.append(contentsOf: stored[next...])
     return result
   }
 
   /// The part of the results that offset and limit leave.
   func windowed<Element>(_ results: [Element]) -> [Element] {
-    let start = min(specification.fetchOffset, results.count)
-    let end = specification.fetchLimit > 0 ? min(start + specification.fetchLimit, results.count) : results.count
-    return start == 0 && end == results.count ? results : Array(results[start..<end])
+    let window = window(of: results.count)
+    return window.count == results.count ? results : Array(results[window])
+  }
+
+  /// The part of a number of results that offset and limit leave.
+  func window(of count: Int) -> Range<Int> {
+    let start = min(max(specification.fetchOffset, 0), count)
+    guard specification.fetchLimit > 0 else { return start..<count }
+    return start..<start + min(specification.fetchLimit, count - start)
   }
 }
 

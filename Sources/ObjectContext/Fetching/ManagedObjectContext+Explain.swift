@@ -11,12 +11,13 @@ extension ManagedObjectContext {
     processPendingChanges()
     try throwNotedError()
     var specification = request.specification
-    if specification.resultType == .objects && !specification.includesPropertyValues { specification.resultType = .objectIDs }
+    let readsRows = specification.includesPropertyValues && specification.fetchBatchSize <= 0
+    if specification.resultType == .objects && !readsRows { specification.resultType = .objectIDs }
     let plan = try FetchPlan(specification, context: self)
     var inMemory: [String] = []
     var asked = specification
     if specification.resultType != .dictionaries {
-      if plan.hasRelevantChanges || (plan.needsMerging && specification.resultType != .count) { asked = plan.storeSpecification }
+      asked = plan.storeSpecification
       let name = specification.entityName
       if plan.changedCount > 0 {
         inMemory.append("unsaved changes of \(plan.changedCount) objects of \(name) are compared, and merged into the stores' answer")
@@ -25,6 +26,10 @@ extension ManagedObjectContext {
       if plan.stores.count > 1, !specification.sortDescriptors.isEmpty {
         inMemory.append("the answers of \(plan.stores.count) stores are brought into one order")
       }
+      if plan.split?.remaining != nil {
+        inMemory.append("every object that the stores find is read and compared with the part of the predicate that they cannot answer")
+      }
+      if plan.split?.sortsInMemory ?? false { inMemory.append("all results are sorted, because a sort key is transient") }
       for path in specification.relationshipKeyPathsForPrefetching {
         inMemory.append("the objects of “\(path)” are prefetched: one more statement for each relationship of the path")
       }

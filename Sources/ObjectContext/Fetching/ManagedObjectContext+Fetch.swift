@@ -13,15 +13,9 @@ extension ManagedObjectContext {
   ///
   /// - Throws: ``FetchPredicateError`` for what cannot be asked, ``StoreError`` from the store.
   public func fetch<Result: ManagedObject>(_ request: FetchRequest<Result>) throws -> [Result] {
-    let objects = try fetchObjects(request.specification)
-    let entity = try entity(of: request.specification)
-    guard Result.self == ManagedObject.self || entity.subtree.allSatisfy({ type(ofEntity: $0) is Result.Type }) else {
-      throw StoreError(
-        .invalidRequest, "Objects of the entity “\(entity.name)” are not of the class \(Result.self) in this context's class table.",
-        operation: "fetch")
-    }
+    try checkClass(Result.self, for: request.specification)
     // Every class was checked above.
-    return unsafeBitCast(objects, to: [Result].self)
+    return unsafeBitCast(try fetchObjects(request.specification), to: [Result].self)
   }
 
   /// The IDs that a request asks for; new objects have temporary ones.
@@ -29,14 +23,7 @@ extension ManagedObjectContext {
     var specification = request.specification
     specification.resultType = .objectIDs
     try prepareFetch()
-    let plan = try FetchPlan(specification, context: self)
-    if !plan.needsMerging {
-      guard let store = plan.stores.first else { return [] }
-      let result = try coordinator.fetch(specification, from: store, scope: scope(for: store))
-      if case .objectIDs(let ids) = result { return ids }
-      throw unexpectedResult()
-    }
-    return try merged(plan).map(\.objectID)
+    return try objectIDs(of: FetchPlan(specification, context: self))
   }
 
   /// The dictionaries that a request asks for: attribute values, and IDs for to-one relationships, by name or dotted path. Missing values have no key.
@@ -47,6 +34,7 @@ extension ManagedObjectContext {
     specification.resultType = .dictionaries
     try prepareFetch()
     let entity = try entity(of: specification)
+    try refuseFiltering(of: specification)
     var dictionaries: [[String: Any]] = []
     for store in coordinator.stores(holding: entity, affectedStores: specification.affectedStores) {
       guard case .dictionaries(let rows) = try coordinator.fetch(specification, from: store, scope: scope(for: store)) else {
@@ -71,26 +59,48 @@ extension ManagedObjectContext {
 
   /// How many results a request has.
   public func count<Result>(for request: FetchRequest<Result>) throws -> Int {
-    try prepareFetch()
     var specification = request.specification
-    let plan = try FetchPlan(specification, context: self)
-    if plan.hasRelevantChanges { return try merged(plan).count }
     specification.resultType = .count
+    try prepareFetch()
+    let plan = try FetchPlan(specification, context: self)
     var total = 0
-    let window = plan.stores.count > 1
-    if window { (specification.fetchLimit, specification.fetchOffset) = (0, 0) }
-    for store in plan.stores {
-      guard case .count(let count) = try coordinator.fetch(specification, from: store, scope: scope(for: store)) else {
-        throw unexpectedResult()
+    if let split = plan.split {
+      try forEachFiltered(plan, split) { _ in total += 1 }
+    } else {
+      for store in plan.stores {
+        let result = try coordinator.fetch(plan.storeSpecification, from: store, scope: scope(for: store))
+        guard case .count(let count) = result else { throw unexpectedResult() }
+        total += count
       }
-      total += count
+      if !plan.needsMerging { return total }
     }
-    return window ? plan.windowed(Array(repeating: (), count: total)).count : total
+    return plan.window(of: total + (try plan.changedMatches().count)).count
   }
 
   // MARK: Steps
 
-  private func prepareFetch() throws {
+  /// Throws unless every object that a request may return is of a class.
+  func checkClass<Result: ManagedObject>(_ type: Result.Type, for specification: FetchSpecification) throws {
+    let entity = try entity(of: specification)
+    guard type == ManagedObject.self || entity.subtree.allSatisfy({ self.type(ofEntity: $0) is Result.Type }) else {
+      throw StoreError(
+        .invalidRequest, "Objects of the entity “\(entity.name)” are not of the class \(type) in this context's class table.",
+        operation: "fetch")
+    }
+  }
+
+  /// Dictionaries are made by stores, of saved values: there are no objects to filter.
+  private func refuseFiltering(of specification: FetchSpecification) throws {
+    guard specification.allowsInMemoryFiltering else { return }
+    let filter = FetchSpecification(entityName: specification.entityName, predicate: specification.predicate)
+    guard try FetchSplit(filter, model: model).isWhole else {
+      throw FetchPredicateError.unsupported(
+        part: "A block predicate or a transient property in a fetch of dictionaries",
+        advice: "Stores make dictionaries, so there are no objects to filter. Fetch objects.")
+    }
+  }
+
+  func prepareFetch() throws {
     processPendingChanges()
     try throwNotedError()
   }
@@ -108,82 +118,41 @@ extension ManagedObjectContext {
 
   private func fetchObjects(_ request: FetchSpecification) throws -> [ManagedObject] {
     var specification = request
-    specification.resultType = specification.includesPropertyValues ? .objects : .objectIDs
+    // Rows that come in batches are read when they are asked for.
+    let readsRows = specification.includesPropertyValues && specification.fetchBatchSize <= 0
+    specification.resultType = readsRows ? .objects : .objectIDs
     try prepareFetch()
     let plan = try FetchPlan(specification, context: self)
     let objects: [ManagedObject]
-    if plan.needsMerging {
+    if let split = plan.split {
+      objects = try filtered(plan, split)
+    } else if plan.needsMerging {
       objects = try merged(plan)
     } else if let store = plan.stores.first {
       objects = try materialize(try coordinator.fetch(specification, from: store, scope: scope(for: store)), from: store, specification)
     } else {
       objects = []
     }
-    if !specification.relationshipKeyPathsForPrefetching.isEmpty { try prefetch(specification, for: objects) }
+    if !specification.relationshipKeyPathsForPrefetching.isEmpty { prefetched = try prefetch(specification, for: objects) }
     if !specification.returnsObjectsAsFaults { for object in objects { object.willAccess() } }
     return objects
   }
 
-  /// The objects of a store's answer, in its order.
-  private func materialize(
-    _ result: PersistentStoreResult, from store: PersistentStore, _ specification: FetchSpecification
-  ) throws -> [ManagedObject] {
-    let space = store.space.number
-    var objects: [ManagedObject] = []
-    switch result {
-    case .rows(let rows):
-      let group = rows.count > 1 ? makeGroup(space: space, references: rows.references).number : 0
-      objects.reserveCapacity(rows.count)
-      for (position, row) in rows.enumerated() {
-        objects.append(
-          materialize(row, space: space, group: group, position: position, refresh: specification.shouldRefreshRefetchedObjects))
-      }
-    case .objectIDs(let ids):
-      let group = ids.count > 1 ? makeGroup(space: space, references: ids.map(\.reference)).number : 0
-      objects.reserveCapacity(ids.count)
-      for (position, id) in ids.enumerated() {
-        let object = registeredObject(id.reference, space: space) ?? makeObject(id, image: nil)
-        object.group = group
-        object.groupPosition = UInt32(truncatingIfNeeded: position)
-        objects.append(object)
-      }
-    default: throw unexpectedResult()
-    }
-    return objects
-  }
-
-  /// The object of a row: the registered one, which takes the row only if it is a fault (or is to be refreshed), or a new one.
-  private func materialize(_ row: RowImage, space: UInt32, group: UInt32, position: Int, refresh: Bool) -> ManagedObject {
-    let object: ManagedObject
-    if let known = registeredObject(row.reference, space: space) {
-      object = known
-      if known.flags.contains(.isFault) {
-        known.image = row
-      } else if refresh, !known.hasChanges, known.image?.version != row.version {
-        known.image = row
-        known.updatePlainRow()
-        for state in known.toManyStates ?? [] { state?.unload() }
-        known.awake(fromSnapshotEvents: .refresh)
-      }
-    } else {
-      object = makeObject(ManagedObjectID(space: space, entityNumber: UInt32(row.entityNumber), key: row.key), image: row)
-    }
-    object.group = group
-    object.groupPosition = UInt32(truncatingIfNeeded: position)
-    return object
-  }
-
   /// The answer of all stores with the context's unsaved changes merged in, sorted and windowed in memory.
-  private func merged(_ plan: FetchPlan) throws -> [ManagedObject] {
-    let specification = plan.storeSpecification
+  func merged(_ plan: FetchPlan) throws -> [ManagedObject] {
     var objects: [ManagedObject] = []
     for store in plan.stores {
-      let result = try coordinator.fetch(specification, from: store, scope: scope(for: store))
-      objects.append(contentsOf: try materialize(result, from: store, specification))
+      let result = try coordinator.fetch(plan.storeSpecification, from: store, scope: scope(for: store))
+      objects.append(contentsOf: try materialize(result, from: store, plan.specification))
     }
-    if plan.specification.includesPendingChanges { objects.removeAll(where: plan.isSuperseded) }
-    let matching = try plan.changedMatches()
-    objects = try plan.sort(stored: objects, changed: matching)
-    return plan.windowed(objects)
+    objects.removeAll(where: plan.isSuperseded)
+    return try assembled(plan, stored: objects)
+  }
+
+  /// Stored objects, which are in order store by store, with the changed ones among them, sorted and windowed.
+  func assembled(_ plan: FetchPlan, stored: [ManagedObject]) throws -> [ManagedObject] {
+    let changed = try plan.changedMatches()
+    if plan.sortsAnew { return plan.windowed(try plan.sorted(stored + changed)) }
+    return plan.windowed(try plan.merge(stored, changed, element: { $0 }, object: { stored[$0] }))
   }
 }

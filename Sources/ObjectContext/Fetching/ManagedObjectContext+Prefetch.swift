@@ -5,7 +5,9 @@ import ObjectStore
 
 extension ManagedObjectContext {
   /// Reads the objects at the ends of the request's relationship key paths.
-  func prefetch(_ specification: FetchSpecification, for objects: [ManagedObject]) throws {
+  ///
+  /// - Returns: Objects on the way that nobody else may hold, which know the members that were read for them.
+  func prefetch(_ specification: FetchSpecification, for objects: [ManagedObject]) throws -> [ManagedObject] {
     let entity = try entity(of: specification)
     var held: [ManagedObject] = []
     for keyPath in specification.relationshipKeyPathsForPrefetching {
@@ -27,8 +29,7 @@ extension ManagedObjectContext {
         }
       }
     }
-    // Objects on the way, which nobody holds, know the members that were read for them.
-    prefetched = held
+    return held
   }
 
   private func prefetchToOne(_ relationship: CompiledRelationship, of sources: [ManagedObject]) throws -> [ManagedObject] {

@@ -11,6 +11,11 @@ public struct ManagedObjectSeed {
 }
 
 extension ManagedObjectSeed {
+  /// The seed of an object that belongs to no context and has no values.
+  init(goneObjectOf objectID: ManagedObjectID) {
+    self.init(objectID: objectID, context: nil, image: nil, flags: [.isInaccessible, .isGone])
+  }
+
   /// The seed of a new object.
   init(newObjectOf entity: CompiledEntity, in context: ManagedObjectContext) {
     self.init(

@@ -1,0 +1,56 @@
+// ManagedObjectContext+Enumerating: walks over any number of objects in bounded memory.
+public import ObjectQuery
+import ObjectStore
+
+extension ManagedObjectContext {
+  /// Visits the objects that a request asks for one after the other, in bounded memory: rows are read in batches, and a batch is let go before the next.
+  ///
+  /// ```swift
+  /// try context.enumerate(Book.fetchRequest()) { book, stop in
+  ///   stop = try !write(book)
+  /// }
+  /// ```
+  ///
+  /// Which objects are visited is decided at the beginning, unsaved changes included (their IDs are held, 16 bytes each); what is inserted or saved
+  /// meanwhile, here or elsewhere, is neither visited nor visited twice, and what is deleted meanwhile is passed over. Values are those of when
+  /// a batch is read. Objects that `body` changes are held until they are saved, others unless it holds them. The request's prefetching is done
+  /// batch by batch.
+  ///
+  /// - Parameters:
+  ///   - request: What to visit.
+  ///   - batchSize: How many rows are read together.
+  ///   - body: Called for each object; set its second parameter to end the walk. What it throws ends the walk too.
+  /// - Throws: ``FetchPredicateError`` for what cannot be asked, ``StoreError`` from the store, what `body` throws.
+  public func enumerate<Result: ManagedObject>(
+    _ request: FetchRequest<Result>, batchSize: Int = 500, _ body: (Result, inout Bool) throws -> Void
+  ) throws {
+    try enumerateBatches(request, batchSize: batchSize) { objects, stop in
+      for object in objects where !object.isDeleted {
+        try body(object, &stop)
+        if stop { return }
+      }
+    }
+  }
+
+  /// Visits the objects that a request asks for a batch at a time, as ``enumerate(_:batchSize:_:)`` does one by one.
+  ///
+  /// - Parameters:
+  ///   - request: What to visit.
+  ///   - batchSize: How many objects a batch has, at most: those that are deleted are missing.
+  ///   - body: Called for each batch; set its second parameter to end the walk.
+  public func enumerateBatches<Result: ManagedObject>(
+    _ request: FetchRequest<Result>, batchSize: Int = 500, _ body: ([Result], inout Bool) throws -> Void
+  ) throws {
+    guard batchSize > 0 else {
+      throw StoreError(.invalidRequest, "A batch has at least one object, not \(batchSize).", operation: "enumerate")
+    }
+    let pages = try pagedObjects(of: request, pageSize: batchSize)
+    var stop = false
+    for number in 0..<pages.pageCount where !stop {
+      // What a body changes counts as an event of its own.
+      defer { processPendingChanges() }
+      let objects = try pages.page(number, isHeld: false).compactMap { $0 as? Result }.filter { !$0.isDeleted }
+      if !objects.isEmpty { try body(objects, &stop) }
+    }
+  }
+}

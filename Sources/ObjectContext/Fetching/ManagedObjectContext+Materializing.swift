@@ -1,0 +1,124 @@
+// ManagedObjectContext+Materializing: from stores' answers to living objects.
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+
+extension ManagedObjectContext {
+  /// The objects of a store's answer, in its order.
+  func materialize(
+    _ result: PersistentStoreResult, from store: PersistentStore, _ specification: FetchSpecification
+  ) throws -> [ManagedObject] {
+    let space = store.space.number
+    var objects: [ManagedObject] = []
+    switch result {
+    case .rows(let rows):
+      let group = rows.count > 1 ? makeGroup(space: space, references: rows.references).number : 0
+      objects.reserveCapacity(rows.count)
+      for (position, row) in rows.enumerated() {
+        objects.append(
+          materialize(row, space: space, group: group, position: position, refresh: specification.shouldRefreshRefetchedObjects))
+      }
+    case .objectIDs(let ids):
+      let group = ids.count > 1 ? makeGroup(space: space, references: ids.map(\.reference), batch: specification.fetchBatchSize).number : 0
+      objects.reserveCapacity(ids.count)
+      for (position, id) in ids.enumerated() {
+        let object = registeredObject(id.reference, space: space) ?? makeObject(id, image: nil)
+        object.group = group
+        object.groupPosition = UInt32(truncatingIfNeeded: position)
+        objects.append(object)
+      }
+    default: throw unexpectedResult()
+    }
+    return objects
+  }
+
+  /// The object of a row: the registered one, which takes the row only if it is a fault (or is to be refreshed), or a new one.
+  private func materialize(_ row: RowImage, space: UInt32, group: UInt32, position: Int, refresh: Bool) -> ManagedObject {
+    let object: ManagedObject
+    if let known = registeredObject(row.reference, space: space) {
+      object = known
+      take(row, for: known, refresh: refresh)
+    } else {
+      object = makeObject(ManagedObjectID(space: space, entityNumber: UInt32(row.entityNumber), key: row.key), image: row)
+    }
+    object.group = group
+    object.groupPosition = UInt32(truncatingIfNeeded: position)
+    return object
+  }
+
+  /// A registered object takes a row that was read if it is a fault, or if it is to be refreshed and has no changes.
+  private func take(_ row: RowImage, for object: ManagedObject, refresh: Bool) {
+    if object.flags.contains(.isFault) {
+      object.image = row
+    } else if refresh, !object.hasChanges, object.image?.version != row.version {
+      object.image = row
+      object.updatePlainRow()
+      for state in object.toManyStates ?? [] { state?.unload() }
+      object.awake(fromSnapshotEvents: .refresh)
+    }
+  }
+
+  /// The objects of IDs with their rows, one request for those of a store and entity tree that are not at hand; nil where there is no row any more.
+  ///
+  /// - Parameter refresh: Whether objects without changes take newer rows.
+  func objects(with ids: some Collection<ManagedObjectID>, refresh: Bool = false) throws -> [ManagedObject?] {
+    var missing: [UInt32: [ManagedObjectID]] = [:]
+    var objects: [ManagedObject] = []
+    objects.reserveCapacity(ids.count)
+    var group: UInt32 = 0
+    if let first = ids.first, ids.count > 1, !first.isTemporaryID {
+      group = makeGroup(space: first.space, references: ids.map(\.reference)).number
+    }
+    for (position, id) in ids.enumerated() {
+      let object = self.object(with: id)
+      objects.append(object)
+      guard !id.isTemporaryID, object.managedObjectContext === self else { continue }
+      if id.space == ids.first?.space {
+        object.group = group
+        object.groupPosition = UInt32(truncatingIfNeeded: position)
+      }
+      if refresh ? !object.hasChanges : object.flags.contains(.isFault) && object.image == nil {
+        if !refresh, let store = coordinator.store(numbered: id.space), let row = cachedRow(id.reference, of: store) {
+          object.image = row
+        } else {
+          missing[id.space, default: []].append(id)
+        }
+      }
+    }
+    for (space, ids) in missing {
+      guard let store = coordinator.store(numbered: space) else { continue }
+      for row in try coordinator.readRows(of: ids, from: store, scope: scope(for: store)) {
+        if let object = registeredObject(row.reference, space: space) { take(row, for: object, refresh: refresh) }
+      }
+    }
+    return objects.map { object in
+      let isGone = !object.flags.isDisjoint(with: [.isGone, .isInaccessible]) || object.flags.contains(.isFault) && object.image == nil
+      return isGone ? nil : object
+    }
+  }
+
+  /// The IDs of a plan's results, merged, sorted and windowed. Of stored objects few are made: those that changed ones are sorted in by.
+  func objectIDs(of plan: FetchPlan) throws -> [ManagedObjectID] {
+    if let split = plan.split {
+      guard !plan.needsMerging, !plan.sortsAnew else { return try filtered(plan, split).map(\.objectID) }
+      let wanted = plan.window(of: .max).upperBound
+      var ids: [ManagedObjectID] = []
+      try forEachFiltered(plan, split, limit: wanted) { ids.append($0.currentID) }
+      return plan.windowed(ids)
+    }
+    if plan.sortsAnew { return try merged(plan).map(\.objectID) }
+    var stored: [ManagedObjectID] = []
+    for store in plan.stores {
+      let result = try coordinator.fetch(plan.storeSpecification, from: store, scope: scope(for: store))
+      guard case .objectIDs(let ids) = result else { throw unexpectedResult() }
+      if stored.isEmpty { stored = ids } else { stored += ids }
+    }
+    guard plan.needsMerging else { return stored }
+    if plan.hasRelevantChanges {
+      stored.removeAll { id in registeredObject(id.reference, space: id.space).map(plan.isSuperseded) ?? false }
+    }
+    let pages = PagedObjects(stored, pageSize: Self.faultBatch, context: self)
+    return plan.windowed(
+      try plan.merge(stored, try plan.changedMatches(), element: \.objectID, object: { try pages.objectIfThere(at: $0) }))
+  }
+}

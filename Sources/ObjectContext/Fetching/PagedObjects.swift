@@ -1,0 +1,88 @@
+// PagedObjects: the objects of a list of IDs, whose rows are read a page at a time as they are touched.
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+
+/// The objects of a list of IDs. Rows are read a page at a time; the pages used last are held, others let go.
+final class PagedObjects {
+  let ids: [ManagedObjectID]
+  let pageSize: Int
+  let context: ManagedObjectContext
+  private let specification: FetchSpecification?
+  /// Those that were new: once they are saved, nobody finds them by the IDs that they had.
+  private let newObjects: [ManagedObjectID: ManagedObject]
+  /// The pages that are held, the one used last at the end.
+  private var pages: [Page] = []
+
+  private struct Page {
+    let number: Int
+    let objects: [ManagedObject?]
+    /// Objects on the way of prefetched paths.
+    let companions: [ManagedObject]
+  }
+
+  /// The pages that are held.
+  static var heldPages: Int { 3 }
+
+  /// Makes a list of which nothing was read.
+  ///
+  /// - Parameter specification: What is prefetched, fired and refreshed with each page.
+  init(_ ids: [ManagedObjectID], pageSize: Int, specification: FetchSpecification? = nil, context: ManagedObjectContext) {
+    self.ids = ids
+    self.pageSize = max(pageSize, 1)
+    self.specification = specification
+    self.context = context
+    let new = context.unitOfWork.inserted.isEmpty ? [] : ids.filter(\.isTemporaryID)
+    newObjects = Dictionary(new.map { ($0, context.object(with: $0)) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// The number of pages.
+  var pageCount: Int { (ids.count + pageSize - 1) / pageSize }
+
+  /// The objects of a page; nil for rows that are gone.
+  ///
+  /// - Parameter isHeld: Whether the page is held afterwards.
+  func page(_ number: Int, isHeld: Bool = true) throws -> [ManagedObject?] {
+    if !isHeld { return try read(number).objects }
+    if let last = pages.last, last.number == number { return last.objects }
+    if let index = pages.firstIndex(where: { $0.number == number }) {
+      let page = pages.remove(at: index)
+      pages.append(page)
+      return page.objects
+    }
+    let page = try read(number)
+    if pages.count >= Self.heldPages { pages.removeFirst() }
+    pages.append(page)
+    return page.objects
+  }
+
+  private func read(_ number: Int) throws -> Page {
+    let start = number * pageSize
+    var ids = ids[start..<min(start + pageSize, ids.count)]
+    if !newObjects.isEmpty { ids = ids.map(currentID)[...] }
+    let objects = try context.objects(with: ids, refresh: specification?.shouldRefreshRefetchedObjects ?? false)
+    var companions: [ManagedObject] = []
+    if let specification {
+      let there = objects.compactMap { $0 }
+      if !specification.relationshipKeyPathsForPrefetching.isEmpty { companions = try context.prefetch(specification, for: there) }
+      if !specification.returnsObjectsAsFaults { for object in there { object.willAccess() } }
+    }
+    return Page(number: number, objects: objects, companions: companions)
+  }
+
+  /// The ID that an object has by now.
+  private func currentID(_ id: ManagedObjectID) -> ManagedObjectID { id.isTemporaryID ? newObjects[id]?.objectID ?? id : id }
+
+  /// The object at a position; nil when its row is gone.
+  func objectIfThere(at position: Int) throws -> ManagedObject? { try page(position / pageSize)[position % pageSize] }
+
+  /// The object at a position; one whose row is gone is a fault. What went wrong is kept by the context, which throws it later.
+  func object(at position: Int) -> ManagedObject {
+    do {
+      if let object = try objectIfThere(at: position) { return object }
+    } catch {
+      context.note(error)
+    }
+    return context.object(with: currentID(ids[position]))
+  }
+}

@@ -1,0 +1,227 @@
+// BatchedFetchTests: results whose rows come a page at a time, and walks over many objects (rows F7, F22).
+import ObjectContext
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+import XCTest
+
+final class BatchedFetchTests: XCTestCase {
+  private static let count = 1_000
+
+  private func onBooks(_ kinds: [StoreKind] = StoreKind.allCases, _ body: (Stack) throws -> Void) async throws {
+    try await onEachStore(kinds) { stack in
+      let context = stack.makeShortLivedContext()
+      let authors = try (0..<10).map { try context.make("Author", ["name": "author \($0)"]) }
+      for pages in 0..<Self.count { try context.make("Book", ["title": "book", "pages": pages, "author": authors[pages % 10]]) }
+      try context.save()
+      stack.forgetRows()
+      stack.statements?.reset()
+      try body(stack)
+    }
+  }
+
+  private func request(batch: Int, _ format: String? = nil) throws -> FetchRequest<Book> {
+    var request = FetchRequest<Book>(entityName: "Book", predicate: try format.map { try FetchPredicate(format: $0) })
+    request.sortDescriptors = [FetchSortDescriptor("pages")]
+    request.fetchBatchSize = batch
+    return request
+  }
+
+  // MARK: Collections that release pages
+
+  func testRowsArriveInPagesAsTheyAreTouched() async throws {
+    try await onBooks([.sqlcipher]) { stack in
+      let context = stack.makeContext()
+      let books = try context.fetchBatched(try request(batch: 100))
+      XCTAssertEqual(books.count, Self.count)
+      XCTAssertEqual(stack.statements?.count, 1)
+      XCTAssertEqual(books[450].pages, 450)
+      XCTAssertEqual(stack.statements?.count, 2)
+      for position in 400..<500 { XCTAssertEqual(books[position].pages, Int32(position)) }
+      XCTAssertEqual(stack.statements?.count, 2)
+      XCTAssertEqual(books.map(\.pages), (0..<Int32(Self.count)).map { $0 })
+      XCTAssertEqual(stack.statements?.count, 11)
+      XCTAssertEqual(books.batchSize, 100)
+    }
+  }
+
+  func testPagesBehindAreReleased() async throws {
+    try await onBooks { stack in
+      let context = stack.makeContext()
+      let books = try context.fetchBatched(try request(batch: 50))
+      XCTAssertEqual(context.registeredObjects.count, 0)
+      var greatest = 0
+      for book in books {
+        XCTAssertFalse(book.isFault && book.title.isEmpty)
+        if (book.pages ?? 0) % 50 == 0 { greatest = max(greatest, context.registeredObjects.count) }
+      }
+      XCTAssertLessThanOrEqual(greatest, 200)
+      // Changed objects stay.
+      books[3].title = "changed"
+      let id = books[3].objectID
+      for book in books.suffix(400) { XCTAssertEqual(book.title, "book") }
+      XCTAssertEqual((context.registeredObject(for: id) as? Book)?.title, "changed")
+      XCTAssertEqual(books[3].title, "changed")
+    }
+  }
+
+  func testUnsavedChangesOfTheFetchAreInPlace() async throws {
+    try await onBooks { stack in
+      let context = stack.makeContext()
+      let all = try context.fetch(try request(batch: 0))
+      context.delete(all[10])
+      all[500].pages = 5
+      for pages in [Int32(20), -1, 5_000, 731] { try context.make("Book", ["title": "new", "pages": pages]) }
+      var expected = (0..<Int32(Self.count)).filter { $0 != 10 && $0 != 500 } + [5, 20, -1, 5_000, 731]
+      expected.sort()
+      let books = try context.fetchBatched(try request(batch: 64))
+      XCTAssertEqual(books.map { $0.pages ?? 0 }, expected)
+      var windowed = try request(batch: 7)
+      (windowed.fetchOffset, windowed.fetchLimit) = (3, 30)
+      let window = try context.fetchBatched(windowed)
+      XCTAssertEqual(window.map { $0.pages ?? 0 }, Array(expected[3..<33]))
+      XCTAssertEqual(window.objectIDs, try context.fetch(windowed).map(\.objectID))
+      // New objects are found also when they have been saved since.
+      try context.save()
+      XCTAssertEqual(books.map { $0.pages ?? 0 }, expected)
+    }
+  }
+
+  func testFewRowsAreReadToPutUnsavedOnesInPlace() async throws {
+    try await onBooks([.sqlcipher]) { stack in
+      let context = stack.makeContext()
+      try context.make("Book", ["title": "new", "pages": 731])
+      stack.statements?.reset()
+      let books = try context.fetchBatched(try request(batch: 100))
+      XCTAssertEqual(books.count, Self.count + 1)
+      XCTAssertLessThanOrEqual(stack.statements?.count ?? 0, 3, "\(stack.statements?.texts ?? [])")
+    }
+  }
+
+  func testARowThatIsGoneIsAFaultWithoutValues() async throws {
+    try await onBooks { stack in
+      let context = stack.makeContext()
+      let books = try context.fetchBatched(try request(batch: 10))
+      let other = stack.makeContext()
+      for book in try other.objects("Book", where: "pages == 25") { other.delete(book) }
+      try other.save()
+      XCTAssertEqual(books[24].pages, 24)
+      XCTAssertNil(books[25].pages)
+      XCTAssertEqual(books[26].pages, 26)
+    }
+  }
+
+  func testRelationshipsArePrefetchedPageByPage() async throws {
+    try await onBooks([.sqlcipher]) { stack in
+      let context = stack.makeContext()
+      var request = try request(batch: 100)
+      request.relationshipKeyPathsForPrefetching = ["author", "tags"]
+      let books = try context.fetchBatched(request)
+      _ = books[0].title
+      stack.statements?.reset()
+      for book in books.prefix(100) {
+        XCTAssertEqual(book.author?.name.isEmpty, false)
+        XCTAssertEqual(book.tags.count, 0)
+      }
+      XCTAssertEqual(stack.statements?.count, 0, "\(stack.statements?.texts ?? [])")
+    }
+  }
+
+  func testBlocksFilterBatchedResults() async throws {
+    try await onBooks { stack in
+      var request = try request(batch: 10)
+      request.predicate = .block { (book: Book) in (book.pages ?? 1) % 100 == 0 }
+      request.allowsInMemoryFiltering = true
+      XCTAssertEqual(try stack.makeContext().fetchBatched(request).map(\.pages), (0..<10).map { $0 * 100 })
+    }
+  }
+
+  // MARK: Arrays
+
+  func testAnArrayOfABatchedFetchHasFaultsThatAreReadInBatches() async throws {
+    try await onBooks([.sqlcipher]) { stack in
+      let context = stack.makeContext()
+      let books = try context.fetch(try request(batch: 100))
+      XCTAssertEqual(stack.statements?.count, 1)
+      XCTAssertTrue(books.allSatisfy(\.isFault))
+      XCTAssertEqual(books[0].pages, 0)
+      XCTAssertEqual(stack.statements?.count, 2)
+      XCTAssertEqual(books.prefix(100).map(\.pages), (0..<100).map { $0 })
+      XCTAssertEqual(stack.statements?.count, 2)
+      XCTAssertEqual(books.map(\.pages), (0..<Int32(Self.count)).map { $0 })
+      XCTAssertEqual(stack.statements?.count, 11)
+    }
+  }
+
+  // MARK: Walks
+
+  func testAWalkVisitsEveryObjectInOrderAndHoldsOneBatch() async throws {
+    try await onBooks { stack in
+      let context = stack.makeContext()
+      var seen: [Int32] = []
+      var greatest = 0
+      try context.enumerate(try request(batch: 0), batchSize: 100) { book, _ in
+        seen.append(book.pages ?? -1)
+        if seen.count % 100 == 0 { greatest = max(greatest, context.registeredObjects.count) }
+      }
+      XCTAssertEqual(seen, (0..<Int32(Self.count)).map { $0 })
+      XCTAssertLessThanOrEqual(greatest, 200)
+      XCTAssertEqual(context.registeredObjects.count, 0)
+      if let statements = stack.statements { XCTAssertEqual(statements.count, 11, "\(statements.texts)") }
+    }
+  }
+
+  func testAWalkEndsWhenItIsToldToOrFails() async throws {
+    struct Enough: Error {}
+    try await onBooks { stack in
+      let context = stack.makeContext()
+      var count = 0
+      try context.enumerate(try request(batch: 0), batchSize: 10) { _, stop in
+        count += 1
+        stop = count == 25
+      }
+      XCTAssertEqual(count, 25)
+      XCTAssertThrowsError(try context.enumerate(try request(batch: 0)) { _, _ in throw Enough() }) { XCTAssertTrue($0 is Enough) }
+      XCTAssertThrowsError(try context.enumerate(try request(batch: 0), batchSize: 0) { _, _ in })
+    }
+  }
+
+  func testAWalkIsNotDisturbedByWhatIsWrittenMeanwhile() async throws {
+    try await onBooks { stack in
+      let context = stack.makeContext()
+      let other = stack.makeContext()
+      var seen: [Int32] = []
+      try context.enumerateBatches(try request(batch: 0), batchSize: 100) { books, _ in
+        if seen.isEmpty {
+          // Each would shift the pages of a walk by offsets.
+          for book in try other.objects("Book", where: "pages >= 150 AND pages < 200 OR pages == 555") { other.delete(book) }
+          try other.make("Book", ["title": "new", "pages": 250])
+          for book in try other.objects("Book", where: "pages == 160 OR pages == 260") { try book.setValue(5_000, forKey: "pages") }
+          try other.save()
+        }
+        // The walk's own changes.
+        for book in books { book.title += "!" }
+        context.delete(books[0])
+        try context.save()
+        seen += books.map { $0.pages ?? -1 }
+      }
+      XCTAssertEqual(Set(seen).count, seen.count)
+      XCTAssertEqual(seen.count, Self.count - 51)
+      XCTAssertFalse(seen.contains(555))
+      XCTAssertEqual(try other.objects("Book", where: "title == 'book!'").count, Self.count - 51 - 10)
+    }
+  }
+
+  func testAWalkSeesUnsavedObjectsAndPassesOverThoseDeletedOnTheWay() async throws {
+    try await onBooks { stack in
+      let context = stack.makeContext()
+      try context.make("Book", ["title": "new", "pages": 500])
+      var titles: [String] = []
+      try context.enumerate(try request(batch: 0, "pages >= 499 AND pages <= 502"), batchSize: 2) { book, _ in
+        titles.append("\(book.title) \(book.pages ?? 0)")
+        if book.pages == 499 { for other in try context.objects("Book", where: "pages == 501") { context.delete(other) } }
+      }
+      XCTAssertEqual(titles, ["book 499", "book 500", "new 500", "book 502"])
+    }
+  }
+}
