@@ -63,6 +63,7 @@ public final class InMemoryStore: IncrementalStore {
       if configuration.description.isReadOnly { throw StoreError(.readOnly, "The store was opened read-only.", operation: "save") }
       try changeRows { rows in try rows.apply(request, objectIDSpace: scope.objectIDSpace) }
       return .saved
+    case .batchInsert, .batchUpdate, .batchDelete: throw request.unsupported
     }
   }
 

@@ -54,6 +54,7 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
       }
       try StoreError.mapping { try engine.save(changes, in: scope) }
       return .saved
+    case .batchInsert, .batchUpdate, .batchDelete: throw request.unsupported
     }
   }
 

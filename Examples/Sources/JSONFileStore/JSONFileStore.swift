@@ -93,6 +93,7 @@ public final class JSONFileStore: IncrementalStore {
         try current.graph.apply(request, entityNumbers: Set(configuration.entityNumbers), space: scope.objectIDSpace)
         try keep(current)
         return .saved
+      case .batchInsert, .batchUpdate, .batchDelete: throw request.unsupported
       }
     }
   }

@@ -17,6 +17,9 @@ public actor ContextActor {
   public init(container: PersistentContainer) {
     executor = QueueExecutor(label: "CipherData.ContextActor")
     context = container.makeContext()
+    context.wakesForChanges = { [weak self] in
+      Task { await self?.perform { $0.mergeWaitingChanges() } }
+    }
   }
 
   /// The queue that the actor runs on.

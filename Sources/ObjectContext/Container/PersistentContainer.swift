@@ -70,7 +70,11 @@ public final class PersistentContainer: Sendable {
   /// The main actor's context, for user interfaces and programs that need only one.
   @MainActor public var viewContext: ManagedObjectContext {
     if let viewContextBox { return viewContextBox.context }
-    let made = ViewContextBox(makeContext())
+    let context = makeContext()
+    context.wakesForChanges = { [weak self] in
+      Task { @MainActor in self?.viewContextBox?.context.mergeWaitingChanges() }
+    }
+    let made = ViewContextBox(context)
     viewContextBox = made
     return made.context
   }

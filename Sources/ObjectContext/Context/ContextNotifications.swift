@@ -132,6 +132,24 @@ final class ContextNotifications {
     }
   }
 
+  func postMerged(
+    inserted: [ManagedObjectID], refreshed: [ManagedObject], deleted: [ManagedObject], in context: ManagedObjectContext
+  ) {
+    var info: [ManagedObjectContext.NotificationKey: Any] = [:]
+    if !inserted.isEmpty { info[.insertedObjectIDs] = Set(inserted) }
+    if !refreshed.isEmpty { info[.refreshedObjects] = Set(refreshed) }
+    if !deleted.isEmpty { info[.deletedObjects] = Set(deleted) }
+    if info.isEmpty { return }
+    post(ManagedObjectContext.didChangeObjectsNotification, info, from: context)
+    yield {
+      var change = ContextChange(kind: .objectsDidChange)
+      change.inserted = Set(inserted)
+      change.refreshed = Set(refreshed.map(\.objectID))
+      change.deleted = Set(deleted.map(\.objectID))
+      return change
+    }
+  }
+
   func postInvalidatedAll(in context: ManagedObjectContext) {
     post(ManagedObjectContext.didChangeObjectsNotification, [.invalidatedAllObjects: true], from: context)
     yield {

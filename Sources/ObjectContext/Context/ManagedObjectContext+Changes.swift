@@ -137,6 +137,7 @@ extension ManagedObjectContext {
   /// Runs work and then ends the event. The caller is in the context's isolation already; nothing is sent to a queue.
   @discardableResult
   public func perform<Result>(_ body: () throws -> Result) rethrows -> Result {
+    mergeWaitingChanges()
     defer { processPendingChanges() }
     return try body()
   }
@@ -167,7 +168,15 @@ extension ManagedObjectContext {
   // MARK: The end of an event
 
   /// Ends an event: runs delete rules and tells observers what changed. Fetches and saves do it, and background tasks at their end.
+  ///
+  /// Changes of others that wait to be merged (``automaticallyMergesChangesFromParent``) are merged first.
   public func processPendingChanges() {
+    mergeWaitingChanges()
+    endEvent()
+  }
+
+  /// Runs delete rules and tells observers what changed.
+  func endEvent() {
     if unitOfWork.pending.isEmpty && !unitOfWork.hasDeletedInsertions { return }
     if propagatesDeletesAtEndOfEvent { propagateDeletes() }
     let pending = unitOfWork.pending

@@ -33,8 +33,27 @@ public final class ManagedObjectContext {
     didSet { retained = retainsRegisteredObjects ? registeredObjects : [] }
   }
 
+  /// Whether what other contexts of the coordinator save, and what batch requests change, is merged into this one by itself; false unless set.
+  ///
+  /// It is merged when the context next fetches, saves, performs work or processes its changes; into the container's view context, and into the
+  /// context of a ``ContextActor``, as soon as the main actor or the actor is free.
+  public var automaticallyMergesChangesFromParent: Bool {
+    get { inbox != nil }
+    set {
+      guard newValue != (inbox != nil) else { return }
+      inbox = newValue ? ChangeInbox(coordinator, except: number, wake: wakesForChanges) : nil
+    }
+  }
+
   let coordinator: PersistentStoreCoordinator
   let model: CompiledModel
+  /// The context's number in the process: tells its own changes from others'.
+  let number = ManagedObjectContext.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
+  private static let lastNumber = Atomic<UInt64>(0)
+  /// Changes of others that wait to be merged.
+  var inbox: ChangeInbox?
+  /// Brings the context to merge what waits, from any thread; for contexts whose isolation is known.
+  var wakesForChanges: (@Sendable () -> Void)?
   private let types: [ManagedObject.Type]
   // Exclusivity of what every look-up of an object touches is not checked at run time: a context's isolation admits one access at a time, and no
   // call under an access comes back here. The checks cost more than the look-up.

@@ -65,14 +65,17 @@ struct UnitOfWork {
   }
 
   /// Forgets the objects of a save; others stay.
-  mutating func remove(_ work: SaveWork) {
-    let saved = Set(work.inserted + work.updated + work.deleted + work.locked)
-    for object in saved { object.flags.subtract(Self.flags) }
-    inserted.removeAll(where: saved.contains)
-    updated.removeAll(where: saved.contains)
-    deleted.removeAll(where: saved.contains)
-    pending.removeAll(where: saved.contains)
-    locked.removeAll(where: saved.contains)
+  mutating func remove(_ work: SaveWork) { remove(work.inserted + work.updated + work.deleted + work.locked) }
+
+  /// Forgets objects.
+  mutating func remove(_ objects: [ManagedObject]) {
+    let gone = Set(objects)
+    for object in gone { object.flags.subtract(Self.flags) }
+    inserted.removeAll(where: gone.contains)
+    updated.removeAll(where: gone.contains)
+    deleted.removeAll(where: gone.contains)
+    pending.removeAll(where: gone.contains)
+    locked.removeAll(where: gone.contains)
     propagatedCount = 0
     unchangedCount = 0
   }

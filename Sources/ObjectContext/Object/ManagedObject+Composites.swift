@@ -20,7 +20,7 @@ extension ManagedObject {
   private func slotValues(from value: Any?, for composite: CompiledComposite) throws -> [Int: Slot] {
     let entity = compiledEntity
     var result = Dictionary(uniqueKeysWithValues: composite.slots.map { ($0, Slot.null) })
-    guard let value = Self.unwrapped(value) else { return result }
+    guard let value = AttributeConversion.unwrapped(value) else { return result }
     guard let values = value as? [String: Any?] else {
       throw KeyValueError(.wrongType, key: composite.name, entityName: entity.name, detail: "a composite takes a dictionary of its parts")
     }

@@ -75,11 +75,11 @@ extension ManagedObject {
     switch entity.property(named: key) {
     case .attribute(let slot): setSlotValue(try slotValue(from: value, for: slot), at: slot.index)
     case .toOne(let relationship):
-      guard let value = Self.unwrapped(value) else { return setToOne(nil, at: relationship.index) }
+      guard let value = AttributeConversion.unwrapped(value) else { return setToOne(nil, at: relationship.index) }
       guard let object = value as? ManagedObject else { throw KeyValueError(.wrongType, key: key, entityName: entity.name) }
       setToOne(object, at: relationship.index)
     case .toMany(let relationship):
-      switch Self.unwrapped(value) {
+      switch AttributeConversion.unwrapped(value) {
       case nil: setToMany([], at: relationship.index)
       case let objects as [ManagedObject]: setToMany(objects, at: relationship.index)
       case let objects as Set<ManagedObject>: setToMany(Array(objects), at: relationship.index)
@@ -155,13 +155,6 @@ extension ManagedObject {
 
   // MARK: Conversion
 
-  /// What is inside an optional that went through `Any`.
-  static func unwrapped(_ value: Any?) -> Any? {
-    guard let value else { return nil }
-    if let optional = value as? any AnyOptional { return optional.wrapped }
-    return value
-  }
-
   /// A slot's value as the Swift value of its attribute's type.
   static func swiftValue(_ value: Slot, _ attribute: AttributeDescription, entityName: String) throws -> Any? {
     if case .null = value { return nil }
@@ -196,86 +189,15 @@ extension ManagedObject {
   }
 
   /// A Swift value as the slot of an attribute.
-  final func slotValue(from value: Any?, for slot: CompiledSlot) throws -> Slot {
-    guard let value = Self.unwrapped(value) else { return .null }
-    guard let attribute = slot.attribute else { throw wrongType(slot) }
-    switch attribute.type {
-    case .integer16, .integer32, .integer64:
-      guard let number = Self.integer(value) else { throw wrongType(slot) }
-      guard let number else { throw outOfRange(slot) }
-      if AttributeChecker.typeFailure(of: .int(number), type: attribute.type) != nil { throw outOfRange(slot) }
-      return .int(number)
-    case .boolean:
-      if let value = value as? Bool { return value.slot }
-      guard case .some(.some(let number)) = Self.integer(value), number == 0 || number == 1 else { throw wrongType(slot) }
-      return .int(number)
-    case .double, .float:
-      if let value = value as? Double { return attribute.type == .float ? Float(value).slot : value.slot }
-      if let value = value as? Float { return value.slot }
-      guard case .some(.some(let number)) = Self.integer(value) else { throw wrongType(slot) }
-      return .real(Double(number))
-    case .decimal:
-      if let value = value as? Decimal { return value.slot }
-      if case .some(.some(let number)) = Self.integer(value) { return Decimal(number).slot }
-      guard let value = value as? Double else { throw wrongType(slot) }
-      return Decimal(value).slot
-    case .date:
-      guard let value = value as? Date else { throw wrongType(slot) }
-      return value.slot
-    case .string:
-      guard let value = value as? String else { throw wrongType(slot) }
-      return value.slot
-    case .uri:
-      guard let value = value as? URL else { throw wrongType(slot) }
-      return value.slot
-    case .uuid:
-      guard let value = value as? UUID else { throw wrongType(slot) }
-      return value.slot
-    case .binary:
-      if let value = value as? Data { return value.slot }
-      guard let value = value as? [UInt8] else { throw wrongType(slot) }
-      return .bytes(Data(value))
-    case .transformable: return try transformed(value, attribute, slot)
-    case .undefined, .composite:
-      guard let value = value as? any AttributeValue else { throw wrongType(slot) }
-      return value.slot
+  final func slotValue(from value: Any?, for slot: CompiledSlot) throws(KeyValueError) -> Slot {
+    do { return try AttributeConversion.slot(from: value, for: slot) } catch {
+      let (code, detail): (KeyValueError.Code, String?) =
+        switch error {
+        case .wrongType: (.wrongType, slot.attributeType?.rawValue)
+        case .outOfRange: (.outOfRange, slot.attributeType?.rawValue)
+        case .transformFailed(let detail): (.transformFailed, detail)
+        }
+      throw KeyValueError(code, key: slot.name, entityName: compiledEntity.name, detail: detail)
     }
   }
-
-  private func transformed(_ value: Any, _ attribute: AttributeDescription, _ slot: CompiledSlot) throws -> Slot {
-    let hasTransformer = attribute.valueTransformerName.map { AttributeTransformers.transformer(forName: $0) != nil } ?? false
-    if !hasTransformer, let data = value as? Data { return .bytes(data) }
-    do { return .bytes(try AttributeTransformers.data(from: value, transformerName: attribute.valueTransformerName)) } catch {
-      throw KeyValueError(.transformFailed, key: slot.name, entityName: compiledEntity.name, detail: error.description)
-    }
-  }
-
-  /// The integer in a value: nil when there is none, an inner nil when it does not fit into 64 bits.
-  private static func integer(_ value: Any) -> Int64?? {
-    switch value {
-    case let value as Int: .some(Int64(value))
-    case let value as Int64: .some(value)
-    case let value as Int32: .some(Int64(value))
-    case let value as Int16: .some(Int64(value))
-    case is Bool: nil
-    case let value as any BinaryInteger: .some(Int64(exactly: value))
-    default: nil
-    }
-  }
-
-  private func wrongType(_ slot: CompiledSlot) -> KeyValueError {
-    KeyValueError(.wrongType, key: slot.name, entityName: compiledEntity.name, detail: slot.attributeType?.rawValue)
-  }
-
-  private func outOfRange(_ slot: CompiledSlot) -> KeyValueError {
-    KeyValueError(.outOfRange, key: slot.name, entityName: compiledEntity.name, detail: slot.attributeType?.rawValue)
-  }
-}
-
-/// Any optional.
-private protocol AnyOptional {
-  var wrapped: Any? { get }
-}
-extension Optional: AnyOptional {
-  fileprivate var wrapped: Any? { map { $0 as Any } }
 }

@@ -11,6 +11,7 @@ extension ManagedObjectContext {
   /// - Throws: ``ValidationError`` (all errors at once), or ``StoreError`` with ``StoreError/Code/mergeConflict``,
   ///   ``StoreError/Code/constraintConflict`` and others.
   public func save() throws {
+    mergeWaitingChanges()
     try throwNotedError()
     guard hasChanges || !unitOfWork.locked.isEmpty else { return }
     notifications.postWillSave(in: self)
@@ -43,12 +44,12 @@ extension ManagedObjectContext {
       }
     }
     propagateDeletes()
-    processPendingChanges()
+    endEvent()
     var isValidatedAgain = false
     var rounds = 0
     while true {
       try callWillSave(rounds: &rounds)
-      processPendingChanges()
+      endEvent()
       try throwNotedError()
       guard hasChanges || !unitOfWork.locked.isEmpty else { return SaveWork(context: self) }
       let work = SaveWork(context: self)
@@ -212,15 +213,7 @@ extension ManagedObjectContext {
     }
     notifications.postDidSave(work, in: self)
     for (store, request) in requests {
-      coordinator.publish {
-        func ids(_ references: some Sequence<ObjectReference>) -> [ManagedObjectID] {
-          references.map { ManagedObjectID(space: store.space.number, entityNumber: UInt32($0.entity), key: $0.key) }
-        }
-        return ChangeSet(
-          storeIdentifier: store.identifier, inserted: ids(request.inserted.map(\.reference)),
-          updated: ids(request.updated.map(\.row.reference)),
-          deleted: ids(request.deleted.map(\.reference)), contextName: name, transactionAuthor: transactionAuthor)
-      }
+      coordinator.publish { ChangeSet(BatchChanges(request), of: store, scope: scope(for: store), origin: number) }
     }
   }
 }

@@ -8,6 +8,27 @@ public enum PersistentStoreRequest: Sendable {
   case fetch(FetchSpecification)
   /// A save: all or nothing.
   case save(SaveChangesRequest)
+  /// A portion of a batch insertion: all or nothing.
+  case batchInsert(BatchInsertion)
+  /// A batch update: all or nothing.
+  case batchUpdate(BatchUpdateRequest)
+  /// A batch deletion: all or nothing.
+  case batchDelete(BatchDeleteRequest)
+}
+
+extension PersistentStoreRequest {
+  /// What a store throws that cannot answer a request of this kind.
+  public var unsupported: StoreError {
+    let name =
+      switch self {
+      case .fetch: "fetch"
+      case .save: "save"
+      case .batchInsert: "batch insert"
+      case .batchUpdate: "batch update"
+      case .batchDelete: "batch delete"
+      }
+    return StoreError(.unsupported, "This kind of store cannot do it; save objects instead.", operation: name)
+  }
 }
 
 /// A store's answer.
@@ -22,6 +43,8 @@ public enum PersistentStoreResult: Sendable {
   case count(Int)
   /// A save succeeded.
   case saved
+  /// What a batch request has written.
+  case batch(BatchChanges)
 }
 
 /// The rows of a fetch of dictionaries.

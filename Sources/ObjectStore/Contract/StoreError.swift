@@ -59,6 +59,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case constraintConflict
     /// The request makes no sense for the store.
     case invalidRequest
+    /// The kind of store cannot answer such a request.
+    case unsupported
     /// A predicate is nested too deeply.
     case nestingTooDeep
     /// The work was cancelled.

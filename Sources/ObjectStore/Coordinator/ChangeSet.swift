@@ -1,13 +1,13 @@
-// ChangeSet: what a save changed, for everybody else.
+// ChangeSet: what a save or a batch request changed, for everybody else.
 public import ObjectModel
 
-/// What a save changed in a store.
+/// What a save or a batch request changed in a store.
 public struct ChangeSet: Sendable {
   /// The store's UUID.
   public let storeIdentifier: String
   /// The objects inserted.
   public let inserted: [ManagedObjectID]
-  /// The objects updated.
+  /// The objects updated: their rows, or relationships of theirs that stand beside their rows.
   public let updated: [ManagedObjectID]
   /// The objects deleted.
   public let deleted: [ManagedObjectID]
@@ -15,17 +15,23 @@ public struct ChangeSet: Sendable {
   public let contextName: String?
   /// The author that the context named.
   public let transactionAuthor: String?
+  /// The number of the context that made the changes.
+  package let origin: UInt64
+  /// The open store that they went through: its row cache knows of them.
+  package let source: ObjectIdentifier
 
-  /// Makes a change set.
-  package init(
-    storeIdentifier: String, inserted: [ManagedObjectID], updated: [ManagedObjectID], deleted: [ManagedObjectID], contextName: String?,
-    transactionAuthor: String?
-  ) {
-    self.storeIdentifier = storeIdentifier
-    self.inserted = inserted
-    self.updated = updated
-    self.deleted = deleted
-    self.contextName = contextName
-    self.transactionAuthor = transactionAuthor
+  /// Makes the change set of what was written to a store.
+  package init(_ changes: BatchChanges, of store: PersistentStore, scope: RequestScope, origin: UInt64) {
+    storeIdentifier = store.identifier
+    inserted = store.objectIDs(of: changes.inserted)
+    updated = store.objectIDs(of: changes.updated)
+    deleted = store.objectIDs(of: changes.deleted)
+    contextName = scope.contextName
+    transactionAuthor = scope.transactionAuthor
+    self.origin = origin
+    source = ObjectIdentifier(store)
   }
+
+  /// Whether nothing was changed.
+  public var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty }
 }

@@ -1,0 +1,90 @@
+// ManagedObjectContext+Merge: changes that were made elsewhere come into a context.
+import ObjectModel
+public import ObjectStore
+
+extension ManagedObjectContext {
+  /// Brings the context in step with changes that a save of another context, or a batch request, has made.
+  ///
+  /// Objects that were updated take their new rows, below their unsaved changes, which win; deleted ones leave the context, with their unsaved changes;
+  /// to-many relationships are read anew when they are asked for. One notification ``didChangeObjectsNotification`` tells of it: refreshed and deleted
+  /// objects are in it as objects, inserted ones by their IDs, since nobody may want them as objects.
+  public func mergeChanges(from changes: ChangeSet) {
+    guard !changes.isEmpty,
+      let store = coordinator.persistentStores.first(where: { $0.identifier == changes.storeIdentifier })
+    else { return }
+    let space = store.space.number
+    if changes.source != ObjectIdentifier(store) {
+      store.cache.remove([changes.inserted, changes.updated, changes.deleted].joined().lazy.map(\.reference))
+    }
+    let deleted = changes.deleted.compactMap { registeredObject($0.reference, space: space) }
+    let updated = changes.updated.compactMap { registeredObject($0.reference, space: space) }
+    removeDeleted(deleted)
+    unloadMembers(touchedBy: changes)
+    refresh(updated, in: store)
+    notifications.postMerged(inserted: changes.inserted, refreshed: updated, deleted: deleted, in: self)
+  }
+
+  /// Merges what waits in the inbox.
+  func mergeWaitingChanges() {
+    guard let waiting = inbox?.take() else { return }
+    switch waiting {
+    case .changes(let changes): for change in changes { mergeChanges(from: change) }
+    case .everything: refreshAllObjects()
+    }
+  }
+
+  /// Objects whose rows others have deleted leave.
+  private func removeDeleted(_ objects: [ManagedObject]) {
+    guard !objects.isEmpty else { return }
+    unitOfWork.remove(objects)
+    for object in objects {
+      if mayBeMember(object) { goneReferences.insert(object.currentID.reference) }
+      object.flags.subtract([.isDeleted, .isUpdated])
+      object.flags.insert(.isGone)
+      detach(object)
+    }
+    forgetGoneMembers()
+  }
+
+  /// Forgets the stored members of relationships that may lead to changed objects: which owner a row has left is not known here.
+  private func unloadMembers(touchedBy changes: ChangeSet) {
+    var entities: Set<Int> = []
+    for list in [changes.inserted, changes.updated, changes.deleted] {
+      var last: UInt32?
+      for id in list where id.entityNumber != last {
+        last = id.entityNumber
+        entities.insert(Int(id.entityNumber))
+      }
+    }
+    let touched = model.relationships.map { relationship in
+      relationship.isToMany && mayHaveStates(relationship)
+        && entities.contains { model.entities[relationship.destinationEntity].subtree.contains($0) }
+    }
+    guard touched.contains(true) else { return }
+    forEachRegistered { object in
+      for case let state? in object.toManyStates ?? [] where touched[state.relationship.id] { state.unload() }
+    }
+  }
+
+  private func refresh(_ objects: [ManagedObject], in store: PersistentStore) {
+    var read: [ManagedObject] = []
+    for object in objects {
+      if object.flags.contains(.isFault) {
+        // It gets its row when it is asked for.
+        object.image = nil
+      } else if let row = store.cache.row(object.currentID.reference), let image = object.image, row.version > image.version {
+        object.takeFreshRow(row)
+      } else {
+        read.append(object)
+      }
+    }
+    guard !read.isEmpty else { return }
+    do {
+      let rows = try coordinator.readRows(of: read.map(\.currentID), from: store, scope: scope(for: store))
+      let found = Dictionary(rows.map { ($0.reference, $0) }, uniquingKeysWith: { first, _ in first })
+      for object in read { object.takeFreshRow(found[object.currentID.reference]) }
+    } catch {
+      note(error)
+    }
+  }
+}

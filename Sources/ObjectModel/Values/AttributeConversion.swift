@@ -1,0 +1,98 @@
+// AttributeConversion: values of Swift types that come as `Any`, as the slots of attributes.
+import Foundation
+
+/// Turns values that come as `Any` into slots.
+package enum AttributeConversion {
+  /// Why a value cannot be a slot's.
+  package enum Failure: Error, Sendable, Hashable {
+    /// It has another type.
+    case wrongType
+    /// It is a number that the attribute's type cannot hold.
+    case outOfRange
+    /// The attribute's transformer failed.
+    case transformFailed(String)
+  }
+
+  /// What is inside an optional that went through `Any`.
+  package static func unwrapped(_ value: Any?) -> Any? {
+    guard let value else { return nil }
+    if let optional = value as? any AnyOptional { return optional.wrapped }
+    return value
+  }
+
+  /// A value as the slot of an attribute. Integers are taken by any integer type that holds them.
+  package static func slot(from value: Any?, for slot: CompiledSlot) throws(Failure) -> Slot {
+    guard let value = unwrapped(value) else { return .null }
+    guard let attribute = slot.attribute else { throw .wrongType }
+    switch attribute.type {
+    case .integer16, .integer32, .integer64:
+      guard let number = integer(value) else { throw .wrongType }
+      guard let number else { throw .outOfRange }
+      if AttributeChecker.typeFailure(of: .int(number), type: attribute.type) != nil { throw .outOfRange }
+      return .int(number)
+    case .boolean:
+      if let value = value as? Bool { return value.slot }
+      guard case .some(.some(let number)) = integer(value), number == 0 || number == 1 else { throw .wrongType }
+      return .int(number)
+    case .double, .float:
+      if let value = value as? Double { return attribute.type == .float ? Float(value).slot : value.slot }
+      if let value = value as? Float { return value.slot }
+      guard case .some(.some(let number)) = integer(value) else { throw .wrongType }
+      return .real(Double(number))
+    case .decimal:
+      if let value = value as? Decimal { return value.slot }
+      if case .some(.some(let number)) = integer(value) { return Decimal(number).slot }
+      guard let value = value as? Double else { throw .wrongType }
+      return Decimal(value).slot
+    case .date: return try (value as? Date).typed()
+    case .string: return try (value as? String).typed()
+    case .uri: return try (value as? URL).typed()
+    case .uuid: return try (value as? UUID).typed()
+    case .binary:
+      if let value = value as? Data { return value.slot }
+      guard let value = value as? [UInt8] else { throw .wrongType }
+      return .bytes(Data(value))
+    case .transformable: return try transformed(value, attribute)
+    case .undefined, .composite:
+      guard let value = value as? any AttributeValue else { throw .wrongType }
+      return value.slot
+    }
+  }
+
+  private static func transformed(_ value: Any, _ attribute: AttributeDescription) throws(Failure) -> Slot {
+    let hasTransformer = attribute.valueTransformerName.map { AttributeTransformers.transformer(forName: $0) != nil } ?? false
+    if !hasTransformer, let data = value as? Data { return .bytes(data) }
+    do { return .bytes(try AttributeTransformers.data(from: value, transformerName: attribute.valueTransformerName)) } catch {
+      throw .transformFailed(error.description)
+    }
+  }
+
+  /// The integer in a value: nil when there is none, an inner nil when it does not fit into 64 bits.
+  private static func integer(_ value: Any) -> Int64?? {
+    switch value {
+    case let value as Int: .some(Int64(value))
+    case let value as Int64: .some(value)
+    case let value as Int32: .some(Int64(value))
+    case let value as Int16: .some(Int64(value))
+    case is Bool: nil
+    case let value as any BinaryInteger: .some(Int64(exactly: value))
+    default: nil
+    }
+  }
+}
+
+extension Optional where Wrapped: AttributeValue {
+  /// The slot of a value that a cast gave.
+  fileprivate func typed() throws(AttributeConversion.Failure) -> Slot {
+    guard let self else { throw .wrongType }
+    return self.slot
+  }
+}
+
+/// Any optional.
+private protocol AnyOptional {
+  var wrapped: Any? { get }
+}
+extension Optional: AnyOptional {
+  fileprivate var wrapped: Any? { map { $0 as Any } }
+}

@@ -1,0 +1,105 @@
+// BatchRowBuilder: makes whole rows of what a batch insertion gives, and checks each value by the model's rules.
+import Foundation
+package import ObjectModel
+
+/// Collects the values of one row after the other and packs them into portions.
+package final class BatchRowBuilder {
+  /// The entity of the rows.
+  package let entity: CompiledEntity
+  /// The space of the IDs of objects that were never saved.
+  package let temporarySpace: ObjectIDSpace
+  private let model: CompiledModel
+  private let space: ObjectIDSpace
+  private var values: [Slot]
+  private var given = SlotMask()
+  private var writer = RowWriter()
+  private var masks: [SlotMask] = []
+  /// The rows begun so far, in all portions.
+  private var rowNumber = 0
+  private var byteCount = 0
+
+  init(entity: CompiledEntity, model: CompiledModel, space: ObjectIDSpace, temporarySpace: ObjectIDSpace) {
+    self.entity = entity
+    self.model = model
+    self.space = space
+    self.temporarySpace = temporarySpace
+    values = entity.slots.map(\.defaultValue)
+  }
+
+  // MARK: Values
+
+  /// Sets the values of the row, by the names of properties.
+  package func set(_ dictionary: [String: Any]) throws {
+    for (key, value) in dictionary { try set(value, forKey: key) }
+  }
+
+  private func set(_ value: Any, forKey key: String) throws {
+    let value = value is NSNull ? nil : AttributeConversion.unwrapped(value)
+    switch entity.property(named: key) {
+    case .attribute(let slot):
+      guard slot.kind != .none else { throw failure(.notSettable, key, "is transient: no store keeps it. Leave it out.") }
+      set(try convert { () throws(BatchValue.Failure) in try BatchValue.slot(from: value, for: slot) }, at: slot.index)
+    case .toOne(let relationship):
+      set(
+        try convert { () throws(BatchValue.Failure) in try BatchValue.reference(from: value, for: relationship, model: model, space: space)
+        }, at: relationship.index)
+    case .toMany:
+      throw failure(
+        .notSettable, key,
+        "is a to-many relationship, which a batch insertion cannot fill. Give the to-one relationship back in the other rows, "
+          + "or save objects.")
+    case .fetched: throw failure(.notSettable, key, "is a fetched property: it holds nothing of its own. Leave it out.")
+    case nil:
+      throw failure(.unknownKey, key, "is no property of the entity. It has \(entity.propertyNames.sorted().joined(separator: ", ")).")
+    }
+  }
+
+  /// Sets an attribute by its slot; the value is checked by the model's rules.
+  package func set(checking value: Slot, at index: Int) throws {
+    set(try convert { () throws(BatchValue.Failure) in try BatchValue.checked(value, for: entity.slots[index]) }, at: index)
+  }
+
+  private func set(_ value: Slot, at index: Int) {
+    values[index] = value
+    given.insert(index)
+  }
+
+  private func convert(_ body: () throws(BatchValue.Failure) -> Slot) throws -> Slot {
+    do { return try body() } catch { throw error.error(entity.name, row: rowNumber) }
+  }
+
+  private func failure(_ code: BatchError.Code, _ key: String, _ reason: String) -> BatchError {
+    BatchError(code, entityName: entity.name, key: key, row: rowNumber, reason: reason)
+  }
+
+  // MARK: Rows
+
+  /// The rows of the portion so far.
+  var count: Int { masks.count }
+  /// Whether the portion is large enough.
+  var isFull: Bool { masks.count >= Self.portionRows || byteCount >= Self.portionBytes }
+  private static var portionRows: Int { 5_000 }
+  private static var portionBytes: Int { 4 << 20 }
+
+  /// Ends the row.
+  func endRow(key: Int64) {
+    writer.beginRow(entityNumber: entity.number, slotCount: entity.slots.count, key: key, version: 1)
+    for slot in entity.slots where slot.kind != .none { writer.set(values[slot.index], at: slot.index) }
+    byteCount += writer.endRow().size
+    masks.append(given)
+    for slot in entity.slots where given.contains(slot.index) { values[slot.index] = slot.defaultValue }
+    given = SlotMask()
+    rowNumber += 1
+  }
+
+  /// The rows since the last portion.
+  func takePortion(onConflict: BatchConflictPolicy) -> BatchInsertion {
+    defer {
+      writer = RowWriter()
+      masks = []
+      byteCount = 0
+    }
+    return BatchInsertion(
+      entityName: entity.name, rows: writer.finish(), given: masks, firstRow: rowNumber - masks.count, onConflict: onConflict)
+  }
+}

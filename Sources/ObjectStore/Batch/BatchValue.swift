@@ -1,0 +1,82 @@
+// BatchValue: the values of batch requests as the slots of properties, checked as a save checks them.
+import Foundation
+import ObjectModel
+
+/// Turns values of batch requests into slots.
+enum BatchValue {
+  /// Why a value cannot be a property's.
+  struct Failure: Error {
+    let code: BatchError.Code
+    let key: String
+    let reason: String
+
+    func error(_ entityName: String, row: Int? = nil) -> BatchError {
+      BatchError(code, entityName: entityName, key: key, row: row, reason: reason)
+    }
+  }
+
+  /// A value as the slot of an attribute.
+  static func slot(from value: Any?, for slot: CompiledSlot) throws(Failure) -> Slot {
+    let converted: Slot
+    do { converted = try AttributeConversion.slot(from: value, for: slot) } catch {
+      let type = slot.attributeType?.rawValue ?? "none"
+      switch error {
+      case .wrongType: throw Failure(code: .wrongType, key: slot.name, reason: "was given a value of another type than \(type).")
+      case .outOfRange: throw Failure(code: .numberOutOfRange, key: slot.name, reason: "was given a number that does not fit into \(type).")
+      case .transformFailed(let detail): throw Failure(code: .wrongType, key: slot.name, reason: "has a transformer that failed: \(detail)")
+      }
+    }
+    return try checked(converted, for: slot)
+  }
+
+  /// A value of an attribute by the model's rules; a missing one must be allowed.
+  static func checked(_ value: Slot, for slot: CompiledSlot) throws(Failure) -> Slot {
+    if case .real(let number) = value, !number.isFinite, number.isNaN || slot.attributeType == .date {
+      throw Failure(code: .invalidValue, key: slot.name, reason: "was given a value that is not a number, which no store can keep.")
+    }
+    guard let failure = slot.checker?.failure(of: value) else { return value }
+    let (code, reason): (BatchError.Code, String) =
+      switch failure {
+      case .missing: (.missingValue, "is required and was given no value.")
+      case .wrongType: (.wrongType, "was given a value of another type than \(slot.attributeType?.rawValue ?? "none").")
+      case .integerOutOfRange: (.numberOutOfRange, "was given a number that does not fit into \(slot.attributeType?.rawValue ?? "none").")
+      case .numberTooSmall: (.invalidValue, "was given a number below the minimum.")
+      case .numberTooLarge: (.invalidValue, "was given a number above the maximum.")
+      case .dateTooEarly: (.invalidValue, "was given a date before the earliest allowed.")
+      case .dateTooLate: (.invalidValue, "was given a date after the latest allowed.")
+      case .stringTooShort: (.invalidValue, "was given a string with too few characters.")
+      case .stringTooLong: (.invalidValue, "was given a string with too many characters.")
+      case .patternMismatch: (.invalidValue, "was given a string that does not match the model's pattern.")
+      }
+    throw Failure(code: code, key: slot.name, reason: reason)
+  }
+
+  /// An object's ID as the slot of a to-one relationship. Whether there is such an object is asked later.
+  static func reference(
+    from value: Any?, for relationship: CompiledRelationship, model: CompiledModel, space: ObjectIDSpace
+  ) throws(Failure) -> Slot {
+    func failure(_ code: BatchError.Code, _ reason: String) -> Failure { Failure(code: code, key: relationship.name, reason: reason) }
+    if relationship.isTransient { throw failure(.notSettable, "is transient: no store keeps it. Leave it out.") }
+    guard let value else {
+      if !relationship.isOptional { throw failure(.missingValue, "is required and was given no object.") }
+      return .null
+    }
+    guard let objectID = value as? ManagedObjectID else {
+      throw failure(.wrongType, "is a to-one relationship: give it the objectID of a saved object.")
+    }
+    if let inverse = model.inverse(of: relationship), !inverse.isToMany {
+      throw failure(
+        .notSettable, "is one of two to-one relationships between the same objects, which batch requests cannot join. Save objects.")
+    }
+    guard !objectID.isTemporaryID else {
+      throw failure(.objectNotFound, "was given the temporary ID of an object that was never saved. Save it first.")
+    }
+    guard objectID.space == space.number else {
+      throw failure(.objectNotFound, "was given an object of another store.")
+    }
+    guard model.entities[relationship.destinationEntity].subtree.contains(Int(objectID.entityNumber)) else {
+      throw failure(.wrongType, "was given an object of another entity than \(model.entities[relationship.destinationEntity].name).")
+    }
+    return .int(objectID.reference.rawValue)
+  }
+}

@@ -1,0 +1,147 @@
+// PersistentStoreCoordinator+Batch: batch requests on their way from contexts to stores.
+import Foundation
+import ObjectModel
+import ObjectQuery
+
+/// What a batch request has done, for its caller and, by store, for everybody else.
+package struct BatchOutcome {
+  package var result: BatchResult
+  package var changes: [(store: PersistentStore, changes: BatchChanges)] = []
+
+  mutating func add(_ changes: BatchChanges, of store: PersistentStore) {
+    result.add(changes, of: store)
+    self.changes.append((store, changes))
+  }
+}
+
+extension PersistentStore {
+  func objectIDs(of references: [ObjectReference]) -> [ManagedObjectID] {
+    references.map { ManagedObjectID(space: space.number, entityNumber: UInt32($0.entity), key: $0.key) }
+  }
+}
+
+extension PersistentStoreCoordinator {
+  /// Runs a batch update in each store that holds the entity; each has a transaction of its own.
+  ///
+  /// - Parameter done: Is told what was written, store by store, also where a later store fails.
+  package func execute(_ request: BatchUpdateRequest, scope: (PersistentStore) -> RequestScope, done: (BatchOutcome) -> Void) throws {
+    let stores = try stores(holding: request.entityName, affectedStores: request.affectedStores, operation: "batch update")
+    var outcome = BatchOutcome(result: BatchResult(.update, request.resultType))
+    defer { done(outcome) }
+    for store in stores { outcome.add(try execute(.batchUpdate(request), in: store, scope: scope(store)), of: store) }
+  }
+
+  /// Runs a batch deletion in each store that holds objects concerned; each has a transaction of its own.
+  ///
+  /// - Parameter done: Is told what was written, store by store, also where a later store fails.
+  package func execute(_ request: BatchDeleteRequest, scope: (PersistentStore) -> RequestScope, done: (BatchOutcome) -> Void) throws {
+    let stores: [PersistentStore]
+    if let fetch = request.fetch {
+      stores = try self.stores(holding: fetch.entityName, affectedStores: request.affectedStores, operation: "batch delete")
+      guard stores.count == 1 || (fetch.fetchLimit == 0 && fetch.fetchOffset == 0) else {
+        throw StoreError(
+          .invalidRequest, "A limit or an offset of a batch deletion means one store; name it in affectedStores.", operation: "batch delete"
+        )
+      }
+    } else {
+      stores = try self.stores(of: request)
+    }
+    var outcome = BatchOutcome(result: BatchResult(.deletion, request.resultType))
+    defer { done(outcome) }
+    for store in stores { outcome.add(try execute(.batchDelete(request), in: store, scope: scope(store)), of: store) }
+  }
+
+  private func stores(of request: BatchDeleteRequest) throws -> [PersistentStore] {
+    var found: [PersistentStore] = []
+    var spaces: Set<UInt32> = []
+    for objectID in request.objectIDs where spaces.insert(objectID.space).inserted {
+      guard !objectID.isTemporaryID, let store = store(numbered: objectID.space) else {
+        throw StoreError(
+          objectID.isTemporaryID ? .invalidRequest : .storeNotFound,
+          objectID.isTemporaryID
+            ? "An object that was never saved cannot be deleted by a batch request; delete it in its context."
+            : "The store of an object is not open.", operation: "batch delete")
+      }
+      if request.affectedStores?.contains(store.identifier) ?? true { found.append(store) }
+    }
+    try checkWritable(found, "batch delete")
+    return found
+  }
+
+  /// The stores that hold an entity, all of which can be written to.
+  private func stores(holding entityName: String, affectedStores: [String]?, operation: String) throws -> [PersistentStore] {
+    let stores = self.stores(holding: try entity(named: entityName, operation: operation), affectedStores: affectedStores)
+    guard !stores.isEmpty else {
+      var error = StoreError(
+        .entityNotInStore, "No open store\(affectedStores == nil ? "" : " of those named") holds the entity “\(entityName)”.",
+        operation: operation)
+      error.entityName = entityName
+      throw error
+    }
+    try checkWritable(stores, operation)
+    return stores
+  }
+
+  private func checkWritable(_ stores: [PersistentStore], _ operation: String) throws {
+    guard let store = stores.first(where: \.isReadOnly) else { return }
+    throw StoreError(.readOnly, "The store was opened read-only. Nothing was written.", operation: operation, path: store.url?.path)
+  }
+
+  private func entity(named name: String, operation: String) throws -> CompiledEntity {
+    guard let entity = compiledModel.entity(named: name) else {
+      var error = StoreError(
+        .invalidRequest,
+        "The model has no entity “\(name)”; it has \(compiledModel.entities.map(\.name).sorted().joined(separator: ", ")).",
+        operation: operation)
+      error.entityName = name
+      throw error
+    }
+    return entity
+  }
+
+  /// Runs a batch request in one store; the row cache forgets what it changed.
+  private func execute(_ request: PersistentStoreRequest, in store: PersistentStore, scope: RequestScope) throws -> BatchChanges {
+    store.saving.lock()
+    defer { store.saving.unlock() }
+    guard case .batch(let changes) = try store.incrementalStore.execute(request, in: scope) else {
+      throw StoreError(.internalInconsistency, "The store answered a batch request with a result of another kind.", operation: "batch")
+    }
+    store.cache.remove([changes.updated, changes.deleted].joined())
+    return changes
+  }
+
+  // MARK: Insertion
+
+  /// Inserts the rows of a batch into the first store that holds the entity. More than a portion are one transaction of the store.
+  package func execute(
+    _ request: BatchInsertRequest, entityName: String, scope: (PersistentStore) -> RequestScope, done: (BatchOutcome) -> Void
+  ) throws {
+    let entity = try entity(named: entityName, operation: "batch insert")
+    guard !entity.isAbstract else {
+      throw StoreError(
+        .invalidRequest, "The entity “\(entity.name)” is abstract; insert rows of one of its subentities.", operation: "batch insert")
+    }
+    let holding = persistentStores.filter {
+      $0.entityNumbers.contains(entity.number) && request.affectedStores?.contains($0.identifier) ?? true
+    }
+    guard let store = holding.first else {
+      throw StoreError(.entityNotInStore, "No open store holds the entity “\(entity.name)”.", operation: "batch insert")
+    }
+    try checkWritable([store], "batch insert")
+    store.saving.lock()
+    defer { store.saving.unlock() }
+    var work = BatchInsertionWork(request, entity: entity, coordinator: self, store: store, scope: scope(store))
+    if try work.fill() {
+      // Rows that are not committed must not reach contexts through the row cache.
+      store.cache.suspend()
+      defer { store.cache.resume() }
+      try store.incrementalStore.performTransaction {
+        repeat { try work.write() } while try work.fill()
+        try work.write()
+      }
+    } else {
+      try work.write()
+    }
+    done(work.outcome)
+  }
+}
