@@ -48,10 +48,21 @@ package final class BatchRowBuilder {
         .notSettable, key,
         "is a to-many relationship, which a batch insertion cannot fill. Give the to-one relationship back in the other rows, "
           + "or save objects.")
+    case .composite(let composite): try set(parts: value, of: composite)
     case .fetched: throw failure(.notSettable, key, "is a fetched property: it holds nothing of its own. Leave it out.")
     case nil:
       throw failure(.unknownKey, key, "is no property of the entity. It has \(entity.propertyNames.sorted().joined(separator: ", ")).")
     }
+  }
+
+  /// Sets all parts of a composite attribute: those that the dictionary does not name have no value then.
+  private func set(parts value: Any?, of composite: CompiledComposite) throws {
+    for slot in composite.slots { set(.null, at: slot) }
+    guard let value else { return }
+    guard let parts = value as? [String: Any?] else {
+      throw failure(.wrongType, composite.name, "is a composite: give it a dictionary of its parts.")
+    }
+    for (name, part) in parts { try set(part as Any, forKey: "\(composite.name).\(name)") }
   }
 
   /// Sets an attribute by its slot; the value is checked by the model's rules.
