@@ -57,7 +57,7 @@ package struct Ending: Sendable, Hashable {
     case .permissionDenied: error.operation == "create" ? .cannotCreate : .noInput
     case .storeNotFound: .noInput
     case .alreadyExists: .cannotCreate
-    case .invalidRequest, .nestingTooDeep, .entityNotInStore: .usage
+    case .invalidRequest, .unsupported, .nestingTooDeep, .entityNotInStore: .usage
     case .cancelled: .interrupted
     case .unknownStoreType, .internalInconsistency: .software
     }
