@@ -31,7 +31,8 @@ enum PredicatePrinter {
     case .comparison(let comparison):
       if comparison.modifier != .direct { text += comparison.modifier.rawValue + " " }
       write(comparison.left, to: &text)
-      text += " " + comparison.op.rawValue + letters(of: comparison.options) + " "
+      let options = comparison.options.text
+      text += " " + comparison.op.rawValue + (options.isEmpty ? "" : "[\(options)]") + " "
       write(comparison.right, to: &text)
     }
   }
@@ -52,14 +53,6 @@ enum PredicatePrinter {
       write(item, to: &text)
       if isCompound { text += ")" }
     }
-  }
-
-  private static func letters(of options: ComparisonOptions) -> String {
-    guard !options.isEmpty else { return "" }
-    let letters: [(ComparisonOptions, String)] = [
-      (.caseInsensitive, "c"), (.diacriticInsensitive, "d"), (.normalized, "n"), (.localeSensitive, "l"),
-    ]
-    return "[" + letters.filter { options.contains($0.0) }.map(\.1).joined() + "]"
   }
 
   // MARK: Expressions

@@ -57,3 +57,13 @@ public struct ComparisonOptions: OptionSet, Sendable, Hashable {
   /// `[l]`: compared by the rules of the current locale.
   public static let localeSensitive = ComparisonOptions(rawValue: 8)
 }
+
+extension ComparisonOptions {
+  /// The letters of the options in format language, in the order in which they are written.
+  static let letters: [(letter: Character, option: ComparisonOptions)] = [
+    ("c", .caseInsensitive), ("d", .diacriticInsensitive), ("n", .normalized), ("l", .localeSensitive),
+  ]
+
+  /// The letters of these options, such as `cd`.
+  var text: String { String(ComparisonOptions.letters.filter { contains($0.option) }.map(\.letter)) }
+}

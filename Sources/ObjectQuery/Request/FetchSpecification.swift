@@ -1,7 +1,7 @@
 // FetchSpecification: everything that a fetch asks, without the Swift type of its results.
 
 /// What a fetch returns.
-public enum FetchResultType: Sendable, Hashable {
+public enum FetchResultType: String, Sendable, Hashable {
   /// Managed objects.
   case objects
   /// Object IDs.
