@@ -2,11 +2,12 @@
 package import ObjectModel
 import Foundation
 
-/// Functions on values that are all there. A result without a meaning (division by zero, the root of a negative number) is no value.
+/// Functions on values. A result without a meaning (division by zero, the root of a negative number) is no value.
 package enum ExpressionFunctions {
   /// The result of a function of the resolved type.
   package static func apply(_ function: ResolvedFunction, _ arguments: [Slot], _ type: ResolvedType) -> Slot {
-    guard arguments.count == function.argumentCount else { return .null }
+    if let count = function.argumentCount, arguments.count != count { return .null }
+    if !function.takesMissingValues, arguments.contains(where: SlotComparison.isMissing) { return .null }
     switch function {
     case .uppercase: return text(arguments[0]) { $0.uppercased() }
     case .lowercase: return text(arguments[0]) { $0.lowercased() }
@@ -14,7 +15,22 @@ package enum ExpressionFunctions {
     case .length:
       guard case .text(let value) = arguments[0] else { return .null }
       return .int(Int64(value.unicodeScalars.count))
+    case .coalesce: return arguments.first { !SlotComparison.isMissing($0) } ?? .null
+    case .noIndex: return arguments[0]
+    case .distance: return distance(arguments.compactMap(double))
+    case .random: return .real(Double.random(in: 0..<1))
+    case .randomBelow:
+      guard case .int(let bound) = arguments[0], bound > 0 else { return .null }
+      return .int(Int64.random(in: 0..<bound))
+    case .castToInteger, .castToReal, .castToDecimal, .castToText, .castToDate, .castToUUID, .castToURI, .textOfUUID:
+      return ValueCast.cast(arguments[0], function)
     default: break
+    }
+    if let aggregate = function.listFunction {
+      var statistic = Statistic(aggregate)
+      for argument in arguments { statistic.add(argument) }
+      let result = statistic.result
+      return result.isNull ? aggregate.emptyResult(of: type) : result
     }
     switch type {
     case .integer: return integer(function, arguments)
@@ -23,31 +39,13 @@ package enum ExpressionFunctions {
     }
   }
 
-  /// The sum of numbers; 0 of a type for none. A sum of integers beyond 64 bits is a double.
-  package static func sum(_ values: [Slot], _ type: ResolvedType) -> Slot {
-    switch type {
-    case .integer:
-      var total: Int64 = 0
-      for case .int(let value) in values {
-        let (next, overflows) = total.addingReportingOverflow(value)
-        if overflows { return .real(values.reduce(0) { $0 + (double($1) ?? 0) }) }
-        total = next
-      }
-      return .int(total)
-    case .decimal:
-      return .bytes(DecimalCoding.encode(values.reduce(Decimal(0)) { $0 + (SlotComparison.decimal(of: $1) ?? 0) }))
-    default: return number(values.reduce(0) { $0 + (double($1) ?? 0) })
-    }
-  }
-
-  /// The mean of numbers; no value for none.
-  package static func average(_ values: [Slot], _ type: ResolvedType) -> Slot {
-    guard !values.isEmpty else { return .null }
-    if type == .decimal {
-      let total = values.reduce(Decimal(0)) { $0 + (SlotComparison.decimal(of: $1) ?? 0) }
-      return .bytes(DecimalCoding.encode(total / Decimal(values.count)))
-    }
-    return number(values.reduce(0) { $0 + (double($1) ?? 0) } / Double(values.count))
+  /// The metres between two points on a sphere of the earth's mean radius, by the haversine formula.
+  private static func distance(_ degrees: [Double]) -> Slot {
+    guard degrees.count == 4, abs(degrees[0]) <= 90, abs(degrees[2]) <= 90, degrees.allSatisfy(\.isFinite) else { return .null }
+    let radians = degrees.map { $0 * .pi / 180 }
+    let (latitudes, longitudes) = (sin((radians[2] - radians[0]) / 2), sin((radians[3] - radians[1]) / 2))
+    let haversine = latitudes * latitudes + cos(radians[0]) * cos(radians[2]) * longitudes * longitudes
+    return .real(2 * 6_371_008.8 * asin(min(1, haversine.squareRoot())))
   }
 
   private static func text(_ slot: Slot, _ change: (String) -> String) -> Slot {
@@ -134,7 +132,7 @@ package enum ExpressionFunctions {
 
   private static func number(_ value: Double) -> Slot { value.isNaN ? .null : .real(value) }
 
-  private static func double(_ slot: Slot) -> Double? {
+  static func double(_ slot: Slot) -> Double? {
     switch slot {
     case .int(let value): Double(value)
     case .real(let value): value

@@ -21,7 +21,11 @@ extension PredicateEvaluator {
       var values: [Slot] = []
       for argument in arguments {
         let value = try value(of: argument, &scopes)
-        if SlotComparison.isMissing(value) { return .null }
+        if SlotComparison.isMissing(value) {
+          guard function.takesMissingValues else { return .null }
+        } else if function == .coalesce {
+          return value
+        }
         values.append(value)
       }
       return ExpressionFunctions.apply(function, values, type)
@@ -33,24 +37,15 @@ extension PredicateEvaluator {
   private func value(of aggregate: ResolvedAggregate, _ scopes: inout [Resolver.Object]) throws -> Slot {
     let members = try members(of: aggregate.collection, &scopes)
     if case .constant(true) = aggregate.condition, aggregate.function == .count { return .int(Int64(members.count)) }
-    var count: Int64 = 0
-    var values: [Slot] = []
+    var statistic = Statistic(aggregate.function)
     for member in members {
       scopes.append(member)
       defer { scopes.removeLast() }
       guard try evaluate(aggregate.condition, &scopes) else { continue }
-      count += 1
-      if let expression = aggregate.value {
-        let value = try value(of: expression, &scopes)
-        if !SlotComparison.isMissing(value) { values.append(value) }
-      }
+      // A member counts whatever its values are.
+      statistic.add(try aggregate.value.map { try value(of: $0, &scopes) } ?? .int(1))
     }
-    switch aggregate.function {
-    case .count: return .int(count)
-    case .minimum: return values.min { SlotComparison.compare($0, $1) < 0 } ?? .null
-    case .maximum: return values.max { SlotComparison.compare($0, $1) < 0 } ?? .null
-    case .sum: return ExpressionFunctions.sum(values, aggregate.type)
-    case .average: return ExpressionFunctions.average(values, aggregate.type)
-    }
+    let result = statistic.result
+    return result.isNull ? aggregate.function.emptyResult(of: aggregate.value?.type ?? .integer) : result
   }
 }

@@ -75,7 +75,7 @@ package struct PredicateEvaluator<Resolver: ObjectResolver> {
   }
 
   private func isMissing(_ expression: ResolvedExpression, _ scopes: inout [Resolver.Object]) throws -> Bool {
-    if expression.type == .object { return try object(of: expression, &scopes) == nil }
+    if expression.type == .object { return try objectID(of: expression, &scopes) == nil }
     return SlotComparison.isMissing(try value(of: expression, &scopes))
   }
 
@@ -172,23 +172,24 @@ package struct PredicateEvaluator<Resolver: ObjectResolver> {
   }
 
   private func objectID(of expression: ResolvedExpression, _ scopes: inout [Resolver.Object]) throws -> ManagedObjectID? {
-    if case .constant(let number, _) = expression {
+    switch expression {
+    case .constant(let number, _):
       guard case .object(let id) = constants[number] else { return nil }
       return id
-    }
-    if case .conditional(let condition, let first, let second) = expression {
-      return try evaluate(condition, &scopes) ? objectID(of: first, &scopes) : objectID(of: second, &scopes)
-    }
-    return try object(of: expression, &scopes).map { resolver.objectID(of: $0) }
-  }
-
-  /// The object that a path or a choice of paths leads to.
-  private func object(of expression: ResolvedExpression, _ scopes: inout [Resolver.Object]) throws -> Resolver.Object? {
-    switch expression {
-    case .path(let path): return try follow(path.steps, from: scopes[path.scope])
+    case .path(let path): return try follow(path.steps, from: scopes[path.scope]).map { resolver.objectID(of: $0) }
     case .conditional(let condition, let first, let second):
-      return try evaluate(condition, &scopes) ? object(of: first, &scopes) : object(of: second, &scopes)
-    case .constant, .aggregate, .function: return nil
+      return try evaluate(condition, &scopes) ? objectID(of: first, &scopes) : objectID(of: second, &scopes)
+    case .aggregate(let aggregate):
+      // The member at a place, or an object that its keys lead to.
+      guard let value = aggregate.value, let member = try members(of: aggregate.collection, &scopes).first else { return nil }
+      scopes.append(member)
+      defer { scopes.removeLast() }
+      return try objectID(of: value, &scopes)
+    case .function(_, let arguments, _):
+      for argument in arguments {
+        if let id = try objectID(of: argument, &scopes) { return id }
+      }
+      return nil
     }
   }
 
@@ -203,7 +204,15 @@ package struct PredicateEvaluator<Resolver: ObjectResolver> {
 
   func members(of collection: ResolvedCollection, _ scopes: inout [Resolver.Object]) throws -> [Resolver.Object] {
     guard let source = try follow(collection.steps, from: scopes[collection.scope]) else { return [] }
-    return try resolver.members(of: source, toMany: collection.relationship.relationship.index)
+    let members = try resolver.members(of: source, toMany: collection.relationship.relationship.index)
+    switch collection.position {
+    case nil: return members
+    case .first: return Array(members.prefix(1))
+    case .last: return Array(members.suffix(1))
+    case .at(let number):
+      guard case .slot(.int(let place)) = constants[number], place < members.count else { return [] }
+      return [members[Int(place)]]
+    }
   }
 
   // MARK: Preparing

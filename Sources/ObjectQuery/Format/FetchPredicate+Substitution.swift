@@ -5,12 +5,19 @@ extension FetchPredicate {
   ///
   /// - Parameter variables: The values by the variables' names, without `$`.
   public func withSubstitutionVariables(_ variables: [String: (any FetchConstantConvertible)?]) -> FetchPredicate {
-    // What is nested too deep is refused when it is used; here it must not exhaust the stack.
-    guard (try? PredicateDepth.check(self)) != nil else { return self }
-    return substituting(variables.mapValues { $0?.fetchConstant ?? .null })
+    withSubstitutionExpressions(variables.mapValues { .constant($0?.fetchConstant ?? .null) })
   }
 
-  fileprivate func substituting(_ values: [String: FetchConstant]) -> FetchPredicate {
+  /// The predicate with expressions in place of variables, such as a key path for `$key`; with a key path for `$x`, `$x.name` goes on behind it.
+  ///
+  /// - Parameter expressions: The expressions by the variables' names, without `$`.
+  public func withSubstitutionExpressions(_ expressions: [String: FetchExpression]) -> FetchPredicate {
+    // What is nested too deep is refused when it is used; here it must not exhaust the stack.
+    guard (try? PredicateDepth.check(self)) != nil, expressions.values.allSatisfy(PredicateDepth.allows) else { return self }
+    return substituting(expressions)
+  }
+
+  fileprivate func substituting(_ values: [String: FetchExpression]) -> FetchPredicate {
     switch self {
     case .constant, .block: self
     case .and(let items): .and(items.map { $0.substituting(values) })
@@ -27,11 +34,18 @@ extension FetchPredicate {
 }
 
 extension FetchExpression {
-  fileprivate func substituting(_ values: [String: FetchConstant]) -> FetchExpression {
+  fileprivate func substituting(_ values: [String: FetchExpression]) -> FetchExpression {
     switch self {
     case .constant, .evaluatedObject, .keyPath: return self
-    case .variable(let name): return values[name].map { .constant($0) } ?? self
-    case .path(let base, let names): return .path(base.substituting(values), names)
+    case .variable(let name): return values[name] ?? self
+    case .path(let base, let names):
+      let result = base.substituting(values)
+      // Keys behind a path that took a variable's place belong to it.
+      switch (base, result) {
+      case (.variable, .keyPath(let first)): return .keyPath(first + names)
+      case (.variable, .path(let start, let first)): return .path(start, first + names)
+      default: return .path(result, names)
+      }
     case .aggregate(let items):
       let items = items.map { $0.substituting(values) }
       let constants = items.compactMap { if case .constant(let value) = $0 { value } else { nil } }

@@ -38,14 +38,25 @@ enum PredicateCast: String, CaseIterable {
     case (.date, .date), (.uuid, .uuid), (.url, .url), (.data, .data), (.objectID, .object), (.entity, .entity), (.string, .string): value
     case (.date, .string(let text)): PredicateCast.date(text).map { .date($0) }
     case (.date, _): value.double.map { .date(Date(timeIntervalSinceReferenceDate: $0)) }
-    case (.decimal, .string(let text)): Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")).map { .decimal($0) }
+    case (.decimal, .string(let text)): text == "NaN" ? .decimal(.nan) : ValueCast.decimal(text).map { .decimal($0) }
     case (.decimal, .int(let number)): .decimal(Decimal(number))
     case (.decimal, .decimal): value
     case (.decimal, .real(let number)): SlotComparison.decimal(of: number).map { .decimal($0) }
     case (.double, .string(let text)): Double(text).map { .real($0) }
+    case (.double, .date(let date)): .real(date.timeIntervalSinceReferenceDate)
     case (.double, _): value.double.map { .real($0) }
-    case (.integer, .string(let text)): Int64(text).map { .int($0) }
-    case (.integer, _): value.double.flatMap { Int64(exactly: $0.rounded(.towardZero)) }.map { .int($0) }
+    case (.integer, .int): value
+    case (.integer, .bool(let flag)): .int(flag ? 1 : 0)
+    case (.integer, _), (.string, _):
+      value.natural.flatMap { slot, type in
+        let result = ValueCast.cast(slot, self == .integer ? .castToInteger : type == .uuid ? .textOfUUID : .castToText)
+        switch result {
+        case .int(let number): return .int(number)
+        case .text(let text): return .string(text)
+        default: return nil
+        }
+      }
+    case (.decimal, .bool(let flag)): .decimal(flag ? 1 : 0)
     case (.uuid, .string(let text)): UUID(uuidString: text).map { .uuid($0) }
     case (.url, .string(let text)): URL(string: text).map { .url($0) }
     case (.data, .string(let text)): Data(base64Encoded: text).map { .data($0) }
@@ -55,16 +66,10 @@ enum PredicateCast: String, CaseIterable {
     }
   }
 
-  /// A date in ISO 8601: a day in UTC, or an instant with its offset.
+  /// A date in ISO 8601; or, as dates that are not finite are printed, no number or one beyond all.
   private static func date(_ text: String) -> Date? {
-    let formatter = ISO8601DateFormatter()
-    for options: ISO8601DateFormatter.Options in [
-      [.withInternetDateTime], [.withInternetDateTime, .withFractionalSeconds], [.withFullDate],
-    ] {
-      formatter.formatOptions = options
-      if let date = formatter.date(from: text) { return date }
-    }
-    return nil
+    if ["nan", "inf", "-inf"].contains(text) { return Double(text).map { Date(timeIntervalSinceReferenceDate: $0) } }
+    return ISO8601Text.date(text)
   }
 
   /// The ID of a URI, if its store is or was open in this process.

@@ -28,6 +28,7 @@ public struct PredicateFormatError: Error, Sendable, Hashable {
     column = characters(start..<offset) + 1
     var text = String.UnicodeScalarView()
     text.append(contentsOf: scalars[start..<end])
+    if text.last == "\r" { text.removeLast() }
     lineText = String(text)
   }
 }
@@ -36,6 +37,22 @@ extension PredicateFormatError: CustomStringConvertible {
   /// The mistake, the line, and a caret below its place.
   public var description: String {
     let place = line > 1 ? "line \(line), column \(column)" : "column \(column)"
-    return "\(message) (\(place))\n\(lineText)\n\(String(repeating: " ", count: column - 1))^"
+    return "\(message) (\(place))\n\(lineText)\n\(indentation)^"
+  }
+
+  /// As wide as what stands before the mistake, in a font of one width: tabs stay tabs, wide characters take two places.
+  private var indentation: String {
+    lineText.prefix(column - 1).map { character in
+      guard let scalar = character.unicodeScalars.first else { return "" }
+      return scalar == "\t" ? "\t" : PredicateFormatError.isWide(scalar) ? "  " : " "
+    }.joined()
+  }
+
+  private static func isWide(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60, 0xFFE0...0xFFE6: true
+    case 0x1F300...0x1F64F, 0x1F680...0x1F6FF, 0x1F900...0x1FAFF, 0x20000...0x3FFFD: true
+    default: false
+    }
   }
 }

@@ -35,7 +35,11 @@ struct PredicateLexer {
     case "%": kind = try placeholder()
     case "$":
       index += 1
-      kind = .variable(try name("the name of a variable after $"))
+      if let quote = peek(), quote == "'" || quote == "\"" {
+        kind = .variable(try string())
+      } else {
+        kind = .variable(try name("the name of a variable after $"))
+      }
     case "@":
       index += 1
       kind = .collectionOperator("@" + (try name("the name of a collection operator after @")))
@@ -163,21 +167,39 @@ struct PredicateLexer {
   private mutating func placeholder() throws(PredicateFormatError) -> PredicateToken.Kind {
     let start = index
     index += 1
+    let position = try position(at: start)
     var modifiers = 0
-    while let scalar = peek(), "hlqLz".unicodeScalars.contains(scalar), modifiers < 2 {
+    while let scalar = peek(), "hlqLzjt".unicodeScalars.contains(scalar), modifiers < 2 {
       index += 1
       modifiers += 1
     }
-    guard let scalar = peek() else { throw error("Expected @, K, d, f or % after the percent sign", at: start) }
+    let expected = "Expected @, K, d, f or % after the percent sign"
+    guard let scalar = peek() else { throw error(expected, at: start) }
     index += 1
+    let kind: PredicateToken.Placeholder.Kind
     switch scalar {
-    case "@" where modifiers == 0: return .placeholder(.value)
-    case "K" where modifiers == 0: return .placeholder(.keyPath)
-    case "%" where modifiers == 0: return .symbol("%")
-    case "s" where modifiers == 0: return .placeholder(.string)
-    case "d", "i", "u", "D", "U", "x", "X", "o": return .placeholder(.integer)
-    case "f", "F", "e", "E", "g", "G": return .placeholder(.real)
-    default: throw error("Expected @, K, d, f or % after the percent sign", at: start)
+    case "@" where modifiers == 0: kind = .value
+    case "K" where modifiers == 0: kind = .keyPath
+    case "%" where modifiers == 0 && position == nil: return .symbol("%")
+    case "s", "S": kind = .string
+    case "c", "C": kind = .character
+    case "d", "i", "u", "D", "U", "x", "X", "o", "O": kind = .integer
+    case "f", "F", "e", "E", "g", "G", "a", "A": kind = .real
+    default: throw error(expected, at: start)
     }
+    return .placeholder(PredicateToken.Placeholder(kind: kind, position: position))
+  }
+
+  /// The number before a dollar sign.
+  private mutating func position(at start: Int) throws(PredicateFormatError) -> Int? {
+    var end = index
+    while end < scalars.count, ("0"..."9").contains(scalars[end]) { end += 1 }
+    guard end > index else { return nil }
+    let number = Int(String(String.UnicodeScalarView(scalars[index..<end]))) ?? 0
+    guard end < scalars.count, scalars[end] == "$", number > 0 else {
+      throw error("Expected the number of an argument and $, as in %1$@; widths and precisions mean nothing here", at: start)
+    }
+    index = end + 1
+    return number
   }
 }

@@ -12,7 +12,7 @@ extension PredicateParser {
     case .string(let text):
       advance()
       return .expression(.constant(.string(text)), depth: 1)
-    case .placeholder(.keyPath): return .expression(.keyPath(try parseKeys()), depth: 1)
+    case .placeholder(let placeholder) where placeholder.kind == .keyPath: return .expression(.keyPath(try parseKeys()), depth: 1)
     case .placeholder(let placeholder):
       let value = try argument(for: placeholder)
       advance()
@@ -80,8 +80,8 @@ extension PredicateParser {
     case .identifier(let name) where !name.contains(":"), .escaped(let name), .collectionOperator(let name):
       advance()
       return [name]
-    case .placeholder(.keyPath):
-      guard case .string(let path) = try argument(), !path.isEmpty else {
+    case .placeholder(let placeholder) where placeholder.kind == .keyPath:
+      guard case .string(let path) = try argument(at: placeholder.position), !path.isEmpty else {
         throw error("Argument \(argumentNumber), for %K, has to be a key path in a string")
       }
       advance()
@@ -115,11 +115,13 @@ extension PredicateParser {
     case (_, "FIRST"): index = .first
     case (_, "LAST"): index = .last
     case (_, "SIZE"): index = .size
-    case (.number(let text), _):
-      guard let position = Int(text) else { throw error("Expected an index, not \(token.name)") }
-      index = .at(position)
-    case (.placeholder(.integer), _):
-      guard case .int(let value) = try argument(for: .integer), let position = Int(exactly: value), position >= 0 else {
+    case (.number(let text), _): index = .at(try parsePosition(text))
+    case (.symbol("-"), _):
+      guard case .number(let text) = following.kind else { throw error("Expected an index, not \(token.name)") }
+      advance()
+      index = .at(try parsePosition("-" + text))
+    case (.placeholder(let placeholder), _) where placeholder.kind == .integer || placeholder.kind == .value:
+      guard case .int(let value) = try argument(for: placeholder), let position = Int(exactly: value) else {
         throw error("Argument \(argumentNumber) is no index")
       }
       index = .at(position)
@@ -127,6 +129,11 @@ extension PredicateParser {
     }
     advance()
     return index
+  }
+
+  private func parsePosition(_ text: String) throws(PredicateFormatError) -> Int {
+    guard let position = Int(text) else { throw error("Expected an index, not \(text)") }
+    return position
   }
 
   // MARK: Calls
@@ -175,20 +182,20 @@ extension PredicateParser {
     return .expression(.function(PredicateParser.selector(name, arguments.count), arguments), depth: try checked(depth + 1))
   }
 
-  /// `FUNCTION(operand, "selector:", arguments ...)`.
+  /// `FUNCTION(operand, "selector:", arguments ...)`, or `FUNCTION("selector")` without arguments. The name stays as it is.
   private mutating func parseFunctionCall() throws(PredicateFormatError) -> Node {
     advance()
     advance()
     let selectorStart = token.start
     var (arguments, depth) = try parseArguments(closedBy: ")")
-    guard arguments.count >= 2, case .constant(.string(let selector)) = arguments.remove(at: 1) else {
+    guard !arguments.isEmpty, case .constant(.string(let selector)) = arguments.remove(at: arguments.count > 1 ? 1 : 0) else {
       throw error("Expected FUNCTION(operand, \"selector\", arguments ...)", at: selectorStart)
     }
-    return .expression(.function(PredicateParser.selector(selector, arguments.count), arguments), depth: try checked(depth + 1))
+    return .expression(.function(selector, arguments), depth: try checked(depth + 1))
   }
 
   /// A function's full name: `abs` is `abs:`, `modulus` of two is `modulus:by:`.
-  private static func selector(_ name: String, _ count: Int) -> String {
+  static func selector(_ name: String, _ count: Int) -> String {
     if name.contains(":") || count == 0 { return name }
     if count == 1 { return name == "avg" ? "average:" : name + ":" }
     switch name {
@@ -232,8 +239,7 @@ extension PredicateParser {
     advance()
     advance()
     let start = token.start
-    let (value, _) = try parseValue(0)
-    guard case .constant(let constant) = value else { throw error("CAST takes a literal", at: start) }
+    let (value, depth) = try parseValue(0)
     try expect(",", "after CAST's value")
     guard case .string(let type) = token.kind else { throw error("Expected a type's name in quotes, not \(token.name)") }
     guard let kind = PredicateCast(name: type) else {
@@ -241,6 +247,9 @@ extension PredicateParser {
     }
     advance()
     try expect(")", "after CAST's type")
+    guard case .constant(let constant) = value, !constant.isNull else {
+      return .expression(.function(FetchExpression.castFunction, [value, .constant(.string(type))]), depth: try checked(depth + 1))
+    }
     guard let result = kind.cast(constant) else { throw error("This value cannot be cast to \(type)", at: start) }
     return .expression(.constant(result), depth: 1)
   }
@@ -270,13 +279,20 @@ extension PredicateParser {
   }
 
   private mutating func argument(for placeholder: PredicateToken.Placeholder) throws(PredicateFormatError) -> FetchConstant {
-    let value = try argument()
-    switch (placeholder, value) {
+    let value = try argument(at: placeholder.position)
+    switch (placeholder.kind, value) {
     case (.value, _), (.integer, .int), (.real, .real), (.real, .decimal), (.string, .string): return value
     case (.integer, .bool(let flag)): return .int(flag ? 1 : 0)
     case (.real, .int(let number)): return .real(Double(number))
+    case (.character, .string(let text)) where text.unicodeScalars.count == 1: return value
+    case (.character, .int(let code)):
+      guard let scalar = UInt32(exactly: code).flatMap(Unicode.Scalar.init) else {
+        throw error("Argument \(argumentNumber) has to be a character or the number of one")
+      }
+      return .string(String(scalar))
     case (.integer, _): throw error("Argument \(argumentNumber) has to be an integer; use %@ for other values")
     case (.real, _): throw error("Argument \(argumentNumber) has to be a number; use %@ for other values")
+    case (.character, _): throw error("Argument \(argumentNumber) has to be a character or the number of one")
     default: throw error("Argument \(argumentNumber) has to be a string; use %@ for other values")
     }
   }

@@ -21,6 +21,8 @@ struct PredicateParser {
   private var level = 0
   private let arguments: [FetchConstant]
   private var nextArgument = 0
+  /// The greatest number of an argument that the format has taken.
+  private var greatestArgument = 0
 
   init(_ text: String, _ arguments: [FetchConstant]) throws(PredicateFormatError) {
     scalars = Array(text.unicodeScalars)
@@ -44,8 +46,8 @@ struct PredicateParser {
 
   mutating func expectEnd(after expected: String) throws(PredicateFormatError) {
     guard token.kind == .end else { throw error("Expected after \(expected), not \(token.name)") }
-    guard nextArgument == arguments.count else {
-      throw error("\(arguments.count) arguments were given, but the format takes \(nextArgument)")
+    guard greatestArgument == arguments.count else {
+      throw error("\(arguments.count) arguments were given, but the format takes \(greatestArgument)")
     }
   }
 
@@ -81,13 +83,15 @@ struct PredicateParser {
     PredicateFormatError(message, at: offset ?? token.start, in: scalars)
   }
 
-  /// The next argument.
-  mutating func argument() throws(PredicateFormatError) -> FetchConstant {
-    guard nextArgument < arguments.count else {
+  /// The next argument, or the one at a position, from 1.
+  mutating func argument(at position: Int? = nil) throws(PredicateFormatError) -> FetchConstant {
+    let number = position ?? nextArgument + 1
+    guard number <= arguments.count else {
       throw error("The format takes more arguments than the \(arguments.count) given: there is none for this placeholder")
     }
-    nextArgument += 1
-    return arguments[nextArgument - 1]
+    nextArgument = number
+    greatestArgument = max(greatestArgument, number)
+    return arguments[number - 1]
   }
 
   /// The number of the argument that was taken last, from 1.
@@ -187,6 +191,9 @@ struct PredicateParser {
     _ = try checked(level / 2)
     let start = token.start
     var left = try parsePrefix()
+    if case .expression = left, let keyword, PredicateParser.setOperators.contains(keyword) {
+      throw error("\(keyword) of collections is not supported. Join conditions with OR, AND or AND NOT instead")
+    }
     while let (op, precedence) = binary, precedence >= least {
       switch op {
       case .or, .and: left = try parseChain(left, precedence, at: start)
@@ -291,5 +298,6 @@ struct PredicateParser {
     return try parsePostfix(try parsePrimary(), at: start)
   }
 
+  private static let setOperators: Set<String> = ["UNION", "INTERSECT", "MINUS"]
   private static let modifiers: [String: ComparisonModifier] = ["ANY": .any, "SOME": .any, "ALL": .all, "NONE": .none]
 }

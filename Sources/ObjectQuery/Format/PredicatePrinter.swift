@@ -67,10 +67,17 @@ enum PredicatePrinter {
     case .constant(let value): write(value, to: &text)
     case .evaluatedObject: text += "SELF"
     case .keyPath(let names): writeKeys(names, isStart: true, to: &text)
-    case .variable(let name): text += "$" + name
+    case .variable(let name): text += variable(name)
     case .path(let base, let names):
+      // Without parentheses the keys would belong to the path before.
+      let isPath =
+        switch base {
+        case .keyPath, .path: true
+        default: false
+        }
+      if isPath { text += "(" }
       write(base, to: &text)
-      text += "."
+      text += isPath ? ")." : "."
       writeKeys(names, isStart: false, to: &text)
     case .aggregate(let items):
       text += "{"
@@ -84,14 +91,12 @@ enum PredicatePrinter {
         write(arguments[1], to: &text)
         text += ")"
       } else {
-        text += name + "("
-        writeList(arguments, to: &text)
-        text += ")"
+        writeCall(name, arguments, to: &text)
       }
     case .subquery(let collection, let variable, let predicate):
       text += "SUBQUERY("
       write(collection, to: &text)
-      text += ", $" + variable + ", "
+      text += ", " + PredicatePrinter.variable(variable) + ", "
       write(predicate, to: &text)
       text += ")"
     case .conditional(let condition, let first, let second):
@@ -102,12 +107,50 @@ enum PredicatePrinter {
       text += ")"
     case .element(let base, let index):
       write(base, to: &text)
-      switch index {
-      case .first: text += "[FIRST]"
-      case .last: text += "[LAST]"
-      case .size: text += "[SIZE]"
-      case .at(let position): text += "[\(position)]"
-      }
+      text += PredicatePrinter.text(of: index)
+    }
+  }
+
+  private static func variable(_ name: String) -> String { "$" + (PredicateToken.isName(name) ? name : quoted(name)) }
+
+  private static func writeCall(_ name: String, _ arguments: [FetchExpression], to text: inout String) {
+    if name == FetchExpression.castFunction, arguments.count == 2, isCast(arguments[0]), case .constant(.string(let type)) = arguments[1],
+      PredicateCast(name: type) != nil
+    {
+      text += "CAST("
+      writeList(arguments, to: &text)
+      text += ")"
+    } else if isCallable(name), PredicateParser.selector(name, arguments.count) == name {
+      text += name + "("
+      writeList(arguments, to: &text)
+      text += ")"
+    } else {
+      text += "FUNCTION("
+      writeList(Array(arguments.prefix(1)) + [.constant(.string(name))] + arguments.dropFirst(), to: &text)
+      text += ")"
+    }
+  }
+
+  /// Whether CAST of an expression stays one when it is parsed: of a literal it is the literal's value.
+  private static func isCast(_ expression: FetchExpression) -> Bool {
+    if case .constant(let value) = expression { return value.isNull }
+    return true
+  }
+
+  /// Whether a function can be called by its name alone.
+  private static func isCallable(_ name: String) -> Bool {
+    let parts = name.split(separator: ":", omittingEmptySubsequences: false)
+    guard let first = parts.first, PredicateToken.isName(String(first)), !PredicateToken.reserved.contains(name.uppercased()) else { return false }
+    // Behind a colon there is a name, another colon, or the end.
+    return parts.dropFirst().allSatisfy { $0.isEmpty || PredicateToken.isName(String($0)) }
+  }
+
+  static func text(of index: FetchExpression.CollectionIndex) -> String {
+    switch index {
+    case .first: "[FIRST]"
+    case .last: "[LAST]"
+    case .size: "[SIZE]"
+    case .at(let position): "[\(position)]"
     }
   }
 
@@ -143,7 +186,9 @@ enum PredicatePrinter {
     case .real(let value): text += value.isFinite ? String(value) : cast("\(value)", .double)
     case .decimal(let value): text += cast(NSDecimalNumber(decimal: value).description(withLocale: posix), .decimal)
     case .string(let value): text += quoted(value)
-    case .date(let value): text += "CAST(\(value.timeIntervalSinceReferenceDate), \"Date\")"
+    case .date(let value):
+      let seconds = value.timeIntervalSinceReferenceDate
+      text += seconds.isFinite ? "CAST(\(seconds), \"Date\")" : cast("\(seconds)", .date)
     case .data(let value): text += cast(value.base64EncodedString(), .data)
     case .uuid(let value): text += cast(value.uuidString, .uuid)
     case .url(let value): text += cast(value.absoluteString, .url)

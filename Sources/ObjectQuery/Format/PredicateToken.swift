@@ -21,9 +21,15 @@ struct PredicateToken: Sendable {
     case symbol(String)
     case end
   }
-  /// What an argument's place takes.
-  enum Placeholder: Sendable, Hashable {
-    case value, keyPath, integer, real, string
+  /// An argument's place.
+  struct Placeholder: Sendable, Hashable {
+    /// What it takes.
+    enum Kind: Sendable, Hashable {
+      case value, keyPath, integer, real, string, character
+    }
+    var kind: Kind
+    /// The argument's number, from 1, where the place names it (`%2$@`); else it takes the next one.
+    var position: Int?
   }
 
   var kind: Kind

@@ -31,9 +31,12 @@ public indirect enum FetchExpression: Sendable, Hashable {
     case last
     /// The number of elements.
     case size
-    /// The element at a position, from 0.
+    /// The element at a position, from 0. There is none at a negative one.
     case at(Int)
   }
+
+  /// The function that CAST of something other than a literal is: of a value and the name of a type.
+  static let castFunction = "castObject:toType:"
 
   /// A key path from its dotted form. Complexity: linear in the text's length.
   public static func keyPath(_ dotted: String) -> FetchExpression {

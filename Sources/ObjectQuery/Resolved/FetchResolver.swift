@@ -64,6 +64,7 @@ package enum PredicateDepth {
   private enum Node {
     case predicate(FetchPredicate)
     case expression(FetchExpression)
+    case constant(FetchConstant)
   }
 
   /// Throws ``FetchPredicateError/nestingTooDeep(limit:)`` for a predicate that is nested too deep. Itself it uses no recursion.
@@ -79,7 +80,12 @@ package enum PredicateDepth {
     while let (node, depth) = stack.popLast() {
       guard depth <= limit else { return false }
       func push(_ node: Node) { stack.append((node, depth + 1)) }
+      func pushLists(_ items: [FetchConstant]) {
+        for case .list(let inner) in items { push(.constant(.list(inner))) }
+      }
       switch node {
+      case .constant(.list(let items)): pushLists(items)
+      case .constant: break
       case .predicate(.constant), .predicate(.block): break
       case .predicate(.and(let items)), .predicate(.or(let items)): items.forEach { push(.predicate($0)) }
       case .predicate(.not(let item)): push(.predicate(item))
@@ -88,7 +94,8 @@ package enum PredicateDepth {
         push(.expression(comparison.right))
       case .expression(let expression):
         switch expression {
-        case .constant(let constant): if !isFlat(constant) { return false }
+        case .constant(.list(let items)): pushLists(items)
+        case .constant: break
         case .evaluatedObject, .keyPath, .variable: break
         case .path(let base, _), .element(let base, _): push(.expression(base))
         case .aggregate(let items), .function(_, let items): items.forEach { push(.expression($0)) }
@@ -103,11 +110,5 @@ package enum PredicateDepth {
       }
     }
     return true
-  }
-
-  /// Whether a constant is one value or a list of such: lists of lists mean nothing here.
-  private static func isFlat(_ constant: FetchConstant) -> Bool {
-    guard case .list(let items) = constant else { return true }
-    return !items.contains { if case .list = $0 { true } else { false } }
   }
 }

@@ -43,9 +43,9 @@ extension PredicateResolution {
 
   /// The path of an expression, if it goes through a to-many relationship other than before a collection operator.
   private mutating func toManyPath(_ expression: FetchExpression) throws(FetchPredicateError) -> FollowedPath? {
-    guard let (names, scope) = base(of: expression) else { return nil }
+    guard let (parts, scope) = base(of: expression) else { return nil }
     let scopeCount = scopes.count
-    let path = try resolvePath(names, scope: scope, allowsToMany: true)
+    let path = try resolvePath(parts, scope: scope, allowsToMany: true)
     guard path.collections.isEmpty else { return path }
     scopes.removeSubrange(scopeCount...)
     return nil

@@ -133,9 +133,28 @@ extension PredicateResolution {
 
   /// Whether an object of an ID can be what an expression gives: keys are unique in one entity tree only.
   private func canBe(_ expression: ResolvedExpression, _ id: ManagedObjectID) -> Bool {
-    guard Int(id.entityNumber) < model.entities.count, case .path(let path) = expression else { return true }
-    let entity = path.steps.last.map { model.entities[$0.relationship.destinationEntity] } ?? scopes[path.scope]
-    return model.entities[Int(id.entityNumber)].root == entity.root
+    guard Int(id.entityNumber) < model.entities.count, let root = rootEntity(of: expression) else { return true }
+    return model.entities[Int(id.entityNumber)].root == root
+  }
+
+  /// The root of the entity tree that an expression's objects are of; nil where it gives none.
+  func rootEntity(of expression: ResolvedExpression) -> Int? {
+    switch expression {
+    case .constant(let number, _):
+      guard case .object(let id) = constants[number], Int(id.entityNumber) < model.entities.count else { return nil }
+      return model.entities[Int(id.entityNumber)].root
+    case .path(let path):
+      if let last = path.steps.last { return model.entities[last.relationship.destinationEntity].root }
+      return path.scope < scopes.count ? scopes[path.scope].root : nil
+    case .aggregate(let aggregate):
+      guard let value = aggregate.value else { return nil }
+      if case .path(let path) = value, path.steps.isEmpty, path.scope == aggregate.collection.memberScope {
+        return model.entities[aggregate.collection.relationship.relationship.destinationEntity].root
+      }
+      return rootEntity(of: value)
+    case .conditional(_, let first, let second): return rootEntity(of: first) ?? rootEntity(of: second)
+    case .function(_, let arguments, _): return arguments.lazy.compactMap { rootEntity(of: $0) }.first
+    }
   }
 }
 

@@ -41,53 +41,57 @@ extension PredicateResolution {
       return .list(operands)
     case .function(let name, let arguments): return try function(name, arguments)
     case .conditional(let condition, let first, let second): return try conditional(condition, first, second)
-    case .element(let collection, .size):
-      return .expression(
-        .aggregate(ResolvedAggregate(function: .count, collection: try resolveCollection(collection))), name: describe(expression))
-    case .element:
-      throw .unsupported(part: "An index into a collection", advice: "Use ANY or a SUBQUERY on the collection.")
     case .subquery:
       throw .unsupported(part: "A SUBQUERY by itself", advice: "Compare its .@count, as in SUBQUERY(...).@count > 0.")
     case .path(.subquery(let collection, let variable, let condition), let names):
       return try subquery(collection, variable, condition, names)
+    case .element(.subquery(let collection, let variable, let condition), .size):
+      return try subquery(collection, variable, condition, ["@count"])
     case .variable(let name) where variables[name] == nil: throw .unsubstitutedVariable(name: name)
-    case .evaluatedObject, .keyPath, .variable, .path:
-      guard let (names, scope) = base(of: expression) else {
+    case .evaluatedObject, .keyPath, .variable, .path, .element:
+      guard let (parts, scope) = base(of: expression) else {
         if let name = unboundVariable(in: expression) { throw .unsubstitutedVariable(name: name) }
-        throw .unsupported(part: "A key path from such an expression", advice: "Start the path at the object or at a SUBQUERY's variable.")
+        throw .unsupported(
+          part: "A key path or a place behind \(describe(startOf: expression))",
+          advice: "Start the path at the object or at a SUBQUERY's variable.")
       }
-      return .expression(try resolvePath(names, scope: scope, allowsToMany: false).value, name: describe(expression))
+      return .expression(try resolvePath(parts, scope: scope, allowsToMany: false).value, name: describe(expression))
     }
   }
 
   private func unboundVariable(in expression: FetchExpression) -> String? {
     switch expression {
     case .variable(let name): variables[name] == nil ? name : nil
-    case .path(let inner, _): unboundVariable(in: inner)
+    case .path(let inner, _), .element(let inner, _): unboundVariable(in: inner)
     default: nil
+    }
+  }
+
+  /// What to call what a path starts from.
+  private func describe(startOf expression: FetchExpression) -> String {
+    switch expression {
+    case .path(let inner, _), .element(let inner, _): describe(startOf: inner)
+    default: describe(expression)
     }
   }
 
   private mutating func subquery(
     _ collection: FetchExpression, _ variable: String, _ condition: FetchPredicate, _ names: [String]
   ) throws(FetchPredicateError) -> Operand {
-    let collection = try resolveCollection(collection)
-    let outer = variables[variable]
-    scopes.append(model.entities[collection.relationship.relationship.destinationEntity])
-    variables[variable] = collection.memberScope
-    defer {
-      scopes.removeLast()
-      variables[variable] = outer
-    }
-    let resolved = try resolve(condition, isNegated: false)
     guard let name = names.first, let function = PredicateResolution.collectionOperators[name.lowercased()] else {
       throw .unsupported(part: "A key behind SUBQUERY", advice: "Use @count, or @sum, @avg, @min or @max with a key.")
     }
-    // The aggregate opens the member's scope itself.
-    let entity = scopes.removeLast()
-    defer { scopes.append(entity) }
-    let value = try aggregate(
-      function, names: Array(names.dropFirst()), of: collection, condition: resolved, keyPath: names.joined(separator: "."))
+    let value = try overCollection(collection) { resolution, collection throws(FetchPredicateError) in
+      let outer = resolution.variables[variable]
+      resolution.variables[variable] = collection.memberScope
+      defer { resolution.variables[variable] = outer }
+      let resolved = try resolution.resolve(condition, isNegated: false)
+      // The aggregate opens the member's scope itself.
+      let entity = resolution.scopes.removeLast()
+      defer { resolution.scopes.append(entity) }
+      return try resolution.aggregate(
+        function, names: Array(names.dropFirst()), of: collection, condition: resolved, keyPath: names.joined(separator: "."))
+    }
     return .expression(value, name: "SUBQUERY(...)." + names.joined(separator: "."))
   }
 
@@ -95,27 +99,8 @@ extension PredicateResolution {
     _ condition: FetchPredicate, _ first: FetchExpression, _ second: FetchExpression
   ) throws(FetchPredicateError) -> Operand {
     let condition = try resolve(condition, isNegated: false)
-    let (first, second) = (try operand(first), try operand(second))
-    let name = "TERNARY"
-    var (left, right): (ResolvedExpression, ResolvedExpression)
-    switch (first, second) {
-    case (.expression(let one, _), .expression(let two, _)): (left, right) = (one, two)
-    case (.expression(let one, _), .constant(let value)): (left, right) = (one, try constantExpression(value, like: one, name: name))
-    case (.constant(let value), .expression(let two, _)): (left, right) = (try constantExpression(value, like: two, name: name), two)
-    case (.constant(let one), .constant(let two)):
-      if one.isNull {
-        right = try constantExpression(two)
-        left = try constantExpression(one, like: right, name: name)
-      } else {
-        left = try constantExpression(one)
-        right = try constantExpression(two, like: left, name: name)
-      }
-    default: throw .unsupported(part: "A list in TERNARY", advice: "Choose between single values.")
-    }
-    guard left.type == right.type else {
-      throw .typeMismatch(expression: "A side of TERNARY", type: left.type.name, other: "the other, which is of type \(right.type.name)")
-    }
-    return .expression(.conditional(condition, left, right), name: name)
+    let (sides, _) = try unified([try operand(first), try operand(second)], of: "TERNARY")
+    return .expression(.conditional(condition, sides[0], sides[1]), name: "TERNARY")
   }
 
   /// What to call an expression in errors: its keys, never a value.
@@ -130,7 +115,7 @@ extension PredicateResolution {
     case .function(let name, _): "the function \(name)"
     case .subquery: "SUBQUERY(...)"
     case .conditional: "TERNARY"
-    case .element(let base, _): describe(base) + "[...]"
+    case .element(let base, let index): describe(base) + PredicatePrinter.text(of: index)
     }
   }
 }

@@ -1,25 +1,46 @@
-// PredicateResolution+Function: the functions of expressions and their types.
+// PredicateResolution+Function: the functions of expressions, casts, and values of one type.
 import Foundation
 import ObjectModel
 
 extension PredicateResolution {
+  /// The longest list of a function; SQLite takes at most a hundred arguments.
+  private static let greatestArgumentCount = 90
+
   /// A function of arguments as an operand.
   mutating func function(_ name: String, _ arguments: [FetchExpression]) throws(FetchPredicateError) -> Operand {
     let described = "the function \(name)"
-    if name == "now" || name == "now:" { return .constant(.date(now)) }
-    if name == "noindex:", arguments.count == 1 { return try operand(arguments[0]) }
-    if let aggregate = PredicateResolution.aggregateFunctions[name], arguments.count == 1 {
-      return .expression(try collectionFunction(aggregate, of: arguments[0], name: name), name: described)
-    }
-    guard let function = ResolvedFunction(rawValue: name) else {
+    if arguments.isEmpty, ["now", "now:"].contains(name.lowercased()) { return .constant(.date(now)) }
+    if name == FetchExpression.castFunction { return try cast(arguments) }
+    guard let function = ResolvedFunction(name: name, argumentCount: arguments.count) else {
       throw .unsupported(
-        part: described, advice: "Use arithmetic, abs, sqrt, uppercase, lowercase, length and the like, or filter in memory.")
+        part: described,
+        advice: "Use a function that Documentation/Predicates.md lists, or filter the objects in memory.")
     }
-    guard arguments.count == function.argumentCount else {
-      throw .unsupported(part: "\(arguments.count) arguments of \(described)", advice: "It takes \(function.argumentCount).")
+    if let aggregate = function.listFunction { return try listFunction(function, aggregate, arguments, name: name) }
+    if function == .distance { return .expression(try distance(arguments, name: name), name: described) }
+    if let count = function.argumentCount, arguments.count != count {
+      throw .unsupported(part: "\(arguments.count) arguments of \(described)", advice: "It takes \(count).")
     }
     var operands: [Operand] = []
     for argument in arguments { operands.append(try operand(argument)) }
+    switch function {
+    case .random: return .expression(.function(.random, [], .real), name: described)
+    case .noIndex:
+      guard case .expression(let value, let name) = operands[0] else { return operands[0] }
+      return .expression(.function(.noIndex, [value], value.type), name: name)
+    case .coalesce:
+      let (values, type) = try unified(operands, of: described)
+      guard values.count > 1 else { return operands[0] }
+      return .expression(.function(.coalesce, values, type), name: described)
+    default: return .expression(try call(function, operands, name: name), name: described)
+    }
+  }
+
+  /// A function whose arguments have types of their own.
+  private mutating func call(
+    _ function: ResolvedFunction, _ operands: [Operand], name: String
+  ) throws(FetchPredicateError) -> ResolvedExpression {
+    let described = "the function \(name)"
     // A constant follows the type of the expression beside it.
     let model = operands.lazy.compactMap { if case .expression(let expression, _) = $0 { expression } else { nil } }.first
     var resolved: [ResolvedExpression] = []
@@ -27,6 +48,7 @@ extension PredicateResolution {
       switch operand {
       case .expression(let expression, _): resolved.append(expression)
       case .constant(let value):
+        if value.isNotANumber { throw .operatorNotSupported(op: name, expression: described, type: value.typeName) }
         if let model, model.type == .decimal, value.isNumber {
           resolved.append(try constantExpression(value, like: model, name: described))
         } else {
@@ -39,61 +61,179 @@ extension PredicateResolution {
       let types = resolved.map(\.type.name).joined(separator: " and ")
       throw .operatorNotSupported(op: name, expression: operands.map(\.name).joined(separator: " and "), type: types)
     }
-    return .expression(.function(function, resolved, type), name: described)
+    return .function(function, resolved, type)
   }
 
-  private static let aggregateFunctions: [String: ResolvedAggregate.Function] = [
-    "count:": .count, "sum:": .sum, "average:": .average, "min:": .minimum, "max:": .maximum,
-  ]
+  // MARK: Lists and collections
 
-  /// `sum(books.price)` and its like: an aggregate of a path through one to-many relationship.
-  private mutating func collectionFunction(
-    _ function: ResolvedAggregate.Function, of expression: FetchExpression, name: String
-  ) throws(FetchPredicateError) -> ResolvedExpression {
-    guard let (names, scope) = base(of: expression) else {
-      throw .unsupported(part: "The function \(name) of such an expression", advice: "Give it a path through a to-many relationship.")
+  /// `sum(books.price)`, over a collection; `sum({a, b, 1})` or `sum(a, b, 1)`, over a list.
+  private mutating func listFunction(
+    _ function: ResolvedFunction, _ aggregate: ResolvedAggregate.Function, _ arguments: [FetchExpression], name: String
+  ) throws(FetchPredicateError) -> Operand {
+    let described = "the function \(name)"
+    var operands: [Operand] = []
+    if arguments.count == 1 {
+      if let value = try collectionFunction(aggregate, of: arguments[0], name: name) { return .expression(value, name: described) }
+      guard case .list(let items) = try operand(arguments[0]) else {
+        throw .unsupported(
+          part: "\(described) of \(describe(arguments[0]))", advice: "Give it a path through one to-many relationship, or a list in braces.")
+      }
+      operands = items
+    } else {
+      for argument in arguments { operands.append(try operand(argument)) }
     }
+    guard operands.count <= PredicateResolution.greatestArgumentCount else {
+      throw .unsupported(
+        part: "A list of \(operands.count) members in \(described)", advice: "Give it at most \(PredicateResolution.greatestArgumentCount).")
+    }
+    if operands.isEmpty { return .constant(aggregate.emptyResult(of: .integer).isNull ? .null : .int(0)) }
+    let (values, type) = try unified(operands, of: described)
+    guard let result = function.type(of: [type]) else {
+      throw .operatorNotSupported(op: name, expression: operands.map(\.name).joined(separator: " and "), type: type.name)
+    }
+    return .expression(.function(function, values, result), name: described)
+  }
+
+  /// An aggregate of a path through one to-many relationship; nil for what is no path to many.
+  private mutating func collectionFunction(
+    _ aggregate: ResolvedAggregate.Function, of expression: FetchExpression, name: String
+  ) throws(FetchPredicateError) -> ResolvedExpression? {
+    guard let (parts, scope) = base(of: expression) else { return nil }
     let scopeCount = scopes.count
-    let path = try resolvePath(names, scope: scope, allowsToMany: true)
+    let path = try resolvePath(parts, scope: scope, allowsToMany: true)
     scopes.removeSubrange(scopeCount...)
     guard path.collections.count == 1 else {
-      throw .unsupported(
-        part: "The function \(name) of \(describe(expression))", advice: "Give it a path through one to-many relationship.")
+      guard path.collections.isEmpty else {
+        throw .unsupported(
+          part: "the function \(name) of \(describe(expression))", advice: "Give it a path through one to-many relationship.")
+      }
+      return nil
     }
-    if function == .count { return .aggregate(ResolvedAggregate(function: .count, collection: path.collections[0])) }
-    guard path.value.type.isNumeric || ((function == .minimum || function == .maximum) && [.text, .uri, .date].contains(path.value.type))
-    else { throw .operatorNotSupported(op: name, expression: describe(expression), type: path.value.type.name) }
-    return .aggregate(ResolvedAggregate(function: function, collection: path.collections[0], value: path.value))
+    if aggregate == .count {
+      // Members count, or those of their values that are there.
+      guard case .path(let member) = path.value, member.terminal == .object, member.steps.isEmpty else {
+        return .aggregate(
+          ResolvedAggregate(function: .count, collection: path.collections[0], condition: .isNull(path.value, isNegated: true)))
+      }
+      return .aggregate(ResolvedAggregate(function: .count, collection: path.collections[0]))
+    }
+    guard aggregate.accepts(path.value.type) else {
+      throw .operatorNotSupported(op: name, expression: describe(expression), type: path.value.type.name)
+    }
+    return .aggregate(ResolvedAggregate(function: aggregate, collection: path.collections[0], value: path.value))
+  }
+
+  /// `distanceToLocation:fromLocation:({latitude, longitude}, {52.5, 13.4})`.
+  private mutating func distance(_ arguments: [FetchExpression], name: String) throws(FetchPredicateError) -> ResolvedExpression {
+    var coordinates: [Operand] = []
+    for argument in arguments {
+      guard case .list(let pair) = try operand(argument), pair.count == 2 else {
+        throw .unsupported(
+          part: "\(describe(argument)) as argument of the function \(name)", advice: "Give it a list of latitude and longitude in degrees.")
+      }
+      coordinates += pair
+    }
+    guard arguments.count == 2 else {
+      throw .unsupported(part: "\(arguments.count) arguments of the function \(name)", advice: "It takes two lists of latitude and longitude.")
+    }
+    return try call(.distance, coordinates, name: name)
+  }
+
+  // MARK: One type
+
+  /// Values brought to one type: integers to floating-point numbers or decimals where others are, URIs to text.
+  mutating func unified(_ operands: [Operand], of name: String) throws(FetchPredicateError) -> ([ResolvedExpression], ResolvedType) {
+    let expressions = operands.compactMap { if case .expression(let expression, _) = $0 { expression } else { nil } }
+    var model = expressions.first { $0.type == .decimal } ?? expressions.first { $0.type != .opaque } ?? expressions.first
+    if model == nil {
+      for case .constant(let value) in operands where !value.isNull {
+        model = try constantExpression(value)
+        break
+      }
+    }
+    var values: [ResolvedExpression] = []
+    for operand in operands {
+      switch operand {
+      case .expression(let expression, _): values.append(expression)
+      case .constant(let value):
+        if value.isNotANumber { throw .typeMismatch(expression: name, type: "one type", other: value.typeName) }
+        if let model {
+          values.append(try constantExpression(value, like: model, name: name))
+        } else {
+          values.append(try constantExpression(value))
+        }
+      case .list: throw .unsupported(part: "A list in \(name)", advice: "Give it single values.")
+      }
+    }
+    let types = Set(values.map(\.type))
+    var type = model?.type ?? .opaque
+    if types.count > 1 {
+      if types.isSubset(of: [.text, .uri]) {
+        type = .text
+      } else if types.allSatisfy(\.isNumeric) {
+        type = types.contains(.decimal) ? .decimal : types.contains(.real) ? .real : .integer
+      }
+      for (index, value) in values.enumerated() where value.type != type {
+        guard let conversion = PredicateResolution.conversion(of: value.type, to: type) else {
+          throw .typeMismatch(expression: "A value of \(name)", type: value.type.name, other: "another, which is of type \(type.name); use CAST")
+        }
+        values[index] = .function(conversion, [value], type)
+      }
+    }
+    if type == .object, Set(values.compactMap(rootEntity)).count > 1 {
+      throw .typeMismatch(expression: "A value of \(name)", type: "object", other: "another, which is an object of an unrelated entity")
+    }
+    return (values, type)
+  }
+
+  private static func conversion(of type: ResolvedType, to other: ResolvedType) -> ResolvedFunction? {
+    switch (type, other) {
+    case (.uri, .text): .castToText
+    case (.boolean, .integer): .castToInteger
+    case (.integer, .real), (.boolean, .real): .castToReal
+    case (.integer, .decimal), (.boolean, .decimal): .castToDecimal
+    default: nil
+    }
+  }
+
+  // MARK: CAST
+
+  /// CAST of an expression; a literal has been cast by the parser.
+  private mutating func cast(_ arguments: [FetchExpression]) throws(FetchPredicateError) -> Operand {
+    guard arguments.count == 2, case .constant(.string(let name)) = arguments[1], let target = PredicateCast(name: name) else {
+      throw .unsupported(part: "CAST to such a type", advice: "Name one of the types \(PredicateCast.names).")
+    }
+    switch try operand(arguments[0]) {
+    case .list: throw .unsupported(part: "CAST of a list", advice: "Cast its members.")
+    case .constant(let value):
+      if value.isNull { return .constant(.null) }
+      guard let result = target.cast(value) else {
+        throw .typeMismatch(expression: "A value of CAST", type: value.typeName, other: "the type \(name), which it cannot be cast to")
+      }
+      return .constant(result)
+    case .expression(let value, let described):
+      guard let function = target.function(of: value.type), let type = function.type(of: [value.type]) else {
+        throw .unsupported(
+          part: "CAST of \(described), which is of type \(value.type.name), to \(name)",
+          advice: "Numbers and texts can be cast to each other, dates to numbers and from numbers and texts, UUIDs and URIs to and from texts.")
+      }
+      return .expression(.function(function, [value], type), name: described)
+    }
   }
 }
 
-extension ResolvedFunction {
-  /// How many arguments it takes.
-  package var argumentCount: Int {
+extension PredicateCast {
+  /// The function that casts values of a type; nil where there is none.
+  fileprivate func function(of type: ResolvedType) -> ResolvedFunction? {
     switch self {
-    case .add, .subtract, .multiply, .divide, .modulus, .power, .bitwiseAnd, .bitwiseOr, .bitwiseXor, .leftShift, .rightShift: 2
-    default: 1
-    }
-  }
-
-  /// The type of its result for arguments of types; nil when it does not take them.
-  func type(of types: [ResolvedType]) -> ResolvedType? {
-    switch self {
-    case .add, .subtract, .multiply, .divide:
-      if types[0] == .date, self == .subtract, types[1] == .date { return .real }
-      if types[0] == .date, self == .add || self == .subtract, types[1].isNumeric, types[1] != .decimal { return .date }
-      guard types.allSatisfy(\.isNumeric) else { return nil }
-      if types.contains(.real) { return .real }
-      return types.contains(.decimal) ? .decimal : .integer
-    case .modulus, .bitwiseAnd, .bitwiseOr, .bitwiseXor, .leftShift, .rightShift, .onesComplement:
-      return types.allSatisfy { $0 == .integer || $0 == .boolean } ? .integer : nil
-    case .power, .squareRoot, .naturalLogarithm, .commonLogarithm, .exponential:
-      return types.allSatisfy(\.isNumeric) ? .real : nil
-    case .absolute, .ceiling, .floor, .truncate:
-      guard types[0].isNumeric else { return nil }
-      return types[0] == .boolean ? .integer : types[0]
-    case .uppercase, .lowercase, .canonical: return types[0] == .text || types[0] == .uri ? .text : nil
-    case .length: return types[0] == .text || types[0] == .uri ? .integer : nil
+    case .date: .castToDate
+    case .decimal: .castToDecimal
+    case .double: .castToReal
+    case .integer: .castToInteger
+    case .string: type == .uuid ? .textOfUUID : .castToText
+    case .uuid: .castToUUID
+    case .url: .castToURI
+    case .data, .objectID, .entity: nil
     }
   }
 }

@@ -2,9 +2,23 @@
 import Foundation
 import ObjectModel
 
+/// A part of a key path: a key, or a place behind the key of an ordered relationship.
+enum PathPart {
+  case key(String)
+  case element(FetchExpression.CollectionIndex)
+
+  /// What errors call it.
+  var text: String {
+    switch self {
+    case .key(let name): "." + name
+    case .element(let index): PredicatePrinter.text(of: index)
+    }
+  }
+}
+
 /// A key path followed to its end.
 struct FollowedPath {
-  /// The to-many relationships on the way, each starting from a member of the one before.
+  /// The to-many relationships on the way, each starting from a member of the one before. The last one stands for all of its members.
   var collections: [ResolvedCollection] = []
   /// What stands at the end, taken of a member of the last collection.
   var value: ResolvedExpression
@@ -14,23 +28,29 @@ extension PredicateResolution {
   /// Follows a key path. Members of to-many relationships on the way become scopes, which the caller drops from `scopes` when done with them.
   ///
   /// - Parameters:
-  ///   - names: The keys.
+  ///   - parts: The keys, and places in ordered relationships.
   ///   - scope: The scope of the object that the path starts from.
-  ///   - allowsToMany: Whether to-many keys may stand on the path other than before an operator like `@count`.
-  mutating func resolvePath(_ names: [String], scope: Int, allowsToMany: Bool) throws(FetchPredicateError) -> FollowedPath {
-    let keyPath = names.joined(separator: ".")
+  ///   - allowsToMany: Whether to-many keys may stand on the path other than before a place or an operator like `@count`.
+  mutating func resolvePath(_ parts: [PathPart], scope: Int, allowsToMany: Bool) throws(FetchPredicateError) -> FollowedPath {
+    let keyPath = PredicateResolution.text(of: parts)
     var entity = scopes[scope]
     var start = scope
     var steps: [ResolvedStep] = []
     var collections: [ResolvedCollection] = []
     // The composite attributes that the last keys have led into.
     var composite = ""
-    for (index, key) in names.enumerated() {
-      let isLast = index == names.count - 1
+    var index = 0
+    while index < parts.count {
+      defer { index += 1 }
+      guard case .key(let key) = parts[index] else {
+        throw .unsupported(
+          part: "The place \(parts[index].text) in \(keyPath)", advice: "Only a to-many relationship that is ordered has places.")
+      }
+      let isLast = index == parts.count - 1
       let name = composite + key
       guard let property = entity.property(named: name) else {
         if composite.isEmpty, let terminal = PredicateResolution.builtIn(name, isLast: isLast) {
-          return FollowedPath(collections: collections, value: .path(ResolvedPath(scope: start, steps: steps, terminal: terminal)))
+          return elements(collections, .path(ResolvedPath(scope: start, steps: steps, terminal: terminal)))
         }
         if index == 0, name.uppercased() == "SELF" { continue }
         throw unknownKey(name, keyPath: keyPath, entity: entity)
@@ -38,24 +58,27 @@ extension PredicateResolution {
       switch property {
       case .attribute(let slot):
         try check(isTransient: slot.isTransient, keyPath: keyPath, entity: entity)
-        guard isLast else {
-          throw .keyBehindAttribute(key: names[index + 1], keyPath: keyPath, attribute: slot.name)
-        }
+        guard isLast else { throw behindAttribute(slot.name, parts[index + 1], keyPath: keyPath) }
         let path = ResolvedPath(scope: start, steps: steps, terminal: .attribute(ResolvedAttribute(slot)))
-        return FollowedPath(collections: collections, value: .path(path))
+        return elements(collections, .path(path))
       case .toOne(let relationship):
         try check(isTransient: relationship.isTransient, keyPath: keyPath, entity: entity)
         steps.append(ResolvedStep(relationship))
         entity = model.entities[relationship.destinationEntity]
       case .toMany(let relationship):
         try check(isTransient: relationship.isTransient, keyPath: keyPath, entity: entity)
-        let collection = ResolvedCollection(
+        var collection = ResolvedCollection(
           scope: start, steps: steps, relationship: ResolvedStep(relationship), memberScope: scopes.count)
-        if !isLast, names[index + 1].hasPrefix("@") {
-          let value = try resolveOperator(Array(names[(index + 1)...]), of: collection, keyPath: keyPath)
-          return FollowedPath(collections: collections, value: value)
+        if !isLast, let names = PredicateResolution.operatorNames(Array(parts[(index + 1)...])) {
+          let value = try resolveOperator(names, of: collection, keyPath: keyPath)
+          return elements(collections, value)
         }
-        guard allowsToMany else { throw .toManyKeyNotAllowed(key: name, keyPath: keyPath, entity: entity.name) }
+        if !isLast, case .element(let place) = parts[index + 1] {
+          collection.position = try position(place, in: relationship, keyPath: keyPath)
+          index += 1
+        } else if !allowsToMany {
+          throw .toManyKeyNotAllowed(key: name, keyPath: keyPath, entity: entity.name)
+        }
         entity = model.entities[relationship.destinationEntity]
         collections.append(collection)
         start = scopes.count
@@ -72,31 +95,99 @@ extension PredicateResolution {
       }
       composite = ""
     }
-    return FollowedPath(collections: collections, value: .path(ResolvedPath(scope: start, steps: steps, terminal: .object)))
+    return elements(collections, .path(ResolvedPath(scope: start, steps: steps, terminal: .object)))
   }
 
-  /// The collection that an expression stands for, as a path to one to-many relationship.
-  mutating func resolveCollection(_ expression: FetchExpression) throws(FetchPredicateError) -> ResolvedCollection {
-    guard let (names, scope) = base(of: expression) else {
+  /// Follows a path of keys.
+  mutating func resolvePath(_ names: [String], scope: Int, allowsToMany: Bool) throws(FetchPredicateError) -> FollowedPath {
+    try resolvePath(names.map { .key($0) }, scope: scope, allowsToMany: allowsToMany)
+  }
+
+  /// A followed path whose last places are part of its value, their scopes dropped: such a value is missing where the member is, as behind a to-one.
+  private mutating func elements(_ collections: [ResolvedCollection], _ value: ResolvedExpression) -> FollowedPath {
+    let count = collections.lastIndex { $0.position == nil }.map { $0 + 1 } ?? 0
+    let places = collections[count...]
+    scopes.removeLast(places.count)
+    return FollowedPath(collections: Array(collections[..<count]), value: PredicateResolution.value(value, of: places))
+  }
+
+  private static func value(_ value: ResolvedExpression, of places: ArraySlice<ResolvedCollection>) -> ResolvedExpression {
+    places.reversed().reduce(value) { .aggregate(ResolvedAggregate(function: .only, collection: $1, value: $0)) }
+  }
+
+  private mutating func position(
+    _ index: FetchExpression.CollectionIndex, in relationship: CompiledRelationship, keyPath: String
+  ) throws(FetchPredicateError) -> ResolvedCollection.Position {
+    guard relationship.isOrdered else {
+      throw .unsupported(
+        part: "The place \(PredicatePrinter.text(of: index)) in \(keyPath)",
+        advice: "\(relationship.name) is not ordered. Ask for some member with ANY or SUBQUERY, or order the relationship in the model.")
+    }
+    switch index {
+    case .first: return .first
+    case .last: return .last
+    // A place that is not there: no list is that long.
+    case .at(let place): return .at(add(.slot(.int(place < 0 ? .max : Int64(place)))))
+    case .size: throw .unsupported(part: "A key behind [SIZE] in \(keyPath)", advice: "End the path with [SIZE].")
+    }
+  }
+
+  /// The keys behind a to-many relationship if they are a collection operator with what belongs to it.
+  private static func operatorNames(_ parts: [PathPart]) -> [String]? {
+    if case .element(.size)? = parts.first, parts.count == 1 { return ["@count"] }
+    guard case .key(let name)? = parts.first, name.hasPrefix("@") else { return nil }
+    return parts.map { part in
+      switch part {
+      case .key(let name): name
+      case .element: part.text
+      }
+    }
+  }
+
+  private static func text(of parts: [PathPart]) -> String {
+    let text = parts.map(\.text).joined()
+    return text.hasPrefix(".") ? String(text.dropFirst()) : text
+  }
+
+  private func behindAttribute(_ attribute: String, _ part: PathPart, keyPath: String) -> FetchPredicateError {
+    switch part {
+    case .key(let key): .keyBehindAttribute(key: key, keyPath: keyPath, attribute: attribute)
+    case .element:
+      .unsupported(
+        part: "The place \(part.text) in \(keyPath)", advice: "\(attribute) is an attribute; an ordered relationship has places.")
+    }
+  }
+
+  /// A value computed over the collection that an expression stands for: a path to one to-many relationship, behind places of ordered ones.
+  ///
+  /// - Parameter body: Computes the value; the members' scopes are open.
+  mutating func overCollection(
+    _ expression: FetchExpression,
+    _ body: (inout PredicateResolution, ResolvedCollection) throws(FetchPredicateError) -> ResolvedExpression
+  ) throws(FetchPredicateError) -> ResolvedExpression {
+    guard let (parts, scope) = base(of: expression) else {
       throw .unsupported(part: "A collection other than a key path", advice: "Name a to-many relationship.")
     }
     let count = scopes.count
-    let path = try resolvePath(names, scope: scope, allowsToMany: true)
-    scopes.removeSubrange(count...)
-    guard path.collections.count == 1, case .path(let member) = path.value, member.terminal == .object, member.steps.isEmpty else {
+    let path = try resolvePath(parts, scope: scope, allowsToMany: true)
+    defer { scopes.removeSubrange(count...) }
+    guard let collection = path.collections.last, path.collections.dropLast().allSatisfy({ $0.position != nil }),
+      case .path(let member) = path.value, member.terminal == .object, member.steps.isEmpty
+    else {
       throw .unsupported(
-        part: "The collection \(names.joined(separator: "."))", advice: "Name a path that ends in its only to-many relationship.")
+        part: "The collection \(PredicateResolution.text(of: parts))", advice: "Name a path that ends in its only to-many relationship.")
     }
-    return path.collections[0]
+    return PredicateResolution.value(try body(&self, collection), of: path.collections.dropLast())
   }
 
-  /// The keys and the scope of an expression that is a key path, from the object or from a subquery's variable.
-  func base(of expression: FetchExpression) -> (names: [String], scope: Int)? {
+  /// The parts and the scope of an expression that is a key path, from the object or from a subquery's variable.
+  func base(of expression: FetchExpression) -> (parts: [PathPart], scope: Int)? {
     switch expression {
-    case .keyPath(let names): return (names, baseScope)
+    case .keyPath(let names): return (names.map { .key($0) }, baseScope)
     case .evaluatedObject: return ([], baseScope)
     case .variable(let name): return variables[name].map { ([], $0) }
-    case .path(let inner, let names): return base(of: inner).map { ($0.names + names, $0.scope) }
+    case .path(let inner, let names): return base(of: inner).map { ($0.parts + names.map { .key($0) }, $0.scope) }
+    case .element(let inner, let index): return base(of: inner).map { ($0.parts + [.element(index)], $0.scope) }
     default: return nil
     }
   }
@@ -119,7 +210,8 @@ extension PredicateResolution {
   ) throws(FetchPredicateError) -> ResolvedExpression {
     guard let function = PredicateResolution.collectionOperators[names[0].lowercased()] else {
       throw .unsupported(
-        part: "The collection operator \(names[0]) in \(keyPath)", advice: "Use @count, @sum, @avg, @min or @max, or a SUBQUERY.")
+        part: "The collection operator \(names[0]) in \(keyPath)",
+        advice: "Use @count, @sum, @avg, @min or @max, or a SUBQUERY; ask for one member with ANY.")
     }
     return try aggregate(function, names: Array(names.dropFirst()), of: collection, condition: .constant(true), keyPath: keyPath)
   }
@@ -140,11 +232,9 @@ extension PredicateResolution {
         part: "A collection operator without a key in \(keyPath)", advice: "Name the attribute behind it, as in @sum.price.")
     }
     scopes.append(model.entities[collection.relationship.relationship.destinationEntity])
+    defer { scopes.removeLast() }
     let value = try resolvePath(names, scope: scopes.count - 1, allowsToMany: false).value
-    scopes.removeLast()
-    let isOrdered = function == .minimum || function == .maximum
-    let isComparable = value.type.isNumeric || (isOrdered && [.text, .uri, .date].contains(value.type))
-    guard isComparable else {
+    guard function.accepts(value.type) else {
       throw .operatorNotSupported(op: "A collection operator", expression: keyPath, type: value.type.name)
     }
     return .aggregate(ResolvedAggregate(function: function, collection: collection, condition: condition, value: value))

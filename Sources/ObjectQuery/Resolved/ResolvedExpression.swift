@@ -9,7 +9,7 @@ package indirect enum ResolvedExpression: Sendable, Hashable {
   case path(ResolvedPath)
   /// A number computed over a collection.
   case aggregate(ResolvedAggregate)
-  /// A function of arguments. An argument without a value makes a result without one.
+  /// A function of arguments. An argument without a value makes a result without one, unless ``ResolvedFunction/takesMissingValues`` says otherwise.
   case function(ResolvedFunction, [ResolvedExpression], ResolvedType)
   /// One of two expressions of one type.
   case conditional(ResolvedPredicate, ResolvedExpression, ResolvedExpression)
@@ -132,7 +132,7 @@ package struct ResolvedAggregate: Sendable, Hashable {
   package enum Function: Sendable, Hashable {
     /// The number of members; 0 for none.
     case count
-    /// The sum of the values that are there; 0 for none. Integers stay integers, decimals stay decimals.
+    /// The sum of the values that are there; 0 for none. Integers stay integers while they fit in 64 bits, decimals stay decimals.
     case sum
     /// Their mean, a double (for decimals a decimal); no value for none.
     case average
@@ -140,6 +140,14 @@ package struct ResolvedAggregate: Sendable, Hashable {
     case minimum
     /// The greatest; no value for none.
     case maximum
+    /// The middle one, or the mean of the two in the middle; no value for none.
+    case median
+    /// The one that occurs most, of several the least; no value for none.
+    case mode
+    /// The standard deviation of the whole population, a double; no value for none.
+    case standardDeviation
+    /// What is taken of the only member of a collection with a ``ResolvedCollection/position``: a value of any type, or an object.
+    case only
   }
   package var function: Function
   package var collection: ResolvedCollection
@@ -157,42 +165,8 @@ package struct ResolvedAggregate: Sendable, Hashable {
     self.value = value
   }
 
-  /// The type of the result.
+  /// The type of the result. A sum of integers beyond 64 bits is a double all the same.
   package var type: ResolvedType {
-    guard let value else { return .integer }
-    switch function {
-    case .count: return .integer
-    case .average: return value.type == .decimal ? .decimal : .real
-    case .sum: return value.type == .boolean ? .integer : value.type
-    case .minimum, .maximum: return value.type
-    }
+    value.map { function.type(of: $0.type) } ?? .integer
   }
-}
-
-/// The functions that expressions may use.
-package enum ResolvedFunction: String, Sendable, Hashable, CaseIterable {
-  case add = "add:to:"
-  case subtract = "from:subtract:"
-  case multiply = "multiply:by:"
-  case divide = "divide:by:"
-  case modulus = "modulus:by:"
-  case power = "raise:toPower:"
-  case bitwiseAnd = "bitwiseAnd:with:"
-  case bitwiseOr = "bitwiseOr:with:"
-  case bitwiseXor = "bitwiseXor:with:"
-  case leftShift = "leftshift:by:"
-  case rightShift = "rightshift:by:"
-  case onesComplement = "onesComplement:"
-  case absolute = "abs:"
-  case ceiling = "ceiling:"
-  case floor = "floor:"
-  case truncate = "trunc:"
-  case squareRoot = "sqrt:"
-  case naturalLogarithm = "ln:"
-  case commonLogarithm = "log:"
-  case exponential = "exp:"
-  case uppercase = "uppercase:"
-  case lowercase = "lowercase:"
-  case canonical = "canonical:"
-  case length = "length:"
 }

@@ -100,7 +100,7 @@ package struct ResolvedExists: Sendable, Hashable {
   }
 }
 
-/// The members of a to-many relationship of an object; none where a to-one on the way there is nil.
+/// The members of a to-many relationship of an object, or one of them; none where a to-one on the way there is nil.
 package struct ResolvedCollection: Sendable, Hashable {
   /// The scope of the object that the path starts from: 0 is the object asked about, others are members of enclosing collections.
   package var scope: Int
@@ -110,12 +110,23 @@ package struct ResolvedCollection: Sendable, Hashable {
   package var relationship: ResolvedStep
   /// The scope of a member: one more than the innermost scope around.
   package var memberScope: Int
+  /// Which one member is meant, if not all are; the relationship is ordered then.
+  package var position: Position?
 
-  package init(scope: Int, steps: [ResolvedStep], relationship: ResolvedStep, memberScope: Int) {
+  /// A place in an ordered relationship.
+  package enum Position: Sendable, Hashable {
+    case first
+    case last
+    /// The place, from 0, in the constant of a number. There may be no such member.
+    case at(Int)
+  }
+
+  package init(scope: Int, steps: [ResolvedStep], relationship: ResolvedStep, memberScope: Int, position: Position? = nil) {
     self.scope = scope
     self.steps = steps
     self.relationship = relationship
     self.memberScope = memberScope
+    self.position = position
   }
 }
 

@@ -45,12 +45,12 @@ extension ResolvedExpression {
     return attribute.slot.attributeType == .float
   }
 
-  /// Whether its value depends on an object. Recursion is bounded as the predicate's nesting is.
+  /// Whether its value depends on an object, or on chance. Recursion is bounded as the predicate's nesting is.
   var dependsOnObjects: Bool {
     switch self {
     case .constant: false
     case .path, .aggregate: true
-    case .function(_, let arguments, _): arguments.contains { $0.dependsOnObjects }
+    case .function(let function, let arguments, _): function.isRandom || arguments.contains { $0.dependsOnObjects }
     case .conditional(let condition, let first, let second):
       condition.dependsOnObjects || first.dependsOnObjects || second.dependsOnObjects
     }

@@ -17,8 +17,8 @@ public struct WholeTextPattern: Sendable {
     self.options = options.intersection(.diacriticInsensitive)
     let pattern = TextFolding.fold(pattern, self.options)
     let flags: NSRegularExpression.Options = options.contains(.caseInsensitive) ? [.caseInsensitive] : []
-    // The pattern has to be one by itself: "a)|(b" is none, though it would be inside the group.
-    guard (try? NSRegularExpression(pattern: pattern, options: flags)) != nil,
+    // The pattern has to be one by itself: "a)|(b" is none, though it would be inside the group. The empty one is refused by itself only.
+    guard pattern.isEmpty || (try? NSRegularExpression(pattern: pattern, options: flags)) != nil,
       let expression = try? NSRegularExpression(pattern: "\\A(?:" + pattern + ")\\z", options: flags)
     else { return nil }
     self.expression = expression

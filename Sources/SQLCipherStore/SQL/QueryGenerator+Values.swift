@@ -17,8 +17,14 @@ extension QueryGenerator {
     case .path(let path): return SQLFragment(text(of: path, scopes[path.scope]) ?? "NULL")
     case .aggregate(let aggregate): return try self.aggregate(aggregate, scopes)
     case .function(let function, let arguments, let type):
-      let values = try arguments.map { try value($0, scopes) }
-      return "\(SQLFunctions.applyCall(function, type))\(SQLFragment.joined(values, by: ", ")))"
+      let values = SQLFragment.joined(try arguments.map { try value($0, scopes) }, by: ", ")
+      switch function {
+      // No index is on a value with a sign.
+      case .noIndex: return "+\(values)"
+      case .coalesce: return "coalesce(\(values))"
+      case .random, .randomBelow: return "\(SQLFunctions.random)(\(values))"
+      default: return "\(SQLFunctions.applyCall(function, type))\(values))"
+      }
     case .conditional(let condition, let first, let second):
       let (first, second) = (try value(first, scopes), try value(second, scopes))
       return "(CASE WHEN \(try self.condition(condition, scopes)) THEN \(first) ELSE \(second) END)"
@@ -40,40 +46,42 @@ extension QueryGenerator {
     case .path(let path):
       guard let last = path.steps.last else { return scopes[path.scope].table.root.number }
       return schema.model.entities[last.relationship.destinationEntity].root
-    case .conditional(_, let first, _): return root(of: first, scopes)
-    default: return nil
+    case .conditional(_, let first, let second): return root(of: first, scopes) ?? root(of: second, scopes)
+    case .function(_, let arguments, _): return arguments.lazy.compactMap { self.root(of: $0, scopes) }.first
+    case .aggregate(let aggregate):
+      guard let value = aggregate.value else { return nil }
+      if case .path(let path) = value, path.steps.isEmpty, path.scope == aggregate.collection.memberScope {
+        return schema.model.entities[aggregate.collection.relationship.relationship.destinationEntity].root
+      }
+      return root(of: value, scopes)
+    case .constant: return nil
     }
   }
 
   private func aggregate(_ aggregate: ResolvedAggregate, _ scopes: [QueryScope]) throws -> SQLFragment {
     let collection = aggregate.collection
     let required = aggregate.value.map { Self.requiredSteps(of: $0, scope: collection.memberScope) } ?? []
-    guard
-      let query = try members(
-        of: collection, where: aggregate.condition, scopes, required: required,
-        select: { inner in
-          guard let expression = aggregate.value else { return "count(*)" }
-          let value = try self.value(expression, inner)
-          let isDecimal = expression.type == .decimal
-          switch aggregate.function {
-          case .count: return "count(*)"
-          case .sum where isDecimal: return "\(SQLFunctions.decimalSum)(group_concat(hex(\(value))))"
-          case .average where isDecimal: return "\(SQLFunctions.decimalAverage)(group_concat(hex(\(value))))"
-          case .sum: return "coalesce(sum(\(value)), \(expression.type == .real ? "0.0" : "0"))"
-          case .average: return "avg(\(value))"
-          case .minimum: return "min(\(value))"
-          case .maximum: return "max(\(value))"
-          }
-        })
-    else { return aggregate.value == nil || aggregate.function == .sum ? "0" : "NULL" }
-    return "(\(query.text))"
+    let query = try members(
+      of: collection, where: aggregate.condition, scopes, required: required,
+      select: { inner in
+        guard let expression = aggregate.value else { return "count(*)" }
+        let value = try self.value(expression, inner)
+        guard aggregate.function != .only else { return value }
+        let isColumn: Bool
+        if case .path = expression { isColumn = true } else { isColumn = false }
+        return SQLFunctions.aggregate(aggregate.function, value, expression.type, isColumn: isColumn)
+      })
+    let empty = aggregate.function.emptyResult(of: aggregate.value?.type ?? .integer)
+    guard let query else { return SQLFragment(SQLLiteral.text(empty)) }
+    guard aggregate.value != nil, !empty.isNull else { return "(\(query.text))" }
+    return "coalesce((\(query.text)), \(SQLLiteral.text(empty)))"
   }
 
   // MARK: Collections
 
   func exists(_ exists: ResolvedExists, _ scopes: [QueryScope]) throws -> SQLFragment {
     let collection = exists.collection
-    if !exists.isNegated, isSelective(exists.condition, scope: collection.memberScope),
+    if !exists.isNegated, collection.position == nil, isSelective(exists.condition, scope: collection.memberScope),
       !refersOutside(exists.condition, scope: collection.memberScope)
     {
       // Asked the other way round: the few members are found by an index, and they name their owners.
@@ -149,6 +157,10 @@ extension QueryGenerator {
     // Written first: it finds out which joins are needed.
     let selected = try select?(inner) ?? SQLFragment(owner)
     var conditions: [SQLFragment] = select == nil ? ["\(owner) IS NOT NULL"] : ["\(owner) = \(source)"]
+    if let position = collection.position {
+      let place = try self.place(position, in: relationship, of: source, scopes)
+      conditions.append("\(member.key) = (\(place))")
+    }
     switch condition {
     case .constant(true): break
     case .or: conditions.append(try self.condition(condition, inner).parenthesized)
@@ -156,6 +168,27 @@ extension QueryGenerator {
     }
     let query: SQLFragment = "SELECT \(selected) FROM \(from)\(member.joinText) WHERE \(SQLFragment.joined(conditions, by: " AND "))"
     return MemberQuery(text: query, owner: owner)
+  }
+
+  /// A query of the key of the member at a place of an ordered relationship.
+  private func place(
+    _ position: ResolvedCollection.Position, in relationship: CompiledRelationship, of source: String, _ scopes: [QueryScope]
+  ) throws -> SQLFragment {
+    let alias = makeAlias("p")
+    let (table, owner, key, order): (String, String, String, String?)
+    switch schema.relationships[relationship.id] {
+    case .inverse(let side):
+      let members = schema.tables[side.table]
+      (table, owner, key, order) = (members.name, side.column.name, members.key, side.order)
+    case .join(let side): (table, owner, key, order) = (side.table, side.near, side.far, side.farOrder)
+    case .column, .none: return "NULL"
+    }
+    let direction = position == .last ? " DESC" : ""
+    let sorted = ((order.map { [$0] } ?? []) + [key]).map { "\(alias).\($0)\(direction)" }.joined(separator: ", ")
+    var query: SQLFragment =
+      "SELECT \(alias).\(key) FROM \(table) AS \(alias) WHERE \(alias).\(owner) = \(source) ORDER BY \(sorted) LIMIT 1"
+    if case .at(let number) = position { query.append(" OFFSET \(try value(.constant(number, .integer), scopes))") }
+    return query
   }
 }
 

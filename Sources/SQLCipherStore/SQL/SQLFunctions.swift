@@ -14,9 +14,10 @@ enum SQLFunctions {
   static let matches = "cd_matches"
   static let compareLocalized = "cd_compare_localized"
   static let compareNumbers = "cd_compare_numbers"
-  static let decimalSum = "cd_decimal_sum"
-  static let decimalAverage = "cd_decimal_average"
+  static let random = "cd_random"
   private static let apply = "cd_apply"
+  private static let integerSum = "cd_integer_sum"
+  private static let integerAverage = "cd_integer_average"
 
   private static let functions = ResolvedFunction.allCases
 
@@ -30,6 +31,33 @@ enum SQLFunctions {
       }
     return "\(apply)(\(functions.firstIndex(of: function) ?? 0), \(kind), "
   }
+
+  /// A function over the rows of a group: no value for none, except that they are counted as 0.
+  ///
+  /// - Parameters:
+  ///   - value: What is taken of each row; rows without a value are left out.
+  ///   - type: The type of the values.
+  ///   - isColumn: Whether the value is no more than a column, or as cheap: then integers are summed by SQLite itself.
+  ///   - isDistinct: Whether equal values count once.
+  static func aggregate(
+    _ function: ResolvedAggregate.Function, _ value: SQLFragment, _ type: ResolvedType, isColumn: Bool, isDistinct: Bool = false
+  ) -> SQLFragment {
+    let values: SQLFragment = isDistinct ? "DISTINCT \(value)" : value
+    switch function {
+    case .count: return "count(\(values))"
+    case .minimum: return "min(\(value))"
+    case .maximum: return "max(\(value))"
+    case .sum, .average:
+      guard type == .integer || type == .boolean, isColumn, !isDistinct else { break }
+      // Halves of integers cannot overflow, and SQLite's own sum is the fastest.
+      let name = function == .sum ? integerSum : integerAverage
+      return "\(name)(sum(\(value) >> 32), sum(\(value) & 4294967295), count(\(value)))"
+    case .median, .mode, .standardDeviation, .only: break
+    }
+    return "\(statisticName(function))(\(values))"
+  }
+
+  private static func statisticName(_ function: ResolvedAggregate.Function) -> String { "cd_\(function)" }
 
   /// The collation of a text order; nil for the order of bytes, which is SQLite's own.
   static func collation(_ comparison: FetchSortDescriptor.Comparison) -> String? {
@@ -90,18 +118,26 @@ enum SQLFunctions {
       if left.isNull || right.isNull { return call.setResultNull() }
       call.setResult(Int64(SlotComparison.compareMixedDecimals(left, right)))
     }
-    for (name, compute) in [(decimalSum, ExpressionFunctions.sum), (decimalAverage, ExpressionFunctions.average)] {
-      try connection.registerFunction(name: name, argumentCount: 1) { call in
-        set(compute(decimals(call.text(0)), .decimal), call)
-      }
+    for function: ResolvedAggregate.Function in [.sum, .average, .median, .mode, .standardDeviation] {
+      try connection.registerAggregate(name: statisticName(function), argumentCount: 1) { StatisticState(function) }
+    }
+    try connection.registerFunction(name: integerSum, argumentCount: 3) { call in
+      if call.int64(2) == 0 { return call.setResultNull() }
+      let sum = IntegerSum(high: call.int64(0), low: call.int64(1))
+      set(sum.integer.map { .int($0) } ?? .real(sum.double), call)
+    }
+    try connection.registerFunction(name: integerAverage, argumentCount: 3) { call in
+      if call.int64(2) == 0 { return call.setResultNull() }
+      call.setResult(IntegerSum(high: call.int64(0), low: call.int64(1)).double / Double(call.int64(2)))
+    }
+    try connection.registerFunction(name: random, argumentCount: -1, deterministic: false) { call in
+      let bound = call.count > 0 ? slot(call, 0) : .null
+      let function: ResolvedFunction = call.count > 0 ? .randomBelow : .random
+      set(ExpressionFunctions.apply(function, call.count > 0 ? [bound] : [], .real), call)
     }
     try connection.registerFunction(name: apply, argumentCount: -1) { call in
       var arguments: [Slot] = []
-      for index in 2..<max(call.count, 2) {
-        let value = slot(call, index)
-        if SlotComparison.isMissing(value) { return call.setResultNull() }
-        arguments.append(value)
-      }
+      for index in 2..<max(call.count, 2) { arguments.append(slot(call, index)) }
       let number = Int(call.int64(0))
       guard functions.indices.contains(number) else { return call.setResultNull() }
       let type: ResolvedType = call.int64(1) == 0 ? .integer : call.int64(1) == 1 ? .decimal : .real
@@ -113,7 +149,7 @@ enum SQLFunctions {
     ComparisonOptions(rawValue: UInt8(truncatingIfNeeded: call.int64(index)))
   }
 
-  private static func slot(_ call: FunctionCall, _ index: Int) -> Slot {
+  static func slot(_ call: FunctionCall, _ index: Int) -> Slot {
     switch call.type(index) {
     case .integer: .int(call.int64(index))
     case .real: .real(call.double(index))
@@ -123,7 +159,7 @@ enum SQLFunctions {
     }
   }
 
-  private static func set(_ slot: Slot, _ call: FunctionCall) {
+  static func set(_ slot: Slot, _ call: FunctionCall) {
     switch slot {
     case .null: call.setResultNull()
     case .int(let value): call.setResult(value)
@@ -132,24 +168,16 @@ enum SQLFunctions {
     case .bytes(let value): value.withUnsafeBytes { call.setResult(blob: $0) }
     }
   }
+}
 
-  /// Coded decimals as `group_concat(hex(...))` gives them.
-  private static func decimals(_ text: UnsafeRawBufferPointer) -> [Slot] {
-    text.split(separator: UInt8(ascii: ",")).map { digits in
-      var data = Data(capacity: digits.count / 2)
-      var high: UInt8?
-      for digit in digits {
-        let value = digit <= 0x39 ? digit &- 0x30 : (digit | 0x20) &- 0x57
-        if let first = high {
-          data.append(first << 4 | value)
-          high = nil
-        } else {
-          high = value
-        }
-      }
-      return .bytes(data)
-    }
-  }
+/// The values of a group.
+private final class StatisticState: AggregateState {
+  private var statistic: Statistic
+
+  init(_ function: ResolvedAggregate.Function) { statistic = Statistic(function) }
+
+  func step(_ call: FunctionCall) { statistic.add(SQLFunctions.slot(call, 0)) }
+  func finish(_ call: FunctionCall) { SQLFunctions.set(statistic.result, call) }
 }
 
 /// The last value made of a text and options. Used by one connection, hence by one thread at a time.

@@ -1,0 +1,156 @@
+// Statistic: one number out of many values, for the evaluator and for stores' SQL functions.
+package import ObjectModel
+import Foundation
+
+/// Computes a sum, a mean and the like over values in any order: the result does not depend on it.
+package struct Statistic: Sendable {
+  private let function: ResolvedAggregate.Function
+  private var count: Int64 = 0
+  private var integers = IntegerSum()
+  private var reals = ExactSum()
+  private var hasReals = false
+  /// All values of the functions that need them.
+  private var values: [Slot] = []
+  private var best: Slot = .null
+
+  /// Starts without values.
+  package init(_ function: ResolvedAggregate.Function) { self.function = function }
+
+  /// Takes a value; a missing one is left out.
+  package mutating func add(_ value: Slot) {
+    guard !SlotComparison.isMissing(value) else { return }
+    count += 1
+    switch function {
+    case .count: break
+    case .only: if count == 1 { best = value }
+    case .minimum: if count == 1 || SlotComparison.compare(value, best) < 0 { best = value }
+    case .maximum: if count == 1 || SlotComparison.compare(value, best) > 0 { best = value }
+    case .median, .mode, .standardDeviation: values.append(value)
+    case .sum, .average:
+      switch value {
+      case .int(let number): integers.add(number)
+      case .real(let number):
+        hasReals = true
+        reals.add(number)
+      case .bytes: values.append(value)
+      case .null, .text: break
+      }
+    }
+  }
+
+  /// The result; no value for no values, except that their count is 0.
+  package var result: Slot {
+    if function == .count { return .int(count) }
+    guard count > 0 else { return .null }
+    switch function {
+    case .count, .only, .minimum, .maximum: return best
+    case .sum:
+      if !values.isEmpty { return decimalSum.map { .bytes(DecimalCoding.encode($0)) } ?? .null }
+      if !hasReals, let total = integers.integer { return .int(total) }
+      return Statistic.number(hasReals ? realSum : integers.double)
+    case .average:
+      if !values.isEmpty { return Statistic.decimal(decimalSum.map { $0 / Decimal(count) }) }
+      return Statistic.number((hasReals ? realSum : integers.double) / Double(count))
+    case .median: return median
+    case .mode: return mode
+    case .standardDeviation: return deviation
+    }
+  }
+
+  /// The sum with the integers in it.
+  private var realSum: Double {
+    var total = reals
+    if let integer = integers.integer {
+      // Both halves are exact.
+      total.add(Double(integer >> 32) * 0x1p32)
+      total.add(Double(integer & 0xFFFF_FFFF))
+    } else {
+      total.add(integers.double)
+    }
+    return total.value
+  }
+
+  /// Sums of decimals may be rounded, so they are taken in the order of the values.
+  private var decimalSum: Decimal? {
+    var total = Decimal(0)
+    for value in sorted { total += SlotComparison.decimal(of: value) ?? .nan }
+    return total.isNaN ? nil : total
+  }
+
+  private var sorted: [Slot] { values.sorted { SlotComparison.compare($0, $1) < 0 } }
+
+  private var median: Slot {
+    let values = sorted
+    var middle = Statistic(.average)
+    middle.add(values[(values.count - 1) / 2])
+    middle.add(values[values.count / 2])
+    return middle.result
+  }
+
+  /// The value that occurs most; of several the least.
+  private var mode: Slot {
+    var (most, length): (Slot, Int) = (.null, 0)
+    var run = 0
+    var last: Slot = .null
+    for value in sorted {
+      run = run > 0 && SlotComparison.compare(last, value) == 0 ? run + 1 : 1
+      last = value
+      if run > length { (most, length) = (value, run) }
+    }
+    return most
+  }
+
+  /// The root of the mean squared distance from the mean.
+  private var deviation: Slot {
+    let numbers = values.compactMap { ExpressionFunctions.double($0) }
+    var total = ExactSum()
+    for number in numbers { total.add(number) }
+    let mean = total.value / Double(numbers.count)
+    var squares = ExactSum()
+    for number in numbers { squares.add((number - mean) * (number - mean)) }
+    return Statistic.number((squares.value / Double(numbers.count)).squareRoot())
+  }
+
+  private static func number(_ value: Double) -> Slot { value.isNaN ? .null : .real(value) }
+
+  private static func decimal(_ value: Decimal?) -> Slot {
+    guard let value, !value.isNaN else { return .null }
+    return .bytes(DecimalCoding.encode(value))
+  }
+}
+
+extension ResolvedAggregate.Function {
+  /// The result of the function for no values of a type.
+  package func emptyResult(of type: ResolvedType) -> Slot {
+    switch self {
+    case .count: .int(0)
+    case .sum:
+      switch type {
+      case .decimal: .bytes(DecimalCoding.encode(0))
+      case .real: .real(0)
+      default: .int(0)
+      }
+    default: .null
+    }
+  }
+
+  /// The type of the result for values of a type.
+  package func type(of value: ResolvedType) -> ResolvedType {
+    switch self {
+    case .count: .integer
+    case .average, .median: value == .decimal ? .decimal : .real
+    case .standardDeviation: .real
+    case .sum: value == .boolean ? .integer : value
+    case .minimum, .maximum, .mode, .only: value
+    }
+  }
+
+  /// Whether it takes values of a type.
+  package func accepts(_ type: ResolvedType) -> Bool {
+    switch self {
+    case .count, .only: true
+    case .minimum, .maximum, .mode: type.isNumeric || [.text, .uri, .date].contains(type)
+    case .sum, .average, .median, .standardDeviation: type.isNumeric
+    }
+  }
+}

@@ -1,0 +1,77 @@
+// ValueCast: CAST of values that are not known before the objects are read.
+import Foundation
+import ObjectModel
+
+/// Conversions of values that are there. What is no value of the type asked becomes no value.
+enum ValueCast {
+  private static let posix = Locale(identifier: "en_US_POSIX")
+
+  static func cast(_ value: Slot, _ function: ResolvedFunction) -> Slot {
+    switch (function, value) {
+    case (.castToInteger, .int), (.castToReal, .real), (.castToDecimal, .bytes), (.castToText, .text), (.castToURI, .text): value
+    case (.castToInteger, .real(let number)): Int64(exactly: number.rounded(.towardZero)).map { .int($0) } ?? .null
+    case (.castToInteger, .bytes):
+      SlotComparison.decimal(of: value).flatMap(integer).map { .int($0) } ?? .null
+    case (.castToInteger, .text(let text)): Int64(text).map { .int($0) } ?? .null
+    case (.castToReal, .int(let number)): .real(Double(number))
+    case (.castToReal, .bytes): SlotComparison.decimal(of: value).flatMap { real($0) } ?? .null
+    case (.castToReal, .text(let text)): real(text) ?? .null
+    case (.castToDecimal, .text(let text)): coded(decimal(text))
+    case (.castToDecimal, _): coded(SlotComparison.decimal(of: value))
+    case (.castToText, .int(let number)): .text(String(number))
+    case (.castToText, .real(let number)): .text(Int64(exactly: number).map { String($0) } ?? String(number))
+    case (.castToText, .bytes): SlotComparison.decimal(of: value).map { .text(text(of: $0)) } ?? .null
+    case (.textOfUUID, .bytes(let bytes)): UUID(slot: .bytes(bytes)).map { .text($0.uuidString) } ?? .null
+    case (.castToDate, .int(let number)): .real(Double(number))
+    case (.castToDate, .real): value
+    case (.castToDate, .bytes): SlotComparison.decimal(of: value).flatMap { real($0) } ?? .null
+    case (.castToDate, .text(let text)): ISO8601Text.date(text).map { .real($0.timeIntervalSinceReferenceDate) } ?? .null
+    case (.castToUUID, .bytes): value
+    case (.castToUUID, .text(let text)): UUID(uuidString: text)?.slot ?? .null
+    default: .null
+    }
+  }
+
+  /// A decimal as it is written, without an exponent.
+  static func text(of value: Decimal) -> String { NSDecimalNumber(decimal: value).description(withLocale: posix) }
+
+  /// The decimal that a whole text is: digits with a sign, a point and an exponent at most.
+  static func decimal(_ text: String) -> Decimal? {
+    guard isNumber(text), let value = Decimal(string: text, locale: posix), !value.isNaN else { return nil }
+    return value
+  }
+
+  /// The finite number that a whole text is.
+  static func real(_ text: String) -> Slot? {
+    guard isNumber(text), let value = Double(text), value.isFinite else { return nil }
+    return .real(value)
+  }
+
+  /// A decimal as the nearest double.
+  private static func real(_ value: Decimal) -> Slot? { Double(text(of: value)).map { .real($0) } }
+
+  /// A decimal without its fraction; nil where that does not fit.
+  private static func integer(_ value: Decimal) -> Int64? {
+    var (value, whole) = (value, Decimal())
+    NSDecimalRound(&whole, &value, 0, value < 0 ? .up : .down)
+    return Int64(text(of: whole))
+  }
+
+  private static func isNumber(_ text: String) -> Bool {
+    var hasDigits = false
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): hasDigits = true
+      case UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "e"), UInt8(ascii: "E"): break
+      default: return false
+      }
+    }
+    // Both parsers take a prefix or refuse what the other takes; Double's rule holds.
+    return hasDigits && Double(text) != nil
+  }
+
+  private static func coded(_ value: Decimal?) -> Slot {
+    guard let value, !value.isNaN else { return .null }
+    return .bytes(DecimalCoding.encode(value))
+  }
+}
