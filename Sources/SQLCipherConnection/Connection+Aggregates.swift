@@ -37,7 +37,9 @@ extension Connection {
     let code = sqlite3_create_function_v2(
       pointer, name, Int32(argumentCount), SQLITE_UTF8 | SQLITE_DETERMINISTIC, box.toOpaque(), nil,
       { context, count, arguments in
-        guard let context, let memory = sqlite3_aggregate_context(context, Int32(MemoryLayout<UnsafeMutableRawPointer?>.size)) else { return }
+        guard let context, let memory = sqlite3_aggregate_context(context, Int32(MemoryLayout<UnsafeMutableRawPointer?>.size)) else {
+          return
+        }
         let group = memory.assumingMemoryBound(to: UnsafeMutableRawPointer?.self)
         if group.pointee == nil {
           guard let box = AggregateBox.of(context) else { return }

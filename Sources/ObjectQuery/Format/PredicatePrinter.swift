@@ -140,7 +140,9 @@ enum PredicatePrinter {
   /// Whether a function can be called by its name alone.
   private static func isCallable(_ name: String) -> Bool {
     let parts = name.split(separator: ":", omittingEmptySubsequences: false)
-    guard let first = parts.first, PredicateToken.isName(String(first)), !PredicateToken.reserved.contains(name.uppercased()) else { return false }
+    guard let first = parts.first, PredicateToken.isName(String(first)), !PredicateToken.reserved.contains(name.uppercased()) else {
+      return false
+    }
     // Behind a colon there is a name, another colon, or the end.
     return parts.dropFirst().allSatisfy { $0.isEmpty || PredicateToken.isName(String($0)) }
   }

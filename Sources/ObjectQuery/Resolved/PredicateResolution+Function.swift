@@ -76,7 +76,8 @@ extension PredicateResolution {
       if let value = try collectionFunction(aggregate, of: arguments[0], name: name) { return .expression(value, name: described) }
       guard case .list(let items) = try operand(arguments[0]) else {
         throw .unsupported(
-          part: "\(described) of \(describe(arguments[0]))", advice: "Give it a path through one to-many relationship, or a list in braces.")
+          part: "\(described) of \(describe(arguments[0]))", advice: "Give it a path through one to-many relationship, or a list in braces."
+        )
       }
       operands = items
     } else {
@@ -84,7 +85,8 @@ extension PredicateResolution {
     }
     guard operands.count <= PredicateResolution.greatestArgumentCount else {
       throw .unsupported(
-        part: "A list of \(operands.count) members in \(described)", advice: "Give it at most \(PredicateResolution.greatestArgumentCount).")
+        part: "A list of \(operands.count) members in \(described)", advice: "Give it at most \(PredicateResolution.greatestArgumentCount)."
+      )
     }
     if operands.isEmpty { return .constant(aggregate.emptyResult(of: .integer).isNull ? .null : .int(0)) }
     let (values, type) = try unified(operands, of: described)
@@ -134,7 +136,8 @@ extension PredicateResolution {
       coordinates += pair
     }
     guard arguments.count == 2 else {
-      throw .unsupported(part: "\(arguments.count) arguments of the function \(name)", advice: "It takes two lists of latitude and longitude.")
+      throw .unsupported(
+        part: "\(arguments.count) arguments of the function \(name)", advice: "It takes two lists of latitude and longitude.")
     }
     return try call(.distance, coordinates, name: name)
   }
@@ -175,7 +178,8 @@ extension PredicateResolution {
       }
       for (index, value) in values.enumerated() where value.type != type {
         guard let conversion = PredicateResolution.conversion(of: value.type, to: type) else {
-          throw .typeMismatch(expression: "A value of \(name)", type: value.type.name, other: "another, which is of type \(type.name); use CAST")
+          throw .typeMismatch(
+            expression: "A value of \(name)", type: value.type.name, other: "another, which is of type \(type.name); use CAST")
         }
         values[index] = .function(conversion, [value], type)
       }
@@ -215,7 +219,8 @@ extension PredicateResolution {
       guard let function = target.function(of: value.type), let type = function.type(of: [value.type]) else {
         throw .unsupported(
           part: "CAST of \(described), which is of type \(value.type.name), to \(name)",
-          advice: "Numbers and texts can be cast to each other, dates to numbers and from numbers and texts, UUIDs and URIs to and from texts.")
+          advice:
+            "Numbers and texts can be cast to each other, dates to numbers and from numbers and texts, UUIDs and URIs to and from texts.")
       }
       return .expression(.function(function, [value], type), name: described)
     }
