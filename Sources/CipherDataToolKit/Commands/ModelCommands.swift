@@ -1,4 +1,4 @@
-// ModelCommands: `cipherdata model` and `generate`.
+// ModelCommands: `cipherdata model`, showing models.
 import ArgumentParser
 import Foundation
 import ModelCodeGeneration
@@ -7,13 +7,14 @@ import ObjectModel
 /// Shows models.
 struct ModelCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "model", abstract: "Show a model as text or as a diagram.", subcommands: [Show.self, Diagram.self])
+    commandName: "model", abstract: "Show, compare, check and format models.",
+    subcommands: [Show.self, Diagram.self, Difference.self, Lint.self, Format.self])
 
   /// `model show`.
   struct Show: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Show a model as text.")
     @Argument(help: "An .xcdatamodeld or .xcdatamodel.") var model: String
-    @Option(help: "The form of the output.") var format = Format.text
+    @Option(help: "The form of the output.") var format = Form.text
 
     func run() async throws { try ModelCommand.show(model, format) }
   }
@@ -22,17 +23,17 @@ struct ModelCommand: AsyncParsableCommand {
   struct Diagram: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Draw a model.")
     @Argument(help: "An .xcdatamodeld or .xcdatamodel.") var model: String
-    @Option(help: "The form of the output.") var format = Format.mermaid
+    @Option(help: "The form of the output.") var format = Form.mermaid
 
     func run() async throws { try ModelCommand.show(model, format) }
   }
 
   /// The forms of output.
-  enum Format: String, ExpressibleByArgument, CaseIterable, Sendable {
+  enum Form: String, ExpressibleByArgument, CaseIterable, Sendable {
     case text, mermaid, dot
   }
 
-  private static func show(_ path: String, _ format: Format) throws {
+  private static func show(_ path: String, _ format: Form) throws {
     let model = try ManagedObjectModel(contentsOf: .path(path))
     _ = try CompiledModel(model)
     let text =

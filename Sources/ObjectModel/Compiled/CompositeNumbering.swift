@@ -34,6 +34,9 @@ struct CompositeNumbering {
       var copy = part
       copy.name = "\(attribute.name).\(part.name)"
       copy.isTransient = attribute.isTransient
+      if attribute.renamingIdentifier != nil || part.renamingIdentifier != nil {
+        copy.renamingIdentifier = "\(attribute.renamingIdentifier ?? attribute.name).\(part.renamingIdentifier ?? part.name)"
+      }
       // What a composite without any value must not have is asked of the composite as a whole.
       copy.isOptional = attribute.isOptional || part.isOptional
       if !part.isOptional, part.type != .composite { required.append(slots.count) }

@@ -1,0 +1,132 @@
+// ModelMaintenanceCommands: `cipherdata model diff`, `lint` and `format`.
+import ArgumentParser
+import Foundation
+import ObjectModel
+import ObjectQuery
+
+extension ModelCommand {
+  /// `model diff`.
+  struct Difference: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "diff", abstract: "Say what changed between two versions of a model, and whether stores can follow.",
+      discussion: """
+        A bundle (.xcdatamodeld) stands for its current version; --from and --to name others. With one bundle, its current version is compared with the \
+        one that --from names.
+
+          cipherdata model diff Old.xcdatamodeld New.xcdatamodeld
+          cipherdata model diff Library.xcdatamodeld --from "Library 1"
+        """)
+    @Argument(help: "The older model.") var older: String
+    @Argument(help: "The newer model; the older one's bundle if left out.") var newer: String?
+    @Option(help: ArgumentHelp("The version of the older bundle.", valueName: "version")) var from: String?
+    @Option(help: ArgumentHelp("The version of the newer bundle.", valueName: "version")) var to: String?
+
+    func validate() throws {
+      if newer == nil, from == nil, to == nil {
+        throw ValidationError("One model cannot differ from itself. Give a second one, or a version with --from.")
+      }
+    }
+
+    func run() async throws {
+      let source = try CompiledModel(try model(older, version: from))
+      let destination = try CompiledModel(try model(newer ?? older, version: to))
+      let difference = ModelDifference(from: source, to: destination)
+      let sink = OutputSink()
+      for change in difference.changes { try sink.write(change.description + "\n") }
+      try sink.write(summary(difference, sameHashes: source.versionHashes == destination.versionHashes) + "\n")
+      try sink.flush()
+    }
+
+    private func summary(_ difference: ModelDifference, sameHashes: Bool) -> String {
+      if difference.isEmpty { return "No difference." }
+      if sameHashes { return "A store of the older version is one of the newer version too." }
+      let count = difference.obstacles.count
+      if count == 0 { return "The change can be inferred." }
+      return count == 1 ? "One change cannot be inferred." : "\(count) changes cannot be inferred."
+    }
+
+    private func model(_ path: String, version: String?) throws -> ManagedObjectModel {
+      guard let version else { return try ManagedObjectModel(contentsOf: .path(path)) }
+      let bundle = try VersionedModel(contentsOf: .path(path))
+      guard let model = bundle.version(named: version) else {
+        let names = bundle.versions.map { "“\($0.name)”" }.joined(separator: ", ")
+        throw ToolError(.usage, "The bundle \(path) has no version “\(version)”; it has \(names).")
+      }
+      return model
+    }
+  }
+
+  /// `model lint`.
+  struct Lint: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Check a model for mistakes, and for what is allowed but likely one.",
+      discussion: "Ends with a failure when the model has mistakes, or, with --strict, when there is anything to say.")
+    @Argument(help: "An .xcdatamodeld or .xcdatamodel.") var model: String
+    @Flag(help: "Treat every finding as a mistake.") var strict = false
+
+    func run() async throws {
+      let model = try ManagedObjectModel(contentsOf: .path(model))
+      let mistakes = model.validationIssues() + Self.predicateIssues(in: model)
+      let findings = ModelLint.findings(in: model)
+      let sink = OutputSink()
+      for issue in mistakes { try sink.write("error: \(issue)\n") }
+      for issue in findings { try sink.write("warning: \(issue)\n") }
+      if mistakes.isEmpty, findings.isEmpty { try sink.write("Nothing to say.\n") }
+      try sink.flush()
+      let count = mistakes.count + (strict ? findings.count : 0)
+      if count > 0 {
+        throw ToolError(mistakes.isEmpty ? .failure : .badData, count == 1 ? "There is one finding." : "There are \(count) findings.")
+      }
+    }
+
+    /// Predicates of the model that are none in format language.
+    private static func predicateIssues(in model: ManagedObjectModel) -> [ModelIssue] {
+      var issues: [ModelIssue] = []
+      func check(_ format: String?, _ entity: String?, _ name: String) {
+        guard let format, !format.isEmpty else { return }
+        do { _ = try FetchPredicate(format: format) } catch {
+          issues.append(ModelIssue(entityName: entity, propertyName: name, reason: "its predicate cannot be read: \(error)"))
+        }
+      }
+      for entity in model.entities {
+        for index in entity.indexes { check(index.partialIndexPredicate, entity.name, index.name) }
+        for property in entity.fetchedProperties { check(property.predicateFormat, entity.name, property.name) }
+      }
+      for template in model.fetchRequestTemplates { check(template.predicateFormat, nil, template.name) }
+      return issues
+    }
+  }
+
+  /// `model format`.
+  struct Format: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Write a model file in its canonical form.",
+      discussion: "The order of attributes, indentation and spelling become one; nothing that the file says is lost, comments excepted.")
+    @Argument(help: "An .xcdatamodeld or .xcdatamodel.") var model: String
+    @Flag(help: "Write nothing; end with a failure when the file is not in canonical form.") var check = false
+
+    func run() async throws {
+      let url = URL.path(model)
+      var odd: [String] = []
+      for file in try files(in: url) {
+        let data = try Data(contentsOf: file)
+        let formatted = try ManagedObjectModel(xmlData: data, path: file.path).xmlData()
+        guard formatted != data else { continue }
+        odd.append(file.deletingLastPathComponent().lastPathComponent)
+        if !check { try formatted.write(to: file, options: .atomic) }
+      }
+      let sink = OutputSink()
+      for name in odd { try sink.write("\(name): \(check ? "not in canonical form" : "formatted")\n") }
+      try sink.flush()
+      if check, !odd.isEmpty { throw ToolError(.failure, "Run “cipherdata model format \(model)”.") }
+    }
+
+    /// The `contents` files of a bundle's versions, or of one version.
+    private func files(in url: URL) throws -> [URL] {
+      guard url.pathExtension == "xcdatamodeld" else { return [url.appendingPathComponent("contents")] }
+      return try VersionedModel(contentsOf: url).versions.map {
+        url.appendingPathComponent($0.name + ".xcdatamodel").appendingPathComponent("contents")
+      }
+    }
+  }
+}

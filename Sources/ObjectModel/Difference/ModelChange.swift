@@ -1,0 +1,43 @@
+// ModelChange: one change between two versions of a model, in words, with what it means for stores.
+
+/// One change between two versions of a model.
+public struct ModelChange: Sendable, Hashable, CustomStringConvertible {
+  /// What a change means for a store that the older version wrote.
+  public enum Effect: Sendable, Hashable {
+    /// Stored rows stay as they are.
+    case none
+    /// The store can be brought in step without further word.
+    case inferred
+    /// The store can be brought in step if what it holds allows it.
+    case conditional(condition: String)
+    /// The store cannot be brought in step by itself.
+    case notInferred(reason: String, advice: String)
+  }
+
+  /// The entity, by its newer name; the older one when it is gone. Nil for what concerns the whole model.
+  public let entityName: String?
+  /// The property, index or constraint, by its newer name where it has one.
+  public let name: String?
+  /// What changed, such as `renamed from title`.
+  public let change: String
+  /// What it means for stores.
+  public let effect: Effect
+
+  init(_ entityName: String?, _ name: String? = nil, _ change: String, _ effect: Effect = .none) {
+    self.entityName = entityName
+    self.name = name
+    self.change = change
+    self.effect = effect
+  }
+
+  /// The change in a line, with the condition or the reason and the way out.
+  public var description: String {
+    let place = [entityName, name].compactMap { $0 }.joined(separator: ".")
+    let text = place.isEmpty ? change : "\(place): \(change)"
+    switch effect {
+    case .none, .inferred: return text
+    case .conditional(let condition): return "\(text) (if \(condition))"
+    case .notInferred(let reason, let advice): return "\(text). It cannot be inferred: \(reason). \(advice)"
+    }
+  }
+}

@@ -1,0 +1,210 @@
+// ModelComparison+Properties: notes the changes of attributes and relationships.
+
+extension ModelComparison {
+  mutating func compareProperties(_ older: CompiledEntity, _ newer: CompiledEntity) {
+    let before = ComparedProperty.all(of: older)
+    // Properties that stood further down before and were moved up.
+    let below = source.entities[older.subtree].dropFirst().flatMap(ComparedProperty.all)
+    for property in ComparedProperty.all(of: newer) where property.declaringEntity == newer.number {
+      if let known = property.source(in: before) {
+        compare(known, property, in: newer)
+      } else if let known = property.source(in: below) {
+        note(newer.name, property.name, "moved up from \(source.entities[known.declaringEntity].name)", .inferred)
+        requireValue(of: property, in: newer)
+      } else {
+        note(newer.name, property.name, "added: \(Self.words(for: property, in: destination))", effectOfNew(property))
+      }
+    }
+    // What is declared there is gone when no entity of the tree below has it any more.
+    let after = destination.entities[newer.subtree].flatMap(ComparedProperty.all)
+    for property in before where property.declaringEntity == older.number {
+      let isThere = after.contains { candidate in
+        guard let found = candidate.source(in: before) else { return false }
+        return found.name == property.name
+      }
+      if !isThere {
+        note(newer.name, property.name, property.attribute == nil ? "relationship removed" : "attribute removed with its values", .inferred)
+      }
+    }
+  }
+
+  private mutating func compare(_ older: ComparedProperty, _ newer: ComparedProperty, in entity: CompiledEntity) {
+    if older.name != newer.name { note(entity.name, newer.name, "renamed from \(older.name)", .inferred) }
+    if matches.destinations[older.declaringEntity] != newer.declaringEntity {
+      note(entity.name, newer.name, "moved from \(source.entities[older.declaringEntity].name)", .inferred)
+    }
+    switch (older.attribute, newer.attribute, older.relationship, newer.relationship) {
+    case (let old?, let new?, _, _): compare(old, new, newer.name, in: entity)
+    case (_, _, let old?, let new?): compare(old, new, newer.name, in: entity)
+    default:
+      note(
+        entity.name, newer.name, older.attribute == nil ? "made an attribute, was a relationship" : "made a relationship, was an attribute",
+        .notInferred(reason: "values are not objects", advice: "Set the property in a custom migration stage."))
+    }
+  }
+
+  // MARK: Attributes
+
+  private mutating func compare(_ older: AttributeDescription, _ newer: AttributeDescription, _ name: String, in entity: CompiledEntity) {
+    func note(_ change: String, _ effect: ModelChange.Effect = .none) { self.note(entity.name, name, change, effect) }
+    if older.isTransient != newer.isTransient {
+      note(newer.isTransient ? "made transient: its values are dropped" : "no longer transient", .inferred)
+    }
+    if older.type != newer.type {
+      let change = "type changed from \(older.type.rawValue) to \(newer.type.rawValue)"
+      if older.type.widens(to: newer.type) || older.isTransient || newer.isTransient {
+        note(change, .inferred)
+      } else {
+        note(
+          change,
+          .notInferred(
+            reason: "values would have to be converted",
+            advice: "Give the new attribute another name and fill it in a custom migration stage."))
+      }
+    }
+    if older.isOptional != newer.isOptional {
+      if newer.isOptional {
+        note("made optional", .inferred)
+      } else if newer.defaultValue.isNull {
+        note(
+          "made required",
+          .notInferred(reason: "stored objects may have no value", advice: "Give the attribute a default value for them."))
+      } else {
+        note("made required; objects without a value take the default value", .inferred)
+      }
+    }
+    if older.defaultValue != newer.defaultValue { note("default value changed") }
+    if older.validation != newer.validation { note("bounds changed; stored values are checked when they are next saved") }
+    if older.derivationExpression != newer.derivationExpression {
+      note(
+        newer.derivationExpression == nil ? "no longer derived; its values stay" : "derivation changed: the values are computed anew",
+        .inferred)
+    }
+    if older.allowsExternalBinaryDataStorage != newer.allowsExternalBinaryDataStorage {
+      note(newer.allowsExternalBinaryDataStorage ? "large values may be kept in files" : "values are kept in the store", .inferred)
+    }
+    if older.valueTransformerName != newer.valueTransformerName {
+      note(
+        "value transformer changed",
+        .notInferred(
+          reason: "stored bytes were written by \(older.valueTransformerName ?? "the default transformer")",
+          advice: "Give the new attribute another name and fill it in a custom migration stage."))
+    }
+    if older.versionHashModifier != newer.versionHashModifier { note("the version hash modifier changed", .inferred) }
+  }
+
+  private func effectOfNew(_ property: ComparedProperty) -> ModelChange.Effect {
+    if let attribute = property.attribute {
+      guard !attribute.isOptional, !attribute.isTransient, attribute.defaultValue.isNull, attribute.derivationExpression == nil else {
+        return .inferred
+      }
+      return .notInferred(reason: "stored objects have no value for it", advice: "Make the attribute optional, or give it a default value.")
+    }
+    guard let relationship = property.relationship, !relationship.isOptional, !relationship.isTransient else { return .inferred }
+    return .conditional(condition: "no object is saved again before the required relationship is set")
+  }
+
+  /// Notes that objects of an entity lack a required attribute that only some of its subentities had.
+  private mutating func requireValue(of property: ComparedProperty, in entity: CompiledEntity) {
+    guard let attribute = property.attribute, !attribute.isOptional, !attribute.isTransient, attribute.defaultValue.isNull else { return }
+    note(
+      entity.name, property.name, "required of all objects of the entity",
+      .notInferred(reason: "stored objects may have no value", advice: "Make the attribute optional, or give it a default value."))
+  }
+
+  // MARK: Relationships
+
+  private mutating func compare(_ older: CompiledRelationship, _ newer: CompiledRelationship, _ name: String, in entity: CompiledEntity) {
+    func note(_ change: String, _ effect: ModelChange.Effect = .none) { self.note(entity.name, name, change, effect) }
+    let (old, new) = (older.relationshipDescription, newer.relationshipDescription)
+    if older.isTransient != newer.isTransient {
+      note(newer.isTransient ? "made transient: its links are dropped" : "no longer transient", .inferred)
+    }
+    compareDestination(older, newer, name, in: entity)
+    if older.isToMany != newer.isToMany {
+      if newer.isToMany {
+        note("made to-many", .inferred)
+      } else {
+        note("made to-one", .conditional(condition: "no object has more than one"))
+      }
+    } else if older.isOrdered != newer.isOrdered {
+      note(newer.isOrdered ? "made ordered, in the order of the objects' keys" : "no longer ordered", .inferred)
+    }
+    if older.isOptional != newer.isOptional {
+      note(newer.isOptional ? "made optional" : "made required; checked when objects are next saved")
+    }
+    if (old.minCount, old.maxCount) != (new.minCount, new.maxCount), older.isToMany == newer.isToMany {
+      note("least or greatest count changed; checked when objects are next saved")
+    }
+    if old.deleteRule != new.deleteRule { note("delete rule changed from \(old.deleteRule.rawValue) to \(new.deleteRule.rawValue)") }
+    compareInverse(older, newer, name, in: entity)
+    if old.versionHashModifier != new.versionHashModifier { note("the version hash modifier changed", .inferred) }
+  }
+
+  private mutating func compareDestination(
+    _ older: CompiledRelationship, _ newer: CompiledRelationship, _ name: String, in entity: CompiledEntity
+  ) {
+    let target = destination.entities[newer.destinationEntity]
+    guard matches.destinations[older.destinationEntity] != target.number else { return }
+    let before = source.entities[older.destinationEntity]
+    let change = "destination changed from \(before.name) to \(target.name)"
+    // Whatever the older relationship could refer to must be an object of the newer destination.
+    let lost = source.entities[before.subtree].filter { candidate in
+      guard let number = matches.destinations[candidate.number] else { return false }
+      return !destination.entities[number].isKind(of: target)
+    }
+    if lost.isEmpty {
+      note(entity.name, name, change, .inferred)
+    } else {
+      note(
+        entity.name, name, change,
+        .notInferred(
+          reason: "stored references lead to \(lost.map(\.name).joined(separator: ", "))",
+          advice: "Give the new relationship another name and set it in a custom migration stage."))
+    }
+  }
+
+  private mutating func compareInverse(
+    _ older: CompiledRelationship, _ newer: CompiledRelationship, _ name: String, in entity: CompiledEntity
+  ) {
+    let (before, after) = (source.inverse(of: older), destination.inverse(of: newer))
+    switch (before, after) {
+    case (nil, nil): break
+    case (nil, let new?): note(entity.name, name, "given the inverse \(new.name)", .inferred)
+    case (let old?, nil): note(entity.name, name, "no longer the inverse of \(old.name)", .inferred)
+    case (let old?, let new?):
+      let isSame =
+        old.name == new.name || new.relationshipDescription.renamingIdentifier == old.name
+        || (old.relationshipDescription.renamingIdentifier.map { $0 == new.relationshipDescription.renamingIdentifier || $0 == new.name }
+          ?? false)
+      guard !isSame else { return }
+      note(
+        entity.name, name, "inverse changed from \(old.name) to \(new.name)",
+        .notInferred(
+          reason: "links that two relationships shared would have to be told apart",
+          advice: "Give the new relationship another name and set it in a custom migration stage."))
+    }
+  }
+
+  private static func words(for property: ComparedProperty, in model: CompiledModel) -> String {
+    if let attribute = property.attribute {
+      let need = attribute.isOptional ? "optional" : attribute.defaultValue.isNull ? "required" : "required, with a default value"
+      return "\(attribute.type.rawValue), \(need)"
+    }
+    guard let relationship = property.relationship else { return "" }
+    let target = model.entities[relationship.destinationEntity].name
+    return relationship.isToMany ? "to many \(target)" : "to one \(target)"
+  }
+}
+
+extension AttributeType {
+  /// Whether every value of the type is one of another type, held in the same way.
+  func widens(to other: AttributeType) -> Bool {
+    switch (self, other) {
+    case (.integer16, .integer32), (.integer16, .integer64), (.integer32, .integer64): true
+    case (.boolean, .integer16), (.boolean, .integer32), (.boolean, .integer64): true
+    case (.float, .double), (.uri, .string): true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,79 @@
+// ModelLint: what a valid model had better not say.
+
+/// Finds what is allowed in a model and yet likely a mistake.
+public enum ModelLint {
+  /// The findings, in model order, each with what to do. Nothing that ``ManagedObjectModel/validationIssues()`` reports is repeated.
+  public static func findings(in model: ManagedObjectModel) -> [ModelIssue] {
+    var findings: [ModelIssue] = []
+    let byName = model.entitiesByName
+    for entity in model.entities {
+      func note(_ name: String?, _ reason: String) {
+        findings.append(ModelIssue(entityName: entity.name, propertyName: name, reason: reason))
+      }
+      for relationship in entity.relationships where !relationship.isTransient {
+        guard let inverseName = relationship.inverseName else {
+          note(relationship.name, "the relationship has no inverse, so the other side is not kept in step; declare one")
+          continue
+        }
+        guard let inverse = Self.relationship(inverseName, of: relationship.destinationEntityName, byName) else { continue }
+        if relationship.deleteRule == .nullify, !inverse.isOptional, !inverse.isToMany {
+          note(
+            relationship.name,
+            "deleting an object leaves '\(relationship.destinationEntityName).\(inverseName)', which is required, without one, so the deletion cannot be "
+              + "saved; use Cascade or Deny, or make the inverse optional")
+        }
+        if relationship.deleteRule == .noAction {
+          note(relationship.name, "the delete rule No Action leaves references to objects that are gone; use Nullify")
+        }
+        if relationship.deleteRule == .cascade, inverse.deleteRule == .cascade, relationship.isToMany, inverse.isToMany {
+          note(relationship.name, "both sides cascade, so deleting one object deletes all that hang together; use Nullify on one side")
+        }
+      }
+      for index in entity.indexes {
+        if index.elements.contains(where: { $0.kind == .rtree }) { note(index.name, "R-tree indexes are kept in the model, but not built") }
+        if index.elements.contains(where: { $0.expression != nil }) {
+          note(index.name, "expression indexes are kept in the model, but not built")
+        }
+        if let other = entity.indexes.first(where: { isServed(index, by: $0) }) {
+          note(index.name, "the index '\(other.name)' begins with the same properties; remove this one")
+        }
+      }
+      for attribute in entity.attributes where attribute.type == .transformable && attribute.valueClassName == nil {
+        note(attribute.name, "a transformable attribute without a class has no type in generated classes; name its Swift type")
+      }
+    }
+    let used = Set((model.entities.flatMap(\.attributes) + model.composites.flatMap(\.elements)).compactMap(\.compositeName))
+    for composite in model.composites where !used.contains(composite.name) {
+      findings.append(ModelIssue(propertyName: composite.name, reason: "no attribute uses the composite; remove it"))
+    }
+    return findings
+  }
+
+  private static func relationship(
+    _ name: String, of entityName: String, _ entities: [String: EntityDescription]
+  ) -> RelationshipDescription? {
+    var next: String? = entityName
+    var visited: Set<String> = []
+    while let entity = next.flatMap({ entities[$0] }), visited.insert(entity.name).inserted {
+      if let found = entity.relationships.first(where: { $0.name == name }) { return found }
+      next = entity.superentityName
+    }
+    return nil
+  }
+
+  /// Whether another index does all that an index does. Of two equal ones the later is served by the earlier.
+  private static func isServed(_ index: FetchIndexDescription, by other: FetchIndexDescription) -> Bool {
+    guard index.name != other.name, index.partialIndexPredicate == nil, other.partialIndexPredicate == nil else { return false }
+    let elements = index.elements.map(\.withoutPreserved)
+    let others = other.elements.map(\.withoutPreserved)
+    return others.count == elements.count ? others == elements && other.name < index.name : others.starts(with: elements)
+  }
+}
+
+extension FetchIndexElement {
+  fileprivate var withoutPreserved: FetchIndexElement {
+    var element = self
+    element.preserved = PreservedXML()
+    return element
+  }
+}

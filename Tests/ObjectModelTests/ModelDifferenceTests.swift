@@ -1,0 +1,240 @@
+// ModelDifferenceTests: what changed between two versions of a model, in words, and what can be inferred.
+import ObjectModel
+import XCTest
+
+final class ModelDifferenceTests: XCTestCase {
+  private func difference(
+    @ModelBuilder _ older: () -> [any ModelComponent], @ModelBuilder to newer: () -> [any ModelComponent]
+  ) throws -> ModelDifference {
+    let (before, after) = (older(), newer())
+    return ModelDifference(
+      from: try CompiledModel(ManagedObjectModel { before }), to: try CompiledModel(ManagedObjectModel { after }))
+  }
+
+  private func expect(
+    _ expected: String..., inferred: Bool = true, line: UInt = #line, @ModelBuilder _ older: () -> [any ModelComponent],
+    @ModelBuilder to newer: () -> [any ModelComponent]
+  ) throws {
+    let found = try difference(older, to: newer)
+    XCTAssertEqual(found.changes.map(\.description), expected, line: line)
+    XCTAssertEqual(found.canBeInferred, inferred, line: line)
+  }
+
+  func testEqualModelsDoNotDiffer() throws {
+    try expect {
+      Entity("A") { Attribute("x", .string) }
+    } to: {
+      Entity("A") { Attribute("x", .string) }
+    }
+  }
+
+  func testEntitiesComeGoAndAreRenamed() throws {
+    try expect("New: added", "Person: renamed from Human", "Person.x: renamed from y", "Old: removed with its objects") {
+      Entity("Human") { Attribute("y", .string) }
+      Entity("Old")
+    } to: {
+      Entity("Person") { Attribute("x", .string).renamed(from: "y") }.renamed(from: "Human")
+      Entity("New")
+    }
+  }
+
+  func testARenamingIdentifierIsStrongerThanAName() throws {
+    // The old B became A, and a new B came in its place.
+    let found = try difference {
+      Entity("A") { Attribute("x", .string) }
+      Entity("B") { Attribute("x", .string) }
+    } to: {
+      Entity("A") { Attribute("x", .string) }.renamed(from: "B")
+      Entity("B") { Attribute("x", .string) }.renamed(from: "A")
+    }
+    XCTAssertEqual(found.sources, [1, 0])
+  }
+
+  func testAttributesComeAndGo() throws {
+    try expect(
+      "A.new: added: Integer 32, required, with a default value", "A.other: added: String, optional",
+      "A.x: attribute removed with its values"
+    ) {
+      Entity("A") { Attribute("x", .string) }
+    } to: {
+      Entity("A") {
+        Attribute("new", .integer32).required().initially(1)
+        Attribute("other", .string)
+      }
+    }
+  }
+
+  func testARequiredAttributeNeedsADefault() throws {
+    try expect(
+      "A.x: added: String, required. It cannot be inferred: stored objects have no value for it. Make the attribute optional, or give it a default value.",
+      "A.y: made required. It cannot be inferred: stored objects may have no value. Give the attribute a default value for them.",
+      inferred: false
+    ) {
+      Entity("A") { Attribute("y", .string) }
+    } to: {
+      Entity("A") {
+        Attribute("x", .string).required()
+        Attribute("y", .string).required()
+      }
+    }
+    try expect("A.y: made required; objects without a value take the default value", "A.y: default value changed") {
+      Entity("A") { Attribute("y", .string) }
+    } to: {
+      Entity("A") { Attribute("y", .string).required().initially("") }
+    }
+  }
+
+  func testTypesMayWidenOnly() throws {
+    try expect("A.x: type changed from Integer 16 to Integer 64", "A.y: type changed from Float to Double") {
+      Entity("A") {
+        Attribute("x", .integer16)
+        Attribute("y", .float)
+      }
+    } to: {
+      Entity("A") {
+        Attribute("x", .integer64)
+        Attribute("y", .double)
+      }
+    }
+    let found = try difference {
+      Entity("A") { Attribute("x", .integer64) }
+    } to: {
+      Entity("A") { Attribute("x", .string) }
+    }
+    XCTAssertEqual(found.obstacles.count, 1)
+  }
+
+  func testPropertiesMoveWithinAHierarchy() throws {
+    try expect(
+      "Base.name: moved up from Left", "Left.size: moved from Base", inferred: true
+    ) {
+      Entity("Base") { Attribute("size", .integer32) }
+      Entity("Left", parent: "Base") { Attribute("name", .string) }
+      Entity("Right", parent: "Base")
+    } to: {
+      Entity("Base") { Attribute("name", .string) }
+      Entity("Left", parent: "Base") { Attribute("size", .integer32) }
+      Entity("Right", parent: "Base")
+    }
+  }
+
+  func testHierarchiesGrowAndShrink() throws {
+    try expect("Base: added, abstract", "A: given the superentity Base") {
+      Entity("A")
+    } to: {
+      Entity("Base", abstract: true)
+      Entity("A", parent: "Base")
+    }
+    try expect("A: no longer a subentity of Base", "Base: removed") {
+      Entity("Base", abstract: true)
+      Entity("A", parent: "Base")
+    } to: {
+      Entity("A")
+    }
+    let joined = try difference {
+      Entity("A")
+      Entity("B")
+    } to: {
+      Entity("Base", abstract: true)
+      Entity("A", parent: "Base")
+      Entity("B", parent: "Base")
+    }
+    XCTAssertEqual(joined.obstacles.count, 2, "\(joined.changes)")
+  }
+
+  func testRelationshipsChange() throws {
+    try expect("A.b: made to-many", "A.b: delete rule changed from Nullify to Cascade") {
+      Entity("A") { Relationship("b", to: "B") }
+      Entity("B")
+    } to: {
+      Entity("A") { Relationship("b", toMany: "B").onDelete(.cascade) }
+      Entity("B")
+    }
+    try expect("A.b: made to-one (if no object has more than one)") {
+      Entity("A") { Relationship("b", toMany: "B") }
+      Entity("B")
+    } to: {
+      Entity("A") { Relationship("b", to: "B") }
+      Entity("B")
+    }
+    try expect("A.b: made ordered, in the order of the objects' keys", "A.b: given the inverse a", "B.a: added: to one A") {
+      Entity("A") { Relationship("b", toMany: "B") }
+      Entity("B")
+    } to: {
+      Entity("A") { Relationship("b", toMany: "B", inverse: "a").ordered() }
+      Entity("B") { Relationship("a", to: "A", inverse: "b") }
+    }
+  }
+
+  func testADestinationMayBecomeMoreGeneral() throws {
+    func model(_ destination: String) -> [any ModelComponent] {
+      [
+        Entity("A") { Relationship("b", to: destination) }, Entity("Base"), Entity("B", parent: "Base"), Entity("C", parent: "Base"),
+      ]
+    }
+    try expect("A.b: destination changed from B to Base") {
+      model("B")
+    } to: {
+      model("Base")
+    }
+    let narrowed = try difference {
+      model("Base")
+    } to: {
+      model("B")
+    }
+    XCTAssertEqual(narrowed.obstacles.count, 1)
+  }
+
+  func testPartsOfCompositesAreCompared() throws {
+    try expect("A.home.zip: added: String, optional", "A.home.town: renamed from home.city") {
+      Composite("Address") { Attribute("city", .string) }
+      Entity("A") { Attribute("home", composite: "Address") }
+    } to: {
+      Composite("Address") {
+        Attribute("zip", .string)
+        Attribute("town", .string).renamed(from: "city")
+      }
+      Entity("A") { Attribute("home", composite: "Address") }
+    }
+  }
+
+  func testIndexesConstraintsAndTheRest() throws {
+    try expect(
+      "A.byX: index removed", "A: uniqueness constraint over x added (if no two stored objects have the same values)",
+      "configuration C removed", "fetch request template All added"
+    ) {
+      Entity("A") {
+        Attribute("x", .string)
+        Index("byX", on: "x")
+      }
+      Configuration("C", entities: "A")
+    } to: {
+      Entity("A") {
+        Attribute("x", .string)
+        Unique("x")
+      }
+      FetchTemplate("All", entity: "A")
+    }
+  }
+
+  func testFindingsOfAValidModel() throws {
+    let model = ManagedObjectModel {
+      Composite("Unused") { Attribute("x", .string) }
+      Entity("A") {
+        Attribute("x", .string)
+        Relationship("alone", to: "A")
+        Relationship("many", toMany: "B", inverse: "one")
+        Index("short", on: "x")
+        Index("long", on: "x", "alone")
+      }
+      Entity("B") { Relationship("one", to: "A", inverse: "many").required() }
+    }
+    XCTAssertEqual(model.validationIssues(), [])
+    let findings = ModelLint.findings(in: model).map(\.description)
+    XCTAssertEqual(findings.count, 4, "\(findings)")
+    XCTAssertTrue(findings[0].hasPrefix("A.alone: the relationship has no inverse"), findings[0])
+    XCTAssertTrue(findings[1].hasPrefix("A.many: deleting an object leaves 'B.one'"), findings[1])
+    XCTAssertTrue(findings[2].hasPrefix("A.short: the index 'long' begins with the same properties"), findings[2])
+    XCTAssertTrue(findings[3].hasPrefix("Unused: no attribute uses the composite"), findings[3])
+  }
+}
