@@ -222,7 +222,8 @@ struct ModelEmitter {
     let elements = index.elements.map { element in
       let head =
         element.propertyName.map { "property: \(SwiftText.literal($0))" } ?? "expression: \(SwiftText.literal(element.expression ?? ""))"
-      let made = "FetchIndexElement(\(head)\(element.isAscending ? "" : ", isAscending: false"))"
+      let collation = element.collation == .binary ? "" : ", collation: .\(element.collation.rawValue)"
+      let made = "FetchIndexElement(\(head)\(element.isAscending ? "" : ", isAscending: false")\(collation))"
       return element.kind == .rtree ? "rtree(\(made))" : made
     }
     let condition = index.partialIndexPredicate.map { ", partialIndexPredicate: \(SwiftText.literal($0))" } ?? ""

@@ -102,7 +102,32 @@ enum ModelVersionHash {
       bytes.append(number: entity.toManyRelationships.count)
       for relationship in entity.toManyRelationships.dropFirst(inherited.1) { bytes.append(relationship.name) }
     }
-    return sha256(bytes.bytes).prefix(16).map { byte in
+    return digits(bytes)
+  }
+
+  /// 32 hexadecimal digits over every entity's declared indexes; empty where there are none.
+  static func indexChecksum(of entities: [CompiledEntity]) -> String {
+    var bytes = CanonicalBytes()
+    for entity in entities {
+      for index in entity.entityDescription.indexes {
+        bytes.append(entity.name)
+        bytes.append(index.name)
+        bytes.append(optional: index.partialIndexPredicate)
+        bytes.append(number: index.elements.count)
+        for element in index.elements {
+          bytes.append(optional: element.propertyName)
+          bytes.append(optional: element.expression)
+          bytes.append(element.kind.rawValue)
+          bytes.append(flag: element.isAscending)
+          bytes.append(element.collation.rawValue)
+        }
+      }
+    }
+    return bytes.bytes.isEmpty ? "" : digits(bytes)
+  }
+
+  private static func digits(_ bytes: CanonicalBytes) -> String {
+    sha256(bytes.bytes).prefix(16).map { byte in
       let text = String(byte, radix: 16)
       return byte < 16 ? "0" + text : text
     }.joined()

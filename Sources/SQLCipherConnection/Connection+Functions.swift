@@ -89,7 +89,9 @@ extension Connection {
   ) throws(StoreAccessError) {
     try database.checkOpen("register function \(name)")
     let box = Unmanaged.passRetained(FunctionBox(body))
-    let flags = SQLITE_UTF8 | (deterministic ? SQLITE_DETERMINISTIC : 0)
+    // Without the last flag a schema that distrusts functions could have no index over one.
+    let flags =
+      SQLITE_UTF8 | (deterministic ? SQLITE_DETERMINISTIC : 0) | (deterministic && LibraryVersion.hasTrustedSchema ? 0x0020_0000 : 0)
     // On failure SQLite calls the destructor itself.
     let code = sqlite3_create_function_v2(
       pointer, name, Int32(argumentCount), flags, box.toOpaque(),

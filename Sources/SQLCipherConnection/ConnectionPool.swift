@@ -22,7 +22,7 @@ package final class ConnectionPool: @unchecked Sendable {
   package let path: String
   package let options: ConnectionOptions
   private let maximumReaders: Int
-  private let onOpen: @Sendable (Connection) throws -> Void
+  let onOpen: @Sendable (Connection) throws -> Void
   private let condition = NSCondition()
 
   // Guarded by `condition`.

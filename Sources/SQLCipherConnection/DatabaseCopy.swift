@@ -115,8 +115,10 @@ private final class PlainDatabase {
 
 extension Connection {
   /// Writes everything into an empty file, with another key, or plain where there is none. The connection must be opened for export.
-  func export(to target: String, key: DatabaseKey?) throws {
-    try Exporter(database: database, statements: statements).export(to: target, key: key)
+  ///
+  /// - Parameter last: Statements that are run in the end; what was written is `target`.
+  func export(to target: String, key: DatabaseKey?, last: [String] = []) throws {
+    try Exporter(database: database, statements: statements).export(to: target, key: key, last: last)
     guard !isDamaged else { throw StoreAccessError(.storeCorrupt(.pageMAC), path: path, operation: "export") }
   }
 }
@@ -126,7 +128,7 @@ private struct Exporter {
   let database: DatabaseHandle
   let statements: StatementTable
 
-  func export(to target: String, key: DatabaseKey?) throws {
+  func export(to target: String, key: DatabaseKey?, last: [String] = []) throws {
     try LibraryVersion.checkEncryptionIsAvailable(path: database.path)
     try attach(target, key: key)
     defer { try? run("DETACH DATABASE target") }
@@ -138,6 +140,7 @@ private struct Exporter {
       for name in ["user_version", "application_id"] {
         try run("PRAGMA target.\(name) = \(try integer("PRAGMA main.\(name)"))")
       }
+      for statement in last { try run(statement) }
       // A damaged page may have been read as zeros without an error.
       _ = try integer("SELECT count(*) FROM (SELECT 1 FROM main.sqlite_master LIMIT 1)")
       try run("COMMIT")

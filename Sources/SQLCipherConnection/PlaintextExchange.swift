@@ -7,18 +7,18 @@ package enum PlaintextExchange {
   /// Writes everything in a store, NOT ENCRYPTED, into a new plain SQLite file that only its owner may read.
   ///
   /// - Parameters:
-  ///   - onOpen: Registers what the schema needs, for example collations.
+  ///   - onOpen: Registers what the schema needs, for example collations, and answers the statements that are run on the copy, `target`, in the end.
   package static func exportPlaintext(
     from storePath: String, key: DatabaseKey, to path: String, options: ConnectionOptions = ConnectionOptions(),
-    onOpen: (Connection) throws -> Void = { _ in }
+    onOpen: (Connection) throws -> [String] = { _ in [] }
   ) throws {
     let path = try StoreFile.absolutePath(path)
     var options = options
     options.isForExport = true
     let source = try Connection(opening: storePath, key: key, options: options)
     defer { source.close() }
-    try onOpen(source)
-    try StoreFile.createComplete(path) { temporary in try source.export(to: temporary, key: nil) }
+    let last = try onOpen(source)
+    try StoreFile.createComplete(path) { temporary in try source.export(to: temporary, key: nil, last: last) }
   }
 
   /// Makes a new encrypted store out of a plain SQLite file, which stays as it is: deleting it safely is the caller's business.

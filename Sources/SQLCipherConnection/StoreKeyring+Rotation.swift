@@ -52,14 +52,17 @@ extension StoreKeyring {
         } else {
           throw StoreAccessError(.keyRequired, path: self.storePath, operation: "rotate the data key")
         }
-        try self.rotate(from: current, to: next, options: pool.options, progress: progress)
+        try self.rotate(from: current, to: next, options: pool.options, onOpen: pool.onOpen, progress: progress)
         return ((), next)
       }
     }
   }
 
   /// Does it while nobody else in this process has the store open.
-  func rotate(from current: DatabaseKey, to next: DatabaseKey, options: ConnectionOptions, progress: ProgressHandler?) throws {
+  func rotate(
+    from current: DatabaseKey, to next: DatabaseKey, options: ConnectionOptions, onOpen: (Connection) throws -> Void,
+    progress: ProgressHandler?
+  ) throws {
     var options = options
     // Leaving the write-ahead log fails while anybody has the store open: that is the test for other processes.
     options.journalMode = .delete
@@ -76,7 +79,7 @@ extension StoreKeyring {
     do {
       try StoreFile.createExclusively(copy)
       try DatabaseCopy.backUp(source, to: copy, key: next, options: options, progress: progress)
-      let findings = try StoreVerification.run(path: copy, key: next, level: .full, options: options)
+      let findings = try StoreVerification.run(path: copy, key: next, level: .full, options: options, onOpen: onOpen)
       guard findings.isEmpty else {
         throw StoreAccessError(.storeCorrupt(.structure), path: storePath, operation: "rotate the data key", message: "\(findings[0])")
       }

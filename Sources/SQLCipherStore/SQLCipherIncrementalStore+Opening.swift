@@ -40,7 +40,7 @@ extension SQLCipherIncrementalStore {
     let options = description.connectionOptions
     let pool = try ConnectionPool(
       path: path, key: try keyring.databaseKey(options: options), options: options, maximumReaders: description.maximumReaderCount,
-      onOpen: { try SQLFunctions.register(on: $0) })
+      onOpen: { [foldsIndexes = configuration.model.hasFoldedIndexes] in try SQLFunctions.register(on: $0, foldsIndexes: foldsIndexes) })
     do {
       let (record, hashes, layout) = try pool.withWriter { try readOrCreate($0) }
       var metadata = StoreMetadata(storeIdentifier: record.identifier, storeType: record.type, modelHashes: hashes)
@@ -79,9 +79,12 @@ extension SQLCipherIncrementalStore {
     if let record = try MetadataTable.read(connection, path: path) {
       // The usual case reads nothing more: a layout from the same model is the one that is computed.
       if record.layoutBasis == layoutBasis { return (record, heldHashes, nil) }
-      return (
-        record, try MetadataTable.readHashes(connection, path: path), try MetadataTable.readLayout(connection, path: path)
-      )
+      let hashes = try MetadataTable.readHashes(connection, path: path)
+      let layout = try MetadataTable.readLayout(connection, path: path)
+      if hashes == heldHashes, !configuration.description.isReadOnly, record.layoutBasis != MetadataTable.indexesOnly + layoutBasis {
+        try connection.writeTransaction { try bringIndexesUpToDate(layout, connection) }
+      }
+      return (record, hashes, layout)
     }
     if configuration.description.isReadOnly {
       throw StoreError(.notAStore, "The database is empty, and it was opened read-only.", operation: "open", path: path)
@@ -93,6 +96,29 @@ extension SQLCipherIncrementalStore {
       }
       return (try create(connection), heldHashes, nil)
     }
+  }
+
+  /// Makes the indexes that the model has and the file lacks, and drops what the model does not have: version hashes leave indexes out, so a store fits
+  /// before and after they change. The time is that of making the new ones.
+  private func bringIndexesUpToDate(_ layout: TableLayout, _ connection: Connection) throws {
+    let model = configuration.model
+    let schema = try StoreSchema(model: model, layout: layout)
+    let wanted = try SchemaGenerator(schema: schema).indexes()
+    var found: [String: String] = [:]
+    let read = try connection.statement(sql: "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")
+    while try read.step() { found[read.text(0)] = read.text(1) }
+    read.reset()
+    let names = Set(wanted.map(\.name))
+    // Of those that the model does not have only ours go: they have our prefixes.
+    for name in found.keys.sorted() where !names.contains(name) && (name.hasPrefix("i_") || name.hasPrefix("u_")) {
+      try connection.execute("DROP INDEX \(try Identifier.quoted(name))")
+    }
+    for index in wanted where found[index.name] != index.sql {
+      if found[index.name] != nil { try connection.execute("DROP INDEX \(try Identifier.quoted(index.name))") }
+      try connection.execute(index.sql)
+    }
+    let isSameLayout = layout == TableLayout(model: model, entityNumbers: configuration.entityNumbers)
+    try MetadataTable.writeLayoutBasis((isSameLayout ? "" : MetadataTable.indexesOnly) + layoutBasis, connection)
   }
 
   private func create(_ connection: Connection) throws -> StoreRecord {

@@ -11,6 +11,7 @@ final class ModelCodeGenerationTests: XCTestCase {
       Attribute("added", .date).initially(Date(timeIntervalSinceReferenceDate: 0.5))
       Attribute("price", .decimal).required().initially(Decimal(-1))
       Index("byTitle", .descending("title")).where("price > 0")
+      Index("folded", .ascending("title", collation: .caseAndDiacriticInsensitive))
       Unique("title")
     }
     .codeGeneration(.classDefinition)

@@ -20,6 +20,7 @@ final class ModelBuilderTests: XCTestCase {
         Relationship("author", to: "Author", inverse: "books").required()
         Index("byTitle", on: "title")
         Index("byPages", .descending("pages"), .ascending("title")).where("pages > 0")
+        Index("folded", .ascending("title", collation: .caseAndDiacriticInsensitive), .descending("isbn", collation: .caseInsensitive))
         Unique("isbn")
       }
       .renamed(from: "Volume").note("colour", "red").codeGeneration(.classDefinition)
@@ -35,6 +36,8 @@ final class ModelBuilderTests: XCTestCase {
     XCTAssertEqual(book.attributes[4].valueClassName, "Array<String>")
     XCTAssertEqual(book.indexes[1].elements.map(\.isAscending), [false, true])
     XCTAssertEqual(book.indexes[1].partialIndexPredicate, "pages > 0")
+    XCTAssertEqual(book.indexes[1].elements.map(\.collation), [.binary, .binary])
+    XCTAssertEqual(book.indexes[2].elements.map(\.collation), [.caseAndDiacriticInsensitive, .caseInsensitive])
     XCTAssertEqual(book.uniquenessConstraints, [["isbn"]])
     XCTAssertEqual(book.renamingIdentifier, "Volume")
     XCTAssertEqual(book.relationships[0].isOptional, false)

@@ -96,6 +96,26 @@ final class ModelFileTests: XCTestCase {
     XCTAssertEqual(try ManagedObjectModel(xmlData: written), model)
   }
 
+  func testCollationsOfIndexesAreKeptAndNonsenseIsRefused() throws {
+    func xml(_ attribute: String) -> String {
+      """
+      <model><entity name="E"><attribute name="a" optional="YES" attributeType="String"/>
+      <fetchIndex name="i"><fetchIndexElement property="a" type="Binary" order="ascending"\(attribute)/></fetchIndex></entity></model>
+      """
+    }
+    for collation in FetchIndexElement.Collation.allCases {
+      let model = try Fixtures.model(xml(" collation=\"\(collation.rawValue)\""))
+      XCTAssertEqual(model.entities[0].indexes[0].elements[0].collation, collation)
+      XCTAssertEqual(model.entities[0].indexes[0].elements[0].preserved.elements, [])
+      XCTAssertEqual(try ManagedObjectModel(xmlData: try model.xmlData()), model)
+    }
+    let plain = try Fixtures.model(xml(""))
+    XCTAssertEqual(plain.entities[0].indexes[0].elements[0].collation, .binary)
+    XCTAssertFalse(
+      String(decoding: try plain.xmlData(), as: UTF8.self).contains("collation"), "what Core Data knows is written as it writes it")
+    XCTAssertThrowsError(try Fixtures.model(xml(" collation=\"loud\""))) { XCTAssertEqual(($0 as? ModelFileError)?.code, .badValue) }
+  }
+
   func testAKeptSpellingGivesWayToAChange() throws {
     let xml = """
       <model><entity name="E"><attribute name="a" optional="NO" attributeType="Double" defaultValueString="1.50"/>

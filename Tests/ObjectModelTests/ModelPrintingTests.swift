@@ -10,6 +10,7 @@ final class ModelPrintingTests: XCTestCase {
     Entity("Bed", parent: "Item") {
       Relationship("plants", toMany: "Plant", inverse: "bed").ordered().onDelete(.cascade)
       Index("byTitle", on: "title")
+      Index("folded", .descending("title", collation: .caseInsensitive))
       Unique("title")
     }
     Entity("Plant", parent: "Item") {
@@ -31,6 +32,7 @@ final class ModelPrintingTests: XCTestCase {
       entity Bed: Item
         plants ->> ordered Plant, inverse bed, on delete cascade
         index byTitle (title)
+        index folded (title caseInsensitive descending)
         unique (title)
 
       entity Plant: Item

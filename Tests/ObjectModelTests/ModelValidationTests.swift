@@ -283,6 +283,23 @@ final class ModelValidationTests: XCTestCase {
     }
   }
 
+  func testOnlyTextsAreFoldedInIndexes() {
+    var tree = FetchIndexElement.ascending("s", collation: .caseInsensitive)
+    tree.kind = .rtree
+    expect(["E.number: collation", "E.object: collation", "E.tree: collation"]) {
+      Entity("E") {
+        Attribute("s", .string)
+        Attribute("u", .uri)
+        Attribute("n", .integer64)
+        Relationship("one", to: "E")
+        Index("good", .ascending("s", collation: .caseInsensitive), .descending("u", collation: .diacriticInsensitive))
+        Index("number", .ascending("n", collation: .caseInsensitive))
+        Index("object", .ascending("one", collation: .caseInsensitive))
+        Index("tree", tree)
+      }
+    }
+  }
+
   func testConstraintsAreOverAttributesAndToOneRelationships() {
     expect(["E.x: is not one of the entity", "E.m: to-many", "E.t: transient", "E: has no properties", "E: names a property twice"]) {
       Entity("E") {

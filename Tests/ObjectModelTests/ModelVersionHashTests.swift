@@ -67,6 +67,7 @@ final class ModelVersionHashTests: XCTestCase {
     let hashes: [Data] = [
       hash(), hash { $0.properties.reverse() }, hash { $0.managedObjectClassName = "Other" }, hash { $0.userInfo = ["a": "b"] },
       hash { $0.indexes = [FetchIndexDescription(name: "i", elements: [FetchIndexElement(property: "title")])] },
+      hash { $0.indexes = [FetchIndexDescription(name: "i", elements: [.ascending("title", collation: .caseInsensitive)])] },
       hash { $0.renamingIdentifier = "Volume" }, hash { $0.codeGeneration = .category },
       hash { $0.properties.append(.fetchedProperty(FetchedPropertyDescription(name: "f", destination: "Book"))) },
       attribute { $0.defaultValue = .text("x") }, attribute { $0.validation.maximumLength = 5 },

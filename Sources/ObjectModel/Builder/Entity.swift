@@ -111,7 +111,8 @@ public struct Index: EntityComponent {
     index = FetchIndexDescription(name: name, elements: ([property] + more).map { FetchIndexElement(property: $0) })
   }
 
-  /// An index over elements with a direction each, such as `.ascending("name"), .descending("date")`.
+  /// An index over elements with a direction each, such as `.ascending("name"), .descending("date")`; texts may be folded:
+  /// `.ascending("name", collation: .caseInsensitive)`.
   public init(_ name: String, _ elements: FetchIndexElement...) {
     index = FetchIndexDescription(name: name, elements: elements)
   }
@@ -129,9 +130,13 @@ public struct Index: EntityComponent {
 
 extension FetchIndexElement {
   /// An element with lower values first.
-  public static func ascending(_ property: String) -> FetchIndexElement { FetchIndexElement(property: property) }
+  public static func ascending(_ property: String, collation: Collation = .binary) -> FetchIndexElement {
+    FetchIndexElement(property: property, collation: collation)
+  }
   /// An element with higher values first.
-  public static func descending(_ property: String) -> FetchIndexElement { FetchIndexElement(property: property, isAscending: false) }
+  public static func descending(_ property: String, collation: Collation = .binary) -> FetchIndexElement {
+    FetchIndexElement(property: property, isAscending: false, collation: collation)
+  }
 }
 
 /// A uniqueness constraint in an entity declared in Swift: no two objects have the same values of all its properties.

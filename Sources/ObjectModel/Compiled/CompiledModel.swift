@@ -16,6 +16,10 @@ public final class CompiledModel: Sendable {
   public let versionHashes: [String: Data]
   /// One text for all version hashes and the order of the properties: two models with equal checksums have equal numbering.
   public let checksum: String
+  /// One text for all declared indexes, which version hashes leave out; empty where there are none.
+  package let indexChecksum: String
+  /// Whether some index folds texts.
+  package let hasFoldedIndexes: Bool
   private let numbersByName: [String: Int]
 
   /// Validates a model and freezes it.
@@ -30,6 +34,8 @@ public final class CompiledModel: Sendable {
     numbersByName = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0.number) })
     versionHashes = ModelVersionHash.hashes(of: model)
     checksum = ModelVersionHash.checksum(of: entities, hashes: versionHashes)
+    indexChecksum = ModelVersionHash.indexChecksum(of: entities)
+    hasFoldedIndexes = model.entities.contains { $0.indexes.contains { $0.elements.contains { $0.collation != .binary } } }
   }
 
   /// The entity of a name; nil when there is none.

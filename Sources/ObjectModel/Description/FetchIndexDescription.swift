@@ -28,6 +28,17 @@ public struct FetchIndexElement: Sendable, Hashable {
     /// By range in several dimensions.
     case rtree = "RTree"
   }
+  /// How texts are folded before they are indexed.
+  public enum Collation: String, Sendable, Hashable, CaseIterable {
+    /// Not at all: by their UTF-8 bytes.
+    case binary
+    /// Upper and lower case are one: for comparisons with `[c]`, and for orders without case.
+    case caseInsensitive
+    /// Accents are dropped: for comparisons with `[d]`.
+    case diacriticInsensitive
+    /// Both: for comparisons with `[cd]`.
+    case caseAndDiacriticInsensitive
+  }
   /// The name of the attribute or to-one relationship; nil for an expression.
   public var propertyName: String?
   /// The expression, in format language, when there is no property.
@@ -36,13 +47,16 @@ public struct FetchIndexElement: Sendable, Hashable {
   public var kind = Kind.binary
   /// Whether lower values come first.
   public var isAscending = true
+  /// How texts are folded before they are indexed. Core Data has no such index: its editor keeps what it does not know, or leaves it out.
+  public var collation = Collation.binary
   /// What a model file said beyond the above.
   public var preserved = PreservedXML()
 
   /// An element over a property.
-  public init(property: String, isAscending: Bool = true) {
+  public init(property: String, isAscending: Bool = true, collation: Collation = .binary) {
     propertyName = property
     self.isAscending = isAscending
+    self.collation = collation
   }
 
   /// An element over an expression.

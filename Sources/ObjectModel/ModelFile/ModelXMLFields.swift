@@ -204,6 +204,15 @@ extension ModelXMLField where Description == FetchIndexElement {
       }
       element.isAscending = text == "ascending"
     },
+    Self(name: "collation") {
+      $0.collation == .binary ? nil : $0.collation.rawValue
+    } take: { (element: inout FetchIndexElement, text) throws(XMLValueProblem) in
+      guard let collation = FetchIndexElement.Collation(rawValue: text) else {
+        let names = FetchIndexElement.Collation.allCases.map(\.rawValue).joined(separator: ", ")
+        throw XMLValueProblem(reason: "'collation' must be one of \(names)")
+      }
+      element.collation = collation
+    },
   ]
 }
 

@@ -22,7 +22,10 @@ public enum ModelDescriptionPrinter {
         }
       }
       for index in entity.indexes {
-        let elements = index.elements.map { shown($0.propertyName ?? $0.expression ?? "?") + ($0.isAscending ? "" : " descending") }
+        let elements = index.elements.map {
+          shown($0.propertyName ?? $0.expression ?? "?") + ($0.collation == .binary ? "" : " \($0.collation.rawValue)")
+            + ($0.isAscending ? "" : " descending")
+        }
         let condition = index.partialIndexPredicate.map { " where \($0)" } ?? ""
         lines.append("  index \(shown(index.name)) (\(elements.joined(separator: ", ")))\(condition)")
       }

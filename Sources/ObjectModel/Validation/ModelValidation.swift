@@ -191,8 +191,20 @@ struct ModelValidation {
           if let reason = columnProblem(name, of: number) { report(entity.name, index.name, "the index's property '\(name)' \(reason)") }
         case (nil, .some): break
         }
+        if element.collation != .binary, !isText(element, of: number) {
+          report(
+            entity.name, index.name,
+            "the index's collation '\(element.collation.rawValue)' is for Binary elements over String and URI attributes only")
+        }
       }
     }
+  }
+
+  private func isText(_ element: FetchIndexElement, of number: Int) -> Bool {
+    guard element.kind == .binary, let name = element.propertyName, case .attribute(let attribute)? = property(name, of: number)?.0 else {
+      return false
+    }
+    return attribute.type == .string || attribute.type == .uri
   }
 
   private mutating func checkConstraints(of number: Int) {

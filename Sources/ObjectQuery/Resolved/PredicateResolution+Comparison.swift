@@ -135,14 +135,38 @@ extension PredicateResolution {
       }
       if op == .matches && WholeTextPattern(text, options) == nil { throw .invalidPattern(expression: name) }
       let folded = TextFolding.fold(text, op == .matches ? options.intersection(.diacriticInsensitive) : options)
-      let constant = ResolvedExpression.constant(add(.slot(.text(folded))), .text)
-      return finish(
-        ResolvedComparison(left: left, op: op, right: .expression(constant), domain: .text, options: options, isNegated: isNegated))
+      var beginning: ResolvedPredicate?
+      switch meaning(of: folded, op, options) {
+      case .comparison(let op, let text): return textComparison(left, op, text, options, isNegated: isNegated)
+      // In the opposite it would not narrow anything.
+      case .beginning(let text) where !isNegated: beginning = textComparison(left, .beginsWith, text, options, isNegated: false)
+      case .beginning, .pattern: break
+      }
+      let whole = textComparison(left, op, folded, options, isNegated: isNegated)
+      return beginning.map { PredicateResolution.join([$0, whole], isConjunction: true) } ?? whole
     case .expression(let expression, let other):
       try check(op, expression, other)
       return finish(
         ResolvedComparison(left: left, op: op, right: .expression(expression), domain: .text, options: options, isNegated: isNegated))
     case .list: throw .invalidRightSide(op: op.rawValue, expression: name, expected: "one text, not a list")
+    }
+  }
+
+  /// A comparison with a text that is folded already.
+  private mutating func textComparison(
+    _ left: ResolvedExpression, _ op: ComparisonOperator, _ text: String, _ options: ComparisonOptions, isNegated: Bool
+  ) -> ResolvedPredicate {
+    let constant = ResolvedExpression.constant(add(.slot(.text(text))), .text)
+    return finish(
+      ResolvedComparison(left: left, op: op, right: .expression(constant), domain: .text, options: options, isNegated: isNegated))
+  }
+
+  /// What an operator with a pattern asks in simpler words. A regular expression folds by rules of its own.
+  private func meaning(of text: String, _ op: ComparisonOperator, _ options: ComparisonOptions) -> PatternMeaning {
+    switch op {
+    case .like: PatternMeaning(like: text)
+    case .matches where options.isEmpty: PatternMeaning(matches: text)
+    default: .pattern
     }
   }
 

@@ -20,18 +20,19 @@ struct ComparedProperties {
     case .isNull(let expression, let isNegated): if !isNegated { note(expression) }
     case .exists(let exists): visit(exists.condition)
     case .comparison(let comparison):
-      guard !comparison.isNegated, comparison.options.isEmpty else { return }
+      guard !comparison.isNegated, !comparison.options.contains(.localeSensitive) else { return }
       switch comparison.op {
-      case .equal, .less, .lessOrEqual, .greater, .greaterOrEqual, .between, .in, .beginsWith: note(comparison.left)
+      case .equal, .less, .lessOrEqual, .greater, .greaterOrEqual, .between, .in, .beginsWith:
+        note(comparison.left, comparison.options.foldingMark)
       default: break
       }
     }
   }
 
-  private mutating func note(_ expression: ResolvedExpression) {
+  private mutating func note(_ expression: ResolvedExpression, _ mark: String = "") {
     guard case .path(let path) = expression else { return }
     switch path.terminal {
-    case .attribute(let attribute): add(attribute.slot.declaringEntity, attribute.slot.name)
+    case .attribute(let attribute): add(attribute.slot.declaringEntity, attribute.slot.name + mark)
     case .object: if let last = path.steps.last?.relationship { add(last.sourceEntity, last.name) }
     case .entity: break
     }

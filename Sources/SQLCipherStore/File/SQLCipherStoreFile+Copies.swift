@@ -13,7 +13,7 @@ extension SQLCipherStoreFile {
   public func backUp(to url: URL, key: StoreKey, label: String = "", progress: Progress? = nil) async throws {
     try await StoreError.mapping {
       try await keyring.backUp(
-        to: url.path, key: key, label: label, onOpen: { try SQLFunctions.register(on: $0) }, progress: progress
+        to: url.path, key: key, label: label, onOpen: { try FoldedIndexes.register(on: $0) }, progress: progress
       ).close()
     }
   }
@@ -23,7 +23,11 @@ extension SQLCipherStoreFile {
     let keyring = keyring
     try await Self.offActor {
       try PlaintextExchange.exportPlaintext(
-        from: keyring.storePath, key: try keyring.databaseKey(), to: url.path, onOpen: { try SQLFunctions.register(on: $0) })
+        from: keyring.storePath, key: try keyring.databaseKey(), to: url.path,
+        onOpen: { connection in
+          try FoldedIndexes.register(on: connection)
+          return try FoldedIndexes.removal(from: connection, schema: "target")
+        })
     }
   }
 

@@ -53,7 +53,7 @@ extension SQLCipherStoreFile {
     let options = ConnectionOptions()
     try await StoreError.mapping {
       let pool = try ConnectionPool(
-        path: path, key: try keyring.databaseKey(options: options), options: options, onOpen: { try SQLFunctions.register(on: $0) })
+        path: path, key: try keyring.databaseKey(options: options), options: options, onOpen: { try FoldedIndexes.register(on: $0) })
       defer { pool.close() }
       try await keyring.rotateDataKey(pool: pool, progress: progress)
     }

@@ -39,14 +39,14 @@ extension QueryGenerator {
     switch predicate {
     case .and(let items): return items.contains { isSelective($0, scope: scope) }
     case .comparison(let comparison):
-      guard !comparison.isNegated, comparison.options.isEmpty, comparison.op == .equal || comparison.op == .in,
+      guard !comparison.isNegated, !comparison.options.contains(.localeSensitive), comparison.op == .equal || comparison.op == .in,
         case .path(let path) = comparison.left, path.scope == scope
       else { return false }
       if case .expression(let right) = comparison.right {
         guard case .constant = right else { return false }
       }
       switch path.terminal {
-      case .attribute(let attribute): return isIndexed(attribute.slot)
+      case .attribute(let attribute): return schema.indexed.begins(with: attribute.slot, folding: comparison.options)
       case .object:
         guard let last = path.steps.last else { return true }
         return last.relationship.inverseID != nil
@@ -56,13 +56,6 @@ extension QueryGenerator {
       return !exists.isNegated && isSelective(exists.condition, scope: exists.collection.memberScope)
     case .constant, .or, .isNull, .block: return false
     }
-  }
-
-  /// Whether an index of the attribute's entity, or of an entity above, begins with it.
-  func isIndexed(_ slot: CompiledSlot) -> Bool {
-    let entity = schema.model.entities[slot.declaringEntity].entityDescription
-    return entity.uniquenessConstraints.contains { $0.first == slot.name }
-      || entity.indexes.contains { $0.elements.first?.propertyName == slot.name && $0.partialIndexPredicate == nil }
   }
 
   /// Whether a condition on a member refers to objects around it.

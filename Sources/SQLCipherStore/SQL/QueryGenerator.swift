@@ -146,7 +146,9 @@ final class QueryGenerator {
     case .beginsWith:
       let left = try operand(comparison.left, comparison, isFolded: false, scopes)
       // A range, so that an index is used. Only where the left side is cheap to evaluate twice.
-      if let constant, options.isEmpty, case .path = comparison.left, case .placeholders = constants {
+      if let constant, options.isEmpty || hasFoldedIndex(comparison.left, options), case .path = comparison.left,
+        case .placeholders = constants
+      {
         return "(\(left) >= \(SQLFragment(.constant(constant))) AND \(left) < \(SQLFragment(.prefixEnd(constant))))"
       }
       return "\(SQLFunctions.begins)(\(left), \(try operand(right, comparison, isFolded: constant != nil, scopes)))"
@@ -174,7 +176,20 @@ final class QueryGenerator {
     let fragment = try value(expression, scopes)
     guard comparison.domain == .text, comparison.isFolded, !isFolded else { return fragment }
     let options = comparison.options.intersection([.caseInsensitive, .diacriticInsensitive])
-    return "\(SQLFunctions.fold)(\(fragment), \(Int(options.rawValue)))"
+    return folded(fragment, expression, options)
+  }
+
+  /// The folded form of an expression, written as its index has it if there is one.
+  func folded(_ value: SQLFragment, _ expression: ResolvedExpression, _ options: ComparisonOptions) -> SQLFragment {
+    "\(hasFoldedIndex(expression, options) ? SQLFunctions.foldIndexed : SQLFunctions.fold)(\(value), \(Int(options.rawValue)))"
+  }
+
+  /// Whether an index has an attribute as it is folded here.
+  func hasFoldedIndex(_ expression: ResolvedExpression, _ options: ComparisonOptions) -> Bool {
+    guard case .path(let path) = expression, case .attribute(let attribute) = path.terminal, case .placeholders = constants else {
+      return false
+    }
+    return schema.indexed.holds(attribute.slot, folding: options)
   }
 
   // MARK: Lists

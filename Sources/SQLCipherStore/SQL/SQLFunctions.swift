@@ -18,6 +18,8 @@ enum SQLFunctions {
   private static let apply = "cd_apply"
   private static let integerSum = "cd_integer_sum"
   private static let integerAverage = "cd_integer_average"
+  /// The same as `fold`, by the name that indexes use: an index stays right only as long as folding gives what it gave.
+  static let foldIndexed = "\(fold)_\(TextFolding.version)"
 
   private static let functions = ResolvedFunction.allCases
 
@@ -65,8 +67,11 @@ enum SQLFunctions {
   }
 
   /// Makes all of it known to a connection.
-  static func register(on connection: Connection) throws {
+  ///
+  /// - Parameter foldsIndexes: Whether the store's indexes fold texts.
+  static func register(on connection: Connection, foldsIndexes: Bool = false) throws {
     try registerText(on: connection)
+    if foldsIndexes { try registerFold(foldIndexed, on: connection) }
     try registerNumbers(on: connection)
     for comparison in FetchSortDescriptor.Comparison.allCases {
       guard let name = collation(comparison) else { continue }
@@ -80,13 +85,18 @@ enum SQLFunctions {
 
   private static func bytes(_ buffer: UnsafeRawBufferPointer) -> UnsafeBufferPointer<UInt8> { buffer.assumingMemoryBound(to: UInt8.self) }
 
-  private static func registerText(on connection: Connection) throws {
-    try connection.registerFunction(name: fold, argumentCount: 2) { call in
+  /// Makes folding known under a name.
+  static func registerFold(_ name: String, on connection: Connection) throws {
+    try connection.registerFunction(name: name, argumentCount: 2) { call in
       if call.isNull(0) { return call.setResultNull() }
       var folded: [UInt8] = []
       TextFolding.fold(utf8: bytes(call.text(0)), options(call, 1), into: &folded)
       folded.withUnsafeBytes { call.setResult(text: $0) }
     }
+  }
+
+  private static func registerText(on connection: Connection) throws {
+    try registerFold(fold, on: connection)
     for (name, test) in [(begins, TextMatching.begins(_:with:)), (ends, TextMatching.ends(_:with:)), (contains, TextMatching.contains)] {
       try connection.registerFunction(name: name, argumentCount: 2) { call in
         if call.isNull(0) || call.isNull(1) { return call.setResultNull() }

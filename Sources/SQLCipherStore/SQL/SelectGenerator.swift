@@ -78,7 +78,7 @@ struct SelectGenerator {
 
   private func sortKind(_ expression: ResolvedExpression, isFirst: Bool, _ generator: QueryGenerator) -> TopRows.SortKey.Kind? {
     guard case .path(let path) = expression, case .attribute(let attribute) = path.terminal else { return nil }
-    if isFirst, path.steps.isEmpty, generator.isIndexed(attribute.slot) { return nil }
+    if isFirst, path.steps.isEmpty, schema.indexed.begins(with: attribute.slot, folding: []) { return nil }
     switch attribute.slot.kind {
     case .int: return .int
     case .real: return .real
@@ -164,8 +164,16 @@ struct SelectGenerator {
     guard specification.resultType != .count, !fetch.sortKeys.isEmpty || isBounded else { return "" }
     var pieces: [SQLFragment] = []
     for key in fetch.sortKeys {
+      let value = try generator.value(key.expression, [scope])
+      let direction = key.isAscending ? "" : " DESC"
+      if key.comparison == .caseInsensitive, generator.hasFoldedIndex(key.expression, .caseInsensitive) {
+        // What the collation says, in the index's words.
+        pieces.append("\(generator.folded(value, key.expression, .caseInsensitive))\(direction)")
+        pieces.append("\(value)\(direction)")
+        continue
+      }
       let collation = SQLFunctions.collation(key.comparison).map { " COLLATE \($0)" } ?? ""
-      pieces.append("\(try generator.value(key.expression, [scope]))\(collation)\(key.isAscending ? "" : " DESC")")
+      pieces.append("\(value)\(collation)\(direction)")
     }
     // Equal ones in the order of their keys, so that pages of a result neither overlap nor leave gaps. Distinct rows have no key.
     let isDistinct = specification.resultType == .dictionaries && specification.returnsDistinctResults

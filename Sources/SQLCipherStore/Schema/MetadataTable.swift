@@ -1,6 +1,7 @@
 // MetadataTable: what a store knows of itself, in one row; opening reads its short columns only.
 import Foundation
 import ObjectModel
+import ObjectQuery
 import ObjectStore
 import SQLCipherConnection
 
@@ -38,11 +39,17 @@ enum MetadataTable {
     "CREATE TABLE \(keys) (id INTEGER PRIMARY KEY, next INTEGER NOT NULL)",
   ]
 
-  /// What a layout for a model and the entities held is assigned from.
+  /// What a layout for a model and the entities held is assigned from, and the indexes are made from.
   static func layoutBasis(model: CompiledModel, entityNumbers: [Int]) -> String {
     let numbers = entityNumbers.count == model.entities.count ? "all" : entityNumbers.map(String.init).joined(separator: ",")
-    return "\(TableLayout.assignmentVersion)/\(numbers)/\(model.checksum)"
+    var basis = "\(TableLayout.assignmentVersion)/\(numbers)/\(model.checksum)"
+    if !model.indexChecksum.isEmpty { basis += "/\(model.indexChecksum)" }
+    if model.hasFoldedIndexes { basis += "/\(TextFolding.version)" }
+    return basis
   }
+
+  /// Marks a basis that only the indexes go by: the layout was assigned from another one, and has to be read.
+  static let indexesOnly = "indexes:"
 
   /// The metadata; nil where the database has no table at all, as after a crash between the file's creation and its first transaction.
   static func read(_ connection: Connection, path: String) throws -> StoreRecord? {
@@ -121,6 +128,12 @@ enum MetadataTable {
     try statement.bind(8, try encode(hashes))
     try statement.bind(9, try encode(layout))
     try statement.bind(10, model)
+    try statement.run()
+  }
+
+  static func writeLayoutBasis(_ basis: String, _ connection: Connection) throws {
+    let statement = try connection.statement(sql: "UPDATE \(name) SET layout_basis = ? WHERE id = 1")
+    try statement.bind(1, basis)
     try statement.run()
   }
 

@@ -1,5 +1,6 @@
 // SchemaGenerator: the statements that create a store's tables, and its indexes.
 import ObjectModel
+import ObjectQuery
 import ObjectStore
 import SQLCipherConnection
 
@@ -115,7 +116,9 @@ struct SchemaGenerator {
       for description in entity.entityDescription.indexes {
         let elements = description.elements.compactMap { element -> String? in
           guard let property = element.propertyName, let column = column(named: property, of: entity, in: table) else { return nil }
-          return column.name + (element.isAscending ? "" : " DESC")
+          let folding = element.folding
+          let key = folding.isEmpty ? column.name : "\(SQLFunctions.foldIndexed)(\(column.name), \(Int(folding.rawValue)))"
+          return key + (element.isAscending ? "" : " DESC")
         }
         // Expressions and ranges in several dimensions are not built; an index never changes what a fetch returns.
         guard elements.count == description.elements.count, !elements.isEmpty else { continue }
@@ -131,7 +134,7 @@ struct SchemaGenerator {
             names.take("i_\(entity.name)_\(description.name)"), on: table.name, elements, where: condition,
             .init(
               origin: .declared, entityName: entity.name, name: description.name,
-              properties: description.elements.compactMap(\.propertyName))))
+              properties: description.elements.compactMap { element in element.propertyName.map { $0 + element.folding.foldingMark } })))
       }
     }
     return result
@@ -139,6 +142,7 @@ struct SchemaGenerator {
 
   /// Whether an index of a uniqueness constraint begins with the same properties: another one would only cost.
   private func isServed(_ index: FetchIndexDescription, by constraints: [[String]]) -> Bool {
+    guard index.elements.allSatisfy(\.folding.isEmpty) else { return false }
     let names = index.elements.map { $0.propertyName ?? "" }
     guard names.count == 1 || index.elements.allSatisfy(\.isAscending) else { return false }
     return constraints.contains { $0.starts(with: names) }

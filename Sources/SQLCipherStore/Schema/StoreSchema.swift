@@ -14,6 +14,8 @@ final class StoreSchema: Sendable {
   let relationships: [RelationshipStorage]
   /// The join tables in which objects of an entity take part, by the entity's number.
   let joinSides: [[JoinSide]]
+  /// The attributes that have an index.
+  let indexed: IndexedForms
   let numbers: StatementNumbers
   /// The first statement number that is free for plans.
   let firstPlanNumber: Int
@@ -21,6 +23,7 @@ final class StoreSchema: Sendable {
   init(model: CompiledModel, layout: TableLayout) throws {
     self.model = model
     self.layout = layout
+    indexed = IndexedForms(model)
     var tables: [EntityTable] = []
     var indexes = [Int](repeating: -1, count: model.entities.count)
     for table in layout.tables {

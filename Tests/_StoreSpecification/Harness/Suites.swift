@@ -6,6 +6,7 @@ extension StoreSpecification {
     [
       SavingSpecification.self, IdentitySpecification.self, RelationshipSpecification.self, OrderingSpecification.self,
       ConflictSpecification.self, ConstraintSpecification.self, FetchingSpecification.self, PredicateSpecification.self,
+      IndexSpecification.self,
       InheritanceSpecification.self, NameSpecification.self, LifecycleSpecification.self, TransactionSpecification.self,
     ]
   }

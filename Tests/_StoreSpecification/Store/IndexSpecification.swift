@@ -1,0 +1,96 @@
+// IndexSpecification: indexes change no answer.
+import Foundation
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+import XCTest
+import _TestSupport
+
+/// Indexes change no answer: texts with every kind of index are asked in every way, and each answer is compared with that of the comparison itself.
+public final class IndexSpecification: StoreSpecification {
+  public override class var cases: [Case] {
+    list(
+      [
+        ("testIndexesChangeNoAnswer", { $0.testIndexesChangeNoAnswer }),
+        ("testIndexesChangeNoOrder", { $0.testIndexesChangeNoOrder }),
+      ] as [(String, (IndexSpecification) -> () throws -> Void)])
+  }
+
+  private static let texts: [String] = {
+    var random = SeededGenerator(seed: 3)
+    let letters = ["a", "A", "ä", "Ä", "a\u{308}", "ß", "SS", "z", "*", "?", "\\", "é", "É", "σ", "ς", "Σ", "ı", "İ", "ﬁ", "0", " ", "漢"]
+    return (0..<120).map { _ in
+      (0..<Int.random(in: 0...4, using: &random)).map { _ in letters.randomElement(using: &random) ?? "" }.joined()
+    }
+  }()
+
+  private func makeModel(_ collation: FetchIndexElement.Collation, ascending: Bool) throws -> CompiledModel {
+    var entity = SpecificationModels.entity("Word", [SpecificationModels.text("text"), SpecificationModels.integer("number")])
+    entity.indexes = [
+      FetchIndexDescription(
+        name: "byText", elements: [FetchIndexElement(property: "text", isAscending: ascending, collation: collation), .ascending("number")])
+    ]
+    return try SpecificationModels.compiled([entity])
+  }
+
+  private func fill(_ open: OpenStore) throws {
+    try open.save { save in
+      for (number, text) in Self.texts.enumerated() { try save.insert("Word", ["text": .text(text), "number": .int(Int64(number))]) }
+      try save.insert("Word", ["number": .int(1_000)])
+    }
+  }
+
+  private func numbers(_ fetch: FetchSpecification, _ open: OpenStore) throws -> [Int64] {
+    try open.values("number", fetch).compactMap { if case .int(let number) = $0 { number } else { nil } }
+  }
+
+  private func testIndexesChangeNoAnswer() throws {
+    let foldings: [ComparisonOptions] = [[], .caseInsensitive, .diacriticInsensitive, [.caseInsensitive, .diacriticInsensitive]]
+    let operators: [ComparisonOperator] = [
+      .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual, .beginsWith, .endsWith, .contains, .like,
+    ]
+    var random = SeededGenerator(seed: 4)
+    for (position, collation) in FetchIndexElement.Collation.allCases.enumerated() {
+      let open = try makeStore(makeModel(collation, ascending: position % 2 == 0))
+      try fill(open)
+      for options in foldings {
+        for op in operators {
+          for _ in 0..<12 {
+            var needle = Self.texts.randomElement(using: &random) ?? ""
+            if op == .like, Bool.random(using: &random) { needle += "*" }
+            if op == .like, Bool.random(using: &random) { needle = "?" + needle }
+            let found = try numbers(FetchSpecification(entityName: "Word", predicate: .compare("text", op, needle, options: options)), open)
+            let expected = Self.texts.indices.filter { TextMatching.matches(Self.texts[$0], op, needle, options) }.map(Int64.init)
+            XCTAssertEqual(
+              Set(found), Set(expected + (op == .notEqual ? [1_000] : [])), "\(op) \(needle) \(options) with an index \(collation)")
+            XCTAssertEqual(found.count, Set(found).count)
+          }
+        }
+      }
+    }
+  }
+
+  private func testIndexesChangeNoOrder() throws {
+    for (position, collation) in FetchIndexElement.Collation.allCases.enumerated() {
+      let open = try makeStore(makeModel(collation, ascending: position % 2 == 1))
+      try fill(open)
+      for comparison in FetchSortDescriptor.Comparison.allCases {
+        for ascending in [true, false] {
+          var fetch = FetchSpecification(entityName: "Word")
+          fetch.sortDescriptors = [
+            FetchSortDescriptor("text", ascending: ascending, comparison: comparison), FetchSortDescriptor("number"),
+          ]
+          let expected = (Self.texts.indices.map { (Slot.text(Self.texts[$0]), Int64($0)) } + [(Slot.null, Int64(1_000))]).sorted {
+            left, right in
+            let order = SlotOrder.compare(left.0, right.0, by: comparison)
+            return order == 0 ? left.1 < right.1 : (order < 0) == ascending
+          }.map(\.1)
+          XCTAssertEqual(try numbers(fetch, open), expected, "\(comparison), ascending \(ascending), with an index \(collation)")
+          fetch.fetchOffset = 7
+          fetch.fetchLimit = 11
+          XCTAssertEqual(try numbers(fetch, open), Array(expected[7..<18]), "a window of \(comparison) with an index \(collation)")
+        }
+      }
+    }
+  }
+}
