@@ -109,6 +109,15 @@ struct ModelEmitter {
         let last = "model.fetchRequestTemplates[model.fetchRequestTemplates.count - 1]"
         if template.fetchLimit != 0 { emitter.line("\(last).fetchLimit = \(template.fetchLimit)") }
         if template.fetchBatchSize != 0 { emitter.line("\(last).fetchBatchSize = \(template.fetchBatchSize)") }
+        if template.resultType != .objects { emitter.line("\(last).resultType = .\(template.resultType)") }
+        for (name, value, standard) in [
+          ("includesSubentities", template.includesSubentities, true), ("includesPropertyValues", template.includesPropertyValues, true),
+          ("includesPendingChanges", template.includesPendingChanges, true),
+          ("returnsObjectsAsFaults", template.returnsObjectsAsFaults, true),
+          ("returnsDistinctResults", template.returnsDistinctResults, false),
+        ] where value != standard {
+          emitter.line("\(last).\(name) = \(value)")
+        }
       }
       emitter.line("return model")
     }

@@ -67,6 +67,32 @@ final class ModelFileTests: XCTestCase {
     XCTAssertEqual(try ManagedObjectModel(xmlData: written), model)
   }
 
+  func testOptionsOfTemplatesAreReadAndWritten() throws {
+    let xml = """
+      <model><entity name="E"/>
+      <fetchRequest name="all" entity="E" fetchLimit="5" fetchBatchSize="20" resultType="2" includeSubentities="NO" includePropertyValues="NO" \
+      includePendingChanges="NO" returnObjectsAsFaults="NO" returnDistinctResults="YES"/>
+      <fetchRequest name="none" entity="E"/>
+      <fetchRequest name="spelled" entity="E" resultType="0" includeSubentities="YES" returnDistinctResults="NO"/></model>
+      """
+    let model = try Fixtures.model(xml)
+    let all = try XCTUnwrap(model.fetchRequestTemplate(named: "all"))
+    XCTAssertEqual(all.resultType, .dictionaries)
+    XCTAssertEqual([all.fetchLimit, all.fetchBatchSize], [5, 20])
+    let options = [
+      all.includesSubentities, all.includesPropertyValues, all.includesPendingChanges, all.returnsObjectsAsFaults,
+      !all.returnsDistinctResults,
+    ]
+    XCTAssertEqual(options, [false, false, false, false, false])
+    XCTAssertEqual(model.fetchRequestTemplate(named: "none"), FetchRequestTemplate(name: "none", entityName: "E"))
+    XCTAssertNil(model.fetchRequestTemplate(named: "nothing"))
+    let written = try model.xmlData()
+    XCTAssertEqual(try ManagedObjectModel(xmlData: written), model)
+    let (before, after) = (try Fixtures.tree(Data(xml.utf8)), try Fixtures.tree(written))
+    XCTAssertEqual(sorted(before).children, sorted(after).children)
+    XCTAssertThrowsError(try Fixtures.model("<model><fetchRequest name='x' entity='E' resultType='3'/></model>"))
+  }
+
   func testUnknownAttributesAndElementsAreKeptEverywhere() throws {
     let xml = """
       <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="2.0" userDefinedModelVersionIdentifier="a, b" future="1" sourceLanguage="Swift" minimumToolsVersion="Automatic">

@@ -85,6 +85,7 @@ extension ManagedObjectContext {
     for store in coordinator.persistentStores { store.cache.removeAll() }
     rereadRows(of: objects.filter { $0.hasChanges && !$0.flags.contains(.isDeleted) })
     for object in objects where !object.hasChanges { object.turnIntoFault() }
+    fetchedProperties = [:]
     notifications.postRefreshed(objects, in: self)
   }
 
@@ -189,6 +190,7 @@ extension ManagedObjectContext {
     groupBytes = 0
     prefetched = []
     goneReferences = []
+    fetchedProperties = [:]
     notifications.postInvalidatedAll(in: self)
   }
 }

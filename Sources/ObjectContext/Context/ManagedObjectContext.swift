@@ -81,6 +81,8 @@ public final class ManagedObjectContext {
   var groupBytes = 0
   /// The objects on the way of the paths that the last prefetching fetch followed.
   var prefetched: [ManagedObject] = []
+  /// The objects of fetched properties that were asked for, by the identity of their owners.
+  @exclusivity(unchecked) var fetchedProperties: [ObjectIdentifier: [String: [ManagedObjectID]]] = [:]
   /// Relationships of which some object has a state.
   private var relationshipsWithStates: [Bool]
   /// Rows that this context deleted while objects may still refer to them.
@@ -229,8 +231,14 @@ public final class ManagedObjectContext {
     if hasListeners { listeners[index]?.incrementalStore.managedObjectContextDidRegisterObjects(with: [objectID]) }
   }
 
+  /// What an object's fetched properties found is found anew when it is asked for.
+  func forgetFetchedProperties(of object: ManagedObject) {
+    if !fetchedProperties.isEmpty { fetchedProperties.removeValue(forKey: ObjectIdentifier(object)) }
+  }
+
   /// An object that nobody holds any more has died.
   func forget(_ object: ManagedObject) {
+    forgetFetchedProperties(of: object)
     let objectID = object.currentID
     if objectID.isTemporaryID {
       temporaryMap.remove(-objectID.key, ifSame: object)

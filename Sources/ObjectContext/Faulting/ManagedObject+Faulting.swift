@@ -22,6 +22,7 @@ extension ManagedObject {
 
   /// Puts a row that was read anew below the object's changes; nil when it is gone.
   final func takeFreshRow(_ row: RowImage?) {
+    managedObjectContext?.forgetFetchedProperties(of: self)
     for state in toManyStates ?? [] { state?.unload() }
     image = row
     if row == nil { flags.insert(.isFault) }
@@ -36,6 +37,7 @@ extension ManagedObject {
   /// Makes the object a fault: values and changes are dropped, and read anew when they are asked for.
   final func turnIntoFault() {
     willTurnIntoFault()
+    managedObjectContext?.forgetFetchedProperties(of: self)
     plainRow = nil
     image = nil
     overlay = nil

@@ -2,8 +2,6 @@
 public import ObjectQuery
 import ObjectStore
 
-extension ManagedObject: FetchEvaluatable {}
-
 extension FetchPredicate {
   /// A condition written in Swift on objects of a class.
   ///

@@ -4,7 +4,8 @@ import ObjectModel
 import ObjectStore
 
 extension ManagedObject {
-  /// The value of a property: an attribute's Swift value, a ``ManagedObject``, or a `Set` or (ordered) `Array` of them; nil when there is none.
+  /// The value of a property: an attribute's Swift value, a ``ManagedObject``, or a `Set` or (ordered) `Array` of them; nil when there is none. A fetched property
+  /// gives an `Array` (see ``fetchedProperty(_:as:)``).
   ///
   /// A composite attribute gives a dictionary of the parts that have a value, nil when none has; `home.city` gives a part of it.
   /// A `transformable` attribute without a transformer gives its `Data`; see ``value(forKey:as:)``. Fires a fault.
@@ -21,7 +22,7 @@ extension ManagedObject {
       return relationship.isOrdered
         ? toManyArray(relationship.index, as: ManagedObject.self) as Any : toManySet(relationship.index, as: ManagedObject.self) as Any
     case .composite(let composite): return try values(of: composite)
-    case .fetched: throw KeyValueError(.readOnly, key: key, entityName: entity.name, detail: "fetched properties are read by a fetch")
+    case .fetched: return try fetchedObjects(key)
     case nil: throw KeyValueError(.unknownKey, key: key, entityName: entity.name)
     }
   }
@@ -190,6 +191,11 @@ extension ManagedObject {
 
   /// A Swift value as the slot of an attribute.
   final func slotValue(from value: Any?, for slot: CompiledSlot) throws(KeyValueError) -> Slot {
+    try Self.slotValue(from: value, for: slot, entityName: compiledEntity.name)
+  }
+
+  /// A Swift value as the slot of an attribute of an entity.
+  static func slotValue(from value: Any?, for slot: CompiledSlot, entityName: String) throws(KeyValueError) -> Slot {
     do { return try AttributeConversion.slot(from: value, for: slot) } catch {
       let (code, detail): (KeyValueError.Code, String?) =
         switch error {
@@ -197,7 +203,7 @@ extension ManagedObject {
         case .outOfRange: (.outOfRange, slot.attributeType?.rawValue)
         case .transformFailed(let detail): (.transformFailed, detail)
         }
-      throw KeyValueError(code, key: slot.name, entityName: compiledEntity.name, detail: detail)
+      throw KeyValueError(code, key: slot.name, entityName: entityName, detail: detail)
     }
   }
 }

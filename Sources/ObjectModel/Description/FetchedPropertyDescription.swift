@@ -22,26 +22,3 @@ public struct FetchedPropertyDescription: Sendable, Hashable {
     self.predicateFormat = predicateFormat
   }
 }
-
-/// A named fetch request of a model, with `$VARIABLE` holes in its predicate.
-public struct FetchRequestTemplate: Sendable, Hashable {
-  /// The template's name.
-  public var name: String
-  /// The name of the entity that is fetched.
-  public var entityName: String
-  /// The predicate in format language.
-  public var predicateFormat: String?
-  /// The greatest number of results; 0 for no bound.
-  public var fetchLimit = 0
-  /// Rows a batch; 0 for all at once.
-  public var fetchBatchSize = 0
-  /// What a model file said beyond the above.
-  public var preserved = PreservedXML()
-
-  /// Makes a template.
-  public init(name: String, entityName: String, predicateFormat: String? = nil) {
-    self.name = name
-    self.entityName = entityName
-    self.predicateFormat = predicateFormat
-  }
-}

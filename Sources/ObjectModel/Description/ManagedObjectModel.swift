@@ -32,6 +32,9 @@ public struct ManagedObjectModel: Sendable, Hashable {
   /// The kind of composite value of a name; nil when there is none.
   public func composite(named name: String) -> CompositeDescription? { composites.first { $0.name == name } }
 
+  /// The fetch request template of a name; nil when there is none.
+  public func fetchRequestTemplate(named name: String) -> FetchRequestTemplate? { fetchRequestTemplates.first { $0.name == name } }
+
   /// The entities by name. If two have one name, validation reports it and the first stands here.
   public var entitiesByName: [String: EntityDescription] {
     Dictionary(entities.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })

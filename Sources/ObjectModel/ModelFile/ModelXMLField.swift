@@ -26,6 +26,17 @@ struct ModelXMLField<Description: Sendable & Equatable>: Sendable {
     }
   }
 
+  /// A flag that is `NO` or left out.
+  static func denial(
+    _ name: String, _ read: @escaping @Sendable (Description) -> Bool, _ write: @escaping @Sendable (inout Description, Bool) -> Void
+  ) -> Self {
+    Self(name: name) {
+      read($0) ? nil : "NO"
+    } take: { (description: inout Description, text) throws(XMLValueProblem) in
+      write(&description, try boolean(text, name))
+    }
+  }
+
   /// A text that is left out when nil.
   static func text(
     _ name: String, _ read: @escaping @Sendable (Description) -> String?, _ write: @escaping @Sendable (inout Description, String) -> Void

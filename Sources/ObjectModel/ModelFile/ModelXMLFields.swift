@@ -223,6 +223,19 @@ extension ModelXMLField where Description == FetchRequestTemplate {
     .text("predicateString", { $0.predicateFormat }, { $0.predicateFormat = $1 }),
     .number("fetchLimit", { $0.fetchLimit == 0 ? nil : $0.fetchLimit }, { $0.fetchLimit = $1 }),
     .number("fetchBatchSize", { $0.fetchBatchSize == 0 ? nil : $0.fetchBatchSize }, { $0.fetchBatchSize = $1 }),
+    Self(name: "resultType") {
+      $0.resultType == .objects ? nil : String($0.resultType.rawValue)
+    } take: { (template: inout FetchRequestTemplate, text) throws(XMLValueProblem) in
+      guard let type = FetchRequestTemplate.ResultType(rawValue: try integer(text, "resultType")) else {
+        throw XMLValueProblem(reason: "'resultType' must be 0 (objects), 1 (IDs), 2 (dictionaries) or 4 (count)")
+      }
+      template.resultType = type
+    },
+    .denial("includeSubentities", { $0.includesSubentities }, { $0.includesSubentities = $1 }),
+    .denial("includePropertyValues", { $0.includesPropertyValues }, { $0.includesPropertyValues = $1 }),
+    .denial("includePendingChanges", { $0.includesPendingChanges }, { $0.includesPendingChanges = $1 }),
+    .denial("returnObjectsAsFaults", { $0.returnsObjectsAsFaults }, { $0.returnsObjectsAsFaults = $1 }),
+    .flag("returnDistinctResults", { $0.returnsDistinctResults }, { $0.returnsDistinctResults = $1 }),
   ]
 }
 

@@ -1,4 +1,7 @@
-// FetchPredicate+Substitution: values for variables.
+// FetchPredicate+Substitution: values and expressions for variables.
+
+/// What stands for a variable, or for a path of keys from it; nil to leave it.
+package typealias VariableValue = (_ name: String, _ path: [String]) throws -> FetchExpression?
 
 extension FetchPredicate {
   /// The predicate with values in place of variables; variables without a value, and those that a SUBQUERY binds, stay.
@@ -12,34 +15,50 @@ extension FetchPredicate {
   ///
   /// - Parameter expressions: The expressions by the variables' names, without `$`.
   public func withSubstitutionExpressions(_ expressions: [String: FetchExpression]) -> FetchPredicate {
-    // What is nested too deep is refused when it is used; here it must not exhaust the stack.
-    guard (try? PredicateDepth.check(self)) != nil, expressions.values.allSatisfy(PredicateDepth.allows) else { return self }
-    return substituting(expressions)
+    guard expressions.values.allSatisfy(PredicateDepth.allows) else { return self }
+    return substituting { name, path in path.isEmpty ? expressions[name] : nil }
   }
 
-  fileprivate func substituting(_ values: [String: FetchExpression]) -> FetchPredicate {
+  /// The names of the variables that have no value and that no SUBQUERY binds.
+  public var variables: Set<String> {
+    var names: Set<String> = []
+    _ = substituting { name, path in
+      if path.isEmpty { names.insert(name) }
+      return nil
+    }
+    return names
+  }
+
+  /// The predicate with expressions in place of variables that no SUBQUERY binds, and of paths from them, which are asked for first.
+  package func substituting(_ value: VariableValue) rethrows -> FetchPredicate {
+    // What is nested too deep is refused when it is used; here it must not exhaust the stack.
+    guard (try? PredicateDepth.check(self)) != nil else { return self }
+    return try substituting(value, [])
+  }
+
+  fileprivate func substituting(_ value: VariableValue, _ bound: Set<String>) rethrows -> FetchPredicate {
     switch self {
-    case .constant, .block: self
-    case .and(let items): .and(items.map { $0.substituting(values) })
-    case .or(let items): .or(items.map { $0.substituting(values) })
-    case .not(let item): .not(item.substituting(values))
+    case .constant, .block: return self
+    case .and(let items): return .and(try items.map { try $0.substituting(value, bound) })
+    case .or(let items): return .or(try items.map { try $0.substituting(value, bound) })
+    case .not(let item): return .not(try item.substituting(value, bound))
     case .comparison(var comparison):
-      {
-        comparison.left = comparison.left.substituting(values)
-        comparison.right = comparison.right.substituting(values)
-        return .comparison(comparison)
-      }()
+      comparison.left = try comparison.left.substituting(value, bound)
+      comparison.right = try comparison.right.substituting(value, bound)
+      return .comparison(comparison)
     }
   }
 }
 
 extension FetchExpression {
-  fileprivate func substituting(_ values: [String: FetchExpression]) -> FetchExpression {
+  fileprivate func substituting(_ value: VariableValue, _ bound: Set<String>) rethrows -> FetchExpression {
     switch self {
     case .constant, .evaluatedObject, .keyPath: return self
-    case .variable(let name): return values[name] ?? self
+    case .variable(let name):
+      return bound.contains(name) ? self : try value(name, []) ?? self
     case .path(let base, let names):
-      let result = base.substituting(values)
+      if case .variable(let name) = base, !bound.contains(name), let whole = try value(name, names) { return whole }
+      let result = try base.substituting(value, bound)
       // Keys behind a path that took a variable's place belong to it.
       switch (base, result) {
       case (.variable, .keyPath(let first)): return .keyPath(first + names)
@@ -47,17 +66,18 @@ extension FetchExpression {
       default: return .path(result, names)
       }
     case .aggregate(let items):
-      let items = items.map { $0.substituting(values) }
+      let items = try items.map { try $0.substituting(value, bound) }
       let constants = items.compactMap { if case .constant(let value) = $0 { value } else { nil } }
       return constants.count == items.count ? .constant(.list(constants)) : .aggregate(items)
-    case .function(let name, let arguments): return .function(name, arguments.map { $0.substituting(values) })
+    case .function(let name, let arguments): return .function(name, try arguments.map { try $0.substituting(value, bound) })
     case .subquery(let collection, let variable, let predicate):
-      var inner = values
-      inner[variable] = nil
-      return .subquery(collection: collection.substituting(values), variable: variable, predicate: predicate.substituting(inner))
+      return .subquery(
+        collection: try collection.substituting(value, bound), variable: variable,
+        predicate: try predicate.substituting(value, bound.union([variable])))
     case .conditional(let condition, let first, let second):
-      return .conditional(condition.substituting(values), first.substituting(values), second.substituting(values))
-    case .element(let base, let index): return .element(base.substituting(values), index)
+      return .conditional(
+        try condition.substituting(value, bound), try first.substituting(value, bound), try second.substituting(value, bound))
+    case .element(let base, let index): return .element(try base.substituting(value, bound), index)
     }
   }
 }

@@ -24,6 +24,8 @@ public enum FetchPredicateError: Error, Sendable, Hashable {
   case invalidRightSide(op: String, expression: String, expected: String)
   /// A variable was not substituted.
   case unsubstitutedVariable(name: String)
+  /// The model has no such fetch request template; with a name that is close, if there is one.
+  case unknownTemplate(name: String, suggestion: String?)
   /// The predicate is nested deeper than allowed.
   case nestingTooDeep(limit: Int)
   /// The pattern of MATCHES is no regular expression.
@@ -59,6 +61,8 @@ extension FetchPredicateError: CustomStringConvertible {
     case .invalidRightSide(let op, let expression, let expected): return "\(op) after \(expression) needs \(expected) on its right."
     case .unsubstitutedVariable(let name):
       return "The variable $\(name) has no value. Call withSubstitutionVariables(_:) with one before the predicate is used."
+    case .unknownTemplate(let name, let suggestion):
+      return "The model has no fetch request template named \(name)." + (suggestion.map { " Did you mean \($0)?" } ?? "")
     case .nestingTooDeep(let limit):
       return "The predicate is nested deeper than \(limit) levels. Join conditions in one AND or OR, or use IN."
     case .invalidPattern(let expression): return "The pattern that \(expression) is to match is no regular expression."

@@ -1,0 +1,47 @@
+// FetchRequestTemplate: a named fetch request of a model.
+
+/// A named fetch request of a model, with `$VARIABLE` holes in its predicate.
+public struct FetchRequestTemplate: Sendable, Hashable {
+  /// The template's name.
+  public var name: String
+  /// The name of the entity that is fetched.
+  public var entityName: String
+  /// The predicate in format language.
+  public var predicateFormat: String?
+  /// The greatest number of results; 0 for no bound.
+  public var fetchLimit = 0
+  /// Rows a batch; 0 for all at once.
+  public var fetchBatchSize = 0
+  /// What is returned.
+  public var resultType = ResultType.objects
+  /// Whether objects of subentities are included.
+  public var includesSubentities = true
+  /// Whether rows are read with their values.
+  public var includesPropertyValues = true
+  /// Whether a context's unsaved changes count.
+  public var includesPendingChanges = true
+  /// Whether objects are returned as faults.
+  public var returnsObjectsAsFaults = true
+  /// Whether equal dictionaries are returned once.
+  public var returnsDistinctResults = false
+  /// What a model file said beyond the above.
+  public var preserved = PreservedXML()
+
+  /// Makes a template.
+  public init(name: String, entityName: String, predicateFormat: String? = nil) {
+    self.name = name
+    self.entityName = entityName
+    self.predicateFormat = predicateFormat
+  }
+  /// What a template's fetch returns, by Core Data's numbers.
+  public enum ResultType: Int, Sendable, Hashable {
+    /// Objects.
+    case objects = 0
+    /// The IDs of objects.
+    case objectIDs = 1
+    /// Dictionaries.
+    case dictionaries = 2
+    /// How many there are.
+    case count = 4
+  }
+}
