@@ -50,6 +50,7 @@ struct ClassEmitter {
         }
       }
     }
+    emitFields(plan, to: &emitter)
     return needs
   }
 
@@ -191,9 +192,9 @@ struct ClassEmitter {
 
   // MARK: Types
 
-  private func swift(_ name: String) -> String { hiddenNames.contains(name) ? "Swift.\(name)" : name }
+  func swift(_ name: String) -> String { hiddenNames.contains(name) ? "Swift.\(name)" : name }
 
-  private func typeName(of type: AttributeType, _ needs: inout ImportNeeds) -> String? {
+  func typeName(of type: AttributeType, _ needs: inout ImportNeeds) -> String? {
     let name: String
     switch type {
     case .integer16: return swift("Int16")

@@ -1,7 +1,5 @@
 // The Swift code of the README and of the articles compiles, as it stands there.
 import Foundation
-import ModelCodeGeneration
-import ObjectModel
 import XCTest
 
 /// All blocks of Swift code of one text, one after the other, are one program, beside the classes generated for the model of `Examples/Sources/Quickstart`.
@@ -33,12 +31,9 @@ final class DocumentationTests: XCTestCase {
     defer { try? FileManager.default.removeItem(at: folder) }
     let main = folder.appendingPathComponent("main.swift")
     try program.write(to: main, atomically: true, encoding: .utf8)
-    let model = try ManagedObjectModel(
-      contentsOf: Compiler.root.appendingPathComponent("Examples/Sources/Quickstart/Library.xcdatamodeld"))
-    let library = folder.appendingPathComponent("Library.swift")
-    try ModelCodeGenerator(model: model, name: "Library", options: CodeGenerationOptions(access: .internal)).source()
-      .write(to: library, atomically: true, encoding: .utf8)
-    let (status, diagnostics) = try Compiler().check([main, library])
-    XCTAssertTrue(status == 0 && diagnostics.isEmpty, "\(path):\n" + diagnostics.joined(separator: "\n"))
+    try Fixture.withLibraryClasses { library in
+      let (status, diagnostics) = try Compiler().check([main, library])
+      XCTAssertTrue(status == 0 && diagnostics.isEmpty, "\(path):\n" + diagnostics.joined(separator: "\n"))
+    }
   }
 }

@@ -37,33 +37,7 @@ final class IsolationTests: XCTestCase {
     try check("SendableClass")
   }
 
-  func testEveryFixtureIsCompiledByATest() throws {
-    let names = try FileManager.default.contentsOfDirectory(atPath: Self.fixtures.path).filter { $0.hasSuffix(".swift") }
-    XCTAssertEqual(names.count, 9)
-  }
-
-  // MARK: Compiling
-
-  private static let fixtures = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Fixtures")
-
   private func check(_ name: String, line: UInt = #line) throws {
-    let fixture = Self.fixtures.appendingPathComponent(name + ".swift")
-    var expected: [Int: String] = [:]
-    for (index, text) in try String(contentsOf: fixture, encoding: .utf8).split(separator: "\n", omittingEmptySubsequences: false)
-      .enumerated()
-    {
-      if let range = text.range(of: "// ERROR: ") { expected[index + 1] = String(text[range.upperBound...]) }
-    }
-    let (status, diagnostics) = try Compiler().check([fixture], flags: ["-parse-as-library"])
-    let errors = diagnostics.filter { $0.contains("error: ") }
-    XCTAssertEqual(status == 0, expected.isEmpty, errors.joined(separator: "\n"), line: line)
-    for (place, text) in expected {
-      XCTAssertTrue(
-        errors.contains { $0.contains("\(name).swift:\(place):") && $0.contains(text) },
-        "line \(place) of \(name) compiles, or is refused for another reason:\n" + errors.joined(separator: "\n"), line: line)
-    }
-    for error in errors where !expected.keys.contains(where: { error.contains("\(name).swift:\($0):") }) {
-      XCTFail("unexpected: \(error)", line: line)
-    }
+    try Fixture(name).check(line: line)
   }
 }

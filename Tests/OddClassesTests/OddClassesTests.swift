@@ -92,6 +92,23 @@ final class OddClassesTests: XCTestCase {
     XCTAssertTrue(type(of: text.plain) == ManagedObject?.self)
   }
 
+  func testOddNamesCanBeAskedFor() throws {
+    let request = Keywords.all.where {
+      $0.default == 5 && $0.in == "x" && $0.toOne == nil && $0.value > 1 && $0.repeat.order == 2 && $0.list != nil && $0.a_b == "y"
+      $0.größe < 3 && $0._1st__choice_ == "a:b" && $0.sets.any { $0.extra == "z" && $0.from == Data() } && $0.class_of.first.id == nil
+    }
+    let format = """
+      (default == 5 AND #in == 'x' AND toOne == nil AND value > 1 AND repeat.order == 2 AND list != nil AND #'a b' == 'y') \
+      AND (größe < 3 AND #'1st "choice"' == 'a:b' AND SUBQUERY(sets, $x1, $x1.extra == 'z' AND $x1.from == %@).@count > 0 \
+      AND #'class of'[FIRST].id == nil)
+      """
+    XCTAssertEqual(request.predicate, try FetchPredicate(format: format, Data()))
+    let plain = String.all.where { $0.plain == nil && $0.extended.name == "x" && $0.extended.is(Below.self) }
+    XCTAssertEqual(
+      plain.predicate,
+      try FetchPredicate(format: "plain == nil AND extended.name == 'x' AND extended.entity == CAST('Below', 'Entity')"))
+  }
+
   func testTheEmbeddedModelIsTheFilesModel() throws {
     let folder = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent()
     let model = try ManagedObjectModel(contentsOf: folder.appendingPathComponent("Oddities.xcdatamodel"))

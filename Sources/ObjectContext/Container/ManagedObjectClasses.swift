@@ -30,6 +30,11 @@ public struct ManagedObjectClasses: Sendable {
   /// The entity of a class.
   public func entityName(of type: ManagedObject.Type) -> String? { names[ObjectIdentifier(type)] }
 
+  /// The entities whose objects are of a class or of one below it, by name.
+  func entityNames<Class: ManagedObject>(below type: Class.Type) -> [String] {
+    types.filter { $0.value is Class.Type }.keys.sorted()
+  }
+
   /// The mistakes of using the table with a model: classes whose literal slot numbers would read other properties than they mean.
   func issues(with model: CompiledModel) -> [ModelIssue] {
     layouts.sorted { $0.key < $1.key }.compactMap { name, layout in

@@ -1,0 +1,53 @@
+// FetchCondition: conditions on objects of a class as values, and the builder that joins the lines of a closure.
+
+/// A condition on objects of a class, made by a typed closure: a value that is kept, joined with others, and used in any query of the class.
+///
+/// ```swift
+/// let cheap = FetchCondition<Book> { $0.price < 10 }
+/// let long = FetchCondition<Book> { $0.pages > 500 }
+/// let request = Book.all.where(cheap && !long)
+/// ```
+public struct FetchCondition<FetchedClass>: Sendable, Hashable {
+  /// The condition.
+  public let predicate: FetchPredicate
+
+  /// Makes a condition of a closure; all its lines have to hold.
+  public init(@FetchConditionBuilder _ condition: (FetchObject<FetchedClass, FetchDirect>) -> FetchPredicate) {
+    predicate = condition(FetchObject(.evaluatedObject))
+  }
+
+  /// Takes a predicate for a condition on the class. Nothing checks that it is one before it is used.
+  public init(_ predicate: FetchPredicate) { self.predicate = predicate }
+
+  /// All of two.
+  public static func && (left: Self, right: Self) -> Self { Self(left.predicate && right.predicate) }
+  /// One of two.
+  public static func || (left: Self, right: Self) -> Self { Self(left.predicate || right.predicate) }
+  /// The opposite.
+  public static prefix func ! (condition: Self) -> Self { Self(!condition.predicate) }
+}
+
+/// Joins the lines of a closure: all of them have to hold. A line may stand behind `if`, `switch` or in a `for`.
+@resultBuilder
+public enum FetchConditionBuilder {
+  /// A line.
+  public static func buildExpression(_ predicate: FetchPredicate) -> FetchPredicate { predicate }
+  /// All lines.
+  public static func buildBlock(_ items: FetchPredicate...) -> FetchPredicate { all(items) }
+  /// A line behind an `if` that does not hold asks nothing.
+  public static func buildOptional(_ item: FetchPredicate?) -> FetchPredicate { item ?? .constant(true) }
+  /// One of two branches.
+  public static func buildEither(first item: FetchPredicate) -> FetchPredicate { item }
+  /// The other of two branches.
+  public static func buildEither(second item: FetchPredicate) -> FetchPredicate { item }
+  /// The lines of a loop.
+  public static func buildArray(_ items: [FetchPredicate]) -> FetchPredicate { all(items) }
+  /// A line behind an availability check.
+  public static func buildLimitedAvailability(_ item: FetchPredicate) -> FetchPredicate { item }
+
+  private static func all(_ items: [FetchPredicate]) -> FetchPredicate {
+    let asked = items.filter { $0 != .constant(true) }
+    if asked.isEmpty { return .constant(true) }
+    return asked.count == 1 ? asked[0] : .and(asked)
+  }
+}

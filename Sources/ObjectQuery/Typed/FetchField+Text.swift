@@ -1,0 +1,45 @@
+// FetchField+Text: what typed queries ask of text.
+
+extension FetchField where Value.Kind == FetchKind.Text {
+  /// Whether the text is equal to another under options.
+  public func equals<Other: FetchOperand>(
+    _ other: Other, _ options: ComparisonOptions
+  ) -> FetchPredicate where Other.Kind == FetchKind.Text { compare(.equal, other, options) }
+
+  /// Whether the text begins with another.
+  public func hasPrefix<Other: FetchOperand>(
+    _ prefix: Other, _ options: ComparisonOptions = []
+  ) -> FetchPredicate where Other.Kind == FetchKind.Text { compare(.beginsWith, prefix, options) }
+
+  /// Whether the text ends with another.
+  public func hasSuffix<Other: FetchOperand>(
+    _ suffix: Other, _ options: ComparisonOptions = []
+  ) -> FetchPredicate where Other.Kind == FetchKind.Text { compare(.endsWith, suffix, options) }
+
+  /// Whether the text contains another.
+  public func contains<Other: FetchOperand>(
+    _ part: Other, _ options: ComparisonOptions = []
+  ) -> FetchPredicate where Other.Kind == FetchKind.Text { compare(.contains, part, options) }
+
+  /// Whether the whole text is like a pattern: `*` is any text, `?` any scalar, a backslash takes the next character as it is.
+  public func like<Other: FetchOperand>(
+    _ pattern: Other, _ options: ComparisonOptions = []
+  ) -> FetchPredicate where Other.Kind == FetchKind.Text { compare(.like, pattern, options) }
+
+  /// Whether the whole text matches a regular expression. Take none from strangers: it can take very long.
+  public func matches<Other: FetchOperand>(
+    _ pattern: Other, _ options: ComparisonOptions = []
+  ) -> FetchPredicate where Other.Kind == FetchKind.Text { compare(.matches, pattern, options) }
+
+  /// The text in lower case.
+  public func lowercased() -> FetchField { FetchField(.function("lowercase:", [fetchExpression])) }
+
+  /// The text in upper case.
+  public func uppercased() -> FetchField { FetchField(.function("uppercase:", [fetchExpression])) }
+
+  /// The number of the text's Unicode scalars.
+  public var count: FetchField<Int, Int?> { FetchField<Int, Int?>(.function("length:", [fetchExpression])) }
+
+  /// Whether the text is there and empty.
+  public var isEmpty: FetchPredicate { FetchPredicate(fetchExpression, .equal, .constant(.string(""))) }
+}

@@ -1,0 +1,109 @@
+// FetchOperand: what typed conditions compare, with the kind that says what compares with what.
+public import Foundation
+
+/// What values are, as far as comparing them goes: numbers compare with numbers of any type, texts with texts.
+public enum FetchKind {
+  /// Integers, floating-point numbers and decimals.
+  public enum Number {}
+  /// Strings and URLs.
+  public enum Text {}
+  /// Instants.
+  public enum Instant {}
+  /// True and false.
+  public enum Flag {}
+  /// Binary data.
+  public enum Bytes {}
+  /// UUIDs.
+  public enum Identifier {}
+}
+
+/// A value or an expression that a typed condition can compare with: a constant, an optional constant, or a field.
+///
+/// An enumeration with raw values becomes one by `extension Status: FetchOperand {}`.
+public protocol FetchOperand {
+  /// What it can be compared with: a type of ``FetchKind``.
+  associatedtype Kind
+  /// It as an expression.
+  var fetchExpression: FetchExpression { get }
+}
+
+/// A type that attributes can have.
+public protocol FetchValue: FetchOperand, FetchConstantConvertible {}
+
+extension FetchValue {
+  /// The value as a constant expression.
+  public var fetchExpression: FetchExpression { .constant(fetchConstant) }
+}
+
+extension FetchOperand where Self: RawRepresentable, RawValue: FetchOperand {
+  /// That of the raw values.
+  public typealias Kind = RawValue.Kind
+  /// The raw value as an expression.
+  public var fetchExpression: FetchExpression { rawValue.fetchExpression }
+}
+
+extension Optional: FetchOperand where Wrapped: FetchOperand {
+  /// That of the value.
+  public typealias Kind = Wrapped.Kind
+  /// The value as an expression; the constant nil when there is none.
+  public var fetchExpression: FetchExpression { self?.fetchExpression ?? .constant(.null) }
+}
+
+extension Int: FetchValue {
+  /// Numbers compare with each other.
+  public typealias Kind = FetchKind.Number
+}
+extension Int16: FetchValue {
+  /// Numbers compare with each other.
+  public typealias Kind = FetchKind.Number
+}
+extension Int32: FetchValue {
+  /// Numbers compare with each other.
+  public typealias Kind = FetchKind.Number
+}
+extension Int64: FetchValue {
+  /// Numbers compare with each other.
+  public typealias Kind = FetchKind.Number
+}
+extension Double: FetchValue {
+  /// Numbers compare with each other.
+  public typealias Kind = FetchKind.Number
+}
+extension Float: FetchValue {
+  /// Numbers compare with each other.
+  public typealias Kind = FetchKind.Number
+}
+extension Decimal: FetchValue {
+  /// Numbers compare with each other.
+  public typealias Kind = FetchKind.Number
+}
+extension Bool: FetchValue {
+  /// Truth compares with truth.
+  public typealias Kind = FetchKind.Flag
+}
+extension String: FetchValue {
+  /// Texts compare with each other.
+  public typealias Kind = FetchKind.Text
+}
+extension URL: FetchValue {
+  /// URLs compare as their texts do.
+  public typealias Kind = FetchKind.Text
+}
+extension Date: FetchValue {
+  /// Instants compare with each other.
+  public typealias Kind = FetchKind.Instant
+}
+extension Data: FetchValue {
+  /// Bytes compare with each other.
+  public typealias Kind = FetchKind.Bytes
+}
+extension UUID: FetchValue {
+  /// UUIDs compare with each other.
+  public typealias Kind = FetchKind.Identifier
+}
+
+/// The literal `nil` in a typed condition.
+public struct FetchNil: ExpressibleByNilLiteral, Sendable {
+  /// The literal.
+  public init(nilLiteral: ()) {}
+}

@@ -1,0 +1,80 @@
+// FetchRequest+Typed: conditions and orders of requests by typed closures.
+
+extension FetchRequest {
+  /// The request with further conditions, which have to hold beside those it has: each line of the closure is one.
+  ///
+  /// ```swift
+  /// Book.all.where { $0.price > 10 && $0.author.name.hasPrefix("A") }
+  /// ```
+  public func `where`(@FetchConditionBuilder _ condition: (FetchObject<Result, FetchDirect>) -> FetchPredicate) -> FetchRequest {
+    filter(condition(FetchObject(.evaluatedObject)))
+  }
+
+  /// The request with a further condition, which has to hold beside those it has.
+  public func `where`(_ condition: FetchCondition<Result>) -> FetchRequest { filter(condition.predicate) }
+
+  /// The request with a further sort key, after those it has.
+  ///
+  /// ```swift
+  /// Book.all.sorted { $0.title }
+  /// ```
+  public func sorted<Key: FetchSortable>(_ key: (FetchObject<Result, FetchDirect>) -> Key) -> FetchRequest {
+    sorted(by: [key(FetchObject(.evaluatedObject)).fetchSortDescriptor])
+  }
+
+  /// The request with two further sort keys, after those it has.
+  ///
+  /// ```swift
+  /// Book.all.sorted { ($0.author.name.ordered(.localized), $0.price.descending) }
+  /// ```
+  public func sorted<First: FetchSortable, Second: FetchSortable>(
+    _ keys: (FetchObject<Result, FetchDirect>) -> (First, Second)
+  ) -> FetchRequest {
+    let (first, second) = keys(FetchObject(.evaluatedObject))
+    return sorted(by: [first.fetchSortDescriptor, second.fetchSortDescriptor])
+  }
+
+  /// The request with three further sort keys, after those it has.
+  public func sorted<First: FetchSortable, Second: FetchSortable, Third: FetchSortable>(
+    _ keys: (FetchObject<Result, FetchDirect>) -> (First, Second, Third)
+  ) -> FetchRequest {
+    let (first, second, third) = keys(FetchObject(.evaluatedObject))
+    return sorted(by: [first.fetchSortDescriptor, second.fetchSortDescriptor, third.fetchSortDescriptor])
+  }
+
+  private func sorted(by descriptors: [FetchSortDescriptor]) -> FetchRequest {
+    var request = self
+    request.specification.sortDescriptors += descriptors
+    return request
+  }
+}
+
+/// What a typed query can be ordered by: a field, ascending, or a sort descriptor.
+public protocol FetchSortable {
+  /// It as a sort key.
+  var fetchSortDescriptor: FetchSortDescriptor { get }
+}
+
+extension FetchSortDescriptor: FetchSortable {
+  /// The descriptor itself.
+  public var fetchSortDescriptor: FetchSortDescriptor { self }
+}
+
+extension FetchField: FetchSortable {
+  /// The field as an ascending sort key.
+  public var fetchSortDescriptor: FetchSortDescriptor { FetchSortDescriptor(expression: fetchExpression) }
+
+  /// The field as a sort key with a way of ordering text.
+  public func ordered(_ comparison: FetchSortDescriptor.Comparison) -> FetchSortDescriptor {
+    FetchSortDescriptor(expression: fetchExpression, comparison: comparison)
+  }
+}
+
+extension FetchSortable {
+  /// The sort key with greater values first.
+  public var descending: FetchSortDescriptor {
+    var descriptor = fetchSortDescriptor
+    descriptor.isAscending = false
+    return descriptor
+  }
+}

@@ -1,0 +1,55 @@
+// Fixture: a program of the folder Fixtures, and which of its lines must be refused.
+import Foundation
+import ModelCodeGeneration
+import ObjectModel
+import XCTest
+
+/// A program. A line that must be refused ends in `// ERROR: ` and a part of the diagnostic.
+struct Fixture {
+  static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Fixtures")
+
+  private let name: String
+  private var file: URL { Fixture.folder.appendingPathComponent(name + ".swift") }
+
+  init(_ name: String) { self.name = name }
+
+  /// Compiles the program, beside other files, and compares the errors with the lines that are marked.
+  func check(beside others: [URL] = [], flags: [String] = [], line: UInt = #line) throws {
+    var expected: [Int: String] = [:]
+    let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n", omittingEmptySubsequences: false)
+    for (index, text) in lines.enumerated() {
+      if let range = text.range(of: "// ERROR: ") { expected[index + 1] = String(text[range.upperBound...]) }
+    }
+    let (status, diagnostics) = try Compiler().check([file] + others, flags: ["-parse-as-library"] + flags)
+    let errors = diagnostics.filter { $0.contains("error: ") }
+    XCTAssertEqual(status == 0, expected.isEmpty, errors.joined(separator: "\n"), line: line)
+    for (place, text) in expected {
+      XCTAssertTrue(
+        errors.contains { $0.contains("\(name).swift:\(place):") && $0.contains(text) },
+        "line \(place) of \(name) compiles, or is refused for another reason:\n" + errors.joined(separator: "\n"), line: line)
+    }
+    for error in errors where !expected.keys.contains(where: { error.contains("\(name).swift:\($0):") }) {
+      XCTFail("unexpected: \(error)", line: line)
+    }
+  }
+
+  /// The classes generated for the model of `Examples/Sources/Quickstart`, in a folder that lives as long as a closure runs.
+  static func withLibraryClasses(_ body: (URL) throws -> Void) throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("classes-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let model = try ManagedObjectModel(
+      contentsOf: Compiler.root.appendingPathComponent("Examples/Sources/Quickstart/Library.xcdatamodeld"))
+    let library = folder.appendingPathComponent("Library.swift")
+    try ModelCodeGenerator(model: model, name: "Library", options: CodeGenerationOptions(access: .internal)).source()
+      .write(to: library, atomically: true, encoding: .utf8)
+    try body(library)
+  }
+}
+
+final class FixtureTests: XCTestCase {
+  func testEveryFixtureIsCompiledByATest() throws {
+    let names = try FileManager.default.contentsOfDirectory(atPath: Fixture.folder.path).filter { $0.hasSuffix(".swift") }
+    XCTAssertEqual(names.count, 11)
+  }
+}

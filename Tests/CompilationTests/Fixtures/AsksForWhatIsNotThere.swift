@@ -1,0 +1,22 @@
+// Typed queries with names and types that the model does not have.
+import CipherData
+import Foundation
+
+func asks(author: Author, book: Book) {
+  _ = Book.all.where { $0.titel == "x" }  // ERROR: has no member 'titel'
+  _ = Book.all.where { $0.author.nam == "x" }  // ERROR: has no member 'nam'
+  _ = Book.all.where { $0.author.books.title == "x" }  // ERROR: has no member 'title'
+  _ = Author.all.where { $0.pages > 5 }  // ERROR: requires that 'Author' inherit from 'Book'
+  _ = Book.all.where { $0.title > 5 }  // ERROR: be equivalent
+  _ = Book.all.where { $0.pages == "5" && $0.title == "x" }  // ERROR: be equivalent
+  _ = Book.all.where { $0.published > 5 }  // ERROR: be equivalent
+  _ = Book.all.where { $0.pages.hasPrefix("5") }  // ERROR: be equivalent
+  _ = Book.all.where { $0.pages.isIn(["a", "b"]) }  // ERROR: be equivalent
+  _ = Book.all.where { $0.pages == $0.title }  // ERROR: be equivalent
+  _ = Book.all.where { $0.author == book }  // ERROR: cannot convert value of type 'Book'
+  _ = Author.all.where { $0.books.contains(author) }  // ERROR: no exact matches in call to instance method 'contains'
+  _ = Author.all.where { $0.books.any { $0.pages == "x" } }  // ERROR: be equivalent
+  _ = Author.all.where { $0.books.sum { $0.title } > 5 }  // ERROR: be equivalent
+  _ = Author.all.where(FetchCondition<Book> { $0.pages > 5 })  // ERROR: cannot convert value of type 'FetchCondition<Book>'
+  _ = Book.all.sorted { $0.author.books }  // ERROR: FetchSortable
+}
