@@ -16,6 +16,7 @@ extension PredicateEvaluator {
       case .entity: return .int(Int64(resolver.entity(of: object).number))
       case .object: return .int(resolver.objectID(of: object).key)
       }
+    case .groupAggregate(let number, _): return groupValues.indices.contains(number) ? groupValues[number] : .null
     case .aggregate(let aggregate): return try value(of: aggregate, &scopes)
     case .function(let function, let arguments, let type):
       var values: [Slot] = []

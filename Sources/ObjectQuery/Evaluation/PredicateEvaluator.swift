@@ -8,6 +8,8 @@ package struct PredicateEvaluator<Resolver: ObjectResolver> {
   private let predicate: ResolvedPredicate
   let constants: [ResolvedConstant]
   let resolver: Resolver
+  /// The aggregates of the group at hand, by their numbers.
+  package var groupValues: [Slot] = []
   /// The compiled patterns of LIKE and MATCHES by the numbers of their constants.
   private var likePatterns: [Int: LikePattern] = [:]
   private var wholePatterns: [Int: WholeTextPattern] = [:]
@@ -44,6 +46,26 @@ package struct PredicateEvaluator<Resolver: ObjectResolver> {
   package func value(of expression: ResolvedExpression, for object: Resolver.Object) throws -> Slot {
     var scopes = [object]
     return try value(of: expression, &scopes)
+  }
+
+  /// Whether a group meets the predicate.
+  ///
+  /// - Parameter object: One of its objects; nil for the group of all objects when there are none.
+  package func matches(group object: Resolver.Object?) throws -> Bool {
+    var scopes = object.map { [$0] } ?? []
+    return try evaluate(predicate, &scopes)
+  }
+
+  /// The value of an expression that has one value a group; an object is its key.
+  package func value(of expression: ResolvedExpression, forGroup object: Resolver.Object?) throws -> Slot {
+    var scopes = object.map { [$0] } ?? []
+    return try value(of: expression, &scopes)
+  }
+
+  /// The object that an expression leads to.
+  package func objectID(of expression: ResolvedExpression, for object: Resolver.Object) throws -> ManagedObjectID? {
+    var scopes = [object]
+    return try objectID(of: expression, &scopes)
   }
 
   // MARK: Predicates
@@ -190,6 +212,7 @@ package struct PredicateEvaluator<Resolver: ObjectResolver> {
         if let id = try objectID(of: argument, &scopes) { return id }
       }
       return nil
+    case .groupAggregate: return nil
     }
   }
 

@@ -30,6 +30,8 @@ public enum FetchPredicateError: Error, Sendable, Hashable {
   case nestingTooDeep(limit: Int)
   /// The pattern of MATCHES is no regular expression.
   case invalidPattern(expression: String)
+  /// A key stands beside aggregates or groups, and may have several values in one.
+  case notGrouped(keyPath: String, place: String)
   /// A part that is not supported here, with what to do instead.
   case unsupported(part: String, advice: String)
 }
@@ -66,6 +68,9 @@ extension FetchPredicateError: CustomStringConvertible {
     case .nestingTooDeep(let limit):
       return "The predicate is nested deeper than \(limit) levels. Join conditions in one AND or OR, or use IN."
     case .invalidPattern(let expression): return "The pattern that \(expression) is to match is no regular expression."
+    case .notGrouped(let keyPath, let place):
+      return
+        "\(keyPath) in \(place) may have several values in a group. Add it to propertiesToGroupBy, or take an aggregate of it, such as min(\(keyPath))."
     case .unsupported(let part, let advice): return "\(part) is not supported here. \(advice)"
     }
   }

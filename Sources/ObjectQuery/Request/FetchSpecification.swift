@@ -57,6 +57,11 @@ public struct FetchSpecification: Sendable, Hashable {
   /// The identifiers of the stores to ask; nil for all.
   public var affectedStores: [String]?
 
+  /// Whether there may be fewer results than objects, or their properties matter to what is counted.
+  var shapesResults: Bool {
+    !propertiesToFetch.isEmpty || !propertiesToGroupBy.isEmpty || havingPredicate != nil || returnsDistinctResults
+  }
+
   /// Asks for all objects of an entity.
   public init(entityName: String, predicate: FetchPredicate? = nil) {
     self.entityName = entityName

@@ -28,14 +28,25 @@ package struct FetchResolver: Sendable {
     self.now = now
   }
 
-  /// Resolves what a fetch asks: entity, predicate and order. Complexity: linear in the predicate's size.
+  /// Resolves what a fetch asks: entity, predicate, order and what dictionaries are made of. Complexity: linear in the predicate's size.
   package func resolve(_ specification: FetchSpecification) throws(FetchPredicateError) -> ResolvedFetch {
     guard let entity = model.entity(named: specification.entityName) else {
       throw FetchPredicateError.unknownEntity(name: specification.entityName)
     }
-    return try resolve(
-      specification.predicate, sortDescriptors: specification.sortDescriptors, entity: entity,
-      includesSubentities: specification.includesSubentities)
+    guard specification.resultType == .dictionaries || (specification.resultType == .count && specification.shapesResults) else {
+      return try resolve(
+        specification.predicate, sortDescriptors: specification.sortDescriptors, entity: entity,
+        includesSubentities: specification.includesSubentities)
+    }
+    var resolution = PredicateResolution(model: model, entity: entity, allowsTransients: transientKeys == .allowed, now: now)
+    let predicate = try resolve(specification.predicate, with: &resolution)
+    let (projection, sortKeys) = try resolution.resolveProjection(specification)
+    // There are as many dictionaries as objects, unless some are put together.
+    let isCounted = specification.resultType == .count && !projection.isGrouped && !projection.isDistinct
+    return ResolvedFetch(
+      entity: entity, includesSubentities: specification.includesSubentities, predicate: predicate,
+      projection: isCounted ? nil : projection, sortKeys: sortKeys, constants: resolution.constants,
+      transientKeyPaths: resolution.transientKeyPaths)
   }
 
   /// Resolves a predicate and an order on an entity.
@@ -43,16 +54,20 @@ package struct FetchResolver: Sendable {
     _ predicate: FetchPredicate?, sortDescriptors: [FetchSortDescriptor] = [], entity: CompiledEntity, includesSubentities: Bool = true
   ) throws(FetchPredicateError) -> ResolvedFetch {
     var resolution = PredicateResolution(model: model, entity: entity, allowsTransients: transientKeys == .allowed, now: now)
-    var resolved = ResolvedPredicate.constant(true)
-    if let predicate {
-      try PredicateDepth.check(predicate)
-      resolved = try resolution.resolve(predicate, isNegated: false)
-    }
+    let resolved = try resolve(predicate, with: &resolution)
     var keys: [ResolvedSortKey] = []
     for descriptor in sortDescriptors { keys.append(try resolution.resolve(descriptor)) }
     return ResolvedFetch(
       entity: entity, includesSubentities: includesSubentities, predicate: resolved, sortKeys: keys, constants: resolution.constants,
       transientKeyPaths: resolution.transientKeyPaths)
+  }
+
+  private func resolve(
+    _ predicate: FetchPredicate?, with resolution: inout PredicateResolution
+  ) throws(FetchPredicateError) -> ResolvedPredicate {
+    guard let predicate else { return .constant(true) }
+    try PredicateDepth.check(predicate)
+    return try resolution.resolve(predicate, isNegated: false)
   }
 }
 

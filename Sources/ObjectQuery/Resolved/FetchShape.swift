@@ -9,8 +9,7 @@ package struct FetchShape: Sendable, Hashable {
   package let predicate: ResolvedPredicate
   package let sortKeys: [ResolvedSortKey]
   package let resultType: FetchResultType
-  package let propertiesToFetch: [FetchProperty]
-  package let returnsDistinctResults: Bool
+  package let projection: ResolvedProjection?
   package let includesPropertyValues: Bool
   package let hasLimit: Bool
   package let hasOffset: Bool
@@ -28,8 +27,7 @@ package struct FetchShape: Sendable, Hashable {
     predicate = fetch.predicate
     sortKeys = fetch.sortKeys
     resultType = specification.resultType
-    propertiesToFetch = specification.propertiesToFetch
-    returnsDistinctResults = specification.returnsDistinctResults
+    projection = fetch.projection
     includesPropertyValues = specification.includesPropertyValues
     hasLimit = specification.fetchLimit > 0
     hasOffset = specification.fetchOffset > 0

@@ -154,6 +154,7 @@ extension PredicateResolution {
       return rootEntity(of: value)
     case .conditional(_, let first, let second): return rootEntity(of: first) ?? rootEntity(of: second)
     case .function(_, let arguments, _): return arguments.lazy.compactMap { rootEntity(of: $0) }.first
+    case .groupAggregate: return nil
     }
   }
 }

@@ -66,7 +66,7 @@ extension PredicateResolution {
 
   // MARK: Lists and collections
 
-  /// `sum(books.price)`, over a collection; `sum({a, b, 1})` or `sum(a, b, 1)`, over a list.
+  /// `sum(books.price)`, over a collection; `sum({a, b, 1})` or `sum(a, b, 1)`, over a list; `sum(price)`, over a group.
   private mutating func listFunction(
     _ function: ResolvedFunction, _ aggregate: ResolvedAggregate.Function, _ arguments: [FetchExpression], name: String
   ) throws(FetchPredicateError) -> Operand {
@@ -74,10 +74,8 @@ extension PredicateResolution {
     var operands: [Operand] = []
     if arguments.count == 1 {
       if let value = try collectionFunction(aggregate, of: arguments[0], name: name) { return .expression(value, name: described) }
-      guard case .list(let items) = try operand(arguments[0]) else {
-        throw .unsupported(
-          part: "\(described) of \(describe(arguments[0]))", advice: "Give it a path through one to-many relationship, or a list in braces."
-        )
+      guard arguments[0].isList, case .list(let items) = try operand(arguments[0]) else {
+        return .expression(try groupAggregate(aggregate, of: arguments[0], name: name), name: described)
       }
       operands = items
     } else {

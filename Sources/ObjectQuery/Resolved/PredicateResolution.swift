@@ -13,6 +13,10 @@ struct PredicateResolution {
   var variables: [String: Int] = [:]
   var constants: [ResolvedConstant] = []
   var transientKeyPaths: [String] = []
+  /// Whether equal constants have one number.
+  var sharesConstants = false
+  /// The aggregates of groups; nil where none may stand.
+  var groupAggregates: GroupAggregateTable?
 
   init(model: CompiledModel, entity: CompiledEntity, allowsTransients: Bool, now: Date) {
     self.model = model
@@ -68,6 +72,7 @@ struct PredicateResolution {
 
   /// Keeps a constant and returns its number.
   mutating func add(_ constant: ResolvedConstant) -> Int {
+    if sharesConstants, let known = constants.firstIndex(of: constant) { return known }
     constants.append(constant)
     return constants.count - 1
   }

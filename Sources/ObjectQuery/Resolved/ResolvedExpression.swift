@@ -9,6 +9,8 @@ package indirect enum ResolvedExpression: Sendable, Hashable {
   case path(ResolvedPath)
   /// A number computed over a collection.
   case aggregate(ResolvedAggregate)
+  /// The aggregate of a number in ``ResolvedProjection/aggregates``, of the group at hand.
+  case groupAggregate(Int, ResolvedType)
   /// A function of arguments. An argument without a value makes a result without one, unless ``ResolvedFunction/takesMissingValues`` says otherwise.
   case function(ResolvedFunction, [ResolvedExpression], ResolvedType)
   /// One of two expressions of one type.
@@ -17,7 +19,7 @@ package indirect enum ResolvedExpression: Sendable, Hashable {
   /// The type of the value.
   package var type: ResolvedType {
     switch self {
-    case .constant(_, let type), .function(_, _, let type): type
+    case .constant(_, let type), .function(_, _, let type), .groupAggregate(_, let type): type
     case .path(let path): path.type
     case .aggregate(let aggregate): aggregate.type
     case .conditional(_, let first, _): first.type

@@ -11,7 +11,9 @@ package struct ResolvedFetch: Sendable {
   package var includesSubentities: Bool
   /// The condition.
   package var predicate: ResolvedPredicate
-  /// The order.
+  /// What a fetch of dictionaries makes of the objects; nil for other fetches, and for counts that it does not change.
+  package var projection: ResolvedProjection?
+  /// The order; of the groups where there are any.
   package var sortKeys: [ResolvedSortKey]
   /// The constants by the numbers in the tree. Some may be unused.
   package var constants: [ResolvedConstant]
@@ -19,12 +21,13 @@ package struct ResolvedFetch: Sendable {
   package var transientKeyPaths: [String]
 
   package init(
-    entity: CompiledEntity, includesSubentities: Bool, predicate: ResolvedPredicate, sortKeys: [ResolvedSortKey],
-    constants: [ResolvedConstant], transientKeyPaths: [String] = []
+    entity: CompiledEntity, includesSubentities: Bool, predicate: ResolvedPredicate, projection: ResolvedProjection? = nil,
+    sortKeys: [ResolvedSortKey], constants: [ResolvedConstant], transientKeyPaths: [String] = []
   ) {
     self.entity = entity
     self.includesSubentities = includesSubentities
     self.predicate = predicate
+    self.projection = projection
     self.sortKeys = sortKeys
     self.constants = constants
     self.transientKeyPaths = transientKeyPaths

@@ -49,7 +49,7 @@ extension ResolvedExpression {
   var dependsOnObjects: Bool {
     switch self {
     case .constant: false
-    case .path, .aggregate: true
+    case .path, .aggregate, .groupAggregate: true
     case .function(let function, let arguments, _): function.isRandom || arguments.contains { $0.dependsOnObjects }
     case .conditional(let condition, let first, let second):
       condition.dependsOnObjects || first.dependsOnObjects || second.dependsOnObjects

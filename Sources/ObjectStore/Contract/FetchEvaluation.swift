@@ -11,57 +11,14 @@ public struct FetchEvaluation: Sendable {
   public let entity: CompiledEntity
   private let specification: FetchSpecification
   private let fetch: ResolvedFetch
-  private let projections: [Projection]
-
-  /// A property of a dictionary: the slots of to-one relationships on the way, and the slot at their end.
-  private struct Projection {
-    let name: String
-    let steps: [Int]
-    let slot: CompiledSlot
-  }
 
   /// Checks a fetch against a model.
   ///
-  /// - Throws: ``FetchPredicateError`` for a mistake in the predicate or the order, ``StoreError`` for a property that dictionaries cannot have.
+  /// - Throws: ``FetchPredicateError`` for a mistake in the predicate, the order or the properties to fetch.
   public init(_ specification: FetchSpecification, model: CompiledModel) throws {
     self.specification = specification
-    let fetch = try FetchResolver(model: model).resolve(specification)
-    self.fetch = fetch
+    fetch = try FetchResolver(model: model).resolve(specification)
     entity = fetch.entity
-    var projections: [Projection] = []
-    if specification.resultType == .dictionaries {
-      let attributes = fetch.entity.slots.filter { $0.attribute != nil && $0.kind != .none }.map(\.name)
-      let names = specification.propertiesToFetch.isEmpty ? attributes : specification.propertiesToFetch.map(\.name)
-      projections = try names.map { try Self.projection($0, of: fetch.entity, model: model) }
-    }
-    self.projections = projections
-  }
-
-  private static func projection(_ path: String, of root: CompiledEntity, model: CompiledModel) throws -> Projection {
-    var entity = root
-    var steps: [Int] = []
-    let names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-    for (position, name) in names.enumerated() {
-      let isLast = position == names.count - 1
-      switch entity.property(named: name) {
-      case .attribute(let slot) where isLast && slot.kind != .none: return Projection(name: path, steps: steps, slot: slot)
-      case .toOne(let relationship) where isLast && !relationship.isTransient:
-        return Projection(name: path, steps: steps, slot: entity.slots[relationship.index])
-      case .toOne(let relationship) where !isLast && !relationship.isTransient:
-        steps.append(relationship.index)
-        entity = model.entities[relationship.destinationEntity]
-      default: throw refusal(of: path, root)
-      }
-    }
-    throw refusal(of: path, root)
-  }
-
-  private static func refusal(of path: String, _ entity: CompiledEntity) -> StoreError {
-    var error = StoreError(
-      .invalidRequest, "A fetch of “\(entity.name)” cannot return “\(path)”: it is no stored attribute or to-one relationship.",
-      operation: "fetch")
-    error.entityName = entity.name
-    return error
   }
 
   /// Answers the fetch.
@@ -77,8 +34,13 @@ public struct FetchEvaluation: Sendable {
     switch specification.resultType {
     case .objects where specification.includesPropertyValues: return .rows(RowList(try bounded(found).compactMap(row)))
     case .objects, .objectIDs: return .objectIDs(bounded(found).map(resolver.objectID(of:)))
-    case .count: return .count(bounded(found).count)
-    case .dictionaries: return .dictionaries(try dictionaries(of: found, resolver: resolver))
+    case .count:
+      guard let projection = fetch.projection else { return .count(bounded(found).count) }
+      return .count(try rows(projection, of: found, resolver: resolver).count)
+    case .dictionaries:
+      guard let projection = fetch.projection else { return .dictionaries(DictionaryRows(columns: [], rows: [])) }
+      let columns = projection.columns.map { DictionaryRows.Column($0) }
+      return .dictionaries(DictionaryRows(columns: columns, rows: try rows(projection, of: found, resolver: resolver)))
     }
   }
 
@@ -91,6 +53,8 @@ public struct FetchEvaluation: Sendable {
       guard candidate.number == entity.number || (specification.includesSubentities && candidate.isKind(of: entity)) else { return false }
       return try evaluator.matches(object)
     }
+    // Groups and different rows are ordered when they are known.
+    if let projection = fetch.projection, projection.isGrouped || projection.isDistinct { return found }
     return try ObjectOrder(fetch, resolver: resolver).sorted(found)
   }
 
@@ -99,19 +63,11 @@ public struct FetchEvaluation: Sendable {
     return specification.fetchLimit > 0 ? rest.prefix(specification.fetchLimit) : rest
   }
 
-  private func dictionaries<Resolver: ObjectResolver>(of objects: [Resolver.Object], resolver: Resolver) throws -> DictionaryRows {
-    var values = try objects.map { object in
-      try projections.map { projection in
-        var end: Resolver.Object? = object
-        for slot in projection.steps { end = try end.flatMap { try resolver.destination(of: $0, slot: slot) } }
-        return try end.map { try resolver.value(of: $0, slot: projection.slot.index) } ?? .null
-      }
-    }
-    if specification.returnsDistinctResults {
-      var seen: Set<[Slot]> = []
-      values = values.filter { seen.insert($0).inserted }
-    }
-    let columns = projections.map { DictionaryRows.Column(name: $0.name, attribute: $0.slot.attribute) }
-    return DictionaryRows(columns: columns, rows: Array(bounded(values)))
+  private func rows<Resolver: ObjectResolver>(
+    _ projection: ResolvedProjection, of objects: [Resolver.Object], resolver: Resolver
+  ) throws -> [[Slot]] {
+    var evaluation = DictionaryEvaluation(fetch, projection, resolver: resolver)
+    let isBounded = specification.fetchLimit > 0 || specification.fetchOffset > 0
+    return Array(bounded(try evaluation.rows(of: objects, isBounded: isBounded)))
   }
 }

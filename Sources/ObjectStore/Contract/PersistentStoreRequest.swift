@@ -46,30 +46,3 @@ public enum PersistentStoreResult: Sendable {
   /// What a batch request has written.
   case batch(BatchChanges)
 }
-
-/// The rows of a fetch of dictionaries.
-public struct DictionaryRows: Sendable {
-  /// A column.
-  public struct Column: Sendable {
-    /// The key in the dictionaries: the property's name or dotted path.
-    public let name: String
-    /// The type of an attribute; nil for a to-one relationship, whose values are packed object references.
-    public let attribute: AttributeDescription?
-
-    /// Makes a column.
-    public init(name: String, attribute: AttributeDescription?) {
-      self.name = name
-      self.attribute = attribute
-    }
-  }
-  /// The columns.
-  public let columns: [Column]
-  /// The values, one a column; a missing value is null.
-  public let rows: [[Slot]]
-
-  /// Makes rows.
-  public init(columns: [Column], rows: [[Slot]]) {
-    self.columns = columns
-    self.rows = rows
-  }
-}

@@ -69,7 +69,7 @@ extension StoreEngine {
       return .count(statement.int(0))
     case .dictionaries(let columns):
       var rows: [[Slot]] = []
-      while try statement.step() { rows.append(columns.map { slot(statement, $0) }) }
+      while try statement.step() { rows.append(try columns.map { try $0.resolved.converted(slot(statement, $0)) }) }
       return .dictionaries(DictionaryRows(columns: columns.map(\.column), rows: rows))
     }
   }
@@ -110,10 +110,14 @@ extension StoreEngine {
   private func slot(_ statement: Statement, _ column: FetchPlan.DictionaryColumn) -> Slot {
     guard !statement.isNull(column.index) else { return .null }
     switch column.kind {
-    case .int: return .int(statement.int64(column.index))
+    case .int, .bytes:
+      switch statement.type(column.index) {
+      case .integer: return .int(statement.int64(column.index))
+      case .real: return .real(statement.double(column.index))
+      default: return .bytes(statement.data(column.index))
+      }
     case .real: return .real(statement.double(column.index))
     case .text: return .text(statement.text(column.index))
-    case .bytes: return .bytes(statement.data(column.index))
     case .reference:
       let reference = reference(statement, column.index, column.destination)
       return reference.isNull ? .null : .int(reference.rawValue)

@@ -30,7 +30,7 @@ extension QueryGenerator {
       guard path.scope == scope else { return [] }
       return Set(path.steps.indices.map { Array(path.steps[...$0]) })
     case .function(_, let arguments, _): return arguments.reduce(into: []) { $0.formUnion(requiredSteps(of: $1, scope: scope)) }
-    case .constant, .aggregate, .conditional: return []
+    case .constant, .aggregate, .groupAggregate, .conditional: return []
     }
   }
 
@@ -77,7 +77,7 @@ extension QueryGenerator {
 
   private func refersOutside(_ expression: ResolvedExpression, scope: Int) -> Bool {
     switch expression {
-    case .constant: return false
+    case .constant, .groupAggregate: return false
     case .path(let path): return path.scope < scope
     case .function(_, let arguments, _): return arguments.contains { refersOutside($0, scope: scope) }
     case .conditional(let condition, let first, let second):

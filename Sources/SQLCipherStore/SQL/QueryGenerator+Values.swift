@@ -15,6 +15,7 @@ extension QueryGenerator {
         return "NULL"
       }
     case .path(let path): return SQLFragment(text(of: path, scopes[path.scope]) ?? "NULL")
+    case .groupAggregate(let number, _): return groupAggregates[number]
     case .aggregate(let aggregate): return try self.aggregate(aggregate, scopes)
     case .function(let function, let arguments, let type):
       let values = SQLFragment.joined(try arguments.map { try value($0, scopes) }, by: ", ")
@@ -54,7 +55,7 @@ extension QueryGenerator {
         return schema.model.entities[aggregate.collection.relationship.relationship.destinationEntity].root
       }
       return root(of: value, scopes)
-    case .constant: return nil
+    case .constant, .groupAggregate: return nil
     }
   }
 
@@ -65,16 +66,30 @@ extension QueryGenerator {
       of: collection, where: aggregate.condition, scopes, required: required,
       select: { inner in
         guard let expression = aggregate.value else { return "count(*)" }
-        let value = try self.value(expression, inner)
-        guard aggregate.function != .only else { return value }
-        let isColumn: Bool
-        if case .path = expression { isColumn = true } else { isColumn = false }
-        return SQLFunctions.aggregate(aggregate.function, value, expression.type, isColumn: isColumn)
+        guard aggregate.function != .only else { return try self.value(expression, inner) }
+        return try self.aggregate(aggregate.function, of: expression, inner)
       })
     let empty = aggregate.function.emptyResult(of: aggregate.value?.type ?? .integer)
     guard let query else { return SQLFragment(SQLLiteral.text(empty)) }
     guard aggregate.value != nil, !empty.isNull else { return "(\(query.text))" }
     return "coalesce((\(query.text)), \(SQLLiteral.text(empty)))"
+  }
+
+  /// An aggregate of the objects of a group.
+  func groupAggregate(_ aggregate: ResolvedGroupAggregate, _ scopes: [QueryScope]) throws -> SQLFragment {
+    guard let expression = aggregate.value else { return "count(*)" }
+    let result = try self.aggregate(aggregate.function, of: expression, isDistinct: aggregate.isDistinct, scopes)
+    let empty = aggregate.emptyResult
+    return aggregate.function == .count || empty.isNull ? result : "coalesce(\(result), \(SQLLiteral.text(empty)))"
+  }
+
+  private func aggregate(
+    _ function: ResolvedAggregate.Function, of expression: ResolvedExpression, isDistinct: Bool = false, _ scopes: [QueryScope]
+  ) throws -> SQLFragment {
+    let isColumn: Bool
+    if case .path = expression { isColumn = true } else { isColumn = false }
+    let value = try self.value(expression, scopes)
+    return SQLFunctions.aggregate(function, value, expression.type, isColumn: isColumn, isDistinct: isDistinct)
   }
 
   // MARK: Collections

@@ -17,6 +17,8 @@ final class QueryGenerator {
   let constants: Constants
   /// The constants that stand in temporary tables, by the tables' numbers.
   private(set) var temporaryLists: [Int] = []
+  /// The aggregates of groups, by their numbers in the projection.
+  var groupAggregates: [SQLFragment] = []
   private var aliasCount = 0
   /// Whether another condition beside the one being written leaves few objects: then it is better asked for each of them.
   private(set) var hasSelectiveSibling = false

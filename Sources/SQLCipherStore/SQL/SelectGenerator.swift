@@ -41,11 +41,14 @@ struct SelectGenerator {
     }
     let top = try topSelection(fetch, specification, scope, generator)
     let (selected, output) = try top ?? selection(fetch, specification, scope, generator)
+    let groups = try fetch.projection.map { try grouping($0, scope, generator) }
     let order = top == nil ? try order(fetch, specification, scope, generator) : ""
 
     var statement = SQLFragment("SELECT \(selected.text) FROM \(table.name) AS \(scope.alias)\(scope.joinText)", binders: selected.binders)
     if !conditions.isEmpty { statement.append(" WHERE \(SQLFragment.joined(conditions, by: " AND "))") }
+    if let groups { statement.append(groups) }
     statement.append(order)
+    if let projection = fetch.projection, hasSingleRowCondition(projection) { statement = filteringSingleRow(statement, of: projection) }
     let limited = top == nil ? try limited(statement, fetch, specification, output) : statement
     if limited.binders.count > 990 {
       guard listCapacities.contains(where: { $0 > 0 }) else {
@@ -92,69 +95,22 @@ struct SelectGenerator {
     _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ scope: QueryScope, _ generator: QueryGenerator
   ) throws -> (SQLFragment, FetchPlan.Output) {
     switch specification.resultType {
-    case .count: return ("count(*)", .count)
+    case .count:
+      guard let projection = fetch.projection else { return ("count(*)", .count) }
+      return (try dictionaries(projection, scope, generator).selected, .count)
     case .objects where specification.includesPropertyValues: return (SQLFragment(scope.table.readColumns(alias: scope.alias)), .rows)
     case .objects, .objectIDs:
       guard let entity = scope.table.entity, fetch.entity.subtree.count > 1, fetch.includesSubentities else {
         return (SQLFragment(scope.key), .identifiers(.fixed(fetch.entity.number)))
       }
       return ("\(scope.key), \(scope.alias).\(entity)", .identifiers(.stored(offset: scope.table.entityOffset)))
-    case .dictionaries: return try dictionaries(fetch, specification, scope, generator)
-    }
-  }
-
-  private func dictionaries(
-    _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ scope: QueryScope, _ generator: QueryGenerator
-  ) throws -> (SQLFragment, FetchPlan.Output) {
-    let names =
-      specification.propertiesToFetch.isEmpty
-      ? fetch.entity.slots.filter { $0.attribute != nil && !$0.isTransient }.map(\.name) : specification.propertiesToFetch.map(\.name)
-    var pieces: [String] = []
-    var columns: [FetchPlan.DictionaryColumn] = []
-    var index: Int32 = 0
-    for name in names {
-      let (steps, slot) = try path(name, from: fetch.entity)
-      let row = scope.row(steps, in: generator)
-      let column = row?.table.column(entity: slot.declaringEntity, slot: slot.index)
-      var destination = EntityNumbering.none
-      if let row, let column {
-        pieces.append("\(row.alias).\(column.name)")
-        destination = column.destination
-        if let entityColumn = column.entityColumn { pieces.append("\(row.alias).\(entityColumn)") }
-      } else {
-        pieces.append("NULL")
+    case .dictionaries:
+      guard let projection = fetch.projection else {
+        throw StoreError(.internalInconsistency, "A fetch of dictionaries was not resolved as one.", operation: "fetch")
       }
-      columns.append(
-        FetchPlan.DictionaryColumn(
-          column: DictionaryRows.Column(name: name, attribute: slot.attribute), kind: slot.kind, destination: destination, index: index))
-      index = Int32(pieces.count)
+      let (selected, columns) = try dictionaries(projection, scope, generator)
+      return (selected, .dictionaries(columns))
     }
-    if pieces.isEmpty { pieces = ["NULL"] }
-    let distinct = specification.returnsDistinctResults ? "DISTINCT " : ""
-    return (SQLFragment(distinct + pieces.joined(separator: ", ")), .dictionaries(columns))
-  }
-
-  /// The to-one relationships and the last property of a dotted path.
-  private func path(_ name: String, from entity: CompiledEntity) throws -> ([ResolvedStep], CompiledSlot) {
-    var current = entity
-    var steps: [ResolvedStep] = []
-    let keys = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-    for (position, key) in keys.enumerated() {
-      let isLast = position == keys.count - 1
-      switch current.property(named: key) {
-      case .attribute(let slot) where isLast && !slot.isTransient: return (steps, slot)
-      case .toOne(let relationship) where !relationship.isTransient:
-        if isLast { return (steps, current.slots[relationship.index]) }
-        steps.append(ResolvedStep(relationship))
-        current = schema.model.entities[relationship.destinationEntity]
-      default:
-        throw StoreError(
-          .invalidRequest,
-          "“\(name)” cannot be fetched into dictionaries: “\(key)” is no stored attribute or to-one relationship of “\(current.name)”.",
-          operation: "fetch")
-      }
-    }
-    throw StoreError(.invalidRequest, "The path of a property to fetch is empty.", operation: "fetch")
   }
 
   private func order(
@@ -173,24 +129,30 @@ struct SelectGenerator {
         continue
       }
       let collation = SQLFunctions.collation(key.comparison).map { " COLLATE \($0)" } ?? ""
-      pieces.append("\(value)\(collation)\(direction)")
+      pieces.append("\(term(value))\(collation)\(direction)")
     }
-    // Equal ones in the order of their keys, so that pages of a result neither overlap nor leave gaps. Distinct rows have no key.
-    let isDistinct = specification.resultType == .dictionaries && specification.returnsDistinctResults
-    if !isDistinct { pieces.append(SQLFragment(scope.key)) }
+    // Equal ones in the order of their keys, so that pages of a result neither overlap nor leave gaps.
+    if let projection = fetch.projection, projection.isGrouped || projection.isDistinct {
+      let ties = projection.isDistinct ? projection.columns.map(\.expression) : projection.groupKeys
+      pieces += try ties.map { term(try generator.value($0, [scope])) }
+    } else {
+      pieces.append(SQLFragment(scope.key))
+    }
     return pieces.isEmpty ? "" : " ORDER BY \(SQLFragment.joined(pieces, by: ", "))"
   }
 
   private func limited(
     _ statement: SQLFragment, _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ output: FetchPlan.Output
   ) throws -> SQLFragment {
-    guard specification.fetchLimit > 0 || specification.fetchOffset > 0 else { return statement }
+    let isBounded = specification.fetchLimit > 0 || specification.fetchOffset > 0
+    guard isBounded || (specification.resultType == .count && fetch.projection != nil) else { return statement }
     let limit = specification.fetchLimit > 0 ? SQLFragment(.limit) : "-1"
-    let bound: SQLFragment = specification.fetchOffset > 0 ? " LIMIT \(limit) OFFSET \(SQLFragment(.offset))" : " LIMIT \(limit)"
+    let offset: SQLFragment = specification.fetchOffset > 0 ? " OFFSET \(SQLFragment(.offset))" : ""
+    let bound: SQLFragment = isBounded ? " LIMIT \(limit)\(offset)" : ""
     guard case .count = output else { return "\(statement)\(bound)" }
     // What is counted is the bounded result.
     var inner = statement
-    inner.text = inner.text.replacing("SELECT count(*)", with: "SELECT 1", maxReplacements: 1)
+    if fetch.projection == nil { inner.text = inner.text.replacing("SELECT count(*)", with: "SELECT 1", maxReplacements: 1) }
     return "SELECT count(*) FROM (\(inner)\(bound))"
   }
 }

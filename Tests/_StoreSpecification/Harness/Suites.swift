@@ -5,8 +5,8 @@ extension StoreSpecification {
   public static var storeSuites: [StoreSpecification.Type] {
     [
       SavingSpecification.self, IdentitySpecification.self, RelationshipSpecification.self, OrderingSpecification.self,
-      ConflictSpecification.self, ConstraintSpecification.self, FetchingSpecification.self, PredicateSpecification.self,
-      IndexSpecification.self,
+      ConflictSpecification.self, ConstraintSpecification.self, FetchingSpecification.self, AggregateSpecification.self,
+      GroupingSpecification.self, PredicateSpecification.self, IndexSpecification.self,
       InheritanceSpecification.self, NameSpecification.self, LifecycleSpecification.self, TransactionSpecification.self,
     ]
   }

@@ -1,0 +1,223 @@
+// PredicateResolution+Projection: resolves the columns, groups and order of dictionary results, and the aggregates in them.
+import ObjectModel
+
+/// The aggregates of groups that expressions have used so far.
+struct GroupAggregateTable {
+  private(set) var items: [ResolvedGroupAggregate] = []
+  /// Whether an aggregate's argument is being resolved, in which none may stand.
+  var isInside = false
+
+  /// The number of an aggregate; equal ones have one.
+  mutating func number(of aggregate: ResolvedGroupAggregate) -> Int {
+    if let known = items.firstIndex(of: aggregate) { return known }
+    items.append(aggregate)
+    return items.count - 1
+  }
+}
+
+extension PredicateResolution {
+  /// Resolves what a fetch of dictionaries makes of its objects, and its order.
+  mutating func resolveProjection(
+    _ specification: FetchSpecification
+  ) throws(FetchPredicateError) -> (ResolvedProjection, [ResolvedSortKey]) {
+    // Equal expressions have to be equal when they are resolved, those with constants in them too.
+    sharesConstants = true
+    var groupKeys: [ResolvedExpression] = []
+    for property in specification.propertiesToGroupBy { groupKeys.append(try resolveGroupKey(property)) }
+    groupAggregates = GroupAggregateTable()
+    let properties = properties(of: specification)
+    var columns: [ResolvedColumn] = []
+    var names: [String: FetchExpression] = [:]
+    for property in properties {
+      columns.append(try resolveColumn(property))
+      guard names.updateValue(property.expression, forKey: property.name) == nil else {
+        throw .unsupported(
+          part: "A second property named \(property.name)", advice: "Give each property of a dictionary a name of its own.")
+      }
+    }
+    var having = ResolvedPredicate.constant(true)
+    if let predicate = specification.havingPredicate {
+      try PredicateDepth.check(predicate)
+      let named = predicate.replacing(names)
+      try PredicateDepth.check(named)
+      having = try resolve(named, isNegated: false)
+    }
+    var sortKeys: [ResolvedSortKey] = []
+    for var descriptor in specification.sortDescriptors {
+      guard PredicateDepth.allows(descriptor.expression) else { throw .nestingTooDeep(limit: PredicateDepth.limit) }
+      descriptor.expression = descriptor.expression.replacing(names)
+      sortKeys.append(try resolve(descriptor))
+    }
+    let projection = ResolvedProjection(
+      columns: columns, groupKeys: groupKeys, aggregates: groupAggregates?.items ?? [], having: having,
+      isDistinct: specification.returnsDistinctResults)
+    groupAggregates = nil
+    if specification.havingPredicate != nil, !projection.isGrouped {
+      throw .unsupported(
+        part: "A havingPredicate without groups", advice: "Set propertiesToGroupBy, or make it a condition on objects in predicate.")
+    }
+    try check(projection, sortKeys)
+    return (projection, sortKeys)
+  }
+
+  /// The properties that are fetched when none are chosen: what is grouped by, or all attributes that are stored.
+  private func properties(of specification: FetchSpecification) -> [FetchProperty] {
+    if !specification.propertiesToFetch.isEmpty { return specification.propertiesToFetch }
+    if !specification.propertiesToGroupBy.isEmpty { return specification.propertiesToGroupBy }
+    return scopes[0].slots.filter { $0.attribute != nil && !$0.isTransient && $0.kind != .none }.map { .keyPath($0.name) }
+  }
+
+  // MARK: Parts
+
+  private mutating func value(of property: FetchProperty) throws(FetchPredicateError) -> ResolvedExpression {
+    let expression = property.expression
+    guard PredicateDepth.allows(expression) else { throw .nestingTooDeep(limit: PredicateDepth.limit) }
+    switch try operand(expression) {
+    case .expression(let expression, _): return expression
+    case .constant(let value): return try constantExpression(value)
+    case .list: throw .unsupported(part: "The list \(property.name)", advice: "Fetch one value of each object or group.")
+    }
+  }
+
+  private mutating func resolveGroupKey(_ property: FetchProperty) throws(FetchPredicateError) -> ResolvedExpression {
+    let key = try value(of: property)
+    guard key.dependsOnObjects else {
+      throw .unsupported(
+        part: "Grouping by the constant \(property.name)", advice: "Group by what differs between objects, or leave it out.")
+    }
+    return key
+  }
+
+  private mutating func resolveColumn(_ property: FetchProperty) throws(FetchPredicateError) -> ResolvedColumn {
+    let expression = try value(of: property)
+    var resultType: AttributeType?
+    if case .expression(let description) = property { resultType = description.resultType }
+    return ResolvedColumn(
+      name: property.name, expression: expression, content: try content(of: expression, resultType, name: property.name))
+  }
+
+  private func content(
+    of expression: ResolvedExpression, _ resultType: AttributeType?, name: String
+  ) throws(FetchPredicateError) -> ResolvedColumn.Content {
+    let unsupported = FetchPredicateError.unsupported(
+      part: "The result \(name)", advice: "Fetch a value, an attribute or a to-one relationship.")
+    if resultType == nil, case .path(let path) = expression, case .attribute(let attribute) = path.terminal {
+      guard attribute.slot.kind != .none else { throw unsupported }
+      return .attribute(attribute)
+    }
+    switch expression.type {
+    case .object, .entity:
+      // Only a path says of which entity an object is.
+      guard case .path = expression, resultType == nil else { throw unsupported }
+      return expression.type == .object ? .object : .entity
+    case let type:
+      guard let natural = AttributeType(type) else { throw unsupported }
+      guard let resultType, resultType != natural else { return .value(natural) }
+      guard type.fits(in: resultType) else {
+        throw .unsupported(
+          part: "The result type \(resultType.rawValue) of \(name), whose values are of type \(type.name),",
+          advice: "Leave resultType out, or choose a type that holds every such value.")
+      }
+      return .value(resultType)
+    }
+  }
+
+  /// Throws where something has several values in a group, or in what equal rows have in common.
+  private func check(_ projection: ResolvedProjection, _ sortKeys: [ResolvedSortKey]) throws(FetchPredicateError) {
+    if projection.isGrouped {
+      let groups = GroupCoverage(projection.groupKeys, coversAggregates: true)
+      for column in projection.columns {
+        if let path = groups.firstUncovered(column.expression) { throw .notGrouped(keyPath: path, place: "propertiesToFetch") }
+      }
+      if let path = groups.firstUncovered(projection.having) { throw .notGrouped(keyPath: path, place: "havingPredicate") }
+      for key in sortKeys {
+        if let path = groups.firstUncovered(key.expression) { throw .notGrouped(keyPath: path, place: "the order") }
+      }
+    }
+    guard projection.isDistinct else { return }
+    let rows = GroupCoverage(projection.columns.map(\.expression), coversAggregates: projection.groupKeys.isEmpty && projection.isGrouped)
+    for key in sortKeys {
+      guard let path = rows.firstUncovered(key.expression) else { continue }
+      throw .unsupported(
+        part: "Ordering distinct results by \(path), which is not among them,",
+        advice: "Add it to propertiesToFetch, or leave returnsDistinctResults out.")
+    }
+  }
+
+  // MARK: Aggregates
+
+  /// `sum(price * quantity)` and its like: an aggregate of a group, of what each of its objects has.
+  mutating func groupAggregate(
+    _ function: ResolvedAggregate.Function, of argument: FetchExpression, name: String
+  ) throws(FetchPredicateError) -> ResolvedExpression {
+    guard let table = groupAggregates else {
+      throw .unsupported(
+        part: "The function \(name) of \(describe(argument))",
+        advice: """
+          Give it a path through one to-many relationship, or a list in braces; or fetch dictionaries, and use it in propertiesToFetch, havingPredicate \
+          or the order.
+          """)
+    }
+    guard !table.isInside else {
+      throw .unsupported(
+        part: "The aggregate \(name) inside of an aggregate",
+        advice: "Aggregate one value of each object, such as sum(price) or sum(books.@count).")
+    }
+    guard scopes.count == 1 else {
+      throw .unsupported(
+        part: "The aggregate \(name) inside of a SUBQUERY, ANY, ALL or NONE", advice: "Compare it outside of the collection.")
+    }
+    groupAggregates?.isInside = true
+    defer { groupAggregates?.isInside = false }
+    var (isDistinct, argument) = (false, argument)
+    if case .function("distinct:", let inner) = argument, inner.count == 1 { (isDistinct, argument) = (true, inner[0]) }
+    let value: ResolvedExpression
+    switch try operand(argument) {
+    case .expression(let expression, _): value = expression
+    case .constant(let constant): value = try constantExpression(constant)
+    case .list: throw .unsupported(part: "The function \(name) of a list", advice: "Aggregate one value of each object.")
+    }
+    guard ResolvedGroupAggregate.accepts(value.type, in: function) else {
+      throw .operatorNotSupported(op: name, expression: describe(argument), type: value.type.name)
+    }
+    var aggregate = ResolvedGroupAggregate(function: function, value: value, isDistinct: isDistinct)
+    if function == .minimum || function == .maximum { aggregate.isDistinct = false }
+    // Every object has itself: they are counted without looking at them.
+    if function == .count, case .path(let path) = value, path.steps.isEmpty, path.terminal == .object {
+      aggregate = ResolvedGroupAggregate(function: .count, value: nil, isDistinct: false)
+    }
+    return .groupAggregate(groupAggregates?.number(of: aggregate) ?? 0, function.type(of: value.type))
+  }
+}
+
+extension AttributeType {
+  /// The type of attributes that holds the values of an expression; nil for objects, entities and what is no value.
+  package init?(_ type: ResolvedType) {
+    switch type {
+    case .integer: self = .integer64
+    case .boolean: self = .boolean
+    case .real: self = .double
+    case .date: self = .date
+    case .decimal: self = .decimal
+    case .text: self = .string
+    case .uri: self = .uri
+    case .uuid: self = .uuid
+    case .binary: self = .binary
+    case .object, .entity, .opaque: return nil
+    }
+  }
+}
+
+extension ResolvedType {
+  /// Whether values can be given as an attribute's of a type. Integers may turn out too great for 16 or 32 bits, which is an error then.
+  fileprivate func fits(in type: AttributeType) -> Bool {
+    switch (self, type) {
+    case (.boolean, .integer16), (.boolean, .integer32), (.boolean, .integer64), (.boolean, .double), (.boolean, .float),
+      (.boolean, .decimal),
+      (.integer, .integer16), (.integer, .integer32), (.integer, .double), (.integer, .float), (.integer, .decimal), (.real, .float),
+      (.real, .decimal), (.decimal, .double), (.decimal, .float), (.uri, .string):
+      true
+    default: AttributeType(self) == type
+    }
+  }
+}

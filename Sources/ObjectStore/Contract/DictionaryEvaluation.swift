@@ -1,0 +1,131 @@
+// DictionaryEvaluation: columns and groups of dictionary results, computed over objects in memory.
+import ObjectModel
+import ObjectQuery
+
+/// Makes the rows of a fetch of dictionaries out of the objects that meet its predicate.
+struct DictionaryEvaluation<Resolver: ObjectResolver> {
+  private let fetch: ResolvedFetch
+  private let projection: ResolvedProjection
+  private let resolver: Resolver
+  private var evaluator: PredicateEvaluator<Resolver>
+
+  /// A row before offset and limit, with what it is ordered by.
+  private struct Row {
+    let values: [Slot]
+    let order: [Slot]
+    /// What orders rows that are equal by the order.
+    let tie: [Slot]
+  }
+
+  /// Objects that have the group keys in common, and what has been computed of them.
+  private struct Group {
+    /// One of the objects; nil when there are none.
+    let object: Resolver.Object?
+    let key: [Slot]
+    var statistics: [Statistic]
+    /// The values of aggregates of different values.
+    var seen: [Set<Slot>]
+  }
+
+  init(_ fetch: ResolvedFetch, _ projection: ResolvedProjection, resolver: Resolver) {
+    self.fetch = fetch
+    self.projection = projection
+    self.resolver = resolver
+    evaluator = PredicateEvaluator(predicate: projection.having, constants: fetch.constants, resolver: resolver)
+  }
+
+  /// The rows, in order. Objects are given in the order of the fetch if it has no groups.
+  ///
+  /// - Parameter isBounded: Whether a part of the rows is taken: then equal ones have a definite order.
+  mutating func rows(of objects: [Resolver.Object], isBounded: Bool) throws -> [[Slot]] {
+    guard projection.isGrouped || projection.isDistinct else { return try objects.map { try converted(try values(of: $0)) } }
+    var rows: [Row] = []
+    if projection.isGrouped {
+      for group in try groups(of: objects) {
+        evaluator.groupValues = zip(projection.aggregates, group.statistics).map { $1.result.isNull ? $0.emptyResult : $1.result }
+        guard try evaluator.matches(group: group.object) else { continue }
+        rows.append(Row(values: try values(of: group.object), order: try order(of: group.object), tie: group.key))
+      }
+    } else {
+      rows = try objects.map { Row(values: try values(of: $0), order: try order(of: $0), tie: []) }
+    }
+    if projection.isDistinct {
+      var seen: Set<[Slot]> = []
+      rows = rows.filter { seen.insert($0.values).inserted }.map { Row(values: $0.values, order: $0.order, tie: tie($0.values)) }
+    }
+    let keys = fetch.sortKeys
+    guard !keys.isEmpty || isBounded else { return try rows.map { try converted($0.values) } }
+    return try rows.sorted { left, right in
+      for (index, key) in keys.enumerated() {
+        let order = SlotOrder.compare(left.order[index], right.order[index], by: key.comparison)
+        if order != 0 { return key.isAscending ? order < 0 : order > 0 }
+      }
+      for index in left.tie.indices {
+        let order = SlotOrder.compare(left.tie[index], right.tie[index])
+        if order != 0 { return order < 0 }
+      }
+      return false
+    }.map { try converted($0.values) }
+  }
+
+  // MARK: Parts
+
+  private func groups(of objects: [Resolver.Object]) throws -> [Group] {
+    var groups: [Group] = []
+    var indexes: [[Slot]: Int] = [:]
+    func add(_ object: Resolver.Object?, _ key: [Slot]) -> Int {
+      groups.append(
+        Group(
+          object: object, key: key,
+          statistics: projection.aggregates.map { Statistic($0.function) },
+          seen: projection.aggregates.map { _ in [] }))
+      indexes[key] = groups.count - 1
+      return groups.count - 1
+    }
+    if projection.groupKeys.isEmpty { _ = add(objects.first, []) }
+    for object in objects {
+      let key = try projection.groupKeys.map { missingAsNull(try evaluator.value(of: $0, for: object)) }
+      let index = indexes[key] ?? add(object, key)
+      for (number, aggregate) in projection.aggregates.enumerated() {
+        guard let expression = aggregate.value else {
+          groups[index].statistics[number].add(.int(1))
+          continue
+        }
+        let value = try evaluator.value(of: expression, for: object)
+        if aggregate.isDistinct {
+          guard !SlotComparison.isMissing(value), groups[index].seen[number].insert(value).inserted else { continue }
+        }
+        groups[index].statistics[number].add(value)
+      }
+    }
+    return groups
+  }
+
+  /// Values in the types that were asked for.
+  private func converted(_ values: [Slot]) throws -> [Slot] { try zip(projection.columns, values).map { try $0.converted($1) } }
+
+  /// The columns of an object or a group.
+  private func values(of object: Resolver.Object?) throws -> [Slot] {
+    try projection.columns.map { column in
+      if column.content == .object {
+        guard let object, let id = try evaluator.objectID(of: column.expression, for: object) else { return .null }
+        return .int(id.reference.rawValue)
+      }
+      return missingAsNull(try evaluator.value(of: column.expression, forGroup: object))
+    }
+  }
+
+  private func order(of object: Resolver.Object?) throws -> [Slot] {
+    try fetch.sortKeys.map { try evaluator.value(of: $0.expression, forGroup: object) }
+  }
+
+  /// What orders distinct rows: their values, objects by their keys.
+  private func tie(_ values: [Slot]) -> [Slot] {
+    zip(projection.columns, values).map { column, value in
+      guard column.content == .object, case .int(let word) = value else { return value }
+      return .int(ObjectReference(rawValue: word).key)
+    }
+  }
+
+  private func missingAsNull(_ value: Slot) -> Slot { SlotComparison.isMissing(value) ? .null : value }
+}
