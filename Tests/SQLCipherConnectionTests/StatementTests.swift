@@ -52,6 +52,28 @@ final class StatementTests: StoreTestCase {
     echo.reset()
   }
 
+  func testAStatementEndsOnceItIsNotWantedAnyMore() throws {
+    let connection = try make()
+    var questions = 0
+    // It has no end of its own.
+    let endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
+    XCTAssertThrowsError(
+      try connection.cancelling(when: {
+        questions += 1
+        return questions == 5
+      }) { try connection.statement(sql: endless).step() }
+    ) { error in
+      guard case .cancelled? = (error as? StoreAccessError)?.kind else { return XCTFail("\(error)") }
+    }
+    XCTAssertEqual(questions, 5)
+    // Afterwards nobody is asked, and the connection works.
+    let select = try connection.statement(
+      sql: "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 9999) SELECT max(x) FROM c")
+    XCTAssertTrue(try select.step())
+    XCTAssertEqual(select.int(0), 9_999)
+    XCTAssertEqual(questions, 5)
+  }
+
   func testNumberedStatementsArePreparedOnce() throws {
     let connection = try make()
     var asked = 0

@@ -26,8 +26,23 @@ public actor ContextActor {
   public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   /// Runs work with the context, one piece after the other. Only `Sendable` values come out.
-  public func perform<Result: Sendable>(_ body: @Sendable (ManagedObjectContext) throws -> Result) rethrows -> Result {
-    defer { context.processPendingChanges() }
+  ///
+  /// When the task is cancelled, a fetch that runs ends at once and throws ``StoreError`` with ``StoreError/Code/cancelled``, as do those that follow.
+  public func perform<Result: Sendable>(_ body: @Sendable (ManagedObjectContext) throws -> Result) async rethrows -> Result {
+    let cancellation = RequestCancellation()
+    return try await withTaskCancellationHandler {
+      try run(body, cancellation)
+    } onCancel: {
+      cancellation.cancel()
+    }
+  }
+
+  private func run<Result>(_ body: (ManagedObjectContext) throws -> Result, _ cancellation: RequestCancellation) rethrows -> Result {
+    context.cancellation = cancellation
+    defer {
+      context.processPendingChanges()
+      context.cancellation = nil
+    }
     return try body(context)
   }
 }

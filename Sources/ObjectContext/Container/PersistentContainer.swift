@@ -88,14 +88,21 @@ public final class PersistentContainer: Sendable {
 
   /// Runs work with a context of its own, on a queue of its own, off Swift's cooperative threads. Only `Sendable` values come out.
   ///
-  /// Changes that the work does not save are dropped with the context.
+  /// Changes that the work does not save are dropped with the context. When the task is cancelled, a fetch that runs ends at once and throws
+  /// ``StoreError`` with ``StoreError/Code/cancelled``, as do those that follow.
   public func performBackgroundTask<Result: Sendable>(
     _ body: @escaping @Sendable (ManagedObjectContext) throws -> Result
   ) async throws -> Result {
-    try await QueueExecutor(label: "CipherData.BackgroundTask").run {
-      let context = self.makeContext()
-      defer { context.processPendingChanges() }
-      return try body(context)
+    let cancellation = RequestCancellation()
+    return try await withTaskCancellationHandler {
+      try await QueueExecutor(label: "CipherData.BackgroundTask").run {
+        let context = self.makeContext()
+        context.cancellation = cancellation
+        defer { context.processPendingChanges() }
+        return try body(context)
+      }
+    } onCancel: {
+      cancellation.cancel()
     }
   }
 }

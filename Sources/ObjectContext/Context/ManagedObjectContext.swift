@@ -83,6 +83,10 @@ public final class ManagedObjectContext {
   var prefetched: [ManagedObject] = []
   /// The objects of fetched properties that were asked for, by the identity of their owners.
   @exclusivity(unchecked) var fetchedProperties: [ObjectIdentifier: [String: [ManagedObjectID]]] = [:]
+  /// What calls off the fetches of the work that is under way, where somebody can.
+  var cancellation: RequestCancellation?
+  /// How often the context saved.
+  var saveCount = 0
   /// Relationships of which some object has a state.
   private var relationshipsWithStates: [Bool]
   /// Rows that this context deleted while objects may still refer to them.
@@ -334,6 +338,8 @@ public final class ManagedObjectContext {
   func forgetNotedError() { notedError = nil }
 
   func scope(for store: PersistentStore) -> RequestScope {
-    RequestScope(objectIDSpace: store.space, contextName: name, transactionAuthor: transactionAuthor)
+    var scope = RequestScope(objectIDSpace: store.space, contextName: name, transactionAuthor: transactionAuthor)
+    scope.cancellation = cancellation
+    return scope
   }
 }

@@ -133,6 +133,11 @@ extension ManagedObjectContext {
     } else {
       objects = []
     }
+    return try finish(objects, specification)
+  }
+
+  /// Does with a fetch's results what the request asks for beside.
+  func finish(_ objects: [ManagedObject], _ specification: FetchSpecification) throws -> [ManagedObject] {
     if !specification.relationshipKeyPathsForPrefetching.isEmpty { prefetched = try prefetch(specification, for: objects) }
     if !specification.returnsObjectsAsFaults { for object in objects { object.willAccess() } }
     return objects

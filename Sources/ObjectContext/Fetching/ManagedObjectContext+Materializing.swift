@@ -33,14 +33,16 @@ extension ManagedObjectContext {
   }
 
   /// The object of a row: the registered one, which takes the row only if it is a fault (or is to be refreshed), or a new one.
-  private func materialize(_ row: RowImage, space: UInt32, group: UInt32, position: Int, refresh: Bool) -> ManagedObject {
-    let object: ManagedObject
-    if let known = registeredObject(row.reference, space: space) {
-      object = known
-      take(row, for: known, refresh: refresh)
-    } else {
-      object = makeObject(ManagedObjectID(space: space, entityNumber: UInt32(row.entityNumber), key: row.key), image: row)
+  func object(of row: RowImage, space: UInt32, refresh: Bool) -> ManagedObject {
+    guard let known = registeredObject(row.reference, space: space) else {
+      return makeObject(ManagedObjectID(space: space, entityNumber: UInt32(row.entityNumber), key: row.key), image: row)
     }
+    take(row, for: known, refresh: refresh)
+    return known
+  }
+
+  private func materialize(_ row: RowImage, space: UInt32, group: UInt32, position: Int, refresh: Bool) -> ManagedObject {
+    let object = object(of: row, space: space, refresh: refresh)
     object.group = group
     object.groupPosition = UInt32(truncatingIfNeeded: position)
     return object
@@ -49,6 +51,8 @@ extension ManagedObjectContext {
   /// A registered object takes a row that was read if it is a fault, or if it is to be refreshed and has no changes.
   private func take(_ row: RowImage, for object: ManagedObject, refresh: Bool) {
     if object.flags.contains(.isFault) {
+      // One that was read long before it is handed over may be the older one.
+      if let image = object.image, image.version > row.version { return }
       object.image = row
     } else if refresh, !object.hasChanges, object.image?.version != row.version {
       object.image = row
@@ -97,26 +101,39 @@ extension ManagedObjectContext {
     }
   }
 
+  /// The IDs that a store finds.
+  ///
+  /// - Parameter known: What the stores have answered already, by their spaces.
+  func storedIDs(
+    _ specification: FetchSpecification, in store: PersistentStore, known: [UInt32: [ManagedObjectID]]?
+  ) throws -> [ManagedObjectID] {
+    if let known { return known[store.space.number] ?? [] }
+    let result = try coordinator.fetch(specification, from: store, scope: scope(for: store))
+    guard case .objectIDs(let ids) = result else { throw unexpectedResult() }
+    return ids
+  }
+
   /// The IDs of a plan's results, merged, sorted and windowed. Of stored objects few are made: those that changed ones are sorted in by.
-  func objectIDs(of plan: FetchPlan) throws -> [ManagedObjectID] {
+  ///
+  /// - Parameter storedIDs: What the stores have answered already, by their spaces.
+  func objectIDs(of plan: FetchPlan, storedIDs: [UInt32: [ManagedObjectID]]? = nil) throws -> [ManagedObjectID] {
     if let split = plan.split {
-      guard !plan.needsMerging, !plan.sortsAnew else { return try filtered(plan, split).map(\.objectID) }
+      guard !plan.needsMerging, !plan.sortsAnew else { return try filtered(plan, split, storedIDs: storedIDs).map(\.objectID) }
       let wanted = plan.window(of: .max).upperBound
       var ids: [ManagedObjectID] = []
-      try forEachFiltered(plan, split, limit: wanted) { ids.append($0.currentID) }
+      try forEachFiltered(plan, split, limit: wanted, storedIDs: storedIDs) { ids.append($0.currentID) }
       return plan.windowed(ids)
     }
-    if plan.sortsAnew { return try merged(plan).map(\.objectID) }
     var stored: [ManagedObjectID] = []
     for store in plan.stores {
-      let result = try coordinator.fetch(plan.storeSpecification, from: store, scope: scope(for: store))
-      guard case .objectIDs(let ids) = result else { throw unexpectedResult() }
+      let ids = try self.storedIDs(plan.storeSpecification, in: store, known: storedIDs)
       if stored.isEmpty { stored = ids } else { stored += ids }
     }
     guard plan.needsMerging else { return stored }
     if plan.hasRelevantChanges {
       stored.removeAll { id in registeredObject(id.reference, space: id.space).map(plan.isSuperseded) ?? false }
     }
+    if plan.sortsAnew { return try assembled(plan, stored: try objects(with: stored).compactMap { $0 }).map(\.objectID) }
     let pages = PagedObjects(stored, pageSize: Self.faultBatch, context: self)
     return plan.windowed(
       try plan.merge(stored, try plan.changedMatches(), element: \.objectID, object: { try pages.objectIfThere(at: $0) }))

@@ -193,6 +193,7 @@ extension ManagedObjectContext {
       }
     }
     for object in work.updated where object.flags.contains(.isUpdated) { object.takeSavedRow(nil) }
+    saveCount += 1
     if isWhole {
       unitOfWork.removeAll()
     } else {

@@ -9,6 +9,8 @@ public struct RequestScope: Sendable {
   public var contextName: String?
   /// The author of the changes, for the history.
   public var transactionAuthor: String?
+  /// What calls a fetch off; nil where nobody can.
+  public var cancellation: RequestCancellation?
 
   /// Makes a scope.
   public init(objectIDSpace: ObjectIDSpace, contextName: String? = nil, transactionAuthor: String? = nil) {

@@ -8,7 +8,9 @@ extension PersistentStoreCoordinator {
   package func fetch(_ specification: FetchSpecification, from store: PersistentStore, scope: RequestScope) throws -> PersistentStoreResult
   {
     let generation = store.cache.generation
+    try scope.cancellation?.check()
     let result = try store.incrementalStore.execute(.fetch(specification), in: scope)
+    try scope.cancellation?.check()
     if case .rows(let rows) = result { store.cache.insert(rows, readAt: generation) }
     return result
   }

@@ -12,25 +12,32 @@ extension StoreEngine {
     let shape = FetchShape(fetch, specification: specification)
     let plan = try plan(fetch, specification, shape)
     return try read { connection in
-      if !plan.temporaryLists.isEmpty {
-        try TemporaryLists.fill(plan.temporaryLists, of: fetch, space: scope.objectIDSpace, connection)
+      guard let cancellation = scope.cancellation else { return try answer(fetch, specification, plan, scope.objectIDSpace, connection) }
+      return try connection.cancelling(when: { cancellation.isCancelled }) {
+        try answer(fetch, specification, plan, scope.objectIDSpace, connection)
       }
-      let statement = try plan.number.map { try connection.statement($0, plan.sql) } ?? connection.statement(sql: plan.sql)
-      defer { statement.reset() }
-      try bind(plan, fetch, specification, scope.objectIDSpace, to: statement)
-      trace.note(statement)
-      let result: PersistentStoreResult
-      if case .topRows(let sortKeys) = plan.output {
-        result = .rows(try topRows(sortKeys, plan, specification, statement, connection))
-      } else {
-        result = try read(plan, statement, space: scope.objectIDSpace, limit: specification.fetchLimit)
-      }
-      if !plan.temporaryLists.isEmpty {
-        statement.reset()
-        try TemporaryLists.empty(plan.temporaryLists.count, connection)
-      }
-      return result
     }
+  }
+
+  private func answer(
+    _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ plan: FetchPlan, _ space: ObjectIDSpace, _ connection: Connection
+  ) throws -> PersistentStoreResult {
+    if !plan.temporaryLists.isEmpty { try TemporaryLists.fill(plan.temporaryLists, of: fetch, space: space, connection) }
+    let statement = try plan.number.map { try connection.statement($0, plan.sql) } ?? connection.statement(sql: plan.sql)
+    defer { statement.reset() }
+    try bind(plan, fetch, specification, space, to: statement)
+    trace.note(statement)
+    let result: PersistentStoreResult
+    if case .topRows(let sortKeys) = plan.output {
+      result = .rows(try topRows(sortKeys, plan, specification, statement, connection))
+    } else {
+      result = try read(plan, statement, space: space, limit: specification.fetchLimit)
+    }
+    if !plan.temporaryLists.isEmpty {
+      statement.reset()
+      try TemporaryLists.empty(plan.temporaryLists.count, connection)
+    }
+    return result
   }
 
   /// The plan of a fetch, made when its shape is first seen.

@@ -1,0 +1,187 @@
+// AsynchronousFetch: a fetch whose reading is done elsewhere, so that the isolation of its context is not blocked.
+import ObjectModel
+public import ObjectQuery
+public import ObjectStore
+
+/// How far an asynchronous fetch has come.
+public struct FetchProgress: Sendable, Hashable {
+  /// The rows that were read.
+  public let completedCount: Int
+  /// The rows that will be read; nil as long as that is not known.
+  public let totalCount: Int?
+
+  /// Makes a report.
+  public init(completedCount: Int, totalCount: Int?) {
+    self.completedCount = completedCount
+    self.totalCount = totalCount
+  }
+}
+
+/// A fetch that was begun with ``ManagedObjectContext/asynchronousFetch(_:)``: stores are read on a queue of their own, and the context's isolation is
+/// needed only to make the objects.
+///
+/// It belongs to the context's isolation, as the objects do; ``cancellation`` and ``progress`` may go anywhere.
+public final class AsynchronousFetch<Result: ManagedObject> {
+  /// Calls the fetch off, from any isolation.
+  public let cancellation: RequestCancellation
+  /// Reports of how far the fetch has come: the latest one for whoever did not ask in time; ends with the fetch.
+  public let progress: AsyncStream<FetchProgress>
+  private let context: ManagedObjectContext
+  private let request: FetchRequest<Result>
+  private let reports: AsyncStream<FetchProgress>.Continuation
+  private var reading: FetchReading
+
+  init(_ request: FetchRequest<Result>, context: ManagedObjectContext) throws {
+    try context.checkClass(Result.self, for: request.specification)
+    self.request = request
+    self.context = context
+    cancellation = RequestCancellation()
+    (progress, reports) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    reading = try FetchReading(request.specification, context: context, cancellation: cancellation, reports: reports)
+  }
+
+  deinit {
+    // Nobody can ask for the objects any more.
+    cancellation.cancel()
+    reports.finish()
+  }
+
+  /// Calls the fetch off: a statement that runs is ended, and ``value(isolation:)`` throws.
+  public func cancel() { cancellation.cancel() }
+
+  /// The objects, once they have been read. Unsaved changes count as they are when the reading has ended.
+  ///
+  /// Cancelling the task that waits cancels the fetch.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/cancelled`` after a cancellation, else what ``ManagedObjectContext/fetch(_:)`` throws.
+  public func value(isolation: isolated (any Actor)? = #isolation) async throws -> [Result] {
+    defer { reports.finish() }
+    let cancellation = cancellation
+    var readingCount = 0
+    while true {
+      let task = reading.task
+      let answers = try await withTaskCancellationHandler {
+        try await task.value
+      } onCancel: {
+        cancellation.cancel()
+      }
+      try cancellation.check()
+      readingCount += 1
+      if try reading.isCurrent(for: request.specification, in: context, acceptingOthersSaves: readingCount > 2) {
+        // Every class was checked when the fetch was begun.
+        return unsafeBitCast(try context.objects(of: request.specification, readBefore: answers), to: [Result].self)
+      }
+      // Something was saved, or there are more unsaved changes than the limit allowed for.
+      reading = try FetchReading(request.specification, context: context, cancellation: cancellation, reports: reports)
+    }
+  }
+}
+
+extension ManagedObjectContext {
+  /// Begins a fetch that does not block the context's isolation, and returns at once.
+  ///
+  /// ```swift
+  /// let fetch = try context.asynchronousFetch(Book.fetchRequest())
+  /// let books = try await fetch.value()
+  /// ```
+  ///
+  /// Stores are read on a queue; making the objects, evaluating what no store can answer, and prefetching are done where the context lives, at the end.
+  public func asynchronousFetch<Result: ManagedObject>(_ request: FetchRequest<Result>) throws -> AsynchronousFetch<Result> {
+    try AsynchronousFetch(request, context: self)
+  }
+
+  /// The objects of a request whose rows were read before.
+  fileprivate func objects(of specification: FetchSpecification, readBefore answers: FetchAnswers) throws -> [ManagedObject] {
+    let plan = try FetchPlan(objectIDs(of: specification), context: self)
+    // Rows are held until the objects hold them: the row cache may be too small for all.
+    var held: [ManagedObject] = []
+    for (space, rows) in answers.rows {
+      for row in rows { held.append(object(of: row, space: space, refresh: specification.shouldRefreshRefetchedObjects)) }
+    }
+    let ids = try objectIDs(of: plan, storedIDs: answers.ids)
+    let objects: [ManagedObject]
+    if specification.includesPropertyValues {
+      objects = try self.objects(with: ids).compactMap { $0 }
+    } else {
+      objects = ids.map(object(with:))
+    }
+    withExtendedLifetime(held) {}
+    return try finish(objects, specification)
+  }
+
+  fileprivate func objectIDs(of specification: FetchSpecification) -> FetchSpecification {
+    var specification = specification
+    specification.resultType = .objectIDs
+    return specification
+  }
+}
+
+/// What stores have answered.
+private struct FetchAnswers: Sendable {
+  /// The IDs that each store found.
+  var ids: [UInt32: [ManagedObjectID]] = [:]
+  /// The rows of those that were not at hand.
+  var rows: [(space: UInt32, rows: RowList)] = []
+}
+
+/// The reading of a fetch, under way on a queue.
+private struct FetchReading {
+  let task: Task<FetchAnswers, any Error>
+  private let asked: FetchSpecification
+  private let saveCount: Int
+  /// The states of the stores' row caches, which change with each save through the coordinator.
+  private let generations: [Int]
+
+  init(
+    _ specification: FetchSpecification, context: ManagedObjectContext, cancellation: RequestCancellation,
+    reports: AsyncStream<FetchProgress>.Continuation
+  ) throws {
+    try context.prepareFetch()
+    let plan = try FetchPlan(context.objectIDs(of: specification), context: context)
+    let asked = plan.storeSpecification
+    self.asked = asked
+    saveCount = context.saveCount
+    generations = plan.stores.map(\.cache.generation)
+    let coordinator = context.coordinator
+    let questions = plan.stores.map { store in
+      var scope = context.scope(for: store)
+      scope.cancellation = cancellation
+      return (store: store, scope: scope)
+    }
+    let readsRows = specification.includesPropertyValues
+    task = Task.detached {
+      try await QueueExecutor(label: "CipherData.AsynchronousFetch").run {
+        var answers = FetchAnswers()
+        for (store, scope) in questions {
+          guard case .objectIDs(let ids) = try coordinator.fetch(asked, from: store, scope: scope) else { continue }
+          answers.ids[store.space.number] = ids
+        }
+        let total = readsRows ? answers.ids.values.reduce(0) { $0 + $1.count } : 0
+        var completed = 0
+        reports.yield(FetchProgress(completedCount: 0, totalCount: total))
+        for (store, scope) in questions where readsRows {
+          var rest = (answers.ids[store.space.number] ?? [])[...]
+          while !rest.isEmpty {
+            try cancellation.check()
+            let page = rest.prefix(ManagedObjectContext.faultBatch)
+            rest = rest.dropFirst(page.count)
+            answers.rows.append((store.space.number, try coordinator.readRows(of: Array(page), from: store, scope: scope)))
+            completed += page.count
+            reports.yield(FetchProgress(completedCount: completed, totalCount: total))
+          }
+        }
+        return answers
+      }
+    }
+  }
+
+  /// Whether the answers are still those to what would be asked now.
+  ///
+  /// - Parameter accepts: Whether saves of others may have come since, as they may between any fetch and the use of its objects.
+  func isCurrent(for specification: FetchSpecification, in context: ManagedObjectContext, acceptingOthersSaves accepts: Bool) throws -> Bool
+  {
+    try context.prepareFetch()
+    let plan = try FetchPlan(context.objectIDs(of: specification), context: context)
+    guard saveCount == context.saveCount, asked == plan.storeSpecification else { return false }
+    return accepts || generations == plan.stores.map(\.cache.generation)
+  }
+}

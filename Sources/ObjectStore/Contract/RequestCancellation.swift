@@ -1,0 +1,24 @@
+// RequestCancellation: a request that somebody may call off while a store works on it.
+import Synchronization
+
+/// Calls off the fetches of whoever was given it, from any thread.
+///
+/// Stores look at ``isCancelled`` while they work, if they can stop: the SQLCipher store does so every few hundred microseconds of a statement. Others
+/// finish, and their answer is dropped.
+public final class RequestCancellation: Sendable {
+  private let flag = Atomic<Bool>(false)
+
+  /// Makes one that is not cancelled.
+  public init() {}
+
+  /// Whether the request was called off.
+  public var isCancelled: Bool { flag.load(ordering: .relaxed) }
+
+  /// Calls the request off.
+  public func cancel() { flag.store(true, ordering: .relaxed) }
+
+  /// Throws ``StoreError`` with ``StoreError/Code/cancelled`` once the request was called off.
+  public func check() throws(StoreError) {
+    if isCancelled { throw StoreError(.cancelled, "The fetch was cancelled.", operation: "fetch") }
+  }
+}

@@ -1,0 +1,180 @@
+// AsynchronousFetchTests: fetches that do not block the isolation of their context (row F18).
+import Foundation
+import ObjectContext
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+import XCTest
+import _TestSupport
+
+final class AsynchronousFetchTests: XCTestCase {
+  private static let count: Int32 = 1_200
+
+  /// A container of each kind with 1,200 books.
+  @MainActor private func onContainers(_ body: @MainActor (PersistentContainer) async throws -> Void) async throws {
+    for kind in StoreKind.allCases {
+      let folder = try TemporaryFolder()
+      let container = try PersistentContainer(
+        name: "Library", managedObjectModel: Library.model, classes: Library.classes,
+        persistentStoreDescriptions: [kind == .inMemory ? PersistentStoreDescription(type: .inMemory) : .encrypted(in: folder)])
+      try await container.loadPersistentStores()
+      try await container.performBackgroundTask { context in
+        for pages in 0..<Self.count { try context.make("Book", ["title": "book", "pages": pages]) }
+        try context.save()
+      }
+      try await body(container)
+      try container.close()
+    }
+  }
+
+  private func request() -> FetchRequest<Book> {
+    var request = FetchRequest<Book>(entityName: "Book")
+    request.sortDescriptors = [FetchSortDescriptor("pages")]
+    return request
+  }
+
+  @MainActor func testTheObjectsAreThoseOfTheContext() async throws {
+    try await onContainers { container in
+      let context = container.viewContext
+      let books = try await context.asynchronousFetch(request()).value()
+      XCTAssertEqual(books.compactMap(\.pages), Array(0..<Self.count))
+      XCTAssertTrue(books[0].managedObjectContext === context)
+      XCTAssertEqual(books, try context.fetch(request()))
+    }
+  }
+
+  @MainActor func testNoRowIsReadWhereTheContextLives() async throws {
+    let observed = try await Stack(.sqlcipher, model: Library.model, classes: Library.classes)
+    let writer = observed.makeShortLivedContext()
+    for pages in 0..<700 { try writer.make("Book", ["title": "book", "pages": pages]) }
+    try writer.save()
+    observed.forgetRows()
+    let context = observed.makeContext()
+    let fetch = try context.asynchronousFetch(request())
+    observed.statements?.reset()
+    let books = try await fetch.value()
+    let count = observed.statements?.count ?? 0
+    XCTAssertEqual(books.count, 700)
+    XCTAssertEqual(books.compactMap(\.pages).count, 700)
+    XCTAssertEqual(observed.statements?.count, count)
+    XCTAssertLessThanOrEqual(count, 3)
+    try observed.close()
+  }
+
+  @MainActor func testUnsavedChangesCountAsTheyAreAtTheEnd() async throws {
+    try await onContainers { container in
+      let context = container.viewContext
+      var request = request()
+      (request.fetchOffset, request.fetchLimit) = (2, 10)
+      let all = try context.fetch(self.request())
+      all[3].pages = 100_000
+      let fetch = try context.asynchronousFetch(request)
+      context.delete(all[5])
+      for pages: Int32 in [-1, 7, 8] { try context.make("Book", ["title": "new", "pages": pages]) }
+      let books = try await fetch.value()
+      XCTAssertEqual(books.compactMap(\.pages), [1, 2, 4, 6, 7, 7, 8, 8, 9, 10])
+      XCTAssertEqual(books, try context.fetch(request))
+    }
+  }
+
+  @MainActor func testSavesMeanwhileAreSeen() async throws {
+    try await onContainers { container in
+      let context = container.viewContext
+      let fetch = try context.asynchronousFetch(request())
+      for book in try context.objects("Book", where: "pages < 10") { context.delete(book) }
+      try context.make("Book", ["title": "new", "pages": -1])
+      try context.save()
+      let found = try await fetch.value()
+      XCTAssertEqual(found.compactMap(\.pages), [-1] + Array(10..<Self.count))
+      let second = try context.asynchronousFetch(request())
+      try await container.performBackgroundTask { context in
+        for book in try context.objects("Book", where: "pages < 20") { context.delete(book) }
+        try context.save()
+      }
+      let books = try await second.value()
+      XCTAssertEqual(books.compactMap(\.pages), Array(20..<Self.count))
+    }
+  }
+
+  @MainActor func testProgressCountsTheRows() async throws {
+    try await onContainers { container in
+      let fetch = try container.viewContext.asynchronousFetch(request())
+      let progress = fetch.progress
+      let reports = Task.detached {
+        var reports: [FetchProgress] = []
+        for await report in progress { reports.append(report) }
+        return reports
+      }
+      _ = try await fetch.value()
+      let all = await reports.value
+      XCTAssertEqual(all.last, FetchProgress(completedCount: Int(Self.count), totalCount: Int(Self.count)))
+      XCTAssertEqual(all.map(\.completedCount), all.map(\.completedCount).sorted())
+    }
+  }
+
+  @MainActor func testACancelledFetchThrows() async throws {
+    try await onContainers { container in
+      let context = container.viewContext
+      let fetch = try context.asynchronousFetch(request())
+      fetch.cancel()
+      do {
+        _ = try await fetch.value()
+        XCTFail("not cancelled")
+      } catch let error as StoreError { XCTAssertEqual(error.code, .cancelled) }
+      // Nothing is left of it.
+      let objects = try await context.asynchronousFetch(request()).value()
+      XCTAssertEqual(objects.count, Int(Self.count))
+    }
+  }
+
+  @MainActor func testWhatNoStoreCanAnswerIsFilteredAtTheEnd() async throws {
+    try await onContainers { container in
+      var request = request()
+      request.predicate = .block { (book: Book) in (book.pages ?? 1) % 400 == 0 }
+      XCTAssertThrowsError(try container.viewContext.fetch(request))
+      request.allowsInMemoryFiltering = true
+      let books = try await container.viewContext.asynchronousFetch(request).value()
+      XCTAssertEqual(books.compactMap(\.pages), [0, 400, 800])
+    }
+  }
+
+  @MainActor func testMistakesAreThrown() async throws {
+    try await onContainers { container in
+      var request = request()
+      request.predicate = try FetchPredicate(format: "nothing == 1")
+      do {
+        _ = try await container.viewContext.asynchronousFetch(request).value()
+        XCTFail("no error")
+      } catch { XCTAssertTrue(error is FetchPredicateError, "\(error)") }
+    }
+  }
+
+  // MARK: Tasks
+
+  @MainActor func testCancellingATaskCancelsItsFetches() async throws {
+    try await onContainers { container in
+      let library = ContextActor(container: container)
+      let request = request()
+      let works: [@Sendable () async throws -> Int] = [
+        { try await container.performBackgroundTask { try Self.countUntilCancelled(request, in: $0) } },
+        { try await library.perform { try Self.countUntilCancelled(request, in: $0) } },
+      ]
+      for work in works {
+        let task = Task.detached { try await work() }
+        task.cancel()
+        do {
+          _ = try await task.value
+          XCTFail("not cancelled")
+        } catch let error as StoreError { XCTAssertEqual(error.code, .cancelled) }
+      }
+      // Whoever comes next is not.
+      let count = try await library.perform { try $0.fetch(request).count }
+      XCTAssertEqual(count, Int(Self.count))
+    }
+  }
+
+  /// Fetches until somebody ends it.
+  private static func countUntilCancelled(_ request: FetchRequest<Book>, in context: ManagedObjectContext) throws -> Int {
+    while true { _ = try context.fetch(request) }
+  }
+}
