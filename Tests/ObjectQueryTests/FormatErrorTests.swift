@@ -19,6 +19,25 @@ final class FormatErrorTests: XCTestCase {
     XCTAssertTrue(error.description.hasSuffix("\n  age >> AND\n         ^"), error.description)
   }
 
+  func testTheCaretStandsBelowTabsAndWideCharacters() throws {
+    XCTAssertTrue(try error("\tname == 5x").description.hasSuffix("\n\tname == 5x\n\t         ^"))
+    XCTAssertTrue(try error("日本 == 5x").description.hasSuffix("\n日本 == 5x\n         ^"))
+    XCTAssertTrue(try error("e\u{301} == 5x").description.hasSuffix("\n      ^"))
+    let error = try error("a == 1 AND\r\n\t\u{1F600} == 2\r\nOR b == 3")
+    XCTAssertEqual(error.line, 2)
+    XCTAssertEqual(error.column, 2)
+    XCTAssertEqual(error.lineText, "\t\u{1F600} == 2")
+    XCTAssertTrue(error.description.hasSuffix("\n\t^"), error.description)
+  }
+
+  func testSetOperationsAreRefusedWithAdvice() throws {
+    for word in ["UNION", "INTERSECT", "minus"] {
+      let error = try error("tags \(word) books == 1")
+      XCTAssertEqual(error.position, 5)
+      XCTAssertTrue(error.message.contains("AND NOT"), error.message)
+    }
+  }
+
   func testWhatWasExpectedIsNamed() throws {
     let mistakes: [(String, Int, String)] = [
       ("", 0, "Expected a value"), ("name", 4, "comparison operator"), ("name ==", 7, "Expected a value"),
@@ -32,7 +51,8 @@ final class FormatErrorTests: XCTestCase {
       ("SUBQUERY(a, b, c == 1).@count > 0", 12, "variable"), ("CAST('x', 'Date') == a", 5, "cannot be cast"),
       ("ANY a.b", 7, "comparison operator"),
       ("a == CAST(1, 'Foo')", 13, "types"), ("(a == 1) + 2 == 3", 0, "not a condition"), ("$ == 1", 1, "variable"),
-      ("a == \"\\u12\"", 8, "hexadecimal"),
+      ("a == \"\\u12\"", 8, "hexadecimal"), ("a == %5d", 5, "widths"), ("a == %0$@", 5, "number of an argument"), ("a[b] == 1", 2, "FIRST"),
+      ("a[1.5] == 1", 2, "index"), ("a[-x] == 1", 2, "index"), ("FUNCTION(a) == 1", 9, "FUNCTION(operand"), ("$'a == 1", 1, "no end"),
       ("a == 99999999999999999999999999999999999999999999e999", 5, "too large"),
     ]
     for (text, position, message) in mistakes {
@@ -47,6 +67,10 @@ final class FormatErrorTests: XCTestCase {
     XCTAssertTrue(try error("a == 1", 5).message.contains("1 arguments were given"))
     XCTAssertTrue(try error("a == %d", "secret").message.contains("Argument 1 has to be an integer"))
     XCTAssertTrue(try error("%K == 1", 5).message.contains("key path"))
+    XCTAssertTrue(try error("a == %c", "xy").message.contains("a character"))
+    XCTAssertTrue(try error("a == %2$@", 1).message.contains("more arguments"))
+    XCTAssertTrue(try error("a == %1$@", 1, 2).message.contains("2 arguments were given, but the format takes 1"))
+    XCTAssertTrue(try error("a[%@] == 1", "secret").message.contains("no index"))
     XCTAssertFalse(try error("a == %d", "secret").description.contains("secret"))
   }
 
@@ -56,7 +80,10 @@ final class FormatErrorTests: XCTestCase {
       let text = String(repeating: open, count: count) + "a == 1" + String(repeating: close, count: count)
       XCTAssertTrue(try error(text).message.contains("nested deeper"), open)
     }
-    for (open, close) in [("-", "a"), ("~", "a"), ("{", "1"), ("abs(", "a"), ("a ** ", "a"), ("a.b[0].", "c")] {
+    for (open, close) in [
+      ("-", "a"), ("~", "a"), ("{", "1"), ("CAST(", "a"), ("TERNARY(", "a"), ("SUBQUERY(", "a"), ("max({", "a"), ("coalesce(1, ", "a"),
+      ("abs(", "a"), ("a ** ", "a"), ("a.b[0].", "c"),
+    ] {
       let text = String(repeating: open, count: count) + close + " == 1"
       XCTAssertTrue(try error(text).message.contains("nested deeper"), open)
     }

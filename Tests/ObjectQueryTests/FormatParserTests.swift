@@ -52,6 +52,23 @@ final class FormatParserTests: XCTestCase {
     XCTAssertEqual(try parse("a == %f", 3), .compare("a", .equal, 3.0))
   }
 
+  func testEveryPrintfFormTakesItsArgument() throws {
+    for form in ["%d", "%i", "%u", "%x", "%X", "%o", "%ld", "%lld", "%lu", "%llu", "%hd", "%qd", "%zu", "%D"] {
+      XCTAssertEqual(try parse("a == \(form)", 7), .compare("a", .equal, 7), form)
+    }
+    for form in ["%f", "%g", "%e", "%F", "%G", "%E", "%a", "%Lf", "%lf"] {
+      XCTAssertEqual(try parse("a == \(form)", 0.5), .compare("a", .equal, 0.5), form)
+    }
+    XCTAssertEqual(try parse("a == %s", "x"), .compare("a", .equal, "x"))
+    XCTAssertEqual(try parse("a == %c OR a == %c", 120, "y"), .or([.compare("a", .equal, "x"), .compare("a", .equal, "y")]))
+    XCTAssertEqual(
+      try parse("%2$K == %1$@ AND b == %1$@", "x", "a"), .and([.compare("a", .equal, "x"), .compare("b", .equal, "x")]))
+    XCTAssertEqual(try parse("%K.@count > %@", "books", 3), .compare("books.@count", .greater, 3))
+    XCTAssertEqual(
+      try parse("ANY %K.name LIKE[c] %@", "tags", "x*"), .compare("tags.name", .like, "x*", modifier: .any, options: .caseInsensitive))
+    XCTAssertEqual(try parse("books[%d].title == 'x'", 2), try parse("books[2].title == 'x'"))
+  }
+
   func testKeysThatAreSpelledAsKeywords() throws {
     XCTAssertEqual(try parse("#in == 1"), .compare("in", .equal, 1))
     XCTAssertEqual(
@@ -96,6 +113,17 @@ final class FormatParserTests: XCTestCase {
     XCTAssertEqual(try expression("abs(a)"), .function("abs:", [a]))
     XCTAssertEqual(try expression("now()"), .function("now", []))
     XCTAssertEqual(try expression("FUNCTION(a, 'uppercase:')"), .function("uppercase:", [a]))
+    XCTAssertEqual(try expression("FUNCTION(a, 'add:to:', b)"), .function("add:to:", [a, b]))
+    XCTAssertEqual(try expression("FUNCTION('now')"), .function("now", []))
+    XCTAssertEqual(try expression("coalesce(a, b, 1)"), .function("coalesce", [a, b, .constant(.int(1))]))
+    XCTAssertEqual(try expression("CAST(a, 'Int')"), .function("castObject:toType:", [a, .constant(.string("Int"))]))
+    XCTAssertEqual(try expression("CAST('7', 'Int')"), .constant(.int(7)))
+    XCTAssertEqual(try expression("CAST(1.5, 'NSString')"), .constant(.string("1.5")))
+    XCTAssertEqual(try expression("books[-1]"), .element(.keyPath("books"), .at(-1)))
+    XCTAssertEqual(
+      try expression("books[LAST].chapters[0].title"),
+      .path(.element(.path(.element(.keyPath("books"), .last), ["chapters"]), .at(0)), ["title"]))
+    XCTAssertEqual(try expression("$'two words'"), .variable("two words"))
     XCTAssertEqual(try expression("books[FIRST].title"), .path(.element(.keyPath("books"), .first), ["title"]))
     XCTAssertEqual(try expression("books[SIZE]"), .element(.keyPath("books"), .size))
     XCTAssertEqual(try expression("{a, 1}"), .aggregate([a, .constant(.int(1))]))
@@ -110,6 +138,39 @@ final class FormatParserTests: XCTestCase {
     let template = try parse("name == $name AND age IN {$low, 5} AND SUBQUERY(books, $b, $b.pages > $low).@count > 0")
     let predicate = template.withSubstitutionVariables(["name": "x", "low": 1, "b": 7])
     XCTAssertEqual(predicate, try parse("name == 'x' AND age IN {1, 5} AND SUBQUERY(books, $b, $b.pages > 1).@count > 0"))
+  }
+
+  func testVariablesTakeExpressions() throws {
+    let template = try parse(
+      "$key BEGINSWITH $start AND $who.name == 'x' AND name IN $list AND books[0] == $book AND $who.books.@count > 1")
+    let predicate = template.withSubstitutionExpressions(["key": .keyPath("author.name"), "who": .keyPath("author.mentor")])
+      .withSubstitutionVariables(["start": "A", "list": ["x", "y"], "book": nil])
+    XCTAssertEqual(
+      predicate,
+      try parse(
+        "author.name BEGINSWITH 'A' AND author.mentor.name == 'x' AND name IN {'x', 'y'} AND books[0] == nil AND author.mentor.books.@count > 1"
+      ))
+    XCTAssertEqual(
+      try parse("$x.name == 1").withSubstitutionExpressions(["x": .evaluatedObject]), try parse("SELF.name == 1"))
+  }
+
+  func testDatesAreReadFromText() throws {
+    func seconds(_ text: String) throws -> Double? {
+      guard case .constant(.date(let date)) = try FetchExpression(format: "CAST(\"\(text)\", 'Date')") else { return nil }
+      return date.timeIntervalSinceReferenceDate
+    }
+    XCTAssertEqual(try seconds("2001-01-01"), 0)
+    XCTAssertEqual(try seconds("2001-01-01T00:01Z"), 60)
+    XCTAssertEqual(try seconds("2001-01-01T02:00:00+02:00"), 0)
+    XCTAssertEqual(try seconds("2001-01-01T02:00:00.250+0200"), 0.25)
+    XCTAssertEqual(try seconds("2000-02-29T00:00:00Z"), -26_524_800)
+    XCTAssertEqual(try seconds("1970-01-01T00:00:00Z"), -978_307_200)
+    XCTAssertEqual(try seconds("0001-01-01"), -63_113_904_000)
+    XCTAssertEqual(try seconds("2100-03-01"), 3_129_235_200)
+    for text in ["", "2001", "2001-13-01", "2001-02-29", "2001-01-01T", "2001-01-01T25:00Z", "2001-01-01T00:00", "2001-01-01T00:00Zx", "x"]
+    {
+      XCTAssertThrowsError(try seconds(text), text)
+    }
   }
 
   func testParsedPredicatesAnswer() throws {

@@ -25,10 +25,72 @@ final class FormatRoundTripTests: XCTestCase {
     XCTAssertTrue(predicate.predicateFormat.contains("x-cipherdata://"))
   }
 
+  func testWhatNoParserMakesSurvivesToo() throws {
+    let a = FetchExpression.keyPath(["a"])
+    let names = [
+      "", " ", "@", "@two words", "a.b", "1", "TRUE", "nil", "SELF", "a\"b'c\\", "\u{0}", "é", "\n", "%@", "日本", "distinct", "AS",
+    ]
+    var expressions: [FetchExpression] = [
+      .path(.keyPath(["a"]), ["b"]), .path(.path(.variable("x"), ["a"]), ["b"]), .path(.constant(.null), ["a"]),
+      .path(.constant(.int(-5)), ["a"]), .path(.constant(.string("x")), ["a", "@count"]), .path(.evaluatedObject, ["a"]),
+      .element(.constant(.list([.int(1)])), .at(-7)), .element(.path(a, ["b"]), .last), .path(.element(.evaluatedObject, .first), ["a"]),
+      .function("castObject:toType:", [.constant(.int(5)), .constant(.string("Date"))]),
+      .function("castObject:toType:", [a, .constant(.string("Date"))]),
+      .function("castObject:toType:", [a, .constant(.string("Nothing"))]),
+      .function("castObject:toType:", [.constant(.null), .constant(.string("Int"))]), .function("castObject:toType:", [a]),
+      .function("add:to:", [a]), .function("now", []), .function("abs", [a]), .function("ABS:", [a]), .function("modulus", [a, a]),
+      .function("", []), .function("two words:", [a, a]), .function("TRUE", [a]), .function("any", []), .function(":", [a]),
+      .function("a:1:", [a]), .function("count:", [.function("distinct:", [a])]), .function("count:", [.evaluatedObject]),
+      .constant(.real(.infinity)), .constant(.real(-0.0)), .constant(.real(.leastNonzeroMagnitude)),
+      .constant(.real(.greatestFiniteMagnitude)),
+      .constant(.real(0.1 + 0.2)), .constant(.decimal(Decimal.greatestFiniteMagnitude)),
+      .constant(.decimal(Decimal(sign: .minus, exponent: -120, significand: 3))),
+      .constant(.date(Date(timeIntervalSinceReferenceDate: .infinity))), .constant(.date(Date(timeIntervalSinceReferenceDate: -0.1))),
+      .constant(.date(Date(timeIntervalSinceReferenceDate: 1e300))), .constant(.list([.list([.null, .list([])]), .bool(true)])),
+      .aggregate([a, .constant(.list([.int(1)]))]), .constant(.data(Data())), .constant(.entity("two words")),
+      .conditional(.constant(true), a, .aggregate([a])), .path(.conditional(.constant(true), a, a), ["b"]),
+    ]
+    expressions += names.map { .keyPath([$0]) } + names.map { .keyPath(["a", $0]) } + names.map { .variable($0) }
+    expressions += names.map { .path(.variable($0), [$0]) } + names.map { .function($0, [a]) } + names.map { .function($0 + ":", [a, a]) }
+    expressions += names.map { .path(.subquery(collection: a, variable: $0, predicate: .compare("b", .equal, 1)), ["@count"]) }
+    for expression in expressions {
+      let predicate = FetchPredicate.comparison(
+        FetchComparison(left: expression, op: .equal, right: expression, options: ComparisonOptions(rawValue: 255)))
+      let text = predicate.predicateFormat
+      XCTAssertEqual(try FetchPredicate(format: text), predicate, text)
+      XCTAssertEqual(try FetchExpression(format: expression.description), expression, text)
+    }
+    // What is not a number equals nothing, but is printed and parsed.
+    for text in [
+      FetchExpression.constant(.real(.nan)), .constant(.decimal(.nan)), .constant(.date(Date(timeIntervalSinceReferenceDate: .nan))),
+    ] {
+      XCTAssertNoThrow(try FetchExpression(format: text.description), text.description)
+    }
+  }
+
+  func testDeepPredicatesSurvivePrintingAndParsing() throws {
+    var sum = FetchExpression.keyPath(["a"])
+    for _ in 0..<97 { sum = .function("add:to:", [sum, .constant(.int(1))]) }
+    var product = FetchExpression.keyPath(["a"])
+    for _ in 0..<97 { product = .function("multiply:by:", [.constant(.int(1)), product]) }
+    var nested = FetchPredicate.compare("a", .equal, 1)
+    for level in 0..<97 {
+      nested = level % 2 == 0 ? .not(nested) : level % 4 == 1 ? .and([nested, nested.sibling]) : .or([nested.sibling, nested])
+    }
+    for predicate in [.comparison(FetchComparison(left: sum, op: .less, right: product)), nested] {
+      XCTAssertEqual(try FetchPredicate(format: predicate.predicateFormat), predicate)
+    }
+  }
+
   func testPrintedPredicatesRead() throws {
     let text = "(name BEGINSWITH[cd] \"A\\\"b\" OR ANY tags.name == NULL) AND NOT (#in < -5)"
     XCTAssertEqual(try FetchPredicate(format: text).predicateFormat, text)
   }
+}
+
+extension FetchPredicate {
+  /// A predicate beside this one.
+  fileprivate var sibling: FetchPredicate { .compare("b", .equal, 2) }
 }
 
 /// Random predicates in the form that parsing gives, from a fixed seed.

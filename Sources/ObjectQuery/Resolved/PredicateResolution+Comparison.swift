@@ -101,7 +101,7 @@ extension PredicateResolution {
     _ left: ResolvedExpression, _ name: String, _ op: ComparisonOperator, _ right: Operand, _ options: ComparisonOptions, isNegated: Bool
   ) throws(FetchPredicateError) -> ResolvedPredicate {
     try check(op, left, name)
-    if case .constant(let value) = right, left.type == .integer || left.type == .boolean, value.isNumber {
+    if case .constant(let value) = right, left.type == .integer || left.type == .boolean, value.isNumber, !left.mayOverflow {
       switch try IntegerBound(op, value, name) {
       case .never: return .constant(isNegated)
       case .always:

@@ -89,6 +89,7 @@ extension PredicateResolution {
   private func slot(_ value: FetchConstant, for other: ResolvedExpression, name: String) throws(FetchPredicateError) -> Slot? {
     if value.isNotANumber { throw mismatch(name, other, value) }
     switch (other.type, value) {
+    case (.integer, _) where other.mayOverflow && value.isNumber: return try overflowingSlot(value, name)
     case (.integer, _) where value.isNumber, (.boolean, _) where value.isNumber:
       guard case .compare(_, let bound) = try IntegerBound(.equal, value, name) else { return nil }
       return .int(bound)
@@ -115,6 +116,16 @@ extension PredicateResolution {
     case (.binary, .data(let data)): return .bytes(data)
     case (.entity, .entity(let entity)), (.entity, .string(let entity)): return try entitySlot(entity)
     default: throw mismatch(name, other, value)
+    }
+  }
+
+  /// A number to compare with integers of which some became doubles.
+  private func overflowingSlot(_ value: FetchConstant, _ name: String) throws(FetchPredicateError) -> Slot? {
+    if case .compare(.equal, let number) = try IntegerBound(.equal, value, name) { return .int(number) }
+    switch value {
+    case .real(let number): return .real(number)
+    case .decimal(let number): return Double(NSDecimalNumber(decimal: number).stringValue).map { .real($0) }
+    default: return nil
     }
   }
 

@@ -45,6 +45,23 @@ extension ResolvedExpression {
     return attribute.slot.attributeType == .float
   }
 
+  /// Whether it is an integer that becomes a double where it does not fit in 64 bits.
+  var mayOverflow: Bool {
+    guard type == .integer else { return false }
+    switch self {
+    case .constant, .path: return false
+    case .groupAggregate: return true
+    case .aggregate(let aggregate):
+      return aggregate.function == .sum || aggregate.value.map { $0.mayOverflow } ?? false
+    case .function(let function, let arguments, _):
+      switch function {
+      case .add, .subtract, .multiply, .divide, .absolute, .sumOfList: return true
+      default: return arguments.contains { $0.mayOverflow }
+      }
+    case .conditional(_, let first, let second): return first.mayOverflow || second.mayOverflow
+    }
+  }
+
   /// Whether its value depends on an object, or on chance. Recursion is bounded as the predicate's nesting is.
   var dependsOnObjects: Bool {
     switch self {

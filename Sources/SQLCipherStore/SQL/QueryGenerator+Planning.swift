@@ -29,7 +29,9 @@ extension QueryGenerator {
     case .path(let path):
       guard path.scope == scope else { return [] }
       return Set(path.steps.indices.map { Array(path.steps[...$0]) })
-    case .function(_, let arguments, _): return arguments.reduce(into: []) { $0.formUnion(requiredSteps(of: $1, scope: scope)) }
+    case .function(let function, let arguments, _):
+      guard !function.takesMissingValues else { return [] }
+      return arguments.reduce(into: []) { $0.formUnion(requiredSteps(of: $1, scope: scope)) }
     case .constant, .aggregate, .groupAggregate, .conditional: return []
     }
   }
