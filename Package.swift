@@ -51,7 +51,7 @@ let package = Package(
     module("ObjectModel", ["CLibcrypto"]),
     tests("ObjectModelTests", ["ObjectModel"]),
     module("ObjectQuery", ["ObjectModel"]),
-    tests("ObjectQueryTests", ["ObjectQuery", "ObjectModel"]),
+    tests("ObjectQueryTests", ["ObjectQuery", "ObjectModel", "_TestSupport"]),
     module("ObjectStore", ["ObjectModel", "ObjectQuery", logging]),
     tests("ObjectStoreTests", ["ObjectStore", "ObjectQuery", "ObjectModel", "_StoreSpecification", "_TestSupport"]),
     module("SQLCipherStore", ["SQLCipherConnection", "ObjectModel", "ObjectQuery", "ObjectStore", logging]),

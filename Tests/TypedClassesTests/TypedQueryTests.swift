@@ -236,6 +236,21 @@ final class TypedQueryTests: XCTestCase {
     XCTAssertEqual(try context.count(for: Package.all.where { $0.installedSize > 0 }.limit(2)), 2)
   }
 
+  func testConditionsAreAskedOfObjectsInMemory() async throws {
+    let container = try DebianArchiveModel.makeContainer(persistentStoreDescriptions: [PersistentStoreDescription(type: .inMemory)])
+    try await container.loadPersistentStores()
+    let context = container.newBackgroundContext()
+    let package = Package(context: context)
+    package.name = "swift"
+    let tagged = FetchCondition<Package> { $0.name.hasPrefix("sw") && $0.tags.any { $0.name == "x" } }
+    XCTAssertFalse(try tagged.evaluate(with: package))
+    let tag = Tag(context: context)
+    tag.name = "x"
+    package.addToTags(tag)
+    XCTAssertTrue(try tagged.evaluate(with: package))
+    XCTAssertThrowsError(try FetchPredicate(format: "nothing == 1").evaluate(with: package)) { XCTAssertTrue($0 is FetchPredicateError) }
+  }
+
   func testASumOfAComputedValueIsAnErrorOfTheFetch() async throws {
     let container = try DebianArchiveModel.makeContainer(persistentStoreDescriptions: [PersistentStoreDescription(type: .inMemory)])
     try await container.loadPersistentStores()

@@ -1,0 +1,239 @@
+// FetchPredicate+Dictionaries: a predicate asked about a dictionary, without a model.
+import Foundation
+import ObjectModel
+
+extension FetchPredicate {
+  /// Whether a dictionary meets the predicate, by the rules that objects are asked by.
+  ///
+  /// A key path goes through dictionaries in dictionaries; what they do not have is missing. An array or set of dictionaries is a to-many relationship, in the
+  /// order of the array; one of plain values is a collection too: `ANY tags == "new"`. A key with dots, as dictionary results have them, is found by its
+  /// whole name.
+  ///
+  /// - Throws: ``FetchPredicateError`` for values that cannot be compared; what a condition written in Swift throws.
+  public func evaluate(with dictionary: [String: Any]) throws -> Bool {
+    try PredicateDepth.check(self)
+    return try DictionaryEvaluator(dictionary).evaluate(self)
+  }
+}
+
+/// Brings a predicate into one about constants, by reading every path in it, and leaves the answer to the evaluator.
+///
+/// Recursion is bounded as the predicate's nesting is.
+struct DictionaryEvaluator {
+  private let root: [String: Any]
+  private var variables: [String: DictionaryValue] = [:]
+
+  init(_ root: [String: Any]) { self.root = root }
+
+  func evaluate(_ predicate: FetchPredicate) throws -> Bool {
+    switch predicate {
+    case .constant(let value): return value
+    case .and(let items): return try items.allSatisfy { try evaluate($0) }
+    case .or(let items): return try items.contains { try evaluate($0) }
+    case .not(let item): return try !evaluate(item)
+    case .block(let block): return try block.evaluate(with: DictionaryObject(dictionary: root))
+    case .comparison(let comparison): return try evaluate(comparison)
+    }
+  }
+
+  private func evaluate(_ comparison: FetchComparison) throws -> Bool {
+    switch comparison.modifier {
+    case .direct: return try compare(comparison)
+    case .any: return try members(comparison).contains { try compare($0) }
+    case .all: return try members(comparison).allSatisfy { try compare($0) }
+    case .none: return try !members(comparison).contains { try compare($0) }
+    }
+  }
+
+  /// A comparison for each member of the left side.
+  private func members(_ comparison: FetchComparison) throws -> [FetchComparison] {
+    guard case .many(let members)? = try value(of: comparison.left)?.collection else {
+      throw FetchPredicateError.modifierNeedsToManyKey(modifier: comparison.modifier.rawValue, expression: comparison.left.description)
+    }
+    return try members.map { member in
+      var single = comparison
+      single.modifier = .direct
+      single.left = .constant(try member.constant(of: comparison.left))
+      return single
+    }
+  }
+
+  private func compare(_ comparison: FetchComparison) throws -> Bool {
+    // Collections hold what they are asked for.
+    if comparison.op == .in, let right = try value(of: comparison.right), case .many(let members) = right {
+      return try compare(comparison.left, .in, list(members, comparison.right), comparison.options)
+    }
+    if comparison.op == .contains, let left = try value(of: comparison.left), case .many(let members) = left {
+      return try compare(comparison.right, .in, list(members, comparison.left), comparison.options)
+    }
+    return try compare(comparison.left, comparison.op, comparison.right, comparison.options)
+  }
+
+  private func list(_ members: [DictionaryValue], _ expression: FetchExpression) throws -> FetchExpression {
+    .constant(.list(try members.map { try $0.constant(of: expression) }))
+  }
+
+  private func compare(
+    _ left: FetchExpression, _ op: ComparisonOperator, _ right: FetchExpression, _ options: ComparisonOptions
+  ) throws -> Bool {
+    // An object is there, and that is all that is known of it.
+    for (side, other) in [(left, right), (right, left)] {
+      guard let object = try value(of: side), case .object = object, op == .equal || op == .notEqual else { continue }
+      guard case .constant(.null) = try reduced(other) else { break }
+      return op == .notEqual
+    }
+    let predicate = FetchPredicate(try reduced(left), op, try reduced(right), options)
+    let model = try DictionaryEvaluator.model.get()
+    let fetch = try FetchResolver(model: model).resolve(predicate, entity: model.entities[0])
+    return try PredicateEvaluator(fetch, resolver: NoObjects()).matches(0)
+  }
+
+  /// A model for predicates that ask nothing of it.
+  private static let model = Result { try CompiledModel(ManagedObjectModel(entities: [EntityDescription(name: "Dictionary")])) }
+
+  // MARK: Expressions
+
+  /// An expression of constants in place of one of paths.
+  private func reduced(_ expression: FetchExpression) throws -> FetchExpression {
+    if let value = try value(of: expression) { return .constant(try value.constant(of: expression)) }
+    switch expression {
+    case .aggregate(let items): return .list(try items.map(reduced))
+    case .conditional(let condition, let first, let second): return try reduced(evaluate(condition) ? first : second)
+    case .function(let name, let arguments):
+      let function = ResolvedFunction(name: name, argumentCount: arguments.count)
+      if let statistic = function?.listFunction, arguments.count == 1, let value = try value(of: arguments[0]),
+        case .many(let members) = value
+      {
+        let values = members.filter { if case .missing = $0 { false } else { true } }
+        return .constant(try DictionaryEvaluator.result(of: statistic, values, expression))
+      }
+      let arguments = try arguments.map(reduced)
+      // A function of a missing value has none, unless it is about such.
+      if let function, !function.takesMissingValues, function.listFunction == nil, arguments.contains(.constant(.null)) {
+        return .constant(.null)
+      }
+      return .function(name, arguments)
+    default: return expression
+    }
+  }
+
+  /// What a path, an index, or a subquery stands for; nil for other expressions.
+  private func value(of expression: FetchExpression) throws -> DictionaryValue? {
+    switch expression {
+    case .evaluatedObject: return .object(root)
+    case .keyPath(let names): return try follow(names, from: .object(root), expression)
+    case .variable(let name):
+      guard let value = variables[name] else { throw FetchPredicateError.unsubstitutedVariable(name: name) }
+      return value
+    case .path(let base, let names):
+      guard let value = try value(of: base) else {
+        throw FetchPredicateError.unsupported(part: "A path behind \(base)", advice: "Start it at a key, a variable or a SUBQUERY.")
+      }
+      return try follow(names, from: value, expression)
+    case .element(let base, let index):
+      switch try value(of: base) {
+      case .many(let members)?: return DictionaryEvaluator.element(members, index)
+      case .missing?: return index == .size ? .value(.int(0)) : .missing
+      default: throw FetchPredicateError.unsupported(part: "\(expression)", advice: "Write an index behind a collection.")
+      }
+    case .subquery(let collection, let variable, let predicate):
+      guard case .many(let members)? = try value(of: collection)?.collection else {
+        throw FetchPredicateError.unsupported(part: "A SUBQUERY over \(collection)", advice: "Name a collection.")
+      }
+      return .many(
+        try members.filter { member in
+          var inner = self
+          inner.variables[variable] = member
+          return try inner.evaluate(predicate)
+        })
+    case .constant, .aggregate, .function, .conditional: return nil
+    }
+  }
+
+  private static func element(_ members: [DictionaryValue], _ index: FetchExpression.CollectionIndex) -> DictionaryValue {
+    switch index {
+    case .size: .value(.int(Int64(members.count)))
+    case .first: members.first ?? .missing
+    case .last: members.last ?? .missing
+    case .at(let position): members.indices.contains(position) ? members[position] : .missing
+    }
+  }
+
+  private func follow(_ names: [String], from start: DictionaryValue, _ expression: FetchExpression) throws -> DictionaryValue {
+    var value = start
+    for (index, name) in names.enumerated() {
+      if let function = PredicateResolution.collectionOperators[name.lowercased()] {
+        guard case .many(let members) = value.collection else {
+          throw FetchPredicateError.unsupported(part: "\(name) in \(expression)", advice: "Write it behind a collection.")
+        }
+        let values = try members.map { try follow(Array(names[(index + 1)...]), from: $0, expression) }
+        return .value(try DictionaryEvaluator.result(of: function, values, expression))
+      }
+      switch value {
+      case .missing: continue
+      case .value:
+        throw FetchPredicateError.keyBehindAttribute(key: name, keyPath: "\(expression)", attribute: names[..<index].joined(separator: "."))
+      case .object(let dictionary):
+        let rest = names[index...].joined(separator: ".")
+        if let found = dictionary[rest] { return try DictionaryValue(found, at: rest) }
+        if index == 0, name.uppercased() == "SELF", dictionary[name] == nil { continue }
+        value = try dictionary[name].map { try DictionaryValue($0, at: name) } ?? .missing
+      case .many(let members):
+        return try DictionaryEvaluator.joined(members.map { try follow(Array(names[index...]), from: $0, expression) })
+      }
+    }
+    return value
+  }
+
+  /// What is found behind each member: members of members are one collection. Beside such, nothing is an empty one.
+  private static func joined(_ values: [DictionaryValue]) -> DictionaryValue {
+    var (members, inner): ([DictionaryValue], [DictionaryValue]) = ([], [])
+    var hasInner = false
+    for value in values {
+      if case .many(let items) = value {
+        hasInner = true
+        inner += items
+      } else {
+        members.append(value)
+      }
+    }
+    return .many(hasInner ? inner : members)
+  }
+
+  private static func result(
+    of function: ResolvedAggregate.Function, _ members: [DictionaryValue], _ expression: FetchExpression
+  ) throws -> FetchConstant {
+    if function == .count { return .int(Int64(members.count)) }
+    var statistic = Statistic(function)
+    var types: Set<ResolvedType> = []
+    for member in members {
+      let value = try member.constant(of: expression)
+      if value.isNull { continue }
+      guard let (slot, type) = value.natural, function.accepts(type) else {
+        throw FetchPredicateError.operatorNotSupported(op: "A collection operator", expression: "\(expression)", type: value.typeName)
+      }
+      types.insert(type == .boolean ? .integer : type)
+      statistic.add(slot)
+    }
+    let type: ResolvedType =
+      types.count == 1 ? types.first ?? .integer : types.contains(.decimal) ? .decimal : types.isEmpty ? .integer : .real
+    let result = statistic.result
+    return FetchConstant(result.isNull ? function.emptyResult(of: type) : result, function.type(of: type))
+  }
+}
+
+extension FetchConstant {
+  /// The constant of a slot of a type.
+  fileprivate init(_ slot: Slot, _ type: ResolvedType) {
+    switch (slot, type) {
+    case (.null, _): self = .null
+    case (.int(let value), _): self = .int(value)
+    case (.real(let value), .date): self = .date(Date(timeIntervalSinceReferenceDate: value))
+    case (.real(let value), _): self = .real(value)
+    case (.text(let value), .uri): self = URL(string: value).map { .url($0) } ?? .string(value)
+    case (.text(let value), _): self = .string(value)
+    case (.bytes(let value), .decimal): self = DecimalCoding.decode(value).map { .decimal($0) } ?? .null
+    case (.bytes(let value), _): self = .data(value)
+    }
+  }
+}
