@@ -76,13 +76,17 @@ extension PredicateResolution {
     }
     // Doubles beyond the range of decimals equal none.
     if domain == .mixedDecimal { domain = .decimal }
-    slots.sort { SlotComparison.compare($0, $1) < 0 }
+    return slots.isEmpty ? nil : (.slots(PredicateResolution.ascending(slots)), domain)
+  }
+
+  /// Values in their order, equal ones once.
+  static func ascending(_ slots: [Slot]) -> [Slot] {
     var unique: [Slot] = []
-    for slot in slots {
+    for slot in slots.sorted(by: { SlotComparison.compare($0, $1) < 0 }) {
       if let last = unique.last, SlotComparison.compare(last, slot) == 0 { continue }
       unique.append(slot)
     }
-    return unique.isEmpty ? nil : (.slots(unique), domain)
+    return unique
   }
 
   /// A constant as a slot to compare with an expression; nil where it can equal none of its values.

@@ -45,7 +45,11 @@ struct PredicateResolution {
     var resolved: [ResolvedPredicate] = []
     // Every item is checked, also behind one that decides.
     for item in items { resolved.append(try resolve(item, isNegated: isNegated)) }
-    return PredicateResolution.join(resolved, isConjunction: isConjunction)
+    switch PredicateResolution.join(resolved, isConjunction: isConjunction) {
+    case .and(let items): return PredicateResolution.join(mergingEqualities(items, isConjunction: true), isConjunction: true)
+    case .or(let items): return PredicateResolution.join(mergingEqualities(items, isConjunction: false), isConjunction: false)
+    case let single: return single
+    }
   }
 
   /// All or some of resolved predicates, flattened, without constants.

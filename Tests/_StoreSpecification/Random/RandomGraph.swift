@@ -16,7 +16,7 @@ package enum RandomModel {
         attribute("note", .string), attribute("day", .date), attribute("uid", .uuid), attribute("site", .uri), attribute("blob", .binary),
         toOne("owner", "Person", "things"), toOne("parent", "Thing", "parts"), toMany("parts", "Thing", "parent", ordered: true),
         toMany("labels", "Label", "things"), toMany("shelves", "Shelf", "items", ordered: true), toOne("twin", "Thing"),
-        toMany("links", "Thing"),
+        toMany("links", "Thing"), toMany("queue", "Label", ordered: true),
       ]),
     SpecificationModels.entity("Special", [attribute("extra", .string), attribute("level", .integer32)], parent: "Thing"),
     SpecificationModels.entity("Rare", [attribute("weight", .double)], parent: "Special"),

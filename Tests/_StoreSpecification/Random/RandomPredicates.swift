@@ -49,12 +49,22 @@ package struct RandomPredicates {
 
   private mutating func predicate(_ depth: Int) -> FetchPredicate {
     guard depth > 0, !chance(4) else { return comparison(depth) }
-    switch number(0..<7) {
+    switch number(0..<8) {
+    case 7: return equalities(depth)
     case 0, 1: return .and(predicates(depth - 1))
     case 2, 3: return .or(predicates(depth - 1))
     case 4, 5: return .not(predicate(depth - 1))
     default: return comparison(depth)
     }
+  }
+
+  /// One value compared with several, beside another condition.
+  private mutating func equalities(_ depth: Int) -> FetchPredicate {
+    let (kind, isConjunction) = (kind(), chance(2))
+    let value = leaf(kind)
+    var items = [predicate(depth - 1)]
+    for _ in 0..<4 { items.append(compare(value, isConjunction ? .notEqual : .equal, .constant(chance(9) ? .null : constant(kind)))) }
+    return isConjunction ? .and(items) : .or(items)
   }
 
   private mutating func predicates(_ depth: Int) -> [FetchPredicate] {

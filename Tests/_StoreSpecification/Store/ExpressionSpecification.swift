@@ -25,6 +25,7 @@ public final class ExpressionSpecification: StoreSpecification {
         ("testChanceIsNoConstant", { $0.testChanceIsNoConstant }),
         ("testTheEmptyPatternMatchesTheEmptyText", { $0.testTheEmptyPatternMatchesTheEmptyText }),
         ("testLongListsStandAnywhere", { $0.testLongListsStandAnywhere }),
+        ("testManyEqualitiesAreOneList", { $0.testManyEqualitiesAreOneList }),
         ("testEntitiesAreTested", { $0.testEntitiesAreTested }),
       ] as [(String, (ExpressionSpecification) -> () throws -> Void)])
   }
@@ -362,6 +363,24 @@ public final class ExpressionSpecification: StoreSpecification {
     try assert(open, "ALL chapters.pages IN %@", [numbers], "bcde")
     try assert(open, "SUBQUERY(chapters, $c, $c.pages IN %@ AND $c.title != 'a0').@count == 1", [numbers], "ab")
     try assert(open, "chapters[0].pages IN %@ AND author.born IN %@", [numbers, numbers], "ab")
+  }
+
+  func testManyEqualitiesAreOneList() throws {
+    let open = try makeLibrary()
+    let numbers = (0..<3_000).map { FetchPredicate.compare("pages", .equal, $0) }
+    func titles(_ predicate: FetchPredicate) throws -> String {
+      try open.texts("title", FetchSpecification(entityName: "Book", predicate: predicate)).sorted().joined()
+    }
+    XCTAssertEqual(try titles(.or(numbers)), "ab")
+    XCTAssertEqual(try titles(.not(.or(numbers))), "cde")
+    XCTAssertEqual(try titles(.and(numbers.map { .not($0) })), "cde")
+    try assert(open, "title == 'a' OR title == 'c' OR title == 'x' OR title IN {'d', nil} OR title == 'a'", "acd")
+    try assert(open, "title != 'a' AND title != 'c' AND NOT title IN {'d', 'x'} AND pages != 10", "e")
+    try assert(open, "title ==[c] 'A' OR title ==[c] 'C' OR title == 'B' OR title ==[c] 'D'", "acd")
+    try assert(open, "pages == 7 OR pages == 10 OR pages == nil OR pages == 8", "abde")
+    let ids = try open.ids(FetchSpecification(entityName: "Book", predicate: FetchPredicate(format: "title IN {'a', 'b', 'c'}")))
+    try assert(open, "SELF == %@ OR SELF == %@ OR SELF == %@", ids, "abc")
+    try assert(open, "SELF != %@ AND SELF != %@ AND SELF != %@", ids, "de")
   }
 
   func testEntitiesAreTested() throws {

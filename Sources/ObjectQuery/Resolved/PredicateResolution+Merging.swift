@@ -1,0 +1,65 @@
+// PredicateResolution+Merging: many equalities of one value as a list, which stores answer by one look-up.
+import ObjectModel
+
+extension PredicateResolution {
+  /// What equalities that one list can say have in common.
+  private struct Subject: Hashable {
+    let left: ResolvedExpression
+    let domain: ResolvedDomain
+    let options: ComparisonOptions
+  }
+
+  /// The conditions that AND or OR joins, with `x == 1 OR x == 2 OR x == 3` as `x IN {1, 2, 3}`, and in an AND the same for `!=`.
+  mutating func mergingEqualities(_ items: [ResolvedPredicate], isConjunction: Bool) -> [ResolvedPredicate] {
+    guard items.count > 2 else { return items }
+    var places: [Subject: [Int]] = [:]
+    for (place, item) in items.enumerated() {
+      if case .comparison(let comparison) = item, comparison.isNegated == isConjunction, isEqualityWithConstants(comparison) {
+        places[Subject(left: comparison.left, domain: comparison.domain, options: comparison.options), default: []].append(place)
+      }
+    }
+    var merged: [Int: ResolvedPredicate] = [:]
+    var dropped: Set<Int> = []
+    for (subject, places) in places where places.count > 2 {
+      guard let list = list(of: places.map { items[$0] }) else { continue }
+      merged[places[0]] = .comparison(
+        ResolvedComparison(
+          left: subject.left, op: .in, right: .list(list), domain: subject.domain, options: subject.options, isNegated: isConjunction))
+      dropped.formUnion(places.dropFirst())
+    }
+    return items.indices.filter { !dropped.contains($0) }.map { merged[$0] ?? items[$0] }
+  }
+
+  private func isEqualityWithConstants(_ comparison: ResolvedComparison) -> Bool {
+    guard comparison.domain != .mixedDecimal, !comparison.options.contains(.localeSensitive) else { return false }
+    switch (comparison.op, comparison.right) {
+    case (.equal, .expression(.constant(let number, _))):
+      if case .slot(let slot) = constants[number] { return !SlotComparison.isMissing(slot) }
+      return true
+    case (.in, .list): return true
+    default: return false
+    }
+  }
+
+  /// The number of a constant with what comparisons compare with.
+  private mutating func list(of items: [ResolvedPredicate]) -> Int? {
+    var slots: [Slot] = []
+    var ids: [ManagedObjectID] = []
+    var seen: Set<ManagedObjectID> = []
+    for case .comparison(let comparison) in items {
+      let number: Int
+      switch comparison.right {
+      case .expression(.constant(let constant, _)), .list(let constant): number = constant
+      default: return nil
+      }
+      switch constants[number] {
+      case .slot(let slot): slots.append(slot)
+      case .slots(let more): slots += more
+      case .object(let id): if seen.insert(id).inserted { ids.append(id) }
+      case .objects(let more): for id in more where seen.insert(id).inserted { ids.append(id) }
+      }
+    }
+    guard slots.isEmpty != ids.isEmpty else { return nil }
+    return add(slots.isEmpty ? .objects(ids) : .slots(PredicateResolution.ascending(slots)))
+  }
+}
