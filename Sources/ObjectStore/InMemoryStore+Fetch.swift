@@ -19,6 +19,12 @@ struct InMemoryReader: ObjectResolver {
     return try evaluation.answer(among: candidates.map(\.reference), resolver: self, row: rows.row(of:))
   }
 
+  /// The save that a batch request amounts to.
+  func save(for request: PersistentStoreRequest) throws -> SaveChangesRequest {
+    try BatchEvaluation(request, model: rows.model, objectIDSpace: space).save(
+      among: { rows.rows(of: $0, includesSubentities: true).map(\.reference) }, resolver: self, row: rows.row(of:))
+  }
+
   func entity(of object: ObjectReference) -> CompiledEntity { rows.model.entities[object.entity] }
 
   func objectID(of object: ObjectReference) -> ManagedObjectID {

@@ -7,7 +7,7 @@ extension InMemoryRows {
     try checkEntities(of: request)
     try checkVersions(of: request, space: space)
     knownMembers = InMemoryMembers()
-    for deleted in request.deleted { delete(deleted.reference) }
+    delete(Set(request.deleted.lazy.map(\.reference)))
     for update in request.updated { put(update.row) }
     for row in request.inserted {
       guard self.row(of: row.reference) == nil else {
@@ -24,16 +24,20 @@ extension InMemoryRows {
     tables[model.entities[row.entityNumber].root, default: [:]][row.key] = row
   }
 
-  /// Forgets a row and all its links. To-one relationships of other rows that refer to it stay as they are.
-  private mutating func delete(_ reference: ObjectReference) {
-    tables[model.entities[reference.entity].root]?[reference.key] = nil
-    for (number, pairs) in links {
-      links[number] = pairs.filter { $0.source != reference && $0.destination != reference }
+  /// Forgets rows and all their links. To-one relationships of other rows that refer to them stay as they are.
+  private mutating func delete(_ references: Set<ObjectReference>) {
+    if references.isEmpty { return }
+    for reference in references { tables[model.entities[reference.entity].root]?[reference.key] = nil }
+    for (number, pairs) in links where pairs.contains(where: { references.contains($0.source) || references.contains($0.destination) }) {
+      links[number] = pairs.filter { !references.contains($0.source) && !references.contains($0.destination) }
     }
     for (number, lists) in orders {
-      orders[number]?[reference] = nil
-      for (source, order) in lists where source != reference && order.contains(reference) {
-        orders[number]?[source] = order.filter { $0 != reference }
+      for (source, order) in lists {
+        if references.contains(source) {
+          orders[number]?[source] = nil
+        } else if order.contains(where: references.contains) {
+          orders[number]?[source] = order.filter { !references.contains($0) }
+        }
       }
     }
   }

@@ -55,15 +55,23 @@ public final class InMemoryStore: IncrementalStore {
     }
   }
 
-  /// Answers a fetch, a count or a save. A save is linear in the rows of the entities it touches that have uniqueness constraints.
+  /// Answers a request. A save is linear in the rows of the entities it touches that have uniqueness constraints.
   public func execute(_ request: PersistentStoreRequest, in scope: RequestScope) throws -> PersistentStoreResult {
     switch request {
     case .fetch(let specification): return try reader(in: scope).answer(specification)
     case .save(let request):
-      if configuration.description.isReadOnly { throw StoreError(.readOnly, "The store was opened read-only.", operation: "save") }
+      try checkWritable("save")
       try changeRows { rows in try rows.apply(request, objectIDSpace: scope.objectIDSpace) }
       return .saved
-    case .batchInsert, .batchUpdate, .batchDelete: throw request.unsupported
+    case .batchInsert, .batchUpdate, .batchDelete:
+      try checkWritable("batch")
+      var changes = BatchChanges()
+      try changeRows { rows in
+        let save = try InMemoryReader(rows: rows, objectIDSpace: scope.objectIDSpace).save(for: request)
+        try rows.apply(save, objectIDSpace: scope.objectIDSpace)
+        changes = BatchChanges(save)
+      }
+      return .batch(changes)
     }
   }
 
@@ -134,6 +142,10 @@ public final class InMemoryStore: IncrementalStore {
     state.withLock { state in
       state = State(rows: InMemoryRows(model: configuration.model, entityNumbers: configuration.entityNumbers))
     }
+  }
+
+  private func checkWritable(_ operation: String) throws {
+    if configuration.description.isReadOnly { throw StoreError(.readOnly, "The store was opened read-only.", operation: operation) }
   }
 
   // MARK: Versions of the rows

@@ -40,7 +40,10 @@ extension SQLCipherIncrementalStore {
     let options = description.connectionOptions
     let pool = try ConnectionPool(
       path: path, key: try keyring.databaseKey(options: options), options: options, maximumReaders: description.maximumReaderCount,
-      onOpen: { [foldsIndexes = configuration.model.hasFoldedIndexes] in try SQLFunctions.register(on: $0, foldsIndexes: foldsIndexes) })
+      onOpen: { [model = configuration.model] connection in
+        try SQLFunctions.register(on: connection, foldsIndexes: model.hasFoldedIndexes)
+        try BatchFunctions.register(on: connection, model: model)
+      })
     do {
       let (record, hashes, layout) = try pool.withWriter { try readOrCreate($0) }
       var metadata = StoreMetadata(storeIdentifier: record.identifier, storeType: record.type, modelHashes: hashes)

@@ -41,21 +41,34 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
 
   // MARK: Requests
 
-  /// Answers a fetch, a count or a save.
+  /// Answers a request.
   public func execute(_ request: PersistentStoreRequest, in scope: RequestScope) throws -> PersistentStoreResult {
     switch request {
     case .fetch(let specification):
       let engine = try engine("fetch")
       return try StoreError.mapping { try engine.fetch(specification, in: scope) }
     case .save(let changes):
-      let engine = try engine("save")
-      if configuration.description.isReadOnly {
-        throw StoreError(.readOnly, "The store was opened read-only.", operation: "save", path: path)
-      }
+      let engine = try writableEngine("save")
       try StoreError.mapping { try engine.save(changes, in: scope) }
       return .saved
-    case .batchInsert, .batchUpdate, .batchDelete: throw request.unsupported
+    case .batchInsert(let insertion):
+      let engine = try writableEngine("batch insert")
+      return .batch(try StoreError.mapping { try engine.execute(insertion, in: scope) })
+    case .batchUpdate(let request):
+      let engine = try writableEngine("batch update")
+      return .batch(try StoreError.mapping { try engine.execute(request, in: scope) })
+    case .batchDelete(let request):
+      let engine = try writableEngine("batch delete")
+      return .batch(try StoreError.mapping { try engine.execute(request, in: scope) })
     }
+  }
+
+  private func writableEngine(_ operation: String) throws -> StoreEngine {
+    let engine = try engine(operation)
+    if configuration.description.isReadOnly {
+      throw StoreError(.readOnly, "The store was opened read-only.", operation: operation, path: path)
+    }
+    return engine
   }
 
   /// How a fetch would be answered: its statements, SQLite's plan of each, and what an index would help.

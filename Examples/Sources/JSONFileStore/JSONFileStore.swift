@@ -72,30 +72,39 @@ public final class JSONFileStore: IncrementalStore {
     }
   }
 
-  /// Answers a fetch, a count or a save.
+  /// Answers a request. A batch request is turned into the save that it amounts to.
   public func execute(_ request: PersistentStoreRequest, in scope: RequestScope) throws -> PersistentStoreResult {
     try turn.withLock {
       var current = try open()
       switch request {
       case .fetch(let specification):
-        let graph = current.graph
-        let evaluation = try FetchEvaluation(specification, model: graph.model)
-        let objects = graph.rows.keys.filter { evaluation.entity.subtree.contains($0.entity) }.sorted { $0.key < $1.key }
-        return try evaluation.answer(among: objects, resolver: JSONGraphReader(graph, space: scope.objectIDSpace)) { object in
-          let writer = RowWriter(rowCapacity: 1)
-          graph.write(object, to: writer)
-          return writer.finish().first
-        }
+        let evaluation = try FetchEvaluation(specification, model: current.graph.model)
+        let reader = JSONGraphReader(current.graph, space: scope.objectIDSpace)
+        return try evaluation.answer(among: current.graph.objects(of: evaluation.entity), resolver: reader, row: current.graph.row(of:))
       case .save(let request):
-        if configuration.description.isReadOnly {
-          throw StoreError(.readOnly, "The store was opened read-only.", operation: "save", path: url.path)
-        }
-        try current.graph.apply(request, entityNumbers: Set(configuration.entityNumbers), space: scope.objectIDSpace)
-        try keep(current)
+        try checkWritable("save")
+        try apply(request, to: &current, in: scope)
         return .saved
-      case .batchInsert, .batchUpdate, .batchDelete: throw request.unsupported
+      case .batchInsert, .batchUpdate, .batchDelete:
+        try checkWritable("batch")
+        let reader = JSONGraphReader(current.graph, space: scope.objectIDSpace)
+        let evaluation = BatchEvaluation(request, model: current.graph.model, objectIDSpace: scope.objectIDSpace)
+        let save = try evaluation.save(among: current.graph.objects(of:), resolver: reader, row: current.graph.row(of:))
+        try apply(save, to: &current, in: scope)
+        return .batch(BatchChanges(save))
       }
     }
+  }
+
+  private func checkWritable(_ operation: String) throws {
+    if configuration.description.isReadOnly {
+      throw StoreError(.readOnly, "The store was opened read-only.", operation: operation, path: url.path)
+    }
+  }
+
+  private func apply(_ save: SaveChangesRequest, to current: inout Content, in scope: RequestScope) throws {
+    try current.graph.apply(save, entityNumbers: Set(configuration.entityNumbers), space: scope.objectIDSpace)
+    try keep(current)
   }
 
   /// The rows of objects.

@@ -35,6 +35,18 @@ struct JSONGraph: Sendable {
     writer.endRow()
   }
 
+  /// The row of an object; nil when there is none.
+  func row(of reference: ObjectReference) -> RowImage? {
+    let writer = RowWriter(rowCapacity: 1)
+    write(reference, to: writer)
+    return writer.finish().first
+  }
+
+  /// The objects of an entity and its subentities, in the order of their keys.
+  func objects(of entity: CompiledEntity) -> [ObjectReference] {
+    rows.keys.filter { entity.subtree.contains($0.entity) }.sorted { $0.key < $1.key }
+  }
+
   /// The relationship that keeps the links of a relationship, and whether they are the other way round there.
   func linkOwner(of relationship: CompiledRelationship) -> (number: Int, isReversed: Bool) {
     guard let inverse = relationship.inverseID, inverse < relationship.id else { return (relationship.id, false) }

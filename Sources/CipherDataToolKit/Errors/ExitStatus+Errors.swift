@@ -38,6 +38,7 @@ package struct Ending: Sendable, Hashable {
     case let error as KeyValueError: (.usage, error.description)
     case let error as ModelValidationError: (.badData, String(describing: error))
     case let error as ModelFileError: (status(of: error), error.description)
+    case let error as BatchError: (.badData, error.description)
     case let error as ObjectContext.ValidationError: (.badData, error.description)
     case is CancellationError: (.interrupted, "Interrupted.")
     case let error as CocoaError: (status(of: error), error.localizedDescription)

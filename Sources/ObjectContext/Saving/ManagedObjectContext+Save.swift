@@ -214,7 +214,7 @@ extension ManagedObjectContext {
     }
     notifications.postDidSave(work, in: self)
     for (store, request) in requests {
-      coordinator.publish { ChangeSet(BatchChanges(request), of: store, scope: scope(for: store), origin: number) }
+      coordinator.publish { ChangeSet(BatchChanges(allOf: request), of: store, scope: scope(for: store), origin: number) }
     }
   }
 }

@@ -38,7 +38,7 @@ package struct FetchResolver: Sendable {
         specification.predicate, sortDescriptors: specification.sortDescriptors, entity: entity,
         includesSubentities: specification.includesSubentities)
     }
-    var resolution = PredicateResolution(model: model, entity: entity, allowsTransients: transientKeys == .allowed, now: now)
+    var resolution = makeResolution(of: entity)
     let predicate = try resolve(specification.predicate, with: &resolution)
     let (projection, sortKeys) = try resolution.resolveProjection(specification)
     // There are as many dictionaries as objects, unless some are put together.
@@ -49,11 +49,15 @@ package struct FetchResolver: Sendable {
       transientKeyPaths: resolution.transientKeyPaths)
   }
 
+  func makeResolution(of entity: CompiledEntity) -> PredicateResolution {
+    PredicateResolution(model: model, entity: entity, allowsTransients: transientKeys == .allowed, now: now)
+  }
+
   /// Resolves a predicate and an order on an entity.
   package func resolve(
     _ predicate: FetchPredicate?, sortDescriptors: [FetchSortDescriptor] = [], entity: CompiledEntity, includesSubentities: Bool = true
   ) throws(FetchPredicateError) -> ResolvedFetch {
-    var resolution = PredicateResolution(model: model, entity: entity, allowsTransients: transientKeys == .allowed, now: now)
+    var resolution = makeResolution(of: entity)
     let resolved = try resolve(predicate, with: &resolution)
     var keys: [ResolvedSortKey] = []
     for descriptor in sortDescriptors { keys.append(try resolution.resolve(descriptor)) }
@@ -62,7 +66,7 @@ package struct FetchResolver: Sendable {
       transientKeyPaths: resolution.transientKeyPaths)
   }
 
-  private func resolve(
+  func resolve(
     _ predicate: FetchPredicate?, with resolution: inout PredicateResolution
   ) throws(FetchPredicateError) -> ResolvedPredicate {
     guard let predicate else { return .constant(true) }

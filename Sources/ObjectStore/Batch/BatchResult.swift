@@ -74,14 +74,17 @@ public struct BatchChanges: Sendable {
     self.deleted = deleted
   }
 
-  /// What a save changes: for stores that execute a batch as one.
+  /// The rows that a save writes: for stores that execute a batch as one.
   public init(_ request: SaveChangesRequest) {
-    let inserted = request.inserted.references
-    var updated = request.updated.map(\.row.reference)
-    if !request.relationshipChanges.isEmpty {
-      var known = Set(inserted).union(updated)
-      for change in request.relationshipChanges where known.insert(change.source).inserted { updated.append(change.source) }
-    }
-    self.init(inserted: inserted, updated: updated, deleted: request.deleted.map(\.reference))
+    self.init(
+      inserted: request.inserted.references, updated: request.updated.map(\.row.reference), deleted: request.deleted.map(\.reference))
+  }
+
+  /// All objects that a save concerns: also those of which only relationships beside their rows were changed.
+  package init(allOf request: SaveChangesRequest) {
+    self.init(request)
+    guard !request.relationshipChanges.isEmpty else { return }
+    var known = Set(inserted).union(updated)
+    for change in request.relationshipChanges where known.insert(change.source).inserted { updated.append(change.source) }
   }
 }

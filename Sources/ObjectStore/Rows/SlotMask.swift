@@ -38,6 +38,14 @@ public struct SlotMask: Sendable, Hashable {
     }
   }
 
+  /// Adds the slots of another set.
+  public mutating func formUnion(_ other: SlotMask) {
+    low |= other.low
+    for (word, bits) in other.high.enumerated() {
+      if word < high.count { high[word] |= bits } else { high.append(bits) }
+    }
+  }
+
   /// The slots of the set below a count, in order.
   public func slots(below count: Int) -> [Int] { (0..<count).filter(contains) }
 }

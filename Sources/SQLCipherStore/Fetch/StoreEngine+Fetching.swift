@@ -25,7 +25,7 @@ extension StoreEngine {
     if !plan.temporaryLists.isEmpty { try TemporaryLists.fill(plan.temporaryLists, of: fetch, space: space, connection) }
     let statement = try plan.number.map { try connection.statement($0, plan.sql) } ?? connection.statement(sql: plan.sql)
     defer { statement.reset() }
-    try bind(plan, fetch, specification, space, to: statement)
+    try bind(plan.binders, fetch, specification, space, to: statement)
     trace.note(statement)
     let result: PersistentStoreResult
     if case .topRows(let sortKeys) = plan.output {
@@ -134,11 +134,12 @@ extension StoreEngine {
 
   // MARK: Binding
 
-  private func bind(
-    _ plan: FetchPlan, _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ space: ObjectIDSpace, to statement: Statement
+  /// Binds what the placeholders of a fetch stand for.
+  func bind(
+    _ binders: [SQLBinder], _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ space: ObjectIDSpace, to statement: Statement
   ) throws {
     var index: Int32 = 0
-    for binder in plan.binders {
+    for binder in binders {
       index += 1
       switch binder {
       case .constant(let number):

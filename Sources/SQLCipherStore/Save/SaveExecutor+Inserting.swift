@@ -21,6 +21,13 @@ extension SaveExecutor {
     }
   }
 
+  /// Inserts one of the new rows.
+  mutating func insertRow(_ position: Int) throws {
+    let entity = request.inserted[position].entityNumber
+    let plan = try engine.saveStatements.insert(entity, schema)
+    try insert([position], entity, plan, plan.rowCounts.count - 1)
+  }
+
   private mutating func insert(_ positions: ArraySlice<Int>, _ entity: Int, _ plan: InsertPlan, _ kind: Int) throws {
     do {
       try runInsert(positions, entity, plan, kind)

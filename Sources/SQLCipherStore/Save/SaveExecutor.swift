@@ -154,7 +154,7 @@ struct SaveExecutor {
     return slots
   }
 
-  private func run(_ plan: UpdatePlan, _ row: RowImage, oldVersion: Int64, parking: SlotMask? = nil) throws {
+  func run(_ plan: UpdatePlan, _ row: RowImage, oldVersion: Int64, parking: SlotMask? = nil) throws {
     let statement = try plan.number.map { try connection.statement($0, plan.sql) } ?? connection.statement(sql: plan.sql)
     var index: Int32 = 1
     try statement.bind(1, row.version)

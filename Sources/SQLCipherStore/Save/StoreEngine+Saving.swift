@@ -11,16 +11,23 @@ extension StoreEngine {
   func save(_ request: SaveChangesRequest, in scope: RequestScope) throws {
     guard !request.isEmpty else { return }
     do {
-      try write { connection in
+      try writeKeepingReferences(operation: "save") { connection in
         var executor = SaveExecutor(engine: self, connection: connection, request: request, space: scope.objectIDSpace)
         try executor.run()
       }
     } catch is VersionsDiffer {
       throw try mergeConflict(of: request, space: scope.objectIDSpace)
+    }
+  }
+
+  /// Runs `body` in a write transaction; a foreign key that does not hold at its end is an error of the request.
+  func writeKeepingReferences<Result>(operation: String, _ body: (Connection) throws -> Result) throws -> Result {
+    do {
+      return try write(body)
     } catch let error as StoreAccessError where error.extendedCode == ConstraintCode.foreignKey {
       var failure = StoreError(
         .objectNotFound, "A saved object refers to an object that is not in the store, or a deleted one is still referred to.",
-        operation: "save", path: path, underlying: error)
+        operation: operation, path: path, underlying: error)
       failure.sqliteCode = error.code
       failure.sqliteExtendedCode = error.extendedCode
       throw failure

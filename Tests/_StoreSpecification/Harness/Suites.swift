@@ -8,6 +8,7 @@ extension StoreSpecification {
       ConflictSpecification.self, ConstraintSpecification.self, FetchingSpecification.self, AggregateSpecification.self,
       GroupingSpecification.self, PredicateSpecification.self, ExpressionSpecification.self, IndexSpecification.self,
       InheritanceSpecification.self, NameSpecification.self, LifecycleSpecification.self, TransactionSpecification.self,
+      BatchInsertSpecification.self, BatchUpdateSpecification.self, BatchDeleteSpecification.self,
     ]
   }
 

@@ -1,0 +1,95 @@
+// BatchEvaluation+Delete: a batch deletion and its delete rules over objects in memory.
+package import ObjectModel
+import ObjectQuery
+
+extension BatchEvaluation {
+  func delete<Resolver: ObjectResolver<ObjectReference>>(
+    _ request: BatchDeleteRequest, candidates: (CompiledEntity) throws -> [ObjectReference], resolver: Resolver,
+    row: (ObjectReference) throws -> RowImage?
+  ) throws -> SaveChangesRequest {
+    var waiting = try self.objects(of: request, candidates: candidates, resolver: resolver, row: row)
+    var doomed = Set(waiting)
+    // A list instead of recursion: cascades may be long.
+    while let object = waiting.popLast() {
+      for relationship in model.entities[object.entity].relationships where relationship.deleteRule == .cascade {
+        for other in try destinations(of: object, relationship, resolver) where try row(other) != nil && doomed.insert(other).inserted {
+          waiting.append(other)
+        }
+      }
+    }
+    try checkDenyRules(doomed, resolver: resolver, row: row)
+    var edits = BatchEdits(model: model)
+    for relationship in model.releasedRelationships {
+      guard let inverse = model.inverse(of: relationship) else { continue }
+      let sources = model.entities[inverse.sourceEntity].subtree
+      var released: [RowImage] = []
+      for object in doomed where sources.contains(object.entity) {
+        for other in try destinations(of: object, inverse, resolver) where !doomed.contains(other) {
+          if let row = try row(other), row.reference(relationship.index) == object { released.append(row) }
+        }
+      }
+      if !relationship.isOptional, !released.isEmpty {
+        throw BatchError(required: relationship, model, released.map { objectID(of: $0.reference) })
+      }
+      for row in released { edits.set(.null, at: relationship.index, of: row) }
+    }
+    var save = SaveChangesRequest()
+    save.updated = edits.updates()
+    save.deleted = try doomed.sorted { ($0.key, $0.entity) < ($1.key, $1.entity) }.map {
+      SaveChangesRequest.VersionedReference(reference: $0, version: try row($0)?.version ?? 0)
+    }
+    return save
+  }
+
+  /// The objects that the request names itself.
+  private func objects<Resolver: ObjectResolver<ObjectReference>>(
+    of request: BatchDeleteRequest, candidates: (CompiledEntity) throws -> [ObjectReference], resolver: Resolver,
+    row: (ObjectReference) throws -> RowImage?
+  ) throws -> [ObjectReference] {
+    guard var fetch = request.fetch else {
+      var seen: Set<ObjectReference> = []
+      return try request.objectIDs.filter { $0.space == space.number && seen.insert($0.reference).inserted }.compactMap {
+        try row($0.reference)?.reference
+      }
+    }
+    fetch.resultType = .objectIDs
+    let evaluation = try FetchEvaluation(fetch, model: model)
+    guard case .objectIDs(let ids) = try evaluation.answer(among: candidates(evaluation.entity), resolver: resolver, row: row) else {
+      throw StoreError(.internalInconsistency, "A fetch of IDs gave something else.", operation: "batch delete")
+    }
+    return ids.map(\.reference)
+  }
+
+  private func destinations<Resolver: ObjectResolver<ObjectReference>>(
+    of object: ObjectReference, _ relationship: CompiledRelationship, _ resolver: Resolver
+  ) throws -> [ObjectReference] {
+    if relationship.isTransient { return [] }
+    if relationship.isToMany { return try resolver.members(of: object, toMany: relationship.index) }
+    return try resolver.destination(of: object, slot: relationship.index).map { [$0] } ?? []
+  }
+
+  private func checkDenyRules<Resolver: ObjectResolver<ObjectReference>>(
+    _ doomed: Set<ObjectReference>, resolver: Resolver, row: (ObjectReference) throws -> RowImage?
+  ) throws {
+    for relationship in model.relationships where relationship.deleteRule == .deny {
+      let sources = model.entities[relationship.sourceEntity].subtree
+      let refusing = try doomed.filter { object in
+        try sources.contains(object.entity)
+          && destinations(of: object, relationship, resolver).contains { try !doomed.contains($0) && row($0) != nil }
+      }
+      if !refusing.isEmpty { throw BatchError(denied: relationship, model, refusing.map(objectID(of:))) }
+    }
+  }
+}
+
+extension CompiledModel {
+  /// The stored to-one relationships that become empty when their destination is deleted, unless the object goes too.
+  package var releasedRelationships: [CompiledRelationship] {
+    relationships.filter { relationship in
+      guard !relationship.isToMany, !relationship.isTransient, let inverse = inverse(of: relationship), !inverse.isTransient else {
+        return false
+      }
+      return inverse.deleteRule != .noAction
+    }
+  }
+}

@@ -1,0 +1,141 @@
+// BatchEvaluation+Insert: a portion of a batch insertion over rows in memory.
+import ObjectModel
+import ObjectQuery
+
+extension BatchEvaluation {
+  func insert<Resolver: ObjectResolver<ObjectReference>>(
+    _ insertion: BatchInsertion, candidates: (CompiledEntity) throws -> [ObjectReference], resolver: Resolver,
+    row: (ObjectReference) throws -> RowImage?
+  ) throws -> SaveChangesRequest {
+    let merging = try BatchRowMerging(insertion, model: model)
+    var save = SaveChangesRequest()
+    if insertion.onConflict == .error {
+      for position in insertion.rows.indices { try merging.checkComplete(position) }
+      save.inserted = insertion.rows
+      var arrivals = Arrivals(merging.entity, model)
+      for row in insertion.rows { arrivals.note(row, insteadOf: nil) }
+      save.relationshipChanges = try arrivals.changes(resolver)
+      return save
+    }
+    var index = UniqueValueIndex(constraints: merging.entity.constraints(in: model))
+    var rows: [ObjectReference: RowImage] = [:]
+    for constraint in index.constraints {
+      for reference in try candidates(model.entities[constraint.entity]) where rows[reference] == nil {
+        rows[reference] = try row(reference)
+      }
+    }
+    for row in rows.values { index.insert(row, model) }
+    let stored = rows
+    var inserted: [ObjectReference] = []
+    var changed: [ObjectReference: SlotMask] = [:]
+    var arrivals = Arrivals(merging.entity, model)
+    let writer = RowWriter()
+    for (position, new) in insertion.rows.enumerated() {
+      let holders = index.holders(of: new).compactMap { rows[$0] }
+      switch try merging.fate(of: position, holders: holders, space: space) {
+      case .inserted:
+        rows[new.reference] = new
+        inserted.append(new.reference)
+        arrivals.note(new, insteadOf: nil)
+        index.insert(new, model)
+      case .passedOver: break
+      case .merged(let holder, let slots):
+        var values: [Int: Slot] = [:]
+        for slot in slots.slots(below: new.slotCount) { values[slot] = new.slot(slot, kind: merging.entity.slots[slot].kind) }
+        // One step of the version, however many rows of the batch change a stored one.
+        let version = stored[holder.reference].map { $0.version + 1 } ?? 1
+        let row = BatchEdits.edited(holder, values, entity: model.entities[holder.entityNumber], version: version, into: writer)
+        arrivals.note(row, insteadOf: holder)
+        index.remove(holder, model)
+        index.insert(row, model)
+        rows[row.reference] = row
+        if stored[row.reference] != nil { changed[row.reference, default: SlotMask()].formUnion(slots) }
+      }
+    }
+    save.inserted = RowList(inserted.compactMap { rows[$0] })
+    save.updated = changed.sorted { ($0.key.key, $0.key.entity) < ($1.key.key, $1.key.entity) }.compactMap { reference, slots in
+      guard let row = rows[reference] else { return nil }
+      return SaveChangesRequest.Update(row: row, changedSlots: slots, oldVersion: row.version - 1)
+    }
+    save.relationshipChanges = try arrivals.changes(resolver)
+    return save
+  }
+}
+
+/// Who comes to owners with ordered members: they come last, in the order of their coming.
+private struct Arrivals {
+  private struct Owner: Hashable {
+    let relationship: Int
+    let object: ObjectReference
+  }
+  private let sides: [(slot: Int, inverse: CompiledRelationship)]
+  private var members: [Owner: [ObjectReference]] = [:]
+
+  init(_ entity: CompiledEntity, _ model: CompiledModel) {
+    sides = entity.slots.compactMap { slot in
+      guard let inverse = slot.relationship.flatMap(model.inverse(of:)), inverse.isOrdered else { return nil }
+      return (slot.index, inverse)
+    }
+  }
+
+  /// A row was inserted or changed.
+  mutating func note(_ row: RowImage, insteadOf old: RowImage?) {
+    for side in sides {
+      let before = old?.reference(side.slot) ?? ObjectReference(rawValue: 0)
+      let now = row.reference(side.slot)
+      if before == now { continue }
+      members[Owner(relationship: side.inverse.id, object: before)]?.removeAll { $0 == row.reference }
+      if !now.isNull { members[Owner(relationship: side.inverse.id, object: now), default: []].append(row.reference) }
+    }
+  }
+
+  func changes<Resolver: ObjectResolver<ObjectReference>>(_ resolver: Resolver) throws -> [SaveChangesRequest.RelationshipChange] {
+    try members.sorted { ($0.key.relationship, $0.key.object.rawValue) < ($1.key.relationship, $1.key.object.rawValue) }.map {
+      owner, arriving in
+      let index = sides.first { $0.inverse.id == owner.relationship }?.inverse.index ?? 0
+      let isArriving = Set(arriving)
+      let before = try resolver.members(of: owner.object, toMany: index).filter { !isArriving.contains($0) }
+      return SaveChangesRequest.RelationshipChange(source: owner.object, relationshipID: owner.relationship, order: before + arriving)
+    }
+  }
+}
+
+/// Which rows have which values under an entity's uniqueness constraints.
+private struct UniqueValueIndex {
+  let constraints: [DeclaredConstraint]
+  private var holders: [[[Slot]: ObjectReference]]
+
+  init(constraints: [DeclaredConstraint]) {
+    self.constraints = constraints
+    holders = Array(repeating: [:], count: constraints.count)
+  }
+
+  /// A row's values under a constraint; nil where one is missing.
+  private func values(_ row: RowImage, _ constraint: DeclaredConstraint) -> [Slot]? {
+    if constraint.slots.contains(where: { row.isNull($0.index) }) { return nil }
+    return constraint.slots.map { row.slot($0.index, kind: $0.kind) }
+  }
+
+  mutating func insert(_ row: RowImage, _ model: CompiledModel) {
+    for (number, constraint) in constraints.enumerated() where model.entities[constraint.entity].subtree.contains(row.entityNumber) {
+      // A clash of stored rows is none of ours: the save finds it.
+      if let values = values(row, constraint), holders[number][values] == nil { holders[number][values] = row.reference }
+    }
+  }
+
+  mutating func remove(_ row: RowImage, _ model: CompiledModel) {
+    for (number, constraint) in constraints.enumerated() where model.entities[constraint.entity].subtree.contains(row.entityNumber) {
+      if let values = values(row, constraint), holders[number][values] == row.reference { holders[number][values] = nil }
+    }
+  }
+
+  /// The rows that have a new row's values under some constraint.
+  func holders(of row: RowImage) -> [ObjectReference] {
+    var found: [ObjectReference] = []
+    for (number, constraint) in constraints.enumerated() {
+      guard let values = values(row, constraint), let holder = holders[number][values], !found.contains(holder) else { continue }
+      found.append(holder)
+    }
+    return found
+  }
+}

@@ -1,0 +1,143 @@
+// BatchRowMerging: what becomes of a row of a batch insertion, given who has its unique values already.
+package import ObjectModel
+
+/// A uniqueness constraint of an entity or of one above it.
+package struct DeclaredConstraint: Sendable {
+  /// The number of the entity that declares it: it holds for that entity and all below.
+  package let entity: Int
+  /// The names of its properties.
+  package let names: [String]
+  /// Their slots.
+  package let slots: [CompiledSlot]
+}
+
+extension CompiledEntity {
+  /// The uniqueness constraints that hold for the entity.
+  package func constraints(in model: CompiledModel) -> [DeclaredConstraint] {
+    var result: [DeclaredConstraint] = []
+    var next: CompiledEntity? = self
+    while let declaring = next {
+      for names in declaring.entityDescription.uniquenessConstraints {
+        let slots = names.compactMap { name in self.slots.first { $0.name == name } }
+        guard slots.count == names.count, !slots.isEmpty else { continue }
+        result.append(DeclaredConstraint(entity: declaring.number, names: names, slots: slots))
+      }
+      next = declaring.parent.map { model.entities[$0] }
+    }
+    return result
+  }
+}
+
+/// Decides what becomes of the rows of a portion.
+package struct BatchRowMerging {
+  /// What becomes of a row.
+  package enum Fate {
+    case inserted
+    case passedOver
+    /// A stored row takes the values of these slots.
+    case merged(RowImage, SlotMask)
+  }
+
+  /// The entity of the rows.
+  package let entity: CompiledEntity
+  private let model: CompiledModel
+  private let insertion: BatchInsertion
+  private let requiredSlots: [CompiledSlot]
+  /// The slots that `.update(only:)` names.
+  private let named: SlotMask?
+
+  /// Prepares for a portion.
+  ///
+  /// - Throws: ``BatchError`` where `.update(only:)` names what is no attribute or to-one relationship.
+  package init(_ insertion: BatchInsertion, model: CompiledModel) throws {
+    guard let entity = model.entity(named: insertion.entityName) else {
+      throw StoreError(.invalidRequest, "The model has no entity “\(insertion.entityName)”.", operation: "batch insert")
+    }
+    self.insertion = insertion
+    self.entity = entity
+    self.model = model
+    requiredSlots = entity.slots.filter { !$0.isOptional && $0.kind != .none }
+    guard case .update(let names?) = insertion.onConflict else {
+      named = nil
+      return
+    }
+    var slots = SlotMask()
+    for name in names {
+      switch entity.property(named: name) {
+      case .attribute(let slot) where slot.kind != .none: slots.insert(slot.index)
+      case .toOne(let relationship) where !relationship.isTransient: slots.insert(relationship.index)
+      case .composite(let composite): for slot in composite.slots { slots.insert(slot) }
+      default:
+        throw BatchError(
+          .notSettable, entityName: entity.name, key: name,
+          reason: "is named in update(only:), but is no stored attribute or to-one relationship of the entity.")
+      }
+    }
+    named = slots
+  }
+
+  /// Throws where a row lacks a required value.
+  package func checkComplete(_ position: Int) throws(BatchError) {
+    let row = insertion.rows[position]
+    var missing = requiredSlots.first { row.isNull($0.index) }?.name
+    for composite in entity.composites where missing == nil {
+      if composite.slots.allSatisfy(row.isNull) {
+        if !composite.attribute.isOptional { missing = composite.name }
+      } else {
+        missing = composite.requiredSlots.first(where: row.isNull).map { entity.slots[$0].name }
+      }
+    }
+    guard let missing else { return }
+    throw BatchError(
+      .missingValue, entityName: entity.name, key: missing, row: insertion.firstRow + position,
+      reason: "is required, and the row gives no value for it.")
+  }
+
+  /// What becomes of a row.
+  ///
+  /// - Parameter holders: The rows that have its values under uniqueness constraints, once each.
+  package func fate(of position: Int, holders: [RowImage], space: ObjectIDSpace) throws -> Fate {
+    guard let holder = holders.first else {
+      try checkComplete(position)
+      return .inserted
+    }
+    if insertion.onConflict == .ignore { return .passedOver }
+    let new = insertion.rows[position]
+    let isOfEntity = entity.subtree.contains(holder.entityNumber)
+    guard holders.count == 1, isOfEntity else {
+      var error = StoreError(
+        .constraintConflict,
+        "Row \(insertion.firstRow + position) of the batch has unique values of "
+          + (isOfEntity ? "several stored objects: it is not clear which to change." : "an object of another entity.")
+          + " Nothing was written.",
+        operation: "batch insert")
+      error.entityName = entity.name
+      throw error
+    }
+    let slots = merged(position)
+    if insertion.onConflict == .replace, let slot = slots.first(where: { !$0.isOptional && new.isNull($0.index) }) {
+      throw BatchError(
+        .missingValue, entityName: entity.name, key: slot.name, row: insertion.firstRow + position,
+        reason: "is required, and the row gives no value for it.")
+    }
+    let changed = differing(slots, new, holder)
+    return changed.isEmpty ? .passedOver : .merged(holder, changed)
+  }
+
+  /// The slots that a stored row takes from a new one.
+  private func merged(_ position: Int) -> [CompiledSlot] {
+    let given = insertion.given[position]
+    return entity.slots.filter { slot in
+      guard slot.kind != .none else { return false }
+      if insertion.onConflict == .replace { return given.contains(slot.index) || slot.relationship == nil }
+      return given.contains(slot.index) && named?.contains(slot.index) ?? true
+    }
+  }
+
+  /// Those of the slots in which two rows differ: what is as it was is not written.
+  private func differing(_ slots: [CompiledSlot], _ new: RowImage, _ old: RowImage) -> SlotMask {
+    var changed = SlotMask()
+    for slot in slots where new.slot(slot.index, kind: slot.kind) != old.slot(slot.index, kind: slot.kind) { changed.insert(slot.index) }
+    return changed
+  }
+}

@@ -1,0 +1,78 @@
+// BatchValue+Computed: what an expression has computed, as the value of an attribute of perhaps another type.
+import Foundation
+import ObjectModel
+import ObjectQuery
+
+extension BatchValue {
+  /// Whether values of a type can become values of an attribute's type, whatever they are.
+  static func canAssign(_ type: ResolvedType, to attribute: AttributeType) -> Bool {
+    switch attribute {
+    case .integer16, .integer32, .integer64, .double, .float, .decimal: type.isNumeric
+    case .boolean: type == .boolean || type == .integer
+    case .date: type == .date
+    case .string: type == .text || type == .uri
+    case .uri: type == .uri || type == .text
+    case .uuid: type == .uuid || type == .text
+    case .binary: type == .binary
+    case .transformable, .undefined, .composite: false
+    }
+  }
+
+  /// A computed value as the slot of an attribute, checked by the model's rules.
+  static func assigned(_ value: Slot, to slot: CompiledSlot) throws(Failure) -> Slot {
+    try checked(try converted(value, to: slot), for: slot)
+  }
+
+  private static func converted(_ value: Slot, to slot: CompiledSlot) throws(Failure) -> Slot {
+    if SlotComparison.isMissing(value) { return .null }
+    switch slot.attributeType {
+    case .integer16, .integer32, .integer64, .boolean: return try whole(value, slot)
+    case .double, .float:
+      guard let number = double(value) else { throw mismatch(slot) }
+      return .real(slot.attributeType == .float ? Double(Float(number)) : number)
+    case .decimal:
+      guard let number = SlotComparison.decimal(of: value) else {
+        throw Failure(code: .numberOutOfRange, key: slot.name, reason: "was computed as a number beyond the range of decimals.")
+      }
+      return .bytes(DecimalCoding.encode(number))
+    case .uri:
+      guard case .text(let text) = value, URL(string: text) != nil else { throw mismatch(slot) }
+      return value
+    case .uuid:
+      guard case .text(let text) = value else { return value }
+      guard let uuid = UUID(uuidString: text) else { throw mismatch(slot) }
+      return uuid.slot
+    default: return value
+    }
+  }
+
+  /// The integer that a number is; one with a fraction is none.
+  private static func whole(_ value: Slot, _ slot: CompiledSlot) throws(Failure) -> Slot {
+    switch value {
+    case .int: return value
+    case .real(let number): if let integer = Int64(exactly: number) { return .int(integer) }
+    case .bytes:
+      if let number = SlotComparison.decimal(of: value), let integer = Int64(NSDecimalNumber(decimal: number).stringValue) {
+        return .int(integer)
+      }
+    case .null, .text: throw mismatch(slot)
+    }
+    throw Failure(
+      code: .numberOutOfRange, key: slot.name,
+      reason: "is an integer and was computed as another number. Use trunc(), floor() or ceiling() to round it.")
+  }
+
+  private static func double(_ value: Slot) -> Double? {
+    switch value {
+    case .int(let number): Double(number)
+    case .real(let number): number
+    case .bytes: SlotComparison.decimal(of: value).map { Double(NSDecimalNumber(decimal: $0).stringValue) ?? .nan }
+    case .null, .text: nil
+    }
+  }
+
+  private static func mismatch(_ slot: CompiledSlot) -> Failure {
+    Failure(
+      code: .wrongType, key: slot.name, reason: "was computed as a value of another type than \(slot.attributeType?.rawValue ?? "none").")
+  }
+}

@@ -1,0 +1,244 @@
+// BatchDeleter: a batch deletion and its delete rules as statements about sets of rows.
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+import SQLCipherConnection
+
+/// Carries out one batch deletion inside its transaction. The keys of the rows to delete stand in a temporary table for each table.
+struct BatchDeleter {
+  private let batch: BatchConnection
+  private let space: ObjectIDSpace
+  private var schema: StoreSchema { batch.schema }
+  /// The tables from which rows may have to go, by index.
+  private var doomed: Set<Int> = []
+  /// The tables in which references may be released.
+  private var released: Set<Int> = []
+
+  init(_ batch: BatchConnection, space: ObjectIDSpace) {
+    self.batch = batch
+    self.space = space
+  }
+
+  private func doomedName(_ table: Int) -> String { "cipherdata_doomed_\(table)" }
+  private func releasedName(_ table: Int) -> String { "cipherdata_released_\(table)" }
+  /// The keys of a table that are to go.
+  private func doomedKeys(_ table: Int) -> String { "(SELECT k FROM temp.\(doomedName(table)))" }
+
+  mutating func run(_ request: BatchDeleteRequest) throws -> BatchChanges {
+    let start = try request.fetch.map { [try schema.table(of: entity(of: $0).number).index] } ?? tables(of: request.objectIDs)
+    try prepareTables(from: start)
+    if let fetch = request.fetch { try fill(fetch) } else { try fill(request.objectIDs) }
+    try cascade(from: start)
+    try checkDenyRules()
+    let updated = try releaseReferences()
+    var deleted: [ObjectReference] = []
+    for index in doomed.sorted() {
+      let table = schema.tables[index]
+      deleted += try batch.references(
+        "SELECT \(table.reference(alias: "t")) FROM temp.\(doomedName(index)) AS d CROSS JOIN \(table.name) AS t ON t.\(table.key) = d.k")
+    }
+    if !deleted.isEmpty { try deleteRows() }
+    for index in doomed { try batch.empty(doomedName(index)) }
+    for index in released { try batch.empty(releasedName(index)) }
+    return BatchChanges(updated: updated, deleted: deleted)
+  }
+
+  // MARK: Which rows
+
+  private func entity(of fetch: FetchSpecification) throws -> CompiledEntity {
+    guard let entity = schema.model.entity(named: fetch.entityName) else { throw FetchPredicateError.unknownEntity(name: fetch.entityName) }
+    return entity
+  }
+
+  private func own(_ objectIDs: [ManagedObjectID]) -> [ManagedObjectID] { objectIDs.filter { StoreEngine.key(of: $0, in: space) > 0 } }
+
+  private func tables(of objectIDs: [ManagedObjectID]) throws -> [Int] {
+    var found: Set<Int> = []
+    for id in own(objectIDs) { found.insert(try schema.table(of: Int(id.entityNumber)).index) }
+    return found.sorted()
+  }
+
+  /// The tables that cascades may reach get a temporary table each.
+  private mutating func prepareTables(from start: [Int]) throws {
+    var waiting = start
+    doomed = Set(start)
+    while let table = waiting.popLast() {
+      for cascade in cascades(from: table) where doomed.insert(cascade.destination).inserted { waiting.append(cascade.destination) }
+    }
+    for index in doomed.sorted() {
+      try batch.prepare(doomedName(index), "k INTEGER PRIMARY KEY, e INTEGER, g INTEGER NOT NULL DEFAULT 0", index: "g")
+    }
+  }
+
+  private func fill(_ specification: FetchSpecification) throws {
+    var specification = specification
+    specification.resultType = .objectIDs
+    let fetch = try FetchResolver(model: schema.model).resolve(specification)
+    let plan = try batch.engine.plan(fetch, specification, FetchShape(fetch, specification: specification))
+    guard case .identifiers(let numbering) = plan.output else {
+      throw StoreError(.internalInconsistency, "A fetch of IDs gives something else.", operation: "batch delete")
+    }
+    if !plan.temporaryLists.isEmpty { try TemporaryLists.fill(plan.temporaryLists, of: fetch, space: space, batch.connection) }
+    var columns = "k"
+    if case .stored = numbering { columns += ", e" }
+    let statement = try batch.connection.statement(sql: "INSERT INTO temp.\(doomedName(plan.table.index)) (\(columns)) \(plan.sql)")
+    try batch.engine.bind(plan.binders, fetch, specification, space, to: statement)
+    batch.engine.trace.note(statement)
+    try statement.run()
+    if !plan.temporaryLists.isEmpty { try TemporaryLists.empty(plan.temporaryLists.count, batch.connection) }
+  }
+
+  private func fill(_ objectIDs: [ManagedObjectID]) throws {
+    var keys: [Int: Set<Int64>] = [:]
+    for id in own(objectIDs) { keys[try schema.table(of: Int(id.entityNumber)).index, default: []].insert(id.key) }
+    for (index, keys) in keys.sorted(by: { $0.key < $1.key }) {
+      let table = schema.tables[index]
+      try KeyListSize.forEachPiece(of: keys.sorted()[...]) { piece, size in
+        let statement = try batch.connection.statement(
+          sql: "INSERT INTO temp.\(doomedName(index)) (k) SELECT t.\(table.key) FROM \(table.name) AS t"
+            + " WHERE t.\(table.key) \(KeyListSize.condition(size))")
+        try KeyListSize.bind(piece, size, to: statement)
+        batch.engine.trace.note(statement)
+        try statement.run()
+      }
+    }
+  }
+
+  // MARK: Delete rules
+
+  /// A relationship through which deletions go on: the statement adds its destinations, given their generation and that of its sources.
+  private struct Cascade {
+    let destination: Int
+    let sql: String
+  }
+
+  private func cascades(from source: Int) -> [Cascade] {
+    schema.model.relationships.compactMap { relationship in
+      guard relationship.deleteRule == .cascade, !relationship.isTransient, schema.tableIfHeld(relationship.sourceEntity)?.index == source,
+        let table = schema.tableIfHeld(relationship.destinationEntity)
+      else { return nil }
+      let frontier = "(SELECT k FROM temp.\(doomedName(source)) WHERE g = ?)"
+      let from: String
+      switch schema.relationships[relationship.id] {
+      case .column(let index, let column):
+        let own = schema.tables[index]
+        from = "\(own.name) AS s JOIN \(table.name) AS d ON d.\(table.key) = s.\(column.name) WHERE s.\(own.key) IN \(frontier)"
+      case .inverse(let side): from = "\(table.name) AS d WHERE d.\(side.column.name) IN \(frontier)"
+      case .join(let side):
+        from = "\(side.table) AS s JOIN \(table.name) AS d ON d.\(table.key) = s.\(side.far) WHERE s.\(side.near) IN \(frontier)"
+      case .none: return nil
+      }
+      return Cascade(
+        destination: table.index, sql: "INSERT OR IGNORE INTO temp.\(doomedName(table.index)) (k, g) SELECT d.\(table.key), ? FROM \(from)")
+    }
+  }
+
+  /// Goes from rows found last to those that their cascades lead to, until there are no new ones.
+  private func cascade(from start: [Int]) throws {
+    let cascades = Dictionary(uniqueKeysWithValues: doomed.map { ($0, self.cascades(from: $0)) })
+    var frontier = Set(start)
+    var generation: Int64 = 0
+    while !frontier.isEmpty {
+      var next: Set<Int> = []
+      for table in frontier.sorted() {
+        for cascade in cascades[table] ?? [] {
+          if try batch.run(cascade.sql, generation + 1, generation) > 0 { next.insert(cascade.destination) }
+        }
+      }
+      frontier = next
+      generation += 1
+    }
+  }
+
+  /// That a key is not one of those that go.
+  private func stays(_ key: String, _ table: Int) -> String { doomed.contains(table) ? " AND \(key) NOT IN \(doomedKeys(table))" : "" }
+
+  private func checkDenyRules() throws {
+    for relationship in schema.model.relationships where relationship.deleteRule == .deny && !relationship.isTransient {
+      guard let table = schema.tableIfHeld(relationship.sourceEntity), doomed.contains(table.index),
+        let other = schema.tableIfHeld(relationship.destinationEntity)
+      else { continue }
+      let condition: String
+      switch schema.relationships[relationship.id] {
+      case .column(_, let column):
+        condition =
+          "EXISTS (SELECT 1 FROM \(other.name) AS d WHERE d.\(other.key) = t.\(column.name)\(stays("d.\(other.key)", other.index)))"
+      case .inverse(let side):
+        condition =
+          "EXISTS (SELECT 1 FROM \(other.name) AS d WHERE d.\(side.column.name) = t.\(table.key)\(stays("d.\(other.key)", other.index)))"
+      case .join(let side):
+        condition = "EXISTS (SELECT 1 FROM \(side.table) AS d WHERE d.\(side.near) = t.\(table.key)\(stays("d.\(side.far)", other.index)))"
+      case .none: continue
+      }
+      let refusing = try batch.references(
+        "SELECT \(table.reference(alias: "t")) FROM \(table.name) AS t WHERE t.\(table.key) IN \(doomedKeys(table.index)) AND \(condition)"
+          + " ORDER BY 1 LIMIT 100")
+      if !refusing.isEmpty {
+        throw BatchError(denied: relationship, schema.model, refusing.map { StoreEngine.objectID(of: $0, in: space) })
+      }
+    }
+  }
+
+  /// References of rows that stay to rows that go become NULL; each such row's version grows by one.
+  private mutating func releaseReferences() throws -> [ObjectReference] {
+    for relationship in schema.model.releasedRelationships {
+      guard case .column(let index, let column) = schema.relationships[relationship.id],
+        let target = schema.tableIfHeld(relationship.destinationEntity), doomed.contains(target.index)
+      else { continue }
+      let table = schema.tables[index]
+      let condition =
+        "\(table.name).\(column.name) IN \(doomedKeys(target.index))" + stays("\(table.name).\(table.key)", index)
+      if !relationship.isOptional {
+        let emptied = try batch.references(
+          "SELECT \(table.reference(alias: table.name)) FROM \(table.name) WHERE \(condition) ORDER BY 1 LIMIT 100")
+        guard emptied.isEmpty else {
+          throw BatchError(required: relationship, schema.model, emptied.map { StoreEngine.objectID(of: $0, in: space) })
+        }
+        continue
+      }
+      if released.insert(index).inserted { try batch.prepare(releasedName(index), "k INTEGER PRIMARY KEY") }
+      let count = try batch.run(
+        "INSERT OR IGNORE INTO temp.\(releasedName(index)) (k) SELECT \(table.name).\(table.key) FROM \(table.name) WHERE \(condition)")
+      // Rows that another relationship has released already are not counted, but have this reference too.
+      if count == 0, try batch.number("SELECT 1 FROM \(table.name) WHERE \(condition) LIMIT 1") == nil { continue }
+      var assignments = "\(column.name) = NULL"
+      if let entity = column.entityColumn { assignments += ", \(entity) = NULL" }
+      if let inverse = schema.model.inverse(of: relationship), case .inverse(let side) = schema.relationships[inverse.id],
+        let order = side.order
+      {
+        assignments += ", \(order) = NULL"
+      }
+      try batch.run("UPDATE OR FAIL \(table.name) SET \(assignments) WHERE \(condition)")
+    }
+    var updated: [ObjectReference] = []
+    for index in released.sorted() {
+      let table = schema.tables[index]
+      try batch.run(
+        "UPDATE OR FAIL \(table.name) SET \(table.version) = \(table.version) + 1"
+          + " WHERE \(table.name).\(table.key) IN (SELECT k FROM temp.\(releasedName(index)))")
+      updated += try batch.references(
+        "SELECT \(table.reference(alias: "t")) FROM temp.\(releasedName(index)) AS r CROSS JOIN \(table.name) AS t ON t.\(table.key) = r.k")
+    }
+    return updated
+  }
+
+  // MARK: Deleting
+
+  private func deleteRows() throws {
+    struct Side: Hashable {
+      let relationship: Int
+      let isReversed: Bool
+    }
+    var done: Set<Side> = []
+    for index in doomed.sorted() {
+      let table = schema.tables[index]
+      for entity in table.root.subtree {
+        for side in schema.joinSides[entity]
+        where done.insert(Side(relationship: side.relationshipID, isReversed: side.isReversed)).inserted {
+          try batch.run("DELETE FROM \(side.table) WHERE \(side.table).\(side.near) IN \(doomedKeys(index))")
+        }
+      }
+      try batch.run("DELETE FROM \(table.name) WHERE \(table.name).\(table.key) IN \(doomedKeys(index))")
+    }
+  }
+}

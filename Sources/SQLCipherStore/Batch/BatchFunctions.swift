@@ -1,0 +1,31 @@
+// BatchFunctions: the SQL function that turns what an expression has computed into an attribute's value, by the same rules as in memory.
+import Foundation
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+
+/// The function that batch updates call.
+enum BatchFunctions {
+  /// `assign(entity, slot, value)`: the value as the slot's. A value that the slot cannot have makes the statement fail.
+  static let assign = "cd_assign"
+  private static let refusal = "cd_assign refuses a value"
+
+  /// Makes it known to a connection.
+  static func register(on connection: Connection, model: CompiledModel) throws {
+    try connection.registerFunction(name: assign, argumentCount: 3) { call in
+      let (number, index) = (Int(call.int64(0)), Int(call.int64(1)))
+      guard model.entities.indices.contains(number), model.entities[number].slots.indices.contains(index) else {
+        return call.setError(refusal)
+      }
+      let entity = model.entities[number]
+      do throws(BatchError) {
+        SQLFunctions.set(try BatchUpdatePlan.assigned(SQLFunctions.slot(call, 2), to: entity.slots[index], of: entity), call)
+      } catch {
+        call.setError(refusal)
+      }
+    }
+  }
+
+  /// Whether a statement failed because a value was refused.
+  static func isRefusal(_ error: StoreAccessError) -> Bool { error.message?.contains(refusal) ?? false }
+}

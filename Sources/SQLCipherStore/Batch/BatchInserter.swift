@@ -1,0 +1,159 @@
+// BatchInserter: a portion of a batch insertion: rows that clash with none go in as those of a save, others are passed over or merged.
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+
+/// Carries out one portion of a batch insertion inside its transaction.
+struct BatchInserter {
+  private let batch: BatchConnection
+  private let insertion: BatchInsertion
+  private let merging: BatchRowMerging
+  private let table: EntityTable
+  private let probes: [Probe]
+  private let orders: [OrderedSide]
+  private var executor: SaveExecutor
+  /// The last place given in the order of an owner's members.
+  private var lastPlaces: [SaveExecutor.OrderedMember: Int64] = [:]
+  private var schema: StoreSchema { batch.schema }
+
+  /// A statement that finds the row with given values under a constraint.
+  private struct Probe {
+    let slots: [CompiledSlot]
+    let sql: String
+  }
+
+  /// A to-one relationship of the rows whose inverse has an order.
+  private struct OrderedSide {
+    let relationshipID: Int
+    let slot: Int
+    let column: String
+    let order: String
+  }
+
+  init(_ batch: BatchConnection, _ insertion: BatchInsertion, space: ObjectIDSpace) throws {
+    self.batch = batch
+    self.insertion = insertion
+    let model = batch.schema.model
+    merging = try BatchRowMerging(insertion, model: model)
+    let table = try batch.schema.table(of: merging.entity.number)
+    self.table = table
+    let entity = merging.entity
+    probes = entity.constraints(in: model).map { constraint in
+      var conditions = constraint.slots.map { "t.\(table.column(entity: entity.number, slot: $0.index)?.name ?? "NULL") = ?" }
+      if let ofEntity = table.entityCondition(constraint.entity, includesSubentities: true, model: model, alias: "t") {
+        conditions.append(ofEntity)
+      }
+      return Probe(
+        slots: constraint.slots,
+        sql: "SELECT \(table.readColumns(alias: "t")) FROM \(table.name) AS t WHERE \(conditions.joined(separator: " AND ")) LIMIT 1")
+    }
+    orders = entity.slots.compactMap { slot in
+      guard let relationship = slot.relationship, let inverse = model.inverse(of: relationship),
+        case .inverse(let side) = batch.schema.relationships[inverse.id], let order = side.order
+      else { return nil }
+      return OrderedSide(relationshipID: inverse.id, slot: slot.index, column: side.column.name, order: order)
+    }
+    var request = SaveChangesRequest()
+    request.inserted = insertion.rows
+    executor = SaveExecutor(engine: batch.engine, connection: batch.connection, request: request, space: space)
+  }
+
+  mutating func run(space: ObjectIDSpace) throws -> BatchChanges {
+    if insertion.onConflict == .error {
+      for position in insertion.rows.indices {
+        try merging.checkComplete(position)
+        try place(insertion.rows[position])
+      }
+      try executor.run()
+      return BatchChanges(executor.request)
+    }
+    var changes = BatchChanges()
+    var known: Set<ObjectReference> = []
+    for position in insertion.rows.indices {
+      let new = insertion.rows[position]
+      switch try merging.fate(of: position, holders: holders(of: new), space: space) {
+      case .inserted:
+        try place(new)
+        try executor.insertRow(position)
+        known.insert(new.reference)
+        changes.inserted.append(new.reference)
+      case .passedOver: break
+      case .merged(let holder, let slots):
+        let isFirst = known.insert(holder.reference).inserted
+        try merge(new, slots, into: holder, version: holder.version + (isFirst ? 1 : 0))
+        if isFirst { changes.updated.append(holder.reference) }
+      }
+      if !executor.clashes.isEmpty { throw executor.constraintConflict() }
+    }
+    return changes
+  }
+
+  /// The stored rows that have a row's values under uniqueness constraints.
+  private func holders(of row: RowImage) throws -> [RowImage] {
+    var found: [RowImage] = []
+    for probe in probes where !probe.slots.contains(where: { row.isNull($0.index) }) {
+      let statement = try batch.connection.statement(sql: probe.sql)
+      defer { statement.reset() }
+      for (position, slot) in probe.slots.enumerated() {
+        if slot.kind == .reference {
+          try statement.bind(Int32(position + 1), row.reference(slot.index).key)
+        } else {
+          try statement.bind(Int32(position + 1), row.slot(slot.index, kind: slot.kind))
+        }
+      }
+      batch.engine.trace.note(statement)
+      guard try statement.step() else { continue }
+      let writer = RowWriter(rowCapacity: 1)
+      try table.readRow(statement, into: writer)
+      let holder = writer.endRow()
+      if !found.contains(where: { $0.reference == holder.reference }) { found.append(holder) }
+    }
+    return found
+  }
+
+  private mutating func merge(_ new: RowImage, _ slots: SlotMask, into holder: RowImage, version: Int64) throws {
+    var values: [Int: Slot] = [:]
+    for slot in slots.slots(below: new.slotCount) { values[slot] = new.slot(slot, kind: merging.entity.slots[slot].kind) }
+    let writer = RowWriter(rowCapacity: 1)
+    let row = BatchEdits.edited(holder, values, entity: schema.model.entities[holder.entityNumber], version: version, into: writer)
+    let plan = try batch.engine.saveStatements.update(holder.entityNumber, slots, schema)
+    // Statements bind the row's memory without a copy.
+    try withExtendedLifetime(writer) {
+      do {
+        try executor.run(plan, row, oldVersion: holder.version)
+      } catch let error as StoreAccessError where error.extendedCode == ConstraintCode.unique {
+        try executor.addConflicts(of: row)
+      }
+    }
+    for side in orders where slots.contains(side.slot) {
+      let place: Slot = try nextPlace(side, row).map { .int($0) } ?? .null
+      let statement = try batch.connection.statement(
+        sql: "UPDATE OR FAIL \(table.name) SET \(side.order) = ? WHERE \(table.name).\(table.key) = ?")
+      try statement.bind(1, place)
+      try statement.bind(2, row.key)
+      batch.engine.trace.note(statement)
+      try statement.run()
+    }
+  }
+
+  // MARK: Orders
+
+  /// New members come last.
+  private mutating func place(_ row: RowImage) throws {
+    for side in orders {
+      guard let place = try nextPlace(side, row) else { continue }
+      executor.insertedOrders[SaveExecutor.OrderedMember(relationship: side.relationshipID, key: row.key)] = place
+    }
+  }
+
+  /// The place behind all members of the owner that a row refers to; nil where it refers to none.
+  private mutating func nextPlace(_ side: OrderedSide, _ row: RowImage) throws -> Int64? {
+    guard !row.isNull(side.slot) else { return nil }
+    let owner = SaveExecutor.OrderedMember(relationship: side.relationshipID, key: row.reference(side.slot).key)
+    let last =
+      try lastPlaces[owner] ?? batch.number("SELECT max(t.\(side.order)) FROM \(table.name) AS t WHERE t.\(side.column) = ?", owner.key)
+      ?? 0
+    lastPlaces[owner] = last + OrderKeys.gap
+    return last + OrderKeys.gap
+  }
+}

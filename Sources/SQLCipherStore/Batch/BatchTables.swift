@@ -1,0 +1,58 @@
+// BatchTables: the temporary tables of batch requests, in the connection's memory: which rows are concerned, and their new values.
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+
+/// What batch requests work with: one write transaction on a connection.
+struct BatchConnection {
+  let engine: StoreEngine
+  let connection: Connection
+  var schema: StoreSchema { engine.schema }
+
+  /// Runs a statement with integers as its arguments, and tells how many rows it changed.
+  @discardableResult
+  func run(_ sql: String, _ arguments: Int64...) throws -> Int {
+    let statement = try connection.statement(sql: sql)
+    for (position, argument) in arguments.enumerated() { try statement.bind(Int32(position + 1), argument) }
+    engine.trace.note(statement)
+    try statement.run()
+    return connection.changes
+  }
+
+  /// The rows of a statement that selects keys and entities.
+  func references(_ sql: String, _ arguments: Int64...) throws -> [ObjectReference] {
+    let statement = try connection.statement(sql: sql)
+    defer { statement.reset() }
+    for (position, argument) in arguments.enumerated() { try statement.bind(Int32(position + 1), argument) }
+    engine.trace.note(statement)
+    var found: [ObjectReference] = []
+    while try statement.step() { found.append(ObjectReference(entity: statement.int(1), key: statement.int64(0))) }
+    return found
+  }
+
+  /// The only number of a statement's first row; nil for NULL or no row.
+  func number(_ sql: String, _ arguments: Int64...) throws -> Int64? {
+    let statement = try connection.statement(sql: sql)
+    defer { statement.reset() }
+    for (position, argument) in arguments.enumerated() { try statement.bind(Int32(position + 1), argument) }
+    engine.trace.note(statement)
+    return try statement.step() && !statement.isNull(0) ? statement.int64(0) : nil
+  }
+
+  /// Makes a temporary table, or empties it. A table stays for the next request: making one prepares all statements anew.
+  func prepare(_ name: String, _ columns: String, index: String? = nil) throws {
+    try connection.statement(sql: "CREATE TABLE IF NOT EXISTS temp.\(name) (\(columns))").run()
+    if let index { try connection.statement(sql: "CREATE INDEX IF NOT EXISTS temp.\(name)_\(index) ON \(name) (\(index))").run() }
+    try empty(name)
+  }
+
+  /// Empties a temporary table.
+  func empty(_ name: String) throws { try connection.statement(sql: "DELETE FROM temp.\(name)").run() }
+}
+
+extension EntityTable {
+  /// The key and the model's number of the entity of a row.
+  func reference(alias: String) -> String {
+    "\(alias).\(key), " + (entity.map { "\(alias).\($0) + \(entityOffset)" } ?? "\(root.number)")
+  }
+}

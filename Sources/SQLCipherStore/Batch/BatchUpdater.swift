@@ -1,0 +1,302 @@
+// BatchUpdater: a batch update as statements about sets of rows.
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+import SQLCipherConnection
+
+/// Carries out one batch update inside its transaction. The rows' keys and their computed values stand in a temporary table first: so every value is
+/// computed from the rows as they were.
+struct BatchUpdater {
+  private let batch: BatchConnection
+  private let space: ObjectIDSpace
+  private let plan: BatchUpdatePlan
+  private let table: EntityTable
+  private var schema: StoreSchema { batch.schema }
+  /// The assignments that are computed; their values stand in the columns `v0`, `v1` and so on.
+  private let computed: [(slot: CompiledSlot, expression: ResolvedExpression)]
+  private let name: String
+
+  init(_ batch: BatchConnection, plan: BatchUpdatePlan, space: ObjectIDSpace) throws {
+    self.batch = batch
+    self.plan = plan
+    self.space = space
+    table = try batch.schema.table(of: plan.entity.number)
+    computed = plan.assignments.compactMap { assignment in
+      if case .computed(let expression) = assignment.value { (assignment.slot, expression) } else { nil }
+    }
+    name = "cipherdata_updated_\(computed.count)"
+  }
+
+  private var keys: String { "(SELECT k FROM temp.\(name))" }
+  /// That a row of the table is concerned.
+  private var isConcerned: String { "\(table.name).\(table.key) IN \(keys)" }
+
+  func run() throws -> BatchChanges {
+    try checkDestinations()
+    try batch.prepare(name, (["k INTEGER PRIMARY KEY", "e INTEGER"] + computed.indices.map { "v\($0)" }).joined(separator: ", "))
+    defer { try? batch.empty(name) }
+    guard try select() > 0 else { return BatchChanges() }
+    let partners = try releasePartners()
+    try placeInOrders()
+    let unique = uniqueColumns()
+    if !unique.isEmpty {
+      // Values that pass from row to row must be free before they are taken.
+      try batch.run("UPDATE OR FAIL \(table.name) SET \(unique.map { "\($0) = NULL" }.joined(separator: ", ")) WHERE \(isConcerned)")
+    }
+    do { try assign() } catch let error as StoreAccessError where error.extendedCode == ConstraintCode.unique {
+      throw try constraintConflict(error)
+    }
+    let updated = try batch.references("SELECT k, e FROM temp.\(name)")
+    return BatchChanges(updated: updated + partners)
+  }
+
+  /// Objects that relationships are set to must be there.
+  private func checkDestinations() throws {
+    for assignment in plan.assignments {
+      guard let relationship = assignment.slot.relationship, case .constant(.int(let word)) = assignment.value else { continue }
+      let reference = ObjectReference(rawValue: word)
+      let found = try schema.tableIfHeld(relationship.destinationEntity).flatMap { target in
+        try batch.references("SELECT \(target.reference(alias: "t")) FROM \(target.name) AS t WHERE t.\(target.key) = ?", reference.key)
+          .first
+      }
+      if found != reference { throw BatchUpdatePlan.missingDestination(of: assignment.slot, plan.entity) }
+    }
+  }
+
+  // MARK: Which rows
+
+  /// The statement's part behind SELECT, with values of each row that is concerned.
+  private func selection(_ values: (QueryGenerator, QueryScope) throws -> [SQLFragment]) throws -> (SQLFragment, temporaryLists: [Int]) {
+    let fetch = plan.fetch
+    // Lists stand in temporary tables: the statement is made anew each time anyway.
+    let generator = QueryGenerator(
+      schema: schema, constants: .placeholders(listCapacities: Array(repeating: -1, count: fetch.constants.count)))
+    let scope = QueryScope(
+      table: table, alias: generator.makeAlias("t"), required: QueryGenerator.requiredSteps(of: fetch.predicate, scope: 0))
+    var conditions: [SQLFragment] = []
+    if let ofEntity = table.entityCondition(
+      fetch.entity.number, includesSubentities: fetch.includesSubentities, model: schema.model, alias: scope.alias)
+    {
+      conditions.append(SQLFragment(ofEntity))
+    }
+    switch fetch.predicate {
+    case .constant(true): break
+    case .or: conditions.append(try generator.condition(fetch.predicate, [scope]).parenthesized)
+    default: conditions.append(try generator.condition(fetch.predicate, [scope]))
+    }
+    let selected = [SQLFragment(table.reference(alias: scope.alias))] + (try values(generator, scope))
+    var statement: SQLFragment = "SELECT \(SQLFragment.joined(selected, by: ", ")) FROM \(table.name) AS \(scope.alias)\(scope.joinText)"
+    if !conditions.isEmpty { statement.append(" WHERE \(SQLFragment.joined(conditions, by: " AND "))") }
+    guard statement.binders.count <= 990 else {
+      throw StoreError(.invalidRequest, "The request has more than 990 values. Use IN with a list.", operation: "batch update")
+    }
+    return (statement, generator.temporaryLists)
+  }
+
+  private func bound<Result>(
+    _ head: String, _ selection: (fragment: SQLFragment, temporaryLists: [Int]), _ body: (Statement) throws -> Result
+  ) throws -> Result {
+    try TemporaryLists.fill(selection.temporaryLists, of: plan.fetch, space: space, batch.connection)
+    let statement = try batch.connection.statement(sql: head + selection.fragment.text)
+    defer { statement.reset() }
+    try batch.engine.bind(
+      selection.fragment.binders, plan.fetch, FetchSpecification(entityName: plan.entity.name), space, to: statement)
+    batch.engine.trace.note(statement)
+    return try body(statement)
+  }
+
+  /// Puts the rows' keys and new values into the temporary table.
+  private func select() throws -> Int {
+    let insertion = try selection { generator, scope in
+      try computed.map { item in
+        let value = try generator.value(item.expression, [scope])
+        return "\(BatchFunctions.assign)(\(plan.entity.number), \(item.slot.index), \(value))"
+      }
+    }
+    defer { try? TemporaryLists.empty(insertion.temporaryLists.count, batch.connection) }
+    do {
+      return try bound("INSERT OR FAIL INTO temp.\(name) ", insertion) { statement in
+        try statement.run()
+        return batch.connection.changes
+      }
+    } catch let error as StoreAccessError where BatchFunctions.isRefusal(error) {
+      try throwRefusal()
+      throw error
+    }
+  }
+
+  /// A value was refused: finds it again, in order to say why.
+  private func throwRefusal() throws {
+    let values = try selection { generator, scope in try computed.map { try generator.value($0.expression, [scope]) } }
+    try bound("", values) { statement in
+      while try statement.step() {
+        for (position, item) in computed.enumerated() {
+          _ = try BatchUpdatePlan.assigned(statement.slot(Int32(position + 2)), to: item.slot, of: plan.entity)
+        }
+      }
+    }
+  }
+
+  // MARK: Relationships
+
+  /// Of two to-one relationships between the same objects one was set to nil: the other side lets go too.
+  private func releasePartners() throws -> [ObjectReference] {
+    var partners: [ObjectReference] = []
+    for assignment in plan.assignments {
+      guard let relationship = assignment.slot.relationship, let inverse = schema.model.inverse(of: relationship), !inverse.isToMany,
+        case .column(let index, let column) = schema.relationships[inverse.id]
+      else { continue }
+      let target = schema.tables[index]
+      let condition = "\(target.name).\(column.name) IN \(keys)"
+      let found = try batch.references("SELECT \(target.reference(alias: target.name)) FROM \(target.name) WHERE \(condition)")
+      if found.isEmpty { continue }
+      if !inverse.isOptional {
+        throw BatchError(required: inverse, schema.model, found.map { StoreEngine.objectID(of: $0, in: space) })
+      }
+      var assignments = "\(column.name) = NULL"
+      if let entity = column.entityColumn { assignments += ", \(entity) = NULL" }
+      let isBumped = index == table.index ? "CASE WHEN \(isConcerned) THEN 0 ELSE 1 END" : "1"
+      assignments += ", \(target.version) = \(target.version) + \(isBumped)"
+      try batch.run("UPDATE OR FAIL \(target.name) SET \(assignments) WHERE \(condition)")
+      partners += found
+    }
+    guard !partners.isEmpty else { return [] }
+    var seen = Set(try batch.references("SELECT k, e FROM temp.\(name)"))
+    return partners.filter { seen.insert($0).inserted }
+  }
+
+  /// Rows that come to an owner with ordered members come last; those that leave have no place.
+  private func placeInOrders() throws {
+    for assignment in plan.assignments {
+      guard let relationship = assignment.slot.relationship, let inverse = schema.model.inverse(of: relationship),
+        case .inverse(let side) = schema.relationships[inverse.id], let order = side.order
+      else { continue }
+      guard case .constant(.int(let word)) = assignment.value else {
+        try batch.run("UPDATE OR FAIL \(table.name) SET \(order) = NULL WHERE \(isConcerned)")
+        continue
+      }
+      let owner = ObjectReference(rawValue: word).key
+      let column = side.column.name
+      let last = try batch.number("SELECT max(t.\(order)) FROM \(table.name) AS t WHERE t.\(column) = ?", owner) ?? 0
+      try batch.run(
+        "UPDATE OR FAIL \(table.name) SET \(order) = ? + \(table.name).\(table.key) WHERE \(isConcerned) AND \(table.name).\(column) IS NOT ?",
+        last, owner)
+    }
+  }
+
+  // MARK: Values
+
+  /// The columns that are assigned and stand in a uniqueness constraint of the entity or one below.
+  private func uniqueColumns() -> [String] {
+    var slots = SlotMask()
+    for number in plan.entity.subtree {
+      for constraint in schema.model.entities[number].uniquenessConstraints { for slot in constraint { slots.insert(slot) } }
+    }
+    return plan.assignments.filter { slots.contains($0.slot.index) }.compactMap { column(of: $0.slot)?.name }
+  }
+
+  private func column(of slot: CompiledSlot) -> TableColumn? { table.column(entity: plan.entity.number, slot: slot.index) }
+
+  /// The SQL of an assignment's value, and what it binds.
+  private func value(_ assignment: BatchUpdatePlan.Assignment, of row: String) -> (sql: String, argument: Slot?) {
+    switch assignment.value {
+    case .constant(.int(let word)) where assignment.slot.kind == .reference: ("?", .int(ObjectReference(rawValue: word).key))
+    case .constant(let value): ("?", value)
+    case .computed:
+      (
+        "(SELECT b.v\(computed.firstIndex { $0.slot.index == assignment.slot.index } ?? 0) FROM temp.\(name) AS b"
+          + " WHERE b.k = \(row).\(table.key))", nil
+      )
+    }
+  }
+
+  private func assign() throws {
+    var assignments = ["\(table.version) = \(table.version) + 1"]
+    var arguments: [Slot] = []
+    for assignment in plan.assignments {
+      guard let column = column(of: assignment.slot) else { continue }
+      let (sql, argument) = value(assignment, of: table.name)
+      assignments.append("\(column.name) = \(sql)")
+      if let argument { arguments.append(argument) }
+      guard let entityColumn = column.entityColumn, case .constant(let value) = assignment.value else { continue }
+      assignments.append("\(entityColumn) = ?")
+      if case .int(let word) = value, case .stored(let offset) = column.destination {
+        arguments.append(.int(Int64(ObjectReference(rawValue: word).entity - offset)))
+      } else {
+        arguments.append(.null)
+      }
+    }
+    let statement = try batch.connection.statement(
+      sql: "UPDATE OR FAIL \(table.name) SET \(assignments.joined(separator: ", ")) WHERE \(isConcerned)")
+    for (position, argument) in arguments.enumerated() { try statement.bind(Int32(position + 1), argument) }
+    batch.engine.trace.note(statement)
+    try statement.run()
+  }
+
+  // MARK: Conflicts
+
+  /// The error that names constraints under which rows would have the same values, and two of the rows of each value.
+  private func constraintConflict(_ error: StoreAccessError) throws -> StoreError {
+    var failure = StoreError(.constraintConflict, "", operation: "batch update", path: batch.engine.path, underlying: error)
+    for number in table.root.subtree {
+      for constraint in schema.model.entities[number].constraints(in: schema.model) where constraint.entity == number {
+        try addConflicts(under: constraint, to: &failure)
+      }
+    }
+    let first = failure.constraintConflicts.first
+    failure.entityName = first?.entityName ?? plan.entity.name
+    failure.message =
+      "Objects of “\(failure.entityName ?? "")” would have the same values of \(first?.constraint.joined(separator: ", ") ?? "a constraint")."
+      + " Nothing was changed."
+    return failure
+  }
+
+  private func addConflicts(under constraint: DeclaredConstraint, to failure: inout StoreError) throws {
+    var columns: [String] = []
+    var arguments: [Slot] = []
+    for (position, slot) in constraint.slots.enumerated() {
+      guard let column = table.column(entity: constraint.entity, slot: slot.index) else { return }
+      var now = "t.\(column.name)"
+      if let assignment = plan.assignments.first(where: { $0.slot.index == slot.index && $0.slot.declaringEntity == slot.declaringEntity })
+      {
+        let (sql, argument) = value(assignment, of: "t")
+        now = "CASE WHEN t.\(table.key) IN \(keys) THEN \(sql) ELSE \(now) END"
+        if let argument { arguments.append(argument) }
+      }
+      columns.append("\(now) AS n\(position)")
+    }
+    let names = columns.indices.map { "n\($0)" }
+    let ofEntity = table.entityCondition(constraint.entity, includesSubentities: true, model: schema.model, alias: "t")
+    let statement = try batch.connection.statement(
+      sql: "SELECT min(k), max(k) FROM (SELECT t.\(table.key) AS k, \(columns.joined(separator: ", ")) FROM \(table.name) AS t"
+        + (ofEntity.map { " WHERE \($0)" } ?? "") + ") WHERE \(names.map { "\($0) IS NOT NULL" }.joined(separator: " AND "))"
+        + " GROUP BY \(names.joined(separator: ", ")) HAVING count(*) > 1 ORDER BY 1 LIMIT 100")
+    defer { statement.reset() }
+    for (position, argument) in arguments.enumerated() { try statement.bind(Int32(position + 1), argument) }
+    while try statement.step() {
+      let rows = [statement.int64(0), statement.int64(1)]
+      let found = try rows.compactMap { key in
+        try batch.references("SELECT \(table.reference(alias: "t")) FROM \(table.name) AS t WHERE t.\(table.key) = ?", key).first
+      }
+      let changed = try found.filter { try batch.number("SELECT 1 FROM temp.\(name) WHERE k = ?", $0.key) != nil }
+      failure.constraintConflicts.append(
+        ConstraintConflict(
+          entityName: schema.model.entities[constraint.entity].name, constraint: constraint.names,
+          objectIDs: changed.map { StoreEngine.objectID(of: $0, in: space) },
+          databaseObjectID: found.first { !changed.contains($0) }.map { StoreEngine.objectID(of: $0, in: space) }))
+    }
+  }
+}
+
+extension Statement {
+  /// The value of a column as it stands.
+  func slot(_ column: Int32) -> Slot {
+    switch type(column) {
+    case .integer: .int(int64(column))
+    case .real: .real(double(column))
+    case .text: .text(text(column))
+    case .blob: .bytes(data(column))
+    case .null: .null
+    }
+  }
+}
