@@ -72,6 +72,7 @@ extension ManagedObjectContext {
       if object.flags.contains(.isFault) {
         // It gets its row when it is asked for.
         object.image = nil
+        object.forgetPartialRow()
       } else if let row = store.cache.row(object.currentID.reference), let image = object.image, row.version > image.version {
         object.takeFreshRow(row)
       } else {

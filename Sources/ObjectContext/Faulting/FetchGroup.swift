@@ -43,10 +43,12 @@ final class FetchGroup {
   var count: Int { sources?.count ?? references.count }
 
   /// The object at a position; null when the to-one it comes from is empty or not at hand.
-  func reference(at position: Int, row: (ObjectReference) -> RowImage?) -> ObjectReference {
+  ///
+  /// - Parameter destination: The destination of an object's to-one relationship as far as it is at hand.
+  func reference(at position: Int, destination: (_ source: ObjectReference, _ slot: Int) -> ObjectReference?) -> ObjectReference {
     guard let sources else { return position < references.count ? references[position] : ObjectReference(rawValue: 0) }
-    let source = sources.reference(at: position, row: row)
-    guard source.key > 0, let image = row(source), slot < image.slotCount else { return ObjectReference(rawValue: 0) }
-    return image.reference(slot)
+    let source = sources.reference(at: position, destination: destination)
+    guard source.key > 0 else { return ObjectReference(rawValue: 0) }
+    return destination(source, slot) ?? ObjectReference(rawValue: 0)
   }
 }

@@ -11,7 +11,11 @@ extension ManagedObject {
       // A fault whose context is gone stays empty.
       return image != nil
     }
-    if image == nil, !context.readRow(of: self, trigger: trigger) { return false }
+    if image == nil, !context.readRow(of: self, trigger: trigger) {
+      if flags.contains(.isInaccessible) { forgetPartialRow() }
+      return false
+    }
+    forgetPartialRow()
     flags.remove(.isFault)
     updatePlainRow()
     flags.insert(.isAwaking)
@@ -23,6 +27,7 @@ extension ManagedObject {
   /// Puts a row that was read anew below the object's changes; nil when it is gone.
   final func takeFreshRow(_ row: RowImage?) {
     managedObjectContext?.forgetFetchedProperties(of: self)
+    forgetPartialRow()
     for state in toManyStates ?? [] { state?.unload() }
     image = row
     if row == nil { flags.insert(.isFault) }
@@ -41,6 +46,7 @@ extension ManagedObject {
     plainRow = nil
     image = nil
     overlay = nil
+    flags.remove(.isPartial)
     toManyStates = statesOfOthersChanges()
     flags.insert(.isFault)
     flags.remove(.isInaccessible)

@@ -148,7 +148,10 @@ extension ManagedObjectContext {
       var missed = 0
       var next = position + step
       while taken < limit, missed < Self.missLimit, abs(next - position) <= Self.faultWindow, next >= 0, next < count {
-        let reference = group.reference(at: next) { registeredObject($0, space: group.space)?.image ?? store.cache.row($0) }
+        let reference = group.reference(at: next) { source, slot in
+          if let known = registeredObject(source, space: group.space)?.readReference(slot) { return known }
+          return store.cache.row(source).flatMap { slot < $0.slotCount ? $0.reference(slot) : nil }
+        }
         if takes(reference) {
           taken += 1
           missed = 0

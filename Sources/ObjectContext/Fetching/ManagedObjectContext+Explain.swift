@@ -17,7 +17,7 @@ extension ManagedObjectContext {
     var inMemory: [String] = []
     var asked = specification
     if specification.resultType != .dictionaries {
-      asked = plan.storeSpecification
+      asked = try readSpecification(plan.storeSpecification)
       let name = specification.entityName
       if plan.changedCount > 0 {
         inMemory.append("unsaved changes of \(plan.changedCount) objects of \(name) are compared, and merged into the stores' answer")

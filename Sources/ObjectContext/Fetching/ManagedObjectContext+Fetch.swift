@@ -129,7 +129,8 @@ extension ManagedObjectContext {
     } else if plan.needsMerging {
       objects = try merged(plan)
     } else if let store = plan.stores.first {
-      objects = try materialize(try coordinator.fetch(specification, from: store, scope: scope(for: store)), from: store, specification)
+      let result = try coordinator.fetch(try readSpecification(specification), from: store, scope: scope(for: store))
+      objects = try materialize(result, from: store, specification)
     } else {
       objects = []
     }
@@ -147,7 +148,7 @@ extension ManagedObjectContext {
   func merged(_ plan: FetchPlan) throws -> [ManagedObject] {
     var objects: [ManagedObject] = []
     for store in plan.stores {
-      let result = try coordinator.fetch(plan.storeSpecification, from: store, scope: scope(for: store))
+      let result = try coordinator.fetch(try readSpecification(plan.storeSpecification), from: store, scope: scope(for: store))
       objects.append(contentsOf: try materialize(result, from: store, plan.specification))
     }
     objects.removeAll(where: plan.isSuperseded)

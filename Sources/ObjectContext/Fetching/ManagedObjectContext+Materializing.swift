@@ -27,6 +27,7 @@ extension ManagedObjectContext {
         object.groupPosition = UInt32(truncatingIfNeeded: position)
         objects.append(object)
       }
+    case .dictionaries(let dictionaries): return try materialize(dictionaries, from: store)
     default: throw unexpectedResult()
     }
     return objects

@@ -6,7 +6,10 @@ extension ManagedObject {
   /// Gets the values of a fault, and notes that the object is in use. False when its row is gone.
   @discardableResult
   final func willAccess(_ slot: Int? = nil) -> Bool {
-    if flags.contains(.isFault) { return fireFault(trigger: slot) }
+    if flags.contains(.isFault) {
+      if let slot, hasPartialValue(slot) { return true }
+      return fireFault(trigger: slot)
+    }
     return !flags.contains(.isInaccessible)
   }
 
@@ -25,7 +28,7 @@ extension ManagedObject {
 
   /// Sets the value of a slot as a change. Fires a fault.
   package final func setSlotValue(_ value: Slot, at slot: Int) {
-    willAccess(slot)
+    fireFault(trigger: slot)
     let overlay = overlayForWriting()
     // What awakeFromFetch sets is no change: it is neither saved nor reported.
     if flags.contains(.isAwaking) { return overlay.keep(value, at: slot) }
@@ -35,6 +38,7 @@ extension ManagedObject {
 
   /// The overlay, made on the first change.
   final func overlayForWriting() -> Overlay {
+    if flags.contains(.isPartial) { fireFault(trigger: nil) }
     if let overlay { return overlay }
     let made = Overlay(slotCount: compiledEntity.slots.count)
     overlay = made

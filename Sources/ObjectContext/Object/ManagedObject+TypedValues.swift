@@ -40,7 +40,7 @@ extension ManagedObject {
   }
 
   @usableFromInline final func firedRow(_ slot: Int) -> UnsafeRawPointer? {
-    if flags.contains(.isFault) { fireFault(trigger: slot) }
+    if flags.contains(.isFault) { willAccess(slot) }
     return plainRow
   }
 

@@ -57,4 +57,6 @@ struct ObjectFlags: OptionSet {
   static let isAnnounced = ObjectFlags(rawValue: 8192)
   /// Its `willSave` was called by the save under way.
   static let willSaveCalled = ObjectFlags(rawValue: 16384)
+  /// A fault some of whose values were read; they are in its overlay.
+  static let isPartial = ObjectFlags(rawValue: 32768)
 }

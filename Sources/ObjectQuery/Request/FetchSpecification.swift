@@ -47,6 +47,9 @@ public struct FetchSpecification: Sendable, Hashable {
   ///
   /// An aggregate among them (`count(name)`) makes one dictionary of each group, or of all objects when nothing is grouped: then every other property
   /// has to be grouped.
+  ///
+  /// Of object results, the attributes and to-one relationships that are read at once; empty for all. The objects stay faults: asking for another
+  /// property reads the whole rows, those of its siblings too. Results in batches, and objects that take newer rows, always read whole rows.
   public var propertiesToFetch: [FetchProperty] = []
   /// What the objects of one dictionary have in common; empty for no grouping. No value is a group of its own.
   public var propertiesToGroupBy: [FetchProperty] = []

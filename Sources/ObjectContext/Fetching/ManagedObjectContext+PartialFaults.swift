@@ -1,0 +1,98 @@
+// ManagedObjectContext+PartialFaults: fetches of objects that read some of their properties only.
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+
+extension ManagedObjectContext {
+  /// The name of the column of the objects themselves. No property can have it.
+  private static var objectColumn: String { "objectID" }
+
+  /// A store's part of a fetch of objects, as it is asked: for dictionaries of the chosen properties and the object, where properties were chosen.
+  ///
+  /// Objects that take newer rows take whole ones.
+  func readSpecification(_ specification: FetchSpecification) throws -> FetchSpecification {
+    guard specification.resultType == .objects, !specification.propertiesToFetch.isEmpty, !specification.shouldRefreshRefetchedObjects
+    else { return specification }
+    let entity = try entity(of: specification)
+    var slots = SlotMask()
+    for property in specification.propertiesToFetch {
+      guard case .keyPath(let name) = property else { throw notPartial(property.name, entity) }
+      switch entity.property(named: name) {
+      case .attribute(let slot): slots.insert(slot.index)
+      case .toOne(let relationship): slots.insert(relationship.index)
+      case .composite(let composite): for slot in composite.slots { slots.insert(slot) }
+      default: throw notPartial(name, entity)
+      }
+    }
+    var partial = specification
+    partial.resultType = .dictionaries
+    partial.returnsDistinctResults = false
+    partial.propertiesToGroupBy = []
+    partial.havingPredicate = nil
+    let names = slots.slots(below: entity.slots.count).map { entity.slots[$0] }.filter { !$0.isTransient }.map(\.name)
+    partial.propertiesToFetch = [.expression(.evaluatedObject, as: Self.objectColumn)] + names.map { .keyPath($0) }
+    return partial
+  }
+
+  private func notPartial(_ name: String, _ entity: CompiledEntity) -> StoreError {
+    var error = StoreError(
+      .invalidRequest,
+      "“\(name)” cannot be fetched with objects: name attributes and to-one relationships of “\(entity.name)” in propertiesToFetch, and prefetch others.",
+      operation: "fetch")
+    error.entityName = entity.name
+    return error
+  }
+
+  /// The objects of a store's dictionaries, in order; faults among them take the values.
+  func materialize(_ dictionaries: DictionaryRows, from store: PersistentStore) throws -> [ManagedObject] {
+    let space = store.space.number
+    let references = try dictionaries.rows.map { row in
+      guard case .int(let word)? = row.first else { throw unexpectedResult() }
+      return ObjectReference(rawValue: word)
+    }
+    let names = dictionaries.columns.dropFirst().map(\.name)
+    guard let first = references.first else { return [] }
+    let slots = names.compactMap { name in model.entities[first.entity].slots.first { $0.name == name }?.index }
+    let group = references.count > 1 ? makeGroup(space: space, references: references).number : 0
+    return zip(references, dictionaries.rows).enumerated().map { position, pair in
+      let (reference, row) = pair
+      let object = registeredObject(reference, space: space) ?? makeFault(reference, space: space)
+      if object.flags.contains(.isFault), object.image == nil { object.takePartialRow(row.dropFirst(), slots: slots) }
+      object.group = group
+      object.groupPosition = UInt32(truncatingIfNeeded: position)
+      return object
+    }
+  }
+}
+
+extension ManagedObject {
+  /// Keeps values of a row of which others were not read. The object stays a fault: asking for one of the others reads the whole row.
+  final func takePartialRow(_ values: ArraySlice<Slot>, slots: [Int]) {
+    forgetPartialRow()
+    guard overlay == nil else { return }
+    let partial = Overlay(slotCount: compiledEntity.slots.count)
+    for (value, slot) in zip(values, slots) { partial.keep(value, at: slot) }
+    overlay = partial
+    flags.insert(.isPartial)
+  }
+
+  /// Drops the values that were read without the others.
+  final func forgetPartialRow() {
+    guard flags.contains(.isPartial) else { return }
+    flags.remove(.isPartial)
+    overlay = nil
+  }
+
+  /// Whether the value of a fault's slot was read without the others.
+  final func hasPartialValue(_ slot: Int) -> Bool {
+    flags.contains(.isPartial) && image == nil && overlay?.present.contains(slot) ?? false
+  }
+
+  /// The destination of a to-one relationship as it was read; nil when it was not.
+  final func readReference(_ slot: Int) -> ObjectReference? {
+    if let image { return slot < image.slotCount ? image.reference(slot) : ObjectReference(rawValue: 0) }
+    guard hasPartialValue(slot) else { return nil }
+    if case .int(let word)? = overlay?.values[slot] { return ObjectReference(rawValue: word) }
+    return ObjectReference(rawValue: 0)
+  }
+}
