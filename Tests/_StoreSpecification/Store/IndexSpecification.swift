@@ -44,7 +44,7 @@ public final class IndexSpecification: StoreSpecification {
     try open.values("number", fetch).compactMap { if case .int(let number) = $0 { number } else { nil } }
   }
 
-  private func testIndexesChangeNoAnswer() throws {
+  func testIndexesChangeNoAnswer() throws {
     let foldings: [ComparisonOptions] = [[], .caseInsensitive, .diacriticInsensitive, [.caseInsensitive, .diacriticInsensitive]]
     let operators: [ComparisonOperator] = [
       .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual, .beginsWith, .endsWith, .contains, .like,
@@ -70,7 +70,7 @@ public final class IndexSpecification: StoreSpecification {
     }
   }
 
-  private func testIndexesChangeNoOrder() throws {
+  func testIndexesChangeNoOrder() throws {
     for (position, collation) in FetchIndexElement.Collation.allCases.enumerated() {
       let open = try makeStore(makeModel(collation, ascending: position % 2 == 1))
       try fill(open)

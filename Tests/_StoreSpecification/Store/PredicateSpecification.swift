@@ -28,6 +28,7 @@ public final class PredicateSpecification: StoreSpecification {
         ("testValuesOfOneObjectCompareWithEachOther", { $0.testValuesOfOneObjectCompareWithEachOther }),
         ("testSameFetchWithOtherConstantsGivesOtherResults", { $0.testSameFetchWithOtherConstantsGivesOtherResults }),
         ("testDeepPredicatesAreAnsweredOrRefused", { $0.testDeepPredicatesAreAnsweredOrRefused }),
+        ("testRandomPredicatesHaveTheEvaluatorsAnswers", { $0.testRandomPredicatesHaveTheEvaluatorsAnswers }),
       ] as [(String, (PredicateSpecification) -> () throws -> Void)])
   }
 
@@ -318,5 +319,25 @@ public final class PredicateSpecification: StoreSpecification {
         XCTAssertTrue(isRefusal && depth > 20, "depth \(depth): \(error)")
       }
     }
+  }
+
+  func testRandomPredicatesHaveTheEvaluatorsAnswers() throws {
+    let open = try makeStore(RandomModel.model)
+    let graph = try RandomGraph(seed: 4_711, count: 18, in: open)
+    var predicates = RandomPredicates(seed: 815, graph: graph)
+    var answered = 0
+    for number in 0..<250 {
+      let entity = try open.entity(number % 3 == 0 ? "Person" : "Thing")
+      let specification = FetchSpecification(entityName: entity.name, predicate: predicates.next(entity))
+      guard let expected = try? graph.keys(entity.name, specification.predicate ?? .constant(true)) else {
+        XCTAssertThrowsError(try open.ids(specification), "\(entity.name): \(String(describing: specification.predicate))")
+        continue
+      }
+      answered += 1
+      XCTAssertEqual(
+        Set(try open.ids(specification).map(\.key)), expected, "\(entity.name): \(String(describing: specification.predicate))")
+      XCTAssertEqual(try open.count(specification), expected.count)
+    }
+    XCTAssertGreaterThan(answered, 200)
   }
 }
