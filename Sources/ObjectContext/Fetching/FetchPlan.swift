@@ -86,8 +86,9 @@ struct FetchPlan {
     var merged = specification
     // Of each store the window's rows and as many more as changes may take away.
     if merged.fetchLimit > 0 {
-      let rows = merged.fetchLimit.addingReportingOverflow(max(merged.fetchOffset, 0) + changedCount + goneCount)
-      merged.fetchLimit = rows.overflow || specification.resultType == .count ? 0 : rows.partialValue
+      let window = merged.fetchLimit.addingReportingOverflow(max(merged.fetchOffset, 0))
+      let rows = window.partialValue.addingReportingOverflow(changedCount + goneCount)
+      merged.fetchLimit = window.overflow || rows.overflow || specification.resultType == .count ? 0 : rows.partialValue
     }
     merged.fetchOffset = 0
     if specification.resultType == .count, !superseded.isEmpty {

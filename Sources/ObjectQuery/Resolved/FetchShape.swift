@@ -12,6 +12,8 @@ package struct FetchShape: Sendable, Hashable {
   package let projection: ResolvedProjection?
   package let includesPropertyValues: Bool
   package let hasLimit: Bool
+  /// Whether it ends within the first ``fewResults``, which a plan may find in another way than more.
+  package let asksForFew: Bool
   package let hasOffset: Bool
   /// The size classes of the constants that are lists, by ``listCapacity(for:)``, 0 for single values.
   package let listCapacities: [Int]
@@ -30,6 +32,7 @@ package struct FetchShape: Sendable, Hashable {
     projection = fetch.projection
     includesPropertyValues = specification.includesPropertyValues
     hasLimit = specification.fetchLimit > 0
+    asksForFew = hasLimit && specification.fetchLimit <= Self.fewResults && specification.fetchOffset <= Self.fewResults
     hasOffset = specification.fetchOffset > 0
     listCapacities = fetch.constants.map { constant in
       switch constant {
@@ -39,6 +42,9 @@ package struct FetchShape: Sendable, Hashable {
       }
     }
   }
+
+  /// The greatest limit and offset of a fetch that asks for few results.
+  package static var fewResults: Int { 5_000 }
 
   /// How many parameters a list of a length is written with: the next power of two (a plan fills the rest with the last member); -1 above 256,
   /// where a plan should not write parameters at all.

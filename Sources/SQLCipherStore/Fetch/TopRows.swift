@@ -27,9 +27,6 @@ struct TopRows {
     let values: [Value]
   }
 
-  /// More rows are left to SQLite.
-  static let greatestCapacity = 5_000
-
   private let sortKeys: [SortKey]
   private let capacity: Int
   /// A heap whose first entry is the last of the order.

@@ -39,7 +39,7 @@ struct SelectGenerator {
     case .or: conditions.append(try generator.condition(fetch.predicate, [scope]).parenthesized)
     default: conditions.append(try generator.condition(fetch.predicate, [scope]))
     }
-    let top = try topSelection(fetch, specification, scope, generator)
+    let top = try topSelection(fetch, specification, shape, scope, generator)
     let (selected, output) = try top ?? selection(fetch, specification, scope, generator)
     let groups = try fetch.projection.map { try grouping($0, scope, generator) }
     let order = top == nil ? try order(fetch, specification, scope, generator) : ""
@@ -64,10 +64,10 @@ struct SelectGenerator {
 
   /// What is selected to find the first rows of an order without sorting all: only where SQLite would, and where no index has the order.
   private func topSelection(
-    _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ scope: QueryScope, _ generator: QueryGenerator
+    _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape, _ scope: QueryScope, _ generator: QueryGenerator
   ) throws -> (SQLFragment, FetchPlan.Output)? {
-    guard findsTopRows, specification.resultType == .objects, specification.includesPropertyValues, specification.fetchLimit > 0,
-      specification.fetchLimit <= TopRows.greatestCapacity, specification.fetchOffset <= TopRows.greatestCapacity, !fetch.sortKeys.isEmpty
+    guard findsTopRows, specification.resultType == .objects, specification.includesPropertyValues, shape.asksForFew,
+      !fetch.sortKeys.isEmpty
     else { return nil }
     var keys: [TopRows.SortKey] = []
     var pieces: [SQLFragment] = [SQLFragment(scope.key)]
