@@ -74,7 +74,7 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
   /// How a fetch would be answered: its statements, SQLite's plan of each, and what an index would help.
   public func explain(_ specification: FetchSpecification, in scope: RequestScope) throws -> FetchExplanation.StorePart {
     let engine = try engine("explain")
-    return try StoreError.mapping { try engine.explain(specification) }
+    return try StoreError.mapping { try engine.explain(specification, in: scope) }
   }
 
   /// The rows of objects: one statement for one, few for many.

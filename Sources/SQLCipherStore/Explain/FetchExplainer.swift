@@ -11,20 +11,29 @@ struct FetchExplainer {
   let fetch: ResolvedFetch
   let specification: FetchSpecification
   let plan: FetchPlan
+  /// The counts that the plan was chosen by.
+  let probes: [SQLFragment]
   private let indexes: [StoreIndex]
   private let compared: ComparedProperties
 
-  init(schema: StoreSchema, fetch: ResolvedFetch, specification: FetchSpecification, plan: FetchPlan) throws {
+  init(schema: StoreSchema, fetch: ResolvedFetch, specification: FetchSpecification, plan: FetchPlan, probes: [SQLFragment]) throws {
     self.schema = schema
     self.fetch = fetch
     self.specification = specification
     self.plan = plan
+    self.probes = probes
     indexes = try SchemaGenerator(schema: schema).indexes()
     compared = ComparedProperties(of: fetch.predicate)
   }
 
   func explain(_ connection: Connection) throws -> FetchExplanation.StorePart {
     var statements: [FetchExplanation.Statement] = []
+    for probe in probes {
+      statements.append(
+        .init(
+          purpose: "count what the fetch could begin with, up to a bound", text: Self.numbered(probe.text),
+          parameters: probe.binders.map(parameter)))
+    }
     for (number, constant) in plan.temporaryLists.enumerated() {
       try TemporaryLists.create(number, connection)
       statements.append(
@@ -193,6 +202,7 @@ struct FetchExplainer {
     case .prefixEnd: "end of the texts with this prefix"
     case .limit: "limit"
     case .offset: "offset"
+    case .probe: "bound"
     }
   }
 
@@ -237,10 +247,14 @@ struct FetchExplainer {
 
 extension StoreEngine {
   /// How a fetch would be answered.
-  func explain(_ specification: FetchSpecification) throws -> FetchExplanation.StorePart {
+  func explain(_ specification: FetchSpecification, in scope: RequestScope) throws -> FetchExplanation.StorePart {
     let fetch = try FetchResolver(model: schema.model).resolve(specification)
     let plan = try plan(fetch, specification, FetchShape(fetch, specification: specification))
-    let explainer = try FetchExplainer(schema: schema, fetch: fetch, specification: specification, plan: plan)
-    return try read { try explainer.explain($0) }
+    return try read { connection in
+      let chosen = try chosen(plan, fetch, specification, scope.objectIDSpace, isNoted: false, connection)
+      return try FetchExplainer(
+        schema: schema, fetch: fetch, specification: specification, plan: chosen, probes: plan.choice?.probes ?? []
+      ).explain(connection)
+    }
   }
 }

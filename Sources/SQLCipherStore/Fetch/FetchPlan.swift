@@ -38,13 +38,24 @@ final class FetchPlan: Sendable {
   let temporaryLists: [Int]
   /// The number under which connections keep the statement; nil for a plan that is one of too many.
   let number: Int?
+  /// Other plans of the fetch, of which one is taken if a count says so.
+  let choice: DrivingChoice?
 
-  init(sql: String, binders: [SQLBinder], output: Output, table: EntityTable, temporaryLists: [Int], number: Int?) {
+  init(
+    sql: String, binders: [SQLBinder], output: Output, table: EntityTable, temporaryLists: [Int], number: Int?, choice: DrivingChoice? = nil
+  ) {
     self.sql = sql
     self.binders = binders
     self.output = output
     self.table = table
     self.temporaryLists = temporaryLists
     self.number = number
+    self.choice = choice
+  }
+
+  /// The plan with others to choose from.
+  func with(_ choice: DrivingChoice) -> FetchPlan {
+    FetchPlan(
+      sql: sql, binders: binders, output: output, table: table, temporaryLists: temporaryLists, number: number, choice: choice)
   }
 }

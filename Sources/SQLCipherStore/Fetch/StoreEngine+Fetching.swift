@@ -20,8 +20,9 @@ extension StoreEngine {
   }
 
   private func answer(
-    _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ plan: FetchPlan, _ space: ObjectIDSpace, _ connection: Connection
+    _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ planned: FetchPlan, _ space: ObjectIDSpace, _ connection: Connection
   ) throws -> PersistentStoreResult {
+    let plan = try chosen(planned, fetch, specification, space, connection)
     if !plan.temporaryLists.isEmpty { try TemporaryLists.fill(plan.temporaryLists, of: fetch, space: space, connection) }
     let statement = try plan.number.map { try connection.statement($0, plan.sql) } ?? connection.statement(sql: plan.sql)
     defer { statement.reset() }
@@ -43,6 +44,28 @@ extension StoreEngine {
   /// The plan of a fetch, made when its shape is first seen.
   func plan(_ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape) throws -> FetchPlan {
     try plans.plan(for: shape) { try SelectGenerator(schema: schema).plan(fetch, specification, shape, number: $0) }
+  }
+
+  /// The plan that begins with the fewest objects, where there is a choice; the given one where all ways begin with many.
+  func chosen(
+    _ plan: FetchPlan, _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ space: ObjectIDSpace, isNoted: Bool = true,
+    _ connection: Connection
+  ) throws -> FetchPlan {
+    guard let choice = plan.choice else { return plan }
+    for bound in DrivingCondition.bounds {
+      var best: Int?
+      var least = bound
+      for (position, probe) in choice.probes.enumerated() {
+        let statement = try connection.statement(sql: probe.text)
+        defer { statement.reset() }
+        try bind(probe.binders, fetch, specification, space, probe: least, to: statement)
+        if isNoted { trace.note(statement) }
+        guard try statement.step(), statement.int(0) < least else { continue }
+        (best, least) = (position, statement.int(0))
+      }
+      if let best { return choice.plans[best] }
+    }
+    return plan
   }
 
   private func read(_ plan: FetchPlan, _ statement: Statement, space: ObjectIDSpace, limit: Int) throws -> PersistentStoreResult {
@@ -136,7 +159,8 @@ extension StoreEngine {
 
   /// Binds what the placeholders of a fetch stand for.
   func bind(
-    _ binders: [SQLBinder], _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ space: ObjectIDSpace, to statement: Statement
+    _ binders: [SQLBinder], _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ space: ObjectIDSpace, probe: Int = 0,
+    to statement: Statement
   ) throws {
     var index: Int32 = 0
     for binder in binders {
@@ -162,6 +186,7 @@ extension StoreEngine {
         try Self.bindEnd(ofPrefix: prefix, index, to: statement)
       case .limit: try statement.bind(index, specification.fetchLimit)
       case .offset: try statement.bind(index, specification.fetchOffset)
+      case .probe: try statement.bind(index, probe)
       }
     }
   }

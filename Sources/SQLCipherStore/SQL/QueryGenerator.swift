@@ -20,6 +20,8 @@ final class QueryGenerator {
   /// The aggregates of groups, by their numbers in the projection.
   var groupAggregates: [SQLFragment] = []
   private var aliasCount = 0
+  /// Conditions on members of the object asked about that are asked for each object, though an index would find their members.
+  var askedForEach: Set<ResolvedExists> = []
   /// Whether another condition beside the one being written leaves few objects: then it is better asked for each of them.
   private(set) var hasSelectiveSibling = false
 

@@ -10,6 +10,8 @@ enum SQLBinder: Hashable, Sendable {
   case prefixEnd(Int)
   case limit
   case offset
+  /// The bound of a count that chooses between plans.
+  case probe
 }
 
 /// A piece of SQL: `"\(name) = \(value)"` joins names (as text) and pieces (with their placeholders).

@@ -12,7 +12,7 @@ struct SelectGenerator {
 
   func plan(_ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape, number: Int?) throws -> FetchPlan {
     do {
-      return try plan(fetch, specification, shape, listCapacities: shape.listCapacities, number: number)
+      return try planWithChoice(fetch, specification, shape, number: number)
     } catch is TooManyVariables {
       // Every list goes into a temporary table.
       return try plan(fetch, specification, shape, listCapacities: shape.listCapacities.map { $0 == 0 ? 0 : -1 }, number: number)
@@ -21,11 +21,16 @@ struct SelectGenerator {
 
   private struct TooManyVariables: Error {}
 
-  private func plan(
-    _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape, listCapacities: [Int], number: Int?
+  /// The plan of a fetch.
+  ///
+  /// - Parameter beginning: The condition that SQLite has to begin with; nil leaves it to SQLite.
+  func plan(
+    _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape, listCapacities: [Int], number: Int?,
+    beginning: DrivingCondition? = nil
   ) throws -> FetchPlan {
     let table = try schema.table(of: fetch.entity.number)
     let generator = QueryGenerator(schema: schema, constants: .placeholders(listCapacities: listCapacities))
+    generator.askedForEach = beginning?.asked(of: fetch.predicate) ?? []
     let scope = QueryScope(
       table: table, alias: generator.makeAlias("t"), required: QueryGenerator.requiredSteps(of: fetch.predicate, scope: 0))
     var conditions: [SQLFragment] = []
@@ -42,9 +47,17 @@ struct SelectGenerator {
     let top = try topSelection(fetch, specification, shape, scope, generator)
     let (selected, output) = try top ?? selection(fetch, specification, scope, generator)
     let groups = try fetch.projection.map { try grouping($0, scope, generator) }
-    let order = top == nil ? try order(fetch, specification, scope, generator) : ""
+    var order = top == nil ? try order(fetch, specification, scope, generator) : ""
+    var source = "\(table.name) AS \(scope.alias)"
+    switch beginning {
+    // Keys are found without an index.
+    case .members: source += " NOT INDEXED"
+    // Few rows are sorted quickly; an index that has their order already would have to be gone through as a whole.
+    case .own where order.text.hasPrefix(" ORDER BY "): order.text = " ORDER BY +" + order.text.dropFirst(" ORDER BY ".count)
+    case .own, nil: break
+    }
 
-    var statement = SQLFragment("SELECT \(selected.text) FROM \(table.name) AS \(scope.alias)\(scope.joinText)", binders: selected.binders)
+    var statement = SQLFragment("SELECT \(selected.text) FROM \(source)\(scope.joinText)", binders: selected.binders)
     if !conditions.isEmpty { statement.append(" WHERE \(SQLFragment.joined(conditions, by: " AND "))") }
     if let groups { statement.append(groups) }
     statement.append(order)

@@ -1,0 +1,124 @@
+// DrivingCondition: which of several conditions that all have to hold finds the fewest objects, asked before the fetch.
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+
+/// A condition that an index answers, so that a fetch can begin with it.
+///
+/// SQLite cannot know whether few objects have a tag or few are larger than a size: it has no statistics of a constant's frequency. Where a fetch can
+/// begin with the members of a relationship or with something else, both are counted first, up to a bound; this costs far less than a wrong beginning.
+enum DrivingCondition {
+  /// A comparison of the object's own column.
+  case own(ResolvedPredicate, isUnique: Bool)
+  /// A condition on members, by which the owners are found.
+  case members(ResolvedExists)
+
+  /// More are not counted.
+  static let greatestCount = 4
+  /// How many are counted at most: first few, as most answers are small.
+  static let bounds = [64, 4_096]
+}
+
+/// The ways in which a fetch can begin.
+struct DrivingChoice: Sendable {
+  /// The counts of what each way begins with, bounded by a value that is bound to ``SQLBinder/probe``.
+  let probes: [SQLFragment]
+  /// The plan of each way.
+  let plans: [FetchPlan]
+}
+
+extension QueryGenerator {
+  /// The conditions that a fetch can begin with, where there is a choice that matters: between members and something else.
+  func drivingConditions(of predicate: ResolvedPredicate) -> [DrivingCondition] {
+    guard case .and(let items) = predicate else { return [] }
+    var result: [DrivingCondition] = []
+    var hasMembers = false
+    for item in items {
+      if case .exists(let exists) = item, canBegin(with: exists) {
+        result.append(.members(exists))
+        hasMembers = true
+      } else if case .comparison(let comparison) = item, let isUnique = ownIndex(of: comparison) {
+        result.append(.own(item, isUnique: isUnique))
+      }
+    }
+    return hasMembers && result.count > 1 ? Array(result.prefix(DrivingCondition.greatestCount)) : []
+  }
+
+  /// Whether an index of the object's own column answers a comparison, and whether it finds one object at most; nil where none does.
+  private func ownIndex(of comparison: ResolvedComparison) -> Bool? {
+    guard !comparison.isNegated, !comparison.options.contains(.localeSensitive), case .path(let path) = comparison.left, path.scope == 0
+    else { return nil }
+    switch comparison.right {
+    case .expression(.constant), .list, .range(.constant, .constant): break
+    default: return nil
+    }
+    switch comparison.op {
+    case .equal, .in, .less, .lessOrEqual, .greater, .greaterOrEqual, .between, .beginsWith: break
+    default: return nil
+    }
+    switch path.terminal {
+    case .attribute(let attribute):
+      guard path.steps.isEmpty, comparison.domain != .mixedDecimal,
+        schema.indexed.begins(with: attribute.slot, folding: comparison.options)
+      else { return nil }
+      let entity = schema.model.entities[attribute.slot.declaringEntity].entityDescription
+      return comparison.op == .equal && comparison.options.isEmpty && entity.uniquenessConstraints.contains([attribute.slot.name])
+    case .object:
+      if path.steps.isEmpty { return comparison.op == .equal }
+      return path.steps.count == 1 && path.steps[0].relationship.inverseID != nil ? false : nil
+    case .entity: return nil
+    }
+  }
+
+  /// A count of what a condition finds.
+  func probe(_ condition: DrivingCondition, _ scope: QueryScope) throws -> SQLFragment? {
+    switch condition {
+    case .own(let predicate, _):
+      let text = try self.condition(predicate, [scope])
+      return "SELECT count(*) FROM (SELECT 1 FROM \(scope.table.name) AS \(scope.alias) WHERE \(text) LIMIT \(SQLFragment(.probe)))"
+    case .members(let exists):
+      guard let query = try members(of: exists.collection, where: exists.condition, [scope], flattens: true) else { return nil }
+      return "SELECT count(*) FROM (\(query.text) LIMIT \(SQLFragment(.probe)))"
+    }
+  }
+}
+
+extension SelectGenerator {
+  /// The plan of a fetch, with others to choose from where it can begin in several ways.
+  func planWithChoice(
+    _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape, number: Int?
+  ) throws -> FetchPlan {
+    func plan(_ beginning: DrivingCondition?, number: Int?) throws -> FetchPlan {
+      try self.plan(fetch, specification, shape, listCapacities: shape.listCapacities, number: number, beginning: beginning)
+    }
+    let constants = QueryGenerator.Constants.placeholders(listCapacities: shape.listCapacities)
+    let conditions = QueryGenerator(schema: schema, constants: constants).drivingConditions(of: fetch.predicate)
+    if let unique = conditions.first(where: \.findsOne) { return try plan(unique, number: number) }
+    let first = try plan(nil, number: number)
+    // A long list is not in the file yet when the counting is done.
+    guard !conditions.isEmpty, first.temporaryLists.isEmpty else { return first }
+    let table = try schema.table(of: fetch.entity.number)
+    var probes: [SQLFragment] = []
+    for condition in conditions {
+      let generator = QueryGenerator(schema: schema, constants: constants)
+      guard let probe = try generator.probe(condition, QueryScope(table: table, alias: generator.makeAlias("t"))) else { return first }
+      probes.append(probe)
+    }
+    return first.with(DrivingChoice(probes: probes, plans: try conditions.map { try plan($0, number: nil) }))
+  }
+}
+
+extension DrivingCondition {
+  /// Whether it finds one object at most.
+  var findsOne: Bool {
+    if case .own(_, let isUnique) = self { isUnique } else { false }
+  }
+
+  /// The conditions on members that are asked for each object then, among all of a predicate.
+  func asked(of predicate: ResolvedPredicate) -> Set<ResolvedExists> {
+    guard case .and(let items) = predicate else { return [] }
+    var others = Set(items.compactMap { if case .exists(let exists) = $0 { exists } else { nil } })
+    if case .members(let exists) = self { others.remove(exists) }
+    return others
+  }
+}
