@@ -26,41 +26,16 @@ extension ManagedObjectContext {
     return try objectIDs(of: FetchPlan(specification, context: self))
   }
 
-  /// The dictionaries that a request asks for: attribute values, and IDs for to-one relationships, by name or dotted path. Missing values have no key.
-  ///
-  /// Dictionaries show saved values only, as aggregates do.
-  public func fetch(_ request: FetchRequest<[String: Any]>) throws -> [[String: Any]] {
-    var specification = request.specification
-    specification.resultType = .dictionaries
-    try prepareFetch()
-    let entity = try entity(of: specification)
-    try refuseFiltering(of: specification)
-    var dictionaries: [[String: Any]] = []
-    for store in coordinator.stores(holding: entity, affectedStores: specification.affectedStores) {
-      guard case .dictionaries(let rows) = try coordinator.fetch(specification, from: store, scope: scope(for: store)) else {
-        throw unexpectedResult()
-      }
-      for row in rows.rows {
-        var dictionary: [String: Any] = [:]
-        for (column, value) in zip(rows.columns, row) {
-          if let attribute = column.attribute {
-            if let value = try ManagedObject.swiftValue(value, attribute, entityName: entity.name) { dictionary[column.name] = value }
-          } else if case .int(let word) = value {
-            let reference = ObjectReference(rawValue: word)
-            dictionary[column.name] = ManagedObjectID(
-              space: store.space.number, entityNumber: UInt32(reference.entity), key: reference.key)
-          }
-        }
-        dictionaries.append(dictionary)
-      }
-    }
-    return dictionaries
-  }
-
-  /// How many results a request has.
+  /// How many results a request has: objects with unsaved changes, or dictionaries, which show saved values.
   public func count<Result>(for request: FetchRequest<Result>) throws -> Int {
+    if request.resultType == .dictionaries { return try countDictionaries(request.specification) }
     var specification = request.specification
     specification.resultType = .count
+    // What only dictionaries have.
+    specification.propertiesToFetch = []
+    specification.propertiesToGroupBy = []
+    specification.havingPredicate = nil
+    specification.returnsDistinctResults = false
     try prepareFetch()
     let plan = try FetchPlan(specification, context: self)
     var total = 0
@@ -86,17 +61,6 @@ extension ManagedObjectContext {
       throw StoreError(
         .invalidRequest, "Objects of the entity “\(entity.name)” are not of the class \(type) in this context's class table.",
         operation: "fetch")
-    }
-  }
-
-  /// Dictionaries are made by stores, of saved values: there are no objects to filter.
-  private func refuseFiltering(of specification: FetchSpecification) throws {
-    guard specification.allowsInMemoryFiltering else { return }
-    let filter = FetchSpecification(entityName: specification.entityName, predicate: specification.predicate)
-    guard try FetchSplit(filter, model: model).isWhole else {
-      throw FetchPredicateError.unsupported(
-        part: "A block predicate or a transient property in a fetch of dictionaries",
-        advice: "Stores make dictionaries, so there are no objects to filter. Fetch objects.")
     }
   }
 

@@ -64,7 +64,7 @@ extension PredicateResolution {
   private func properties(of specification: FetchSpecification) -> [FetchProperty] {
     if !specification.propertiesToFetch.isEmpty { return specification.propertiesToFetch }
     if !specification.propertiesToGroupBy.isEmpty { return specification.propertiesToGroupBy }
-    return scopes[0].slots.filter { $0.attribute != nil && !$0.isTransient && $0.kind != .none }.map { .keyPath($0.name) }
+    return scopes[0].storedAttributeNames.map { .keyPath($0) }
   }
 
   // MARK: Parts
@@ -135,7 +135,7 @@ extension PredicateResolution {
       }
     }
     guard projection.isDistinct else { return }
-    let rows = GroupCoverage(projection.columns.map(\.expression), coversAggregates: projection.groupKeys.isEmpty && projection.isGrouped)
+    let rows = GroupCoverage(projection.columns.map(\.expression), coversAggregates: projection.isSingleRow)
     for key in sortKeys {
       guard let path = rows.firstUncovered(key.expression) else { continue }
       throw .unsupported(

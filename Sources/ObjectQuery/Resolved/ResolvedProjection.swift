@@ -18,6 +18,8 @@ package struct ResolvedProjection: Sendable, Hashable {
 
   /// Whether a row stands for a group; without keys all objects are one, also when there are none.
   package var isGrouped: Bool { !groupKeys.isEmpty || !aggregates.isEmpty }
+  /// Whether all objects are one group, so that there is one row at most.
+  package var isSingleRow: Bool { groupKeys.isEmpty && !aggregates.isEmpty }
 }
 
 /// A column of dictionary results.

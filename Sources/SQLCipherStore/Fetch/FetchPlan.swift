@@ -15,8 +15,8 @@ final class FetchPlan: Sendable {
     case identifiers(EntityNumbering)
     /// The number in the only column.
     case count
-    /// A dictionary.
-    case dictionaries([DictionaryColumn])
+    /// A dictionary; where there is a condition in a column, only if it is true.
+    case dictionaries([DictionaryColumn], condition: Int32?)
   }
 
   /// A column of dictionaries.

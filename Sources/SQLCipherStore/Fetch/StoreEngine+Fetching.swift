@@ -95,11 +95,13 @@ extension StoreEngine {
       }
       return .objectIDs(ids)
     case .count:
-      _ = try statement.step()
-      return .count(statement.int(0))
-    case .dictionaries(let columns):
+      return .count(try statement.step() ? statement.int(0) : 0)
+    case .dictionaries(let columns, let condition):
       var rows: [[Slot]] = []
-      while try statement.step() { rows.append(try columns.map { try $0.resolved.converted(slot(statement, $0)) }) }
+      while try statement.step() {
+        if let condition, statement.int64(condition) == 0 { continue }
+        rows.append(try columns.map { try $0.resolved.converted(slot(statement, $0)) })
+      }
       return .dictionaries(DictionaryRows(columns: columns.map(\.column), rows: rows))
     }
   }

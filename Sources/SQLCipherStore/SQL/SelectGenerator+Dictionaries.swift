@@ -7,7 +7,7 @@ extension SelectGenerator {
   /// What is selected for the columns, and how it is read.
   func dictionaries(
     _ projection: ResolvedProjection, _ scope: QueryScope, _ generator: QueryGenerator
-  ) throws -> (selected: SQLFragment, columns: [FetchPlan.DictionaryColumn]) {
+  ) throws -> (selected: SQLFragment, output: FetchPlan.Output) {
     generator.groupAggregates = try projection.aggregates.map { try generator.groupAggregate($0, [scope]) }
     var pieces: [SQLFragment] = []
     var columns: [FetchPlan.DictionaryColumn] = []
@@ -23,15 +23,37 @@ extension SelectGenerator {
         FetchPlan.DictionaryColumn(
           column: DictionaryRows.Column(column), resolved: column, kind: kind(of: column), destination: destination, index: index))
     }
-    if hasSingleRowCondition(projection) {
-      // Named, for the statement around.
-      pieces = pieces.enumerated().map { "\($1) AS \(Self.alias($0))" }
-      pieces.append("(\(try generator.condition(projection.having, [scope]))) AS \(Self.condition)")
+    var condition: Int32?
+    if projection.isSingleRow, let test = try singleRowCondition(projection, scope, generator) {
+      condition = Int32(pieces.count)
+      pieces.append(test)
     }
     if pieces.isEmpty { pieces = ["NULL"] }
     // One row equals no other.
-    let isDistinct = projection.isDistinct && !(projection.isGrouped && projection.groupKeys.isEmpty)
-    return ("\(isDistinct ? "DISTINCT " : "")\(SQLFragment.joined(pieces, by: ", "))", columns)
+    let isDistinct = projection.isDistinct && !projection.isSingleRow
+    return ("\(isDistinct ? "DISTINCT " : "")\(SQLFragment.joined(pieces, by: ", "))", .dictionaries(columns, condition: condition))
+  }
+
+  /// What is selected to count the rows: a row for each of them; or, of a single one, whether there is one.
+  func countedRows(_ projection: ResolvedProjection, _ scope: QueryScope, _ generator: QueryGenerator) throws -> SQLFragment {
+    let selected = try dictionaries(projection, scope, generator).selected
+    guard projection.isSingleRow else { return selected }
+    return try singleRowCondition(projection, scope, generator) ?? "\(Self.always)"
+  }
+
+  /// A condition that selects an aggregate, whatever the others do: without one there would be a row an object.
+  private static let always = "count(*) >= 0"
+
+  /// Whether the only group is left; nil where it is and some column is an aggregate. It is selected beside the columns: SQLite before 3.39 takes no
+  /// HAVING without GROUP BY, and some versions crash on a condition around such a query.
+  private func singleRowCondition(
+    _ projection: ResolvedProjection, _ scope: QueryScope, _ generator: QueryGenerator
+  ) throws -> SQLFragment? {
+    if projection.having == .constant(true) {
+      let hasAggregate = projection.columns.contains { if case .groupAggregate = $0.expression { true } else { false } }
+      return hasAggregate ? nil : "\(Self.always)"
+    }
+    return "(\(try generator.condition(projection.having, [scope]))) AND \(Self.always)"
   }
 
   /// How objects are put together, and which groups are left; to be written after the columns.
@@ -42,20 +64,6 @@ extension SelectGenerator {
     if case .constant(true) = projection.having { return groups }
     return "\(groups) HAVING \(try generator.condition(projection.having, [scope]))"
   }
-
-  /// Whether there is a condition on the only group: SQLite before 3.39 takes no HAVING without GROUP BY.
-  func hasSingleRowCondition(_ projection: ResolvedProjection) -> Bool {
-    projection.isGrouped && projection.groupKeys.isEmpty && projection.having != .constant(true)
-  }
-
-  /// The only group, if it meets its condition.
-  func filteringSingleRow(_ statement: SQLFragment, of projection: ResolvedProjection) -> SQLFragment {
-    let names = projection.columns.indices.map(Self.alias).joined(separator: ", ")
-    return "SELECT \(names) FROM (\(statement)) WHERE \(Self.condition)"
-  }
-
-  private static func alias(_ column: Int) -> String { "c\(column)" }
-  private static let condition = "h"
 
   /// An expression to order or group by: SQLite takes a bare number for a column's place.
   func term(_ fragment: SQLFragment) -> SQLFragment {

@@ -61,7 +61,6 @@ struct SelectGenerator {
     if !conditions.isEmpty { statement.append(" WHERE \(SQLFragment.joined(conditions, by: " AND "))") }
     if let groups { statement.append(groups) }
     statement.append(order)
-    if let projection = fetch.projection, hasSingleRowCondition(projection) { statement = filteringSingleRow(statement, of: projection) }
     let limited = top == nil ? try limited(statement, fetch, specification, output) : statement
     if limited.binders.count > 990 {
       guard listCapacities.contains(where: { $0 > 0 }) else {
@@ -110,7 +109,7 @@ struct SelectGenerator {
     switch specification.resultType {
     case .count:
       guard let projection = fetch.projection else { return ("count(*)", .count) }
-      return (try dictionaries(projection, scope, generator).selected, .count)
+      return (try countedRows(projection, scope, generator), .count)
     case .objects where specification.includesPropertyValues: return (SQLFragment(scope.table.readColumns(alias: scope.alias)), .rows)
     case .objects, .objectIDs:
       guard let entity = scope.table.entity, fetch.entity.subtree.count > 1, fetch.includesSubentities else {
@@ -121,8 +120,7 @@ struct SelectGenerator {
       guard let projection = fetch.projection else {
         throw StoreError(.internalInconsistency, "A fetch of dictionaries was not resolved as one.", operation: "fetch")
       }
-      let (selected, columns) = try dictionaries(projection, scope, generator)
-      return (selected, .dictionaries(columns))
+      return try dictionaries(projection, scope, generator)
     }
   }
 
@@ -130,7 +128,7 @@ struct SelectGenerator {
     _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ scope: QueryScope, _ generator: QueryGenerator
   ) throws -> SQLFragment {
     let isBounded = specification.fetchLimit > 0 || specification.fetchOffset > 0
-    guard specification.resultType != .count, !fetch.sortKeys.isEmpty || isBounded else { return "" }
+    guard specification.resultType != .count, !fetch.sortKeys.isEmpty || isBounded, fetch.projection?.isSingleRow != true else { return "" }
     var pieces: [SQLFragment] = []
     for key in fetch.sortKeys {
       let value = try generator.value(key.expression, [scope])
@@ -162,7 +160,7 @@ struct SelectGenerator {
     let limit = specification.fetchLimit > 0 ? SQLFragment(.limit) : "-1"
     let offset: SQLFragment = specification.fetchOffset > 0 ? " OFFSET \(SQLFragment(.offset))" : ""
     let bound: SQLFragment = isBounded ? " LIMIT \(limit)\(offset)" : ""
-    guard case .count = output else { return "\(statement)\(bound)" }
+    guard case .count = output, fetch.projection?.isSingleRow != true else { return "\(statement)\(bound)" }
     // What is counted is the bounded result.
     var inner = statement
     if fetch.projection == nil { inner.text = inner.text.replacing("SELECT count(*)", with: "SELECT 1", maxReplacements: 1) }

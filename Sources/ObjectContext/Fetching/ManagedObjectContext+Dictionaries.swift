@@ -1,0 +1,147 @@
+// ManagedObjectContext+Dictionaries: fetching properties, computed values and groups instead of objects.
+import ObjectModel
+public import ObjectQuery
+import ObjectStore
+
+extension ManagedObjectContext {
+  /// The dictionaries that a request asks for: attribute values, IDs for objects, names for entities, and computed values, by name or dotted path.
+  /// Missing values have no key.
+  ///
+  /// Dictionaries are made by stores and show saved values only, whatever ``FetchSpecification/includesPendingChanges`` says.
+  ///
+  /// - Throws: ``FetchPredicateError`` for what cannot be asked, ``StoreError`` from the store.
+  public func fetch(_ request: FetchRequest<[String: Any]>) throws -> [[String: Any]] {
+    let results = try dictionaryResults(of: request.specification)
+    return try results.rows.map { try results.dictionary(of: $0) }
+  }
+
+  /// The dictionaries that a request asks for, each decoded as a value whose coding keys are the names of the properties to fetch.
+  ///
+  /// ```swift
+  /// struct Section: Decodable { let section: String?, n: Int }
+  /// let request = FetchRequest<[String: Any]>(entityName: "Package")
+  ///   .selecting("section", .expression(try FetchExpression(format: "count(*)"), as: "n")).grouped(by: "section")
+  /// let sections = try context.fetch(request, as: Section.self)
+  /// ```
+  ///
+  /// A property that may be missing has to be optional. A request for one property may be decoded as single values.
+  ///
+  /// - Throws: `DecodingError` naming the column, beside what ``fetch(_:)-([String:Any])`` throws.
+  public func fetch<Row: Decodable>(_ request: FetchRequest<[String: Any]>, as type: Row.Type) throws -> [Row] {
+    let results = try dictionaryResults(of: request.specification)
+    let names = Dictionary(results.columns.enumerated().map { ($1.name, $0) }) { first, _ in first }
+    return try results.rows.map { try DictionaryRowDecoder(results, $0, names).decode(type) }
+  }
+
+  // MARK: Steps
+
+  /// The rows of a fetch of dictionaries.
+  package func dictionaryResults(of request: FetchSpecification) throws -> DictionaryResults {
+    let (specification, entity, stores) = try prepareDictionaries(request, .dictionaries)
+    if stores.count > 1 { return try mergedDictionaries(specification, entity, stores) }
+    guard let store = stores.first else { return DictionaryResults(columns: [], rows: [], entity: entity, model: model) }
+    let rows = try dictionaryRows(of: specification, from: store)
+    return DictionaryResults(
+      columns: rows.columns, rows: rows.rows.map { DictionaryResults.Row(space: store.space.number, values: $0) }, entity: entity,
+      model: model)
+  }
+
+  /// The number of rows of a fetch of dictionaries.
+  func countDictionaries(_ request: FetchSpecification) throws -> Int {
+    let (specification, entity, stores) = try prepareDictionaries(request, .count)
+    if stores.count > 1 {
+      var all = specification
+      all.resultType = .dictionaries
+      return try mergedDictionaries(all, entity, stores).rows.count
+    }
+    guard let store = stores.first else { return 0 }
+    guard case .count(let count) = try coordinator.fetch(specification, from: store, scope: scope(for: store)) else {
+      throw unexpectedResult()
+    }
+    return count
+  }
+
+  private func prepareDictionaries(
+    _ request: FetchSpecification, _ resultType: FetchResultType
+  ) throws -> (FetchSpecification, CompiledEntity, [PersistentStore]) {
+    var specification = request
+    specification.resultType = resultType
+    try prepareFetch()
+    let entity = try entity(of: specification)
+    try refuseFiltering(of: specification)
+    return (specification, entity, coordinator.stores(holding: entity, affectedStores: specification.affectedStores))
+  }
+
+  private func dictionaryRows(of specification: FetchSpecification, from store: PersistentStore) throws -> DictionaryRows {
+    guard case .dictionaries(let rows) = try coordinator.fetch(specification, from: store, scope: scope(for: store)) else {
+      throw unexpectedResult()
+    }
+    return rows
+  }
+
+  /// Dictionaries are made by stores, of saved values: there are no objects to filter.
+  private func refuseFiltering(of specification: FetchSpecification) throws {
+    guard specification.allowsInMemoryFiltering else { return }
+    let filter = FetchSpecification(entityName: specification.entityName, predicate: specification.predicate)
+    guard try FetchSplit(filter, model: model).isWhole else {
+      throw FetchPredicateError.unsupported(
+        part: "A block predicate or a transient property in a fetch of dictionaries",
+        advice: "Stores make dictionaries, so there are no objects to filter. Fetch objects.")
+    }
+  }
+
+  // MARK: Several stores
+
+  /// The rows of several stores in one order; equal ones once if the request says so; then the part that offset and limit leave.
+  private func mergedDictionaries(
+    _ specification: FetchSpecification, _ entity: CompiledEntity, _ stores: [PersistentStore]
+  ) throws -> DictionaryResults {
+    let resolved = try FetchResolver(model: model).resolve(specification)
+    guard resolved.projection?.isGrouped != true else {
+      var error = StoreError(
+        .invalidRequest,
+        """
+        The objects of “\(entity.name)” are in \(stores.count) stores, and groups and aggregates are computed by one. Name one store in affectedStores, \
+        or fetch the properties and group them yourself.
+        """, operation: "fetch")
+      error.entityName = entity.name
+      throw error
+    }
+    let forEach = specification.forMerging(of: entity)
+    var columns: [DictionaryRows.Column] = []
+    var rows: [DictionaryResults.Row] = []
+    for store in stores {
+      let answer = try dictionaryRows(of: forEach, from: store)
+      columns = answer.columns
+      rows += answer.rows.map { DictionaryResults.Row(space: store.space.number, values: $0) }
+    }
+    let keys = resolved.sortKeys
+    let count = columns.count - keys.count
+    rows = rows.enumerated().sorted { left, right in
+      for (index, key) in keys.enumerated() {
+        let content = columns[count + index].content
+        let order = SlotOrder.compare(
+          sortValue(left.element.values[count + index], content), sortValue(right.element.values[count + index], content),
+          by: key.comparison)
+        if order != 0 { return key.isAscending ? order < 0 : order > 0 }
+      }
+      return left.offset < right.offset
+    }.map { DictionaryResults.Row(space: $0.element.space, values: Array($0.element.values.prefix(count))) }
+    columns.removeSubrange(count...)
+    if specification.returnsDistinctResults {
+      // An object of one store is none of another's.
+      let hasObjects = columns.contains { if case .object = $0.content { true } else { false } }
+      var seen: Set<[Slot]> = []
+      rows = rows.filter { seen.insert($0.values + (hasObjects ? [.int(Int64($0.space))] : [])).inserted }
+    }
+    let start = min(max(specification.fetchOffset, 0), rows.count)
+    let end = specification.fetchLimit > 0 ? min(start + specification.fetchLimit, rows.count) : rows.count
+    return DictionaryResults(columns: columns, rows: Array(rows[start..<end]), entity: entity, model: model)
+  }
+
+  /// What a store orders by: of an object, its key.
+  private func sortValue(_ value: Slot, _ content: DictionaryRows.Column.Content) -> Slot {
+    guard case .object = content, case .int(let word) = value else { return value }
+    return .int(ObjectReference(rawValue: word).key)
+  }
+}
