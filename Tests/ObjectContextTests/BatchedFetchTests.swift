@@ -171,6 +171,27 @@ final class BatchedFetchTests: XCTestCase {
     }
   }
 
+  func testAWalkOverManyObjectsHoldsFew() async throws {
+    try await onEachStore([.sqlcipher]) { stack in
+      let count = 50_000
+      _ = try stack.makeShortLivedContext().execute(
+        BatchInsertRequest(entityName: "Book", objects: (0..<count).map { ["title": "book", "pages": Int32($0)] }))
+      stack.statements?.reset()
+      let context = stack.makeContext()
+      var (seen, greatest, sum) = (0, 0, 0)
+      try context.enumerateBatches(FetchRequest<Book>(entityName: "Book")) { books, _ in
+        seen += books.count
+        sum += books.reduce(0) { $0 + Int($1.pages ?? 0) }
+        greatest = max(greatest, context.registeredObjects.count)
+      }
+      XCTAssertEqual(seen, count)
+      XCTAssertEqual(sum, count * (count - 1) / 2)
+      XCTAssertLessThanOrEqual(greatest, 1_000)
+      XCTAssertEqual(context.registeredObjects.count, 0)
+      XCTAssertEqual(stack.statements?.count, 1 + count / 500)
+    }
+  }
+
   func testAWalkEndsWhenItIsToldToOrFails() async throws {
     struct Enough: Error {}
     try await onBooks { stack in

@@ -68,6 +68,69 @@ final class PrefetchTests: XCTestCase {
     }
   }
 
+  func testPathsOfThreeStepsOverToOneAndToManyAreFollowed() async throws {
+    try await onEachStore([.sqlcipher]) { stack in
+      try fill(stack)
+      let context = stack.makeContext()
+      stack.statements?.reset()
+      let books = try fetch("Book", ["author.books.tags"], context)
+      // Books, authors, their books' keys (the rows are at hand), tags' keys, tags.
+      XCTAssertLessThanOrEqual(stack.statements?.count ?? 0, 6, "\(stack.statements?.texts ?? [])")
+      stack.statements?.reset()
+      for book in books {
+        let author = try XCTUnwrap(book.one("author"))
+        XCTAssertEqual(author.many("books").count, 2)
+        for other in author.many("books") { XCTAssertEqual(other.sortedNames("tags").count, 1) }
+      }
+      XCTAssertEqual(stack.statements?.count ?? 0, 0, "\(stack.statements?.texts ?? [])")
+    }
+  }
+
+  func testKeysOfSubentitiesAreFollowed() async throws {
+    let model = ManagedObjectModel {
+      Entity("Item") { Attribute("name", .string) }
+      Entity("Song", parent: "Item") { Relationship("singer", to: "Person") }
+      Entity("Film", parent: "Item") {
+        Relationship("actors", toMany: "Person")
+        Relationship("singer", to: "Item")
+      }
+      Entity("Sequel", parent: "Film")
+      Entity("Person") {
+        Attribute("name", .string)
+        Relationship("home", to: "Place")
+      }
+      Entity("Place") { Attribute("name", .string) }
+    }
+    try await onEachStore([.sqlcipher], model: model, classes: ManagedObjectClasses()) { stack in
+      let writer = stack.makeShortLivedContext()
+      let place = try writer.make("Place", ["name": "here"])
+      let people = try (0..<6).map { try writer.make("Person", ["name": "p\($0)", "home": place]) }
+      for number in 0..<6 {
+        try writer.make("Item", ["name": "i\(number)"])
+        try writer.make("Song", ["name": "s\(number)", "singer": people[number]])
+        let film = try writer.make(number % 2 == 0 ? "Film" : "Sequel", ["name": "f\(number)"])
+        try film.setValue(Set(people.prefix(number)), forKey: "actors")
+      }
+      try writer.save()
+      stack.forgetRows()
+      let context = stack.makeContext()
+      let items = try fetch("Item", ["singer", "actors.home"], context)
+      XCTAssertEqual(items.count, 18)
+      stack.statements?.reset()
+      var names: [String] = []
+      for item in items {
+        if item.entity.name == "Song" { names.append(item.one("singer")?.text("name") ?? "none") }
+        if item.entity.name == "Film" || item.entity.name == "Sequel" {
+          for actor in item.many("actors") { XCTAssertEqual(actor.one("home")?.text("name"), "here") }
+        }
+      }
+      XCTAssertEqual(names.sorted(), (0..<6).map { "p\($0)" })
+      XCTAssertEqual(stack.statements?.count ?? 0, 0, "\(stack.statements?.texts ?? [])")
+      XCTAssertThrowsError(try fetch("Item", ["home"], context))
+      XCTAssertThrowsError(try fetch("Item", ["actors."], context))
+    }
+  }
+
   func testAPathThatIsNoRelationshipIsAnError() async throws {
     try await onEachStore { stack in
       XCTAssertThrowsError(try fetch("Book", ["title"], stack.makeContext())) {

@@ -55,6 +55,31 @@ final class UniquingTests: XCTestCase {
     }
   }
 
+  func testARefetchThatRefreshesKeepsUnsavedChanges() async throws {
+    try await onEachStore { stack in
+      try fill(stack)
+      for batchSize in [0, 10] {
+        let (context, other) = (stack.makeContext(), stack.makeContext())
+        let book = try XCTUnwrap(context.objects("Book", where: "title == '1'").first)
+        try book.setValue(77, forKey: "pages")
+        let same = try XCTUnwrap(other.objects("Book", where: "title == '1'").first)
+        try same.setValue(1, forKey: "pages")
+        try same.setValue(4.5 + Double(batchSize), forKey: "price")
+        try other.save()
+        var request = FetchRequest<ManagedObject>(entityName: "Book")
+        request.shouldRefreshRefetchedObjects = true
+        request.fetchBatchSize = batchSize
+        for _ in try context.fetchBatched(request) {}
+        if batchSize == 0 { _ = try context.fetch(request) }
+        XCTAssertEqual(book["price"] as? Double, 4.5 + Double(batchSize))
+        XCTAssertEqual(book["pages"] as? Int32, 77)
+        XCTAssertEqual(book.changedValues().keys.sorted(), ["pages"])
+        try context.save()
+        XCTAssertEqual(try stack.makeContext().objects("Book", where: "title == '1'").first?["pages"] as? Int32, 77)
+      }
+    }
+  }
+
   func testUnchangedObjectsAreHeldWeaklyAndChangedOnesAreKept() async throws {
     try await onEachStore { stack in
       try fill(stack)

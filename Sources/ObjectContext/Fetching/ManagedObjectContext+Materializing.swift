@@ -49,23 +49,20 @@ extension ManagedObjectContext {
     return object
   }
 
-  /// A registered object takes a row that was read if it is a fault, or if it is to be refreshed and has no changes.
+  /// A registered object takes a row that was read if it is a fault, or if it is to be refreshed; its unsaved changes stay on top of the row.
   private func take(_ row: RowImage, for object: ManagedObject, refresh: Bool) {
     if object.flags.contains(.isFault) {
       // One that was read long before it is handed over may be the older one.
       if let image = object.image, image.version > row.version { return }
       object.image = row
-    } else if refresh, !object.hasChanges, object.image?.version != row.version {
-      object.image = row
-      object.updatePlainRow()
-      for state in object.toManyStates ?? [] { state?.unload() }
-      object.awake(fromSnapshotEvents: .refresh)
+    } else if refresh, !object.flags.contains(.isDeleted), object.image?.version != row.version {
+      object.takeFreshRow(row)
     }
   }
 
   /// The objects of IDs with their rows, one request for those of a store and entity tree that are not at hand; nil where there is no row any more.
   ///
-  /// - Parameter refresh: Whether objects without changes take newer rows.
+  /// - Parameter refresh: Whether objects take newer rows below their changes.
   func objects(with ids: some Collection<ManagedObjectID>, refresh: Bool = false) throws -> [ManagedObject?] {
     var missing: [UInt32: [ManagedObjectID]] = [:]
     var objects: [ManagedObject] = []
@@ -82,7 +79,7 @@ extension ManagedObjectContext {
         object.group = group
         object.groupPosition = UInt32(truncatingIfNeeded: position)
       }
-      if refresh ? !object.hasChanges : object.flags.contains(.isFault) && object.image == nil {
+      if refresh ? !object.flags.contains(.isDeleted) : object.flags.contains(.isFault) && object.image == nil {
         if !refresh, let store = coordinator.store(numbered: id.space), let row = cachedRow(id.reference, of: store) {
           object.image = row
         } else {

@@ -11,25 +11,43 @@ extension ManagedObjectContext {
     let entity = try entity(of: specification)
     var held: [ManagedObject] = []
     for keyPath in specification.relationshipKeyPathsForPrefetching {
-      var sources = objects
-      var current = entity
-      for key in keyPath.split(separator: ".").map(String.init) {
-        switch current.property(named: key) {
-        case .toOne(let relationship):
-          sources = try prefetchToOne(relationship, of: sources)
-          current = model.entities[relationship.destinationEntity]
-        case .toMany(let relationship):
-          held.append(contentsOf: sources)
-          sources = try prefetchToMany(relationship, of: sources)
-          current = model.entities[relationship.destinationEntity]
-        default:
-          throw StoreError(
-            .invalidRequest, "“\(keyPath)” cannot be prefetched: “\(key)” is no relationship of the entity “\(current.name)”.",
-            operation: "fetch")
+      var places = [(entity: entity, objects: objects)]
+      for key in keyPath.split(separator: ".", omittingEmptySubsequences: false).map(String.init) {
+        var next: [(entity: CompiledEntity, objects: [ManagedObject])] = []
+        for place in places {
+          for owner in owners(of: key, below: place.entity) {
+            let isWhole = owner.number == place.entity.number
+            let sources = isWhole ? place.objects : place.objects.filter { $0.compiledEntity.isKind(of: owner) }
+            switch owner.property(named: key) {
+            case .toOne(let relationship):
+              next.append((model.entities[relationship.destinationEntity], try prefetchToOne(relationship, of: sources)))
+            case .toMany(let relationship):
+              held.append(contentsOf: sources)
+              next.append((model.entities[relationship.destinationEntity], try prefetchToMany(relationship, of: sources)))
+            default: throw notPrefetched(key, keyPath, place.entity)
+            }
+          }
         }
+        guard !next.isEmpty else { throw notPrefetched(key, keyPath, places[0].entity) }
+        places = next
       }
     }
     return held
+  }
+
+  /// The entities that a key of an entity's objects belongs to: the entity itself, or those below it that declare the property.
+  private func owners(of key: String, below entity: CompiledEntity) -> [CompiledEntity] {
+    if entity.property(named: key) != nil { return [entity] }
+    return model.entities[entity.subtree].filter { candidate in
+      guard candidate.property(named: key) != nil, let parent = candidate.parent else { return false }
+      return model.entities[parent].property(named: key) == nil
+    }
+  }
+
+  private func notPrefetched(_ key: String, _ keyPath: String, _ entity: CompiledEntity) -> StoreError {
+    StoreError(
+      .invalidRequest, "“\(keyPath)” cannot be prefetched: “\(key)” is no relationship of the entity “\(entity.name)” or of one below it.",
+      operation: "fetch")
   }
 
   private func prefetchToOne(_ relationship: CompiledRelationship, of sources: [ManagedObject]) throws -> [ManagedObject] {

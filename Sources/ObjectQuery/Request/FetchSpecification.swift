@@ -39,7 +39,7 @@ public struct FetchSpecification: Sendable, Hashable {
   public var includesPropertyValues = true
   /// Whether objects are returned as faults (whose rows are at hand all the same).
   public var returnsObjectsAsFaults = true
-  /// Whether registered objects without changes take the store's newer values.
+  /// Whether registered objects take the store's newer values; unsaved changes are kept on top of them.
   public var shouldRefreshRefetchedObjects = false
   /// Dotted paths of relationships whose objects are read too, one more query each.
   public var relationshipKeyPathsForPrefetching: [String] = []
