@@ -44,6 +44,17 @@ struct ClassPlans {
     for entity in model.entities where entity.entityDescription.codeGeneration != .manual { plans.append(plan(entity, model)) }
   }
 
+  /// The generated properties of an entity's class, inherited ones included: their identifiers and names.
+  func properties(of entity: CompiledEntity, in model: CompiledModel) -> [(identifier: String, name: String)] {
+    let path = Array(sequence(first: entity.number, next: { model.entities[$0].parent })).reversed()
+    return path.flatMap { number in
+      guard let plan = plans.first(where: { $0.entity.number == number }) else { return [(identifier: String, name: String)]() }
+      let slots = plan.slots.filter { $0.slot.attribute?.type != .composite }.map { (identifier: $0.identifier, name: $0.slot.name) }
+      let id = plan.isRoot && plan.hasFreeID ? [(identifier: "id", name: "objectID")] : []
+      return id + slots + plan.toMany.map { (identifier: $0.identifier, name: $0.relationship.name) }
+    }
+  }
+
   private static func className(of entity: CompiledEntity, options: CodeGenerationOptions) throws(CodeGenerationError) -> String {
     let description = entity.entityDescription
     var name = description.managedObjectClassName ?? ""

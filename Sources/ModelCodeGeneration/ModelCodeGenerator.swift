@@ -69,7 +69,7 @@ public struct ModelCodeGenerator: Sendable {
   }
 
   private var modelEmitter: ModelEmitter {
-    ModelEmitter(options: options, name: modelName, model: model, classNames: plans.classNames, hiddenNames: hiddenNames)
+    ModelEmitter(options: options, name: modelName, model: model, plans: plans, hiddenNames: hiddenNames)
   }
 
   private var classEmitter: ClassEmitter {

@@ -8,9 +8,11 @@ struct ModelEmitter {
   let options: CodeGenerationOptions
   let name: String
   let model: CompiledModel
-  let classNames: [String]
+  let plans: ClassPlans
   /// Types that a class of the model hides are written with their module.
   let hiddenNames: Set<String>
+
+  private var classNames: [String] { plans.classNames }
 
   /// Adds the source.
   ///
@@ -29,11 +31,12 @@ struct ModelEmitter {
         for entity in typed { emitter.line("  \(SwiftText.literal(entity.name)): \(classNames[entity.number]).self,") }
         if !typed.isEmpty { emitter.line("],") }
         let generated = typed.filter { $0.entityDescription.codeGeneration != .manual }
-        emitter.line(generated.isEmpty ? "layouts: [:]" : "layouts: [")
+        emitter.line(generated.isEmpty ? "layouts: [:]," : "layouts: [")
         for entity in generated {
           emitter.line("  \(SwiftText.literal(entity.name)): 0x\(String(entity.layoutFingerprint, radix: 16)),")
         }
-        if !generated.isEmpty { emitter.line("]") }
+        if !generated.isEmpty { emitter.line("],") }
+        emitter.line("keyPathNames: makeKeyPathNames")
       }
       emitter.line()
       emitter.line("/// A container of the model and its classes; `loadPersistentStores()` opens its stores.")
@@ -47,6 +50,8 @@ struct ModelEmitter {
               + "persistentStoreDescriptions: persistentStoreDescriptions")
         }
       }
+      emitter.line()
+      emitKeyPaths(to: &emitter)
       emitter.line()
       emitModel(to: &emitter)
       for (number, entity) in model.model.entities.enumerated() {
@@ -281,7 +286,7 @@ struct ModelEmitter {
 
   private func slot(_ slot: Slot) -> String { SwiftText.slot(slot, data: hiddenNames.contains("Data") ? "Foundation.Data" : "Data") }
 
-  private func swift(_ name: String) -> String { hiddenNames.contains(name) ? "Swift.\(name)" : name }
+  func swift(_ name: String) -> String { hiddenNames.contains(name) ? "Swift.\(name)" : name }
 
   private func strings(_ texts: [String]) -> String { "[\(texts.map(SwiftText.literal).joined(separator: ", "))]" }
 

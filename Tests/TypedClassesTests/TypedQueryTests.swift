@@ -68,7 +68,7 @@ final class TypedQueryTests: XCTestCase {
     let date = Date(timeIntervalSinceReferenceDate: 5)
     try assert(Message.all.where { $0.sentAt + 60 < date }, "sentAt + 60 < %@", date)
     try assert(Message.all.where { $0.sentAt.seconds(since: $0.replyTo.sentAt) > 60 }, "sentAt - replyTo.sentAt > 60")
-    try assert(Package.all.where { ($0.summary ?? $0.name) == "x" }, "TERNARY(summary != nil, summary, name) == 'x'")
+    try assert(Package.all.where { ($0.summary ?? $0.name) == "x" }, "coalesce(summary, name) == 'x'")
   }
 
   func testChainsOfToOneRelationshipsNeedNoQuestionMarks() throws {

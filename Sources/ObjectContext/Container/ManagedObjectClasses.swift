@@ -1,19 +1,26 @@
 // ManagedObjectClasses: which class the objects of each entity have.
 
 import ObjectModel
+import Synchronization
 
 /// Which class the objects of each entity have. Generated code makes one for each model.
 public struct ManagedObjectClasses: Sendable {
   private var types: [String: ManagedObject.Type] = [:]
   private var names: [ObjectIdentifier: String] = [:]
   private var layouts: [String: UInt64] = [:]
+  private let keyPaths: KeyPathTable
 
   /// A table of classes by entity name.
   ///
   /// - Parameters:
   ///   - types: The classes.
   ///   - layouts: The ``CompiledEntity/layoutFingerprint`` of the entities whose classes have literal slot numbers.
-  public init(_ types: [String: ManagedObject.Type] = [:], layouts: [String: UInt64] = [:]) {
+  ///   - keyPathNames: Makes the table of the names of the properties that Swift key paths lead to; it is called when it is needed first.
+  public init(
+    _ types: [String: ManagedObject.Type] = [:], layouts: [String: UInt64] = [:],
+    keyPathNames: @escaping @Sendable () -> KeyPathNames = { KeyPathNames() }
+  ) {
+    keyPaths = KeyPathTable(make: keyPathNames)
     for (name, type) in types { register(type, forEntityName: name) }
     self.layouts = layouts
   }
@@ -35,11 +42,30 @@ public struct ManagedObjectClasses: Sendable {
     types.filter { $0.value is Class.Type }.keys.sorted()
   }
 
+  /// The keys of the model that a Swift key path leads through; nil when it is none of generated properties.
+  func keys(of keyPath: AnyKeyPath) -> [String]? { keyPaths.names.keys(of: keyPath) }
+
   /// The mistakes of using the table with a model: classes whose literal slot numbers would read other properties than they mean.
   func issues(with model: CompiledModel) -> [ModelIssue] {
     layouts.sorted { $0.key < $1.key }.compactMap { name, layout in
       guard let entity = model.entity(named: name), entity.layoutFingerprint != layout else { return nil }
       return ModelIssue(entityName: name, reason: "the class was generated for other properties than the model has; generate it again")
+    }
+  }
+}
+
+/// The names of key paths, made when they are needed first.
+private final class KeyPathTable: Sendable {
+  private let make: @Sendable () -> KeyPathNames
+  private let made = Mutex<KeyPathNames?>(nil)
+
+  init(make: @escaping @Sendable () -> KeyPathNames) { self.make = make }
+
+  var names: KeyPathNames {
+    made.withLock { made in
+      let names = made ?? make()
+      made = names
+      return names
     }
   }
 }

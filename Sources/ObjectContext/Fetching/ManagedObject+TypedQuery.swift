@@ -5,6 +5,14 @@ public import ObjectQuery
 extension TypedManagedObject {
   /// A request for all objects of the class's entity, to be narrowed: `Book.all.where { $0.price > 10 }.sorted { $0.title }.limit(20)`.
   public static var all: FetchRequest<Self> { fetchRequest() }
+
+  /// Whether the object that an expression stands for is of this class.
+  static func isEntity(of object: FetchExpression) -> FetchPredicate {
+    let names = classTable.entityNames(below: self)
+    let entity = object.appending(["entity"])
+    if names.count == 1 { return FetchPredicate(entity, .equal, .constant(.entity(names[0]))) }
+    return FetchPredicate(entity, .in, .constant(.list(names.map { .entity($0) })))
+  }
 }
 
 extension FetchObject where FetchedClass: ManagedObject {
@@ -38,12 +46,7 @@ extension FetchObject where FetchedClass: ManagedObject {
   }
 
   /// Whether its entity is that of a class, or one below that has a class of its own: what `object is Novel` tells in memory.
-  public func `is`<Other: TypedManagedObject>(_ type: Other.Type) -> FetchPredicate {
-    let names = Other.classTable.entityNames(below: type)
-    let entity = fetchExpression.appending(["entity"])
-    if names.count == 1 { return FetchPredicate(entity, .equal, .constant(.entity(names[0]))) }
-    return FetchPredicate(entity, .in, .constant(.list(names.map { .entity($0) })))
-  }
+  public func `is`<Other: TypedManagedObject>(_ type: Other.Type) -> FetchPredicate { type.isEntity(of: fetchExpression) }
 }
 
 extension FetchMembers where Member: ManagedObject {

@@ -146,7 +146,7 @@ extension FetchConstant: Codable {
     case .data: self = try cast(.data)
     case .uuid: self = try cast(.uuid)
     case .url: self = try cast(.url)
-    case .object: self = try cast(.objectID)
+    case .object: self = .object(try container.decode(ManagedObjectID.self, forKey: key))
     case .entity: self = .entity(try container.decode(String.self, forKey: key))
     case .list:
       guard allowsList else {
@@ -174,12 +174,7 @@ extension FetchConstant: Codable {
     case .data(let value): try container.encode(value.base64EncodedString(), forKey: .data)
     case .uuid(let value): try container.encode(value.uuidString, forKey: .uuid)
     case .url(let value): try container.encode(value.absoluteString, forKey: .url)
-    case .object(let id):
-      guard !id.isTemporaryID else {
-        throw EncodingError.invalidValue(
-          self, .init(codingPath: encoder.codingPath, debugDescription: "An object that is not saved has no lasting ID."))
-      }
-      try container.encode(id.uriString, forKey: .object)
+    case .object(let id): try container.encode(id, forKey: .object)
     case .entity(let name): try container.encode(name, forKey: .entity)
     case .list(let items): try container.encodeList(items, forKey: .list) { try $0.encode(to: $1) }
     }

@@ -60,7 +60,7 @@ enum PredicateCast: String, CaseIterable {
     case (.uuid, .string(let text)): UUID(uuidString: text).map { .uuid($0) }
     case (.url, .string(let text)): URL(string: text).map { .url($0) }
     case (.data, .string(let text)): Data(base64Encoded: text).map { .data($0) }
-    case (.objectID, .string(let text)): PredicateCast.objectID(text).map { .object($0) }
+    case (.objectID, .string(let text)): URL(string: text).flatMap(ManagedObjectID.init(uri:)).map { .object($0) }
     case (.entity, .string(let text)): .entity(text)
     default: nil
     }
@@ -70,17 +70,6 @@ enum PredicateCast: String, CaseIterable {
   private static func date(_ text: String) -> Date? {
     if ["nan", "inf", "-inf"].contains(text) { return Double(text).map { Date(timeIntervalSinceReferenceDate: $0) } }
     return ISO8601Text.date(text)
-  }
-
-  /// The ID of a URI, if its store is or was open in this process.
-  private static func objectID(_ text: String) -> ManagedObjectID? {
-    guard let url = URL(string: text) else { return nil }
-    var number: UInt32 = 0
-    while let space = ObjectIDSpace.space(number) {
-      if let id = space.objectID(forURI: url) { return id }
-      number += 1
-    }
-    return nil
   }
 }
 

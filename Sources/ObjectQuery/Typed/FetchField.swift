@@ -85,7 +85,7 @@ public struct FetchField<Value: FetchValue, Output>: FetchOperand, Sendable, Has
 
   /// The value, or another one where it is missing.
   public static func ?? <Other: FetchOperand>(left: Self, right: Other) -> FetchField<Value, Value> where Other.Kind == Value.Kind {
-    FetchField<Value, Value>(.conditional(left != nil, left.fetchExpression, right.fetchExpression))
+    FetchField<Value, Value>(.function("coalesce", [left.fetchExpression, right.fetchExpression]))
   }
 
   /// The same values, read as another type of their kind when they are selected. A value that the type cannot hold is an error of the fetch.

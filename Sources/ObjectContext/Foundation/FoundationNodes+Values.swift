@@ -1,0 +1,151 @@
+// FoundationNodes+Values: constants, paths, arithmetic and text of Foundation's predicates.
+import Foundation
+import ObjectModel
+import ObjectQuery
+
+extension PredicateExpressions.Variable: ConvertibleNode {
+  func convert(_ converter: FoundationPredicateConverter) throws -> ConvertedNode { .expression(try converter.value(of: self)) }
+}
+
+extension PredicateExpressions.Value: ConvertibleNode {
+  func convert(_ converter: FoundationPredicateConverter) throws -> ConvertedNode {
+    switch value {
+    case let operand as any FetchOperand: return .expression(operand.fetchExpression)
+    case let constant as any FetchConstantConvertible: return .expression(.constant(constant.fetchConstant))
+    case let range as any ConvertibleRange: return range.converted
+    case let text as Substring: return .expression(.constant(.string(String(text))))
+    case let character as Character: return .expression(.constant(.string(String(character))))
+    case let regex as PredicateExpressions.PredicateRegex: return .expression(.constant(.string(regex.stringRepresentation)))
+    default:
+      throw FetchPredicateError.unsupported(
+        part: "A constant of the type \(Output.self) in a #Predicate",
+        advice: "Use the types that attributes have, and an object's objectID.")
+    }
+  }
+}
+
+extension PredicateExpressions.KeyPath: ConvertibleNode {
+  func convert(_ converter: FoundationPredicateConverter) throws -> ConvertedNode {
+    let root = try converter.node(root)
+    if let kind { return try convert(kind, of: root) }
+    guard case .expression(let base) = root else { throw unknown }
+    guard let type = Root.Output.self as? any TypedManagedObject.Type, let keys = type.classTable.keys(of: keyPath) else { throw unknown }
+    // An object's ID is the object itself.
+    return .expression(keys == ["objectID"] ? base : base.appending(keys))
+  }
+
+  private func convert(_ kind: CommonKeyPathKind, of root: ConvertedNode) throws -> ConvertedNode {
+    let isText = Root.Output.self == String.self
+    switch (kind, root) {
+    case (.collectionCount, .expression(let base)) where isText: return .expression(.function("length:", [base]))
+    case (.collectionIsEmpty, .expression(let base)) where isText: return .predicate(FetchPredicate(base, .equal, .constant(.string(""))))
+    case (.collectionCount, _): return .expression(try collection(root).appending(["@count"]))
+    case (.collectionIsEmpty, _):
+      return .predicate(FetchPredicate(try collection(root).appending(["@count"]), .equal, .constant(.int(0))))
+    case (.collectionFirst, .expression(let base)) where !isText: return .expression(.element(base, .first))
+    case (.bidirectionalCollectionLast, .expression(let base)) where !isText: return .expression(.element(base, .last))
+    default: throw FoundationPredicateConverter.unsupported(Self.self)
+    }
+  }
+
+  private func collection(_ node: ConvertedNode) throws -> FetchExpression {
+    switch node {
+    case .expression(let expression): return expression
+    case .members(let collection, let variable, let predicate):
+      return .subquery(collection: collection, variable: variable, predicate: predicate)
+    default: throw FoundationPredicateConverter.unsupported(Self.self)
+    }
+  }
+
+  private var unknown: FetchPredicateError {
+    .unsupported(
+      part: "The key path \(keyPath.debugDescription) of a #Predicate",
+      advice: "Use the properties that were generated from the model; filter by others in memory.")
+  }
+}
+
+// MARK: Arithmetic
+
+extension PredicateExpressions.Arithmetic: ConvertibleNode {
+  func convert(_ converter: FoundationPredicateConverter) throws -> ConvertedNode {
+    let name: String =
+      switch op {
+      case .add: "add:to:"
+      case .subtract: "from:subtract:"
+      case .multiply: "multiply:by:"
+      @unknown default: throw FoundationPredicateConverter.unsupported(Self.self)
+      }
+    return .expression(.function(name, [try converter.expression(lhs), try converter.expression(rhs)]))
+  }
+}
+
+extension PredicateExpressions.FloatDivision: ConvertibleNode {
+  func convert(_ converter: FoundationPredicateConverter) throws -> ConvertedNode {
+    .expression(.function("divide:by:", [try converter.expression(lhs), try converter.expression(rhs)]))
+  }
+}
+
+extension PredicateExpressions.IntDivision: ConvertibleNode {
+  func convert(_ converter: FoundationPredicateConverter) throws -> ConvertedNode {
+    .expression(.function("divide:by:", [try converter.expression(lhs), try converter.expression(rhs)]))
+  }
+}
+
+extension PredicateExpressions.IntRemainder: ConvertibleNode {
+  func convert(_ converter: FoundationPredicateConverter) throws -> ConvertedNode {
+    .expression(.function("modulus:by:", [try converter.expression(lhs), try converter.expression(rhs)]))
+  }
+}
+
+extension PredicateExpressions.UnaryMinus: ConvertibleNode {
+  func convert(_ converter: FoundationPredicateConverter) throws -> ConvertedNode {
+    .expression(.function("from:subtract:", [.constant(.int(0)), try converter.expression(wrapped)]))
+  }
+}
+
+// MARK: Text
+
+extension PredicateExpressions.CollectionContainsCollection: ConvertibleNode {
+  func convert(_ converter: FoundationPredicateConverter) throws -> ConvertedNode {
+    guard Base.Output.Element.self == Character.self else { throw FoundationPredicateConverter.unsupported(Self.self) }
+    return .predicate(FetchPredicate(try converter.expression(base), .contains, try converter.expression(other)))
+  }
+}
+
+extension PredicateExpressions.SequenceStartsWith: ConvertibleNode {
+  func convert(_ converter: FoundationPredicateConverter) throws -> ConvertedNode {
+    guard Base.Output.Element.self == Character.self else { throw FoundationPredicateConverter.unsupported(Self.self) }
+    return .predicate(FetchPredicate(try converter.expression(base), .beginsWith, try converter.expression(prefix)))
+  }
+}
+
+extension PredicateExpressions.StringContainsRegex: ConvertibleNode {
+  func convert(_ converter: FoundationPredicateConverter) throws -> ConvertedNode {
+    // MATCHES is about the whole text.
+    guard case .constant(.string(let pattern)) = try converter.expression(regex) else {
+      throw FoundationPredicateConverter.unsupported(Self.self)
+    }
+    return .predicate(FetchPredicate(try converter.expression(subject), .matches, .constant(.string("(?s:.*)(?:\(pattern))(?s:.*)"))))
+  }
+}
+
+// MARK: Classes
+
+extension PredicateExpressions.TypeCheck: ConvertibleNode {
+  func convert(_ converter: FoundationPredicateConverter) throws -> ConvertedNode {
+    guard let type = Desired.self as? any TypedManagedObject.Type else { throw FoundationPredicateConverter.unsupported(Self.self) }
+    return .predicate(type.isEntity(of: try converter.expression(input)))
+  }
+}
+
+extension PredicateExpressions.ConditionalCast: ConvertibleNode {
+  func convert(_ converter: FoundationPredicateConverter) throws -> ConvertedNode {
+    throw FoundationPredicateConverter.unsupported(Self.self, advice: "Fetch the subentity; a key of its own needs that.")
+  }
+}
+
+extension PredicateExpressions.ForceCast: ConvertibleNode {
+  func convert(_ converter: FoundationPredicateConverter) throws -> ConvertedNode {
+    throw FoundationPredicateConverter.unsupported(Self.self, advice: "Fetch the subentity; a key of its own needs that.")
+  }
+}

@@ -1,0 +1,59 @@
+// KeyPathNames: which properties of the model Swift key paths lead to.
+
+/// The names of the generated properties by their key paths, for the classes of a model; generated code fills it.
+public struct KeyPathNames: Sendable {
+  private struct Property: Sendable {
+    let name: String
+    /// The property of an object.
+    let keyPath: any AnyKeyPath & Sendable
+    /// The property of an optional object: what a path through a to-one relationship goes on with.
+    let continued: any AnyKeyPath & Sendable
+  }
+  /// The properties by what their key paths start from.
+  private var starting: [ObjectIdentifier: [Property]] = [:]
+  /// The properties by what the continued key paths start from.
+  private var continuing: [ObjectIdentifier: [Property]] = [:]
+
+  /// An empty table.
+  public init() {}
+
+  /// Adds a property: `names.add(\Book.title, \Book?.?.title, "title")`.
+  ///
+  /// - Parameters:
+  ///   - keyPath: Its key path from an object.
+  ///   - continued: Its key path from an optional object.
+  ///   - name: Its name in the model.
+  public mutating func add(_ keyPath: any AnyKeyPath & Sendable, _ continued: any AnyKeyPath & Sendable, _ name: String) {
+    let property = Property(name: name, keyPath: keyPath, continued: continued)
+    starting[ObjectIdentifier(type(of: keyPath).rootType), default: []].append(property)
+    continuing[ObjectIdentifier(type(of: continued).rootType), default: []].append(property)
+  }
+
+  /// The longest path that is looked for, and how many are tried.
+  private static let (greatestLength, greatestCount) = (4, 20_000)
+
+  /// The keys that a key path leads through; nil when a step is no generated property.
+  func keys(of keyPath: AnyKeyPath) -> [String]? {
+    guard let properties = starting[ObjectIdentifier(type(of: keyPath).rootType)] else { return nil }
+    if let property = properties.first(where: { $0.keyPath as AnyKeyPath == keyPath }) { return [property.name] }
+    // A path of several steps does not tell them: all paths are made until one is it. Paths that were put together differ from those that were written
+    // by ==, but have their hash.
+    let (hash, value) = (keyPath.hashValue, ObjectIdentifier(type(of: keyPath).valueType))
+    var ends = properties.map { (keyPath: $0.keyPath as AnyKeyPath, keys: [$0.name]) }
+    var count = 0
+    for _ in 1..<KeyPathNames.greatestLength {
+      var longer: [(keyPath: AnyKeyPath, keys: [String])] = []
+      for end in ends {
+        for property in continuing[ObjectIdentifier(type(of: end.keyPath).valueType)] ?? [] {
+          count += 1
+          guard count <= KeyPathNames.greatestCount, let path = end.keyPath.appending(path: property.continued) else { return nil }
+          let keys = end.keys + [property.name]
+          if path.hashValue == hash, ObjectIdentifier(type(of: path).valueType) == value { return keys }
+          longer.append((path, keys))
+        }
+      }
+      ends = longer
+    }
+    return nil
+  }
+}

@@ -1,0 +1,40 @@
+// ManagedObjectID+Codable: IDs as the text of their URI, in JSON and in any other coder.
+package import Foundation
+
+extension ManagedObjectID: Codable {
+  /// The ID that a URI stands for, if its store is or was open in this process.
+  package init?(uri: URL) {
+    var number: UInt32 = 0
+    while let space = ObjectIDSpace.space(number) {
+      if let id = space.objectID(forURI: uri) {
+        self = id
+        return
+      }
+      number += 1
+    }
+    return nil
+  }
+
+  /// Reads the URI of an object whose store is or was open in this process.
+  ///
+  /// - Throws: `DecodingError` for anything else.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    guard let url = URL(string: try container.decode(String.self)), let id = ManagedObjectID(uri: url) else {
+      throw DecodingError.dataCorruptedError(in: container, debugDescription: "This is no URI of an object whose store was opened.")
+    }
+    self = id
+  }
+
+  /// Writes the URI.
+  ///
+  /// - Throws: `EncodingError` for the ID of an object that is not saved yet, which means nothing elsewhere.
+  public func encode(to encoder: any Encoder) throws {
+    guard !isTemporaryID else {
+      throw EncodingError.invalidValue(
+        self, .init(codingPath: encoder.codingPath, debugDescription: "An object that is not saved has no lasting ID."))
+    }
+    var container = encoder.singleValueContainer()
+    try container.encode(uriString)
+  }
+}
