@@ -130,6 +130,21 @@ final class FetchMergingTests: XCTestCase {
     }
   }
 
+  func testObjectsAreMergedInTheOrderOfExpressions() async throws {
+    try await onChangedThings { _, context in
+      var request = try request()
+      request.sortDescriptors = [
+        FetchSortDescriptor(expression: try FetchExpression(format: "rank %% 2"), ascending: false),
+        FetchSortDescriptor(expression: try FetchExpression(format: "length(name)")), FetchSortDescriptor("rank"),
+      ]
+      request.fetchLimit = 7
+      let found = ranks(try context.fetch(request))
+      XCTAssertEqual(found, [1, 5, 45, 99, 0, 10, 30])
+      try context.save()
+      XCTAssertEqual(ranks(try context.fetch(request)), found)
+    }
+  }
+
   func testDictionariesShowSavedValues() async throws {
     try await onChangedThings { _, context in
       var request = FetchRequest<[String: Any]>(entityName: "Thing")

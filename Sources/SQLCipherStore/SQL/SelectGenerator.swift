@@ -145,7 +145,9 @@ struct SelectGenerator {
     // Equal ones in the order of their keys, so that pages of a result neither overlap nor leave gaps.
     if let projection = fetch.projection, projection.isGrouped || projection.isDistinct {
       let ties = projection.isDistinct ? projection.columns.map(\.expression) : projection.groupKeys
-      pieces += try ties.map { term(try generator.value($0, [scope])) }
+      // What is ordered by already has no ties left; a second time it would keep SQLite from using an index's order.
+      let ordered = Set(fetch.sortKeys.map(\.expression))
+      pieces += try ties.filter { !ordered.contains($0) }.map { term(try generator.value($0, [scope])) }
     } else {
       pieces.append(SQLFragment(scope.key))
     }
