@@ -67,8 +67,9 @@ public final class AsynchronousFetch<Result: ManagedObject> {
       try cancellation.check()
       readingCount += 1
       if try reading.isCurrent(for: request.specification, in: context, acceptingOthersSaves: readingCount > 2) {
-        // Every class was checked when the fetch was begun.
-        return unsafeBitCast(try context.objects(of: request.specification, readBefore: answers), to: [Result].self)
+        return try context.typed(Result.self, for: request.specification) {
+          try context.objects(of: request.specification, readBefore: answers)
+        }
       }
       // Something was saved, or there are more unsaved changes than the limit allowed for.
       reading = try FetchReading(request.specification, context: context, cancellation: cancellation, reports: reports)

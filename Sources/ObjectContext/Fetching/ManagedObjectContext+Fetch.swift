@@ -13,9 +13,7 @@ extension ManagedObjectContext {
   ///
   /// - Throws: ``FetchPredicateError`` for what cannot be asked, ``StoreError`` from the store.
   public func fetch<Result: ManagedObject>(_ request: FetchRequest<Result>) throws -> [Result] {
-    try checkClass(Result.self, for: request.specification)
-    // Every class was checked above.
-    return unsafeBitCast(try fetchObjects(request.specification), to: [Result].self)
+    try typed(Result.self, for: request.specification) { try fetchObjects(request.specification) }
   }
 
   /// The IDs that a request asks for; new objects have temporary ones.
@@ -53,6 +51,15 @@ extension ManagedObjectContext {
   }
 
   // MARK: Steps
+
+  /// The objects of a request as objects of a class, which every entity's is checked to be first.
+  func typed<Result: ManagedObject>(
+    _ type: Result.Type, for specification: FetchSpecification, _ objects: () throws -> [ManagedObject]
+  ) throws -> [Result] {
+    try checkClass(type, for: specification)
+    // Every class was checked above.
+    return unsafeBitCast(try objects(), to: [Result].self)
+  }
 
   /// Throws unless every object that a request may return is of a class.
   func checkClass<Result: ManagedObject>(_ type: Result.Type, for specification: FetchSpecification) throws {
