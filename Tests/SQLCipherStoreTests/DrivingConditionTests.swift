@@ -71,6 +71,48 @@ final class DrivingConditionTests: XCTestCase {
     }
   }
 
+  func testAComparisonOfAnotherObjectsValueBeginsThereIfThoseAreFew() throws {
+    let item = Models.entity(
+      "Item", [Models.text("code"), Models.integer("size"), Models.toOne("section", "Section", "items")], unique: [["code"]])
+    let section = Models.entity(
+      "Section", [Models.text("name"), Models.toOne("parent", "Section"), Models.toMany("items", "Item", "section")])
+    let store = try TestStore()
+    let open = try store.open(Models.frozen([item, section]))
+    func fill(_ sections: Int, _ items: Int) throws {
+      try open.save { save in
+        let top = try save.insert("Section", ["name": .text("top")])
+        for number in 0..<sections {
+          let id = try save.insert("Section", ["name": .text("section \(number)"), "parent": number % 10 == 0 ? top.slot : .null])
+          for item in 0..<items {
+            try save.insert("Item", ["code": .text("c\(sections) \(number) \(item)"), "size": .int(Int64(item)), "section": id.slot])
+          }
+        }
+      }
+    }
+    func count(_ format: String) throws -> Int {
+      try open.count(FetchSpecification(entityName: "Item", predicate: FetchPredicate(format: format)))
+    }
+    try fill(40, 30)
+    try open.insert("Item", ["code": .text("nowhere")])
+    for (format, expected) in [
+      ("section.name CONTAINS '9'", 120), ("section.name CONTAINS '9' AND size < 3", 12), ("section.name LIKE '*1'", 120),
+      ("section.parent.name == 'top'", 120), ("section.name ==[c] 'SECTION 3'", 30), ("section.name CONTAINS 'x'", 0),
+      ("section.name > 'section 8'", 30),
+    ] {
+      let statement = try explain(format, open)
+      XCTAssertEqual(statement.plan.first?.index?.origin, .relationship, "\(format): \(statement)")
+      XCTAssertEqual(try count(format), expected, format)
+    }
+    XCTAssertEqual(try explain("section.name CONTAINS '9' AND code == 'nowhere'", open).plan.first?.index?.origin, .uniqueness)
+    for format in ["NOT section.name CONTAINS '9'", "section.name == nil"] {
+      XCTAssertEqual(try explain(format, open).plan.first?.access, .scan, "those without a section count too")
+    }
+    // Too many to go through them.
+    try fill(4_200, 0)
+    XCTAssertEqual(try explain("section.name CONTAINS '9'", open).plan.first?.access, .scan)
+    XCTAssertEqual(try count("section.name CONTAINS '9'"), 120)
+  }
+
   func testEveryBeginningGivesTheSameAnswer() throws {
     try onItems { _, open in
       let tags = ["common", "rare", "hundred 3", "nobody"]

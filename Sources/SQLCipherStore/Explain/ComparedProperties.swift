@@ -21,11 +21,7 @@ struct ComparedProperties {
     case .exists(let exists): visit(exists.condition)
     case .comparison(let comparison):
       guard !comparison.isNegated, !comparison.options.contains(.localeSensitive) else { return }
-      switch comparison.op {
-      case .equal, .less, .lessOrEqual, .greater, .greaterOrEqual, .between, .in, .beginsWith:
-        note(comparison.left, comparison.options.foldingMark)
-      default: break
-      }
+      if comparison.op.isAnsweredByIndex { note(comparison.left, comparison.options.foldingMark) }
     }
   }
 

@@ -12,6 +12,8 @@ enum DrivingCondition {
   case own(ResolvedPredicate, isUnique: Bool)
   /// A condition on members, by which the owners are found.
   case members(ResolvedExists)
+  /// A comparison of a value of another object, by whose key the objects are found: all those other objects are gone through, if they are few.
+  case destination(ResolvedComparison)
 
   /// More are not counted.
   static let greatestCount = 4
@@ -28,34 +30,56 @@ struct DrivingChoice: Sendable {
 }
 
 extension QueryGenerator {
-  /// The conditions that a fetch can begin with, where there is a choice that matters: between members and something else.
+  /// The conditions that a fetch can begin with, where there is a choice that SQLite does not see, or cannot know enough for.
   func drivingConditions(of predicate: ResolvedPredicate) -> [DrivingCondition] {
-    guard case .and(let items) = predicate else { return [] }
     var result: [DrivingCondition] = []
-    var hasMembers = false
-    for item in items {
+    var (hasMembers, hasDestination) = (false, false)
+    for item in predicate.conjuncts {
       if case .exists(let exists) = item, canBegin(with: exists) {
         result.append(.members(exists))
         hasMembers = true
-      } else if case .comparison(let comparison) = item, let isUnique = ownIndex(of: comparison) {
-        result.append(.own(item, isUnique: isUnique))
+      } else if case .comparison(let comparison) = item {
+        if let isUnique = ownIndex(of: comparison) {
+          result.append(.own(item, isUnique: isUnique))
+        } else if destination(of: comparison) != nil {
+          result.append(.destination(comparison))
+          hasDestination = true
+        }
       }
     }
-    return hasMembers && result.count > 1 ? Array(result.prefix(DrivingCondition.greatestCount)) : []
+    return (hasMembers && result.count > 1) || hasDestination ? Array(result.prefix(DrivingCondition.greatestCount)) : []
+  }
+
+  /// The relationship to the objects that a comparison with a constant asks about, and the comparison as they see it; nil where it asks about none, where
+  /// an index finds them anyway, or where their owners are not found by their keys.
+  func destination(of comparison: ResolvedComparison) -> (step: CompiledRelationship, comparison: ResolvedComparison)? {
+    guard !comparison.isNegated, comparison.hasConstantRight, case .path(var path) = comparison.left, path.scope == 0,
+      case .attribute(let attribute) = path.terminal, let step = path.steps.first?.relationship, step.inverseID != nil,
+      comparison.options.contains(.localeSensitive) || !schema.indexed.begins(with: attribute.slot, folding: comparison.options)
+        || !comparison.op.isAnsweredByIndex
+    else { return nil }
+    path.steps.removeFirst()
+    var inner = comparison
+    inner.left = .path(path)
+    return (step, inner)
+  }
+
+  /// A comparison as a condition on the key of the object whose value it compares.
+  func beginningAtDestination(_ comparison: ResolvedComparison, _ scope: QueryScope) throws -> SQLFragment? {
+    guard let (step, inner) = destination(of: comparison), let table = schema.tableIfHeld(step.destinationEntity),
+      let key = scope.key([ResolvedStep(step)], in: self)
+    else { return nil }
+    let other = QueryScope(
+      table: table, alias: makeAlias("t"), required: Self.requiredSteps(of: .comparison(inner), scope: 0))
+    let condition = try self.condition(.comparison(inner), [other])
+    return "\(key) IN (SELECT \(other.key) FROM \(table.name) AS \(other.alias)\(other.joinText) WHERE \(condition))"
   }
 
   /// Whether an index of the object's own column answers a comparison, and whether it finds one object at most; nil where none does.
   private func ownIndex(of comparison: ResolvedComparison) -> Bool? {
-    guard !comparison.isNegated, !comparison.options.contains(.localeSensitive), case .path(let path) = comparison.left, path.scope == 0
+    guard !comparison.isNegated, comparison.hasConstantRight, comparison.op.isAnsweredByIndex,
+      !comparison.options.contains(.localeSensitive), case .path(let path) = comparison.left, path.scope == 0
     else { return nil }
-    switch comparison.right {
-    case .expression(.constant), .list, .range(.constant, .constant): break
-    default: return nil
-    }
-    switch comparison.op {
-    case .equal, .in, .less, .lessOrEqual, .greater, .greaterOrEqual, .between, .beginsWith: break
-    default: return nil
-    }
     switch path.terminal {
     case .attribute(let attribute):
       guard path.steps.isEmpty, comparison.domain != .mixedDecimal,
@@ -79,6 +103,9 @@ extension QueryGenerator {
     case .members(let exists):
       guard let query = try members(of: exists.collection, where: exists.condition, [scope], flattens: true) else { return nil }
       return "SELECT count(*) FROM (\(query.text) LIMIT \(SQLFragment(.probe)))"
+    case .destination(let comparison):
+      guard let (step, _) = destination(of: comparison), let table = schema.tableIfHeld(step.destinationEntity) else { return nil }
+      return "SELECT count(*) FROM (SELECT 1 FROM \(table.name) LIMIT \(SQLFragment(.probe)))"
     }
   }
 }
@@ -116,9 +143,35 @@ extension DrivingCondition {
 
   /// The conditions on members that are asked for each object then, among all of a predicate.
   func asked(of predicate: ResolvedPredicate) -> Set<ResolvedExists> {
-    guard case .and(let items) = predicate else { return [] }
-    var others = Set(items.compactMap { if case .exists(let exists) = $0 { exists } else { nil } })
+    var others = Set(predicate.conjuncts.compactMap { if case .exists(let exists) = $0 { exists } else { nil } })
     if case .members(let exists) = self { others.remove(exists) }
     return others
+  }
+}
+
+extension ResolvedPredicate {
+  /// The conditions that all have to hold.
+  var conjuncts: [ResolvedPredicate] {
+    if case .and(let items) = self { items } else { [self] }
+  }
+}
+
+extension ResolvedComparison {
+  /// Whether the right side is the same for all objects.
+  var hasConstantRight: Bool {
+    switch right {
+    case .expression(.constant), .list, .range(.constant, .constant): true
+    default: false
+    }
+  }
+}
+
+extension ComparisonOperator {
+  /// Whether an index can answer it.
+  var isAnsweredByIndex: Bool {
+    switch self {
+    case .equal, .in, .less, .lessOrEqual, .greater, .greaterOrEqual, .between, .beginsWith: true
+    default: false
+    }
   }
 }

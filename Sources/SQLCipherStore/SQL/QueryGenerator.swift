@@ -22,6 +22,8 @@ final class QueryGenerator {
   private var aliasCount = 0
   /// Conditions on members of the object asked about that are asked for each object, though an index would find their members.
   var askedForEach: Set<ResolvedExists> = []
+  /// The comparison that the query begins with, by the objects whose value it compares.
+  var beginning: ResolvedComparison?
   /// Whether another condition beside the one being written leaves few objects: then it is better asked for each of them.
   private(set) var hasSelectiveSibling = false
 
@@ -73,6 +75,7 @@ final class QueryGenerator {
   }
 
   private func comparison(_ comparison: ResolvedComparison, _ scopes: [QueryScope]) throws -> SQLFragment {
+    if scopes.count == 1, comparison == beginning, let first = try beginningAtDestination(comparison, scopes[0]) { return first }
     if case .expression(let right) = comparison.right, comparison.op == .equal {
       return try equality(comparison, right, scopes)
     }

@@ -31,6 +31,7 @@ struct SelectGenerator {
     let table = try schema.table(of: fetch.entity.number)
     let generator = QueryGenerator(schema: schema, constants: .placeholders(listCapacities: listCapacities))
     generator.askedForEach = beginning?.asked(of: fetch.predicate) ?? []
+    if case .destination(let comparison) = beginning { generator.beginning = comparison }
     let scope = QueryScope(
       table: table, alias: generator.makeAlias("t"), required: QueryGenerator.requiredSteps(of: fetch.predicate, scope: 0))
     var conditions: [SQLFragment] = []
@@ -53,8 +54,9 @@ struct SelectGenerator {
     // Keys are found without an index.
     case .members: source += " NOT INDEXED"
     // Few rows are sorted quickly; an index that has their order already would have to be gone through as a whole.
-    case .own where order.text.hasPrefix(" ORDER BY "): order.text = " ORDER BY +" + order.text.dropFirst(" ORDER BY ".count)
-    case .own, nil: break
+    case .own where order.text.hasPrefix(" ORDER BY "), .destination where order.text.hasPrefix(" ORDER BY "):
+      order.text = " ORDER BY +" + order.text.dropFirst(" ORDER BY ".count)
+    case .own, .destination, nil: break
     }
 
     var statement = SQLFragment("SELECT \(selected.text) FROM \(source)\(scope.joinText)", binders: selected.binders)
