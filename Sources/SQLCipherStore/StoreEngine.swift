@@ -15,6 +15,7 @@ final class StoreEngine: Sendable {
   let plans: FetchPlanCache
   let saveStatements: SaveStatementCache
   let trace: StatementTrace
+  let tableSizes = TableSizes()
   private let transactions = ThreadTransaction()
 
   init(path: String, pool: ConnectionPool, schema: StoreSchema, trace: StatementTrace) {

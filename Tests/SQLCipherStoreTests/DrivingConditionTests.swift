@@ -77,7 +77,8 @@ final class DrivingConditionTests: XCTestCase {
     let section = Models.entity(
       "Section", [Models.text("name"), Models.toOne("parent", "Section"), Models.toMany("items", "Item", "section")])
     let store = try TestStore()
-    let open = try store.open(Models.frozen([item, section]))
+    let model = try Models.frozen([item, section])
+    var open = try store.open(model)
     func fill(_ sections: Int, _ items: Int) throws {
       try open.save { save in
         let top = try save.insert("Section", ["name": .text("top")])
@@ -107,8 +108,10 @@ final class DrivingConditionTests: XCTestCase {
     for format in ["NOT section.name CONTAINS '9'", "section.name == nil"] {
       XCTAssertEqual(try explain(format, open).plan.first?.access, .scan, "those without a section count too")
     }
-    // Too many to go through them.
+    // Too many to go through them; their number is believed for some saves.
     try fill(4_200, 0)
+    try open.close()
+    open = try store.open(model)
     XCTAssertEqual(try explain("section.name CONTAINS '9'", open).plan.first?.access, .scan)
     XCTAssertEqual(try count("section.name CONTAINS '9'"), 120)
   }

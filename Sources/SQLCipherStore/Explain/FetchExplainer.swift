@@ -12,11 +12,11 @@ struct FetchExplainer {
   let specification: FetchSpecification
   let plan: FetchPlan
   /// The counts that the plan was chosen by.
-  let probes: [SQLFragment]
+  let probes: [DrivingProbe]
   private let indexes: [StoreIndex]
   private let compared: ComparedProperties
 
-  init(schema: StoreSchema, fetch: ResolvedFetch, specification: FetchSpecification, plan: FetchPlan, probes: [SQLFragment]) throws {
+  init(schema: StoreSchema, fetch: ResolvedFetch, specification: FetchSpecification, plan: FetchPlan, probes: [DrivingProbe]) throws {
     self.schema = schema
     self.fetch = fetch
     self.specification = specification
@@ -31,8 +31,8 @@ struct FetchExplainer {
     for probe in probes {
       statements.append(
         .init(
-          purpose: "count what the fetch could begin with, up to a bound", text: Self.numbered(probe.text),
-          parameters: probe.binders.map(parameter)))
+          purpose: "count what the fetch could begin with, up to a bound", text: Self.numbered(probe.sql.text),
+          parameters: probe.sql.binders.map(parameter)))
     }
     for (number, constant) in plan.temporaryLists.enumerated() {
       try TemporaryLists.create(number, connection)

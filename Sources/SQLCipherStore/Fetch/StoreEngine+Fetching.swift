@@ -46,28 +46,6 @@ extension StoreEngine {
     try plans.plan(for: shape) { try SelectGenerator(schema: schema).plan(fetch, specification, shape, number: $0) }
   }
 
-  /// The plan that begins with the fewest objects, where there is a choice; the given one where all ways begin with many.
-  func chosen(
-    _ plan: FetchPlan, _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ space: ObjectIDSpace, isNoted: Bool = true,
-    _ connection: Connection
-  ) throws -> FetchPlan {
-    guard let choice = plan.choice else { return plan }
-    for bound in DrivingCondition.bounds {
-      var best: Int?
-      var least = bound
-      for (position, probe) in choice.probes.enumerated() {
-        let statement = try connection.statement(sql: probe.text)
-        defer { statement.reset() }
-        try bind(probe.binders, fetch, specification, space, probe: least, to: statement)
-        if isNoted { trace.note(statement) }
-        guard try statement.step(), statement.int(0) < least else { continue }
-        (best, least) = (position, statement.int(0))
-      }
-      if let best { return choice.plans[best] }
-    }
-    return plan
-  }
-
   private func read(_ plan: FetchPlan, _ statement: Statement, space: ObjectIDSpace, limit: Int) throws -> PersistentStoreResult {
     switch plan.output {
     case .rows:

@@ -21,10 +21,18 @@ enum DrivingCondition {
   static let bounds = [64, 4_096]
 }
 
+/// The count of what a fetch would begin with.
+struct DrivingProbe: Sendable {
+  /// The statement, bounded by a value that is bound to ``SQLBinder/probe``.
+  let sql: SQLFragment
+  /// The index of the table whose rows are counted, where they are all that is counted: their number is remembered.
+  let table: Int?
+}
+
 /// The ways in which a fetch can begin.
 struct DrivingChoice: Sendable {
-  /// The counts of what each way begins with, bounded by a value that is bound to ``SQLBinder/probe``.
-  let probes: [SQLFragment]
+  /// What each way begins with.
+  let probes: [DrivingProbe]
   /// The plan of each way.
   let plans: [FetchPlan]
 }
@@ -95,17 +103,20 @@ extension QueryGenerator {
   }
 
   /// A count of what a condition finds.
-  func probe(_ condition: DrivingCondition, _ scope: QueryScope) throws -> SQLFragment? {
+  func probe(_ condition: DrivingCondition, _ scope: QueryScope) throws -> DrivingProbe? {
     switch condition {
     case .own(let predicate, _):
       let text = try self.condition(predicate, [scope])
-      return "SELECT count(*) FROM (SELECT 1 FROM \(scope.table.name) AS \(scope.alias) WHERE \(text) LIMIT \(SQLFragment(.probe)))"
+      return DrivingProbe(
+        sql: "SELECT count(*) FROM (SELECT 1 FROM \(scope.table.name) AS \(scope.alias) WHERE \(text) LIMIT \(SQLFragment(.probe)))",
+        table: nil)
     case .members(let exists):
       guard let query = try members(of: exists.collection, where: exists.condition, [scope], flattens: true) else { return nil }
-      return "SELECT count(*) FROM (\(query.text) LIMIT \(SQLFragment(.probe)))"
+      return DrivingProbe(sql: "SELECT count(*) FROM (\(query.text) LIMIT \(SQLFragment(.probe)))", table: nil)
     case .destination(let comparison):
       guard let (step, _) = destination(of: comparison), let table = schema.tableIfHeld(step.destinationEntity) else { return nil }
-      return "SELECT count(*) FROM (SELECT 1 FROM \(table.name) LIMIT \(SQLFragment(.probe)))"
+      return DrivingProbe(
+        sql: "SELECT count(*) FROM (SELECT 1 FROM \(table.name) LIMIT \(SQLFragment(.probe)))", table: table.index)
     }
   }
 }
@@ -125,7 +136,7 @@ extension SelectGenerator {
     // A long list is not in the file yet when the counting is done.
     guard !conditions.isEmpty, first.temporaryLists.isEmpty else { return first }
     let table = try schema.table(of: fetch.entity.number)
-    var probes: [SQLFragment] = []
+    var probes: [DrivingProbe] = []
     for condition in conditions {
       let generator = QueryGenerator(schema: schema, constants: constants)
       guard let probe = try generator.probe(condition, QueryScope(table: table, alias: generator.makeAlias("t"))) else { return first }
