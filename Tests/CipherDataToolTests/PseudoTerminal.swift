@@ -7,6 +7,7 @@ final class PseudoTerminal {
   private let master: Int32
   private let process = Process()
   private var seen = ""
+  private var isOpen = true
 
   /// Runs the tool in a fixture's folder, with the store's passphrase.
   init(_ fixture: ToolFixture, _ arguments: [String]) throws {
@@ -39,36 +40,35 @@ final class PseudoTerminal {
     keys.withUTF8 { _ = write(master, $0.baseAddress, $0.count) }
   }
 
-  /// Waits until the terminal shows a text, from where the last call ended; returns what it showed up to the text's end.
-  @discardableResult
-  func wait(for text: String, file: StaticString = #filePath, line: UInt = #line) -> String {
-    let deadline = Date(timeIntervalSinceNow: 60)
-    while true {
-      if let range = seen.range(of: text) {
-        let shown = String(seen[..<range.upperBound])
-        seen.removeSubrange(..<range.upperBound)
-        return shown
-      }
-      guard Date() < deadline, let more = read() else {
-        XCTFail("“\(text)” does not appear in \(seen.debugDescription)", file: file, line: line)
-        return seen
-      }
-      seen += more
-    }
+  /// Waits until the terminal shows a text, from where the last call ended.
+  func wait(for text: String) throws {
+    while !seen.contains(text) { try read(awaiting: text) }
+    if let range = seen.range(of: text) { seen.removeSubrange(..<range.upperBound) }
   }
 
   /// Waits for the end of the process; returns its status.
-  func end() -> Int32 {
-    while read() != nil {}
+  func end() throws -> Int32 {
+    while isOpen { try read(awaiting: "the end") }
     process.waitUntilExit()
     return process.terminationStatus
   }
 
-  private func read() -> String? {
+  private func read(awaiting text: String) throws {
     var poller = pollfd(fd: master, events: Int16(POLLIN), revents: 0)
-    guard poll(&poller, 1, 30_000) > 0 else { return nil }
+    guard isOpen, poll(&poller, 1, 30_000) > 0 else {
+      process.terminate()
+      throw Silence(awaited: text, seen: seen)
+    }
     var bytes = [UInt8](repeating: 0, count: 4096)
     let count = Foundation.read(master, &bytes, bytes.count)
-    return count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
+    // An error means that the process has closed its end.
+    if count > 0 { seen += String(decoding: bytes[..<count], as: UTF8.self) } else { isOpen = false }
+  }
+
+  /// The terminal does not show what it should.
+  private struct Silence: Error, CustomStringConvertible {
+    let awaited: String
+    let seen: String
+    var description: String { "“\(awaited)” does not come after \(seen.debugDescription)" }
   }
 }

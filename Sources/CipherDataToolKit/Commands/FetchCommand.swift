@@ -8,7 +8,11 @@ struct FetchCommand: AsyncParsableCommand {
     commandName: "fetch", abstract: "Find objects and print them.",
     discussion: """
       --where takes Core Data's predicate language over key paths, such as: section.name == "games" AND installedSize > 100000; \
-      name BEGINSWITH[cd] "lib"; ANY tags.name == "role::program"; maintainer == nil; priority IN {"required", "important"}.
+      name BEGINSWITH[cd] "lib"; ANY tags.name == "role::program"; maintainer == nil; priority IN {"required", "important"}; \
+      SUBQUERY(relations, $r, ANY $r.alternatives.packageName LIKE "libgtk*").@count == 0.
+
+      --select computes columns, of each object or, with --group-by or a function over many objects, of groups: count, sum, min, max, average \
+      and median, such as: --select "maintainer.name, count(name) AS n" --group-by maintainer.name --having "n > 200" --sort "n desc".
       """)
 
   @OptionGroup
@@ -23,15 +27,20 @@ struct FetchCommand: AsyncParsableCommand {
   @Flag(help: "Print the number of results only.")
   var count = false
 
+  @Flag(help: "Print how the question would be answered, and not the answer: statements, plan, indexes, and what would be slow.")
+  var explain = false
+
   @Option(help: "The form of the output.")
   var format = OutputFormat.table
 
   func run() async throws {
     let question = try options.question(about: entity)
-    let isCount = count
+    let (isCount, isExplained) = (count, explain)
     let format = format
     try await store.open(isReadOnly: true).run { context in
-      if isCount {
+      if isExplained {
+        try question.writeExplanation(from: context, to: OutputSink())
+      } else if isCount {
         try question.writeCount(from: context, to: OutputSink())
       } else {
         try question.write(from: context, format: format, to: OutputSink())

@@ -65,7 +65,8 @@ struct CipherDataCommand: AsyncParsableCommand {
       """,
     version: Tool.version,
     subcommands: [
-      CreateCommand.self, ImportCommand.self, FetchCommand.self, ShellCommand.self, InfoCommand.self, KeyCommand.self, VerifyCommand.self,
+      CreateCommand.self, ImportCommand.self, FetchCommand.self, UpdateCommand.self, DeleteCommand.self, ShellCommand.self,
+      InfoCommand.self, KeyCommand.self, VerifyCommand.self,
       BackupCommand.self,
       ExportCommand.self, EncryptCommand.self, DecryptCommand.self, ModelCommand.self, GenerateCommand.self, DemoCommand.self,
     ])

@@ -1,4 +1,5 @@
 // Demonstration: what the library does, shown on real data within seconds.
+import ArgumentParser
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -10,26 +11,29 @@ import SQLCipherStore
 /// Imports a package database into an encrypted store in a temporary folder, questions it, looks for plaintext in its files, tries a wrong
 /// passphrase, and deletes everything.
 package struct Demonstration {
-  /// A question and the condition that answers it.
+  /// A question, and what the shell's `fetch` takes to answer it.
   private struct Question: Sendable {
     let title: String
-    let entity: String
-    let predicate: String
-    let sort: String
-    let columns: [String]
+    let line: String
   }
 
   private static let questions = [
     Question(
-      title: "Which are the largest packages of the section “libs”?", entity: "Package", predicate: #"section.name == "libs""#,
-      sort: "-installedSize,name", columns: ["name", "version", "installedSize", "maintainer.name"]),
+      title: "Which are the largest packages of the section “libs”?",
+      line:
+        #"Package --where section.name == "libs" --sort -installedSize, name --properties name, version, installedSize, maintainer.name"#),
     Question(
-      title: "Who maintains essential packages?", entity: "Maintainer", predicate: "ANY packages.essential == YES", sort: "name",
-      columns: ["name", "packages.@count"]),
+      title: "Who maintains essential packages?",
+      line: "Maintainer --where ANY packages.essential == YES --sort name --properties name, packages.@count"),
     Question(
-      title: "Which packages need a libc and are themselves no library?", entity: "Package",
-      predicate: #"ANY relations.alternatives.packageName BEGINSWITH "libc" AND NOT section.name IN {"libs", "libdevel"}"#,
-      sort: "-installedSize,name", columns: ["name", "section.name", "installedSize", "relations.@count"]),
+      title: "Which packages need a libc and are themselves no library?",
+      line: """
+        Package --where ANY relations.alternatives.packageName BEGINSWITH "libc" AND NOT section.name IN {"libs", "libdevel"} \
+        --sort -installedSize, name --properties name, section.name, installedSize, relations.@count
+        """),
+    Question(
+      title: "Which sections take the most space?",
+      line: "Package --select section.name, count(*) AS packages, sum(installedSize) AS size --group-by section.name --sort size desc"),
   ]
 
   private let input: String?
@@ -85,7 +89,7 @@ package struct Demonstration {
     let imported = clock.now
     try await showCounts(container)
 
-    try tell("3. Three questions over relationships", "")
+    try tell("3. Questions over relationships", "")
     let answer = clock.now
     for question in Self.questions { try await ask(question, container) }
     let answered = clock.now
@@ -103,7 +107,7 @@ package struct Demonstration {
       "create and derive the key   \(Self.text(created - start))", "unlock and open             \(Self.text(unlocked - created))",
       "import \(summary.inserted) objects".padding(toLength: 28, withPad: " ", startingAt: 0)
         + "\(Self.text(imported - unlocked))  (\(Int(rate)) objects a second)",
-      "answer three questions      \(Self.text(answered - answer))", "everything                  \(Self.text(clock.now - start))",
+      "answer the questions        \(Self.text(answered - answer))", "everything                  \(Self.text(clock.now - start))",
       "on disk                     \(InfoCommand.bytes(size))",
     ] { try sink.line("   " + line) }
     try sink.line("\nThe store is deleted again.")
@@ -133,20 +137,19 @@ package struct Demonstration {
   private func ask(_ question: Question, _ container: PersistentContainer) async throws {
     let clock = ContinuousClock()
     let start = clock.now
-    let (text, count) = try await container.performBackgroundTask { context in
-      var specification = FetchSpecification(entityName: question.entity, predicate: try FetchPredicate(format: question.predicate))
-      specification.sortDescriptors = try ResultFetcher.sortDescriptors(question.sort)
-      var counted = FetchRequest<ManagedObject>(entityName: question.entity)
-      counted.predicate = specification.predicate
-      let count = try context.count(for: counted)
-      specification.fetchLimit = 5
+    let all = try ShellGrammar.Fetch.parse(try ShellWords.split(question.line)).question()
+    var asked = all
+    asked.specification.fetchLimit = 5
+    let (text, count) = try await container.performBackgroundTask { [asked] context in
       let table = OutputSink(descriptor: nil)
-      try ResultFetcher(context).write(specification, paths: question.columns, format: .table, to: table)
-      return (table.text, count)
+      let count = OutputSink(descriptor: nil)
+      try all.writeCount(from: context, to: count)
+      try asked.write(from: context, format: .table, to: table)
+      return (table.text, count.text.trimmingCharacters(in: .newlines))
     }
     let elapsed = clock.now - start
     try sink.line("\n   \(question.title)")
-    try sink.line("   \(question.entity) where \(question.predicate)")
+    try sink.line("   fetch \(question.line)")
     try indent(text)
     try sink.line("   … \(count) in all; \(Self.text(elapsed))")
   }

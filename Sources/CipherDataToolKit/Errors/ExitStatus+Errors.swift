@@ -33,8 +33,9 @@ package struct Ending: Sendable, Hashable {
     case let error as JSONParser.SyntaxError: (.badData, error.description)
     case let error as StoreError: (status(of: error), error.description)
     case let error as StoreAccessError: (status(of: error.kind), error.description)
-    case let error as PredicateFormatError: (.usage, "--where: \(error.message) (column \(error.column))")
-    case let error as FetchPredicateError: (.usage, error.description)
+    case let error as PredicateFormatError: (.usage, "\(error.message) (column \(error.column))")
+    case let error as FetchPredicateError: (.usage, inOptions(error.description))
+    case let error as BatchError: (.badData, error.description)
     case let error as KeyValueError: (.usage, error.description)
     case let error as ModelValidationError: (.badData, String(describing: error))
     case let error as ModelFileError: (status(of: error), error.description)
@@ -44,6 +45,15 @@ package struct Ending: Sendable, Hashable {
     case let error as CocoaError: (status(of: error), error.localizedDescription)
     default: (.software, String(describing: error))
     }
+  }
+
+  /// A message with the tool's options in place of the request's properties.
+  private static func inOptions(_ message: String) -> String {
+    let options = [
+      ("propertiesToGroupBy", "--group-by"), ("propertiesToFetch", "--select"), ("havingPredicate", "--having"),
+      ("sortDescriptors", "--sort"), ("returnsDistinctResults", "--distinct"),
+    ]
+    return options.reduce(message) { $0.replacing($1.0, with: $1.1) }
   }
 
   private static func status(of error: StoreError) -> ExitStatus {

@@ -1,6 +1,7 @@
 // FetchQuestion: what `fetch` asks, from its options to the written result.
 import ArgumentParser
 package import ObjectContext
+import ObjectModel
 package import ObjectQuery
 import ObjectStore
 
@@ -11,8 +12,23 @@ struct FetchOptions: ParsableArguments {
 
   @Option(
     parsing: .unconditional,
+    help: ArgumentHelp("Columns that are computed, parted by commas: section.name, count(name) AS n, length(name).", valueName: "values"))
+  var select: String?
+
+  @Option(help: ArgumentHelp("One result for all objects with the same values of these.", valueName: "values"))
+  var groupBy: String?
+
+  @Option(parsing: .unconditional, help: ArgumentHelp("The condition on groups; it may name a selected column.", valueName: "predicate"))
+  var having: String?
+
+  @Flag(help: "Leave out results whose selected columns are those of another one.")
+  var distinct = false
+
+  @Option(
+    parsing: .unconditional,
     help: ArgumentHelp(
-      "The order: key paths parted by commas, each with asc or desc behind it, or - before it for desc.", valueName: "keys"))
+      "The order: key paths, computed values or selected names parted by commas, each with asc or desc behind it, or - before it for desc.",
+      valueName: "keys"))
   var sort: String?
 
   @Option(help: "The greatest number of results.")
@@ -21,45 +37,75 @@ struct FetchOptions: ParsableArguments {
   @Option(help: "How many results are left out first.")
   var offset: Int?
 
-  @Option(help: ArgumentHelp("The columns: key paths parted by commas; @count, @entity and @id may end one.", valueName: "paths"))
+  @Option(
+    help: ArgumentHelp(
+      "Columns that are read of each object: key paths, also through to-many relationships, parted by commas; @count, @entity and @id may end one.",
+      valueName: "paths"))
   var properties: String?
 
   func validate() throws {
     if let limit, limit < 1 { throw ValidationError("--limit must be 1 or more.") }
     if let offset, offset < 0 { throw ValidationError("--offset must be 0 or more.") }
+    if properties != nil, select != nil || groupBy != nil || having != nil || distinct {
+      throw ValidationError("--properties reads columns of single objects: use --select with --group-by, --having and --distinct.")
+    }
+    if distinct, select == nil { throw ValidationError("--distinct needs --select.") }
+    if having != nil, select == nil, groupBy == nil { throw ValidationError("--having needs --select or --group-by.") }
   }
 
   /// The question about an entity.
   func question(about entity: String) throws -> FetchQuestion {
     var specification = FetchSpecification(entityName: entity)
-    specification.predicate = try condition.map { try FetchPredicate(format: $0) }
-    specification.sortDescriptors = try sort.map(ResultFetcher.sortDescriptors) ?? []
+    specification.predicate = try condition.map { try OptionText.predicate($0, option: "--where") }
+    specification.propertiesToFetch = try select.map { try OptionText.properties($0, option: "--select") } ?? []
+    specification.propertiesToGroupBy = try groupBy.map { try OptionText.properties($0, option: "--group-by") } ?? []
+    specification.havingPredicate = try having.map { try OptionText.predicate($0, option: "--having") }
+    specification.returnsDistinctResults = distinct
+    specification.sortDescriptors = try sort.map { try OptionText.sortDescriptors($0) } ?? []
     specification.fetchLimit = limit ?? 0
     specification.fetchOffset = offset ?? 0
+    specification.resultType = select == nil && groupBy == nil ? .objectIDs : .dictionaries
     return FetchQuestion(specification: specification, paths: properties?.split(separator: ",").map { $0.filter { $0 != " " } })
   }
 }
 
 /// A question, ready to be asked of a context.
 package struct FetchQuestion: Sendable {
-  /// What is asked.
+  /// What is asked: IDs, whose objects are then read in batches, or dictionaries.
   package var specification: FetchSpecification
   /// The columns of objects; nil for all attributes.
   package var paths: [String]?
+
+  /// A question about objects.
+  package init(specification: FetchSpecification, paths: [String]? = nil) {
+    self.specification = specification
+    self.paths = paths
+  }
 
   /// Writes the results.
   package func write(from context: ManagedObjectContext, format: OutputFormat, to sink: OutputSink) throws {
     let fetcher = ResultFetcher(context)
     let entity = try fetcher.entity(named: specification.entityName)
+    if specification.resultType == .dictionaries { return try fetcher.writeComputed(specification, format: format, to: sink) }
     try fetcher.write(specification, paths: paths ?? fetcher.defaultPaths(of: entity), format: format, to: sink)
   }
 
   /// Writes the number of results.
   package func writeCount(from context: ManagedObjectContext, to sink: OutputSink) throws {
-    _ = try ResultFetcher(context).entity(named: specification.entityName)
-    var request = FetchRequest<ManagedObject>(entityName: specification.entityName)
-    request.specification = specification
-    try sink.line(String(try context.count(for: request)))
+    try sink.line(String(try context.count(for: try request(in: context))))
     try sink.flush()
+  }
+
+  /// Writes how the question would be answered.
+  package func writeExplanation(from context: ManagedObjectContext, to sink: OutputSink) throws {
+    try sink.line(String(describing: try context.explain(try request(in: context))))
+    try sink.flush()
+  }
+
+  private func request(in context: ManagedObjectContext) throws -> FetchRequest<ManagedObjectID> {
+    _ = try ResultFetcher(context).entity(named: specification.entityName)
+    var request = FetchRequest<ManagedObjectID>(entityName: specification.entityName)
+    request.specification = specification
+    return request
   }
 }

@@ -89,7 +89,7 @@ package struct PropertyPath: Sendable {
       switch end {
       case .attribute(let slot, let type):
         let value = object.slotValue(slot)
-        return isCell ? ValueCoding.cell(value, type: type) : ValueCoding.json(value, type: type)
+        return ValueCoding.output(value, type: type, isCell: isCell)
       case .object: return identities.label(of: object)
       case .entityName: return .string(object.compiledEntity.name)
       case .uri: return .string(object.objectID.uriString)

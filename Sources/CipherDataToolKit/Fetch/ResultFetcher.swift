@@ -6,9 +6,9 @@ import ObjectStore
 
 /// Fetches objects and writes columns of them. Memory holds the IDs of the result and a batch of its objects.
 package struct ResultFetcher {
-  private let context: ManagedObjectContext
-  private let model: CompiledModel
-  private let batchSize: Int
+  let context: ManagedObjectContext
+  let model: CompiledModel
+  let batchSize: Int
 
   /// Fetches in a context that nobody else uses.
   package init(_ context: ManagedObjectContext, batchSize: Int = 500) {
@@ -44,7 +44,7 @@ package struct ResultFetcher {
     request.specification = specification
     let ids = try context.fetch(request)
     let writer = try format.writer(columns: paths, to: sink)
-    let isCell = format == .table || format == .csv
+    let isCell = format.hasCells
     for start in stride(from: 0, to: ids.count, by: batchSize) {
       let chunk = Array(ids[start..<min(start + batchSize, ids.count)])
       for object in try context.objects(with: chunk, entityName: entity.name) {
@@ -55,17 +55,6 @@ package struct ResultFetcher {
     }
     try writer.finish()
     try sink.flush()
-  }
-
-  /// The keys of an order such as `-installedSize,name`.
-  package static func sortDescriptors(_ text: String) throws -> [FetchSortDescriptor] {
-    try text.split(separator: ",", omittingEmptySubsequences: false).map { part in
-      let key = part.trimmingPrefix { $0 == " " }
-      let isDescending = key.hasPrefix("-")
-      let path = key.drop { $0 == "-" || $0 == "+" }
-      guard !path.isEmpty else { throw ToolError(.usage, "--sort: a key is empty.") }
-      return FetchSortDescriptor(String(path), ascending: !isDescending)
-    }
   }
 }
 

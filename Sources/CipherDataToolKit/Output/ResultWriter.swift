@@ -21,6 +21,9 @@ package protocol ResultWriter: AnyObject {
 }
 
 extension OutputFormat {
+  /// Whether a value is a cell of its own, and not part of JSON.
+  var hasCells: Bool { self == .table || self == .csv }
+
   /// A writer of the format.
   package func writer(columns: [String], to sink: OutputSink) throws -> any ResultWriter {
     switch self {

@@ -86,15 +86,15 @@ package struct ShellCompletion: Sendable {
   /// Completes the last key of a path.
   private func key(_ word: String, of entity: CompiledEntity?, beside words: [String]) -> Answer {
     guard var entity else { return Answer() }
-    let keys = word.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-    for key in keys.dropLast() {
-      switch entity.property(named: key) {
-      case .toOne(let relationship)?, .toMany(let relationship)?: entity = model.entities[relationship.destinationEntity]
-      default: return Answer()
-      }
+    var keys = word.split(separator: ".", omittingEmptySubsequences: false).map(String.init)[...]
+    let isAtStart = keys.count == 1
+    while keys.count > 1, let key = keys.first, let relationship = entity.relationships.first(where: { $0.name == key }) {
+      entity = model.entities[relationship.destinationEntity]
+      keys.removeFirst()
     }
+    // Parts of composites have dotted names.
     let names = entity.propertyNames.sorted()
-    return Self.choose(keys.last ?? "", among: keys.count == 1 ? names + words : names + ["@count"], ending: "")
+    return Self.choose(keys.joined(separator: "."), among: isAtStart ? names + words : names + ["@count"], ending: "")
   }
 
   // MARK: Help

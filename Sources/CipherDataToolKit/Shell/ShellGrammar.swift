@@ -22,7 +22,7 @@ struct ShellGrammar: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "shell", abstract: "Commands. `help fetch` tells more of one.",
     subcommands: [
-      Entities.self, Describe.self, Fetch.self, Count.self, Format.self, Quit.self,
+      Entities.self, Describe.self, Fetch.self, Count.self, Explain.self, Update.self, Delete.self, Format.self, Quit.self,
     ],
     helpNames: [.long])
 
@@ -94,9 +94,12 @@ struct ShellGrammar: ParsableCommand {
 
     func perform(in session: ShellSession) async throws {
       let format = format ?? session.format
-      let question = try options.question(about: about.entity)
+      let question = try question()
       try await session.perform { try question.write(from: $0, format: format, to: OutputSink()) }
     }
+
+    /// What is asked.
+    func question() throws -> FetchQuestion { try options.question(about: about.entity) }
   }
 
   /// `count`.
@@ -108,6 +111,46 @@ struct ShellGrammar: ParsableCommand {
     func perform(in session: ShellSession) async throws {
       let question = try options.question(about: about.entity)
       try await session.perform { try question.writeCount(from: $0, to: OutputSink()) }
+    }
+  }
+
+  /// `explain`.
+  struct Explain: EntityAction {
+    static let configuration = CommandConfiguration(
+      abstract: "Print how `fetch` would be answered: statements, plan, indexes, and what would be slow.")
+    @OptionGroup var about: EntityArgument
+    @OptionGroup var options: FetchOptions
+
+    func perform(in session: ShellSession) async throws {
+      let question = try options.question(about: about.entity)
+      try await session.perform { try question.writeExplanation(from: $0, to: OutputSink()) }
+    }
+  }
+
+  /// `update`.
+  struct Update: EntityAction {
+    static let configuration = CommandConfiguration(
+      abstract: UpdateCommand.configuration.abstract, discussion: UpdateCommand.configuration.discussion)
+    @OptionGroup var about: EntityArgument
+    @Option(parsing: .unconditional, help: ArgumentHelp("The new values, parted by commas.", valueName: "values")) var set: String
+    @OptionGroup var options: BatchOptions
+
+    func perform(in session: ShellSession) async throws {
+      let change = try options.change(of: about.entity, set: set)
+      try await session.perform { try change.run(in: $0, to: OutputSink()) }
+    }
+  }
+
+  /// `delete`.
+  struct Delete: EntityAction {
+    static let configuration = CommandConfiguration(
+      abstract: DeleteCommand.configuration.abstract, discussion: DeleteCommand.configuration.discussion)
+    @OptionGroup var about: EntityArgument
+    @OptionGroup var options: BatchOptions
+
+    func perform(in session: ShellSession) async throws {
+      let change = try options.change(of: about.entity, set: nil)
+      try await session.perform { try change.run(in: $0, to: OutputSink()) }
     }
   }
 

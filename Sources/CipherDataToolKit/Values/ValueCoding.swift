@@ -44,6 +44,11 @@ package enum ValueCoding {
     return json(slot, type: type)
   }
 
+  /// A stored value for output: as a cell, or as JSON.
+  package static func output(_ slot: Slot, type: AttributeType, isCell: Bool) -> JSONValue {
+    isCell ? cell(slot, type: type) : json(slot, type: type)
+  }
+
   // MARK: From JSON
 
   /// The stored value of a JSON value.

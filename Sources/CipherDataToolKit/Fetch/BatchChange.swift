@@ -1,0 +1,94 @@
+// BatchChange: what `update` and `delete` ask, from their options to the number of objects.
+import ArgumentParser
+import Foundation
+package import ObjectContext
+import ObjectModel
+package import ObjectQuery
+import ObjectStore
+
+/// The options that `update` and `delete` have in common, in the tool and in its shell.
+struct BatchOptions: ParsableArguments {
+  @Option(name: .customLong("where"), parsing: .unconditional, help: ArgumentHelp("The condition.", valueName: "predicate"))
+  var condition: String?
+
+  @Flag(help: "Take all objects of the entity, without a condition.")
+  var all = false
+
+  @Flag(help: "Change nothing: print how many objects meet the condition.")
+  var dryRun = false
+
+  func validate() throws {
+    if all == (condition != nil) { throw ValidationError("Give a condition with --where, or --all for every object, and not both.") }
+  }
+
+  /// The change of an entity's objects; nil in place of new values deletes them.
+  func change(of entity: String, set assignments: String?) throws -> BatchChange {
+    BatchChange(
+      entityName: entity, predicate: try condition.map { try OptionText.predicate($0, option: "--where") },
+      assignments: try assignments.map { try OptionText.assignments($0) }, isDryRun: dryRun)
+  }
+}
+
+/// New values for many objects, or their deletion.
+package struct BatchChange: Sendable {
+  /// The entity.
+  package var entityName: String
+  /// Which of its objects; nil for all.
+  package var predicate: FetchPredicate?
+  /// The new values; nil to delete the objects.
+  package var assignments: [OptionText.Assignment]?
+  /// Whether objects are counted only.
+  package var isDryRun = false
+
+  /// Makes the change, and writes the number of objects changed or deleted.
+  package func run(in context: ManagedObjectContext, to sink: OutputSink) throws {
+    let entity = try context.persistentStoreCoordinator.compiledModel.requireEntity(named: entityName)
+    let count: Int
+    if isDryRun {
+      // The new values are looked at all the same.
+      _ = try properties(of: entity, in: context)
+      count = try context.count(for: FetchRequest<ManagedObjectID>(entityName: entityName, predicate: predicate))
+    } else if let properties = try properties(of: entity, in: context) {
+      var request = BatchUpdateRequest(entityName: entityName, predicate: predicate, propertiesToUpdate: properties)
+      request.resultType = .count
+      count = try context.execute(request).count
+    } else {
+      var request = BatchDeleteRequest(entityName: entityName, predicate: predicate)
+      request.resultType = .count
+      count = try context.execute(request).count
+    }
+    try sink.line(String(count))
+    try sink.flush()
+  }
+
+  private func properties(of entity: CompiledEntity, in context: ManagedObjectContext) throws -> [String: (any Sendable)?]? {
+    try assignments.map { assignments in
+      var properties: [String: (any Sendable)?] = [:]
+      for assignment in assignments {
+        switch entity.property(named: assignment.key) {
+        case nil:
+          throw ToolError(
+            .usage,
+            "--set: the entity \(entity.name) has no property “\(assignment.key)”; it has \(entity.propertyNames.sorted().joined(separator: ", "))."
+          )
+        case .toOne?: properties[assignment.key] = .some(try destination(assignment, in: context))
+        default: properties[assignment.key] = .some(assignment.value)
+        }
+      }
+      return properties
+    }
+  }
+
+  /// The object that a to-one relationship is to lead to: a URI stands for it, as `@id` prints it.
+  private func destination(_ assignment: OptionText.Assignment, in context: ManagedObjectContext) throws -> (any Sendable)? {
+    switch assignment.value {
+    case .constant(.null): return nil
+    case .constant(.string(let text)):
+      guard let url = URL(string: text), let id = context.persistentStoreCoordinator.managedObjectID(forURIRepresentation: url) else {
+        throw ToolError(.usage, "--set: “\(assignment.key)” is a relationship; its value is an object's URI, as the column @id shows it.")
+      }
+      return id
+    default: return assignment.value
+    }
+  }
+}

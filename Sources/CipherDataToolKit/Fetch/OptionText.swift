@@ -1,0 +1,130 @@
+// OptionText: the texts of options: conditions, columns, orders and assignments in the format language.
+package import ObjectQuery
+
+/// Reads texts of options.
+///
+/// Every function throws ``ToolError`` with ``ExitStatus/usage``, the option's name and the place of the mistake.
+package enum OptionText {
+  /// A condition.
+  package static func predicate(_ text: String, option: String) throws -> FetchPredicate {
+    try parse(option) { try FetchPredicate(format: text) }
+  }
+
+  /// Columns such as `section.name, count(name) AS n`.
+  package static func properties(_ text: String, option: String) throws -> [FetchProperty] {
+    try parse(option) { try FetchProperty.list(format: text) }
+  }
+
+  /// An order such as `-installedSize, name` or `sum(installedSize) desc, section.name asc`.
+  package static func sortDescriptors(_ text: String, option: String = "--sort") throws -> [FetchSortDescriptor] {
+    try pieces(of: text).map { piece in
+      var key = piece.text
+      var isAscending = true
+      if key.hasPrefix("-") || key.hasPrefix("+") {
+        isAscending = key.hasPrefix("+")
+        key = key.dropFirst()
+      }
+      if let space = key.lastIndex(where: \.isWhitespace), let order = order(key[key.index(after: space)...]) {
+        if !isAscending { throw ToolError(.usage, "\(option): “\(piece.text)” has two directions; use one.") }
+        isAscending = order
+        key = key[..<space]
+      }
+      guard key.contains(where: { !$0.isWhitespace }) else {
+        throw ToolError(.usage, "\(option): a key is empty (column \(piece.offset + 1))")
+      }
+      let isPath = key.allSatisfy { $0.isLetter || $0.isNumber || "_.@".contains($0) }
+      if isPath { return FetchSortDescriptor(String(key), ascending: isAscending) }
+      let start = piece.offset + (piece.text.count - piece.text.drop { $0 == "-" || $0 == "+" }.count)
+      let expression = try parse(option) { try FetchExpression(format: String(repeating: " ", count: start) + key) }
+      return FetchSortDescriptor(expression: expression, ascending: isAscending)
+    }
+  }
+
+  private static func order(_ word: Substring) -> Bool? {
+    switch word.lowercased() {
+    case "asc", "ascending": true
+    case "desc", "descending": false
+    default: nil
+    }
+  }
+
+  /// A new value for a property.
+  package struct Assignment: Sendable, Hashable {
+    /// The property.
+    package let key: String
+    /// What it is set to.
+    package let value: FetchExpression
+  }
+
+  /// New values such as `price = price * 2, name = uppercase(name)`.
+  package static func assignments(_ text: String, option: String = "--set") throws -> [Assignment] {
+    var assignments: [Assignment] = []
+    for piece in try pieces(of: text) {
+      func fail(_ message: String) -> ToolError { ToolError(.usage, "\(option): \(message) (column \(piece.offset + 1))") }
+      guard let sign = piece.text.firstIndex(of: "=") else { throw fail("Expected a property, =, and its new value") }
+      var key = piece.text[..<sign]
+      while key.last?.isWhitespace ?? false { key.removeLast() }
+      if key.hasPrefix("#") { key.removeFirst() }
+      guard !key.isEmpty, key.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" || $0 == "." }) else {
+        throw fail("Expected the name of a property before =")
+      }
+      guard !assignments.contains(where: { $0.key == key }) else { throw fail("\(key) is set twice") }
+      let start = piece.offset + piece.text.distance(from: piece.text.startIndex, to: sign) + 1
+      let value = try parse(option) {
+        try FetchExpression(format: String(repeating: " ", count: start) + piece.text[piece.text.index(after: sign)...])
+      }
+      assignments.append(Assignment(key: String(key), value: value))
+    }
+    return assignments
+  }
+
+  // MARK: Help
+
+  private static func parse<Result>(_ option: String, _ body: () throws -> Result) throws -> Result {
+    do { return try body() } catch let error as PredicateFormatError {
+      throw ToolError(.usage, "\(option): \(error.message) (column \(error.column))")
+    }
+  }
+
+  /// A part of a list, without the spaces around it.
+  private struct Piece {
+    /// How many characters of the list come before it.
+    var offset: Int
+    var text: Substring
+  }
+
+  /// The parts between commas, but for those in brackets and strings.
+  private static func pieces(of list: String) throws -> [Piece] {
+    var pieces: [Piece] = []
+    var start = list.startIndex
+    var depth = 0
+    var quote: Character?
+    var isEscaped = false
+    func add(_ end: String.Index) {
+      var text = list[start..<end]
+      while text.first?.isWhitespace ?? false { text.removeFirst() }
+      while text.last?.isWhitespace ?? false { text.removeLast() }
+      pieces.append(Piece(offset: list.distance(from: list.startIndex, to: text.startIndex), text: text))
+    }
+    for index in list.indices {
+      let character = list[index]
+      if isEscaped {
+        isEscaped = false
+      } else if let open = quote {
+        if character == "\\" { isEscaped = true } else if character == open { quote = nil }
+      } else {
+        switch character {
+        case "\"", "'": quote = character
+        case "(", "[", "{": depth += 1
+        case ")", "]", "}": depth -= 1
+        case "," where depth == 0:
+          add(index)
+          start = list.index(after: index)
+        default: break
+        }
+      }
+    }
+    add(list.endIndex)
+    return pieces
+  }
+}

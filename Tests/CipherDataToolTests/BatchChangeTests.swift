@@ -1,0 +1,117 @@
+// `update` and `delete`: many objects at once, by the model's rules.
+import CipherDataToolKit
+import Foundation
+import XCTest
+
+final class BatchChangeTests: XCTestCase {
+  private func fixture() async throws -> ToolFixture {
+    let fixture = try ToolFixture()
+    try await fixture.makeStore()
+    try fixture.run(["import", "test.store", "--format", "deb822", "-"], input: PackageImportTests.index)
+    return fixture
+  }
+
+  private func packages(_ fixture: ToolFixture, _ columns: String = "name,installedSize,section") throws -> String {
+    try fixture.run([
+      "fetch", "test.store", "--entity", "Package", "--properties", columns, "--sort", "name,architecture", "--format", "csv",
+    ]).output.replacingOccurrences(of: "\r\n", with: " ")
+  }
+
+  func testNewValuesAreComputedOfEachObject() async throws {
+    let fixture = try await fixture()
+    let result = try fixture.run([
+      "update", "test.store", "--entity", "Package", "--where", "section.name == 'shells'", "--set",
+      "installedSize = installedSize * 2, name = uppercase(name), summary = nil",
+    ])
+    XCTAssertEqual(result.status, 0, result.error)
+    XCTAssertEqual(result.output, "2\n")
+    XCTAssertEqual(
+      try packages(fixture, "name,installedSize,summary"), "name,installedSize,summary BASH,14328, ZSH,5000, gcc,46, gcc,46, ")
+  }
+
+  func testADryRunChangesNothing() async throws {
+    let fixture = try await fixture()
+    let before = try packages(fixture)
+    for command in [["update", "--set", "installedSize = 1"], ["delete"]] {
+      let result = try fixture.run(
+        [command[0], "test.store", "--entity", "Package", "--where", "name == 'gcc'", "--dry-run"] + command.dropFirst())
+      XCTAssertEqual(result.output, "2\n", result.error)
+    }
+    XCTAssertEqual(try packages(fixture), before)
+  }
+
+  func testAToOneRelationshipTakesAnObjectsURIOrNothing() async throws {
+    let fixture = try await fixture()
+    let uri = try fixture.run([
+      "fetch", "test.store", "--entity", "Section", "--where", "name == 'shells'", "--properties", "@id", "--format", "csv",
+    ]).output.split(separator: "\r\n")[1]
+    let moved = try fixture.run([
+      "update", "test.store", "--entity", "Package", "--where", "name == 'gcc'", "--set", "section = '\(uri)'",
+    ])
+    XCTAssertEqual(moved.output, "2\n", moved.error)
+    XCTAssertEqual(
+      try packages(fixture), "name,installedSize,section bash,7164,shells gcc,46,shells gcc,46,shells zsh,2500,shells ")
+    let cut = try fixture.run(["update", "test.store", "--entity", "Package", "--all", "--set", "section = nil"])
+    XCTAssertEqual(cut.output, "4\n", cut.error)
+    XCTAssertEqual(try fixture.run(["fetch", "test.store", "--entity", "Package", "--where", "section == nil", "--count"]).output, "4\n")
+    let wrong = try fixture.run(["update", "test.store", "--entity", "Package", "--all", "--set", "section = 'shells'"])
+    XCTAssertEqual(wrong.status, 64)
+    XCTAssertTrue(wrong.error.contains("URI"), wrong.error)
+  }
+
+  func testDeletionFollowsTheDeleteRules() async throws {
+    let fixture = try await fixture()
+    // bash has three relations with four alternatives: they go with it; its tags and its maintainer stay.
+    let result = try fixture.run(["delete", "test.store", "--entity", "Package", "--where", "name == 'bash'"])
+    XCTAssertEqual(result.status, 0, result.error)
+    XCTAssertEqual(result.output, "8\n")
+    let left = try fixture.run(
+      ["shell", "test.store", "--format", "csv"], input: "count PackageRelation\ncount Alternative\ncount Tag\ncount Maintainer\n")
+    XCTAssertEqual(left.output, "4\n5\n2\n2\n")
+    XCTAssertEqual(try fixture.run(["verify", "test.store"]).output, "ok\n")
+    let all = try fixture.run(["delete", "test.store", "--entity", "Section", "--all"])
+    XCTAssertEqual(all.output, "2\n", all.error)
+    XCTAssertEqual(try packages(fixture), "name,installedSize,section gcc,46, gcc,46, zsh,2500, ")
+  }
+
+  func testMistakesChangeNothing() async throws {
+    let fixture = try await fixture()
+    let before = try packages(fixture)
+    let cases: [([String], Int32, String)] = [
+      (["update", "--set", "installedSize = 1"], 64, "--all"), (["delete"], 64, "--all"),
+      (["delete", "--all", "--where", "name == 'gcc'"], 64, "--all"), (["update", "--all", "--set", "size = 1"], 64, "size"),
+      (["update", "--all", "--set", "installedSize ="], 64, "--set"), (["update", "--all", "--set", "installedSize"], 64, "--set"),
+      (["update", "--all", "--set", "name = nil"], 65, "name"), (["update", "--all", "--set", "installedSize = -1"], 65, "installedSize"),
+      (["update", "--all", "--set", "installedSize = 'x'"], 65, "installedSize"), (["update", "--all", "--set", "tags = nil"], 65, "tags"),
+      (["update", "--all", "--set", "name = 'same', version = '1', architecture = 'all'"], 65, "name"),
+      (["update", "--where", "nome == 1", "--set", "name = 'x'"], 64, "nome"), (["delete", "--where", "nome == 1"], 64, "nome"),
+    ]
+    for (arguments, status, text) in cases {
+      let result = try fixture.run([arguments[0], "test.store", "--entity", "Package"] + arguments.dropFirst())
+      XCTAssertEqual(result.status, status, "\(arguments): \(result.error)")
+      XCTAssertTrue(result.error.contains(text), result.error)
+      XCTAssertEqual(result.output, "")
+    }
+    XCTAssertEqual(try packages(fixture), before)
+  }
+
+  func testTheShellChangesAndAsksInOneSession() async throws {
+    let fixture = try await fixture()
+    let result = try fixture.run(
+      ["shell", "test.store"],
+      input: """
+        count Package --where installedSize > 5000
+        update Package --where name == "zsh" --set installedSize = installedSize + 3000
+        count Package --where installedSize > 5000
+        delete Package --where name == "gcc" --dry-run
+        delete Package --where name == "zsh"
+        count Package
+        """)
+    XCTAssertEqual(result.output, "1\n1\n2\n2\n1\n3\n")
+    XCTAssertEqual(result.error, "")
+    let refused = try fixture.run(["shell", "test.store", "--read-only"], input: "delete Package --all\ncount Package\n")
+    XCTAssertEqual(refused.output, "3\n")
+    XCTAssertTrue(refused.error.contains("line 1"), refused.error)
+    XCTAssertNotEqual(refused.status, 0)
+  }
+}
