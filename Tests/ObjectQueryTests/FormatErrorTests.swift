@@ -52,7 +52,8 @@ final class FormatErrorTests: XCTestCase {
       ("ANY a.b", 7, "comparison operator"),
       ("a == CAST(1, 'Foo')", 13, "types"), ("(a == 1) + 2 == 3", 0, "not a condition"), ("$ == 1", 1, "variable"),
       ("a == \"\\u12\"", 8, "hexadecimal"), ("a == %5d", 5, "widths"), ("a == %0$@", 5, "number of an argument"), ("a[b] == 1", 2, "FIRST"),
-      ("a[1.5] == 1", 2, "index"), ("a[-x] == 1", 2, "index"), ("FUNCTION(a) == 1", 9, "FUNCTION(operand"), ("$'a == 1", 1, "no end"),
+      ("a[1.5] == 1", 2, "index"), ("a == 0b12", 8, "too large"), ("a == 0o", 7, "octal"), ("a[-x] == 1", 2, "index"),
+      ("FUNCTION(a) == 1", 9, "FUNCTION(operand"), ("$'a == 1", 1, "no end"),
       ("a == 99999999999999999999999999999999999999999999e999", 5, "too large"),
     ]
     for (text, position, message) in mistakes {

@@ -29,7 +29,8 @@ final class FormatParserTests: XCTestCase {
 
   func testLiterals() throws {
     let literals: [(String, FetchConstant)] = [
-      ("1", .int(1)), ("-9223372036854775808", .int(.min)), ("0x1F", .int(31)), ("1.5", .real(1.5)), ("-2e3", .real(-2000)),
+      ("1", .int(1)), ("-9223372036854775808", .int(.min)), ("0x1F", .int(31)), ("0o17", .int(15)), ("-0B101", .int(-5)),
+      ("1.5", .real(1.5)), ("-2e3", .real(-2000)),
       ("TRUE", .bool(true)), ("yes", .bool(true)), ("False", .bool(false)), ("no", .bool(false)), ("nil", .null), ("NULL", .null),
       (#"'it\'s'"#, .string("it's")), (#""tab\tand \u00e9""#, .string("tab\tand é")), ("{1, {2}}", .list([.int(1), .list([.int(2)])])),
       ("CAST(5, 'NSDate')", .date(Date(timeIntervalSinceReferenceDate: 5))),

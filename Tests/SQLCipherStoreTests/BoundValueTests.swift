@@ -60,4 +60,48 @@ final class BoundValueTests: XCTestCase {
     let huge = (0..<3).map { _ in FetchPredicate.compare("pages", .in, Array(5..<100_000)) }
     XCTAssertEqual(try count(.and(huge)), 15)
   }
+
+  func testAnyNumberOfValuesIsTaken() throws {
+    let store = try TestStore()
+    let open = try store.open()
+    let author = try open.insert("Author", ["name": .text("Ada")])
+    try open.save { save in
+      for number in 0..<10 {
+        try save.insert(
+          "Book",
+          [
+            "isbn": .text("\(number)"), "title": .text("a\u{0}\(number)"), "pages": .int(Int64(number)),
+            "rating": .real(Double(number) / 4),
+            "price": Decimal(number).slot, "author": number < 5 ? author.slot : .null,
+          ])
+      }
+    }
+    func isbns(_ predicate: FetchPredicate, limit: Int = 0) throws -> String {
+      var specification = FetchSpecification(entityName: "Book", predicate: predicate)
+      specification.sortDescriptors = [FetchSortDescriptor("isbn", ascending: false)]
+      specification.fetchLimit = limit
+      return try open.texts("isbn", specification).joined()
+    }
+    // Pairs of values, as of a compound key; two of them are there.
+    func title(_ number: Int) -> String { "a\u{0}\(number)" }
+    let pairs = (0..<3_000).map { (number: Int) -> FetchPredicate in
+      FetchPredicate.compare("pages", .equal, number)
+        && .compare("title", .equal, title(number == 7 || number == 3 ? number : number + 1))
+    }
+    XCTAssertEqual(try isbns(.or(pairs)), "73")
+    XCTAssertEqual(try isbns(.or(pairs), limit: 1), "7")
+    XCTAssertEqual(try isbns(.not(.or(pairs))), "98654210")
+    let mixed = try FetchPredicate(
+      format:
+        "rating == 0.5 AND price == 2 AND author == %@ AND pages IN %@ AND title BEGINSWITH[c] 'A' AND title BEGINSWITH 'a' AND isbn LIKE '?*'",
+      author, Array(0..<500))
+    XCTAssertEqual(try isbns(.or(pairs) || mixed), "732")
+    // Other values, the same plan.
+    let others = (0..<3_000).map { (number: Int) -> FetchPredicate in
+      FetchPredicate.compare("pages", .equal, number) && .compare("title", .equal, number == 4 ? title(4) : nil)
+    }
+    XCTAssertEqual(try isbns(.or(others)), "4")
+    let explanation = try store.statements { _ = try isbns(.or(pairs)) }
+    XCTAssertTrue(explanation.contains { $0.contains("cd_constant(?1, ") })
+  }
 }

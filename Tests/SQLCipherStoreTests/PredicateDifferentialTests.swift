@@ -50,6 +50,7 @@ final class PredicateDifferentialTests: XCTestCase {
         continue
       }
       asked += 1
+      if asked % 250 == 0 { try askBesideManyValues(open, entity.name, predicate, expected, seed: seed) }
       if !expected.isEmpty, expected.count < counts[tried % entities.count] { tally.telling += 1 }
       let text = predicate.predicateFormat
       let found: Set<Int64>
@@ -73,5 +74,21 @@ final class PredicateDifferentialTests: XCTestCase {
     }
     tally.asked += asked
     try open.close()
+  }
+
+  /// A predicate beside more values than a statement takes placeholders has the same answer.
+  private func askBesideManyValues(
+    _ open: OpenStore, _ entityName: String, _ predicate: FetchPredicate, _ expected: Set<Int64>, seed: UInt64
+  ) throws {
+    let others = (0..<500).map { number in
+      FetchPredicate.compare("name", .equal, "nothing \(number)") && .compare("objectID", .notEqual, nil)
+        && .compare("name", .notEqual, "\(number)")
+    }
+    do {
+      let found = Set(try open.ids(FetchSpecification(entityName: entityName, predicate: .or(others + [predicate]))).map(\.key))
+      XCTAssertEqual(found, expected, "seed \(seed), \(entityName), beside many values: \(predicate)")
+    } catch let error as StoreError where error.code == .nestingTooDeep {
+      return
+    }
   }
 }

@@ -21,6 +21,8 @@ enum PredicateCast: String, CaseIterable {
   /// The type of a name, Core Data's names included.
   init?(name: String) {
     switch name {
+    case "Float", "Number": self = .double
+    case "Int16", "Int32", "Int64", "Integer": self = .integer
     case "NSDate": self = .date
     case "NSDecimalNumber": self = .decimal
     case "NSNumber": self = .double

@@ -101,6 +101,13 @@ struct PredicateLexer {
     if peek() == "0", let x = peek(1), x == "x" || x == "X" {
       index += 2
       guard digits(where: { $0.properties.isASCIIHexDigit }) else { throw error("Expected hexadecimal digits", at: index) }
+    } else if peek() == "0", let o = peek(1), "oObB".unicodeScalars.contains(o) {
+      index += 2
+      let isBinary = o == "b" || o == "B"
+      guard digits(where: { ("0"..."7").contains($0) && (!isBinary || $0 <= "1") }) else {
+        throw error("Expected \(isBinary ? "binary" : "octal") digits", at: index)
+      }
+      if let digit = peek(), ("0"..."9").contains(digit) { throw error("This digit is too large", at: index) }
     } else {
       _ = digits { ("0"..."9").contains($0) }
       if peek() == ".", let digit = peek(1), ("0"..."9").contains(digit) {

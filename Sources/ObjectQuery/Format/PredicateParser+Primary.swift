@@ -256,12 +256,14 @@ extension PredicateParser {
 
   // MARK: Literals and arguments
 
+  private static let radixes = ["0x": 16, "0o": 8, "0b": 2]
+
   /// A number out of its text.
   func number(_ text: String) throws(PredicateFormatError) -> FetchConstant {
     let isNegative = text.hasPrefix("-")
     let digits = isNegative ? text.dropFirst() : text[...]
-    if digits.hasPrefix("0x") || digits.hasPrefix("0X") {
-      guard let value = Int64((isNegative ? "-" : "") + digits.dropFirst(2), radix: 16) else {
+    if let radix = PredicateParser.radixes[digits.prefix(2).lowercased()] {
+      guard let value = Int64((isNegative ? "-" : "") + digits.dropFirst(2), radix: radix) else {
         throw error("This number does not fit in 64 bits")
       }
       return .int(value)

@@ -200,6 +200,7 @@ struct FetchExplainer {
     case .constant(let number): typeName(of: fetch.constants[number])
     case .listMember(let number, _): "one of a list, " + typeName(of: fetch.constants[number])
     case .prefixEnd: "end of the texts with this prefix"
+    case .packedConstants: "all values, in one"
     case .limit: "limit"
     case .offset: "offset"
     case .probe: "bound"
@@ -229,14 +230,18 @@ struct FetchExplainer {
     var result = ""
     var number = 0
     var quote: Character?
-    for character in sql {
+    for (character, next) in zip(sql, Array(sql.dropFirst()) + [" "]) {
       if let open = quote {
         if character == open { quote = nil }
       } else if character == "\"" || character == "'" {
         quote = character
       }
       result.append(character)
-      if character == "?", quote == nil {
+      guard character == "?", quote == nil else { continue }
+      // What packs all values has its number already, which is the first.
+      if next.isNumber {
+        number = max(number, 1)
+      } else {
         number += 1
         result += String(number)
       }

@@ -164,6 +164,7 @@ extension StoreEngine {
           continue
         }
         try Self.bindEnd(ofPrefix: prefix, index, to: statement)
+      case .packedConstants: try statement.bind(index, PackedConstants.pack(fetch.constants, in: space))
       case .limit: try statement.bind(index, specification.fetchLimit)
       case .offset: try statement.bind(index, specification.fetchOffset)
       case .probe: try statement.bind(index, probe)

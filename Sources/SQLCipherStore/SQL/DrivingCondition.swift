@@ -126,15 +126,15 @@ extension SelectGenerator {
   func planWithChoice(
     _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape, number: Int?
   ) throws -> FetchPlan {
-    func plan(_ beginning: DrivingCondition?, number: Int?) throws -> FetchPlan {
-      try self.plan(fetch, specification, shape, listCapacities: shape.listCapacities, number: number, beginning: beginning)
-    }
     let constants = QueryGenerator.Constants.placeholders(listCapacities: shape.listCapacities)
+    func plan(_ beginning: DrivingCondition?, number: Int?) throws -> FetchPlan {
+      try self.plan(fetch, specification, shape, constants, number: number, beginning: beginning)
+    }
     let conditions = QueryGenerator(schema: schema, constants: constants).drivingConditions(of: fetch.predicate)
     if let unique = conditions.first(where: \.findsOne) { return try plan(unique, number: number) }
     let first = try plan(nil, number: number)
     // A long list is not in the file yet when the counting is done.
-    guard !conditions.isEmpty, first.temporaryLists.isEmpty else { return first }
+    guard !conditions.isEmpty, first.temporaryLists.isEmpty, first.binders.count <= Self.greatestBinderCount else { return first }
     let table = try schema.table(of: fetch.entity.number)
     var probes: [DrivingProbe] = []
     for condition in conditions {

@@ -10,6 +10,7 @@ extension QueryGenerator {
     case .constant(let number, _):
       switch constants {
       case .placeholders: return SQLFragment(.constant(number))
+      case .packed: return "\(PackedConstants.function)(?1, \(number))"
       case .literals(let values):
         if case .slot(let slot) = values[number] { return SQLFragment(SQLLiteral.text(slot)) }
         return "NULL"

@@ -9,6 +9,8 @@ final class QueryGenerator {
   enum Constants {
     /// As placeholders; lists with as many as their size class says, -1 for one that stands in a temporary table.
     case placeholders(listCapacities: [Int])
+    /// Single values out of one placeholder with all of them, lists in temporary tables: where there are more than placeholders.
+    case packed
     /// As literals, for the condition of a partial index.
     case literals([ResolvedConstant])
   }
@@ -213,6 +215,7 @@ final class QueryGenerator {
       }
       fragment.text += ")"
       return fragment
+    case .packed: return "(SELECT v FROM \(temporaryList(for: number)))"
     case .literals(let values):
       guard case .slots(let slots) = values[number] else { return "()" }
       return "(\(slots.map(SQLLiteral.text).joined(separator: ", ")))"

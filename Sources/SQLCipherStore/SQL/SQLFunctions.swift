@@ -71,6 +71,7 @@ enum SQLFunctions {
   /// - Parameter foldsIndexes: Whether the store's indexes fold texts.
   static func register(on connection: Connection, foldsIndexes: Bool = false) throws {
     try registerText(on: connection)
+    try PackedConstants.register(on: connection)
     if foldsIndexes { try registerFold(foldIndexed, on: connection) }
     try registerNumbers(on: connection)
     for comparison in FetchSortDescriptor.Comparison.allCases {

@@ -11,25 +11,31 @@ struct SelectGenerator {
   var findsTopRows = !LibraryVersion.prunesOrderByLimit
 
   func plan(_ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape, number: Int?) throws -> FetchPlan {
-    do {
-      return try planWithChoice(fetch, specification, shape, number: number)
-    } catch is TooManyVariables {
-      // Every list goes into a temporary table.
-      return try plan(fetch, specification, shape, listCapacities: shape.listCapacities.map { $0 == 0 ? 0 : -1 }, number: number)
+    let direct = try planWithChoice(fetch, specification, shape, number: number)
+    if direct.binders.count <= Self.greatestBinderCount { return direct }
+    // Lists go into temporary tables; then single values into one placeholder.
+    let inTables = shape.listCapacities.map { $0 == 0 ? 0 : -1 }
+    for constants: QueryGenerator.Constants in [.placeholders(listCapacities: inTables), .packed] {
+      let plan = try plan(fetch, specification, shape, constants, number: number)
+      if plan.binders.count <= Self.greatestBinderCount { return plan }
     }
+    throw StoreError(.internalInconsistency, "A statement has more placeholders than there can be.", operation: "fetch")
   }
 
-  private struct TooManyVariables: Error {}
+  /// A few less than the 999 placeholders that SQLCipher 3.4.1 takes.
+  static let greatestBinderCount = 990
 
   /// The plan of a fetch.
   ///
-  /// - Parameter beginning: The condition that SQLite has to begin with; nil leaves it to SQLite.
+  /// - Parameters:
+  ///   - constants: How constants are written.
+  ///   - beginning: The condition that SQLite has to begin with; nil leaves it to SQLite.
   func plan(
-    _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape, listCapacities: [Int], number: Int?,
+    _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape, _ constants: QueryGenerator.Constants, number: Int?,
     beginning: DrivingCondition? = nil
   ) throws -> FetchPlan {
     let table = try schema.table(of: fetch.entity.number)
-    let generator = QueryGenerator(schema: schema, constants: .placeholders(listCapacities: listCapacities))
+    let generator = QueryGenerator(schema: schema, constants: constants)
     generator.askedForEach = beginning?.asked(of: fetch.predicate) ?? []
     if case .destination(let comparison) = beginning { generator.beginning = comparison }
     let scope = QueryScope(
@@ -63,13 +69,8 @@ struct SelectGenerator {
     if !conditions.isEmpty { statement.append(" WHERE \(SQLFragment.joined(conditions, by: " AND "))") }
     if let groups { statement.append(groups) }
     statement.append(order)
-    let limited = top == nil ? try limited(statement, fetch, specification, output) : statement
-    if limited.binders.count > 990 {
-      guard listCapacities.contains(where: { $0 > 0 }) else {
-        throw StoreError(.invalidRequest, "The predicate has more than 990 values. Use IN with a list.", operation: "fetch")
-      }
-      throw TooManyVariables()
-    }
+    var limited = top == nil ? try limited(statement, fetch, specification, output) : statement
+    if case .packed = constants { limited.binders.insert(.packedConstants, at: 0) }
     return FetchPlan(
       sql: limited.text, binders: limited.binders, output: output, table: table, temporaryLists: generator.temporaryLists, number: number)
   }

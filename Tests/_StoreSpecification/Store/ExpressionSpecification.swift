@@ -348,14 +348,13 @@ public final class ExpressionSpecification: StoreSpecification {
 
   func testLongListsStandAnywhere() throws {
     let open = try makeLibrary()
-    let numbers = FetchConstant.list((0..<100_000).map { .int($0) })
-    let texts = FetchConstant.list((0..<20_000).map { .string("ISBN \($0)") } + [.string("ISBN A"), .string("É12")])
+    let numbers = FetchConstant.list((0..<20_000).map { .int($0) })
+    let texts = FetchConstant.list((0..<3_000).map { .string("ISBN \($0)") } + [.string("ISBN A"), .string("É12")])
     let ids = try open.ids(FetchSpecification(entityName: "Book", predicate: .compare("title", .equal, "b")))
     let objects = FetchConstant.list(
-      (1...50_000).map { .object(ManagedObjectID(space: ids[0].space, entityNumber: ids[0].entityNumber, key: 1_000_000 + $0)) }
+      (1...3_000).map { .object(ManagedObjectID(space: ids[0].space, entityNumber: ids[0].entityNumber, key: 1_000_000 + $0)) }
         + [.object(ids[0])])
-    try assert(open, "pages IN %@", [numbers], "ab")
-    try assert(open, "NOT pages IN %@", [numbers], "cde")
+    try assert(open, "pages IN %@", [FetchConstant.list((0..<100_000).map { .int($0) })], "ab")
     try assert(open, "pages IN %@ AND isbn IN[c] %@ AND NOT SELF IN %@", [numbers, texts, objects], "a")
     try assert(open, "isbn IN[cd] {'E12', 'isbn B'}", "ab")
     try assert(open, "SELF IN %@", [objects], "b")

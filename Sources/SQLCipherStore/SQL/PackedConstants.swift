@@ -1,0 +1,76 @@
+// PackedConstants: all single values of a fetch in one placeholder, for predicates with more values than a statement takes placeholders.
+import Foundation
+import ObjectModel
+import ObjectQuery
+import SQLCipherConnection
+
+/// Values in one blob, and the SQL function that reads one of them. SQLite calls it once a statement for each value, not for each row.
+///
+/// Layout: the number of constants and for each the place where it ends, in four bytes each; then the constants: a byte for the kind, and the value.
+enum PackedConstants {
+  static let function = "cd_constant"
+
+  private enum Kind: UInt8 {
+    case null, int, real, text, bytes
+  }
+
+  /// The values of a fetch; lists have no value here.
+  static func pack(_ constants: [ResolvedConstant], in space: ObjectIDSpace) -> Data {
+    var ends = Data(capacity: (constants.count + 1) * 4)
+    var values = Data()
+    withUnsafeBytes(of: UInt32(constants.count)) { ends.append(contentsOf: $0) }
+    for constant in constants {
+      switch constant {
+      case .slot(let slot): append(slot, to: &values)
+      case .object(let id): append(.int(StoreEngine.key(of: id, in: space)), to: &values)
+      case .slots, .objects: append(.null, to: &values)
+      }
+      withUnsafeBytes(of: UInt32(values.count)) { ends.append(contentsOf: $0) }
+    }
+    return ends + values
+  }
+
+  private static func append(_ slot: Slot, to data: inout Data) {
+    switch slot {
+    case .null: data.append(Kind.null.rawValue)
+    case .int(let value):
+      data.append(Kind.int.rawValue)
+      withUnsafeBytes(of: value) { data.append(contentsOf: $0) }
+    case .real(let value):
+      data.append(Kind.real.rawValue)
+      withUnsafeBytes(of: value) { data.append(contentsOf: $0) }
+    case .text(let value):
+      data.append(Kind.text.rawValue)
+      data.append(contentsOf: value.utf8)
+    case .bytes(let value):
+      data.append(Kind.bytes.rawValue)
+      data.append(value)
+    }
+  }
+
+  /// Makes the function known to a connection.
+  static func register(on connection: Connection) throws {
+    try connection.registerFunction(name: function, argumentCount: 2) { call in
+      let packed = call.blob(0)
+      guard let number = Int(exactly: call.int64(1)), let value = value(number, in: packed), let first = value.first,
+        let kind = Kind(rawValue: first)
+      else { return call.setResultNull() }
+      let bytes = UnsafeRawBufferPointer(rebasing: value.dropFirst())
+      switch kind {
+      case .null: call.setResultNull()
+      case .int: call.setResult(bytes.loadUnaligned(as: Int64.self))
+      case .real: call.setResult(bytes.loadUnaligned(as: Double.self))
+      case .text: call.setResult(text: bytes)
+      case .bytes: call.setResult(blob: bytes)
+      }
+    }
+  }
+
+  /// The bytes of a constant.
+  private static func value(_ number: Int, in packed: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+    func word(_ index: Int) -> Int { Int(packed.loadUnaligned(fromByteOffset: index * 4, as: UInt32.self)) }
+    guard packed.count >= 4, number >= 0, number < word(0) else { return nil }
+    let start = (word(0) + 1) * 4
+    return UnsafeRawBufferPointer(rebasing: packed[(start + (number == 0 ? 0 : word(number)))..<(start + word(number + 1))])
+  }
+}
