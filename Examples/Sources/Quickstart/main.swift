@@ -17,9 +17,9 @@ for title in ["The Dispossessed", "The Left Hand of Darkness"] {
 }
 try context.save()
 
-var request = Book.fetchRequest()
-request.predicate = try FetchPredicate(format: "author.name BEGINSWITH[c] %@ AND title CONTAINS %@", "ursula", "Dark")
-request.sortDescriptors = [FetchSortDescriptor("title")]
+let request = Book.all
+  .where { $0.author.name.hasPrefix("ursula", .caseInsensitive) && $0.title.contains("Dark") }
+  .sorted { $0.title }
 for book in try context.fetch(request) {
   print(book.title, "by", book.author?.name ?? "unknown")
 }

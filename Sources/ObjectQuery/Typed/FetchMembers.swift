@@ -89,12 +89,12 @@ public struct FetchMembers<Member, Order>: Sendable {
   /// The sum of a number of each member; 0 when there are none.
   public func sum<Value, Output>(
     _ value: (FetchObject<Member, FetchDirect>) -> FetchField<Value, Output>
-  ) -> FetchField<Value, Value> where Value.Kind == FetchKind.Number { FetchField(aggregate("@sum", value)) }
+  ) -> FetchField<Value.Total, Value.Total> where Value: FetchNumber { FetchField(aggregate("@sum", value)) }
 
   /// The mean of a number of each member; missing when there are none.
   public func average<Value, Output>(
     _ value: (FetchObject<Member, FetchDirect>) -> FetchField<Value, Output>
-  ) -> FetchField<Double, Double?> where Value.Kind == FetchKind.Number { FetchField(aggregate("@avg", value)) }
+  ) -> FetchField<Double, Double?> where Value: FetchNumber { FetchField(aggregate("@avg", value)) }
 
   /// The least of a value of each member; missing when there are none.
   public func min<Value, Output>(

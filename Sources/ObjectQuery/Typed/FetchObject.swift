@@ -6,7 +6,7 @@
 /// a ``FetchMembers``. Subclasses have what their superclasses have.
 public struct FetchObject<FetchedClass, Reach: FetchReach>: Sendable, Hashable {
   /// The path to the object.
-  package let fetchExpression: FetchExpression
+  public let fetchExpression: FetchExpression
 
   package init(_ expression: FetchExpression) { fetchExpression = expression }
 

@@ -1,5 +1,6 @@
 // FetchReach: whether a typed query looks at an object itself or through relationships, where it may be missing.
 public import Foundation
+public import ObjectModel
 
 /// How an object is reached, which decides the Swift types of the values that a query selects: a required attribute of an object at hand is never nil,
 /// one of an object behind a to-one relationship may be.
@@ -28,6 +29,8 @@ public protocol FetchReach {
   associatedtype UUID
   /// The type of required attributes of type URI.
   associatedtype URI
+  /// The type of objects' IDs.
+  associatedtype ObjectID
 }
 
 /// The object asked about, or a member of a collection: it is there.
@@ -56,6 +59,8 @@ public enum FetchDirect: FetchReach {
   public typealias UUID = Foundation.UUID
   /// Required attributes have a value.
   public typealias URI = Foundation.URL
+  /// The object is there.
+  public typealias ObjectID = ManagedObjectID
 }
 
 /// An object behind a to-one relationship or an index: it may be missing, and its values with it.
@@ -84,4 +89,6 @@ public enum FetchIndirect: FetchReach {
   public typealias UUID = Foundation.UUID?
   /// The object may be missing.
   public typealias URI = Foundation.URL?
+  /// The object may be missing.
+  public typealias ObjectID = ManagedObjectID?
 }

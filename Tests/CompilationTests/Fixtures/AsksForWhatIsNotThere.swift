@@ -16,7 +16,7 @@ func asks(author: Author, book: Book) {
   _ = Book.all.where { $0.author == book }  // ERROR: cannot convert value of type 'Book'
   _ = Author.all.where { $0.books.contains(author) }  // ERROR: no exact matches in call to instance method 'contains'
   _ = Author.all.where { $0.books.any { $0.pages == "x" } }  // ERROR: be equivalent
-  _ = Author.all.where { $0.books.sum { $0.title } > 5 }  // ERROR: be equivalent
+  _ = Author.all.where { $0.books.sum { $0.title } > 5 }  // ERROR: conform to 'FetchNumber'
   _ = Author.all.where(FetchCondition<Book> { $0.pages > 5 })  // ERROR: cannot convert value of type 'FetchCondition<Book>'
   _ = Book.all.sorted { $0.author.books }  // ERROR: FetchSortable
 }

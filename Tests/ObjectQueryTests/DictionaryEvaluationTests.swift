@@ -1,10 +1,10 @@
-// DictionaryTests: predicates asked about dictionaries answer as they do about objects.
+// DictionaryEvaluationTests: predicates asked about dictionaries answer as they do about objects.
 import Foundation
 import ObjectModel
 import ObjectQuery
 import XCTest
 
-final class DictionaryTests: XCTestCase {
+final class DictionaryEvaluationTests: XCTestCase {
   private let book: [String: Any] = [
     "title": "Emma", "pages": 474, "price": Decimal(string: "19.99") ?? 0, "rating": 4.5, "inPrint": true, "subtitle": NSNull(),
     "published": Date(timeIntervalSinceReferenceDate: 100), "isbn": UUID(uuidString: "6F1A4C1E-6E7C-4F9E-9F3E-0C54C2B5A001") as Any,
