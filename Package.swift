@@ -57,7 +57,10 @@ let package = Package(
     module("SQLCipherStore", ["SQLCipherConnection", "ObjectModel", "ObjectQuery", "ObjectStore", logging]),
     tests(
       "SQLCipherStoreTests",
-      ["SQLCipherStore", "SQLCipherConnection", "ObjectStore", "ObjectQuery", "ObjectModel", "_StoreSpecification", "_TestSupport"]),
+      [
+        "SQLCipherStore", "SQLCipherConnection", "ObjectContext", "ObjectStore", "ObjectQuery", "ObjectModel", "_StoreSpecification",
+        "_TestSupport",
+      ]),
     module("ObjectContext", ["ObjectModel", "ObjectQuery", "ObjectStore", orderedCollections]),
     module("CipherData", ["ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "SQLCipherStore", "SQLCipherConnection"]),
 

@@ -39,6 +39,7 @@ public actor ContextActor {
 
   private func run<Result>(_ body: (ManagedObjectContext) throws -> Result, _ cancellation: RequestCancellation) rethrows -> Result {
     context.cancellation = cancellation
+    context.mergeWaitingChanges()
     defer {
       context.processPendingChanges()
       context.cancellation = nil

@@ -1,6 +1,7 @@
 // ManagedObjectContext+Batch: batch requests, and what a context does with their changes.
 import ObjectModel
 public import ObjectStore
+import Synchronization
 
 extension ManagedObjectContext {
   /// Inserts the rows of a batch: all of them or none. No objects are made.
@@ -34,6 +35,37 @@ extension ManagedObjectContext {
     }
   }
 
+  /// Inserts rows that come one after the other, as from a file or the network, in bounded memory and without holding up the context's isolation.
+  ///
+  /// - Parameters:
+  ///   - rows: The rows: values by property name, as in ``BatchInsertRequest``.
+  ///   - entityName: The name of the entity.
+  ///   - onConflict: What happens to rows whose unique values are taken.
+  ///   - committing: When the rows take effect: all together, or none, unless said otherwise. Then other saves to the store wait until the sequence has
+  ///     ended: for a slow source let them take effect every few thousand rows.
+  ///   - resultType: What is returned.
+  ///   - isolation: The context's isolation.
+  /// - Throws: ``BatchError`` for a row or value that cannot be, ``StoreError`` from the store, and what the sequence throws.
+  @discardableResult
+  public func insert<Rows: AsyncSequence & Sendable>(
+    rows: Rows, into entityName: String, onConflict: BatchConflictPolicy = .error, committing: BatchCommit = .once,
+    resultType: BatchResultType = .statusOnly, isolation: isolated (any Actor)? = #isolation
+  ) async throws -> BatchResult where Rows.Element == [String: any Sendable] {
+    let coordinator = coordinator
+    let (entity, store) = try coordinator.storeForInsertion(of: entityName, affectedStores: nil)
+    let (scope, number) = (scope(for: store), number)
+    // What was committed is merged here also when a later portion fails.
+    let committed = Mutex<[ChangeSet]>([])
+    defer { for changes in committed.withLock({ $0 }) { mergeChanges(from: changes) } }
+    return try await coordinator.insert(
+      rows, of: entity, into: store, scope: scope, onConflict: onConflict, committing: committing, resultType: resultType
+    ) { changes in
+      let changeSet = ChangeSet(changes, of: store, scope: scope, origin: number)
+      committed.withLock { $0.append(changeSet) }
+      coordinator.publish { changeSet }
+    }.result
+  }
+
   private func entityName(of request: BatchInsertRequest) throws -> String {
     if let name = request.entityName { return name }
     guard let type = request.objectType as? ManagedObject.Type, let name = classes.entityName(of: type) else {
@@ -49,6 +81,7 @@ extension ManagedObjectContext {
     defer {
       for (store, changes) in outcome?.changes ?? [] {
         let changeSet = ChangeSet(changes, of: store, scope: scope(for: store), origin: number)
+        if changeSet.isEmpty { continue }
         if merges { mergeChanges(from: changeSet) }
         if publishes { coordinator.publish { changeSet } }
       }

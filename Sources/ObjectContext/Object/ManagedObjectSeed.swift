@@ -59,4 +59,6 @@ struct ObjectFlags: OptionSet {
   static let willSaveCalled = ObjectFlags(rawValue: 16384)
   /// A fault some of whose values were read; they are in its overlay.
   static let isPartial = ObjectFlags(rawValue: 32768)
+  /// Holds the values of one row of a batch insertion.
+  static let isBatchRow = ObjectFlags(rawValue: 65536)
 }

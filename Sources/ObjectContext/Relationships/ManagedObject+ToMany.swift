@@ -44,6 +44,7 @@ extension ManagedObject {
 
   /// Replaces the members of a to-many relationship, in the order given if it has one. An object given twice counts once.
   public final func setToMany(_ members: some Collection<ManagedObject>, at index: Int) {
+    if flags.contains(.isBatchRow) { _ = state(index) }
     guard let context = managedObjectContext, let state = loadedState(index) else { return }
     let relationship = state.relationship
     var wanted: [ObjectReference] = []

@@ -33,7 +33,10 @@ extension ManagedObject {
 
   /// Sets a to-one relationship and its inverse.
   public final func setToOne(_ destination: ManagedObject?, at slot: Int) {
-    guard let context = managedObjectContext, let relationship = compiledEntity.slots[slot].relationship else { return }
+    guard let context = managedObjectContext, let relationship = compiledEntity.slots[slot].relationship else {
+      if flags.contains(.isBatchRow) { setDestinationOfRow(destination, at: slot) }
+      return
+    }
     if let destination, !context.accepts(destination, for: relationship, of: self) { return }
     let old = referenceValue(slot)
     let new = destination?.currentID.reference ?? ObjectReference(rawValue: 0)

@@ -17,7 +17,7 @@ extension BatchEvaluation {
       save.relationshipChanges = try arrivals.changes(resolver)
       return save
     }
-    var index = UniqueValueIndex(constraints: merging.entity.constraints(in: model))
+    var index = UniqueValueIndex(of: merging.entity, model)
     var rows: [ObjectReference: RowImage] = [:]
     for constraint in index.constraints {
       for reference in try candidates(model.entities[constraint.entity]) where rows[reference] == nil {
@@ -31,7 +31,7 @@ extension BatchEvaluation {
     var arrivals = Arrivals(merging.entity, model)
     let writer = RowWriter()
     for (position, new) in insertion.rows.enumerated() {
-      let holders = index.holders(of: new).compactMap { rows[$0] }
+      let holders = index.holders(of: new, model).compactMap { rows[$0] }
       switch try merging.fate(of: position, holders: holders, space: space) {
       case .inserted:
         rows[new.reference] = new
@@ -47,6 +47,7 @@ extension BatchEvaluation {
         let row = BatchEdits.edited(holder, values, entity: model.entities[holder.entityNumber], version: version, into: writer)
         arrivals.note(row, insteadOf: holder)
         index.remove(holder, model)
+        if let clash = index.clash(of: row, model) { throw conflict(clash, row) }
         index.insert(row, model)
         rows[row.reference] = row
         if stored[row.reference] != nil { changed[row.reference, default: SlotMask()].formUnion(slots) }
@@ -59,6 +60,21 @@ extension BatchEvaluation {
     }
     save.relationshipChanges = try arrivals.changes(resolver)
     return save
+  }
+
+  /// The error of a stored row that would take the values of another one.
+  private func conflict(_ clash: (constraint: DeclaredConstraint, holder: ObjectReference), _ row: RowImage) -> StoreError {
+    let name = model.entities[clash.constraint.entity].name
+    var error = StoreError(
+      .constraintConflict, "Objects of “\(name)” would have the same values of \(clash.constraint.names.joined(separator: ", ")).",
+      operation: "batch insert")
+    error.entityName = name
+    error.constraintConflicts = [
+      ConstraintConflict(
+        entityName: name, constraint: clash.constraint.names, objectIDs: [objectID(of: row.reference)],
+        databaseObjectID: objectID(of: clash.holder))
+    ]
+    return error
   }
 }
 
@@ -105,7 +121,12 @@ private struct UniqueValueIndex {
   let constraints: [DeclaredConstraint]
   private var holders: [[[Slot]: ObjectReference]]
 
-  init(constraints: [DeclaredConstraint]) {
+  /// An index of the constraints that hold for an entity or for some entity below it.
+  init(of entity: CompiledEntity, _ model: CompiledModel) {
+    var constraints = entity.constraints(in: model)
+    for number in entity.subtree.dropFirst() {
+      constraints += model.entities[number].constraints(in: model).filter { $0.entity == number }
+    }
     self.constraints = constraints
     holders = Array(repeating: [:], count: constraints.count)
   }
@@ -130,12 +151,20 @@ private struct UniqueValueIndex {
   }
 
   /// The rows that have a new row's values under some constraint.
-  func holders(of row: RowImage) -> [ObjectReference] {
+  func holders(of row: RowImage, _ model: CompiledModel) -> [ObjectReference] {
     var found: [ObjectReference] = []
-    for (number, constraint) in constraints.enumerated() {
+    for (number, constraint) in constraints.enumerated() where model.entities[constraint.entity].subtree.contains(row.entityNumber) {
       guard let values = values(row, constraint), let holder = holders[number][values], !found.contains(holder) else { continue }
       found.append(holder)
     }
     return found
+  }
+
+  /// The first constraint under which another row has a row's values.
+  func clash(of row: RowImage, _ model: CompiledModel) -> (constraint: DeclaredConstraint, holder: ObjectReference)? {
+    for (number, constraint) in constraints.enumerated() where model.entities[constraint.entity].subtree.contains(row.entityNumber) {
+      if let values = values(row, constraint), let holder = holders[number][values] { return (constraint, holder) }
+    }
+    return nil
   }
 }

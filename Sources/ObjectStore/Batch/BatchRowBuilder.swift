@@ -6,10 +6,9 @@ package import ObjectModel
 package final class BatchRowBuilder {
   /// The entity of the rows.
   package let entity: CompiledEntity
-  /// The space of the IDs of objects that were never saved.
-  package let temporarySpace: ObjectIDSpace
+  /// The space of the IDs of the store.
+  package let space: ObjectIDSpace
   private let model: CompiledModel
-  private let space: ObjectIDSpace
   private var values: [Slot]
   private var given = SlotMask()
   private var writer = RowWriter()
@@ -18,18 +17,17 @@ package final class BatchRowBuilder {
   private var rowNumber = 0
   private var byteCount = 0
 
-  init(entity: CompiledEntity, model: CompiledModel, space: ObjectIDSpace, temporarySpace: ObjectIDSpace) {
+  init(entity: CompiledEntity, model: CompiledModel, space: ObjectIDSpace) {
     self.entity = entity
     self.model = model
     self.space = space
-    self.temporarySpace = temporarySpace
     values = entity.slots.map(\.defaultValue)
   }
 
   // MARK: Values
 
   /// Sets the values of the row, by the names of properties.
-  package func set(_ dictionary: [String: Any]) throws {
+  package func set<Value>(_ dictionary: [String: Value]) throws {
     for (key, value) in dictionary { try set(value, forKey: key) }
   }
 
@@ -43,11 +41,7 @@ package final class BatchRowBuilder {
       set(
         try convert { () throws(BatchValue.Failure) in try BatchValue.reference(from: value, for: relationship, model: model, space: space)
         }, at: relationship.index)
-    case .toMany:
-      throw failure(
-        .notSettable, key,
-        "is a to-many relationship, which a batch insertion cannot fill. Give the to-one relationship back in the other rows, "
-          + "or save objects.")
+    case .toMany(let relationship): try refuse(relationship)
     case .composite(let composite): try set(parts: value, of: composite)
     case .fetched: throw failure(.notSettable, key, "is a fetched property: it holds nothing of its own. Leave it out.")
     case nil:
@@ -65,9 +59,27 @@ package final class BatchRowBuilder {
     for (name, part) in parts { try set(part as Any, forKey: "\(composite.name).\(name)") }
   }
 
-  /// Sets an attribute by its slot; the value is checked by the model's rules.
+  /// A to-many relationship was set.
+  package func refuse(_ relationship: CompiledRelationship) throws {
+    throw failure(
+      .notSettable, relationship.name,
+      "is a to-many relationship, which a batch insertion cannot fill. Give the to-one relationship back in the other rows, or save objects."
+    )
+  }
+
+  /// Sets a property by its slot, to a value of its kind, which is checked by the model's rules.
   package func set(checking value: Slot, at index: Int) throws {
-    set(try convert { () throws(BatchValue.Failure) in try BatchValue.checked(value, for: entity.slots[index]) }, at: index)
+    let slot = entity.slots[index]
+    let checked = try convert { () throws(BatchValue.Failure) in
+      guard let relationship = slot.relationship else { return try BatchValue.checked(value, for: slot) }
+      var objectID: ManagedObjectID?
+      if case .int(let word) = value {
+        let reference = ObjectReference(rawValue: word)
+        objectID = ManagedObjectID(space: space.number, entityNumber: UInt32(reference.entity), key: reference.key)
+      }
+      return try BatchValue.reference(from: objectID, for: relationship, model: model, space: space)
+    }
+    set(checked, at: index)
   }
 
   private func set(_ value: Slot, at index: Int) {
@@ -92,9 +104,9 @@ package final class BatchRowBuilder {
   private static var portionRows: Int { 5_000 }
   private static var portionBytes: Int { 4 << 20 }
 
-  /// Ends the row.
-  func endRow(key: Int64) {
-    writer.beginRow(entityNumber: entity.number, slotCount: entity.slots.count, key: key, version: 1)
+  /// Ends the row. It gets its key when it is written.
+  func endRow() {
+    writer.beginRow(entityNumber: entity.number, slotCount: entity.slots.count, key: 0, version: 1)
     for slot in entity.slots where slot.kind != .none { writer.set(values[slot.index], at: slot.index) }
     byteCount += writer.endRow().size
     masks.append(given)

@@ -69,7 +69,7 @@ enum BatchValue {
         .notSettable, "is one of two to-one relationships between the same objects, which batch requests cannot join. Save objects.")
     }
     guard !objectID.isTemporaryID else {
-      throw failure(.objectNotFound, "was given the temporary ID of an object that was never saved. Save it first.")
+      throw failure(.objectNotFound, "was given an object that was never saved. Save it first.")
     }
     guard objectID.space == space.number else {
       throw failure(.objectNotFound, "was given an object of another store.")

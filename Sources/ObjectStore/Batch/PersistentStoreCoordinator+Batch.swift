@@ -4,7 +4,7 @@ import ObjectModel
 import ObjectQuery
 
 /// What a batch request has done, for its caller and, by store, for everybody else.
-package struct BatchOutcome {
+package struct BatchOutcome: Sendable {
   package var result: BatchResult
   package var changes: [(store: PersistentStore, changes: BatchChanges)] = []
 
@@ -82,12 +82,12 @@ extension PersistentStoreCoordinator {
     return stores
   }
 
-  private func checkWritable(_ stores: [PersistentStore], _ operation: String) throws {
+  func checkWritable(_ stores: [PersistentStore], _ operation: String) throws {
     guard let store = stores.first(where: \.isReadOnly) else { return }
     throw StoreError(.readOnly, "The store was opened read-only. Nothing was written.", operation: operation, path: store.url?.path)
   }
 
-  private func entity(named name: String, operation: String) throws -> CompiledEntity {
+  func entity(named name: String, operation: String) throws -> CompiledEntity {
     guard let entity = compiledModel.entity(named: name) else {
       var error = StoreError(
         .invalidRequest,
@@ -108,40 +108,5 @@ extension PersistentStoreCoordinator {
     }
     store.cache.remove([changes.updated, changes.deleted].joined())
     return changes
-  }
-
-  // MARK: Insertion
-
-  /// Inserts the rows of a batch into the first store that holds the entity. More than a portion are one transaction of the store.
-  package func execute(
-    _ request: BatchInsertRequest, entityName: String, scope: (PersistentStore) -> RequestScope, done: (BatchOutcome) -> Void
-  ) throws {
-    let entity = try entity(named: entityName, operation: "batch insert")
-    guard !entity.isAbstract else {
-      throw StoreError(
-        .invalidRequest, "The entity “\(entity.name)” is abstract; insert rows of one of its subentities.", operation: "batch insert")
-    }
-    let holding = persistentStores.filter {
-      $0.entityNumbers.contains(entity.number) && request.affectedStores?.contains($0.identifier) ?? true
-    }
-    guard let store = holding.first else {
-      throw StoreError(.entityNotInStore, "No open store holds the entity “\(entity.name)”.", operation: "batch insert")
-    }
-    try checkWritable([store], "batch insert")
-    store.saving.lock()
-    defer { store.saving.unlock() }
-    var work = BatchInsertionWork(request, entity: entity, coordinator: self, store: store, scope: scope(store))
-    if try work.fill() {
-      // Rows that are not committed must not reach contexts through the row cache.
-      store.cache.suspend()
-      defer { store.cache.resume() }
-      try store.incrementalStore.performTransaction {
-        repeat { try work.write() } while try work.fill()
-        try work.write()
-      }
-    } else {
-      try work.write()
-    }
-    done(work.outcome)
   }
 }

@@ -63,11 +63,18 @@ extension PersistentStoreCoordinator {
 
   private func performTransaction(of stores: ArraySlice<PersistentStore>, _ body: () throws -> Void) throws {
     guard let store = stores.first else { return try body() }
-    store.saving.lock()
-    defer { store.saving.unlock() }
+    try store.performTransaction { try performTransaction(of: stores.dropFirst(), body) }
+  }
+}
+
+extension PersistentStore {
+  /// Runs requests to the store as one transaction, during which its row cache keeps nothing new.
+  func performTransaction(_ body: () throws -> Void) throws {
+    saving.lock()
+    defer { saving.unlock() }
     // Rows that are not committed must not reach other contexts through the row cache.
-    store.cache.suspend()
-    defer { store.cache.resume() }
-    try store.incrementalStore.performTransaction { try performTransaction(of: stores.dropFirst(), body) }
+    cache.suspend()
+    defer { cache.resume() }
+    try incrementalStore.performTransaction(body)
   }
 }

@@ -46,6 +46,13 @@ public struct RowList: Sendable, RandomAccessCollection {
     }
   }
 
+  /// Gives the rows their keys. Only for rows that nobody else has seen yet.
+  func setKeys(_ keys: [Int64]) {
+    for (address, key) in zip(rows, keys) {
+      (chunks[Int(address.chunk)].memory + Int(address.offset)).storeBytes(of: key, toByteOffset: 8, as: Int64.self)
+    }
+  }
+
   /// The bytes of the chunks.
   public var byteCount: Int { chunks.reduce(0) { $0 + $1.capacity } }
 }

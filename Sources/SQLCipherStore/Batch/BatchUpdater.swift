@@ -127,7 +127,8 @@ struct BatchUpdater {
 
   /// A value was refused: finds it again, in order to say why.
   private func throwRefusal() throws {
-    let values = try selection { generator, scope in try computed.map { try generator.value($0.expression, [scope]) } }
+    var values = try selection { generator, scope in try computed.map { try generator.value($0.expression, [scope]) } }
+    values.0.append(" ORDER BY 1")
     try bound("", values) { statement in
       while try statement.step() {
         for (position, item) in computed.enumerated() {

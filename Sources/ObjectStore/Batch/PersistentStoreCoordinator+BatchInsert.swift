@@ -1,0 +1,84 @@
+// PersistentStoreCoordinator+BatchInsert: the rows of a batch on their way to a store, in portions.
+import Foundation
+package import ObjectModel
+
+extension PersistentStoreCoordinator {
+  /// The store that new rows of an entity go to, and the entity.
+  package func storeForInsertion(
+    of entityName: String, affectedStores: [String]?
+  ) throws -> (entity: CompiledEntity, store: PersistentStore) {
+    let entity = try entity(named: entityName, operation: "batch insert")
+    guard !entity.isAbstract else {
+      throw StoreError(
+        .invalidRequest, "The entity “\(entity.name)” is abstract; insert rows of one of its subentities.", operation: "batch insert")
+    }
+    let holding = persistentStores.filter {
+      $0.entityNumbers.contains(entity.number) && affectedStores?.contains($0.identifier) ?? true
+    }
+    guard let store = holding.first else {
+      var error = StoreError(.entityNotInStore, "No open store holds the entity “\(entity.name)”.", operation: "batch insert")
+      error.entityName = entity.name
+      throw error
+    }
+    try checkWritable([store], "batch insert")
+    return (entity, store)
+  }
+
+  /// Inserts the rows of a batch into the first store that holds the entity. More than a portion are one transaction of the store.
+  package func execute(
+    _ request: BatchInsertRequest, entityName: String, scope: (PersistentStore) -> RequestScope, done: (BatchOutcome) -> Void
+  ) throws {
+    let (entity, store) = try storeForInsertion(of: entityName, affectedStores: request.affectedStores)
+    let writer = BatchPortionWriter(entity: entity, store: store, scope: scope(store))
+    let builder = BatchRowBuilder(entity: entity, model: compiledModel, space: store.space)
+    /// Takes rows until the portion is full; false when there are none any more.
+    func fill() throws -> Bool {
+      while !builder.isFull {
+        guard try request.source(builder) else { return false }
+        builder.endRow()
+      }
+      return true
+    }
+    func write() throws { try writer.write(builder.takePortion(onConflict: request.onConflict)) }
+    if try fill() {
+      try store.performTransaction {
+        repeat { try write() } while try fill()
+        try write()
+      }
+    } else {
+      store.saving.lock()
+      defer { store.saving.unlock() }
+      try write()
+    }
+    done(writer.outcome(request.resultType))
+  }
+
+  /// Inserts rows that come one after the other into a store, off the caller's isolation.
+  ///
+  /// - Parameter committed: Is told what each transaction has written, as soon as it is committed.
+  package func insert<Rows: AsyncSequence & Sendable>(
+    _ rows: Rows, of entity: CompiledEntity, into store: PersistentStore, scope: RequestScope, onConflict: BatchConflictPolicy,
+    committing: BatchCommit, resultType: BatchResultType, committed: @escaping @Sendable (BatchChanges) -> Void
+  ) async throws -> BatchOutcome where Rows.Element == [String: any Sendable] {
+    let writer = BatchPortionWriter(entity: entity, store: store, scope: scope)
+    let builder = BatchRowBuilder(entity: entity, model: compiledModel, space: store.space)
+    let line = BatchPortionLine(store: store, writer: writer, committing: committing, committed: committed)
+    do {
+      for try await row in rows {
+        try Task.checkCancellation()
+        try builder.set(row)
+        builder.endRow()
+        if builder.isFull || committing.isReached(by: builder.count) {
+          try await line.send(builder.takePortion(onConflict: onConflict))
+        }
+      }
+      try Task.checkCancellation()
+      try await line.send(builder.takePortion(onConflict: onConflict))
+    } catch {
+      await line.cancel()
+      throw error is CancellationError ? StoreError(.cancelled, "The insertion was cancelled.", operation: "batch insert") : error
+    }
+    try await line.finish()
+    return writer.outcome(resultType)
+  }
+}

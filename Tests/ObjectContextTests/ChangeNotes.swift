@@ -1,0 +1,35 @@
+// ChangeNotes: what a context's notifications of changed objects say from a moment on.
+import Foundation
+import ObjectContext
+import ObjectModel
+
+/// Collects a context's notifications of changed objects.
+final class ChangeNotes {
+  // Notifications are posted in the context's isolation, which is the test's.
+  private var infos: [[AnyHashable: Any]] = []
+  private var observer: (any NSObjectProtocol)?
+
+  init(_ context: ManagedObjectContext) {
+    nonisolated(unsafe) let notes = Unowned(self)
+    observer = NotificationCenter.default.addObserver(
+      forName: ManagedObjectContext.didChangeObjectsNotification, object: context, queue: nil
+    ) { notes.value?.infos.append($0.userInfo ?? [:]) }
+  }
+
+  private final class Unowned {
+    weak var value: ChangeNotes?
+    init(_ value: ChangeNotes) { self.value = value }
+  }
+
+  deinit { if let observer { NotificationCenter.default.removeObserver(observer) } }
+
+  /// The objects under a key, of all notifications.
+  func objects(_ key: ManagedObjectContext.NotificationKey) -> Set<ManagedObject> {
+    infos.reduce(into: []) { $0.formUnion($1[key.rawValue] as? Set<ManagedObject> ?? []) }
+  }
+
+  /// The IDs under a key, of all notifications.
+  func ids(_ key: ManagedObjectContext.NotificationKey) -> Set<ManagedObjectID> {
+    infos.reduce(into: []) { $0.formUnion($1[key.rawValue] as? Set<ManagedObjectID> ?? []) }
+  }
+}

@@ -1,0 +1,219 @@
+// MergingTests: what other contexts save comes into a context that asks for it.
+import Foundation
+import ObjectContext
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+import Synchronization
+import XCTest
+
+final class MergingTests: XCTestCase {
+  private final class Heard: Sendable {
+    let list = Mutex<[ChangeSet]>([])
+  }
+
+  /// What a body's saves publish.
+  private func changes(_ coordinator: PersistentStoreCoordinator, _ body: () throws -> Void) throws -> ChangeSet {
+    let heard = Heard()
+    let number = coordinator.addObserver { changes in heard.list.withLock { $0.append(changes) } }
+    defer { coordinator.removeObserver(number) }
+    try body()
+    let list = heard.list.withLock { $0 }
+    XCTAssertEqual(list.count, 1)
+    return try XCTUnwrap(list.first)
+  }
+
+  /// Two contexts that both hold the same books: a saver's and a reader's.
+  private func contexts(_ stack: Stack) throws -> (saver: ManagedObjectContext, theirs: [Book], reader: ManagedObjectContext, own: [Book]) {
+    let (saver, reader) = (stack.makeContext(), stack.makeContext())
+    for number in 0..<3 { try saver.make("Book", ["title": "book \(number)"]) }
+    try saver.save()
+    let own = try reader.all(Book.self, sortedBy: "title")
+    for book in own { _ = book.title }
+    return (saver, try saver.all(Book.self, sortedBy: "title"), reader, own)
+  }
+
+  func testNothingIsMergedUnlessAskedFor() async throws {
+    try await onEachStore { stack in
+      let (saver, theirs, reader, own) = try self.contexts(stack)
+      XCTAssertFalse(reader.automaticallyMergesChangesFromParent)
+      theirs[0].price = 3
+      try saver.save()
+      reader.processPendingChanges()
+      XCTAssertEqual(own[0].price, 9.5)
+    }
+  }
+
+  func testAChangeSetIsMerged() async throws {
+    try await onEachStore { stack in
+      let (saver, theirs, reader, own) = try self.contexts(stack)
+      own[0].title = "mine"
+      let set = try self.changes(stack.coordinator) {
+        theirs[0].price = 3
+        theirs[0].title = "theirs"
+        theirs[1].price = 4
+        saver.delete(theirs[2])
+        try saver.make("Tag", ["name": "new"])
+        try saver.save()
+      }
+      let notes = ChangeNotes(reader)
+      reader.mergeChanges(from: set)
+      XCTAssertEqual(own[0].price, 3)
+      XCTAssertEqual(own[0].title, "mine", "Unsaved changes win.")
+      XCTAssertEqual(own[1].price, 4)
+      XCTAssertNil(own[2].managedObjectContext)
+      XCTAssertEqual(notes.objects(.refreshedObjects), Set(own[..<2]))
+      XCTAssertEqual(notes.objects(.deletedObjects), [own[2]])
+      XCTAssertEqual(notes.ids(.insertedObjectIDs).map(\.entityName), ["Tag"])
+      try reader.save()
+      XCTAssertEqual(try stack.makeContext().all(Book.self, sortedBy: "title").map(\.title), ["book 1", "mine"])
+    }
+  }
+
+  func testAContextMergesByItself() async throws {
+    try await onEachStore { stack in
+      let (saver, theirs, reader, own) = try self.contexts(stack)
+      reader.automaticallyMergesChangesFromParent = true
+      theirs[0].price = 3
+      try saver.save()
+      theirs[1].price = 4
+      try saver.save()
+      XCTAssertEqual(own[0].price, 9.5, "Not in the middle of an event.")
+      reader.processPendingChanges()
+      XCTAssertEqual(own.map(\.price), [3, 4, 9.5])
+      saver.delete(theirs[2])
+      try saver.save()
+      XCTAssertEqual(try reader.all(Book.self).count, 2)
+      XCTAssertNil(own[2].managedObjectContext, "A fetch merges first.")
+      try saver.execute(BatchUpdateRequest(entityName: "Book", propertiesToUpdate: ["price": 7.0]))
+      reader.perform { XCTAssertEqual(own[0].price, 7) }
+      reader.automaticallyMergesChangesFromParent = false
+      theirs[0].price = 8
+      try saver.save()
+      reader.processPendingChanges()
+      XCTAssertEqual(own[0].price, 7)
+    }
+  }
+
+  func testASaveMergesFirstAndSoMeetsNoConflict() async throws {
+    try await onEachStore { stack in
+      let (saver, theirs, reader, own) = try self.contexts(stack)
+      reader.automaticallyMergesChangesFromParent = true
+      own[0].title = "mine"
+      theirs[0].price = 3
+      try saver.save()
+      try reader.save()
+      let book = try XCTUnwrap(stack.makeContext().all(Book.self, sortedBy: "title").last)
+      XCTAssertEqual(book.title, "mine")
+      XCTAssertEqual(book.price, 3)
+    }
+  }
+
+  func testOwnSavesAreNotMerged() async throws {
+    try await onEachStore { stack in
+      let (_, _, reader, own) = try self.contexts(stack)
+      reader.automaticallyMergesChangesFromParent = true
+      own[0].price = 3
+      try reader.save()
+      let notes = ChangeNotes(reader)
+      reader.processPendingChanges()
+      XCTAssertEqual(notes.objects(.refreshedObjects), [])
+    }
+  }
+
+  func testChangesOfRelationshipsAreMerged() async throws {
+    try await onEachStore { stack in
+      let (saver, theirs, reader, own) = try self.contexts(stack)
+      let author = Author(context: saver)
+      author.name = "Ada"
+      let tag = Tag(context: saver)
+      tag.name = "tag"
+      try saver.save()
+      let ownAuthor = try XCTUnwrap(reader.all(Author.self).first)
+      let ownTag = try XCTUnwrap(reader.all(Tag.self).first)
+      XCTAssertEqual(ownAuthor.books, [])
+      XCTAssertEqual(ownTag.books, [])
+      XCTAssertEqual(own[1].tags, [])
+      reader.automaticallyMergesChangesFromParent = true
+      theirs[0].author = author
+      theirs[1].tags = [tag]
+      try saver.save()
+      reader.processPendingChanges()
+      XCTAssertEqual(ownAuthor.books, [own[0]])
+      XCTAssertEqual(own[0].author, ownAuthor)
+      XCTAssertEqual(ownTag.books, [own[1]])
+      XCTAssertEqual(own[1].tags, [ownTag])
+    }
+  }
+
+  func testMembersAddedHereStayWhenOthersAreMerged() async throws {
+    try await onEachStore { stack in
+      let (saver, theirs, reader, own) = try self.contexts(stack)
+      let author = Author(context: saver)
+      author.name = "Ada"
+      try saver.save()
+      let ownAuthor = try XCTUnwrap(reader.all(Author.self).first)
+      XCTAssertEqual(ownAuthor.books, [])
+      own[2].author = ownAuthor
+      reader.automaticallyMergesChangesFromParent = true
+      theirs[0].author = author
+      try saver.save()
+      reader.processPendingChanges()
+      XCTAssertEqual(ownAuthor.books, [own[0], own[2]])
+      try reader.save()
+      XCTAssertEqual(try stack.makeContext().all(Author.self).first?.books.count, 2)
+    }
+  }
+
+  func testADeletionTakesUnsavedChangesWithIt() async throws {
+    try await onEachStore { stack in
+      let (saver, theirs, reader, own) = try self.contexts(stack)
+      reader.automaticallyMergesChangesFromParent = true
+      own[0].title = "mine"
+      reader.delete(own[1])
+      saver.delete(theirs[0])
+      saver.delete(theirs[1])
+      try saver.save()
+      reader.processPendingChanges()
+      XCTAssertFalse(reader.hasChanges)
+      XCTAssertNil(own[0].managedObjectContext)
+      try reader.save()
+      XCTAssertEqual(try reader.all(Book.self), [own[2]])
+    }
+  }
+
+  @MainActor func testTheViewContextMergesAsSoonAsTheMainActorIsFree() async throws {
+    let container = try PersistentContainer(
+      name: "library", managedObjectModel: Library.model, classes: Library.classes,
+      persistentStoreDescriptions: [PersistentStoreDescription(type: .inMemory)])
+    try await container.loadPersistentStores()
+    let book = try container.viewContext.make("Book", ["title": "book"])
+    try container.viewContext.save()
+    container.viewContext.automaticallyMergesChangesFromParent = true
+    _ = try await container.performBackgroundTask { context in
+      try context.execute(BatchUpdateRequest(entityName: "Book", propertiesToUpdate: ["title": "new"]))
+    }
+    while book.text("title") == "book" { await Task.yield() }
+    XCTAssertEqual(book.text("title"), "new")
+  }
+
+  func testAnActorsContextMergesByItself() async throws {
+    let container = try PersistentContainer(
+      name: "library", managedObjectModel: Library.model, classes: Library.classes,
+      persistentStoreDescriptions: [PersistentStoreDescription(type: .inMemory)])
+    try await container.loadPersistentStores()
+    let library = ContextActor(container: container)
+    try await library.perform { context in
+      try context.make("Book", ["title": "book"])
+      try context.save()
+      context.retainsRegisteredObjects = true
+      context.automaticallyMergesChangesFromParent = true
+      XCTAssertEqual(try context.objects("Book").map { $0.text("title") }, ["book"])
+    }
+    _ = try await container.performBackgroundTask { context in
+      try context.execute(BatchUpdateRequest(entityName: "Book", propertiesToUpdate: ["title": "new"]))
+    }
+    let titles = await library.perform { $0.registeredObjects.map { $0.text("title") } }
+    XCTAssertEqual(titles, ["new"])
+  }
+}
