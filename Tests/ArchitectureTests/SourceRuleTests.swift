@@ -24,7 +24,10 @@ final class SourceRuleTests: XCTestCase {
     "Sources/ObjectModel/Identity/",
     "Sources/ObjectModel/Values/Slot.swift",
     "Sources/ObjectQuery/Evaluation/",
-    "Sources/ObjectStore/",
+    "Sources/ObjectStore/Contract/",
+    "Sources/ObjectStore/Coordinator/",
+    "Sources/ObjectStore/InMemoryStore",
+    "Sources/ObjectStore/Rows/",
     "Sources/SQLCipherConnection/",
     "Sources/SQLCipherStore/",
   ]
