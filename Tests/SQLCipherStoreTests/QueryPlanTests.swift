@@ -26,6 +26,24 @@ final class QueryPlanTests: XCTestCase {
     return try sql(fetch).replacing("SELECT count(*) FROM \"Book\" AS t0", with: "")
   }
 
+  func testPlacesAndFunctionsHaveTheirForms() throws {
+    let cases: [(String, String)] = [
+      (
+        "chapters[2].title == 'x'",
+        #" WHERE (SELECT t1."title" FROM "Chapter" AS t1 WHERE t1."book" = t0."_pk" AND t1."_pk" = (SELECT p2."_pk" FROM "Chapter" AS p2"#
+          + #" WHERE p2."book" = t0."_pk" ORDER BY p2."book_order", p2."_pk" LIMIT 1 OFFSET ?)) = ?"#
+      ),
+      ("noindex:(isbn) == 'x'", #" WHERE +t0."isbn" = ?"#), ("noindex:(isbn) BEGINSWITH 'x'", #" WHERE cd_begins(+t0."isbn", ?)"#),
+      ("coalesce(pages, 0) == 5", #" WHERE coalesce(t0."pages", ?) = ?"#), ("random() < 0.5", " WHERE cd_random() < ?"),
+      ("pages == 1 OR pages == 2 OR pages == 3", #" WHERE t0."pages" IN (?, ?, ?, ?)"#),
+    ]
+    for (format, expected) in cases { XCTAssertEqual(try condition(FetchPredicate(format: format)), expected, format) }
+    let place = FetchSpecification(entityName: "Book", predicate: try FetchPredicate(format: "chapters[0].title == 'x'"))
+    let other = FetchSpecification(entityName: "Book", predicate: try FetchPredicate(format: "chapters[7].title == 'y'"))
+    // Places are values: one plan for all.
+    XCTAssertEqual(try sql(place), try sql(other))
+  }
+
   func testConditionsAreFlatAndNeverUnknown() throws {
     let same = FetchPredicate.comparison(FetchComparison(left: .keyPath("title"), op: .equal, right: .keyPath("isbn")))
     let cases: [(FetchPredicate, String)] = [
