@@ -18,24 +18,34 @@ package struct DictionaryResults {
   /// The entity asked.
   package let entity: CompiledEntity
   private let model: CompiledModel
+  /// What the values of each column are read as; nil for objects and entities.
+  private let attributes: [AttributeDescription?]
 
   package init(columns: [DictionaryRows.Column], rows: [Row], entity: CompiledEntity, model: CompiledModel) {
     self.columns = columns
     self.rows = rows
     self.entity = entity
     self.model = model
+    attributes = columns.map { column in
+      switch column.content {
+      case .attribute(let attribute): attribute
+      case .value(let type): AttributeDescription(name: column.name, type: type)
+      case .object, .entity: nil
+      }
+    }
   }
 
   /// A value in its Swift type; nil when there is none.
   package func value(of row: Row, _ column: Int) throws -> Any? {
     let value = row.values[column]
     if value.isNull { return nil }
-    switch columns[column].content {
-    case .attribute(let attribute): return try ManagedObject.swiftValue(value, attribute, entityName: entity.name)
-    case .value(let type):
+    if let attribute = attributes[column] {
       // A sum that 64 bits do not hold.
-      if case .real(let number) = value, type.slotKind == .int { return number }
-      return try ManagedObject.swiftValue(value, AttributeDescription(name: columns[column].name, type: type), entityName: entity.name)
+      if case .real(let number) = value, attribute.type.slotKind == .int { return number }
+      return try ManagedObject.swiftValue(value, attribute, entityName: entity.name)
+    }
+    switch columns[column].content {
+    case .attribute, .value: return nil
     case .object:
       guard case .int(let word) = value else { return nil }
       let reference = ObjectReference(rawValue: word)

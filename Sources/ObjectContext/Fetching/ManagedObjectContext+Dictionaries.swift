@@ -26,7 +26,7 @@ extension ManagedObjectContext {
   ///
   /// A property that may be missing has to be optional. A request for one property may be decoded as single values.
   ///
-  /// - Throws: `DecodingError` naming the column, beside what ``fetch(_:)-([String:Any])`` throws.
+  /// - Throws: `DecodingError` naming the column, beside what a fetch of dictionaries throws.
   public func fetch<Row: Decodable>(_ request: FetchRequest<[String: Any]>, as type: Row.Type) throws -> [Row] {
     let results = try dictionaryResults(of: request.specification)
     let names = Dictionary(results.columns.enumerated().map { ($1.name, $0) }) { first, _ in first }

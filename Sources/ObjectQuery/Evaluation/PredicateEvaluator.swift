@@ -11,8 +11,8 @@ package struct PredicateEvaluator<Resolver: ObjectResolver> {
   /// The aggregates of the group at hand, by their numbers.
   package var groupValues: [Slot] = []
   /// The compiled patterns of LIKE and MATCHES by the numbers of their constants.
-  private var likePatterns: [Int: LikePattern] = [:]
-  private var wholePatterns: [Int: WholeTextPattern] = [:]
+  private var likePatterns: [PatternKey: LikePattern] = [:]
+  private var wholePatterns: [PatternKey: WholeTextPattern] = [:]
   /// The lists of objects, by the numbers of their constants.
   private var objectLists: [Int: Set<ManagedObjectID>] = [:]
 
@@ -141,10 +141,10 @@ package struct PredicateEvaluator<Resolver: ObjectResolver> {
     if case .constant(let constant, _) = expression { number = constant }
     switch comparison.op {
     case .like:
-      let pattern = number.flatMap { likePatterns[$0] } ?? LikePattern(other, comparison.options)
+      let pattern = number.flatMap { likePatterns[PatternKey($0, comparison)] } ?? LikePattern(other, comparison.options)
       return pattern.matches(text)
     case .matches:
-      let pattern = number.flatMap { wholePatterns[$0] } ?? WholeTextPattern(other, comparison.options)
+      let pattern = number.flatMap { wholePatterns[PatternKey($0, comparison)] } ?? WholeTextPattern(other, comparison.options)
       return pattern?.matches(text) ?? false
     default:
       // Constants on the right are folded already.
@@ -249,9 +249,20 @@ package struct PredicateEvaluator<Resolver: ObjectResolver> {
     case .comparison(let comparison):
       if case .list(let number) = comparison.right, case .objects(let ids) = constants[number] { objectLists[number] = Set(ids) }
       guard case .expression(.constant(let number, _)) = comparison.right, case .slot(.text(let text)) = constants[number] else { return }
-      if comparison.op == .like { likePatterns[number] = LikePattern(text, comparison.options) }
-      if comparison.op == .matches { wholePatterns[number] = WholeTextPattern(text, comparison.options) }
+      if comparison.op == .like { likePatterns[PatternKey(number, comparison)] = LikePattern(text, comparison.options) }
+      if comparison.op == .matches { wholePatterns[PatternKey(number, comparison)] = WholeTextPattern(text, comparison.options) }
     }
+  }
+}
+
+/// One constant may be the pattern of comparisons with other options too.
+private struct PatternKey: Hashable {
+  let number: Int
+  let options: ComparisonOptions
+
+  init(_ number: Int, _ comparison: ResolvedComparison) {
+    self.number = number
+    options = comparison.options
   }
 }
 

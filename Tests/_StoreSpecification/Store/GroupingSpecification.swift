@@ -20,6 +20,7 @@ public final class GroupingSpecification: StoreSpecification {
         ("testTextsAreGroupedByTheirBytes", { $0.testTextsAreGroupedByTheirBytes }),
         ("testHavingTakesAggregatesKeysAndNames", { $0.testHavingTakesAggregatesKeysAndNames }),
         ("testHavingWithoutKeysDecidesAboutTheOnlyGroup", { $0.testHavingWithoutKeysDecidesAboutTheOnlyGroup }),
+        ("testHavingTakesLongListsAndPatterns", { $0.testHavingTakesLongListsAndPatterns }),
         ("testGroupsAreOrderedByKeysNamesAndAggregates", { $0.testGroupsAreOrderedByKeysNamesAndAggregates }),
         ("testLimitAndOffsetAreOfGroups", { $0.testLimitAndOffsetAreOfGroups }),
         ("testACountIsTheNumberOfGroups", { $0.testACountIsTheNumberOfGroups }),
@@ -213,6 +214,24 @@ public final class GroupingSpecification: StoreSpecification {
     nothing.returnsDistinctResults = true
     nothing.sortDescriptors = [FetchSortDescriptor("n")]
     XCTAssertEqual(try open.dictionaries(nothing).rows, [[.int(0)]])
+  }
+
+  func testHavingTakesLongListsAndPatterns() throws {
+    let open = try makeBooks()
+    var long = try fetch("pages, count(*) AS n", by: "pages", order: [FetchSortDescriptor("pages")])
+    long.havingPredicate = .compare("pages", .in, (2..<1_500).map { $0 }) && .compare("n", .in, (0..<2_000).map { $0 })
+    XCTAssertEqual(try open.dictionaries(long).rows, [[.int(2), .int(2)], [.int(3), .int(1)]])
+    XCTAssertEqual(try open.count(long), 2)
+    // One constant in comparisons of two kinds.
+    let other = try makeStore()
+    for name in ["aX", "ax", "by"] { try other.insert("Author", ["name": .text(name)]) }
+    let patterns = try fetch(
+      "name, TERNARY(name LIKE '?x', 1, 0) AS same, TERNARY(max(name) LIKE[c] '?x', 1, 0) AS alike, TERNARY(name MATCHES '.x', 1, 0) AS whole",
+      by: "name", having: "name LIKE[c] '?x' OR name MATCHES[c] '.x' OR name LIKE '?y'", order: [FetchSortDescriptor("name")],
+      entity: "Author")
+    XCTAssertEqual(
+      try other.dictionaries(patterns).rows,
+      [[.text("aX"), .int(0), .int(1), .int(0)], [.text("ax"), .int(1), .int(1), .int(1)], [.text("by"), .int(0), .int(0), .int(0)]])
   }
 
   func testGroupsAreOrderedByKeysNamesAndAggregates() throws {
