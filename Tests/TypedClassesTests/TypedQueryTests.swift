@@ -162,6 +162,7 @@ final class TypedQueryTests: XCTestCase {
     try assert(Package.all.where(big || essential), "installedSize > 1000 OR essential == TRUE")
     try assert(Section.all.where { $0.packages.any { $0.meets(big) } }, "SUBQUERY(packages, $x1, $x1.installedSize > 1000).@count > 0")
     try assert(PackageRelation.all.where { $0.package.meets(big) }, "package.installedSize > 1000")
+    XCTAssertEqual(try JSONDecoder().decode(FetchCondition<Package>.self, from: JSONEncoder().encode(big)), big)
     let sendable: any Sendable & Hashable = big
     XCTAssertEqual(AnyHashable(sendable), AnyHashable(big))
   }
@@ -198,8 +199,18 @@ final class TypedQueryTests: XCTestCase {
 
   // MARK: Answers
 
-  func testTypedQueriesAreAnswered() async throws {
-    let container = try DebianArchiveModel.makeContainer(persistentStoreDescriptions: [PersistentStoreDescription(type: .inMemory)])
+  func testTypedQueriesAreAnsweredInMemory() async throws { try await answer(PersistentStoreDescription(type: .inMemory)) }
+
+  func testTypedQueriesAreAnsweredByTheEncryptedStore() async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("TypedQueries-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let key = StoreKey.raw(SecretBytes(Array(repeating: 7, count: 32)))
+    try await answer(PersistentStoreDescription(url: folder.appendingPathComponent("archive.store"), key: key))
+  }
+
+  private func answer(_ description: PersistentStoreDescription) async throws {
+    let container = try DebianArchiveModel.makeContainer(persistentStoreDescriptions: [description])
     try await container.loadPersistentStores()
     let context = container.newBackgroundContext()
     let sections = ["games", "devel"].map { name in
@@ -234,6 +245,18 @@ final class TypedQueryTests: XCTestCase {
     let totals = try context.fetch(Section.all.where { $0.packages.sum { $0.installedSize } > 100 })
     XCTAssertEqual(totals.map(\.name), ["devel"])
     XCTAssertEqual(try context.count(for: Package.all.where { $0.installedSize > 0 }.limit(2)), 2)
+    XCTAssertEqual(
+      try names(Package.all.where { $0.tags.all { $0.packages.count == 2 } && $0.installedSize % 200 == 0 }), ["chess", "swift"])
+    XCTAssertEqual(try names(Package.all.where { ($0.section.name ?? $0.version) == "1" }), ["loose"])
+    XCTAssertEqual(
+      try names(Package.all.where { package in package.section.packages.any { $0.installedSize > package.installedSize } }),
+      ["chess", "swift"])
+    let sums: [(String?, Int64, Int)] = try context.fetch(
+      Package.all.select { ($0.section.name, $0.installedSize.sum, $0.objectCount) }.having { $0.objectCount > 1 }.sorted {
+        $0.installedSize.sum
+      })
+    XCTAssertEqual(sums.map(\.1), [100, 500])
+    XCTAssertEqual(try context.count(for: Package.all.select { ($0.section.name, $0.objectCount) }), 3)
   }
 
   func testConditionsAreAskedOfObjectsInMemory() async throws {

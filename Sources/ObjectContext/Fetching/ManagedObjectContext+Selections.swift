@@ -9,4 +9,9 @@ extension ManagedObjectContext {
     let results = try dictionaryResults(of: selection.specification)
     return try results.rows.map { row in try selection.row(of: results.columns.indices.map { try results.value(of: row, $0) }) }
   }
+
+  /// How many rows a typed selection has.
+  public func count<FetchedClass, Row>(for selection: FetchSelection<FetchedClass, Row>) throws -> Int {
+    try countDictionaries(selection.specification)
+  }
 }

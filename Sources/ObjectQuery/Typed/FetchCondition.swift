@@ -27,6 +27,18 @@ public struct FetchCondition<FetchedClass>: Sendable, Hashable {
   public static prefix func ! (condition: Self) -> Self { Self(!condition.predicate) }
 }
 
+extension FetchCondition: Codable {
+  /// Reads a condition in the form of its predicate.
+  ///
+  /// - Throws: `DecodingError` with the path of what is wrong.
+  public init(from decoder: any Decoder) throws { self.init(try FetchPredicate(from: decoder)) }
+
+  /// Writes the condition's predicate.
+  ///
+  /// - Throws: `EncodingError` when the predicate cannot be encoded.
+  public func encode(to encoder: any Encoder) throws { try predicate.encode(to: encoder) }
+}
+
 /// Joins the lines of a closure: all of them have to hold. A line may stand behind `if`, `switch` or in a `for`.
 @resultBuilder
 public enum FetchConditionBuilder {
