@@ -149,6 +149,64 @@ final class AsynchronousFetchTests: XCTestCase {
     }
   }
 
+  // MARK: Values
+
+  @MainActor func testValuesOfObjectsComeOneAfterTheOther() async throws {
+    try await onContainers { container in
+      let values = container.values(of: request(), batchSize: 100) { book in book.pages ?? -1 }
+      // Each loop begins anew.
+      for _ in 0..<2 {
+        var seen: [Int32] = []
+        for try await pages in values { seen.append(pages) }
+        XCTAssertEqual(seen, Array(0..<Self.count))
+      }
+      var few = 0
+      for try await _ in values {
+        few += 1
+        if few == 150 { break }
+      }
+      XCTAssertEqual(few, 150)
+    }
+  }
+
+  @MainActor func testWhatGoesWrongEndsTheLoop() async throws {
+    struct Failure: Error {}
+    try await onContainers { container in
+      var seen = 0
+      do {
+        let values = container.values(of: request(), batchSize: 100) { book in
+          if book.pages == 250 { throw Failure() }
+          return true
+        }
+        for try await _ in values { seen += 1 }
+        XCTFail("no error")
+      } catch { XCTAssertTrue(error is Failure, "\(error)") }
+      XCTAssertEqual(seen, 200)
+      do {
+        for try await _ in container.values(of: request(), batchSize: 0, { _ in true }) { XCTFail("a value") }
+        XCTFail("no error")
+      } catch let error as StoreError { XCTAssertEqual(error.code, .invalidRequest) }
+    }
+  }
+
+  @MainActor func testCancellingTheTaskEndsTheLoop() async throws {
+    try await onContainers { container in
+      let values = container.values(of: request(), batchSize: 10) { book in book.pages ?? -1 }
+      let task = Task.detached {
+        var count = 0
+        for try await _ in values {
+          count += 1
+          if count == 25 { withUnsafeCurrentTask { $0?.cancel() } }
+        }
+        return count
+      }
+      do {
+        _ = try await task.value
+        XCTFail("not cancelled")
+      } catch let error as StoreError { XCTAssertEqual(error.code, .cancelled) }
+    }
+  }
+
   // MARK: Tasks
 
   @MainActor func testCancellingATaskCancelsItsFetches() async throws {

@@ -127,6 +127,26 @@ final class BatchedFetchTests: XCTestCase {
     }
   }
 
+  func testAWalkPrefetchesBatchByBatch() async throws {
+    try await onBooks([.sqlcipher]) { stack in
+      let context = stack.makeContext()
+      var request = try request(batch: 0)
+      request.relationshipKeyPathsForPrefetching = ["author.books.tags"]
+      var count = 0
+      try context.enumerateBatches(request, batchSize: 250) { books, _ in
+        stack.statements?.reset()
+        for book in books {
+          let author = try XCTUnwrap(book.author)
+          XCTAssertEqual(author.books.count, Self.count / 10)
+          if count % 100 == 0 { for other in author.books { XCTAssertEqual(other.tags.count, 0) } }
+          count += 1
+        }
+        XCTAssertEqual(stack.statements?.count, 0, "\(stack.statements?.texts ?? [])")
+      }
+      XCTAssertEqual(count, Self.count)
+    }
+  }
+
   func testBlocksFilterBatchedResults() async throws {
     try await onBooks { stack in
       var request = try request(batch: 10)

@@ -165,6 +165,12 @@ final class FetchWindowTests: XCTestCase {
         XCTAssertEqual(try context.fetch(request).count, 3)
         XCTAssertEqual(try context.count(for: request), 3)
         XCTAssertEqual(try context.fetchBatched(request).count, 3)
+        request.fetchBatchSize = .max
+        XCTAssertEqual(try context.fetchBatched(request).compactMap { $0["rank"] }.count, 3)
+        XCTAssertEqual(try context.fetch(request).compactMap { $0["rank"] }.count, 3)
+        var count = 0
+        try context.enumerate(request, batchSize: .max) { _, _ in count += 1 }
+        XCTAssertEqual(count, 3)
       }
     }
   }

@@ -79,6 +79,24 @@ final class TransientTests: XCTestCase {
     }
   }
 
+  func testTheContextCanBeAskedForThem() async throws {
+    try await onThings { stack in
+      let context = stack.makeContext()
+      let guest = try context.make("Thing", ["name": "guest"])
+      let host = try context.make("Thing", ["name": "host", "friend": guest])
+      try host.setValue([guest], forKey: "guests")
+      for isSaved in [false, true] {
+        if isSaved { try context.save() }
+        for format in ["friend.name == 'guest'", "ANY guests.name BEGINSWITH 'g'", "guests.@count == 1", "NOT friend == nil"] {
+          var request = FetchRequest<ManagedObject>(entityName: "Thing", predicate: try FetchPredicate(format: format))
+          XCTAssertThrowsError(try context.fetch(request), format)
+          request.allowsInMemoryFiltering = true
+          XCTAssertEqual(try context.fetch(request), [host], format)
+        }
+      }
+    }
+  }
+
   func testAnythingThatAnAttributeCanHoldGoesIntoAnUntypedOne() async throws {
     try await onThings { stack in
       let thing = try stack.makeContext().make("Thing")

@@ -13,8 +13,8 @@ extension ManagedObjectContext {
   ///
   /// Which objects are visited is decided at the beginning, unsaved changes included (their IDs are held, 16 bytes each); what is inserted or saved
   /// meanwhile, here or elsewhere, is neither visited nor visited twice, and what is deleted meanwhile is passed over. Values are those of when
-  /// a batch is read. Objects that `body` changes are held until they are saved, others unless it holds them. The request's prefetching is done
-  /// batch by batch.
+  /// a batch is read. Objects that `body` changes are held until they are saved, others unless it holds them (or the context does, by
+  /// ``retainsRegisteredObjects``). The request's prefetching is done batch by batch.
   ///
   /// - Parameters:
   ///   - request: What to visit.
@@ -41,16 +41,21 @@ extension ManagedObjectContext {
   public func enumerateBatches<Result: ManagedObject>(
     _ request: FetchRequest<Result>, batchSize: Int = 500, _ body: ([Result], inout Bool) throws -> Void
   ) throws {
-    guard batchSize > 0 else {
-      throw StoreError(.invalidRequest, "A batch has at least one object, not \(batchSize).", operation: "enumerate")
-    }
-    let pages = try pagedObjects(of: request, pageSize: batchSize)
+    let pages = try walkedObjects(of: request, batchSize: batchSize)
     var stop = false
     for number in 0..<pages.pageCount where !stop {
       // What a body changes counts as an event of its own.
       defer { processPendingChanges() }
-      let objects = try pages.page(number, isHeld: false).compactMap { $0 as? Result }.filter { !$0.isDeleted }
+      let objects = try pages.passingPage(number).compactMap { $0 as? Result }.filter { !$0.isDeleted }
       if !objects.isEmpty { try body(objects, &stop) }
     }
+  }
+
+  /// The objects of a walk, of which none was read.
+  func walkedObjects<Result: ManagedObject>(of request: FetchRequest<Result>, batchSize: Int) throws -> PagedObjects {
+    guard batchSize > 0 else {
+      throw StoreError(.invalidRequest, "A batch has at least one object, not \(batchSize).", operation: "enumerate")
+    }
+    return try pagedObjects(of: request, pageSize: batchSize)
   }
 }

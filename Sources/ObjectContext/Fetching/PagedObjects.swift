@@ -13,6 +13,8 @@ final class PagedObjects {
   private let newObjects: [ManagedObjectID: ManagedObject]
   /// The pages that are held, the one used last at the end.
   private var pages: [Page] = []
+  /// What was prefetched with the page that is passing.
+  private var passing: [ManagedObject] = []
 
   private struct Page {
     let number: Int
@@ -37,13 +39,17 @@ final class PagedObjects {
   }
 
   /// The number of pages.
-  var pageCount: Int { (ids.count + pageSize - 1) / pageSize }
+  var pageCount: Int { ids.isEmpty ? 0 : (ids.count - 1) / pageSize + 1 }
+
+  /// The objects of a page that is not held; what was prefetched with it is, until the next.
+  func passingPage(_ number: Int) throws -> [ManagedObject] {
+    let page = try read(number)
+    passing = page.companions
+    return page.objects.compactMap { $0 }
+  }
 
   /// The objects of a page; nil for rows that are gone.
-  ///
-  /// - Parameter isHeld: Whether the page is held afterwards.
-  func page(_ number: Int, isHeld: Bool = true) throws -> [ManagedObject?] {
-    if !isHeld { return try read(number).objects }
+  func page(_ number: Int) throws -> [ManagedObject?] {
     if let last = pages.last, last.number == number { return last.objects }
     if let index = pages.firstIndex(where: { $0.number == number }) {
       let page = pages.remove(at: index)

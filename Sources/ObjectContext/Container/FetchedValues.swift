@@ -1,0 +1,92 @@
+// FetchedValues: what is taken of the objects of a fetch, one value after the other, read in batches elsewhere.
+public import ObjectQuery
+import ObjectStore
+
+extension PersistentContainer {
+  /// Values taken of the objects of a fetch, as an asynchronous sequence: any number of objects in bounded memory, read off the caller's isolation.
+  ///
+  /// ```swift
+  /// for try await title in container.values(of: Book.fetchRequest(), { $0.title }) { print(title) }
+  /// ```
+  ///
+  /// Each loop over the sequence has a context of its own, which walks as ``ManagedObjectContext/enumerate(_:batchSize:_:)`` does: a batch is read when
+  /// the values of the one before have been used up. Cancelling the task ends a fetch that runs.
+  ///
+  /// - Parameters:
+  ///   - request: What to visit.
+  ///   - batchSize: How many rows are read together.
+  ///   - transform: What to take of an object, in its context's isolation. What it throws, the loop throws.
+  public func values<Object: ManagedObject, Value: Sendable>(
+    of request: FetchRequest<Object>, batchSize: Int = 500, _ transform: @escaping @Sendable (Object) throws -> Value
+  ) -> FetchedValues<Object, Value> {
+    FetchedValues(container: self, request: request, batchSize: batchSize, transform: transform)
+  }
+}
+
+/// Values taken of the objects of a fetch; see ``PersistentContainer/values(of:batchSize:_:)``.
+public struct FetchedValues<Object: ManagedObject, Value: Sendable>: AsyncSequence, Sendable {
+  /// What a loop gets.
+  public typealias Element = Value
+
+  let container: PersistentContainer
+  let request: FetchRequest<Object>
+  let batchSize: Int
+  let transform: @Sendable (Object) throws -> Value
+
+  /// A walk from the beginning.
+  public func makeAsyncIterator() -> Iterator { Iterator(walk: ValueWalk(self)) }
+
+  /// A walk over the values.
+  public struct Iterator: AsyncIteratorProtocol {
+    private let walk: ValueWalk<Object, Value>
+    private var batch: ArraySlice<Value> = []
+
+    fileprivate init(walk: ValueWalk<Object, Value>) { self.walk = walk }
+
+    /// The next value; nil at the end.
+    public mutating func next() async throws -> Value? {
+      while batch.isEmpty {
+        guard let next = try await walk.nextBatch() else { return nil }
+        batch = next[...]
+      }
+      return batch.popFirst()
+    }
+  }
+}
+
+/// The context of a walk and its place in it.
+private actor ValueWalk<Object: ManagedObject, Value: Sendable> {
+  private let executor = QueueExecutor(label: "CipherData.FetchedValues")
+  private let context: ManagedObjectContext
+  private let values: FetchedValues<Object, Value>
+  private var pages: PagedObjects?
+  private var next = 0
+
+  init(_ values: FetchedValues<Object, Value>) {
+    self.values = values
+    context = values.container.makeContext()
+  }
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  /// The values of the next batch; nil at the end.
+  func nextBatch() async throws -> [Value]? {
+    let cancellation = RequestCancellation()
+    return try await withTaskCancellationHandler {
+      try readBatch(cancellation)
+    } onCancel: {
+      cancellation.cancel()
+    }
+  }
+
+  private func readBatch(_ cancellation: RequestCancellation) throws -> [Value]? {
+    context.cancellation = cancellation
+    defer { context.cancellation = nil }
+    try cancellation.check()
+    let pages = try pages ?? context.walkedObjects(of: values.request, batchSize: values.batchSize)
+    self.pages = pages
+    guard next < pages.pageCount else { return nil }
+    next += 1
+    return try pages.passingPage(next - 1).compactMap { try ($0 as? Object).map(values.transform) }
+  }
+}
