@@ -109,6 +109,24 @@ final class MergingTests: XCTestCase {
     }
   }
 
+  func testValuesThatWereReadAloneAreReadAnew() async throws {
+    try await onEachStore { stack in
+      let (saver, theirs, _, _) = try self.contexts(stack)
+      let reader = stack.makeContext()
+      var request = FetchRequest<Book>(entityName: "Book").sorted(by: "title")
+      request.propertiesToFetch = ["title"]
+      let own = try reader.fetch(request)
+      XCTAssertEqual(own[0].title, "book 0")
+      XCTAssertTrue(own[0].isFault)
+      reader.mergeChanges(
+        from: try self.changes(stack.coordinator) {
+          theirs[0].title = "new"
+          try saver.save()
+        })
+      XCTAssertEqual(own[0].title, "new")
+    }
+  }
+
   func testOwnSavesAreNotMerged() async throws {
     try await onEachStore { stack in
       let (_, _, reader, own) = try self.contexts(stack)

@@ -71,6 +71,7 @@ extension ManagedObjectContext {
     for object in objects {
       if object.flags.contains(.isFault) {
         // It gets its row when it is asked for.
+        object.forgetPartialRow()
         object.image = nil
         object.forgetPartialRow()
       } else if let row = store.cache.row(object.currentID.reference), let image = object.image, row.version > image.version {

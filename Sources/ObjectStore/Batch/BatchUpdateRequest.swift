@@ -6,7 +6,7 @@ public import ObjectQuery
 /// ```swift
 /// let request = BatchUpdateRequest(
 ///   entityName: "Book", predicate: try FetchPredicate(format: "author.name == %@", "Ada"),
-///   propertiesToUpdate: ["isOnSale": true, "price": .function("multiply:by:", [.keyPath("price"), .constant(.real(0.8))]) as FetchExpression])
+///   propertiesToUpdate: ["isOnSale": true, "price": try FetchExpression(format: "price * 0.8")])
 /// let count = try context.execute(request).count
 /// ```
 ///

@@ -6,8 +6,8 @@ import SQLCipherConnection
 extension StoreEngine {
   /// Inserts a portion of a batch.
   func execute(_ insertion: BatchInsertion, in scope: RequestScope) throws -> BatchChanges {
-    try writeKeepingReferences(operation: "batch insert") { connection in
-      var inserter = try BatchInserter(BatchConnection(engine: self, connection: connection), insertion, space: scope.objectIDSpace)
+    try write("batch insert", scope) { batch in
+      var inserter = try BatchInserter(batch, insertion, space: scope.objectIDSpace)
       return try inserter.run(space: scope.objectIDSpace)
     }
   }
@@ -15,16 +15,22 @@ extension StoreEngine {
   /// Sets properties of all rows that meet a predicate.
   func execute(_ request: BatchUpdateRequest, in scope: RequestScope) throws -> BatchChanges {
     let plan = try BatchUpdatePlan(request, model: schema.model, objectIDSpace: scope.objectIDSpace)
-    return try writeKeepingReferences(operation: "batch update") { connection in
-      try BatchUpdater(BatchConnection(engine: self, connection: connection), plan: plan, space: scope.objectIDSpace).run()
-    }
+    return try write("batch update", scope) { try BatchUpdater($0, plan: plan, space: scope.objectIDSpace).run() }
   }
 
   /// Deletes rows by their delete rules.
   func execute(_ request: BatchDeleteRequest, in scope: RequestScope) throws -> BatchChanges {
-    try writeKeepingReferences(operation: "batch delete") { connection in
-      var deleter = BatchDeleter(BatchConnection(engine: self, connection: connection), space: scope.objectIDSpace)
+    try write("batch delete", scope) { batch in
+      var deleter = BatchDeleter(batch, space: scope.objectIDSpace)
       return try deleter.run(request)
+    }
+  }
+
+  private func write(_ operation: String, _ scope: RequestScope, _ body: (BatchConnection) throws -> BatchChanges) throws -> BatchChanges {
+    try writeKeepingReferences(operation: operation) { connection in
+      let batch = BatchConnection(engine: self, connection: connection)
+      guard let cancellation = scope.cancellation else { return try body(batch) }
+      return try connection.cancelling(when: { cancellation.isCancelled }) { try body(batch) }
     }
   }
 }
