@@ -110,6 +110,14 @@ final class FoundationPredicateTests: XCTestCase {
     assert(#Predicate<Account> { $0.settings.flatMap { $0["a"] } == "b" }, names: "DictionaryKeySubscript")
   }
 
+  func testExpressionsOfFoundation() throws {
+    XCTAssertEqual(try FetchExpression(#Expression<Chat, Int64> { $0.position * 2 }), try FetchExpression(format: "position * 2"))
+    let expression = try FetchExpression(#Expression<Package, Int> { $0.tags.filter { $0.name == "a" }.count })
+    XCTAssertEqual(expression, try FetchExpression(format: "SUBQUERY(tags, $x1, $x1.name == 'a').@count"))
+    let request = Package.all.where { _ in FetchField<Int, Int>(expression) > 3 }
+    XCTAssertEqual(request.predicate, try FetchPredicate(format: "SUBQUERY(tags, $x1, $x1.name == 'a').@count > 3"))
+  }
+
   func testSortDescriptorsAndKeyPaths() throws {
     XCTAssertEqual(try FetchSortDescriptor(SortDescriptor(\Package.name)), FetchSortDescriptor("name"))
     XCTAssertEqual(

@@ -183,6 +183,15 @@ final class TypedQueryTests: XCTestCase {
     try assert(unread(TextMessage.all), "isUnread == TRUE")
   }
 
+  func testFunctionsMayMakeFieldsToBeUsedAgain() throws {
+    func total<Reach>(_ package: FetchObject<Package, Reach>) -> FetchField<Int64, Int64?> { package.installedSize + package.downloadSize }
+    try assert(Package.all.where { total($0) > 5 }, "installedSize + downloadSize > 5")
+    try assert(PackageRelation.all.where { total($0.package) > 5 }, "package.installedSize + package.downloadSize > 5")
+    XCTAssertEqual(
+      Package.all.sorted { total($0).descending }.sortDescriptors,
+      [FetchSortDescriptor(expression: try FetchExpression(format: "installedSize + downloadSize"), ascending: false)])
+  }
+
   func testOrders() throws {
     let request = Package.all.sorted { $0.section.name }.sorted { ($0.name.ordered(.localizedStandard).descending, $0.tags.count) }
     XCTAssertEqual(
@@ -237,6 +246,7 @@ final class TypedQueryTests: XCTestCase {
     XCTAssertEqual(try names(Package.all.where { $0.section == sections[1] && $0.tags.contains(tag) }), ["swift"])
     XCTAssertEqual(try names(Package.all.where { $0.section == sections[1].objectID }), ["swift", "zig"])
     XCTAssertEqual(try names(Package.all.where { $0.section.isIn(sections) && $0.section != sections[0] }), ["swift", "zig"])
+    XCTAssertEqual(try names(Package.all.where { [sections[1]].contains($0.section) }), ["swift", "zig"])
     XCTAssertEqual(try names(Package.all.where { $0.section == nil }), ["loose"])
     XCTAssertEqual(try names(Package.all.where { $0 == loose }), ["loose"])
     XCTAssertEqual(try names(Package.all.where { $0.isIn([loose.objectID]) }), ["loose"])

@@ -49,6 +49,11 @@ extension FetchObject where FetchedClass: ManagedObject {
   public func `is`<Other: TypedManagedObject>(_ type: Other.Type) -> FetchPredicate { type.isEntity(of: fetchExpression) }
 }
 
+extension Sequence where Element: ManagedObject {
+  /// Whether the object at the end of a path is one of the elements.
+  public func contains<Reach>(_ object: FetchObject<Element, Reach>) -> FetchPredicate { object.isIn(self) }
+}
+
 extension FetchMembers where Member: ManagedObject {
   /// Whether an object is a member.
   public func contains(_ object: Member) -> FetchPredicate { contains(object.objectID) }

@@ -16,6 +16,17 @@ extension FetchPredicate {
   }
 }
 
+extension FetchExpression {
+  /// Takes an expression that `#Expression` made, by the rules for predicates.
+  ///
+  /// - Throws: ``FetchPredicateError/unsupported(part:advice:)`` with the node that has no counterpart.
+  public init<Object: TypedManagedObject, Output>(_ expression: Foundation.Expression<Object, Output>) throws {
+    let converter = FoundationPredicateConverter().binding(expression.variable, to: .evaluatedObject)
+    func convert<Node: StandardPredicateExpression<Output>>(_ node: Node) throws -> FetchExpression { try converter.expression(node) }
+    self = try convert(expression.expression)
+  }
+}
+
 extension FetchSortDescriptor {
   /// Takes one of Foundation's sort descriptors that orders by generated properties.
   ///
