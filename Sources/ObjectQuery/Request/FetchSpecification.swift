@@ -8,7 +8,7 @@ public enum FetchResultType: String, Sendable, Hashable {
   case objectIDs
   /// Dictionaries of chosen properties.
   case dictionaries
-  /// The number of results.
+  /// The number of results: of objects; or of dictionaries, where groups, aggregates or distinctness make them fewer.
   case count
 }
 
@@ -30,7 +30,7 @@ public struct FetchSpecification: Sendable, Hashable {
   public var resultType = FetchResultType.objects
   /// Whether objects of subentities are included.
   public var includesSubentities = true
-  /// Whether the context's unsaved changes count.
+  /// Whether the context's unsaved changes count. In dictionaries they never do: stores make those, of saved values.
   public var includesPendingChanges = true
   /// Whether parts that no store can answer, block predicates and transient properties, are answered by the context: it reads the objects that meet all the
   /// rest and filters, sorts and counts them. False makes such a part an error.

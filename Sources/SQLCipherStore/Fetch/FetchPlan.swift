@@ -22,7 +22,8 @@ final class FetchPlan: Sendable {
   /// A column of dictionaries.
   struct DictionaryColumn: Sendable {
     let column: DictionaryRows.Column
-    let resolved: ResolvedColumn
+    /// What brings values into the type that was asked for; nil where they are of it.
+    let conversion: ResolvedColumn?
     /// What the column of the statement holds; a number may be a double instead, where integers or decimals could not hold it.
     let kind: SlotKind
     /// How a reference's entity is known; `stored` reads the column behind.

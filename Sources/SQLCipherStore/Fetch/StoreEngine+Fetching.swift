@@ -78,7 +78,7 @@ extension StoreEngine {
       var rows: [[Slot]] = []
       while try statement.step() {
         if let condition, statement.int64(condition) == 0 { continue }
-        rows.append(try columns.map { try $0.resolved.converted(slot(statement, $0)) })
+        rows.append(try columns.map { try value(statement, $0) })
       }
       return .dictionaries(DictionaryRows(columns: columns.map(\.column), rows: rows))
     }
@@ -117,11 +117,17 @@ extension StoreEngine {
     }
   }
 
+  private func value(_ statement: Statement, _ column: FetchPlan.DictionaryColumn) throws -> Slot {
+    let value = slot(statement, column)
+    return try column.conversion?.converted(value) ?? value
+  }
+
   private func slot(_ statement: Statement, _ column: FetchPlan.DictionaryColumn) -> Slot {
-    guard !statement.isNull(column.index) else { return .null }
+    let type = statement.type(column.index)
+    guard type != .null else { return .null }
     switch column.kind {
     case .int, .bytes:
-      switch statement.type(column.index) {
+      switch type {
       case .integer: return .int(statement.int64(column.index))
       case .real: return .real(statement.double(column.index))
       default: return .bytes(statement.data(column.index))
