@@ -21,7 +21,8 @@ extension SelectGenerator {
       }
       columns.append(
         FetchPlan.DictionaryColumn(
-          column: DictionaryRows.Column(column), conversion: column.isConverted ? column : nil, kind: kind(of: column), destination: destination, index: index))
+          column: DictionaryRows.Column(column), conversion: column.isConverted ? column : nil, kind: kind(of: column),
+          destination: destination, index: index))
     }
     var condition: Int32?
     if projection.isSingleRow, let test = try singleRowCondition(projection, scope, generator) {
