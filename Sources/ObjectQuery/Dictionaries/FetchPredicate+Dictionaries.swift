@@ -100,7 +100,7 @@ struct DictionaryEvaluator {
     case .aggregate(let items): return .list(try items.map(reduced))
     case .conditional(let condition, let first, let second): return try reduced(evaluate(condition) ? first : second)
     case .function(let name, let arguments):
-      let function = ResolvedFunction(name: name, argumentCount: arguments.count)
+      let function = ResolvedFunction(name: name)
       if let statistic = function?.listFunction, arguments.count == 1, let value = try value(of: arguments[0]),
         case .many(let members) = value
       {

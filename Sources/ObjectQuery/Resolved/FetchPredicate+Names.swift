@@ -26,7 +26,7 @@ extension FetchExpression {
     case .path(let base, let keys): return .path(base.replacing(names), keys)
     case .aggregate(let items): return .aggregate(items.map { $0.replacing(names) })
     case .function(let name, let arguments):
-      if arguments.count == 1, !arguments[0].isList, ResolvedFunction(name: name, argumentCount: 1)?.listFunction != nil { return self }
+      if arguments.count == 1, !arguments[0].isList, ResolvedFunction(name: name)?.listFunction != nil { return self }
       return .function(name, arguments.map { $0.replacing(names) })
     case .subquery(let collection, let variable, let predicate):
       var inner = names

@@ -11,7 +11,7 @@ extension PredicateResolution {
     let described = "the function \(name)"
     if arguments.isEmpty, ["now", "now:"].contains(name.lowercased()) { return .constant(.date(now)) }
     if name == FetchExpression.castFunction { return try cast(arguments) }
-    guard let function = ResolvedFunction(name: name, argumentCount: arguments.count) else {
+    guard let function = ResolvedFunction(name: name) else {
       throw .unsupported(
         part: described,
         advice: "Use a function that Documentation/Predicates.md lists, or filter the objects in memory.")

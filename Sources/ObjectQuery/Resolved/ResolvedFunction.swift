@@ -57,7 +57,7 @@ package enum ResolvedFunction: String, Sendable, Hashable, CaseIterable {
   case textOfUUID = "CAST UUID String"
 
   /// The function of a name in format language: in any case, with or without its colons, in Core Data's spelling or a shorter one.
-  init?(name: String, argumentCount: Int) {
+  init?(name: String) {
     if let exact = ResolvedFunction(rawValue: name) {
       self = exact
     } else {
