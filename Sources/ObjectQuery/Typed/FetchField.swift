@@ -3,8 +3,8 @@
 /// A value of the objects that a typed query asks about: an attribute, at the end of a path, or an expression.
 ///
 /// `Value` is the attribute's type, which decides what it can be compared with; `Output` is what a selection gives: `Value`, or `Value?` where the value or
-/// an object on the way to it may be missing. Comparisons follow the nil logic of `Documentation/Predicates.md`.
-public struct FetchField<Value: FetchValue, Output>: FetchOperand, Sendable, Hashable {
+/// an object on the way to it may be missing. Fields are not `Equatable`: `==` makes a condition. Comparisons follow the nil logic of `Documentation/Predicates.md`.
+public struct FetchField<Value: FetchValue, Output>: FetchOperand, Sendable {
   /// That of the value.
   public typealias Kind = Value.Kind
   /// What the field stands for.
@@ -95,7 +95,7 @@ public struct FetchField<Value: FetchValue, Output>: FetchOperand, Sendable, Has
 }
 
 /// An attribute whose values cannot be compared, only told from nil: a transformable one.
-public struct FetchOpaqueField: Sendable, Hashable {
+public struct FetchOpaqueField: Sendable {
   private let expression: FetchExpression
 
   init(_ expression: FetchExpression) { self.expression = expression }

@@ -4,7 +4,7 @@
 ///
 /// Generated code extends it where `FetchedClass` is a class of the model: `$0.title` is a ``FetchField``, `$0.author` another object, `$0.tags`
 /// a ``FetchMembers``. Subclasses have what their superclasses have.
-public struct FetchObject<FetchedClass, Reach: FetchReach>: Sendable, Hashable {
+public struct FetchObject<FetchedClass, Reach: FetchReach>: Sendable {
   /// The path to the object.
   public let fetchExpression: FetchExpression
 

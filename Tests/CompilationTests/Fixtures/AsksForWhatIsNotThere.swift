@@ -18,5 +18,8 @@ func asks(author: Author, book: Book) {
   _ = Author.all.where { $0.books.any { $0.pages == "x" } }  // ERROR: be equivalent
   _ = Author.all.where { $0.books.sum { $0.title } > 5 }  // ERROR: conform to 'FetchNumber'
   _ = Author.all.where(FetchCondition<Book> { $0.pages > 5 })  // ERROR: cannot convert value of type 'FetchCondition<Book>'
+  _ = Book.all.where {
+    if $0.title == $0.isbn { $0.pages > 5 }  // ERROR: cannot convert value of type 'FetchPredicate'
+  }
   _ = Book.all.sorted { $0.author.books }  // ERROR: FetchSortable
 }
