@@ -24,17 +24,19 @@ extension BatchInsertRequest {
   public init<Object: ManagedObject>(
     _ type: Object.Type, onConflict: BatchConflictPolicy = .error, managedObjectHandler: @escaping (Object) throws -> Bool
   ) {
-    self.init(entityName: nil, onConflict: onConflict) { builder in
-      let objectID = ManagedObjectID(space: builder.space.number, entityNumber: UInt32(builder.entity.number), key: -1)
-      let row = Object(ManagedObjectSeed(objectID: objectID, context: nil, image: nil, flags: [.isInserted, .isBatchRow]))
-      row.setDefaults(of: builder.entity)
-      if try managedObjectHandler(row) { return false }
-      if let state = row.toManyStates?.compactMap({ $0 }).first { try builder.refuse(state.relationship) }
-      guard let overlay = row.overlay else { return true }
-      for slot in builder.entity.slots where overlay.dirty.contains(slot.index) && slot.kind != .none {
-        try builder.set(checking: overlay.values[slot.index], at: slot.index)
+    self.init(entityName: nil, onConflict: onConflict) {
+      { builder in
+        let objectID = ManagedObjectID(space: builder.space.number, entityNumber: UInt32(builder.entity.number), key: -1)
+        let row = Object(ManagedObjectSeed(objectID: objectID, context: nil, image: nil, flags: [.isInserted, .isBatchRow]))
+        row.setDefaults(of: builder.entity)
+        if try managedObjectHandler(row) { return false }
+        if let state = row.toManyStates?.compactMap({ $0 }).first { try builder.refuse(state.relationship) }
+        guard let overlay = row.overlay else { return true }
+        for slot in builder.entity.slots where overlay.dirty.contains(slot.index) && slot.kind != .none {
+          try builder.set(checking: overlay.values[slot.index], at: slot.index)
+        }
+        return true
       }
-      return true
     }
     objectType = type
   }

@@ -54,7 +54,8 @@ public struct BatchInsertRequest {
   public var mergesChanges = true
   /// The class of the objects that the rows are filled by.
   package var objectType: AnyObject.Type?
-  package let source: Source
+  /// Begins with the first row: a request may be executed again.
+  package let makeSource: () -> Source
 
   /// Inserts rows given as dictionaries.
   ///
@@ -63,12 +64,13 @@ public struct BatchInsertRequest {
   ///   - objects: The rows: values by property name. `nil` and `NSNull` mean no value.
   ///   - onConflict: What happens to rows whose unique values are taken.
   public init(entityName: String, objects: [[String: Any]], onConflict: BatchConflictPolicy = .error) {
-    var next = 0
-    self.init(entityName: entityName, onConflict: onConflict) { builder in
-      guard next < objects.count else { return false }
-      try builder.set(objects[next])
-      next += 1
-      return true
+    self.init(entityName: entityName, onConflict: onConflict) {
+      var rest = objects[...]
+      return { builder in
+        guard let row = rest.popFirst() else { return false }
+        try builder.set(row)
+        return true
+      }
     }
   }
 
@@ -81,17 +83,19 @@ public struct BatchInsertRequest {
   public init(
     entityName: String, onConflict: BatchConflictPolicy = .error, dictionaryHandler: @escaping (inout [String: Any]) throws -> Bool
   ) {
-    self.init(entityName: entityName, onConflict: onConflict) { builder in
-      var row: [String: Any] = [:]
-      if try dictionaryHandler(&row) { return false }
-      try builder.set(row)
-      return true
+    self.init(entityName: entityName, onConflict: onConflict) {
+      { builder in
+        var row: [String: Any] = [:]
+        if try dictionaryHandler(&row) { return false }
+        try builder.set(row)
+        return true
+      }
     }
   }
 
-  package init(entityName: String?, onConflict: BatchConflictPolicy, source: @escaping Source) {
+  package init(entityName: String?, onConflict: BatchConflictPolicy, makeSource: @escaping () -> Source) {
     self.entityName = entityName
     self.onConflict = onConflict
-    self.source = source
+    self.makeSource = makeSource
   }
 }

@@ -31,10 +31,11 @@ extension PersistentStoreCoordinator {
     let (entity, store) = try storeForInsertion(of: entityName, affectedStores: request.affectedStores)
     let writer = BatchPortionWriter(entity: entity, store: store, scope: scope(store))
     let builder = BatchRowBuilder(entity: entity, model: compiledModel, space: store.space)
+    let source = request.makeSource()
     /// Takes rows until the portion is full; false when there are none any more.
     func fill() throws -> Bool {
       while !builder.isFull {
-        guard try request.source(builder) else { return false }
+        guard try source(builder) else { return false }
         builder.endRow()
       }
       return true

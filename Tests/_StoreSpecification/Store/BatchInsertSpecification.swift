@@ -33,6 +33,8 @@ public final class BatchInsertSpecification: ObjectSpecification {
         ("testAnAbstractEntityHasNoRows", { $0.testAnAbstractEntityHasNoRows }),
         ("testManyRowsAreAllOrNothing", { $0.testManyRowsAreAllOrNothing }),
         ("testTheInsertionIsPartOfATransaction", { $0.testTheInsertionIsPartOfATransaction }),
+        ("testManyRowsMayBePartOfATransaction", { $0.testManyRowsMayBePartOfATransaction }),
+        ("testARequestMayBeExecutedAgain", { $0.testARequestMayBeExecutedAgain }),
       ] as [(String, (BatchInsertSpecification) -> () throws -> Void)])
   }
 
@@ -342,5 +344,28 @@ public final class BatchInsertSpecification: ObjectSpecification {
         throw Stop()
       })
     XCTAssertEqual(try open.count("Tag"), 0)
+  }
+
+  func testManyRowsMayBePartOfATransaction() throws {
+    let open = try makeStore()
+    let context = open.newContext()
+    let rows = (0..<6_000).map { ["name": "tag \($0)"] }
+    try context.performTransaction {
+      try context.insert("Tag", ["name": "first"])
+      try context.save()
+      assertStoreError(.constraintConflict) {
+        try context.execute(BatchInsertRequest(entityName: "Tag", objects: rows + [["name": "first"]]))
+      }
+      XCTAssertEqual(try context.execute(BatchInsertRequest(entityName: "Tag", objects: rows)).count, 6_000)
+    }
+    XCTAssertEqual(try open.count("Tag"), 6_001, "What failed left no trace, and what came before and after stays.")
+  }
+
+  func testARequestMayBeExecutedAgain() throws {
+    let open = try makeStore()
+    let request = BatchInsertRequest(entityName: "Author", objects: [["name": "a"], ["name": "b"]])
+    XCTAssertEqual(try open.newContext().execute(request).count, 2)
+    XCTAssertEqual(try open.newContext().execute(request).count, 2)
+    XCTAssertEqual(try open.count("Author"), 4)
   }
 }
