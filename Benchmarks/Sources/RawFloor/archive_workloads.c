@@ -17,7 +17,7 @@ static uint64_t w19_finish(floor_state *state) {
   return hash;
 }
 
-// W20: four questions on an imported store, its pages cached by the round before. Every answer's texts and numbers go into the checksum, in order.
+// W20: seven questions on an imported store, its pages cached by the round before. Every answer's texts and numbers go into the checksum, in order.
 // A unary + keeps SQLite from an index that is slower here: it would walk the whole table in the index's order.
 static const char *const questions[] = {
     // EXISTS: the big packages with a tag.
@@ -32,6 +32,17 @@ static const char *const questions[] = {
     // GROUP BY: packages and their size by section.
     "SELECT s.name, x.n, x.size FROM (SELECT section, count(*) AS n, sum(installed_size) AS size FROM package GROUP BY +section) x"
     " JOIN section s ON s.id = x.section ORDER BY s.name",
+    // Conditions of every kind: games with a graphical toolkit that depend on nothing of GTK.
+    "SELECT p.name, p.version FROM package p WHERE p.section IN (SELECT id FROM section WHERE name LIKE '%games%') AND EXISTS (SELECT 1"
+    " FROM package_tag x JOIN tag t ON t.id = x.tag WHERE x.package = p.id AND t.name >= 'uitoolkit::' AND t.name < 'uitoolkit:;')"
+    " AND NOT EXISTS (SELECT 1 FROM relation r JOIN alternative a ON a.relation = r.id WHERE r.package = p.id AND r.kind IN (1, 2)"
+    " AND a.package_name GLOB 'libgtk*') ORDER BY +p.name, p.version, p.architecture",
+    // Counts of members: the maintainers with more than 200 packages.
+    "SELECT m.email, x.n FROM (SELECT maintainer, count(*) AS n FROM package GROUP BY maintainer HAVING n > 200) x"
+    " JOIN maintainer m ON m.id = x.maintainer ORDER BY x.n DESC, m.email",
+    // The first of an order by an aggregate: the ten sections with the largest sum of installed size.
+    "SELECT s.name, x.size FROM (SELECT section, sum(installed_size) AS size FROM package GROUP BY +section) x"
+    " JOIN section s ON s.id = x.section ORDER BY x.size DESC, s.name LIMIT 10",
 };
 
 static void w20_prepare(floor_state *state) {
@@ -70,6 +81,9 @@ static void w20a_run(floor_state *state) { ask(state, 0); }
 static void w20b_run(floor_state *state) { ask(state, 1); }
 static void w20c_run(floor_state *state) { ask(state, 2); }
 static void w20d_run(floor_state *state) { ask(state, 3); }
+static void w20e_run(floor_state *state) { ask(state, 4); }
+static void w20f_run(floor_state *state) { ask(state, 5); }
+static void w20g_run(floor_state *state) { ask(state, 6); }
 static uint64_t w20_finish(floor_state *state) { return state->touched; }
 
 const floor_workload floor_archive_workloads[] = {
@@ -78,5 +92,8 @@ const floor_workload floor_archive_workloads[] = {
     {"W20b", "archive, ANY over two steps", FLOOR_MILLISECONDS, w20_prepare, w20b_run, w20_finish, floor_one},
     {"W20c", "archive, SUBQUERY", FLOOR_MILLISECONDS, w20_prepare, w20c_run, w20_finish, floor_one},
     {"W20d", "archive, GROUP BY", FLOOR_MILLISECONDS, w20_prepare, w20d_run, w20_finish, floor_one},
+    {"W20e", "archive, games without GTK", FLOOR_MILLISECONDS, w20_prepare, w20e_run, w20_finish, floor_one},
+    {"W20f", "archive, maintainers by packages", FLOOR_MILLISECONDS, w20_prepare, w20f_run, w20_finish, floor_one},
+    {"W20g", "archive, largest sections", FLOOR_MILLISECONDS, w20_prepare, w20g_run, w20_finish, floor_one},
 };
 const int floor_archive_workload_count = sizeof floor_archive_workloads / sizeof floor_archive_workloads[0];

@@ -24,6 +24,10 @@ final class ArchiveSides {
       "W20a": Side(prepare: prepareAsking, run: askExists, finish: finishAsking),
       "W20b": Side(prepare: prepareAsking, run: askAny, finish: finishAsking),
       "W20c": Side(prepare: prepareAsking, run: askSubquery, finish: finishAsking),
+      "W20d": Side(prepare: prepareAsking, run: askSections, finish: finishAsking),
+      "W20e": Side(prepare: prepareAsking, run: askGames, finish: finishAsking),
+      "W20f": Side(prepare: prepareAsking, run: askMaintainers, finish: finishAsking),
+      "W20g": Side(prepare: prepareAsking, run: askLargest, finish: finishAsking),
     ]
   }
 
@@ -124,5 +128,50 @@ final class ArchiveSides {
     try ask(
       "Maintainer", FetchPredicate(format: "SUBQUERY(packages, $p, $p.installedSize > 10000).@count > 10"), by: ["email"]
     ) { (maintainer: Maintainer) in [maintainer.email, maintainer.name] }
+  }
+
+  private func ask(_ request: FetchRequest<[String: Any]>, _ columns: [String]) throws {
+    var hash: UInt64 = 0
+    for row in try context?.fetch(request) ?? [] {
+      for column in columns {
+        if let number = row[column] as? Int64 {
+          hash = bench_mix(hash, UInt64(number))
+        } else {
+          hash = OurStores.withCharacters(row[column] as? String ?? "") { bench_mix_text(hash, $0.baseAddress, $0.count) }
+        }
+      }
+    }
+    answer = hash
+  }
+
+  private func askSections() throws {
+    var request = FetchRequest<[String: Any]>(entityName: "Package")
+    request.propertiesToFetch = try FetchProperty.list(format: "section.name, count(name) AS n, sum(installedSize) AS size")
+    try ask(request.grouped(by: "section.name").sorted(by: "section.name"), ["section.name", "n", "size"])
+  }
+
+  private func askGames() throws {
+    try ask(
+      "Package",
+      FetchPredicate(
+        format: "section.name CONTAINS 'games' AND ANY tags.name BEGINSWITH 'uitoolkit::' AND SUBQUERY(relations, $r, "
+          + "($r.entity == 'Dependency' OR $r.entity == 'PreDependency') AND ANY $r.alternatives.packageName LIKE 'libgtk*').@count == 0"),
+      by: ["name", "version", "architecture"]
+    ) { (package: Package) in [package.name, package.version] }
+  }
+
+  private func askMaintainers() throws {
+    let request = FetchRequest<[String: Any]>(entityName: "Maintainer", predicate: try FetchPredicate(format: "packages.@count > 200"))
+    try ask(
+      request.selecting("email", "packages.@count").sorted(by: "packages.@count", ascending: false).sorted(by: "email"),
+      ["email", "packages.@count"])
+  }
+
+  private func askLargest() throws {
+    var request = FetchRequest<[String: Any]>(entityName: "Package")
+    request.propertiesToFetch = try FetchProperty.list(format: "section.name, sum(installedSize) AS size")
+    try ask(
+      request.grouped(by: "section.name").sorted(by: "size", ascending: false).sorted(by: "section.name").limit(10),
+      ["section.name", "size"])
   }
 }
