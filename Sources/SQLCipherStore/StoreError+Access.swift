@@ -8,7 +8,7 @@ extension StoreError {
     let code = Self.code(of: error)
     let text =
       code == .nestingTooDeep
-      ? "the predicate is nested too deeply for this version of SQLCipher; split the fetch, or filter the objects in memory"
+      ? "the predicate is nested too deeply, or has too many conditions, for this version of SQLCipher; split the fetch, or filter the objects in memory"
       : error.explanation
     self.init(
       code, text.prefix(1).uppercased() + text.dropFirst() + ".", operation: error.operation, path: error.path,
@@ -50,7 +50,7 @@ extension StoreError {
   private static func isTooDeep(_ message: String) -> Bool {
     let message = message.lowercased()
     return message.contains("parser stack overflow") || message.contains("expression tree is too large")
-      || message.contains("at most 64 tables in a join")
+      || message.contains("at most 64 tables in a join") || message.contains("statement too long")
   }
 
   /// Runs `body`; its errors come out as errors of the store.
