@@ -3,6 +3,7 @@ import Foundation
 import ObjectModel
 import ObjectQuery
 import XCTest
+import _TestSupport
 
 final class SortTests: XCTestCase {
   private var library: Library!
@@ -34,6 +35,43 @@ final class SortTests: XCTestCase {
     XCTAssertEqual(try authors(.localizedCaseInsensitive), [4, 3, 2, 1])
     XCTAssertEqual(try books(FetchSortDescriptor("title", comparison: .localizedStandard)), [12, 11, 10])
     XCTAssertEqual(try books(FetchSortDescriptor("title")), [11, 12, 10])
+  }
+
+  func testLocalizedStandardOrdersNumbersByTheirValueAndIgnoresCase() {
+    let names = ["10 z", "2 a", "File 1", "file 1b", "file 02", "file 2", "File 9", "file 10", "file 100", "ﬁle 3", "zebra"]
+    let sorted = names.shuffled().sorted { SlotOrder.compare(.text($0), .text($1), by: .localizedStandard) < 0 }
+    XCTAssertEqual(
+      sorted.filter { $0.lowercased().hasPrefix("file ") }, ["File 1", "file 1b", "file 02", "file 2", "File 9", "file 10", "file 100"])
+    XCTAssertEqual(sorted.first, "2 a")
+    XCTAssertEqual(sorted.last, "zebra")
+    // Not so the others.
+    XCTAssertGreaterThan(SlotOrder.compare(.text("file 2"), .text("file 10"), by: .localizedCaseInsensitive), 0)
+  }
+
+  func testEveryComparisonIsATotalOrder() {
+    let letters = [
+      "a", "A", "b", "ä", "Ä", "a\u{308}", "ß", "ss", "1", "01", "2", "10", "002", "0", " ", "-", "_", ".", "é", "٣", "漢", "あ", "ア",
+      "\u{200d}", "\0", "Z",
+      "ı", "İ", "i", "I", "ﬁ", "①", "²", "\u{301}",
+    ]
+    var random = SeededGenerator(seed: 12)
+    let texts = (0..<40).map { _ in
+      (0..<Int.random(in: 0...3, using: &random)).map { _ in letters.randomElement(using: &random) ?? "" }.joined()
+    }
+    for comparison in FetchSortDescriptor.Comparison.allCases {
+      let orders = texts.map { left in texts.map { SlotOrder.compare(.text(left), .text($0), by: comparison).signum() } }
+      for first in texts.indices {
+        for second in texts.indices {
+          XCTAssertEqual(orders[first][second], -orders[second][first], "\(comparison)")
+          // Only equal bytes are equal, so that every store and every sort gives one order.
+          XCTAssertEqual(orders[first][second] == 0, texts[first].utf8.elementsEqual(texts[second].utf8), "\(comparison)")
+          guard orders[first][second] < 0 else { continue }
+          for third in texts.indices where orders[second][third] < 0 {
+            XCTAssertLessThan(orders[first][third], 0, "\(comparison): \(texts[first]) \(texts[second]) \(texts[third])")
+          }
+        }
+      }
+    }
   }
 
   func testLaterKeysOrderWhatEarlierLeaveEqual() throws {

@@ -178,6 +178,39 @@ final class QueryPlanTests: XCTestCase {
     XCTAssertEqual(try open.count(FetchSpecification(entityName: "Tag", predicate: all)), 1)
   }
 
+  func testTenThousandConditionsAreAnswered() throws {
+    let store = try TestStore()
+    let open = try store.open()
+    try open.save { save in
+      for number in 0..<50 {
+        try save.insert("Book", ["title": .text("b\(number)"), "pages": .int(Int64(number * 300)), "year": .int(Int64(number))])
+      }
+    }
+    // Different things each, so that no list stands for them.
+    func conditions(_ count: Int) -> [FetchPredicate] {
+      (0..<count).map { number in
+        switch number % 3 {
+        case 0: .compare("pages", .equal, number) && .compare("year", .less, 1_000 + number)
+        case 1: .compare("title", .beginsWith, "x\(number)")
+        default: .compare("rating", .greater, Double(number) + 0.5)
+        }
+      }
+    }
+    for count in [1_000, 10_000] {
+      let expected = (0..<50).filter { $0 * 300 < count }.count
+      XCTAssertEqual(try open.count(FetchSpecification(entityName: "Book", predicate: .or(conditions(count)))), expected)
+      let none = FetchPredicate.and(conditions(count).map { !$0 })
+      XCTAssertEqual(try open.count(FetchSpecification(entityName: "Book", predicate: none)), 50 - expected)
+    }
+    // An index is used as with placeholders.
+    var fetch = FetchSpecification(
+      entityName: "Book", predicate: .compare("title", .equal, "b7") && .and(conditions(1_000).map { !$0 }) && .compare("year", .equal, 7))
+    fetch.fetchLimit = 5
+    let part = try open.store.explain(fetch, in: open.scope)
+    XCTAssertEqual(part.statements.last?.plan.first?.index?.origin, .uniqueness)
+    XCTAssertEqual(try open.texts("title", fetch), ["b7"])
+  }
+
   func testShapesShareAPlanAndItsStatement() throws {
     let cache = FetchPlanCache(firstNumber: 10)
     let model = SpecificationModels.library

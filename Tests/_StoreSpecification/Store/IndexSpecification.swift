@@ -13,6 +13,7 @@ public final class IndexSpecification: StoreSpecification {
       [
         ("testIndexesChangeNoAnswer", { $0.testIndexesChangeNoAnswer }),
         ("testIndexesChangeNoOrder", { $0.testIndexesChangeNoOrder }),
+        ("testTextsOfOtherObjectsAreOrderedAlike", { $0.testTextsOfOtherObjectsAreOrderedAlike }),
       ] as [(String, (IndexSpecification) -> () throws -> Void)])
   }
 
@@ -66,6 +67,43 @@ public final class IndexSpecification: StoreSpecification {
             XCTAssertEqual(found.count, Set(found).count)
           }
         }
+      }
+    }
+  }
+
+  func testTextsOfOtherObjectsAreOrderedAlike() throws {
+    var word = SpecificationModels.entity("Word", [SpecificationModels.text("text"), SpecificationModels.toMany("uses", "Use", "word")])
+    word.indexes = [FetchIndexDescription(name: "byText", elements: [.ascending("text", collation: .caseInsensitive)])]
+    let use = SpecificationModels.entity("Use", [SpecificationModels.integer("number"), SpecificationModels.toOne("word", "Word", "uses")])
+    let open = try makeStore(SpecificationModels.compiled([word, use]))
+    // Words are used twice; the last uses have a word without text, or none.
+    var texts: [String?] = []
+    try open.save { save in
+      for text in Self.texts.prefix(40).map(Optional.some) + [nil] {
+        let word = try save.insert("Word", text.map { ["text": .text($0)] } ?? [:])
+        for _ in 0..<2 {
+          try save.insert("Use", ["number": .int(Int64(texts.count)), "word": word.slot])
+          texts.append(text)
+        }
+      }
+      try save.insert("Use", ["number": .int(Int64(texts.count))])
+      texts.append(nil)
+    }
+    for comparison in FetchSortDescriptor.Comparison.allCases {
+      for ascending in [true, false] {
+        var fetch = FetchSpecification(entityName: "Use")
+        fetch.sortDescriptors = [
+          FetchSortDescriptor("word.text", ascending: ascending, comparison: comparison), FetchSortDescriptor("number", ascending: false),
+        ]
+        let slots = texts.map { $0.map(Slot.text) ?? .null }
+        let expected = slots.indices.sorted { left, right in
+          let order = SlotOrder.compare(slots[left], slots[right], by: comparison)
+          return order == 0 ? left > right : (order < 0) == ascending
+        }.map(Int64.init)
+        XCTAssertEqual(try numbers(fetch, open), expected, "\(comparison), ascending \(ascending)")
+        fetch.fetchOffset = 3
+        fetch.fetchLimit = 20
+        XCTAssertEqual(try numbers(fetch, open), Array(expected[3..<23]), "a window of \(comparison), ascending \(ascending)")
       }
     }
   }
