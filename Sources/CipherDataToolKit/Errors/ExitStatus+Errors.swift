@@ -35,7 +35,6 @@ package struct Ending: Sendable, Hashable {
     case let error as StoreAccessError: (status(of: error.kind), error.description)
     case let error as PredicateFormatError: (.usage, "\(error.message) (column \(error.column))")
     case let error as FetchPredicateError: (.usage, inOptions(error.description))
-    case let error as BatchError: (.badData, error.description)
     case let error as KeyValueError: (.usage, error.description)
     case let error as ModelValidationError: (.badData, String(describing: error))
     case let error as ModelFileError: (status(of: error), error.description)

@@ -12,28 +12,17 @@ extension ResultFetcher {
     let resolved = try FetchResolver(model: model).resolve(specification)
     guard let projection = resolved.projection else { throw StoreError(.internalInconsistency, "The fetch has no columns.") }
     let writer = try format.writer(columns: projection.columns.map(\.name), to: sink)
-    for store in context.persistentStoreCoordinator.persistentStores {
-      if projection.isGrouped || projection.isDistinct {
-        try write(try rows(specification, of: store), of: store, format, writer)
-      } else {
-        try forEachBatch(specification, of: store) { try write($0, of: store, format, writer) }
-      }
+    if projection.isGrouped || projection.isDistinct {
+      try write(try context.dictionaryResults(of: specification), format, writer)
+    } else {
+      try forEachBatch(specification) { try write($0, format, writer) }
     }
     try writer.finish()
     try sink.flush()
   }
 
-  private func rows(_ specification: FetchSpecification, of store: PersistentStore) throws -> DictionaryRows {
-    let scope = RequestScope(objectIDSpace: store.space)
-    guard case .dictionaries(let rows) = try context.persistentStoreCoordinator.fetch(specification, from: store, scope: scope) else {
-      throw StoreError(.internalInconsistency, "The store answered with a result of another kind.", operation: "fetch")
-    }
-    return rows
-  }
-
   /// Finds the objects first, then computes the columns of a batch of them after the other.
-  private func forEachBatch(_ specification: FetchSpecification, of store: PersistentStore, _ body: (DictionaryRows) throws -> Void) throws
-  {
+  private func forEachBatch(_ specification: FetchSpecification, _ body: (DictionaryResults) throws -> Void) throws {
     let names = Dictionary(specification.propertiesToFetch.map { ($0.name, $0.expression) }, uniquingKeysWith: { first, _ in first })
     var request = FetchRequest<ManagedObjectID>(entityName: specification.entityName, predicate: specification.predicate)
     request.sortDescriptors = specification.sortDescriptors.map { key in
@@ -52,25 +41,26 @@ extension ResultFetcher {
         FetchComparison(left: .evaluatedObject, op: .in, right: .constant(.list(batch.map(FetchConstant.object)))))
       // The object itself comes last, to find each row's place.
       part.propertiesToFetch = specification.propertiesToFetch + [.expression(.evaluatedObject, as: "")]
-      let found = try rows(part, of: store)
-      let byObject = Dictionary(
-        found.rows.compactMap { row in row.last.map { ($0, Array(row.dropLast())) } }, uniquingKeysWith: { first, _ in first })
-      try body(DictionaryRows(columns: found.columns.dropLast(), rows: batch.compactMap { byObject[.int($0.reference.rawValue)] }))
+      let found = try context.dictionaryResults(of: part)
+      let byObject = Dictionary(found.rows.map { ($0.values.last, $0) }, uniquingKeysWith: { first, _ in first })
+      let ordered = batch.compactMap { byObject[.int($0.reference.rawValue)] }
+      try body(DictionaryResults(columns: found.columns.dropLast(), rows: ordered, entity: found.entity, model: model))
     }
   }
 
-  private func write(_ rows: DictionaryRows, of store: PersistentStore, _ format: OutputFormat, _ writer: any ResultWriter) throws {
+  private func write(_ results: DictionaryResults, _ format: OutputFormat, _ writer: any ResultWriter) throws {
     let isCell = format.hasCells
-    for start in stride(from: 0, to: rows.rows.count, by: batchSize) {
-      let batch = rows.rows[start..<min(start + batchSize, rows.rows.count)]
-      let labels = try labels(of: batch, rows.columns, in: store)
+    for start in stride(from: 0, to: results.rows.count, by: batchSize) {
+      let batch = results.rows[start..<min(start + batchSize, results.rows.count)]
+      let labels = try labels(of: batch, results)
       for row in batch {
         try writer.write(
-          zip(rows.columns, row).map { column, value in
-            switch column.content {
+          results.columns.indices.map { column in
+            let value = row.values[column]
+            return switch results.columns[column].content {
             case .attribute(let attribute): ValueCoding.output(value, type: attribute.type, isCell: isCell)
             case .value(let type): ValueCoding.output(value, type: type, isCell: isCell)
-            case .object: labels[value] ?? .null
+            case .object: results.objectID(row, column).flatMap { labels[$0] } ?? .null
             case .entity: entityName(value)
             }
           })
@@ -84,28 +74,30 @@ extension ResultFetcher {
   }
 
   /// What the objects in columns are called: the values of their keys, as in other results.
-  private func labels(of rows: ArraySlice<[Slot]>, _ columns: [DictionaryRows.Column], in store: PersistentStore) throws -> [Slot:
-    JSONValue]
-  {
-    var idsByEntity: [Int: Set<ManagedObjectID>] = [:]
-    for (index, column) in columns.enumerated() {
+  private func labels(of rows: ArraySlice<DictionaryResults.Row>, _ results: DictionaryResults) throws -> [ManagedObjectID: JSONValue] {
+    var idsByEntity: [UInt32: Set<ManagedObjectID>] = [:]
+    for (index, column) in results.columns.enumerated() {
       guard case .object = column.content else { continue }
-      for row in rows {
-        guard case .int(let word) = row[index] else { continue }
-        let reference = ObjectReference(rawValue: word)
-        let id = ManagedObjectID(space: store.space.number, entityNumber: UInt32(reference.entity), key: reference.key)
-        idsByEntity[Int(reference.entity), default: []].insert(id)
-      }
+      for id in rows.compactMap({ results.objectID($0, index) }) { idsByEntity[id.entityNumber, default: []].insert(id) }
     }
     guard !idsByEntity.isEmpty else { return [:] }
     let identities = IdentityTable(model)
-    var labels: [Slot: JSONValue] = [:]
+    var labels: [ManagedObjectID: JSONValue] = [:]
     for (number, ids) in idsByEntity {
-      for object in try context.objects(with: Array(ids), entityName: model.entities[number].name) {
-        labels[.int(object.objectID.reference.rawValue)] = identities.label(of: object)
+      for object in try context.objects(with: Array(ids), entityName: model.entities[Int(number)].name) {
+        labels[object.objectID] = identities.label(of: object)
       }
     }
     context.forgetEverything()
     return labels
+  }
+}
+
+extension DictionaryResults {
+  /// The object in a column of objects.
+  fileprivate func objectID(_ row: Row, _ column: Int) -> ManagedObjectID? {
+    guard case .int(let word) = row.values[column] else { return nil }
+    let reference = ObjectReference(rawValue: word)
+    return ManagedObjectID(space: row.space, entityNumber: UInt32(reference.entity), key: reference.key)
   }
 }

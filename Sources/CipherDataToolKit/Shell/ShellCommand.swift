@@ -12,7 +12,7 @@ struct ShellCommand: AsyncParsableCommand {
     discussion: """
       The commands are those of the tool without the store, such as: fetch Package --where section.name == "games" --limit 5. What follows an \
       option is its value up to the next option, so that predicates need no second quoting. Tab completes commands, entities, properties and \
-      options; Ctrl-C gives a line up; Ctrl-D leaves.
+      options; Ctrl-C gives up a line, or what a command is looking for; Ctrl-D leaves.
 
       Lines may also come from a file or a pipe: echo 'count Package' | cipherdata shell archive.store. The shell goes on after a mistake, and \
       ends with the status of the first one.
@@ -46,8 +46,8 @@ struct ShellCommand: AsyncParsableCommand {
     } else {
       input = PlainLineInput(ByteSource(descriptor: STDIN_FILENO, name: "standard input"))
     }
-    let session = ShellSession(container, format: format)
-    let status = try await session.run(input, isInteractive: isInteractive)
+    let session = ShellSession(container, format: format, isInteractive: isInteractive)
+    let status = try await session.run(input)
     if status != .success { throw ExitCode(status.rawValue) }
   }
 }

@@ -9,18 +9,23 @@ final class ShellSession {
   let container: PersistentContainer
   /// The form of the output of commands that do not name one.
   var format: OutputFormat
+  /// Whether somebody sits at the keyboard.
+  let isInteractive: Bool
+  private let interruption: Interruption?
   /// Whether the session goes on.
   var goesOn = true
 
-  init(_ container: PersistentContainer, format: OutputFormat) {
+  init(_ container: PersistentContainer, format: OutputFormat, isInteractive: Bool) {
     self.container = container
     self.format = format
+    self.isInteractive = isInteractive
+    interruption = isInteractive ? Interruption() : nil
   }
 
   /// Takes lines until there are none.
   ///
   /// - Returns: For lines of a file or pipe, the status of the first that failed.
-  func run(_ input: any LineInput, isInteractive: Bool) async throws -> ExitStatus {
+  func run(_ input: any LineInput) async throws -> ExitStatus {
     var first = ExitStatus.success
     var number = 0
     while goesOn {
@@ -59,8 +64,9 @@ final class ShellSession {
     }
   }
 
-  /// Runs work with a context of its own.
+  /// Runs work with a context of its own. At the keyboard Ctrl-C calls it off.
   func perform<Result: Sendable>(_ body: @escaping @Sendable (ManagedObjectContext) throws -> Result) async throws -> Result {
-    try await container.performBackgroundTask(body)
+    guard let interruption else { return try await container.performBackgroundTask(body) }
+    return try await interruption.cancelling(Task { [container] in try await container.performBackgroundTask(body) })
   }
 }
