@@ -20,6 +20,13 @@ struct ClassEmitter {
       if let member = try member(slot, identifier, plan, &needs) { members.append(member) }
     }
     for (relationship, identifier) in plan.toMany { members += toManyMembers(relationship, identifier) }
+    for (property, identifier, className) in plan.fetched {
+      members.append([
+        "/// The objects of the fetched property `\(SwiftText.comment(property.name))`.",
+        "\(options.modifier)final var \(SwiftText.escaped(identifier)): [\(className)] "
+          + "{ fetchedProperty(\(SwiftText.literal(property.name))) }",
+      ])
+    }
     let kind = plan.entity.isAbstract ? "abstract entity" : "entity"
     let head: String
     if plan.isDeclared {

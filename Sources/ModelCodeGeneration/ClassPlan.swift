@@ -19,6 +19,8 @@ struct ClassPlan {
   let slots: [(slot: CompiledSlot, identifier: String)]
   /// The to-many relationships that it adds.
   let toMany: [(relationship: CompiledRelationship, identifier: String)]
+  /// The fetched properties that it adds, with the names of their objects' classes.
+  let fetched: [(property: FetchedPropertyDescription, identifier: String, className: String)]
 }
 
 /// The classes of a model's entities.
@@ -85,6 +87,7 @@ struct ClassPlans {
     let superentity = ancestor.map { model.entities[$0] }
     let slots = Array(entity.slots.dropFirst(superentity?.slots.count ?? 0))
     let toMany = Array(entity.toManyRelationships.dropFirst(superentity?.toManyRelationships.count ?? 0))
+    let fetched = entity.fetchedProperties.dropFirst(superentity?.fetchedProperties.count ?? 0)
     let identifiers = Self.identifiers(of: entity, model)
     let tree = model.entities[model.entities[entity.root].subtree]
     // The class above that is generated says already which model it belongs to.
@@ -98,7 +101,11 @@ struct ClassPlans {
       entity: entity, className: classNames[entity.number], superclassName: superentity.map { classNames[$0.number] } ?? Self.baseName,
       isDeclared: entity.entityDescription.codeGeneration == .classDefinition, isRoot: isRoot,
       hasFreeID: !tree.contains { $0.property(named: "id") != nil }, slots: slots.map { ($0, identifiers[$0.name] ?? $0.name) },
-      toMany: toMany.map { ($0, identifiers[$0.name] ?? $0.name) })
+      toMany: toMany.map { ($0, identifiers[$0.name] ?? $0.name) },
+      fetched: fetched.map { property in
+        let destination = model.entity(named: property.destinationEntityName).map { classNames[$0.number] }
+        return (property, identifiers[property.name] ?? property.name, destination ?? Self.baseName)
+      })
   }
   /// The identifiers of an entity's properties, inherited ones included.
   ///
@@ -111,6 +118,7 @@ struct ClassPlans {
       let names =
         entity.slots.filter { $0.declaringEntity == number }.map(\.name)
         + entity.toManyRelationships.filter { $0.sourceEntity == number }.map(\.name)
+        + model.entities[number].entityDescription.fetchedProperties.map(\.name)
       // Plain names first: they keep their own whatever else is declared beside them.
       for name in names.filter(SwiftText.isIdentifier) + names.filter({ !SwiftText.isIdentifier($0) }) {
         let plain = SwiftText.plainIdentifier(name)

@@ -131,4 +131,17 @@ final class OddClassesTests: XCTestCase {
     XCTAssertEqual(embedded.fetchRequestTemplates.map(\.fetchLimit), [3])
     XCTAssertEqual(embedded.configurations.map(\.entityNames), [["Plain"]])
   }
+
+  func testPartsOfCompositesAndFetchedPropertiesHaveTypes() async throws {
+    let (_, context) = try await context(OdditiesModel.managedObjectModel, OdditiesModel.classes)
+    let object = Set(context: context)
+    object.from = Data()
+    object.list = []
+    XCTAssertEqual(object.switch_the_rest, 3)
+    object.switch_case = "e"
+    object.extra = "e"
+    try context.save()
+    XCTAssertEqual(object.case, [object])
+    XCTAssertEqual(try context.count(for: Set.all.where { $0.switch_case == "e" && $0.switch_the_rest < 4 }), 1)
+  }
 }
