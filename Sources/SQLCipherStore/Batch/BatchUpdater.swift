@@ -67,29 +67,24 @@ struct BatchUpdater {
 
   /// The statement's part behind SELECT, with values of each row that is concerned.
   private func selection(_ values: (QueryGenerator, QueryScope) throws -> [SQLFragment]) throws -> (SQLFragment, temporaryLists: [Int]) {
-    let fetch = plan.fetch
     // Lists stand in temporary tables: the statement is made anew each time anyway.
-    let generator = QueryGenerator(
-      schema: schema, constants: .placeholders(listCapacities: Array(repeating: -1, count: fetch.constants.count)))
+    let inTables = QueryGenerator.Constants.placeholders(listCapacities: Array(repeating: -1, count: plan.fetch.constants.count))
+    let direct = try selection(values, inTables)
+    return direct.0.binders.count <= SelectGenerator.greatestBinderCount ? direct : try selection(values, .packed)
+  }
+
+  private func selection(
+    _ values: (QueryGenerator, QueryScope) throws -> [SQLFragment], _ constants: QueryGenerator.Constants
+  ) throws -> (SQLFragment, temporaryLists: [Int]) {
+    let generator = QueryGenerator(schema: schema, constants: constants)
     let scope = QueryScope(
-      table: table, alias: generator.makeAlias("t"), required: QueryGenerator.requiredSteps(of: fetch.predicate, scope: 0))
-    var conditions: [SQLFragment] = []
-    if let ofEntity = table.entityCondition(
-      fetch.entity.number, includesSubentities: fetch.includesSubentities, model: schema.model, alias: scope.alias)
-    {
-      conditions.append(SQLFragment(ofEntity))
-    }
-    switch fetch.predicate {
-    case .constant(true): break
-    case .or: conditions.append(try generator.condition(fetch.predicate, [scope]).parenthesized)
-    default: conditions.append(try generator.condition(fetch.predicate, [scope]))
-    }
+      table: table, alias: generator.makeAlias("t"), required: QueryGenerator.requiredSteps(of: plan.fetch.predicate, scope: 0))
+    // Conditions and values add joins to the scope.
+    let condition = try generator.condition(of: plan.fetch, scope)
     let selected = [SQLFragment(table.reference(alias: scope.alias))] + (try values(generator, scope))
     var statement: SQLFragment = "SELECT \(SQLFragment.joined(selected, by: ", ")) FROM \(table.name) AS \(scope.alias)\(scope.joinText)"
-    if !conditions.isEmpty { statement.append(" WHERE \(SQLFragment.joined(conditions, by: " AND "))") }
-    guard statement.binders.count <= 990 else {
-      throw StoreError(.invalidRequest, "The request has more than 990 values. Use IN with a list.", operation: "batch update")
-    }
+    if let condition { statement.append(" WHERE \(condition)") }
+    if case .packed = constants { statement.binders.insert(.packedConstants, at: 0) }
     return (statement, generator.temporaryLists)
   }
 

@@ -40,17 +40,7 @@ struct SelectGenerator {
     if case .destination(let comparison) = beginning { generator.beginning = comparison }
     let scope = QueryScope(
       table: table, alias: generator.makeAlias("t"), required: QueryGenerator.requiredSteps(of: fetch.predicate, scope: 0))
-    var conditions: [SQLFragment] = []
-    if let ofEntity = table.entityCondition(
-      fetch.entity.number, includesSubentities: fetch.includesSubentities, model: schema.model, alias: scope.alias)
-    {
-      conditions.append(SQLFragment(ofEntity))
-    }
-    switch fetch.predicate {
-    case .constant(true): break
-    case .or: conditions.append(try generator.condition(fetch.predicate, [scope]).parenthesized)
-    default: conditions.append(try generator.condition(fetch.predicate, [scope]))
-    }
+    let condition = try generator.condition(of: fetch, scope)
     let top = try topSelection(fetch, specification, shape, scope, generator)
     let (selected, output) = try top ?? selection(fetch, specification, scope, generator)
     let groups = try fetch.projection.map { try grouping($0, scope, generator) }
@@ -66,7 +56,7 @@ struct SelectGenerator {
     }
 
     var statement = SQLFragment("SELECT \(selected.text) FROM \(source)\(scope.joinText)", binders: selected.binders)
-    if !conditions.isEmpty { statement.append(" WHERE \(SQLFragment.joined(conditions, by: " AND "))") }
+    if let condition { statement.append(" WHERE \(condition)") }
     if let groups { statement.append(groups) }
     statement.append(order)
     var limited = top == nil ? try limited(statement, fetch, specification, output) : statement
@@ -170,5 +160,23 @@ struct SelectGenerator {
     var inner = statement
     if fetch.projection == nil { inner.text = inner.text.replacing("SELECT count(*)", with: "SELECT 1", maxReplacements: 1) }
     return "SELECT count(*) FROM (\(inner)\(bound))"
+  }
+}
+
+extension QueryGenerator {
+  /// What the rows of a fetch have to meet: its entity and its predicate; nil when all rows do.
+  func condition(of fetch: ResolvedFetch, _ scope: QueryScope) throws -> SQLFragment? {
+    var conditions: [SQLFragment] = []
+    if let ofEntity = scope.table.entityCondition(
+      fetch.entity.number, includesSubentities: fetch.includesSubentities, model: schema.model, alias: scope.alias)
+    {
+      conditions.append(SQLFragment(ofEntity))
+    }
+    switch fetch.predicate {
+    case .constant(true): break
+    case .or: conditions.append(try condition(fetch.predicate, [scope]).parenthesized)
+    default: conditions.append(try condition(fetch.predicate, [scope]))
+    }
+    return conditions.isEmpty ? nil : .joined(conditions, by: " AND ")
   }
 }

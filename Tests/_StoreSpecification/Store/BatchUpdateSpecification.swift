@@ -28,6 +28,7 @@ public final class BatchUpdateSpecification: ObjectSpecification {
         ("testUniqueValuesMayMoveFromRowToRow", { $0.testUniqueValuesMayMoveFromRowToRow }),
         ("testTakenUniqueValuesAreAConflict", { $0.testTakenUniqueValuesAreAConflict }),
         ("testLongListsInThePredicate", { $0.testLongListsInThePredicate }),
+        ("testThousandsOfValuesInThePredicate", { $0.testThousandsOfValuesInThePredicate }),
         ("testNoRowIsNoError", { $0.testNoRowIsNoError }),
       ] as [(String, (BatchUpdateSpecification) -> () throws -> Void)])
   }
@@ -305,6 +306,27 @@ public final class BatchUpdateSpecification: ObjectSpecification {
       predicate: .comparison(FetchComparison(left: .evaluatedObject, op: .in, right: .constant(ids[..<2_500].map { $0 }.fetchConstant))),
       propertiesToUpdate: ["name": function("uppercase:", key("name"))])
     XCTAssertEqual(try open.newContext().execute(request).count, 2_500)
+  }
+
+  func testThousandsOfValuesInThePredicate() throws {
+    let open = try makeStore()
+    let ids = try open.save { save in
+      try (0..<30).map { (number: Int) -> ManagedObjectID in
+        let values: [String: Slot] = ["title": .text("t\(number % 3)"), "isbn": .text("\(number)"), "pages": .int(Int64(number))]
+        return try save.insert("Book", values)
+      }
+    }
+    let pairs = (0..<1_200).map { (number: Int) -> FetchPredicate in
+      .and([.compare("pages", .equal, number), .compare("title", .equal, "t\(number % 2)")])
+    }
+    var request = BatchUpdateRequest(
+      entityName: "Book", predicate: .or(pairs), propertiesToUpdate: ["pages": try FetchExpression(format: "pages + 1000")])
+    request.resultType = .objectIDs
+    let found = try open.newContext().execute(request).objectIDs
+    let expected: [Int] = (0..<30).filter { $0 % 3 == $0 % 2 }
+    XCTAssertEqual(Set(found), Set(expected.map { ids[$0] }))
+    XCTAssertEqual(try open.value(ids[0], "pages"), .int(1_000))
+    XCTAssertEqual(try open.value(ids[2], "pages"), .int(2))
   }
 
   func testNoRowIsNoError() throws {
