@@ -51,6 +51,10 @@ final class BatchChangeTests: XCTestCase {
     XCTAssertEqual(moved.output, "2\n", moved.error)
     XCTAssertEqual(
       try packages(fixture), "name,installedSize,section bash,7164,shells gcc,46,shells gcc,46,shells zsh,2500,shells ")
+    let found = try fixture.run([
+      "fetch", "test.store", "--entity", "Package", "--where", "section == CAST('\(uri)', 'ObjectID')", "--count",
+    ])
+    XCTAssertEqual(found.output, "4\n", found.error)
     let cut = try fixture.run(["update", "test.store", "--entity", "Package", "--all", "--set", "section = nil"])
     XCTAssertEqual(cut.output, "4\n", cut.error)
     XCTAssertEqual(try fixture.run(["fetch", "test.store", "--entity", "Package", "--where", "section == nil", "--count"]).output, "4\n")

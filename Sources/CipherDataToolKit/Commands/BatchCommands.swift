@@ -25,8 +25,11 @@ struct UpdateCommand: AsyncParsableCommand {
   var options: BatchOptions
 
   func run() async throws {
-    let change = try options.change(of: entity, set: set)
-    try await store.open(isReadOnly: change.isDryRun).run { try change.run(in: $0, to: OutputSink()) }
+    let early = try options.earlyChange(of: entity, set: set)
+    let (options, entity, set) = (options, entity, set)
+    try await store.open(isReadOnly: options.dryRun).run { context in
+      try (early ?? options.change(of: entity, set: set)).run(in: context, to: OutputSink())
+    }
   }
 }
 
@@ -49,7 +52,10 @@ struct DeleteCommand: AsyncParsableCommand {
   var options: BatchOptions
 
   func run() async throws {
-    let change = try options.change(of: entity, set: nil)
-    try await store.open(isReadOnly: change.isDryRun).run { try change.run(in: $0, to: OutputSink()) }
+    let early = try options.earlyChange(of: entity, set: nil)
+    let (options, entity) = (options, entity)
+    try await store.open(isReadOnly: options.dryRun).run { context in
+      try (early ?? options.change(of: entity, set: nil)).run(in: context, to: OutputSink())
+    }
   }
 }

@@ -34,10 +34,11 @@ struct FetchCommand: AsyncParsableCommand {
   var format = OutputFormat.table
 
   func run() async throws {
-    let question = try options.question(about: entity)
+    let early = try options.earlyQuestion(about: entity)
     let (isCount, isExplained) = (count, explain)
-    let format = format
+    let (options, entity, format) = (options, entity, format)
     try await store.open(isReadOnly: true).run { context in
+      let question = try early ?? options.question(about: entity)
       if isExplained {
         try question.writeExplanation(from: context, to: OutputSink())
       } else if isCount {

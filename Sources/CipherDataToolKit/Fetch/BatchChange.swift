@@ -21,6 +21,11 @@ struct BatchOptions: ParsableArguments {
     if all == (condition != nil) { throw ValidationError("Give a condition with --where, or --all for every object, and not both.") }
   }
 
+  /// The change of an entity's objects, where it can be read before the store is open.
+  func earlyChange(of entity: String, set assignments: String?) throws -> BatchChange? {
+    try OptionText.early([condition, assignments]) { try change(of: entity, set: assignments) }
+  }
+
   /// The change of an entity's objects; nil in place of new values deletes them.
   func change(of entity: String, set assignments: String?) throws -> BatchChange {
     BatchChange(

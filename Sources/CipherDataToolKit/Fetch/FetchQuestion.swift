@@ -53,6 +53,11 @@ struct FetchOptions: ParsableArguments {
     if having != nil, select == nil, groupBy == nil { throw ValidationError("--having needs --select or --group-by.") }
   }
 
+  /// The question about an entity, where it can be read before the store is open.
+  func earlyQuestion(about entity: String) throws -> FetchQuestion? {
+    try OptionText.early([condition, select, groupBy, having, sort]) { try question(about: entity) }
+  }
+
   /// The question about an entity.
   func question(about entity: String) throws -> FetchQuestion {
     var specification = FetchSpecification(entityName: entity)

@@ -5,6 +5,12 @@ package import ObjectQuery
 ///
 /// Every function throws ``ToolError`` with ``ExitStatus/usage``, the option's name and the place of the mistake.
 package enum OptionText {
+  /// What options ask, read before their store is opened, so that a mistake is told at once; nil where a text may name objects by their URIs, which
+  /// mean something only when the store is open.
+  static func early<Question>(_ texts: [String?], _ read: () throws -> Question) throws -> Question? {
+    texts.contains { $0?.lowercased().contains("objectid") ?? false } ? nil : try read()
+  }
+
   /// A condition.
   package static func predicate(_ text: String, option: String) throws -> FetchPredicate {
     try parse(option) { try FetchPredicate(format: text) }
