@@ -47,9 +47,9 @@ let package = Package(
 
     // The library, from the bottom up.
     module("SQLCipherConnection", ["CSQLCipher", "CLibcrypto"]),
-    tests("SQLCipherConnectionTests", ["SQLCipherConnection"], resources: [.copy("Fixtures")]),
+    tests("SQLCipherConnectionTests", ["SQLCipherConnection", "_TestSupport"], resources: [.copy("Fixtures")]),
     module("ObjectModel", ["CLibcrypto"]),
-    tests("ObjectModelTests", ["ObjectModel"]),
+    tests("ObjectModelTests", ["ObjectModel", "_TestSupport"]),
     module("ObjectQuery", ["ObjectModel"]),
     tests("ObjectQueryTests", ["ObjectQuery", "ObjectModel", "_TestSupport"]),
     module("ObjectStore", ["ObjectModel", "ObjectQuery", logging]),

@@ -47,8 +47,7 @@ extension ManagedObjectModel {
         if known != bare, !clashes.contains(entity.name) { clashes.append(entity.name) }
       }
       for template in model.fetchRequestTemplates {
-        var bare = template
-        bare.preserved = PreservedXML()
+        let bare = template.withoutPreserved
         guard let known = templates[template.name] else {
           templates[template.name] = bare
           merged.fetchRequestTemplates.append(template)
@@ -175,48 +174,9 @@ extension AttributeDescription {
     attribute.compositeName = compositeName.map { names[$0] ?? $0 }
     return attribute
   }
-
-  fileprivate var withoutPreserved: AttributeDescription {
-    var attribute = self
-    attribute.preserved = PreservedXML()
-    return attribute
-  }
-}
-
-extension CompositeDescription {
-  fileprivate var withoutPreserved: CompositeDescription {
-    var composite = self
-    composite.preserved = PreservedXML()
-    composite.elements = elements.map(\.withoutPreserved)
-    return composite
-  }
 }
 
 extension EntityDescription {
-  /// The entity without what a file said beyond the descriptions, for comparing.
-  var withoutPreserved: EntityDescription {
-    var entity = self
-    entity.preserved = PreservedXML()
-    entity.properties = properties.map { property in
-      switch property {
-      case .attribute(let attribute): return .attribute(attribute.withoutPreserved)
-      case .relationship(var relationship):
-        relationship.preserved = PreservedXML()
-        return .relationship(relationship)
-      case .fetchedProperty(var fetched):
-        fetched.preserved = PreservedXML()
-        return .fetchedProperty(fetched)
-      }
-    }
-    entity.indexes = indexes.map { index in
-      var index = index
-      index.preserved = PreservedXML()
-      for position in index.elements.indices { index.elements[position].preserved = PreservedXML() }
-      return index
-    }
-    return entity
-  }
-
   fileprivate func restricted(to kept: Set<String>) -> EntityDescription {
     var entity = self
     entity.properties.removeAll { property in

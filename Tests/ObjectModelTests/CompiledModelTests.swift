@@ -1,6 +1,7 @@
 // CompiledModelTests: how entities, slots and relationships are numbered.
 import Foundation
 import XCTest
+import _TestSupport
 
 @testable import ObjectModel
 

@@ -1,6 +1,7 @@
 // DecimalCodingTests: decimals as bytes, exact and in order.
 import Foundation
 import XCTest
+import _TestSupport
 
 @testable import ObjectModel
 

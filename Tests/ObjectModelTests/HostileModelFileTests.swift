@@ -1,6 +1,7 @@
 // HostileModelFileTests: files that are made to exhaust, confuse or read what is not theirs.
 import Foundation
 import XCTest
+import _TestSupport
 
 @testable import ObjectModel
 

@@ -3,6 +3,7 @@ import Foundation
 import ObjectModel
 import ObjectQuery
 import XCTest
+import _TestSupport
 
 final class FormatRoundTripTests: XCTestCase {
   func testRandomPredicatesSurvivePrintingAndParsing() throws {
@@ -95,19 +96,12 @@ extension FetchPredicate {
 
 /// Random predicates in the form that parsing gives, from a fixed seed.
 struct PredicateMaker {
-  private var state: UInt64
+  private var random: SeededGenerator
 
-  init(seed: UInt64) { state = seed }
+  init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
   /// A number below a bound.
-  mutating func next(_ bound: Int) -> Int {
-    // SplitMix64.
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var word = state
-    word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-    return Int((word ^ (word >> 31)) % UInt64(bound))
-  }
+  mutating func next(_ bound: Int) -> Int { Int(random.next() % UInt64(bound)) }
 
   mutating func predicate(depth: Int) -> FetchPredicate {
     guard depth > 0 else { return comparison(depth: 0) }

@@ -60,7 +60,7 @@ final class Library: ObjectResolver {
       toMany: Array(repeating: [], count: entity.toManyRelationships.count))
     for (key, value) in values {
       guard case .attribute(let slot) = entity.property(named: key) else { throw UnknownKey(key: key) }
-      row.values[slot.index] = Library.slot(value.fetchConstant)
+      row.values[slot.index] = value.fetchConstant.natural?.0 ?? .null
     }
     rows[number] = row
     for (key, target) in toOne {
@@ -84,21 +84,6 @@ final class Library: ObjectResolver {
   }
 
   struct UnknownKey: Error { let key: String }
-
-  private static func slot(_ constant: FetchConstant) -> Slot {
-    switch constant {
-    case .null, .object, .entity, .list: .null
-    case .bool(let value): value.slot
-    case .int(let value): value.slot
-    case .real(let value): value.slot
-    case .decimal(let value): value.slot
-    case .string(let value): value.slot
-    case .date(let value): value.slot
-    case .data(let value): value.slot
-    case .uuid(let value): value.slot
-    case .url(let value): value.slot
-    }
-  }
 
   // MARK: ObjectResolver
 

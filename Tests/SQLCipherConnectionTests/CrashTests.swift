@@ -2,6 +2,7 @@
 
 import Foundation
 import XCTest
+import _TestSupport
 
 @testable import SQLCipherConnection
 
@@ -65,20 +66,5 @@ final class CrashTests: StoreTestCase {
         try Connection(opening: stores + "/" + name, key: keyring.databaseKey()).close()
       }
     }
-  }
-}
-
-/// Random numbers that are the same in each run (SplitMix64).
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var mixed = state
-    mixed = (mixed ^ mixed >> 30) &* 0xbf58_476d_1ce4_e5b9
-    mixed = (mixed ^ mixed >> 27) &* 0x94d0_49bb_1331_11eb
-    return mixed ^ mixed >> 31
   }
 }

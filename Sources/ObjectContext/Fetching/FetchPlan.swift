@@ -173,12 +173,7 @@ private struct RequiredValue {
   private let value: Slot
 
   init?(_ fetch: ResolvedFetch) {
-    let conditions: [ResolvedPredicate] =
-      switch fetch.predicate {
-      case .and(let conditions): conditions
-      case let condition: [condition]
-      }
-    for condition in conditions {
+    for condition in fetch.predicate.conjuncts {
       guard case .comparison(let comparison) = condition, comparison.op == .equal, !comparison.isNegated, comparison.options.isEmpty,
         case .path(let path) = comparison.left, path.scope == 0, path.steps.isEmpty, case .attribute(let attribute) = path.terminal,
         case .expression(.constant(let number, _)) = comparison.right, case .slot(let value) = fetch.constants[number]

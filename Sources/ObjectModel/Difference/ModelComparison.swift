@@ -90,7 +90,7 @@ struct ModelComparison {
         note(newer.name, index.name, "index added", .inferred)
         continue
       }
-      if Self.bare(known) != Self.bare(index) { note(newer.name, index.name, "index changed", .inferred) }
+      if known.withoutPreserved != index.withoutPreserved { note(newer.name, index.name, "index changed", .inferred) }
     }
     for index in older.indexes where after[index.name] == nil { note(newer.name, index.name, "index removed", .inferred) }
     let constraintsBefore = Set(older.uniquenessConstraints.map { $0.sorted() })
@@ -103,13 +103,6 @@ struct ModelComparison {
     for constraint in older.uniquenessConstraints where !constraintsAfter.contains(constraint.sorted()) {
       note(newer.name, nil, "uniqueness constraint over \(constraint.joined(separator: ", ")) removed", .inferred)
     }
-  }
-
-  private static func bare(_ index: FetchIndexDescription) -> FetchIndexDescription {
-    var index = index
-    index.preserved = PreservedXML()
-    for position in index.elements.indices { index.elements[position].preserved = PreservedXML() }
-    return index
   }
 
   private mutating func compareFetchedProperties(_ older: EntityDescription, _ newer: EntityDescription) {
@@ -145,9 +138,7 @@ struct ModelComparison {
       Set($0.entityNames) == Set($1.entityNames)
     }
     let templates = list(older.fetchRequestTemplates, newer.fetchRequestTemplates, "fetch request template", \.name) {
-      var (old, new) = ($0, $1)
-      (old.preserved, new.preserved) = (PreservedXML(), PreservedXML())
-      return old == new
+      $0.withoutPreserved == $1.withoutPreserved
     }
     for change in configurations + templates { note(nil, nil, change) }
     if older.versionIdentifiers != newer.versionIdentifiers {

@@ -69,11 +69,3 @@ public enum ModelLint {
     return others.count == elements.count ? others == elements && other.name < index.name : others.starts(with: elements)
   }
 }
-
-extension FetchIndexElement {
-  fileprivate var withoutPreserved: FetchIndexElement {
-    var element = self
-    element.preserved = PreservedXML()
-    return element
-  }
-}

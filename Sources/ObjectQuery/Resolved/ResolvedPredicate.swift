@@ -20,6 +20,11 @@ package indirect enum ResolvedPredicate: Sendable, Hashable {
   case exists(ResolvedExists)
   /// A condition in Swift on the object of scope 0; only where the resolver allows what no store can answer.
   case block(BlockPredicate, isNegated: Bool)
+
+  /// The conditions that all have to hold.
+  package var conjuncts: [ResolvedPredicate] {
+    if case .and(let items) = self { items } else { [self] }
+  }
 }
 
 /// A comparison of values.

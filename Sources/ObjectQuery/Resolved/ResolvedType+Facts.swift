@@ -1,6 +1,6 @@
 // ResolvedType+Facts: names of types, what compares with what, and what constants are by themselves.
 import Foundation
-import ObjectModel
+package import ObjectModel
 
 extension ResolvedType {
   /// The type's name in errors.
@@ -147,7 +147,7 @@ extension FetchConstant {
   }
 
   /// The value as a slot of its own type; nil for objects, entities and lists.
-  var natural: (Slot, ResolvedType)? {
+  package var natural: (Slot, ResolvedType)? {
     switch self {
     case .null: (.null, .opaque)
     case .bool(let value): (value.slot, .boolean)

@@ -160,7 +160,7 @@ extension FetchExpression {
   fileprivate var isAggregate: Bool {
     switch self {
     case .function(let name, let arguments):
-      ["count:", "sum:", "average:", "median:", "min:", "max:"].contains(name) || arguments.contains(where: \.isAggregate)
+      ResolvedFunction(name: name)?.listFunction != nil || arguments.contains(where: \.isAggregate)
     case .conditional(_, let first, let second): first.isAggregate || second.isAggregate
     case .path(let base, _), .element(let base, _): base.isAggregate
     case .constant, .evaluatedObject, .keyPath, .variable, .aggregate, .subquery: false

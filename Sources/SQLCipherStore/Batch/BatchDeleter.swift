@@ -201,8 +201,7 @@ struct BatchDeleter {
         "INSERT OR IGNORE INTO temp.\(releasedName(index)) (k) SELECT \(table.name).\(table.key) FROM \(table.name) WHERE \(condition)")
       // Rows that another relationship has released already are not counted, but have this reference too.
       if count == 0, try batch.number("SELECT 1 FROM \(table.name) WHERE \(condition) LIMIT 1") == nil { continue }
-      var assignments = "\(column.name) = NULL"
-      if let entity = column.entityColumn { assignments += ", \(entity) = NULL" }
+      var assignments = column.cleared
       if let inverse = schema.model.inverse(of: relationship), case .inverse(let side) = schema.relationships[inverse.id],
         let order = side.order
       {

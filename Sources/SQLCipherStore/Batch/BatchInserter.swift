@@ -92,16 +92,11 @@ struct BatchInserter {
   private func holders(of row: RowImage) throws -> [RowImage] {
     var found: [RowImage] = []
     for probe in probes where !probe.slots.contains(where: { row.isNull($0.index) }) {
-      let statement = try batch.connection.statement(sql: probe.sql)
-      defer { statement.reset() }
-      for (position, slot) in probe.slots.enumerated() {
-        if slot.kind == .reference {
-          try statement.bind(Int32(position + 1), row.reference(slot.index).key)
-        } else {
-          try statement.bind(Int32(position + 1), row.slot(slot.index, kind: slot.kind))
-        }
+      let values = probe.slots.map { slot -> Slot in
+        slot.kind == .reference ? .int(row.reference(slot.index).key) : row.slot(slot.index, kind: slot.kind)
       }
-      batch.engine.trace.note(statement)
+      let statement = try batch.statement(probe.sql, values)
+      defer { statement.reset() }
       guard try statement.step() else { continue }
       let writer = RowWriter(rowCapacity: 1)
       try table.readRow(statement, into: writer)
@@ -127,12 +122,8 @@ struct BatchInserter {
     }
     for side in orders where slots.contains(side.slot) {
       let place: Slot = try nextPlace(side, row).map { .int($0) } ?? .null
-      let statement = try batch.connection.statement(
-        sql: "UPDATE OR FAIL \(table.name) SET \(side.order) = ? WHERE \(table.name).\(table.key) = ?")
-      try statement.bind(1, place)
-      try statement.bind(2, row.key)
-      batch.engine.trace.note(statement)
-      try statement.run()
+      try batch.run(
+        "UPDATE OR FAIL \(table.name) SET \(side.order) = ? WHERE \(table.name).\(table.key) = ?", [place, .int(row.key)])
     }
   }
 

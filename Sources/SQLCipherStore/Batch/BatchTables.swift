@@ -9,22 +9,29 @@ struct BatchConnection {
   let connection: Connection
   var schema: StoreSchema { engine.schema }
 
-  /// Runs a statement with integers as its arguments, and tells how many rows it changed.
-  @discardableResult
-  func run(_ sql: String, _ arguments: Int64...) throws -> Int {
+  /// A statement with its arguments bound, about to be run.
+  func statement(_ sql: String, _ arguments: [Slot]) throws -> Statement {
     let statement = try connection.statement(sql: sql)
     for (position, argument) in arguments.enumerated() { try statement.bind(Int32(position + 1), argument) }
     engine.trace.note(statement)
-    try statement.run()
+    return statement
+  }
+
+  /// Runs a statement, and tells how many rows it changed.
+  @discardableResult
+  func run(_ sql: String, _ arguments: [Slot]) throws -> Int {
+    try statement(sql, arguments).run()
     return connection.changes
   }
 
+  /// Runs a statement with integers as its arguments, and tells how many rows it changed.
+  @discardableResult
+  func run(_ sql: String, _ arguments: Int64...) throws -> Int { try run(sql, arguments.map { .int($0) }) }
+
   /// The rows of a statement that selects keys and entities.
   func references(_ sql: String, _ arguments: Int64...) throws -> [ObjectReference] {
-    let statement = try connection.statement(sql: sql)
+    let statement = try statement(sql, arguments.map { .int($0) })
     defer { statement.reset() }
-    for (position, argument) in arguments.enumerated() { try statement.bind(Int32(position + 1), argument) }
-    engine.trace.note(statement)
     var found: [ObjectReference] = []
     while try statement.step() { found.append(ObjectReference(entity: statement.int(1), key: statement.int64(0))) }
     return found
@@ -32,10 +39,8 @@ struct BatchConnection {
 
   /// The only number of a statement's first row; nil for NULL or no row.
   func number(_ sql: String, _ arguments: Int64...) throws -> Int64? {
-    let statement = try connection.statement(sql: sql)
+    let statement = try statement(sql, arguments.map { .int($0) })
     defer { statement.reset() }
-    for (position, argument) in arguments.enumerated() { try statement.bind(Int32(position + 1), argument) }
-    engine.trace.note(statement)
     return try statement.step() && !statement.isNull(0) ? statement.int64(0) : nil
   }
 
@@ -55,4 +60,9 @@ extension EntityTable {
   func reference(alias: String) -> String {
     "\(alias).\(key), " + (entity.map { "\(alias).\($0) + \(entityOffset)" } ?? "\(root.number)")
   }
+}
+
+extension TableColumn {
+  /// The assignments that leave a to-one relationship without a destination.
+  var cleared: String { ([name] + [entityColumn].compactMap { $0 }).map { "\($0) = NULL" }.joined(separator: ", ") }
 }

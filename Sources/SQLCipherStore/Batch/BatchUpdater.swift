@@ -149,11 +149,9 @@ struct BatchUpdater {
       if !inverse.isOptional {
         throw BatchError(required: inverse, schema.model, found.map { StoreEngine.objectID(of: $0, in: space) })
       }
-      var assignments = "\(column.name) = NULL"
-      if let entity = column.entityColumn { assignments += ", \(entity) = NULL" }
       let isBumped = index == table.index ? "CASE WHEN \(isConcerned) THEN 0 ELSE 1 END" : "1"
-      assignments += ", \(target.version) = \(target.version) + \(isBumped)"
-      try batch.run("UPDATE OR FAIL \(target.name) SET \(assignments) WHERE \(condition)")
+      try batch.run(
+        "UPDATE OR FAIL \(target.name) SET \(column.cleared), \(target.version) = \(target.version) + \(isBumped) WHERE \(condition)")
       partners += found
     }
     guard !partners.isEmpty else { return [] }
@@ -222,11 +220,7 @@ struct BatchUpdater {
         arguments.append(.null)
       }
     }
-    let statement = try batch.connection.statement(
-      sql: "UPDATE OR FAIL \(table.name) SET \(assignments.joined(separator: ", ")) WHERE \(isConcerned)")
-    for (position, argument) in arguments.enumerated() { try statement.bind(Int32(position + 1), argument) }
-    batch.engine.trace.note(statement)
-    try statement.run()
+    try batch.run("UPDATE OR FAIL \(table.name) SET \(assignments.joined(separator: ", ")) WHERE \(isConcerned)", arguments)
   }
 
   // MARK: Conflicts
@@ -263,12 +257,11 @@ struct BatchUpdater {
     }
     let names = columns.indices.map { "n\($0)" }
     let ofEntity = table.entityCondition(constraint.entity, includesSubentities: true, model: schema.model, alias: "t")
-    let statement = try batch.connection.statement(
-      sql: "SELECT min(k), max(k) FROM (SELECT t.\(table.key) AS k, \(columns.joined(separator: ", ")) FROM \(table.name) AS t"
+    let statement = try batch.statement(
+      "SELECT min(k), max(k) FROM (SELECT t.\(table.key) AS k, \(columns.joined(separator: ", ")) FROM \(table.name) AS t"
         + (ofEntity.map { " WHERE \($0)" } ?? "") + ") WHERE \(names.map { "\($0) IS NOT NULL" }.joined(separator: " AND "))"
-        + " GROUP BY \(names.joined(separator: ", ")) HAVING count(*) > 1 ORDER BY 1 LIMIT 100")
+        + " GROUP BY \(names.joined(separator: ", ")) HAVING count(*) > 1 ORDER BY 1 LIMIT 100", arguments)
     defer { statement.reset() }
-    for (position, argument) in arguments.enumerated() { try statement.bind(Int32(position + 1), argument) }
     while try statement.step() {
       let rows = [statement.int64(0), statement.int64(1)]
       let found = try rows.compactMap { key in

@@ -160,13 +160,6 @@ extension DrivingCondition {
   }
 }
 
-extension ResolvedPredicate {
-  /// The conditions that all have to hold.
-  var conjuncts: [ResolvedPredicate] {
-    if case .and(let items) = self { items } else { [self] }
-  }
-}
-
 extension ResolvedComparison {
   /// Whether the right side is the same for all objects.
   var hasConstantRight: Bool {

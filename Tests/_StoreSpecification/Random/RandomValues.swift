@@ -32,22 +32,7 @@ package enum RandomValues {
     case .integer32: .int(Int64.random(in: -2...6, using: &random))
     case .float: .real(Double([0, 0.1, 0.5, 1, -2.5, 3, 1e30].randomElement(using: &random).map { Float($0) } ?? 0))
     case .date: .real([0, 1, 2, 2.5, -3, 86_400].randomElement(using: &random) ?? 0)
-    default: slot(of: constant(type, using: &random))
-    }
-  }
-
-  private static func slot(of constant: FetchConstant) -> Slot {
-    switch constant {
-    case .bool(let value): value.slot
-    case .int(let value): value.slot
-    case .real(let value): value.slot
-    case .decimal(let value): value.slot
-    case .string(let value): value.slot
-    case .date(let value): value.slot
-    case .data(let value): value.slot
-    case .uuid(let value): value.slot
-    case .url(let value): value.slot
-    case .null, .object, .entity, .list: .null
+    default: constant(type, using: &random).natural?.0 ?? .null
     }
   }
 
