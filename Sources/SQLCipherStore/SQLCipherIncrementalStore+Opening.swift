@@ -85,7 +85,7 @@ extension SQLCipherIncrementalStore {
       let hashes = try MetadataTable.readHashes(connection, path: path)
       let layout = try MetadataTable.readLayout(connection, path: path)
       if hashes == heldHashes, !configuration.description.isReadOnly, record.layoutBasis != MetadataTable.indexesOnly + layoutBasis {
-        try connection.writeTransaction { try bringIndexesUpToDate(layout, connection) }
+        try connection.writeTransaction { try bringAuxiliariesInStep(layout, connection) }
       }
       return (record, hashes, layout)
     }
@@ -101,25 +101,10 @@ extension SQLCipherIncrementalStore {
     }
   }
 
-  /// Makes the indexes that the model has and the file lacks, and drops what the model does not have: version hashes leave indexes out, so a store fits
-  /// before and after they change. The time is that of making the new ones.
-  private func bringIndexesUpToDate(_ layout: TableLayout, _ connection: Connection) throws {
+  /// Brings what follows from the model in step, and notes it.
+  private func bringAuxiliariesInStep(_ layout: TableLayout, _ connection: Connection) throws {
     let model = configuration.model
-    let schema = try StoreSchema(model: model, layout: layout)
-    let wanted = try SchemaGenerator(schema: schema).indexes()
-    var found: [String: String] = [:]
-    let read = try connection.statement(sql: "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")
-    while try read.step() { found[read.text(0)] = read.text(1) }
-    read.reset()
-    let names = Set(wanted.map(\.name))
-    // Of those that the model does not have only ours go: they have our prefixes.
-    for name in found.keys.sorted() where !names.contains(name) && (name.hasPrefix("i_") || name.hasPrefix("u_")) {
-      try connection.execute("DROP INDEX \(try Identifier.quoted(name))")
-    }
-    for index in wanted where found[index.name] != index.sql {
-      if found[index.name] != nil { try connection.execute("DROP INDEX \(try Identifier.quoted(index.name))") }
-      try connection.execute(index.sql)
-    }
+    try SchemaAuxiliaries(schema: try StoreSchema(model: model, layout: layout)).bringInStep(connection)
     let isSameLayout = layout == TableLayout(model: model, entityNumbers: configuration.entityNumbers)
     try MetadataTable.writeLayoutBasis((isSameLayout ? "" : MetadataTable.indexesOnly) + layoutBasis, connection)
   }
@@ -138,7 +123,8 @@ extension SQLCipherIncrementalStore {
       }
     }
     for statement in MetadataTable.createStatements { try connection.execute(statement) }
-    for statement in try SchemaGenerator(schema: schema).statements() { try connection.execute(statement) }
+    for statement in try SchemaGenerator(schema: schema).tables() { try connection.execute(statement) }
+    try SchemaAuxiliaries(schema: schema).makeAll(connection)
     let record = StoreRecord(
       identifier: UUID().uuidString, type: StoreType.sqlcipher.rawValue, checksum: model.checksum, layoutBasis: layoutBasis,
       versionIdentifiers: model.model.versionIdentifiers, userMetadata: [:])

@@ -8,9 +8,9 @@ import SQLCipherConnection
 struct SchemaGenerator {
   let schema: StoreSchema
 
-  /// Every statement, in order.
-  func statements() throws -> [String] {
-    try schema.tables.map(createTable) + joinSides().map(createJoinTable) + indexes().map(\.sql)
+  /// Every table, in order.
+  func tables() throws -> [String] {
+    try schema.tables.map(createTable) + joinSides().map(createJoinTable)
   }
 
   /// Every index. The same model and layout give the same ones.

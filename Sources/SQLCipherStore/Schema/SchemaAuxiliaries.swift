@@ -1,0 +1,87 @@
+// SchemaAuxiliaries: what of a file follows from its model and tables alone (indexes, triggers, full-text tables): made, dropped, kept in step.
+import ObjectModel
+import SQLCipherConnection
+
+/// Something of a store's file that holds nothing of its own, so that it can be dropped and made again.
+struct SchemaAuxiliary: Sendable {
+  /// What SQLite has of this sort. The raw value is `sqlite_master`'s type and the word after CREATE and DROP.
+  enum Kind: String, Sendable {
+    case index
+    case trigger
+    /// A virtual table.
+    case table
+  }
+
+  let kind: Kind
+  /// Its name in the file, not quoted.
+  let name: String
+  /// The statement that makes it.
+  let sql: String
+  /// The statements that fill it from the rows that are there when it is made.
+  var fill: [String] = []
+}
+
+/// The auxiliaries that a schema is to have.
+///
+/// Version hashes leave them out, so a store fits before and after they change; opening it for writing brings them in step.
+struct SchemaAuxiliaries {
+  let schema: StoreSchema
+
+  /// Ours have these prefixes; nobody else's are touched.
+  private static let prefixes: [SchemaAuxiliary.Kind: [String]] = [.index: ["i_", "u_"], .trigger: ["t_"], .table: ["f_"]]
+
+  /// All of them, in the order in which they are made.
+  func wanted() throws -> [SchemaAuxiliary] {
+    try SchemaGenerator(schema: schema).indexes().map { SchemaAuxiliary(kind: .index, name: $0.name, sql: $0.sql) }
+  }
+
+  /// Makes and fills all of them, in a file that has none.
+  func makeAll(_ connection: Connection) throws {
+    for auxiliary in try wanted() { try make(auxiliary, connection) }
+  }
+
+  /// Makes what the file lacks and drops what the model does not have. The time is that of making the new ones.
+  func bringInStep(_ connection: Connection) throws {
+    let wanted = try wanted()
+    let sqlByName = Dictionary(wanted.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
+    var kept: Set<String> = []
+    for found in try Self.inFile(connection) {
+      if sqlByName[found.name] == found.sql {
+        kept.insert(found.name)
+      } else {
+        try Self.drop(found, connection)
+      }
+    }
+    for auxiliary in wanted where !kept.contains(auxiliary.name) { try make(auxiliary, connection) }
+  }
+
+  /// Drops all of them, as before the tables under them change.
+  static func dropAll(_ connection: Connection) throws {
+    for found in try inFile(connection) { try drop(found, connection) }
+  }
+
+  /// What a file has of this sort. Triggers come first: they name the tables.
+  private static func inFile(_ connection: Connection) throws -> [SchemaAuxiliary] {
+    let statement = try connection.statement(
+      sql: "SELECT type, name, sql FROM sqlite_master WHERE type IN ('index', 'trigger') AND sql IS NOT NULL"
+        + " OR type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%' ORDER BY type DESC, name")
+    defer { statement.reset() }
+    var result: [SchemaAuxiliary] = []
+    while try statement.step() {
+      guard let kind = SchemaAuxiliary.Kind(rawValue: statement.text(0)) else { continue }
+      let name = statement.text(1)
+      guard prefixes[kind, default: []].contains(where: name.hasPrefix) else { continue }
+      result.append(SchemaAuxiliary(kind: kind, name: name, sql: statement.text(2)))
+    }
+    return result
+  }
+
+  private func make(_ auxiliary: SchemaAuxiliary, _ connection: Connection) throws {
+    try connection.execute(auxiliary.sql)
+    for statement in auxiliary.fill { try connection.execute(statement) }
+  }
+
+  private static func drop(_ auxiliary: SchemaAuxiliary, _ connection: Connection) throws {
+    try connection.execute("DROP \(auxiliary.kind.rawValue.uppercased()) \(try Identifier.quoted(auxiliary.name))")
+  }
+}
