@@ -60,8 +60,8 @@ package struct Ending: Sendable, Hashable {
     case .encryptionUnavailable: .unavailable
     case .keyRequired, .invalidKey, .wrongKey, .keyFileMissing, .keyProviderFailed, .unreadableStore: .noKey
     case .keyFileCorrupt, .storeCorrupt, .diskFull, .io, .readOnly: .damage
-    case .notEncrypted, .notAStore, .unsupportedFormat, .modelIncompatible, .constraintConflict, .crossStoreRelationship,
-      .objectNotFound:
+    case .notEncrypted, .notAStore, .unsupportedFormat, .modelIncompatible, .migrationNeeded, .mappingNotInferred,
+      .migrationConstraintViolation, .migrationFailed, .storeNewerThanModel, .constraintConflict, .crossStoreRelationship, .objectNotFound:
       .badData
     case .busy, .mergeConflict: .busy
     case .permissionDenied: error.operation == "create" ? .cannotCreate : .noInput

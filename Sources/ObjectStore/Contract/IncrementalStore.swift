@@ -66,6 +66,18 @@ public protocol IncrementalStore: AnyObject, Sendable {
   /// - Returns: The metadata. A new store has written the hashes of its model; the coordinator compares them with the model's.
   func loadMetadata() throws -> StoreMetadata
 
+  /// Brings a store that another model wrote in step with the configuration's model, and opens it.
+  ///
+  /// Called after ``loadMetadata()`` has answered with hashes that differ from the model's, where the description allows it. Either the whole
+  /// migration takes effect or nothing of it. Another process may have been faster: then there is nothing to do.
+  /// - Returns: The metadata after it.
+  func migrate(_ request: StoreMigrationRequest) throws -> StoreMetadata
+
+  /// Does one task that a deferred migration has put off; does nothing by default.
+  ///
+  /// - Returns: The metadata after it; nil where there was nothing to do.
+  func finishDeferredMigrationTask() throws -> StoreMetadata?
+
   /// Answers a fetch, a count or a save.
   func execute(_ request: PersistentStoreRequest, in scope: RequestScope) throws -> PersistentStoreResult
 
@@ -110,6 +122,17 @@ public protocol IncrementalStore: AnyObject, Sendable {
 extension IncrementalStore {
   /// Does nothing.
   public func unlock() async throws {}
+
+  /// Refuses: a store does more only if it says so.
+  public func migrate(_ request: StoreMigrationRequest) throws -> StoreMetadata {
+    throw StoreError(
+      .modelIncompatible,
+      "The store was written with another model, and this kind of store cannot be migrated. Open it with its own model.",
+      operation: "migrate")
+  }
+
+  /// Does nothing.
+  public func finishDeferredMigrationTask() throws -> StoreMetadata? { nil }
 
   /// Says that all objects of the entity are gone through in memory.
   public func explain(_ specification: FetchSpecification, in scope: RequestScope) throws -> FetchExplanation.StorePart {

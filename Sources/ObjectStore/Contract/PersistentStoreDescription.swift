@@ -1,5 +1,6 @@
 // PersistentStoreDescription: which store to open, and how.
 public import Foundation
+public import ObjectModel
 
 /// A kind of store, by the name it is registered under.
 public struct StoreType: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
@@ -25,6 +26,19 @@ public struct PersistentStoreDescription: Sendable {
   public var isReadOnly = false
   /// Whether a store that does not exist is created; false makes a missing file an error.
   public var createsStore = true
+  /// Whether a store that was written with another model is migrated when it is added; false makes it an error.
+  public var shouldMigrateStoreAutomatically = true
+  /// Whether a migration may infer what to do from the two models.
+  public var shouldInferMappingModelAutomatically = true
+  /// Whether a migration puts off costly clean-up, such as dropping tables and columns, until
+  /// ``PersistentStoreCoordinator/finishDeferredLightweightMigration()``.
+  public var defersLightweightMigration = false
+  /// Told how far a migration has come, on the thread that migrates.
+  public var migrationProgress: (@Sendable (MigrationProgress) -> Void)?
+  /// Calls off a migration, from any thread; the store is then as it was.
+  public var migrationCancellation: RequestCancellation?
+  /// The steps from what a store's metadata say it is to the coordinator's model; nil, or an empty answer, infers the whole way at once.
+  public var migrationSteps: (@Sendable (StoreMetadata, CompiledModel) throws -> [StoreMigrationStep])?
   /// Options of the store's class, by name. They reach the store untouched.
   public var options: [String: any Sendable] = [:]
 

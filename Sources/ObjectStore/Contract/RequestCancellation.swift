@@ -1,7 +1,7 @@
 // RequestCancellation: a request that somebody may call off while a store works on it.
 import Synchronization
 
-/// Calls off the fetches of whoever was given it, from any thread.
+/// Calls off the fetches, or the migration, of whoever was given it, from any thread.
 ///
 /// Stores look at ``isCancelled`` while they work, if they can stop: the SQLCipher store does so every few hundred microseconds of a statement. Others
 /// finish, and their answer is dropped.
@@ -18,7 +18,12 @@ public final class RequestCancellation: Sendable {
   public func cancel() { flag.store(true, ordering: .relaxed) }
 
   /// Throws ``StoreError`` with ``StoreError/Code/cancelled`` once the request was called off.
-  public func check() throws(StoreError) {
-    if isCancelled { throw StoreError(.cancelled, "The fetch was cancelled.", operation: "fetch") }
+  public func check() throws(StoreError) { try check("fetch") }
+
+  /// Throws the same for a kind of request, such as `migrate`.
+  package func check(_ operation: String) throws(StoreError) {
+    if isCancelled {
+      throw StoreError(.cancelled, "The \(operation == "migrate" ? "migration" : operation) was cancelled.", operation: operation)
+    }
   }
 }

@@ -45,6 +45,16 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case alreadyExists
     /// The store was written with another model.
     case modelIncompatible
+    /// The store was written with another model, and it may not be migrated: it is read-only, or the description does not allow it.
+    case migrationNeeded
+    /// What changed between the two models cannot be inferred; the error's ``StoreError/obstacles`` say what, why, and the way out.
+    case mappingNotInferred
+    /// Stored objects have the same values under a uniqueness constraint that a migration adds or fills.
+    case migrationConstraintViolation
+    /// A migration failed; the store is as it was. The error behind it says why.
+    case migrationFailed
+    /// The store was written with a newer version of the model.
+    case storeNewerThanModel
     /// The store type is not registered.
     case unknownStoreType
     /// The entity lives in no open store.
@@ -83,8 +93,12 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   public var sqliteExtendedCode: Int32?
   /// The entity concerned.
   public var entityName: String?
-  /// The entities that differ, for ``Code/modelIncompatible``.
+  /// The property concerned.
+  public var propertyName: String?
+  /// The entities that differ, for ``Code/modelIncompatible`` and the errors of migrations.
   public var differingEntities: [String] = []
+  /// The changes that no store can follow by itself, for ``Code/mappingNotInferred``.
+  public var obstacles: [ModelChange] = []
   /// The rows in conflict, for ``Code/mergeConflict``.
   public var mergeConflicts: [MergeConflict] = []
   /// The constraints in conflict, for ``Code/constraintConflict``.
@@ -99,6 +113,23 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     self.operation = operation
     self.path = path
     self.underlying = underlying
+  }
+
+  /// The number that Core Data gives such an error; nil where it has none.
+  public var coreDataCode: Int? {
+    switch code {
+    case .modelIncompatible, .migrationNeeded: 134100
+    case .mappingNotInferred: 134190
+    case .migrationConstraintViolation: 134111
+    case .migrationFailed, .storeNewerThanModel: 134110
+    case .cancelled where operation == "migrate": 134120
+    case .unknownStoreType: 134000
+    case .unreadableStore, .wrongKey, .notEncrypted, .notAStore, .storeNotFound: 134080
+    case .mergeConflict: 133020
+    case .constraintConflict: 133021
+    case .objectNotFound: 133000
+    default: nil
+    }
   }
 
   /// What is wrong, in a sentence.

@@ -9,6 +9,10 @@ public struct StoreMetadata: Sendable {
   public var storeType: String
   /// The version hashes of the model that wrote the store, by entity; empty when the store is new.
   public var modelHashes: [String: Data]
+  /// The checksum of the model that wrote the store (``CompiledModel/checksum``); empty where the kind of store keeps none.
+  public var modelChecksum = ""
+  /// What deferred migrations have put off, in words, in the order in which it will be done.
+  public var deferredMigrationTasks: [String] = []
   /// The identifiers of the model's version.
   public var versionIdentifiers: Set<String> = []
   /// What the application keeps in the metadata.

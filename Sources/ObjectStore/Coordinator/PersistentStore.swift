@@ -40,6 +40,9 @@ public final class PersistentStore: Sendable {
   /// What the store knows of itself.
   public var metadata: StoreMetadata { storedMetadata.withLock { $0 } }
 
+  /// Takes over what the store says of itself after a change that came from elsewhere than the application.
+  func update(_ metadata: StoreMetadata) { storedMetadata.withLock { $0 = metadata } }
+
   /// Changes what the application keeps in the metadata, at once.
   public func setUserMetadata(_ metadata: [String: String]) throws {
     try incrementalStore.setUserMetadata(metadata)

@@ -69,8 +69,10 @@ public final class PersistentStoreCoordinator: Sendable {
   /// Opens a store, or creates it.
   ///
   /// Asks the key provider first, if there is one. The work blocks: call it where that does no harm (``PersistentContainer`` does it on a queue).
-  /// - Throws: ``StoreError``; with ``StoreError/Code/modelIncompatible`` when the store was written with another model. A failed open leaves the
-  ///   coordinator, and the files, as they were.
+  /// A store that was written with another model is migrated first, where the description allows it and its kind can.
+  /// - Throws: ``StoreError``; with the codes `migrationNeeded`, `mappingNotInferred`, `migrationConstraintViolation`, `migrationFailed`,
+  ///   `storeNewerThanModel`, `cancelled` or `modelIncompatible` when the store was written with another model and could not follow. A failed open
+  ///   leaves the coordinator, and the files, as they were.
   @discardableResult
   public func addPersistentStore(with description: PersistentStoreDescription) async throws -> PersistentStore {
     guard let storeClass = Self.registeredStoreTypes[description.type] else {
@@ -95,26 +97,14 @@ public final class PersistentStoreCoordinator: Sendable {
     defer { if let url = description.url?.standardizedFileURL { state.withLock { _ = $0.openingURLs.remove(url) } } }
     let configuration = StoreConfiguration(description: description, model: compiledModel, entityNumbers: numbers)
     let store = try storeClass.init(configuration: configuration)
-    let metadata: StoreMetadata
+    var metadata: StoreMetadata
     do {
       try await store.unlock()
       metadata = try store.loadMetadata()
+      let differing = differingEntities(metadata, entityNumbers: numbers)
+      if !differing.isEmpty { metadata = try migrate(store, metadata, differing: differing, description: description) }
     } catch {
       try? store.close()
-      throw error
-    }
-    let hashes = compiledModel.versionHashes
-    let held = Set(numbers.map { compiledModel.entities[$0].name })
-    let expected = hashes.filter { held.contains($0.key) }
-    let differing = Set(metadata.modelHashes.keys).union(expected.keys).filter { metadata.modelHashes[$0] != expected[$0] }.sorted()
-    if !differing.isEmpty {
-      try? store.close()
-      var error = StoreError(
-        .modelIncompatible,
-        "The store was written with another model; these entities differ: \(differing.joined(separator: ", ")). Open it with its own model, "
-          + "or migrate it.",
-        operation: "open", path: description.url?.path)
-      error.differingEntities = differing
       throw error
     }
     let opened = PersistentStore(configuration: configuration, store: store, metadata: metadata, cacheLimit: rowCacheLimit)

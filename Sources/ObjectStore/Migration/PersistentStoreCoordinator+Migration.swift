@@ -1,0 +1,83 @@
+// PersistentStoreCoordinator+Migration: brings stores in step with the model when they are added, and finishes what was put off.
+import Foundation
+import ObjectModel
+
+extension PersistentStoreCoordinator {
+  /// Migrates a store that another model wrote.
+  ///
+  /// - Parameter differing: The names of the entities that differ.
+  func migrate(
+    _ store: any IncrementalStore, _ metadata: StoreMetadata, differing: [String], description: PersistentStoreDescription
+  ) throws -> StoreMetadata {
+    func refusal(_ code: StoreError.Code, _ why: String) -> StoreError {
+      var error = StoreError(
+        code, "The store was written with another model; these entities differ: \(differing.joined(separator: ", ")). \(why)",
+        operation: "open", path: description.url?.path)
+      error.differingEntities = differing
+      return error
+    }
+    if description.isReadOnly {
+      throw refusal(.migrationNeeded, "It was opened read-only, so it cannot be migrated: open it for writing, or with its own model.")
+    }
+    guard description.shouldMigrateStoreAutomatically else {
+      throw refusal(
+        .migrationNeeded, "Open it with its own model, or set the description's shouldMigrateStoreAutomatically to migrate it.")
+    }
+    var request = StoreMigrationRequest(description)
+    if let steps = description.migrationSteps { request.steps = try steps(metadata, compiledModel) }
+    guard request.infersChanges || !request.steps.isEmpty else {
+      throw refusal(
+        .migrationNeeded,
+        "The description forbids to infer what to do (shouldInferMappingModelAutomatically), and names no steps of a migration.")
+    }
+    let migrated: StoreMetadata
+    do {
+      migrated = try store.migrate(request)
+    } catch var error as StoreError {
+      if error.differingEntities.isEmpty { error.differingEntities = differing }
+      throw error
+    }
+    let numbers = compiledModel.entityNumbers(inConfiguration: description.configuration) ?? []
+    let rest = differingEntities(migrated, entityNumbers: numbers)
+    guard rest.isEmpty else {
+      var error = StoreError(
+        .migrationFailed,
+        "After its migration the store still differs from the model in \(rest.joined(separator: ", ")). The last step has to lead to the"
+          + " coordinator's model.",
+        operation: "migrate", path: description.url?.path)
+      error.differingEntities = rest
+      throw error
+    }
+    return migrated
+  }
+
+  /// The names of the entities that a store's metadata and the model do not agree on, in order.
+  func differingEntities(_ metadata: StoreMetadata, entityNumbers: [Int]) -> [String] {
+    let hashes = compiledModel.versionHashes
+    let names = Set(entityNumbers.map { compiledModel.entities[$0].name })
+    return names.union(metadata.modelHashes.keys).filter { name in
+      metadata.modelHashes[name] != (names.contains(name) ? hashes[name] : nil)
+    }.sorted()
+  }
+
+  /// Finishes what deferred migrations of all stores have put off, one task after the other. Each is a transaction of its own.
+  ///
+  /// - Throws: ``StoreError``; tasks that are done stay done.
+  public func finishDeferredLightweightMigration() throws {
+    while try finishDeferredLightweightMigrationTask() {}
+  }
+
+  /// Does one task that a deferred migration has put off: the first of the first store that has any.
+  ///
+  /// - Returns: Whether there was one to do.
+  @discardableResult
+  public func finishDeferredLightweightMigrationTask() throws -> Bool {
+    for store in persistentStores where !store.isReadOnly {
+      if let metadata = try store.incrementalStore.finishDeferredMigrationTask() {
+        store.update(metadata)
+        return true
+      }
+    }
+    return false
+  }
+}

@@ -1,0 +1,68 @@
+// StoreMigrationRequest: what a coordinator asks of a store that another model wrote.
+public import ObjectModel
+
+/// What a coordinator asks of a store whose rows were written with another model.
+///
+/// The store knows that other model itself; the one it is to have is its configuration's.
+public struct StoreMigrationRequest: Sendable {
+  /// Whether changes may be inferred from the two models. Without it only ``steps`` bring a store in step.
+  public var infersChanges = true
+  /// Whether costly clean-up may wait for ``IncrementalStore/finishDeferredMigrationTask()``.
+  public var defersCleanUp = false
+  /// The models on the way, in order. Empty: straight to the configuration's model, inferred. The last step's model has to fit the configuration's.
+  public var steps: [StoreMigrationStep] = []
+  /// Told how far the migration has come, on the thread that migrates.
+  public var progress: (@Sendable (MigrationProgress) -> Void)?
+  /// Calls the migration off: the store is then as it was.
+  public var cancellation: RequestCancellation?
+
+  /// A request to infer everything.
+  public init() {}
+
+  /// What a store description asks for.
+  public init(_ description: PersistentStoreDescription) {
+    infersChanges = description.shouldInferMappingModelAutomatically
+    defersCleanUp = description.defersLightweightMigration
+    progress = description.migrationProgress
+    cancellation = description.migrationCancellation
+  }
+}
+
+/// A step of a migration: the model that the store has afterwards, and what the application does on the way.
+///
+/// The step first does what can be inferred between the two models. Where it has a ``handler``, the older rows stay readable beside the newer ones
+/// until the handler returns, and what cannot be inferred is left to the handler: such an attribute is empty in the newer rows until it is set.
+/// All steps of a migration are one transaction.
+public struct StoreMigrationStep: Sendable {
+  /// What the step is called in progress, plans and errors.
+  public var name: String
+  /// The model that the store has after the step.
+  public var model: CompiledModel
+  /// What the application does once the newer tables are there, in the migration's transaction; its errors undo the whole migration.
+  public var handler: (@Sendable (any StoreMigrationSession) throws -> Void)?
+
+  /// Makes a step; without a handler it has to be inferable.
+  public init(name: String, model: CompiledModel, handler: (@Sendable (any StoreMigrationSession) throws -> Void)? = nil) {
+    self.name = name
+    self.model = model
+    self.handler = handler
+  }
+}
+
+/// A step of a migration under way, as its handler sees it: the older rows and the newer ones, side by side. It ends with the handler.
+public protocol StoreMigrationSession: AnyObject {
+  /// The model of the older rows.
+  var sourceModel: CompiledModel { get }
+  /// The model of the newer rows.
+  var destinationModel: CompiledModel { get }
+  /// The older rows, read-only. Answers requests of a scope over ``sourceModel``.
+  var source: any IncrementalStore { get }
+  /// The newer rows. Saves are part of the migration's transaction.
+  var destination: any IncrementalStore { get }
+  /// What the store knows of itself: its identifier and the application's entries.
+  var metadata: StoreMetadata { get }
+  /// Tells how far the handler has come.
+  func report(_ phase: String, completedUnitCount: Int, totalUnitCount: Int)
+  /// Throws ``StoreError`` with the code `cancelled` once the migration was called off.
+  func checkCancellation() throws
+}
