@@ -34,6 +34,9 @@ public final class InMemoryStore: IncrementalStore {
 
   private static let closedError = StoreError(.invalidRequest, "The in-memory store is closed: its rows are gone.")
 
+  /// True: at the end of each save and batch request.
+  public static var derivesAttributes: Bool { true }
+
   /// Makes a closed store.
   public init(configuration: StoreConfiguration) throws {
     self.configuration = configuration
@@ -62,7 +65,7 @@ public final class InMemoryStore: IncrementalStore {
     case .save(let request):
       try checkWritable("save")
       try changeRows { rows in try rows.apply(request, objectIDSpace: scope.objectIDSpace) }
-      return .saved
+      return .saved()
     case .batchInsert, .batchUpdate, .batchDelete:
       try checkWritable("batch")
       var changes = BatchChanges()

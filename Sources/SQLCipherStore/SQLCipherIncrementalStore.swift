@@ -20,6 +20,9 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
   }
   let state = Mutex(State())
 
+  /// True: triggers note which derived values a save or batch request concerns, and they are computed before it is committed.
+  public static var derivesAttributes: Bool { true }
+
   /// Keeps the configuration; nothing is opened.
   ///
   /// - Throws: ``StoreError`` where the description names no file.
@@ -50,7 +53,7 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
     case .save(let changes):
       let engine = try writableEngine("save")
       try StoreError.mapping { try engine.save(changes, in: scope) }
-      return .saved
+      return .saved()
     case .batchInsert(let insertion):
       let engine = try writableEngine("batch insert")
       return .batch(try StoreError.mapping { try engine.execute(insertion, in: scope) })

@@ -84,7 +84,7 @@ public final class JSONFileStore: IncrementalStore {
       case .save(let request):
         try checkWritable("save")
         try apply(request, to: &current, in: scope)
-        return .saved
+        return .saved()
       case .batchInsert, .batchUpdate, .batchDelete:
         try checkWritable("batch")
         let reader = JSONGraphReader(current.graph, space: scope.objectIDSpace)

@@ -14,14 +14,16 @@ extension ManagedObjectContext {
     else { return }
     let space = store.space.number
     if changes.source != ObjectIdentifier(store) {
-      store.cache.remove([changes.inserted, changes.updated, changes.deleted].joined().lazy.map(\.reference))
+      store.cache.remove([changes.inserted, changes.updated, changes.deleted, changes.refreshed].joined().lazy.map(\.reference))
     }
     let deleted = changes.deleted.compactMap { registeredObject($0.reference, space: space) }
     let updated = changes.updated.compactMap { registeredObject($0.reference, space: space) }
+    let computed = changes.refreshed.compactMap { registeredObject($0.reference, space: space) }
     removeDeleted(deleted)
     unloadMembers(touchedBy: changes)
     refresh(updated, in: store)
-    notifications.postMerged(inserted: changes.inserted, refreshed: updated, deleted: deleted, in: self)
+    refresh(computed, in: store, keepsVersions: true)
+    notifications.postMerged(inserted: changes.inserted, refreshed: updated + computed, deleted: deleted, in: self)
   }
 
   /// Merges what waits in the inbox.
@@ -66,7 +68,10 @@ extension ManagedObjectContext {
     }
   }
 
-  private func refresh(_ objects: [ManagedObject], in store: PersistentStore) {
+  /// Objects take their new rows, those that are not at hand all at once.
+  ///
+  /// - Parameter keepsVersions: Whether only values were changed that the store computes, which leave a row's version as it is.
+  func refresh(_ objects: [ManagedObject], in store: PersistentStore, keepsVersions: Bool = false) {
     var read: [ManagedObject] = []
     for object in objects {
       if object.flags.contains(.isFault) {
@@ -74,8 +79,10 @@ extension ManagedObjectContext {
         object.forgetPartialRow()
         object.image = nil
         object.forgetPartialRow()
-      } else if let row = store.cache.row(object.currentID.reference), let image = object.image, row.version > image.version {
-        object.takeFreshRow(row)
+      } else if let row = store.cache.row(object.currentID.reference), let image = object.image,
+        row.version > image.version || keepsVersions && row.version == image.version
+      {
+        if keepsVersions { object.takeComputedRow(row) } else { object.takeFreshRow(row) }
       } else {
         read.append(object)
       }

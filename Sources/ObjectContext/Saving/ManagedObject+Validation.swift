@@ -9,7 +9,8 @@ extension ManagedObject {
     switch entity.property(named: key) {
     case .attribute(let slot):
       let stored = try slotValue(from: value, for: slot)
-      if let error = attributeError(stored, slot) { throw error }
+      // What the store computes is nobody's to check.
+      if !slot.isDerived, let error = attributeError(stored, slot) { throw error }
     case .toOne(let relationship):
       if value == nil, !relationship.isOptional { throw missingValue(key) }
     case .toMany, .composite, .fetched: return
@@ -35,7 +36,7 @@ extension ManagedObject {
     let isNew = flags.contains(.isInserted)
     for slot in entity.slots {
       // Of a changed object only what was changed can have become wrong.
-      guard isNew || overlay?.dirty.contains(slot.index) ?? false else { continue }
+      guard isNew || overlay?.dirty.contains(slot.index) ?? false, !slot.isDerived else { continue }
       let value = slotValue(slot.index)
       if let relationship = slot.relationship {
         if !relationship.isOptional, !refersToLivingObject(slot.index) { errors.append(missingValue(slot.name)) }

@@ -17,21 +17,21 @@ extension ManagedObjectContext {
     notifications.postWillSave(in: self)
     let work = try settle()
     if work.isEmpty { return }
-    var done: [(PersistentStore, SaveChangesRequest)] = []
+    var done: [SavedPart] = []
     do {
       try obtainIDs(for: work.inserted.filter(\.currentID.isTemporaryID))
       let requests = try makeRequests(work)
       for (store, request) in requests {
-        if !request.isEmpty { try coordinator.save(request, to: store, scope: scope(for: store)) }
-        done.append((store, request))
+        let outcome = request.isEmpty ? SaveOutcome() : try coordinator.save(request, to: store, scope: scope(for: store))
+        done.append(SavedPart(store: store, request: request, outcome: outcome))
       }
     } catch {
       // What some stores have already is saved; the next save must not write it again.
-      if !done.isEmpty { finish(work.part(inStores: done.map(\.0)), requests: done, isWhole: false) }
+      if !done.isEmpty { finish(work.part(inStores: done.map(\.store)), parts: done, isWhole: false) }
       replaceTemporaryReferences()
       throw error
     }
-    finish(work, requests: done, isWhole: true)
+    finish(work, parts: done, isWhole: true)
   }
 
   // MARK: Steps
@@ -180,17 +180,15 @@ extension ManagedObjectContext {
   }
 
   /// The stores have everything: objects take their new rows, deleted ones leave.
-  private func finish(_ work: SaveWork, requests: [(PersistentStore, SaveChangesRequest)], isWhole: Bool) {
-    for (store, request) in requests {
-      let space = store.space.number
+  private func finish(_ work: SaveWork, parts: [SavedPart], isWhole: Bool) {
+    for part in parts {
+      let space = part.store.space.number
       var next = 0
       for object in work.inserted where object.currentID.space == space {
-        object.takeSavedRow(request.inserted[next])
+        object.takeSavedRow(part.request.inserted[next])
         next += 1
       }
-      for update in request.updated {
-        registeredObject(update.row.reference, space: store.space.number)?.takeSavedRow(update.row)
-      }
+      for update in part.request.updated { registeredObject(update.row.reference, space: space)?.takeSavedRow(update.row) }
     }
     for object in work.updated where object.flags.contains(.isUpdated) { object.takeSavedRow(nil) }
     saveCount += 1
@@ -209,14 +207,25 @@ extension ManagedObjectContext {
       detach(object)
     }
     forgetGoneMembers()
+    let refreshed = takeComputedValues(of: parts)
     for list in [work.inserted, work.updated, work.deleted] {
       for object in list { object.didSave() }
     }
+    notifications.postRefreshed(refreshed, in: self)
     notifications.postDidSave(work, in: self)
-    for (store, request) in requests {
-      coordinator.publish { ChangeSet(BatchChanges(allOf: request), of: store, scope: scope(for: store), origin: number) }
+    for part in parts {
+      coordinator.publish {
+        ChangeSet(BatchChanges(allOf: part.request, part.outcome), of: part.store, scope: scope(for: part.store), origin: number)
+      }
     }
   }
+}
+
+/// What of a save went to one store.
+struct SavedPart {
+  let store: PersistentStore
+  let request: SaveChangesRequest
+  let outcome: SaveOutcome
 }
 
 /// The objects of one save.

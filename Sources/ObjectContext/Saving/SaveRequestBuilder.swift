@@ -22,7 +22,8 @@ final class SaveRequestBuilder {
     let entity = object.compiledEntity
     inserted.beginRow(entityNumber: entity.number, slotCount: entity.slots.count, key: object.currentID.key, version: 1)
     if let overlay = object.overlay {
-      for slot in entity.slots where slot.kind != .none && overlay.present.contains(slot.index) {
+      // Derived values are the store's.
+      for slot in entity.slots where slot.kind != .none && !slot.isDerived && overlay.present.contains(slot.index) {
         write(overlay.values[slot.index], slot, to: inserted)
       }
     }
@@ -36,7 +37,7 @@ final class SaveRequestBuilder {
     let entity = object.compiledEntity
     var changed = SlotMask()
     for slot in entity.slots
-    where slot.kind != .none && overlay.dirty.contains(slot.index) && differs(overlay.values[slot.index], slot, image) {
+    where slot.kind != .none && !slot.isDerived && overlay.dirty.contains(slot.index) && differs(overlay.values[slot.index], slot, image) {
       changed.insert(slot.index)
     }
     if changed.isEmpty { return }

@@ -31,6 +31,8 @@ public final class CompiledEntity: Sendable {
   public let uniquenessConstraints: [[Int]]
   /// Whether any slot is transient.
   public let hasTransientSlots: Bool
+  /// Whether the store computes the value of any slot.
+  public let hasDerivedSlots: Bool
   /// The slots that start with a value.
   public let slotsWithDefaults: [Int]
   /// A number for the names, types and numbers of the entity's properties: code with literal slot numbers fits entities of the same fingerprint.
@@ -58,6 +60,7 @@ public final class CompiledEntity: Sendable {
     self.composites = composites
     self.uniquenessConstraints = uniquenessConstraints
     hasTransientSlots = slots.contains { $0.isTransient }
+    hasDerivedSlots = slots.contains { $0.isDerived }
     slotsWithDefaults = slots.filter { !$0.defaultValue.isNull }.map(\.index)
     layoutFingerprint = Self.fingerprint(slots, toManyRelationships)
     var names: [String: CompiledProperty] = [:]
@@ -168,6 +171,8 @@ public final class CompiledSlot: Sendable {
   public let defaultValue: Slot
   /// The attribute's prepared checks; nil for a to-one relationship.
   public let checker: AttributeChecker?
+  /// Whether the store computes the value.
+  public let isDerived: Bool
 
   init(
     index: Int, name: String, kind: SlotKind, declaringEntity: Int, attribute: AttributeDescription?, relationship: CompiledRelationship?,
@@ -184,6 +189,7 @@ public final class CompiledSlot: Sendable {
     self.isTransient = isTransient
     self.defaultValue = defaultValue
     self.checker = checker
+    isDerived = attribute?.derivationExpression != nil
   }
 }
 

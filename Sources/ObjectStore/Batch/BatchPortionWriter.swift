@@ -41,7 +41,8 @@ final class BatchPortionWriter: Sendable {
         }
         state.changes.inserted += written.inserted
         state.changes.updated += written.updated
-        store.cache.remove(written.updated)
+        state.changes.refreshed += written.refreshed
+        store.cache.remove(written.updated + written.refreshed)
         return written
       } catch let error as StoreError where error.code == .constraintConflict {
         throw Self.naming(error, portion)
@@ -52,9 +53,10 @@ final class BatchPortionWriter: Sendable {
   /// What was written, once each.
   var changes: BatchChanges {
     var changes = state.withLock { $0.changes }
-    if !changes.updated.isEmpty {
+    if !changes.updated.isEmpty || !changes.refreshed.isEmpty {
       var seen = Set(changes.inserted)
       changes.updated = changes.updated.filter { seen.insert($0).inserted }
+      changes.refreshed = changes.refreshed.filter { seen.insert($0).inserted }
     }
     return changes
   }

@@ -66,12 +66,17 @@ public struct BatchChanges: Sendable {
   public var updated: [ObjectReference]
   /// The rows deleted.
   public var deleted: [ObjectReference]
+  /// Other rows of which nothing but computed values was changed; their versions are what they were.
+  public var refreshed: [ObjectReference]
 
   /// Makes changes of references.
-  public init(inserted: [ObjectReference] = [], updated: [ObjectReference] = [], deleted: [ObjectReference] = []) {
+  public init(
+    inserted: [ObjectReference] = [], updated: [ObjectReference] = [], deleted: [ObjectReference] = [], refreshed: [ObjectReference] = []
+  ) {
     self.inserted = inserted
     self.updated = updated
     self.deleted = deleted
+    self.refreshed = refreshed
   }
 
   /// The rows that a save writes: for stores that execute a batch as one.
@@ -81,10 +86,11 @@ public struct BatchChanges: Sendable {
   }
 
   /// All objects that a save concerns: also those of which only relationships beside their rows were changed.
-  package init(allOf request: SaveChangesRequest) {
+  package init(allOf request: SaveChangesRequest, _ outcome: SaveOutcome = SaveOutcome()) {
     self.init(request)
-    guard !request.relationshipChanges.isEmpty else { return }
+    if request.relationshipChanges.isEmpty, outcome.isEmpty { return }
     var known = Set(inserted).union(updated)
     for change in request.relationshipChanges where known.insert(change.source).inserted { updated.append(change.source) }
+    refreshed = (outcome.refreshed.references + outcome.outdated).filter { known.insert($0).inserted }
   }
 }

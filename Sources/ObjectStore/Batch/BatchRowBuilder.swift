@@ -36,6 +36,8 @@ package final class BatchRowBuilder {
     switch entity.property(named: key) {
     case .attribute(let slot):
       guard slot.kind != .none else { throw failure(.notSettable, key, "is transient: no store keeps it. Leave it out.") }
+      // As in objects: the store computes the value whatever is given.
+      if slot.isDerived { return }
       set(try convert { () throws(BatchValue.Failure) in try BatchValue.slot(from: value, for: slot) }, at: slot.index)
     case .toOne(let relationship):
       set(
@@ -70,6 +72,7 @@ package final class BatchRowBuilder {
   /// Sets a property by its slot, to a value of its kind, which is checked by the model's rules.
   package func set(checking value: Slot, at index: Int) throws {
     let slot = entity.slots[index]
+    if slot.isDerived { return }
     let checked = try convert { () throws(BatchValue.Failure) in
       guard let relationship = slot.relationship else { return try BatchValue.checked(value, for: slot) }
       var objectID: ManagedObjectID?

@@ -56,7 +56,7 @@ package struct BatchRowMerging {
     self.insertion = insertion
     self.entity = entity
     self.model = model
-    requiredSlots = entity.slots.filter { !$0.isOptional && $0.kind != .none }
+    requiredSlots = entity.slots.filter { !$0.isOptional && $0.kind != .none && !$0.isDerived }
     guard case .update(let names?) = insertion.onConflict else {
       named = nil
       return
@@ -128,7 +128,7 @@ package struct BatchRowMerging {
   private func merged(_ position: Int) -> [CompiledSlot] {
     let given = insertion.given[position]
     return entity.slots.filter { slot in
-      guard slot.kind != .none else { return false }
+      guard slot.kind != .none, !slot.isDerived else { return false }
       if insertion.onConflict == .replace { return given.contains(slot.index) || slot.relationship == nil }
       return given.contains(slot.index) && named?.contains(slot.index) ?? true
     }

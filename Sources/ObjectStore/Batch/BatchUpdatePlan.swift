@@ -102,6 +102,7 @@ package struct BatchUpdatePlan: Sendable {
     switch entity.property(named: key) {
     case .attribute(let slot):
       guard slot.kind != .none else { throw failure(.notSettable, "is transient: no store keeps it.") }
+      guard !slot.isDerived else { throw failure(.notSettable, "is derived: the store computes it. Set what it derives from.") }
       return slot
     case .toOne(let relationship): return entity.slots[relationship.index]
     case .composite: throw failure(.notSettable, "is a composite: set its parts, named by a dot, one by one.")

@@ -106,7 +106,7 @@ extension PersistentStoreCoordinator {
     guard case .batch(let changes) = try store.incrementalStore.execute(request, in: scope) else {
       throw StoreError(.internalInconsistency, "The store answered a batch request with a result of another kind.", operation: "batch")
     }
-    store.cache.remove([changes.updated, changes.deleted].joined())
+    store.cache.remove([changes.updated, changes.deleted, changes.refreshed].joined())
     return changes
   }
 }

@@ -55,6 +55,9 @@ public struct RelationshipValues: Sendable {
 /// key, a version and the slots of a ``CompiledEntity``. A coordinator calls a store from any thread, also from several at once; requests must not
 /// see half a save.
 public protocol IncrementalStore: AnyObject, Sendable {
+  /// Whether stores of the class compute derived attributes, on every way of writing. A coordinator opens no other store for entities that have some.
+  static var derivesAttributes: Bool { get }
+
   /// Keeps the configuration; no input or output.
   init(configuration: StoreConfiguration) throws
 
@@ -120,6 +123,9 @@ public protocol IncrementalStore: AnyObject, Sendable {
 }
 
 extension IncrementalStore {
+  /// False: see ``DerivationEvaluation`` for a store whose rows are at hand.
+  public static var derivesAttributes: Bool { false }
+
   /// Does nothing.
   public func unlock() async throws {}
 

@@ -42,7 +42,7 @@ public enum PersistentStoreResult: Sendable {
   /// The number of a count.
   case count(Int)
   /// A save succeeded.
-  case saved
+  case saved(SaveOutcome = SaveOutcome())
   /// What a batch request has written.
   case batch(BatchChanges)
 }

@@ -81,3 +81,20 @@ public struct SaveChangesRequest: Sendable {
   /// Whether nothing is written.
   public var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty && relationshipChanges.isEmpty && locked.isEmpty }
 }
+
+/// What a save has written beside what its request said: values that the store computes.
+public struct SaveOutcome: Sendable {
+  /// Rows as they are stored now, of saved objects and of others, that differ from what the request or anybody's older row says.
+  public var refreshed: RowList
+  /// Further objects with new computed values, too many to answer with their rows.
+  public var outdated: [ObjectReference]
+
+  /// Makes an outcome; nothing else was written unless said otherwise.
+  public init(refreshed: RowList = RowList(), outdated: [ObjectReference] = []) {
+    self.refreshed = refreshed
+    self.outdated = outdated
+  }
+
+  /// Whether the request said it all.
+  public var isEmpty: Bool { refreshed.isEmpty && outdated.isEmpty }
+}

@@ -11,6 +11,8 @@ public struct ChangeSet: Sendable {
   public let updated: [ManagedObjectID]
   /// The objects deleted.
   public let deleted: [ManagedObjectID]
+  /// Other objects of which nothing but derived attributes was changed.
+  public let refreshed: [ManagedObjectID]
   /// The name of the context that saved.
   public let contextName: String?
   /// The author that the context named.
@@ -26,6 +28,7 @@ public struct ChangeSet: Sendable {
     inserted = store.objectIDs(of: changes.inserted)
     updated = store.objectIDs(of: changes.updated)
     deleted = store.objectIDs(of: changes.deleted)
+    refreshed = store.objectIDs(of: changes.refreshed)
     contextName = scope.contextName
     transactionAuthor = scope.transactionAuthor
     self.origin = origin
@@ -33,5 +36,5 @@ public struct ChangeSet: Sendable {
   }
 
   /// Whether nothing was changed.
-  public var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty }
+  public var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty && refreshed.isEmpty }
 }

@@ -40,20 +40,28 @@ extension PersistentStoreCoordinator {
   }
 
   /// Saves to one store; the row cache takes the new rows over.
-  package func save(_ request: SaveChangesRequest, to store: PersistentStore, scope: RequestScope) throws {
+  ///
+  /// - Returns: What was written beside what the request says.
+  @discardableResult
+  package func save(_ request: SaveChangesRequest, to store: PersistentStore, scope: RequestScope) throws -> SaveOutcome {
     if store.isReadOnly {
       throw StoreError(.readOnly, "The store was opened read-only.", operation: "save", path: store.url?.path)
     }
     store.saving.lock()
     defer { store.saving.unlock() }
+    let outcome: SaveOutcome
     do {
-      _ = try store.incrementalStore.execute(.save(request), in: scope)
+      guard case .saved(let answer) = try store.incrementalStore.execute(.save(request), in: scope) else {
+        throw StoreError(.internalInconsistency, "The store answered a save with a result of another kind.", operation: "save")
+      }
+      outcome = answer
     } catch let error as StoreError where error.code == .mergeConflict {
       // The cache held what others have changed since.
       store.cache.remove(error.mergeConflicts.map(\.objectID.reference))
       throw error
     }
-    store.cache.apply(request)
+    store.cache.apply(request, outcome)
+    return outcome
   }
 
   /// Runs saves and fetches as one transaction of each open store.

@@ -95,6 +95,7 @@ public final class PersistentStoreCoordinator: Sendable {
       }
     }
     defer { if let url = description.url?.standardizedFileURL { state.withLock { _ = $0.openingURLs.remove(url) } } }
+    if !storeClass.derivesAttributes { try checkNothingDerived(numbers, description) }
     let configuration = StoreConfiguration(description: description, model: compiledModel, entityNumbers: numbers)
     let store = try storeClass.init(configuration: configuration)
     var metadata: StoreMetadata
@@ -111,6 +112,20 @@ public final class PersistentStoreCoordinator: Sendable {
     state.withLock { $0.stores.append(opened) }
     version.add(1, ordering: .releasing)
     return opened
+  }
+
+  /// A store that cannot compute derived attributes must not hold entities that have some: their values would be wrong.
+  private func checkNothingDerived(_ numbers: [Int], _ description: PersistentStoreDescription) throws {
+    for number in numbers {
+      let entity = compiledModel.entities[number]
+      guard let slot = entity.slots.first(where: \.isDerived) else { continue }
+      var error = StoreError(
+        .unsupported,
+        "“\(entity.name).\(slot.name)” is derived, and stores of the type “\(description.type)” compute no attributes. Use another store, or a "
+          + "configuration without the entity.", operation: "open", path: description.url?.path)
+      error.entityName = entity.name
+      throw error
+    }
   }
 
   /// Closes a store. Objects of it that are still alive can no longer be read from it.

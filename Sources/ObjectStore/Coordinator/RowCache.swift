@@ -161,24 +161,28 @@ package final class RowCache: Sendable {
   }
 
   /// Takes over what a save wrote.
-  package func apply(_ request: SaveChangesRequest) {
+  package func apply(_ request: SaveChangesRequest, _ outcome: SaveOutcome = SaveOutcome()) {
     state.withLock { state in
       state.generation += 1
       guard state.suspensions == 0 else {
         for update in request.updated { remove(update.row.reference, from: &state) }
         for deleted in request.deleted { remove(deleted.reference, from: &state) }
+        for reference in outcome.refreshed.references + outcome.outdated { remove(reference, from: &state) }
         return
       }
       state.time = Self.now()
       insert(request.inserted, into: &state)
-      for update in request.updated {
-        let key = PageKey(root: roots[update.row.entityNumber], number: update.row.key >> 9)
-        let page = state.page(key)
-        state.set(update.row, at: Int(update.row.key & 511), in: page)
-      }
+      for update in request.updated { set(update.row, in: &state) }
+      for row in outcome.refreshed { set(row, in: &state) }
+      for reference in outcome.outdated { remove(reference, from: &state) }
       for deleted in request.deleted { remove(deleted.reference, from: &state) }
       state.shrink(to: limit)
     }
+  }
+
+  private func set(_ row: RowImage, in state: inout State) {
+    let page = state.page(PageKey(root: roots[row.entityNumber], number: row.key >> 9))
+    state.set(row, at: Int(row.key & 511), in: page)
   }
 
   /// Forgets rows, as after a conflict. Reads that began before keep nothing.
