@@ -61,7 +61,9 @@ package struct Ending: Sendable, Hashable {
     case .keyRequired, .invalidKey, .wrongKey, .keyFileMissing, .keyProviderFailed, .unreadableStore: .noKey
     case .keyFileCorrupt, .storeCorrupt, .diskFull, .io, .readOnly: .damage
     case .notEncrypted, .notAStore, .unsupportedFormat, .modelIncompatible, .migrationNeeded, .mappingNotInferred,
-      .migrationConstraintViolation, .migrationFailed, .storeNewerThanModel, .constraintConflict, .crossStoreRelationship, .objectNotFound:
+      .migrationConstraintViolation, .migrationFailed, .storeNewerThanModel, .unknownModelReference, .modelChecksumMismatch,
+      .backwardMigration, .mappingModelMissing, .mappingModelInvalid, .requiredValueMissing, .constraintConflict, .crossStoreRelationship,
+      .objectNotFound:
       .badData
     case .busy, .mergeConflict: .busy
     case .permissionDenied: error.operation == "create" ? .cannotCreate : .noInput

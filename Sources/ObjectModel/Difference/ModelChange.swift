@@ -22,8 +22,11 @@ public struct ModelChange: Sendable, Hashable, CustomStringConvertible {
   public let change: String
   /// What it means for stores.
   public let effect: Effect
+  /// Whether stored values or objects are dropped.
+  package let dropsValues: Bool
 
-  init(_ entityName: String?, _ name: String? = nil, _ change: String, _ effect: Effect = .none) {
+  init(_ entityName: String?, _ name: String? = nil, _ change: String, _ effect: Effect = .none, dropsValues: Bool = false) {
+    self.dropsValues = dropsValues
     self.entityName = entityName
     self.name = name
     self.change = change

@@ -23,7 +23,9 @@ extension ModelComparison {
         return found.name == property.name
       }
       if !isThere {
-        note(newer.name, property.name, property.attribute == nil ? "relationship removed" : "attribute removed with its values", .inferred)
+        note(
+          newer.name, property.name, property.attribute == nil ? "relationship removed" : "attribute removed with its values", .inferred,
+          dropsValues: true)
       }
     }
   }

@@ -22,13 +22,15 @@ struct ModelComparison {
       }
     }
     for entity in source.entities where matches.destinations[entity.number] == nil {
-      note(entity.name, nil, entity.isAbstract ? "removed" : "removed with its objects", .inferred)
+      note(entity.name, nil, entity.isAbstract ? "removed" : "removed with its objects", .inferred, dropsValues: !entity.isAbstract)
     }
     compareRest()
   }
 
-  mutating func note(_ entity: String?, _ name: String?, _ change: String, _ effect: ModelChange.Effect = .none) {
-    changes.append(ModelChange(entity, name, change, effect))
+  mutating func note(
+    _ entity: String?, _ name: String?, _ change: String, _ effect: ModelChange.Effect = .none, dropsValues: Bool = false
+  ) {
+    changes.append(ModelChange(entity, name, change, effect, dropsValues: dropsValues))
   }
 
   // MARK: Entities

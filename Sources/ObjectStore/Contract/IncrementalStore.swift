@@ -76,6 +76,9 @@ public protocol IncrementalStore: AnyObject, Sendable {
   /// - Returns: The metadata after it.
   func migrate(_ request: StoreMigrationRequest) throws -> StoreMetadata
 
+  /// The model that wrote the store, where the store keeps it; nil by default. Called after ``loadMetadata()``.
+  func storedModel() throws -> CompiledModel?
+
   /// Does one task that a deferred migration has put off; does nothing by default.
   ///
   /// - Returns: The metadata after it; nil where there was nothing to do.
@@ -136,6 +139,9 @@ extension IncrementalStore {
       "The store was written with another model, and this kind of store cannot be migrated. Open it with its own model.",
       operation: "migrate")
   }
+
+  /// Nil: the store does not keep it.
+  public func storedModel() throws -> CompiledModel? { nil }
 
   /// Does nothing.
   public func finishDeferredMigrationTask() throws -> StoreMetadata? { nil }

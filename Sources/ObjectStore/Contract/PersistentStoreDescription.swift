@@ -37,8 +37,8 @@ public struct PersistentStoreDescription: Sendable {
   public var migrationProgress: (@Sendable (MigrationProgress) -> Void)?
   /// Calls off a migration, from any thread; the store is then as it was.
   public var migrationCancellation: RequestCancellation?
-  /// The steps from what a store's metadata say it is to the coordinator's model; nil, or an empty answer, infers the whole way at once.
-  public var migrationSteps: (@Sendable (StoreMetadata, CompiledModel) throws -> [StoreMigrationStep])?
+  /// The steps from a store's version to the coordinator's model; nil, or an empty answer, infers the whole way at once.
+  public var migrationSteps: (@Sendable (StoreMigrationOrigin, CompiledModel) throws -> [StoreMigrationStep])?
   /// Options of the store's class, by name. They reach the store untouched.
   public var options: [String: any Sendable] = [:]
 

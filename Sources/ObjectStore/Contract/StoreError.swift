@@ -55,6 +55,18 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case migrationFailed
     /// The store was written with a newer version of the model.
     case storeNewerThanModel
+    /// A stage names a version of the model that nobody has, or the store's version is in no stage and cannot be brought to one.
+    case unknownModelReference
+    /// A version's model is another one than its checksum says.
+    case modelChecksumMismatch
+    /// The stages lead to the store's version of the model, not away from it.
+    case backwardMigration
+    /// A mapping model is needed, and none that was given fits.
+    case mappingModelMissing
+    /// A mapping model does not fit the two models.
+    case mappingModelInvalid
+    /// After a stage, objects lack a value that their model requires.
+    case requiredValueMissing
     /// The store type is not registered.
     case unknownStoreType
     /// The entity lives in no open store.
@@ -121,7 +133,11 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case .modelIncompatible, .migrationNeeded: 134100
     case .mappingNotInferred: 134190
     case .migrationConstraintViolation: 134111
-    case .migrationFailed, .storeNewerThanModel: 134110
+    case .migrationFailed, .storeNewerThanModel, .requiredValueMissing: 134110
+    case .mappingModelMissing, .mappingModelInvalid: 134140
+    case .unknownModelReference: 134504
+    case .modelChecksumMismatch: 134505
+    case .backwardMigration: 134506
     case .cancelled where operation == "migrate": 134120
     case .unknownStoreType: 134000
     case .unreadableStore, .wrongKey, .notEncrypted, .notAStore, .storeNotFound: 134080

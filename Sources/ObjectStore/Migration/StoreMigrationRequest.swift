@@ -28,6 +28,23 @@ public struct StoreMigrationRequest: Sendable {
   }
 }
 
+/// A store that is to be migrated: what it says of itself.
+public struct StoreMigrationOrigin: Sendable {
+  /// The store's metadata.
+  public let metadata: StoreMetadata
+  private let store: any IncrementalStore
+
+  init(_ metadata: StoreMetadata, in store: any IncrementalStore) {
+    self.metadata = metadata
+    self.store = store
+  }
+
+  /// The model that wrote the store; nil where this kind of store does not keep it.
+  ///
+  /// - Throws: ``StoreError`` when the model cannot be read.
+  public func model() throws -> CompiledModel? { try store.storedModel() }
+}
+
 /// A step of a migration: the model that the store has afterwards, and what the application does on the way.
 ///
 /// The step first does what can be inferred between the two models. Where it has a ``handler``, the older rows stay readable beside the newer ones
@@ -40,6 +57,11 @@ public struct StoreMigrationStep: Sendable {
   public var model: CompiledModel
   /// What the application does once the newer tables are there, in the migration's transaction; its errors undo the whole migration.
   public var handler: (@Sendable (any StoreMigrationSession) throws -> Void)?
+  /// What the application does with the older rows before the step, in the migration's transaction. Both sides of its session are the older rows, under
+  /// the older model; ``StoreMigrationSession/destination`` may be written.
+  public var preparation: (@Sendable (any StoreMigrationSession) throws -> Void)?
+  /// Whether the newer rows are inferred from the older ones; without it all newer tables are empty when the handler is called.
+  public var infersRows = true
 
   /// Makes a step; without a handler it has to be inferable.
   public init(name: String, model: CompiledModel, handler: (@Sendable (any StoreMigrationSession) throws -> Void)? = nil) {

@@ -1,0 +1,120 @@
+// ManagedObjectModelReference: a version of a model, named by value, by file or by checksum.
+public import Foundation
+public import ObjectModel
+import Synchronization
+
+/// A version of a model: the model itself, a file that holds it, or only its checksum.
+///
+/// Files are read when the version is first needed, and only once. A version that is known by its checksum only can be recognized in a store; where
+/// its model is needed, another reference of the same checksum has to give it.
+public final class ManagedObjectModelReference: Sendable {
+  private enum Source: Sendable {
+    case model(ManagedObjectModel)
+    case file(URL, versionName: String?)
+    case checksum
+  }
+  private let source: Source
+  private let expectedChecksum: String?
+  private let resolved = Mutex<CompiledModel?>(nil)
+
+  private init(_ source: Source, _ checksum: String?) {
+    self.source = source
+    expectedChecksum = checksum
+  }
+
+  /// A version by its model.
+  ///
+  /// - Parameters:
+  ///   - model: The model.
+  ///   - versionChecksum: The checksum that the model shall have; another one is an error when the reference is used. Nil takes any.
+  public convenience init(_ model: ManagedObjectModel, versionChecksum: String? = nil) {
+    self.init(.model(model), versionChecksum)
+  }
+
+  /// A version by its file: an `.xcdatamodeld` bundle, an `.xcdatamodel` bundle or the `contents` of one.
+  ///
+  /// - Parameters:
+  ///   - url: The file.
+  ///   - versionName: The name of a version in an `.xcdatamodeld` bundle, such as `Library 2`; nil for the current one.
+  ///   - versionChecksum: The checksum that the model shall have.
+  public convenience init(contentsOf url: URL, versionName: String? = nil, versionChecksum: String? = nil) {
+    self.init(.file(url, versionName: versionName), versionChecksum)
+  }
+
+  /// A version that is known by its checksum (``CompiledModel/checksum``) only.
+  public convenience init(versionChecksum: String) { self.init(.checksum, versionChecksum) }
+
+  /// A version of a bundle of versions.
+  ///
+  /// - Throws: ``StoreError`` with ``StoreError/Code/unknownModelReference`` when the bundle has no such version.
+  public convenience init(_ versions: VersionedModel, versionName: String) throws(StoreError) {
+    guard let model = versions.version(named: versionName) else {
+      let names = versions.versions.map { "“\($0.name)”" }.joined(separator: ", ")
+      throw StoreError(
+        .unknownModelReference, "“\(versions.name)” has no version “\(versionName)”; it has \(names).", operation: "migrate")
+    }
+    self.init(model)
+  }
+
+  /// Whether only the checksum is known.
+  public var hasChecksumOnly: Bool { if case .checksum = source { true } else { false } }
+
+  /// The checksum of the version.
+  ///
+  /// - Throws: As ``resolvedModel``, where the model has to be read for it.
+  public var versionChecksum: String {
+    get throws {
+      if let expectedChecksum, hasChecksumOnly { return expectedChecksum }
+      return try compiledModel.checksum
+    }
+  }
+
+  /// The model.
+  ///
+  /// - Throws: ``StoreError``: ``StoreError/Code/unknownModelReference`` when only the checksum is known or the file cannot be read,
+  ///   ``StoreError/Code/modelChecksumMismatch`` when the model is another one than the checksum says. ``ModelValidationError`` for mistakes of the
+  ///   model.
+  public var resolvedModel: ManagedObjectModel { get throws { try compiledModel.model } }
+
+  /// The model, frozen. Made on first use.
+  package var compiledModel: CompiledModel {
+    get throws {
+      if let known = resolved.withLock({ $0 }) { return known }
+      let compiled = try CompiledModel(try loadModel())
+      if let expectedChecksum, expectedChecksum != compiled.checksum {
+        throw StoreError(
+          .modelChecksumMismatch,
+          "The model has the checksum \(compiled.checksum), its reference names \(expectedChecksum). The version was changed after it was"
+            + " released: bring the released one back, and make the change in a new version.",
+          operation: "migrate")
+      }
+      resolved.withLock { $0 = compiled }
+      return compiled
+    }
+  }
+
+  private func loadModel() throws -> ManagedObjectModel {
+    switch source {
+    case .model(let model): return model
+    case .checksum:
+      throw StoreError(
+        .unknownModelReference,
+        "Only the checksum \(expectedChecksum ?? "") of a version is known, and its model is needed: name the version by its model or its file.",
+        operation: "migrate")
+    case .file(let url, let versionName):
+      do {
+        guard let versionName else { return try ManagedObjectModel(contentsOf: url) }
+        let versions = try VersionedModel(contentsOf: url)
+        guard let model = versions.version(named: versionName) else {
+          let names = versions.versions.map { "“\($0.name)”" }.joined(separator: ", ")
+          throw StoreError(
+            .unknownModelReference, "The bundle has no version “\(versionName)”; it has \(names).", operation: "migrate", path: url.path)
+        }
+        return model
+      } catch let error as ModelFileError {
+        throw StoreError(
+          .unknownModelReference, "The file of a model's version cannot be read.", operation: "migrate", path: url.path, underlying: error)
+      }
+    }
+  }
+}

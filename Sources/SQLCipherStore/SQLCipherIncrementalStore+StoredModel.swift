@@ -1,0 +1,27 @@
+// SQLCipherIncrementalStore+StoredModel: the model that wrote the store, from its own metadata.
+import Foundation
+public import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+import Synchronization
+
+extension SQLCipherIncrementalStore {
+  /// The model that wrote the store, which the store keeps.
+  public func storedModel() throws -> CompiledModel? {
+    guard let keyring = state.withLock({ $0.keyring }) else {
+      throw StoreError(.keyRequired, "The store is not unlocked.", operation: "read model", path: path)
+    }
+    return try StoreError.mapping {
+      var options = configuration.description.connectionOptions
+      options.isReadOnly = true
+      let connection = try Connection(opening: path, key: try keyring.databaseKey(options: options), options: options)
+      defer { connection.close() }
+      let text = try connection.readTransaction { try MetadataTable.readModel(connection, path: path) }
+      do {
+        return try CompiledModel(try ManagedObjectModel(xmlData: Data(text.utf8)))
+      } catch {
+        throw StoreError(.storeCorrupt, "The model in the store's metadata cannot be read.", operation: "read model", path: path)
+      }
+    }
+  }
+}
