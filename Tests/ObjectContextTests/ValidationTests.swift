@@ -10,11 +10,11 @@ final class ValidationTests: XCTestCase {
   /// A class with rules of its own.
   final class Checked: ManagedObject {
     override class var keysWithCustomValidation: [String] { ["nick", "text"] }
-    override func validateValue(_ value: Any?, forKey key: String) throws {
+    override func validateValue(_ value: inout Any?, forKey key: String) throws {
       if key == "nick", value as? String == "root" {
         throw ValidationError(object: self, key: key, reason: "is reserved")
       }
-      try super.validateValue(value, forKey: key)
+      try super.validateValue(&value, forKey: key)
     }
     override func validateForInsert() throws {
       try super.validateForInsert()
@@ -211,7 +211,7 @@ final class ValidationTests: XCTestCase {
     try await onThings { stack in
       let thing = try stack.makeContext().make("Thing", ["needed": "x"])
       func code(_ value: Any?, _ key: String) -> ValidationError.Code? {
-        do { try thing.validateValue(value, forKey: key) } catch { return (error as? ValidationError)?.code }
+        do { try thing.checkValue(value, forKey: key) } catch { return (error as? ValidationError)?.code }
         return nil
       }
       XCTAssertEqual(code(11, "small"), .numberTooLarge)
@@ -221,7 +221,7 @@ final class ValidationTests: XCTestCase {
       XCTAssertEqual(code("abcde", "text"), .stringTooLong)
       XCTAssertEqual(code("root", "nick"), .custom)
       XCTAssertNil(code(nil, "keeper"))
-      XCTAssertThrowsError(try thing.validateValue(1, forKey: "nothing")) {
+      XCTAssertThrowsError(try thing.checkValue(1, forKey: "nothing")) {
         XCTAssertEqual(($0 as? KeyValueError)?.code, .unknownKey)
       }
       XCTAssertEqual(thing.text("needed"), "x")

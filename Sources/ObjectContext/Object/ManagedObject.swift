@@ -122,12 +122,26 @@ open class ManagedObject {
   /// The keys whose ``validateValue(_:forKey:)`` is called by each save, beside the model's rules. Override it together with that function.
   open class var keysWithCustomValidation: [String] { [] }
 
-  /// Checks a value for a key by the model's rules; override it for rules of your own and call `super`.
+  /// Checks a value for a key by the model's rules; override it for rules of your own, and call `super`.
   ///
+  /// An override may put another value in its place, as one without spaces at its ends. A save does so for the keys in ``keysWithCustomValidation``,
+  /// and asks again until nothing is replaced any more.
+  /// - Parameters:
+  ///   - value: The value, as ``value(forKey:)`` gives it.
+  ///   - key: The property.
   /// - Throws: ``ValidationError``.
-  open func validateValue(_ value: Any?, forKey key: String) throws {
+  open func validateValue(_ value: inout Any?, forKey key: String) throws {
     try validateByModel(value, forKey: key)
   }
+
+  /// Checks a value for a key as ``validateValue(_:forKey:)`` does, and drops what a rule would put in its place.
+  ///
+  /// - Throws: ``ValidationError``.
+  public final func checkValue(_ value: Any?, forKey key: String) throws {
+    var value = value
+    try validateValue(&value, forKey: key)
+  }
+
   /// Checks a new object before a save. Override it for rules over several properties, and call `super`.
   ///
   /// - Throws: ``ValidationError``; with ``ValidationError/Code/multipleErrors`` when there are several.

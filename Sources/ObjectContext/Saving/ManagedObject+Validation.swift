@@ -20,15 +20,59 @@ extension ManagedObject {
 
   /// All properties by the model's rules, and the keys with rules of their own.
   final func validateProperties() throws {
+    let custom = try customErrors()
     var errors: [ValidationError] = []
     collectPropertyErrors(into: &errors)
-    for key in Self.keysWithCustomValidation {
-      do { try validateValue(value(forKey: key), forKey: key) } catch let error as ValidationError {
-        // The model's rules were checked above.
-        if !errors.contains(where: { $0.key == key && $0.code == error.code }) { errors.append(error) }
-      }
-    }
+    for error in custom where !errors.contains(where: { $0.key == error.key && $0.code == error.code }) { errors.append(error) }
     if !errors.isEmpty { throw ValidationError(errors) }
+  }
+
+  /// Runs the rules of the keys that have some of their own, until none puts another value in place of the one it is given.
+  ///
+  /// - Returns: What they found wrong at last.
+  private func customErrors() throws -> [ValidationError] {
+    let keys = Self.keysWithCustomValidation
+    if keys.isEmpty { return [] }
+    for _ in 0..<Self.validationRounds {
+      var errors: [ValidationError] = []
+      var isReplaced = false
+      for key in keys {
+        let old = try value(forKey: key)
+        var new = old
+        do { try validateValue(&new, forKey: key) } catch let error as ValidationError {
+          errors += error.code == .multipleErrors ? error.errors : [error]
+          continue
+        }
+        if try differs(new, from: old, forKey: key) {
+          try setValue(new, forKey: key)
+          isReplaced = true
+        }
+      }
+      if !isReplaced { return errors }
+    }
+    return [
+      ValidationError(
+        object: self, reason: "the rules of \(keys.joined(separator: ", ")) replace values without end; replace only what has to change")
+    ]
+  }
+
+  private static var validationRounds: Int { 100 }
+
+  /// Whether two values of a property are stored differently.
+  private func differs(_ new: Any?, from old: Any?, forKey key: String) throws -> Bool {
+    switch compiledEntity.property(named: key) {
+    case .attribute(let slot): return try slotValue(from: new, for: slot) != slotValue(from: old, for: slot)
+    case .composite(let composite):
+      return try composite.partNames.contains { part in
+        let (new, old) = ((new as? [String: Any?])?[part] ?? nil, (old as? [String: Any?])?[part] ?? nil)
+        return try differs(new, from: old, forKey: "\(composite.name).\(part)")
+      }
+    case .toOne: return (AttributeConversion.unwrapped(new) as? ManagedObject) !== (old as? ManagedObject)
+    case .toMany:
+      if let new = new as? [ManagedObject] { return new != (old as? [ManagedObject] ?? Array(old as? Set<ManagedObject> ?? [])) }
+      return (new as? Set<ManagedObject> ?? []) != (old as? Set<ManagedObject> ?? [])
+    case .fetched, nil: return false
+    }
   }
 
   private func collectPropertyErrors(into errors: inout [ValidationError]) {

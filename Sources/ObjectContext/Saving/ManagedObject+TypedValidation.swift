@@ -1,0 +1,73 @@
+// ManagedObject+TypedValidation: hooks with the type of a property, below the untyped validation of values.
+import Foundation
+import ObjectModel
+import ObjectStore
+
+extension ManagedObject {
+  /// Runs a hook on the value of a required attribute: what generated overrides of ``validateValue(_:forKey:)`` call.
+  ///
+  /// A missing value is the model's matter: the hook is not called then. What the hook puts in its place replaces the value.
+  ///
+  /// ```swift
+  /// override func validateValue(_ value: inout Any?, forKey key: String) throws {
+  ///   if key == "title" { try validate(&value, forKey: key, by: validateTitle) }
+  ///   try super.validateValue(&value, forKey: key)
+  /// }
+  /// func validateTitle(_ value: inout String) throws { value = value.trimmingCharacters(in: .whitespaces) }
+  /// ```
+  /// - Parameters:
+  ///   - value: The value, as ``value(forKey:)`` gives it.
+  ///   - key: The attribute.
+  ///   - hook: The rule. Its type is the attribute's Swift type, an enumeration of its raw values, or the type of a transformable attribute.
+  /// - Throws: What the hook throws; ``KeyValueError`` when the value has another type.
+  public final func validate<Value>(_ value: inout Any?, forKey key: String, by hook: (inout Value) throws -> Void) throws {
+    guard var typed: Value = try typedValue(value, forKey: key) else { return }
+    try hook(&typed)
+    value = Self.untyped(typed)
+  }
+
+  /// Runs a hook on the value of an optional attribute or to-one relationship; a missing value is nil. See ``validate(_:forKey:by:)``.
+  ///
+  /// - Throws: What the hook throws; ``KeyValueError`` when the value has another type.
+  public final func validateOptional<Value>(_ value: inout Any?, forKey key: String, by hook: (inout Value?) throws -> Void) throws {
+    var typed: Value? = try typedValue(value, forKey: key)
+    try hook(&typed)
+    value = typed.map(Self.untyped)
+  }
+
+  /// A value of an attribute as the type that its property has in generated code.
+  private func typedValue<Value>(_ value: Any?, forKey key: String) throws -> Value? {
+    guard let value = AttributeConversion.unwrapped(value) else { return nil }
+    if let typed = value as? Value { return typed }
+    if case .attribute(let slot) = compiledEntity.property(named: key), let attribute = slot.attribute {
+      if attribute.type == .transformable {
+        if let data = value as? Data {
+          do { return try AttributeTransformers.value(from: data, as: Value.self, transformerName: attribute.valueTransformerName) } catch {
+            throw KeyValueError(.transformFailed, key: key, entityName: compiledEntity.name, detail: error.description)
+          }
+        }
+      } else if let typed = Self.typed(try slotValue(from: value, for: slot), as: Value.self) as? Value {
+        return typed
+      }
+    }
+    throw KeyValueError(.wrongType, key: key, entityName: compiledEntity.name, detail: "\(Value.self)")
+  }
+
+  /// A stored value as a Swift type: one of an attribute's, or an enumeration whose raw values are of such a type.
+  private static func typed(_ slot: Slot, as type: Any.Type) -> Any? {
+    if let type = type as? any AttributeValue.Type { return type.init(slot: slot) }
+    if let type = type as? any RawRepresentable.Type { return raw(slot, as: type) }
+    return nil
+  }
+
+  private static func raw<Value: RawRepresentable>(_ slot: Slot, as type: Value.Type) -> Any? {
+    (typed(slot, as: Value.RawValue.self) as? Value.RawValue).flatMap(Value.init(rawValue:))
+  }
+
+  /// A value of an enumeration as its raw value, which is what an attribute takes.
+  private static func untyped<Value>(_ value: Value) -> Any {
+    if value is any AttributeValue { return value }
+    if let value = value as? any RawRepresentable { return value.rawValue }
+    return value
+  }
+}
