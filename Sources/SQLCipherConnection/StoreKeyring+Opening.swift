@@ -23,6 +23,7 @@ extension StoreKeyring {
       try Connection.prepare(path: path, key: key, options: options, contents: contents, onOpen: onOpen, progress: progress)
     }
     try LibraryVersion.checkEncryptionIsAvailable(path: path)
+    try StoreReplacement.finish(path)
     if StoreFile.exists(path) { throw StoreAccessError(.fileExists, path: path, operation: "create") }
     switch key {
     case .databaseKey(let secret):
@@ -79,11 +80,12 @@ extension StoreKeyring {
     try StoreFile.syncFolder(of: path)
   }
 
-  /// Unlocks an existing store. Nothing of the store is changed, whether it succeeds or not.
+  /// Unlocks an existing store. Nothing of the store is changed, whether it succeeds or not; a replacement that was interrupted is finished first.
   ///
   /// What is wrong with the file itself (missing, plain, no store) is said before the key is asked for.
   package static func unlock(storePath: String, key: StoreKey?) async throws -> StoreKeyring {
     let path = try StoreFile.absolutePath(storePath)
+    try StoreReplacement.finish(path)
     guard case .provider(let provider) = key else {
       // All in one piece of work: each change of threads costs more than a raw key's unlocking.
       return try await offActor { try unlockWithoutAsking(path, key) }

@@ -11,6 +11,7 @@ extension SQLCipherIncrementalStore {
     let description = configuration.description
     let path = path
     let keyring = try await StoreError.mapping { () async throws -> StoreKeyring in
+      try StoreReplacement.finish(path)
       if FileManager.default.fileExists(atPath: path) {
         if let keyring = description.key?.unlockedKeyring(for: path) { return keyring }
         return try await StoreKeyring.unlock(storePath: path, key: description.key)

@@ -65,6 +65,7 @@ final class ChildProcessTests: XCTestCase {
     case "unprivileged": try unprivileged(arguments)
     case "save until killed": try saveUntilKilled(arguments[0])
     case "rotate until killed": try await rotateUntilKilled(arguments[0])
+    case "replace until killed": try await replaceUntilKilled(arguments[0], by: Array(arguments.dropFirst()))
     case "create until killed": try await createUntilKilled(arguments[0])
     case "talkative": try await talkative(arguments[0])
     default: XCTFail("no such part")
@@ -153,6 +154,22 @@ final class ChildProcessTests: XCTestCase {
     let pool = try ConnectionPool(path: path, key: keyring.databaseKey())
     for number in 1... {
       try await keyring.rotateDataKey(pool: pool)
+      acknowledge(number)
+    }
+  }
+
+  private func replaceUntilKilled(_ path: String, by sources: [String]) async throws {
+    let keyring = [
+      try await StoreKeyring.unlock(storePath: sources[0], key: cheap("0")),
+      try await StoreKeyring.unlock(storePath: sources[1], key: cheap("1")),
+    ]
+    for number in 1... {
+      try await StoreReplacement.replace(path) { staged in
+        let support = StoreFile.supportPath(for: staged)
+        try FileManager.default.createDirectory(atPath: support, withIntermediateDirectories: false)
+        try Data("\(number % 2)".utf8).write(to: URL(fileURLWithPath: support + "/mark"))
+        try await keyring[number % 2].backUp(to: staged)
+      }
       acknowledge(number)
     }
   }

@@ -53,6 +53,34 @@ final class CrashTests: StoreTestCase {
     }
   }
 
+  func testAReplacementThatIsKilledLeavesOneOfTheTwoStoresWhole() async throws {
+    let sources = [folder + "/0.store", folder + "/1.store"]
+    for (number, source) in sources.enumerated() {
+      let keyring = try await StoreKeyring.create(storePath: source, key: cheap("\(number)"))
+      let connection = try Connection(opening: source, key: keyring.databaseKey())
+      try connection.execute("CREATE TABLE t (a); INSERT INTO t VALUES (\(number))")
+      connection.close()
+    }
+    for round in 0..<3 * rounds {
+      let child = try ChildProcess("replace until killed", [path] + sources)
+      _ = child.kill(after: 1 + round % 3, microseconds: UInt32(random.next() % 30_000))
+      // Which of the two it is, its key says; database, key file and what lies beside them belong together.
+      var found: Int64?
+      for number in 0..<2 {
+        do {
+          let keyring = try await StoreKeyring.unlock(storePath: path, key: cheap("\(number)"))
+          let connection = try Connection(opening: path, key: keyring.databaseKey())
+          found = try connection.firstInteger("SELECT a FROM t")
+          XCTAssertEqual(found, Int64(number), "round \(round)")
+          connection.close()
+        } catch let error as StoreAccessError where error.kind == .wrongKey {}
+      }
+      let mark = try String(contentsOfFile: StoreFile.supportPath(for: path) + "/mark", encoding: .utf8)
+      XCTAssertEqual(mark, found.map { "\($0)" }, "round \(round)")
+      XCTAssertFalse(StoreFile.exists(StoreReplacement.folder(for: path)), "round \(round)")
+    }
+  }
+
   func testACreationThatIsKilledLeavesAWholeStoreOrNone() async throws {
     for round in 0..<rounds {
       let stores = folder + "/\(round)"

@@ -75,17 +75,6 @@ public final class PersistentStoreCoordinator: Sendable {
   ///   leaves the coordinator, and the files, as they were.
   @discardableResult
   public func addPersistentStore(with description: PersistentStoreDescription) async throws -> PersistentStore {
-    guard let storeClass = Self.registeredStoreTypes[description.type] else {
-      let known = Self.registeredStoreTypes.keys.map(\.rawValue).sorted().joined(separator: ", ")
-      throw StoreError(
-        .unknownStoreType, "No class of stores is registered for the type “\(description.type)”; registered are \(known).",
-        operation: "open", path: description.url?.path)
-    }
-    guard let numbers = compiledModel.entityNumbers(inConfiguration: description.configuration) else {
-      throw StoreError(
-        .invalidRequest, "The model has no configuration “\(description.configuration ?? "")”.", operation: "open",
-        path: description.url?.path)
-    }
     if let url = description.url?.standardizedFileURL {
       let isFree = state.withLock { state in
         !state.stores.contains { $0.url?.standardizedFileURL == url } && state.openingURLs.insert(url).inserted
@@ -95,6 +84,20 @@ public final class PersistentStoreCoordinator: Sendable {
       }
     }
     defer { if let url = description.url?.standardizedFileURL { state.withLock { _ = $0.openingURLs.remove(url) } } }
+    let opened = try await open(description)
+    state.withLock { $0.stores.append(opened) }
+    version.add(1, ordering: .releasing)
+    return opened
+  }
+
+  /// Opens a store without adding it.
+  func open(_ description: PersistentStoreDescription) async throws -> PersistentStore {
+    guard let storeClass = Self.registeredStoreTypes[description.type] else { throw Self.unknownType(description) }
+    guard let numbers = compiledModel.entityNumbers(inConfiguration: description.configuration) else {
+      throw StoreError(
+        .invalidRequest, "The model has no configuration “\(description.configuration ?? "")”.", operation: "open",
+        path: description.url?.path)
+    }
     if !storeClass.derivesAttributes { try checkNothingDerived(numbers, description) }
     let configuration = StoreConfiguration(description: description, model: compiledModel, entityNumbers: numbers)
     let store = try storeClass.init(configuration: configuration)
@@ -108,10 +111,23 @@ public final class PersistentStoreCoordinator: Sendable {
       try? store.close()
       throw error
     }
-    let opened = PersistentStore(configuration: configuration, store: store, metadata: metadata, cacheLimit: rowCacheLimit)
-    state.withLock { $0.stores.append(opened) }
+    return PersistentStore(configuration: configuration, store: store, metadata: metadata, cacheLimit: rowCacheLimit)
+  }
+
+  static func unknownType(_ description: PersistentStoreDescription) -> StoreError {
+    let known = registeredStoreTypes.keys.map(\.rawValue).sorted().joined(separator: ", ")
+    return StoreError(
+      .unknownStoreType, "No class of stores is registered for the type “\(description.type)”; registered are \(known).",
+      operation: "open", path: description.url?.path)
+  }
+
+  /// Puts an opened store in the place of another, which is not closed.
+  func exchange(_ store: PersistentStore, for opened: PersistentStore) {
+    state.withLock { state in
+      if let index = state.stores.firstIndex(where: { $0 === store }) { state.stores[index] = opened } else { state.stores.append(opened) }
+    }
     version.add(1, ordering: .releasing)
-    return opened
+    store.cache.removeAll()
   }
 
   /// A store that cannot compute derived attributes must not hold entities that have some: their values would be wrong.

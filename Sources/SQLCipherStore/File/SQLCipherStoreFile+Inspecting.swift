@@ -67,9 +67,7 @@ extension SQLCipherStoreFile {
     let slots = keyring.slots
     return try await read { connection in
       let path = connection.path
-      guard let record = try MetadataTable.read(connection, path: path) else {
-        throw StoreError(.notAStore, "The database holds no CipherData store.", operation: "inspect", path: path)
-      }
+      let record = try Self.record(connection, operation: "inspect")
       func number(_ pragma: String) throws -> Int { Int(try connection.pragma(pragma) ?? "") ?? 0 }
       func size(_ path: String) -> Int {
         ((try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? NSNumber)?.intValue ?? 0

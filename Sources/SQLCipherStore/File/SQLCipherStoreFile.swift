@@ -49,9 +49,7 @@ public final class SQLCipherStoreFile: Sendable {
   /// The model that the store was written with.
   public func readModel() async throws -> ManagedObjectModel {
     try await read { connection in
-      guard try MetadataTable.read(connection, path: connection.path) != nil else {
-        throw StoreError(.notAStore, "The database holds no CipherData store.", operation: "read the model", path: connection.path)
-      }
+      _ = try Self.record(connection, operation: "read the model")
       let text = try MetadataTable.readModel(connection, path: connection.path)
       do {
         return try ManagedObjectModel(xmlData: Data(text.utf8), path: connection.path)

@@ -1,0 +1,27 @@
+// FileStore: what a class of stores with files offers beyond requests: work on stores that no coordinator has open.
+public import ObjectModel
+
+/// A class of stores that lie in files: they can be asked, copied, replaced and destroyed without being opened for requests.
+///
+/// A coordinator reaches these through ``PersistentStoreCoordinator``; a class that does not conform is refused there.
+public protocol FileStore: IncrementalStore {
+  /// What a store knows of itself; nothing is changed.
+  static func metadata(ofStoreWith description: PersistentStoreDescription) async throws -> StoreMetadata
+
+  /// Changes what the application keeps in a store's metadata.
+  static func setUserMetadata(_ metadata: [String: String], ofStoreWith description: PersistentStoreDescription) async throws
+
+  /// The model that a store was written with.
+  static func cachedModel(ofStoreWith description: PersistentStoreDescription) async throws -> ManagedObjectModel
+
+  /// Removes a store with all its files. Nobody may have it open. A store that is not there is no error.
+  static func destroyStore(with description: PersistentStoreDescription) async throws
+
+  /// Puts a copy of one store in the place of another, or where there is none. Whatever happens, one of the two stands there whole.
+  static func replaceStore(with destination: PersistentStoreDescription, byStoreWith source: PersistentStoreDescription) async throws
+
+  /// Copies the open store, as one snapshot, to a new place, where it has the same UUID and object IDs.
+  ///
+  /// - Returns: The description that opens the copy; nil where this way is not open, as to another type of store, and nothing was done.
+  func copy(to description: PersistentStoreDescription) async throws -> PersistentStoreDescription?
+}

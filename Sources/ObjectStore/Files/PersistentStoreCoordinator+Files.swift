@@ -1,0 +1,127 @@
+// PersistentStoreCoordinator+Files: stores as files: metadata without opening, destroying, replacing.
+import Foundation
+public import ObjectModel
+
+extension PersistentStoreCoordinator {
+  /// What a store knows of itself, without opening it here; nothing is changed. Encrypted stores need their key: nothing of them is clear text.
+  ///
+  /// - Throws: ``StoreError``, with ``StoreError/Code/unsupported`` for types of stores without files.
+  public static func metadataForPersistentStore(with description: PersistentStoreDescription) async throws -> StoreMetadata {
+    try await fileStoreClass(description, "read the metadata").metadata(ofStoreWith: description)
+  }
+
+  /// Changes what the application keeps in the metadata of a store that is not open here, at once.
+  public static func setUserMetadata(
+    _ metadata: [String: String], forPersistentStoreWith description: PersistentStoreDescription
+  ) async throws {
+    try await fileStoreClass(description, "set metadata").setUserMetadata(metadata, ofStoreWith: description)
+  }
+
+  /// The model that a store was written with; the store keeps it.
+  public static func cachedModelForPersistentStore(with description: PersistentStoreDescription) async throws -> ManagedObjectModel {
+    try await fileStoreClass(description, "read the model").cachedModel(ofStoreWith: description)
+  }
+
+  /// Removes a store with all its files: database, log, key file, files of large values. No key is needed. A store that is not there is no error.
+  ///
+  /// What was encrypted is unreadable once the key file is gone; copies of the key file and backups are not reached.
+  /// - Throws: ``StoreError``: ``StoreError/Code/busy`` where anybody has the store open, and nothing is touched.
+  public func destroyPersistentStore(with description: PersistentStoreDescription) async throws {
+    try checkNotOpen(description, "destroy")
+    try await Self.fileStoreClass(description, "destroy").destroyStore(with: description)
+  }
+
+  /// Puts a copy of one store in the place of another, or where there is none: with its log, keys and files of large values.
+  ///
+  /// The source may be in use; the copy is one snapshot of it, has its UUID, and opens with its keys, or only with the destination's key where that
+  /// description has one. Whatever happens, one of the two stores stands whole at the destination.
+  /// - Throws: ``StoreError``: ``StoreError/Code/busy`` where anybody has the destination open.
+  public func replacePersistentStore(
+    with destination: PersistentStoreDescription, withPersistentStoreFrom source: PersistentStoreDescription
+  ) async throws {
+    try checkNotOpen(destination, "replace")
+    guard destination.type == source.type else {
+      throw StoreError(
+        .invalidRequest, "A store is replaced by one of its type; use migratePersistentStore(_:to:) to change the type.",
+        operation: "replace", path: destination.url?.path)
+    }
+    guard destination.url?.standardizedFileURL != source.url?.standardizedFileURL else {
+      throw StoreError(.invalidRequest, "A store cannot replace itself.", operation: "replace", path: destination.url?.path)
+    }
+    try await Self.fileStoreClass(destination, "replace").replaceStore(with: destination, byStoreWith: source)
+  }
+
+  /// Moves an open store to another place or type: copies it, opens the copy in its stead, and closes the old one, whose files stay.
+  ///
+  /// Between encrypted stores the copy is one snapshot with the same UUID, so object IDs and objects of open contexts go on to mean the same objects;
+  /// with a key in its description it opens with that one only, otherwise with the keys of the old store. Between types every object gets a new ID: objects of
+  /// the old store that contexts hold are then gone. Nobody may save through this coordinator meanwhile.
+  ///
+  /// - Parameters:
+  ///   - store: An open store of this coordinator.
+  ///   - description: Where to; nothing may be there.
+  ///   - progress: Told how much is done; answers whether to go on. Only between types.
+  /// - Returns: The store that was opened.
+  /// - Throws: ``StoreError``; the old store is open and whole then, and nothing is left at the new place.
+  @discardableResult
+  public func migratePersistentStore(
+    _ store: PersistentStore, to description: PersistentStoreDescription,
+    progress: (@Sendable (_ done: Int, _ total: Int) -> Bool)? = nil
+  ) async throws -> PersistentStore {
+    guard persistentStores.contains(where: { $0 === store }) else {
+      throw StoreError(
+        .storeNotFound, "The store is not open in this coordinator.", operation: "migrate the store", path: store.url?.path)
+    }
+    if let url = description.url, FileManager.default.fileExists(atPath: url.path) {
+      throw StoreError(.alreadyExists, "There is something at the new place already.", operation: "migrate the store", path: url.path)
+    }
+    var target = description
+    target.configuration = store.configurationName
+    target.isReadOnly = false
+    if let files = store.incrementalStore as? any FileStore, let copy = try await files.copy(to: target) {
+      let opened = try await open(copy)
+      exchange(store, for: opened)
+      try store.incrementalStore.close()
+      return opened
+    }
+    target.createsStore = true
+    do {
+      let opened = try await open(target)
+      do {
+        try copyRows(of: store, to: opened, progress)
+      } catch {
+        try? opened.incrementalStore.close()
+        throw error
+      }
+      exchange(store, for: opened)
+      try store.incrementalStore.close()
+      return opened
+    } catch {
+      if description.url != nil { try? await destroyPersistentStore(with: description) }
+      throw error
+    }
+  }
+
+  private func copyRows(
+    of store: PersistentStore, to target: PersistentStore, _ progress: (@Sendable (_ done: Int, _ total: Int) -> Bool)?
+  ) throws {
+    let copier = StoreCopier(model: compiledModel, from: store, to: target, progress: progress)
+    try target.incrementalStore.performTransaction { try copier.run() }
+    if !store.metadata.userMetadata.isEmpty { try target.setUserMetadata(store.metadata.userMetadata) }
+  }
+
+  private func checkNotOpen(_ description: PersistentStoreDescription, _ operation: String) throws {
+    guard let url = description.url, persistentStore(for: url) != nil else { return }
+    throw StoreError(.busy, "The store is open in this coordinator; remove it first.", operation: operation, path: url.path)
+  }
+
+  private static func fileStoreClass(_ description: PersistentStoreDescription, _ operation: String) throws -> any FileStore.Type {
+    guard let storeClass = registeredStoreTypes[description.type] else { throw unknownType(description) }
+    guard let fileStoreClass = storeClass as? any FileStore.Type else {
+      throw StoreError(
+        .unsupported, "Stores of the type “\(description.type)” have no files to work on.", operation: operation,
+        path: description.url?.path)
+    }
+    return fileStoreClass
+  }
+}

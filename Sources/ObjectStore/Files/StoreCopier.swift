@@ -1,0 +1,129 @@
+// StoreCopier: everything of one store into another, empty one, row by row: the way between stores of different types.
+import Foundation
+import ObjectModel
+import ObjectQuery
+
+/// Copies all rows and links of a store. Keys are new; a table of them, 16 bytes an object, is what stays in memory.
+final class StoreCopier {
+  let model: CompiledModel
+  let source: PersistentStore
+  let destination: PersistentStore
+  let progress: (@Sendable (_ done: Int, _ total: Int) -> Bool)?
+  /// The new key of each old one, by the root of the tree.
+  private var keys: [Int: [Int64: Int64]] = [:]
+  private var done = 0
+
+  private static let pageSize = 1_000
+
+  init(
+    model: CompiledModel, from source: PersistentStore, to destination: PersistentStore,
+    progress: (@Sendable (_ done: Int, _ total: Int) -> Bool)?
+  ) {
+    self.model = model
+    self.source = source
+    self.destination = destination
+    self.progress = progress
+  }
+
+  /// Copies everything, in one transaction where the destination has such.
+  func run() throws {
+    var objects: [Int: [ManagedObjectID]] = [:]
+    for root in model.entities where root.parent == nil && root.subtree.contains(where: source.entityNumbers.contains) {
+      objects[root.number] = try obtainKeys(of: root)
+    }
+    let roots = objects.keys.sorted()
+    // Objects are gone through three times: for their rows, for their links, and for the orders that need the links of others.
+    let total = 3 * objects.values.reduce(0) { $0 + $1.count }
+    for root in roots { try forEachPage(of: objects[root, default: []], total) { try copyRows($0) } }
+    for isLast in [false, true] {
+      for root in roots { try forEachPage(of: objects[root, default: []], total) { try copyLinks($0, isLast: isLast) } }
+    }
+  }
+
+  private func forEachPage(
+    of ids: [ManagedObjectID], _ total: Int, _ body: (ArraySlice<ManagedObjectID>) throws -> Void
+  ) throws {
+    var start = 0
+    while start < ids.count {
+      let end = min(ids.count, start + Self.pageSize)
+      try body(ids[start..<end])
+      done += end - start
+      start = end
+      if let progress, !progress(done, total) { throw StoreError(.cancelled, "The copy was cancelled.", operation: "migrate the store") }
+    }
+  }
+
+  private var sourceScope: RequestScope { RequestScope(objectIDSpace: source.space) }
+  private var destinationScope: RequestScope { RequestScope(objectIDSpace: destination.space) }
+
+  /// The IDs of a tree's objects, and new keys for all of them: references may lead anywhere.
+  private func obtainKeys(of root: CompiledEntity) throws -> [ManagedObjectID] {
+    var specification = FetchSpecification(entityName: root.name)
+    specification.resultType = .objectIDs
+    guard case .objectIDs(let ids) = try source.incrementalStore.execute(.fetch(specification), in: sourceScope) else {
+      throw StoreError(.internalInconsistency, "The store answered a fetch of IDs with something else.", operation: "migrate the store")
+    }
+    var found: [Int64: Int64] = [:]
+    found.reserveCapacity(ids.count)
+    let new = try destination.incrementalStore.obtainPermanentIDs(
+      for: ids.map { ManagedObjectID(space: destination.space.number, entityNumber: $0.entityNumber, key: -$0.key) }, in: destinationScope)
+    guard new.count == ids.count else {
+      throw StoreError(
+        .internalInconsistency, "The store gave \(new.count) IDs for \(ids.count) objects.", operation: "migrate the store")
+    }
+    for (old, new) in zip(ids, new) { found[old.key] = new.key }
+    keys[root.number] = found
+    return ids
+  }
+
+  /// What an old reference is in the new store; nil where its object is gone.
+  private func moved(_ reference: ObjectReference) -> ObjectReference? {
+    guard let key = keys[model.entities[reference.entity].root]?[reference.key] else { return nil }
+    return ObjectReference(entity: reference.entity, key: key)
+  }
+
+  private func copyRows(_ ids: ArraySlice<ManagedObjectID>) throws {
+    let rows = try source.incrementalStore.newValuesForObjects(with: Array(ids), in: sourceScope)
+    let writer = RowWriter(rowCapacity: rows.count)
+    for row in rows {
+      guard let reference = moved(row.reference) else { continue }
+      let entity = model.entities[row.entityNumber]
+      writer.beginRow(entityNumber: row.entityNumber, slotCount: entity.slots.count, key: reference.key, version: 1)
+      for slot in entity.slots where slot.kind != .none {
+        if slot.kind == .reference {
+          if !row.isNull(slot.index), let target = moved(row.reference(slot.index)) { writer.setReference(target, at: slot.index) }
+        } else {
+          writer.copy(slot.index, kind: slot.kind, from: row)
+        }
+      }
+      writer.endRow()
+    }
+    var request = SaveChangesRequest()
+    request.inserted = writer.finish()
+    _ = try destination.incrementalStore.execute(.save(request), in: destinationScope)
+  }
+
+  /// Copies what no row says: members of join tables, and orders. The last are those of relationships whose members another one has brought.
+  private func copyLinks(_ ids: ArraySlice<ManagedObjectID>, isLast: Bool) throws {
+    var request = SaveChangesRequest()
+    for relationship in model.relationships where relationship.isToMany && !relationship.isTransient {
+      let inverse = model.inverse(of: relationship)
+      let isSecond = inverse.map { $0.isToMany && relationship.id > $0.id } ?? false
+      let ownsMembership = !isSecond && inverse?.isToMany ?? true
+      guard isSecond == isLast, ownsMembership || relationship.isOrdered else { continue }
+      let subtree = model.entities[relationship.sourceEntity].subtree
+      let owners = ids.filter { subtree.contains(Int($0.entityNumber)) }
+      guard !owners.isEmpty else { continue }
+      let values = try source.incrementalStore.newValues(forRelationship: relationship, forObjectsWith: owners, in: sourceScope)
+      for (position, owner) in owners.enumerated() {
+        let members = values[position].compactMap(moved)
+        guard !members.isEmpty, let reference = moved(owner.reference) else { continue }
+        request.relationshipChanges.append(
+          SaveChangesRequest.RelationshipChange(
+            source: reference, relationshipID: relationship.id, added: ownsMembership ? members : [],
+            order: relationship.isOrdered ? members : nil))
+      }
+    }
+    if !request.isEmpty { _ = try destination.incrementalStore.execute(.save(request), in: destinationScope) }
+  }
+}

@@ -1,0 +1,105 @@
+// SQLCipherIncrementalStore+Files: encrypted stores as files: metadata, removing, replacing, copying.
+import Foundation
+public import ObjectModel
+public import ObjectStore
+import SQLCipherConnection
+import Synchronization
+
+extension SQLCipherIncrementalStore: FileStore {
+  /// What a store knows of itself; its key is needed, since nothing of it is clear text.
+  public static func metadata(ofStoreWith description: PersistentStoreDescription) async throws -> StoreMetadata {
+    let file = try await SQLCipherStoreFile.unlock(at: try url(of: description, "read the metadata"), key: description.key)
+    return try await file.metadata()
+  }
+
+  /// Changes what the application keeps in the metadata.
+  public static func setUserMetadata(
+    _ metadata: [String: String], ofStoreWith description: PersistentStoreDescription
+  ) async throws {
+    let file = try await SQLCipherStoreFile.unlock(at: try url(of: description, "set metadata"), key: description.key)
+    try await file.setUserMetadata(metadata)
+  }
+
+  /// The model that a store was written with.
+  public static func cachedModel(ofStoreWith description: PersistentStoreDescription) async throws -> ManagedObjectModel {
+    try await SQLCipherStoreFile.unlock(at: try url(of: description, "read the model"), key: description.key).readModel()
+  }
+
+  /// Removes a store with all its files; the key file first, overwritten.
+  public static func destroyStore(with description: PersistentStoreDescription) async throws {
+    let path = try url(of: description, "destroy").path
+    try await SQLCipherStoreFile.offActor { try StoreRemoval.destroy(path) }
+  }
+
+  /// Puts a copy of one store in the place of another.
+  public static func replaceStore(
+    with destination: PersistentStoreDescription, byStoreWith source: PersistentStoreDescription
+  ) async throws {
+    let path = try url(of: destination, "replace").path
+    let file = try await SQLCipherStoreFile.unlock(at: try url(of: source, "replace"), key: source.key)
+    try await StoreError.mapping {
+      try await StoreReplacement.replace(path) { staged in
+        try await file.copy(to: URL(fileURLWithPath: staged), key: destination.key, label: destination.keyLabel)
+      }
+    }
+  }
+
+  /// Copies the open store to a new place, where it opens with the description's key, or with the keys it has.
+  public func copy(to description: PersistentStoreDescription) async throws -> PersistentStoreDescription? {
+    guard description.type == .sqlcipher, let keyring = state.withLock({ $0.keyring }) else { return nil }
+    let file = SQLCipherStoreFile(url: configuration.description.url ?? URL(fileURLWithPath: path), keyring: keyring)
+    try await file.copy(to: try Self.url(of: description, "migrate the store"), key: description.key, label: description.keyLabel)
+    var result = description
+    result.createsStore = false
+    result.key = description.key ?? configuration.description.key
+    return result
+  }
+
+  private static func url(of description: PersistentStoreDescription, _ operation: String) throws -> URL {
+    guard let url = description.url, url.isFileURL else {
+      throw StoreError(.invalidRequest, "An encrypted store is a file: set the description's url to one.", operation: operation)
+    }
+    return url
+  }
+}
+
+extension SQLCipherStoreFile {
+  /// What the store knows of itself.
+  func metadata() async throws -> StoreMetadata {
+    try await read { connection in
+      let record = try Self.record(connection, operation: "read the metadata")
+      var metadata = StoreMetadata(
+        storeIdentifier: record.identifier, storeType: record.type,
+        modelHashes: try MetadataTable.readHashes(connection, path: connection.path))
+      metadata.versionIdentifiers = record.versionIdentifiers
+      metadata.userMetadata = record.userMetadata
+      return metadata
+    }
+  }
+
+  func setUserMetadata(_ metadata: [String: String]) async throws {
+    let keyring = keyring
+    try await Self.offActor {
+      let options = ConnectionOptions()
+      let connection = try Connection(opening: keyring.storePath, key: try keyring.databaseKey(options: options), options: options)
+      defer { connection.close() }
+      try connection.writeTransaction {
+        _ = try Self.record(connection, operation: "set metadata")
+        try MetadataTable.writeUserMetadata(metadata, connection)
+      }
+    }
+  }
+
+  /// The metadata's row.
+  static func record(_ connection: Connection, operation: String) throws -> StoreRecord {
+    guard let record = try MetadataTable.read(connection, path: connection.path) else {
+      throw StoreError(.notAStore, "The database holds no CipherData store.", operation: operation, path: connection.path)
+    }
+    return record
+  }
+
+  /// Copies the store for a key of its own, or with its keys.
+  func copy(to url: URL, key: StoreKey?, label: String) async throws {
+    if let key { try await backUp(to: url, key: key, label: label) } else { try await backUp(to: url) }
+  }
+}
