@@ -59,7 +59,7 @@ package struct Ending: Sendable, Hashable {
     switch error.code {
     case .encryptionUnavailable: .unavailable
     case .keyRequired, .invalidKey, .wrongKey, .keyFileMissing, .keyProviderFailed, .unreadableStore: .noKey
-    case .keyFileCorrupt, .storeCorrupt, .diskFull, .io, .readOnly: .damage
+    case .keyFileCorrupt, .storeCorrupt, .externalDataMissing, .diskFull, .io, .readOnly: .damage
     case .notEncrypted, .notAStore, .unsupportedFormat, .modelIncompatible, .migrationNeeded, .mappingNotInferred,
       .migrationConstraintViolation, .migrationFailed, .storeNewerThanModel, .unknownModelReference, .modelChecksumMismatch,
       .backwardMigration, .mappingModelMissing, .mappingModelInvalid, .requiredValueMissing, .constraintConflict, .crossStoreRelationship,
@@ -87,7 +87,7 @@ package struct Ending: Sendable, Hashable {
     switch kind {
     case .encryptionUnavailable: .unavailable
     case .keyRequired, .invalidKey, .wrongKey, .keyFileMissing, .keyProviderFailed, .unreadableStore, .lastSlot, .unknownSlot: .noKey
-    case .keyFileCorrupt, .storeCorrupt, .diskFull, .io, .readOnly: .damage
+    case .keyFileCorrupt, .storeCorrupt, .externalDataMissing, .diskFull, .io, .readOnly: .damage
     case .notEncrypted, .notAStore, .unsupportedFormat, .constraint: .badData
     case .busy: .busy
     case .noSuchFile, .permissionDenied: .noInput

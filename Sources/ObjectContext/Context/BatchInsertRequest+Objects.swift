@@ -33,7 +33,7 @@ extension BatchInsertRequest {
         if let state = row.toManyStates?.compactMap({ $0 }).first { try builder.refuse(state.relationship) }
         guard let overlay = row.overlay else { return true }
         for slot in builder.entity.slots where overlay.dirty.contains(slot.index) && slot.kind != .none {
-          try builder.set(checking: overlay.values[slot.index], at: slot.index)
+          try builder.set(checking: row.slotValue(slot.index), at: slot.index)
         }
         return true
       }

@@ -89,6 +89,11 @@ extension ManagedObject: CustomStringConvertible {
   }
 
   private func printed(_ slot: CompiledSlot) -> String {
+    // No bytes are read for a description.
+    let external = overlay?.present.contains(slot.index) ?? false ? overlay?.external(slot.index) : nil
+    if slot.kind == .bytes, external != nil || overlay?.present.contains(slot.index) != true && image?.external(slot.index) != nil {
+      return "<large value>"
+    }
     guard let attribute = slot.attribute, let stored = slotValueAtHand(slot.index),
       let value = try? Self.swiftValue(stored, attribute, entityName: compiledEntity.name)
     else { return "nil" }

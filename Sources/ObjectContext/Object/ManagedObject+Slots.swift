@@ -16,8 +16,14 @@ extension ManagedObject {
   /// The value of a slot. Fires a fault.
   package final func slotValue(_ slot: Int) -> Slot {
     willAccess(slot)
-    if let overlay, overlay.present.contains(slot) { return overlay.values[slot] }
-    return image?.slot(slot, kind: compiledEntity.kinds[slot]) ?? .null
+    if let overlay, overlay.present.contains(slot) {
+      if let external = overlay.external(slot) { return bytes(of: external) }
+      return overlay.values[slot]
+    }
+    guard let image else { return .null }
+    let kind = compiledEntity.kinds[slot]
+    if kind == .bytes, let external = image.external(slot) { return bytes(of: external) }
+    return image.slot(slot, kind: kind)
   }
 
   /// The value of a slot if it is at hand, without firing a fault.
@@ -62,7 +68,7 @@ extension ManagedObject {
 
   /// Lets reads go straight to the row if nothing stands in the way.
   final func updatePlainRow() {
-    plainRow = flags.isDisjoint(with: [.isFault, .isInaccessible]) && overlay == nil ? image?.base : nil
+    plainRow = flags.isDisjoint(with: [.isFault, .isInaccessible]) && overlay == nil && !hasExternals ? image?.base : nil
   }
 
   /// The destination of a to-one relationship as it stands in the overlay or row. Fires a fault.

@@ -5,8 +5,10 @@ import ObjectStore
 /// The values that were set on an object since its row was read or saved, and its transient values.
 final class Overlay {
   /// The values, by slot; only those in `present` count. Plain memory: an array's own header and checks were a quarter of a first write.
-  let values: UnsafeMutablePointer<Slot>
+  private let slots: UnsafeMutablePointer<Slot>
   private let slotCount: Int
+  /// Large values that are not read yet, by slot; what `slots` has in their place does not count.
+  private var externals: [Int: ExternalData]?
   /// The slots that have a value here.
   @exclusivity(unchecked) final var present = SlotMask()
   /// The slots set since the last save: what ``ManagedObject/changedValues()`` reports.
@@ -16,25 +18,49 @@ final class Overlay {
 
   init(slotCount: Int) {
     self.slotCount = slotCount
-    values = .allocate(capacity: slotCount)
-    values.initialize(repeating: .null, count: slotCount)
+    slots = .allocate(capacity: slotCount)
+    slots.initialize(repeating: .null, count: slotCount)
   }
 
   deinit {
-    values.deinitialize(count: slotCount)
-    values.deallocate()
+    slots.deinitialize(count: slotCount)
+    slots.deallocate()
+  }
+
+  /// The values by slot. Reading a large one reads all of it, and gives null when that fails: ask `external(_:)` first where that matters.
+  var values: Overlay { self }
+
+  subscript(slot: Int) -> Slot {
+    get {
+      if let externals, let external = externals[slot] { return (try? external.data()).map(Slot.bytes) ?? .null }
+      return slots[slot]
+    }
+    set {
+      slots[slot] = newValue
+      if externals != nil { externals?[slot] = nil }
+    }
+  }
+
+  /// The large value of a slot that is not read yet.
+  func external(_ slot: Int) -> ExternalData? { externals?[slot] }
+
+  /// Sets a large value as a change.
+  func setExternal(_ value: ExternalData, at slot: Int) {
+    set(.null, at: slot)
+    externals = externals ?? [:]
+    externals?[slot] = value
   }
 
   /// Sets a value that is no change.
   func keep(_ value: Slot, at slot: Int) {
-    values[slot] = value
+    self[slot] = value
     present.insert(slot)
   }
 
   /// Sets a value as a change.
   func set(_ value: Slot, at slot: Int) {
     precondition(slot >= 0 && slot < slotCount, "the entity has no such slot; generate the typed classes anew")
-    values[slot] = value
+    self[slot] = value
     present.insert(slot)
     dirty.insert(slot)
     changedInEvent.insert(slot)

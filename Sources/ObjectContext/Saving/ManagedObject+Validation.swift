@@ -81,6 +81,8 @@ extension ManagedObject {
     for slot in entity.slots {
       // Of a changed object only what was changed can have become wrong.
       guard isNew || overlay?.dirty.contains(slot.index) ?? false, !slot.isDerived else { continue }
+      // A large value is there: its bytes have no rules, and are not read for that.
+      if overlay?.external(slot.index) != nil { continue }
       let value = slotValue(slot.index)
       if let relationship = slot.relationship {
         if !relationship.isOptional, !refersToLivingObject(slot.index) { errors.append(missingValue(slot.name)) }

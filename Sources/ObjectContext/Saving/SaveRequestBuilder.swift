@@ -24,7 +24,7 @@ final class SaveRequestBuilder {
     if let overlay = object.overlay {
       // Derived values are the store's.
       for slot in entity.slots where slot.kind != .none && !slot.isDerived && overlay.present.contains(slot.index) {
-        write(overlay.values[slot.index], slot, to: inserted)
+        write(overlay, slot, to: inserted)
       }
     }
     inserted.endRow()
@@ -37,14 +37,14 @@ final class SaveRequestBuilder {
     let entity = object.compiledEntity
     var changed = SlotMask()
     for slot in entity.slots
-    where slot.kind != .none && !slot.isDerived && overlay.dirty.contains(slot.index) && differs(overlay.values[slot.index], slot, image) {
+    where slot.kind != .none && !slot.isDerived && overlay.dirty.contains(slot.index) && differs(overlay, slot, image) {
       changed.insert(slot.index)
     }
     if changed.isEmpty { return }
     updated.beginRow(entityNumber: entity.number, slotCount: entity.slots.count, key: image.key, version: image.version + 1)
     for slot in entity.slots where slot.kind != .none {
       if changed.contains(slot.index) {
-        write(overlay.values[slot.index], slot, to: updated)
+        write(overlay, slot, to: updated)
       } else {
         updated.copy(slot.index, kind: slot.kind, from: image)
       }
@@ -75,8 +75,13 @@ final class SaveRequestBuilder {
   }
 
   /// Whether a value differs from the row's: a value set back to what it was is not written.
-  private func differs(_ value: Slot, _ slot: CompiledSlot, _ image: RowImage) -> Bool {
+  private func differs(_ overlay: Overlay, _ slot: CompiledSlot, _ image: RowImage) -> Bool {
     let isNull = image.isNull(slot.index)
+    let stored = slot.kind == .bytes && !isNull ? image.external(slot.index) : nil
+    if let external = overlay.external(slot.index) { return stored.map { !external.isIdentical(to: $0) } ?? true }
+    let value = overlay.values[slot.index]
+    // Whether bytes of another length differ is known without reading them.
+    if let stored, case .bytes(let bytes) = value, (try? stored.count) != bytes.count { return true }
     switch value {
     case .null: return !isNull
     case .int(let word) where slot.kind == .reference:
@@ -89,7 +94,15 @@ final class SaveRequestBuilder {
     }
   }
 
-  private func write(_ value: Slot, _ slot: CompiledSlot, to writer: RowWriter) {
+  /// Bytes of an attribute with external storage that are not copied into the row, since the store may take them out again.
+  private static let largeByteCount = 16_384
+
+  private func write(_ overlay: Overlay, _ slot: CompiledSlot, to writer: RowWriter) {
+    if let external = overlay.external(slot.index) { return writer.setExternal(external, at: slot.index) }
+    let value = overlay.values[slot.index]
+    if case .bytes(let bytes) = value, bytes.count >= Self.largeByteCount, slot.attribute?.allowsExternalBinaryDataStorage ?? false {
+      return writer.setExternal(ExternalData(bytes), at: slot.index)
+    }
     if slot.kind == .reference, case .int(let word) = value {
       let reference = saved(ObjectReference(rawValue: word), slot.name, entity: slot.declaringEntity)
       writer.setReference(reference, at: slot.index)

@@ -23,6 +23,8 @@ public final class CompiledEntity: Sendable {
   public let slots: [CompiledSlot]
   /// The kinds of the slots: what reading and writing values asks most.
   package let kinds: [SlotKind]
+  /// The slots whose values may be large: binary and transformable attributes.
+  package let largeSlots: [Int]
   /// To-many relationships, inherited first.
   public let toManyRelationships: [CompiledRelationship]
   /// Fetched properties, inherited first.
@@ -55,6 +57,7 @@ public final class CompiledEntity: Sendable {
     isAbstract = entityDescription.isAbstract
     self.slots = slots
     kinds = slots.map(\.kind)
+    largeSlots = slots.filter { $0.kind == .bytes && ($0.attributeType == .binary || $0.attributeType == .transformable) }.map(\.index)
     self.toManyRelationships = toManyRelationships
     self.fetchedProperties = fetchedProperties
     self.composites = composites

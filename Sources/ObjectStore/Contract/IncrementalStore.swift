@@ -121,6 +121,13 @@ public protocol IncrementalStore: AnyObject, Sendable {
   /// until it ends. Stores that cannot refuse.
   func performTransaction(_ body: () throws -> Void) throws
 
+  /// Whether saved rows may refer to large values outside them (``RowImage/external(_:)``), which the store then keeps its own way. Otherwise, and by
+  /// default, the coordinator puts all bytes into the rows.
+  var takesExternalData: Bool { get }
+
+  /// Where a value that comes in pieces is collected. By default in memory.
+  func makeExternalDataWriter() throws -> ExternalDataWriter
+
   /// Closes the storage. Requests that follow fail.
   func close() throws
 }
@@ -186,6 +193,12 @@ extension IncrementalStore {
   public func performTransaction(_ body: () throws -> Void) throws {
     throw StoreError(.invalidRequest, "This kind of store cannot run several saves as one transaction.", operation: "transaction")
   }
+
+  /// False.
+  public var takesExternalData: Bool { false }
+
+  /// Collects in memory.
+  public func makeExternalDataWriter() throws -> ExternalDataWriter { ExternalDataWriter() }
 
   /// Does nothing.
   public func close() throws {}

@@ -27,6 +27,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case unreadableStore
     /// The store is damaged.
     case storeCorrupt
+    /// The file of a large value is not beside the store, or the value was replaced or deleted since it was read.
+    case externalDataMissing
     /// The store was written by a newer version or in a format that this engine cannot read.
     case unsupportedFormat
     /// Somebody else holds the store.

@@ -47,6 +47,7 @@ extension PersistentStoreCoordinator {
     if store.isReadOnly {
       throw StoreError(.readOnly, "The store was opened read-only.", operation: "save", path: store.url?.path)
     }
+    let request = store.incrementalStore.takesExternalData ? request : try request.withBytesInRows(scope.objectIDSpace.model)
     store.saving.lock()
     defer { store.saving.unlock() }
     let outcome: SaveOutcome

@@ -6,6 +6,8 @@
 public final class RowChunk: @unchecked Sendable {  // the bytes are immutable once an image can be seen
   @usableFromInline let memory: UnsafeMutableRawPointer
   @usableFromInline let capacity: Int
+  /// The large values that rows of the chunk refer to by number.
+  final var externals: [ExternalData] = []
 
   @usableFromInline init(capacity: Int) {
     self.capacity = capacity

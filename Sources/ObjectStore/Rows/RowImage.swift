@@ -6,7 +6,8 @@ public import ObjectModel
 ///
 /// It is at once the row cache's entry, a fault's data, the snapshot for conflicts and rollback, and what a save hands to the store. Layout from its
 /// base: size (4 bytes), entity number (2), slot count (2), key (8), version (8), the words, the null bits in 8-byte words, then texts. The word of a
-/// text or of bytes is its offset from the base (low half) and its length (high half).
+/// text or of bytes is its offset from the base (low half) and its length (high half). Large values may be outside: their word has the length 0 and, with the
+/// highest bit of the low half set, their number in the chunk.
 @frozen public struct RowImage: @unchecked Sendable {  // points into immutable memory that the chunk keeps alive
   @usableFromInline let chunk: RowChunk
   /// Where the row begins; valid as long as the image is held.
@@ -55,7 +56,15 @@ public import ObjectModel
   /// The destination of a to-one relationship; null when there is none.
   @inlinable public func reference(_ slot: Int) -> ObjectReference { ObjectReference(rawValue: word(slot)) }
 
-  /// The UTF-8 or plain bytes of a slot, valid as long as the image is held; empty when there are none.
+  /// The large value that a slot of the kind `bytes` refers to; nil where its bytes are in the row, or it has none.
+  public func external(_ slot: Int) -> ExternalData? {
+    let word = UInt64(bitPattern: word(slot))
+    guard word & 0xFFFF_FFFF_8000_0000 == 0x8000_0000 else { return nil }
+    let number = Int(word & 0x7FFF_FFFF)
+    return number < chunk.externals.count && !isNull(slot) ? chunk.externals[number] : nil
+  }
+
+  /// The UTF-8 or plain bytes of a slot, valid as long as the image is held; empty when there are none, or they are outside the row (``external(_:)``).
   @inlinable public func bytes(_ slot: Int) -> UnsafeRawBufferPointer {
     let word = UInt64(bitPattern: word(slot))
     return UnsafeRawBufferPointer(start: base + Int(word & 0xFFFF_FFFF), count: Int(word &>> 32))
@@ -66,17 +75,23 @@ public import ObjectModel
     String(decoding: bytes(slot), as: UTF8.self)
   }
 
-  /// The bytes of a slot as data; empty when there are none.
-  @inlinable public func data(_ slot: Int) -> Data { Data(bytes(slot)) }
+  /// The bytes of a slot as data; empty when there are none. Large values outside the row are read from where they are; empty when that fails.
+  public func data(_ slot: Int) -> Data {
+    if let external = external(slot) { return (try? external.data()) ?? Data() }
+    return Data(bytes(slot))
+  }
 
-  /// The value of a slot, whose kind the entity says.
+  /// The value of a slot, whose kind the entity says. Large values outside the row are read from where they are; null when that fails, whose reason
+  /// ``external(_:)`` tells.
   public func slot(_ index: Int, kind: SlotKind) -> Slot {
     if isNull(index) { return .null }
     switch kind {
     case .int, .reference: return .int(word(index))
     case .real: return .real(real(index))
     case .text: return .text(string(index))
-    case .bytes: return .bytes(data(index))
+    case .bytes:
+      if let external = external(index) { return (try? external.data()).map(Slot.bytes) ?? .null }
+      return .bytes(Data(bytes(index)))
     case .none: return .null
     }
   }

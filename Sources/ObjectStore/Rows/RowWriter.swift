@@ -98,6 +98,18 @@ public final class RowWriter {
     chunk.memory.storeBytes(of: bits, toByteOffset: rowStart &+ RowImage.wordsOffset &+ slotCount &* 8, as: UInt64.self)
   }
 
+  /// Sets a large value whose bytes stay outside the row.
+  public func setExternal(_ value: ExternalData, at slot: Int) {
+    store(0x8000_0000 | Int64(chunk.externals.count), at: slot)
+    chunk.externals.append(value)
+  }
+
+  /// Notes a large value, and gives the word that finds it: for a reader that stores words and null bits itself.
+  package func appendExternal(_ value: ExternalData) -> Int64 {
+    chunk.externals.append(value)
+    return 0x8000_0000 | Int64(chunk.externals.count - 1)
+  }
+
   /// Sets a string.
   @inlinable public func setString(_ value: String, at slot: Int) {
     var value = value
@@ -120,9 +132,14 @@ public final class RowWriter {
     if image.isNull(slot) { return }
     switch kind {
     case .int, .real, .reference: store(image.word(slot), at: slot)
-    case .text, .bytes: setBytes(image.bytes(slot), at: slot)
+    case .text: setBytes(image.bytes(slot), at: slot)
+    case .bytes: copyBytes(slot, from: image)
     case .none: break
     }
+  }
+
+  @usableFromInline final func copyBytes(_ slot: Int, from image: RowImage) {
+    if let external = image.external(slot) { setExternal(external, at: slot) } else { setBytes(image.bytes(slot), at: slot) }
   }
 
   /// Ends the row.
@@ -151,6 +168,8 @@ public final class RowWriter {
     let needed = written + count
     let next = RowChunk(capacity: max(min(chunk.capacity * 4, RowChunk.standardCapacity), needed + 256))
     next.memory.copyMemory(from: chunk.memory + rowStart, byteCount: written)
+    // The row's words hold numbers in this list.
+    next.externals = chunk.externals
     chunk = next
     chunks.append(next)
     rowStart = 0

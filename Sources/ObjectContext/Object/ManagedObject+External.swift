@@ -1,0 +1,108 @@
+// ManagedObject+External: large binary values that are read when asked for, and written without being in memory.
+public import Foundation
+import ObjectModel
+public import ObjectStore
+
+extension ManagedObject {
+  /// The value of a binary or transformable attribute, to be read when it is asked for, whole or as a stream; nil when there is none. Fires a fault, but
+  /// reads none of the value's bytes.
+  ///
+  /// Of a `transformable` attribute it gives the stored bytes.
+  /// - Throws: ``KeyValueError`` for a key of another property.
+  public final func externalData(forKey key: String) throws -> ExternalData? {
+    externalData(at: try largeSlot(key).index)
+  }
+
+  /// Sets or clears a binary attribute: to a file's content (``ExternalData/init(contentsOf:)``), to what an ``ExternalDataWriter`` collected, to another
+  /// object's value, or to bytes. Nothing is copied before the save, which reads the value piece by piece. Fires a fault.
+  ///
+  /// - Throws: ``KeyValueError`` for a key of another property.
+  public final func setExternalData(_ value: ExternalData?, forKey key: String) throws {
+    setExternalData(value, at: try largeSlot(key).index)
+  }
+
+  /// The value of a binary attribute by its slot: what generated properties call. See ``externalData(forKey:)``.
+  public final func externalData(at slot: Int) -> ExternalData? {
+    willAccess(slot)
+    if let overlay, overlay.present.contains(slot) {
+      if let external = overlay.external(slot) { return external }
+      return Data(slot: overlay.values[slot]).map { ExternalData($0) }
+    }
+    guard let image, !image.isNull(slot), compiledEntity.kinds[slot] == .bytes else { return nil }
+    return image.external(slot) ?? ExternalData(image.data(slot))
+  }
+
+  /// Sets a binary attribute by its slot: what generated properties call. See ``setExternalData(_:forKey:)``.
+  public final func setExternalData(_ value: ExternalData?, at slot: Int) {
+    guard let value else { return setSlotValue(.null, at: slot) }
+    // A value that is kept in memory only is read at once: nobody else would hold it.
+    if compiledEntity.slots[slot].isTransient || flags.contains(.isAwaking) { return setSlotValue(bytes(of: value), at: slot) }
+    fireFault(trigger: slot)
+    overlayForWriting().setExternal(value, at: slot)
+    noteChange()
+  }
+
+  /// Collects a value that comes in pieces where the object's store can keep it: an encrypted file, in an SQLCipher store. See ``ExternalDataWriter``.
+  ///
+  /// - Throws: ``StoreError`` when the store cannot take it.
+  public final func makeExternalDataWriter() throws -> ExternalDataWriter {
+    guard let context = managedObjectContext else { return ExternalDataWriter() }
+    return try context.makeExternalDataWriter(for: self)
+  }
+
+  /// Sets a binary attribute to what a sequence gives, which is collected piece by piece where the object's store can keep it. The object changes when the
+  /// sequence has ended; if it throws, nothing does.
+  ///
+  /// - Throws: ``KeyValueError`` for a key of another property; ``StoreError``; what the sequence throws.
+  public final func setExternalData<Chunks: AsyncSequence>(
+    collecting chunks: Chunks, forKey key: String, isolation: isolated (any Actor)? = #isolation
+  ) async throws where Chunks.Element == Data {
+    let slot = try largeSlot(key).index
+    let writer = try makeExternalDataWriter()
+    var iterator = chunks.makeAsyncIterator()
+    while let chunk = try await iterator.next(isolation: isolation) { try writer.write(chunk) }
+    setExternalData(try writer.finish(), at: slot)
+  }
+
+  private final func largeSlot(_ key: String) throws(KeyValueError) -> CompiledSlot {
+    switch compiledEntity.property(named: key) {
+    case .attribute(let slot):
+      guard let type = slot.attributeType, type == .binary || type == .transformable else { break }
+      return slot
+    case nil: throw KeyValueError(.unknownKey, key: key, entityName: compiledEntity.name)
+    default: break
+    }
+    throw KeyValueError(.wrongType, key: key, entityName: compiledEntity.name, detail: AttributeType.binary.rawValue)
+  }
+
+  /// Whether a slot has a value, which is not read. Fires a fault.
+  final func hasValue(_ slot: Int) -> Bool {
+    willAccess(slot)
+    if let overlay, overlay.present.contains(slot) { return overlay.external(slot) != nil || !overlay.values[slot].isNull }
+    return image.map { !$0.isNull(slot) } ?? false
+  }
+
+  /// Whether the row refers to values outside it.
+  final var hasExternals: Bool {
+    guard let image else { return false }
+    let slots = compiledEntity.largeSlots
+    return !slots.isEmpty && slots.contains { image.external($0) != nil }
+  }
+
+  /// All bytes of a large value; null when they cannot be read, which the next save throws.
+  final func bytes(of value: ExternalData) -> Slot {
+    do { return .bytes(try value.data()) } catch {
+      managedObjectContext?.note(error)
+      return .null
+    }
+  }
+}
+
+extension ManagedObjectContext {
+  /// A writer of the store that the object is in, or will be saved to.
+  final func makeExternalDataWriter(for object: ManagedObject) throws -> ExternalDataWriter {
+    if let store = coordinator.store(numbered: object.currentID.space) { return try store.incrementalStore.makeExternalDataWriter() }
+    let store = coordinator.stores(holding: object.compiledEntity, affectedStores: nil).first { !$0.isReadOnly }
+    return try store?.incrementalStore.makeExternalDataWriter() ?? ExternalDataWriter()
+  }
+}

@@ -1,0 +1,52 @@
+// ExternalDataWriter: collects a large value that comes in pieces, where the store can keep it.
+public import Foundation
+
+/// Collects the bytes of a large value piece by piece, for a value that comes from a stream.
+///
+/// A store with external files writes the pieces into one, encrypted, as they come; other stores keep them in memory. What was collected becomes part of
+/// the store with the save of an object that has it, and is removed when nobody saves it.
+///
+/// ```swift
+/// let writer = try film.makeExternalDataWriter()
+/// for try await piece in download { try writer.write(piece) }
+/// try film.setExternalData(writer.finish(), forKey: "content")
+/// ```
+public final class ExternalDataWriter {
+  private let sink: any ExternalDataSink
+  private var isFinished = false
+
+  /// A writer over a store's sink.
+  public init(_ sink: any ExternalDataSink) { self.sink = sink }
+
+  /// A writer that keeps everything in memory.
+  public convenience init() { self.init(MemorySink()) }
+
+  /// Appends bytes.
+  ///
+  /// - Throws: ``StoreError``, as when the disk is full; the writer is of no use then.
+  public func write(_ bytes: Data) throws {
+    guard !isFinished else { throw StoreError(.invalidRequest, "The writer was finished.", operation: "write a large value") }
+    try sink.write(bytes)
+  }
+
+  /// Ends the value.
+  public func finish() throws -> ExternalData {
+    guard !isFinished else { throw StoreError(.invalidRequest, "The writer was finished.", operation: "write a large value") }
+    isFinished = true
+    return ExternalData(content: try sink.finish())
+  }
+}
+
+/// What an ``ExternalDataWriter`` writes into; stores implement it. One that goes away unfinished takes its bytes along.
+public protocol ExternalDataSink: AnyObject {
+  /// Appends bytes.
+  func write(_ bytes: Data) throws
+  /// Ends the value and gives it.
+  func finish() throws -> any ExternalContent
+}
+
+private final class MemorySink: ExternalDataSink {
+  private var data = Data()
+  func write(_ bytes: Data) { data.append(bytes) }
+  func finish() -> any ExternalContent { ExternalBytes(data) }
+}

@@ -1,0 +1,46 @@
+// SaveChangesRequest+External: large values put into their rows, for stores that keep them nowhere else.
+import Foundation
+import ObjectModel
+
+extension RowList {
+  /// Whether some row may refer to a large value outside it.
+  package var mayHaveExternals: Bool { chunks.contains { !$0.externals.isEmpty } }
+}
+
+extension SaveChangesRequest {
+  /// Whether some row may refer to a large value outside it.
+  package var mayHaveExternals: Bool {
+    inserted.mayHaveExternals || updated.contains { $0.row.chunk.externals.isEmpty == false }
+  }
+
+  /// The same save with all bytes inside the rows; whoever holds the values outside them has them in memory afterwards.
+  func withBytesInRows(_ model: CompiledModel) throws -> SaveChangesRequest {
+    guard mayHaveExternals else { return self }
+    let writer = RowWriter(rowCapacity: inserted.count + updated.count)
+    for row in inserted { try writer.copyWithBytes(row, model) }
+    for update in updated { try writer.copyWithBytes(update.row, model) }
+    let rows = writer.finish()
+    var result = self
+    result.inserted = RowList((0..<inserted.count).map { rows[$0] })
+    result.updated = updated.enumerated().map { index, update in
+      Update(row: rows[inserted.count + index], changedSlots: update.changedSlots, oldVersion: update.oldVersion)
+    }
+    return result
+  }
+}
+
+extension RowWriter {
+  fileprivate func copyWithBytes(_ row: RowImage, _ model: CompiledModel) throws {
+    beginRow(entityNumber: row.entityNumber, slotCount: row.slotCount, key: row.key, version: row.version)
+    for (slot, kind) in model.entities[row.entityNumber].kinds.enumerated() where !row.isNull(slot) {
+      guard kind == .bytes, let external = row.external(slot) else {
+        copy(slot, kind: kind, from: row)
+        continue
+      }
+      let data = try external.data()
+      external.replaceContent(ExternalBytes(data))
+      data.withUnsafeBytes { setBytes($0, at: slot) }
+    }
+    endRow()
+  }
+}
