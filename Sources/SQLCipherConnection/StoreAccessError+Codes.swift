@@ -113,6 +113,10 @@ extension StoreAccessError {
     case .storeCorrupt(.pageMAC): "the store is damaged or was changed: a page fails its authentication"
     case .storeCorrupt(.structure): "the store is damaged: its pages do not make a database"
     case .storeCorrupt(.wal): "the write-ahead log beside the store is damaged or belongs to another store"
+    case .storeCorrupt(.externalFile):
+      "the file of a large value is damaged, was changed, or belongs to another value or store; restore it from a backup, or set the value anew"
+    case .externalDataMissing:
+      "the file of a large value is not beside the store: either the value was replaced or deleted since it was read, or the file was lost; verify the store"
     case .unsupportedFormat(let what): "the store's format is not supported: \(what)"
     case .busy: "another connection holds the store; try again"
     case .readOnly: "the store, its folder or its file system can only be read"

@@ -27,6 +27,8 @@ import Foundation
     case structure
     /// The write-ahead log does not belong to the store or is damaged.
     case wal
+    /// The file of a large value beside the store is not what was written there with the store's key.
+    case externalFile
   }
 
   /// Why a file is not a store.
@@ -58,6 +60,8 @@ import Foundation
     /// The key is the database's own and does not fit the file: a wrong key or a damaged file, which cannot be told apart without slots.
     case unreadableStore
     case storeCorrupt(Corruption)
+    /// The file of a large value is not there.
+    case externalDataMissing
     case unsupportedFormat(String)
     case busy
     case readOnly

@@ -33,6 +33,7 @@ extension StoreError {
     case .notAStore: .notAStore
     case .unreadableStore: .unreadableStore
     case .storeCorrupt: .storeCorrupt
+    case .externalDataMissing: .externalDataMissing
     case .unsupportedFormat: .unsupportedFormat
     case .busy: .busy
     case .readOnly: .readOnly
