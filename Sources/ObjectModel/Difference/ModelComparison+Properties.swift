@@ -201,7 +201,7 @@ extension ModelComparison {
 
 extension AttributeType {
   /// Whether every value of the type is one of another type, held in the same way.
-  func widens(to other: AttributeType) -> Bool {
+  package func widens(to other: AttributeType) -> Bool {
     switch (self, other) {
     case (.integer16, .integer32), (.integer16, .integer64), (.integer32, .integer64): true
     case (.boolean, .integer16), (.boolean, .integer32), (.boolean, .integer64): true

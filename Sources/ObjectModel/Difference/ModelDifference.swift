@@ -30,6 +30,13 @@ public struct ModelDifference: Sendable {
   public var canBeInferred: Bool { obstacles.isEmpty }
 }
 
+extension CompiledEntity {
+  /// The name of the property of an older entity that a property of this one was, by its name or renaming identifiers; nil for a new one.
+  package func sourceName(ofProperty name: String, in older: CompiledEntity) -> String? {
+    ComparedProperty.all(of: self).first { $0.name == name }?.source(in: ComparedProperty.all(of: older))?.name
+  }
+}
+
 /// Which entity and property of one version was which of the other.
 struct ModelMatches {
   /// The number of the source entity of each destination entity.

@@ -51,6 +51,12 @@ extension FetchPredicate {
 }
 
 extension FetchExpression {
+  /// The expression with expressions in place of variables that no SUBQUERY binds, and of paths from them, which are asked for first.
+  package func substituting(_ value: VariableValue) rethrows -> FetchExpression {
+    guard PredicateDepth.allows(self) else { return self }
+    return try substituting(value, [])
+  }
+
   fileprivate func substituting(_ value: VariableValue, _ bound: Set<String>) rethrows -> FetchExpression {
     switch self {
     case .constant, .evaluatedObject, .keyPath: return self

@@ -85,8 +85,7 @@ public final class PersistentStoreCoordinator: Sendable {
     }
     defer { if let url = description.url?.standardizedFileURL { state.withLock { _ = $0.openingURLs.remove(url) } } }
     let opened = try await open(description)
-    state.withLock { $0.stores.append(opened) }
-    version.add(1, ordering: .releasing)
+    add(opened)
     return opened
   }
 
@@ -128,6 +127,12 @@ public final class PersistentStoreCoordinator: Sendable {
     }
     version.add(1, ordering: .releasing)
     store.cache.removeAll()
+  }
+
+  /// Enters an open store.
+  func add(_ store: PersistentStore) {
+    state.withLock { $0.stores.append(store) }
+    version.add(1, ordering: .releasing)
   }
 
   /// A store that cannot compute derived attributes must not hold entities that have some: their values would be wrong.

@@ -24,7 +24,9 @@ extension PersistentStoreCoordinator {
         .migrationNeeded, "Open it with its own model, or set the description's shouldMigrateStoreAutomatically to migrate it.")
     }
     var request = StoreMigrationRequest(description)
-    if let steps = description.migrationSteps { request.steps = try steps(StoreMigrationOrigin(metadata, in: store), compiledModel) }
+    if let steps = description.migrationSteps {
+      request.steps = try steps(StoreMigrationOrigin(metadata, in: store, description: description), compiledModel)
+    }
     guard request.infersChanges || !request.steps.isEmpty else {
       throw refusal(
         .migrationNeeded,

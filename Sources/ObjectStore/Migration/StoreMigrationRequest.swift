@@ -1,4 +1,5 @@
 // StoreMigrationRequest: what a coordinator asks of a store that another model wrote.
+import Foundation
 public import ObjectModel
 
 /// What a coordinator asks of a store whose rows were written with another model.
@@ -32,11 +33,17 @@ public struct StoreMigrationRequest: Sendable {
 public struct StoreMigrationOrigin: Sendable {
   /// The store's metadata.
   public let metadata: StoreMetadata
+  /// Whether changes may be inferred (``PersistentStoreDescription/shouldInferMappingModelAutomatically``).
+  public let infersChanges: Bool
+  /// The path of the store's file.
+  public let path: String?
   private let store: any IncrementalStore
 
-  init(_ metadata: StoreMetadata, in store: any IncrementalStore) {
+  init(_ metadata: StoreMetadata, in store: any IncrementalStore, description: PersistentStoreDescription) {
     self.metadata = metadata
     self.store = store
+    infersChanges = description.shouldInferMappingModelAutomatically
+    path = description.url?.path
   }
 
   /// The model that wrote the store; nil where this kind of store does not keep it.

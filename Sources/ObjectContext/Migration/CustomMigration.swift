@@ -1,0 +1,152 @@
+// CustomMigration: a custom stage under way: the older objects and the newer ones, side by side.
+import Foundation
+public import ObjectModel
+public import ObjectQuery
+import ObjectStore
+
+/// A custom stage under way, as its handler sees it: the older objects beside the newer ones.
+///
+/// The objects are plain ``ManagedObject``s, whose values are read and set by keys: no class has to be kept for an older version. What could be
+/// inferred is in the newer rows already. Everything is part of one transaction; nobody else sees any of it before it is committed.
+public final class CustomMigration {
+  /// The older objects, under the older model. They can only be read.
+  public var source: ManagedObjectContext { contexts.source }
+  /// The newer objects, under the newer model. What the handler leaves unsaved is saved after it.
+  ///
+  /// What the model requires is checked at the end of the stage, not by each save.
+  public var destination: ManagedObjectContext { contexts.destination }
+  /// The older model.
+  public var sourceModel: ManagedObjectModel { contexts.session.sourceModel.model }
+  /// The newer model.
+  public var destinationModel: ManagedObjectModel { contexts.session.destinationModel.model }
+  /// What the application keeps in the store's metadata.
+  public var userMetadata: [String: String] { contexts.session.metadata.userMetadata }
+  /// What the stage is called.
+  public let label: String
+
+  let contexts: MigrationContexts
+
+  init(label: String, contexts: MigrationContexts) {
+    self.label = label
+    self.contexts = contexts
+  }
+
+  // MARK: Counterparts
+
+  /// The newer object that an older one has become: both have the same key. Nil when its entity is gone, or the newer object was deleted.
+  ///
+  /// - Throws: ``StoreError`` when the store cannot be read.
+  public func destinationObject(for sourceObject: ManagedObject) throws -> ManagedObject? {
+    guard let objectID = destinationID(for: sourceObject.objectID) else { return nil }
+    return try contexts.destination.objects(with: [objectID])[0]
+  }
+
+  /// The older object that a newer one was; nil for one that was not there before.
+  ///
+  /// - Throws: ``StoreError`` when the store cannot be read.
+  public func sourceObject(for destinationObject: ManagedObject) throws -> ManagedObject? {
+    let objectID = destinationObject.objectID
+    guard !objectID.isTemporaryID, objectID.space == contexts.destinationStore.space.number,
+      let number = contexts.sources[Int(objectID.entityNumber)]
+    else { return nil }
+    let sourceID = ManagedObjectID(space: contexts.sourceStore.space.number, entityNumber: UInt32(number), key: objectID.key)
+    return try contexts.source.objects(with: [sourceID])[0]
+  }
+
+  /// The ID of the newer object that an older one has become, whether or not it is still there; nil when its entity is gone.
+  public func destinationID(for sourceID: ManagedObjectID) -> ManagedObjectID? {
+    guard sourceID.space == contexts.sourceStore.space.number, let number = contexts.destinations[Int(sourceID.entityNumber)] else {
+      return nil
+    }
+    return ManagedObjectID(space: contexts.destinationStore.space.number, entityNumber: UInt32(number), key: sourceID.key)
+  }
+
+  // MARK: Walks
+
+  /// Visits the older objects of an entity, each with the newer object that it has become, in bounded memory.
+  ///
+  /// Both sides are read a batch at a time; after each batch the newer objects are saved and let go, progress is told and a cancellation obeyed.
+  /// Objects without a newer one (its entity is gone, or it was deleted) are passed over; see ``forEachSource(_:where:batchSize:_:)``.
+  /// - Parameters:
+  ///   - entityName: The entity's name in the older model; objects of subentities are visited too.
+  ///   - predicate: Which objects are visited; nil for all.
+  ///   - batchSize: How many objects are read together.
+  ///   - body: Called with each older object and the newer one.
+  /// - Throws: ``StoreError``, ``ValidationError`` for a newer object that cannot be saved, what `body` throws.
+  public func forEach(
+    _ entityName: String, where predicate: FetchPredicate? = nil, batchSize: Int = 500,
+    _ body: (_ old: ManagedObject, _ new: ManagedObject) throws -> Void
+  ) throws {
+    guard let entity = contexts.session.sourceModel.entity(named: entityName) else {
+      throw source.unknownEntity(entityName, operation: "migrate")
+    }
+    guard entity.subtree.contains(where: { contexts.destinations[$0] != nil }) else {
+      var error = StoreError(
+        .invalidRequest,
+        "No entity of the newer model was “\(entityName)”: go through its objects with forEachSource and insert the newer ones.",
+        operation: "migrate")
+      error.entityName = entityName
+      throw error
+    }
+    try walk(entityName, predicate, batchSize) { objects in
+      let ids = objects.map { destinationID(for: $0.objectID) }
+      // One request for the whole batch.
+      let found = try contexts.destination.objects(with: ids.compactMap { $0 })
+      var next = 0
+      for (old, id) in zip(objects, ids) where id != nil {
+        if let new = found[next], !new.isDeleted { try body(old, new) }
+        next += 1
+      }
+    }
+  }
+
+  /// Visits the older objects of an entity in bounded memory, for what becomes of them in other ways than one to one.
+  ///
+  /// After each batch the newer objects that the body has made or changed are saved and let go.
+  /// - Parameters:
+  ///   - entityName: The entity's name in the older model; objects of subentities are visited too.
+  ///   - predicate: Which objects are visited; nil for all.
+  ///   - batchSize: How many objects are read together.
+  ///   - body: Called with each older object.
+  public func forEachSource(
+    _ entityName: String, where predicate: FetchPredicate? = nil, batchSize: Int = 500, _ body: (_ old: ManagedObject) throws -> Void
+  ) throws {
+    try walk(entityName, predicate, batchSize) { objects in
+      for object in objects { try body(object) }
+    }
+  }
+
+  private func walk(
+    _ entityName: String, _ predicate: FetchPredicate?, _ batchSize: Int, _ body: ([ManagedObject]) throws -> Void
+  ) throws {
+    var request = FetchRequest<ManagedObject>(entityName: entityName)
+    request.predicate = predicate
+    let count = try source.count(for: request)
+    var done = 0
+    report(done, of: count, phase: "\(label): \(entityName)")
+    try source.enumerateBatches(request, batchSize: batchSize) { objects, _ in
+      try checkCancellation()
+      try body(objects)
+      try contexts.saveDestination()
+      done += objects.count
+      report(done, of: count, phase: "\(label): \(entityName)")
+    }
+  }
+
+  // MARK: Progress and cancellation
+
+  /// Tells how far the handler has come, to whoever set ``ObjectStore/PersistentStoreDescription/migrationProgress``. Walks do it by themselves.
+  ///
+  /// - Parameters:
+  ///   - completed: The units of work done.
+  ///   - total: The units in all.
+  ///   - phase: What is being done; nil for the stage's label.
+  public func report(_ completed: Int, of total: Int, phase: String? = nil) {
+    contexts.session.report(phase ?? label, completedUnitCount: completed, totalUnitCount: total)
+  }
+
+  /// Throws once the migration was called off (``ObjectStore/PersistentStoreDescription/migrationCancellation``). Walks do it by themselves.
+  ///
+  /// - Throws: ``StoreError`` with ``StoreError/Code/cancelled``.
+  public func checkCancellation() throws { try contexts.session.checkCancellation() }
+}

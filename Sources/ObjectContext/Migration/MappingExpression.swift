@@ -1,0 +1,122 @@
+// MappingExpression: the values of property mappings' expressions.
+import Foundation
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+
+/// Computes the expressions of one mapping.
+final class MappingExpressions {
+  static let instancesFunction = "destinationInstancesForEntityMappingNamed:sourceInstances:"
+
+  private struct Key: Hashable {
+    let expression: FetchExpression
+    let entity: Int
+  }
+  private struct Resolved {
+    let value: ResolvedValue
+    let evaluator: PredicateEvaluator<LivingObjectResolver>
+  }
+  /// Expressions are checked against an entity once.
+  private var resolved: [Key: Resolved] = [:]
+  private let model: CompiledModel
+
+  init(model: CompiledModel) { self.model = model }
+
+  /// The value of an expression: a Swift value, an object, an array or set of objects.
+  func value(
+    of expression: FetchExpression, source: ManagedObject, policy: EntityMigrationPolicy, manager: MigrationManager
+  ) throws -> Any? {
+    func value(_ expression: FetchExpression) throws -> Any? {
+      try self.value(of: expression, source: source, policy: policy, manager: manager)
+    }
+    switch expression {
+    case .variable("source"): return source
+    case .path(.variable("source"), let names) where !names.contains { $0.hasPrefix("@") }:
+      return try source.value(forKeyPath: names.joined(separator: "."))
+    case .constant(let constant): return constant.swiftValue
+    case .function(let name, let arguments) where arguments.first == .variable("entityPolicy"):
+      return try policy.value(ofFunction: name, arguments: try arguments.dropFirst().map(value), manager: manager)
+    case .function(let name, let arguments) where arguments.first == .variable("manager"):
+      guard name == Self.instancesFunction, arguments.count == 3, let mapping = try value(arguments[1]) as? String else {
+        throw StoreError(
+          .mappingModelInvalid, "The manager has no function “\(name)” of such arguments; there is \(Self.instancesFunction).",
+          operation: "migrate")
+      }
+      return try manager.destinationInstances(forEntityMappingName: mapping, sourceInstances: Self.objects(in: try value(arguments[2])))
+    default: return try evaluate(expression, source)
+    }
+  }
+
+  /// The objects in a value.
+  static func objects(in value: Any?) -> [ManagedObject] {
+    switch AttributeConversion.unwrapped(value) {
+    case let object as ManagedObject: [object]
+    case let objects as [ManagedObject]: objects
+    case let objects as Set<ManagedObject>: objects.sorted { $0.objectID.key < $1.objectID.key }
+    default: []
+    }
+  }
+
+  private func evaluate(_ expression: FetchExpression, _ source: ManagedObject) throws -> Any? {
+    let entity = source.compiledEntity
+    let key = Key(expression: expression, entity: entity.number)
+    let resolved: Resolved
+    if let known = self.resolved[key] {
+      resolved = known
+    } else {
+      let aboutSource = expression.substituting { name, path in
+        name == "source" ? (path.isEmpty ? .evaluatedObject : .keyPath(path)) : nil
+      }
+      let (fetch, values) = try FetchResolver(model: model, transientKeys: .allowed)
+        .resolve(nil, values: [aboutSource], entity: entity, includesSubentities: true)
+      resolved = Resolved(value: values[0], evaluator: PredicateEvaluator(fetch, resolver: LivingObjectResolver()))
+      self.resolved[key] = resolved
+    }
+    switch resolved.value {
+    case .constant(let slot, let type): return type.swiftValue(slot)
+    case .object(let objectID): return source.managedObjectContext?.object(with: objectID)
+    case .expression(let expression) where expression.type == .object:
+      return try resolved.evaluator.objectID(of: expression, for: source).flatMap { source.managedObjectContext?.object(with: $0) }
+    case .expression(let expression): return expression.type.swiftValue(try resolved.evaluator.value(of: expression, for: source))
+    }
+  }
+}
+
+extension ResolvedType {
+  /// A slot's value as the Swift value of the type.
+  fileprivate func swiftValue(_ slot: Slot) -> Any? {
+    if slot.isNull { return nil }
+    switch self {
+    case .integer, .entity: return Int64(slot: slot)
+    case .boolean: return Bool(slot: slot)
+    case .real: return Double(slot: slot)
+    case .date: return Date(slot: slot)
+    case .decimal: return Decimal(slot: slot)
+    case .text: return String(slot: slot)
+    case .uri: return URL(slot: slot)
+    case .uuid: return UUID(slot: slot)
+    case .binary: return Data(slot: slot)
+    case .object, .opaque: return nil
+    }
+  }
+}
+
+extension FetchConstant {
+  /// The value inside.
+  fileprivate var swiftValue: Any? {
+    switch self {
+    case .null: nil
+    case .bool(let value): value
+    case .int(let value): value
+    case .real(let value): value
+    case .decimal(let value): value
+    case .string(let value), .entity(let value): value
+    case .date(let value): value
+    case .data(let value): value
+    case .uuid(let value): value
+    case .url(let value): value
+    case .object(let value): value
+    case .list(let values): values.map(\.swiftValue)
+    }
+  }
+}

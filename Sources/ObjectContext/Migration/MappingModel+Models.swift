@@ -1,0 +1,162 @@
+// MappingModel+Models: a mapping model and two models: whether it fits them, and the one that follows from them.
+public import ObjectModel
+import ObjectStore
+
+extension MappingModel {
+  /// The mapping model that follows from two models: what a lightweight migration would do, as mappings to change.
+  ///
+  /// Attributes and relationships that were renamed are read under their older names.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/mappingNotInferred`` and its ``StoreError/obstacles`` where something cannot be inferred;
+  ///   ``ModelValidationError`` for mistakes of the models.
+  public static func inferred(
+    forSourceModel sourceModel: ManagedObjectModel, destinationModel: ManagedObjectModel
+  ) throws -> MappingModel {
+    let (source, destination) = (try CompiledModel(sourceModel), try CompiledModel(destinationModel))
+    let difference = ModelDifference(from: source, to: destination)
+    guard difference.canBeInferred else {
+      var error = StoreError(
+        .mappingNotInferred,
+        "No mapping model follows from the two models: " + difference.obstacles.map(\.description).joined(separator: " "),
+        operation: "infer mapping model")
+      error.obstacles = difference.obstacles
+      error.entityName = difference.obstacles.first?.entityName
+      error.propertyName = difference.obstacles.first?.name
+      throw error
+    }
+    var mappings: [EntityMapping] = []
+    for entity in destination.entities where !entity.isAbstract {
+      guard let number = difference.sources[entity.number] else {
+        mappings.append(EntityMapping(name: "Add" + entity.name, .add, to: entity.name))
+        continue
+      }
+      let older = source.entities[number]
+      if older.isAbstract {
+        mappings.append(EntityMapping(name: "Add" + entity.name, .add, to: entity.name))
+        continue
+      }
+      mappings.append(inferred(from: older, to: entity, source, destination))
+    }
+    let kept = Set(difference.sources.compactMap { $0 })
+    for entity in source.entities where !entity.isAbstract && !kept.contains(entity.number) {
+      mappings.append(EntityMapping(name: "Remove" + entity.name, .remove, from: entity.name))
+    }
+    return MappingModel(
+      mappings, from: ManagedObjectModelReference(sourceModel), to: ManagedObjectModelReference(destinationModel))
+  }
+
+  private static func inferred(
+    from older: CompiledEntity, to newer: CompiledEntity, _ source: CompiledModel, _ destination: CompiledModel
+  ) -> EntityMapping {
+    var mapping = EntityMapping(
+      source.versionHashes[older.name] == destination.versionHashes[newer.name] ? .copy : .transform, from: older.name, to: newer.name)
+    if mapping.mappingType == .copy { return mapping }
+    for slot in newer.slots where !slot.isTransient {
+      guard let attribute = slot.attribute, attribute.derivationExpression == nil,
+        let name = newer.sourceName(ofProperty: slot.name, in: older), case .attribute(let before)? = older.property(named: name),
+        !before.isTransient
+      else { continue }
+      guard !slot.isOptional, !slot.defaultValue.isNull else {
+        mapping.attributeMappings.append(PropertyMapping(name: slot.name, sourceKeyPath: name))
+        continue
+      }
+      // Required now: the default value stands where there was none.
+      mapping.attributeMappings.append(
+        PropertyMapping(name: slot.name) { source, _ in
+          if let value = try source.value(forKey: name) { return value }
+          return try ManagedObject.swiftValue(slot.defaultValue, attribute, entityName: newer.name)
+        })
+    }
+    for relationship in newer.relationships where !relationship.isTransient {
+      guard let name = newer.sourceName(ofProperty: relationship.name, in: older) else { continue }
+      if let inverse = destination.inverse(of: relationship), isSet(by: inverse, insteadOf: relationship, source, destination) { continue }
+      mapping.relationshipMappings.append(PropertyMapping(name: relationship.name, sourceKeyPath: name))
+    }
+    return mapping
+  }
+
+  /// Whether setting the other side is enough.
+  private static func isSet(
+    by inverse: CompiledRelationship, insteadOf relationship: CompiledRelationship, _ source: CompiledModel, _ destination: CompiledModel
+  ) -> Bool {
+    guard relationship.isToMany, !relationship.isOrdered, !inverse.isToMany else { return false }
+    let owner = destination.entities[inverse.sourceEntity]
+    return owner.subtree.allSatisfy { number in
+      let entity = destination.entities[number]
+      guard !entity.isAbstract else { return true }
+      let sources = ModelDifference(from: source, to: destination).sources
+      return sources[number].map { entity.sourceName(ofProperty: inverse.name, in: source.entities[$0]) != nil } ?? false
+    }
+  }
+
+  // MARK: Fitting
+
+  /// Whether the mapping model is for two models: its own checksums say so, or everything that it names is there.
+  func fits(source: CompiledModel, destination: CompiledModel) throws -> Bool {
+    if let sourceModel, try sourceModel.versionChecksum != source.checksum { return false }
+    if let destinationModel, try destinationModel.versionChecksum != destination.checksum { return false }
+    return issues(source: source, destination: destination).isEmpty
+  }
+
+  /// Whether the mapping model names both models.
+  func isMadeFor(source: CompiledModel, destination: CompiledModel) throws -> Bool {
+    guard let sourceModel, let destinationModel else { return false }
+    return try sourceModel.versionChecksum == source.checksum && destinationModel.versionChecksum == destination.checksum
+  }
+
+  /// Throws what does not fit.
+  func check(source: CompiledModel, destination: CompiledModel) throws(StoreError) {
+    let issues = issues(source: source, destination: destination)
+    guard let first = issues.first else { return }
+    var error = StoreError(
+      .mappingModelInvalid, "The mapping model does not fit the models: " + issues.map(\.text).joined(separator: "; ") + ".",
+      operation: "migrate")
+    (error.entityName, error.propertyName) = (first.entity, first.property)
+    throw error
+  }
+
+  private struct Issue {
+    let entity: String?
+    let property: String?
+    let text: String
+  }
+
+  private func issues(source: CompiledModel, destination: CompiledModel) -> [Issue] {
+    var issues: [Issue] = []
+    var names: Set<String> = []
+    for mapping in entityMappings {
+      func note(_ entity: String?, _ property: String? = nil, _ text: String) {
+        issues.append(Issue(entity: entity, property: property, text: "“\(mapping.name)” \(text)"))
+      }
+      if !names.insert(mapping.name).inserted { note(nil, nil, "is the name of two entity mappings") }
+      if let name = mapping.sourceEntityName, source.entity(named: name) == nil {
+        note(name, nil, "begins with “\(name)”, which the older model does not have")
+      } else if mapping.sourceEntityName == nil, mapping.mappingType != .add, mapping.mappingType != .custom {
+        note(nil, nil, "names no older entity")
+      }
+      guard let name = mapping.destinationEntityName else {
+        if mapping.mappingType != .remove { note(nil, nil, "names no newer entity") }
+        continue
+      }
+      guard let entity = destination.entity(named: name) else {
+        note(name, nil, "leads to “\(name)”, which the newer model does not have")
+        continue
+      }
+      if entity.isAbstract, mapping.makesObjects, mapping.mappingType != .custom {
+        note(name, nil, "leads to “\(name)”, which is abstract")
+      }
+      for property in mapping.attributeMappings {
+        switch entity.property(named: property.name) {
+        case .attribute, .composite: break
+        default: note(name, property.name, "sets the attribute “\(property.name)”, which “\(name)” does not have")
+        }
+      }
+      for property in mapping.relationshipMappings {
+        switch entity.property(named: property.name) {
+        case .toOne, .toMany: break
+        default: note(name, property.name, "sets the relationship “\(property.name)”, which “\(name)” does not have")
+        }
+      }
+    }
+    return issues
+  }
+}

@@ -1,0 +1,113 @@
+// MigrationContexts: a context over the older rows and one over the newer ones, inside a migration's transaction.
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+
+/// The two sides of a step under way.
+final class MigrationContexts {
+  /// Rows that were read stay at hand up to here; a migration reads most rows once.
+  private static let rowCacheLimit = 4 << 20
+
+  let session: any StoreMigrationSession
+  let source: ManagedObjectContext
+  let destination: ManagedObjectContext
+  let sourceStore: PersistentStore
+  let destinationStore: PersistentStore
+  /// The number of the newer entity that each older one's objects are in, with their keys; nil where there is none.
+  let destinations: [Int?]
+  /// The number of the older entity of each newer one.
+  let sources: [Int?]
+
+  init(_ session: any StoreMigrationSession) throws {
+    self.session = session
+    let sourceCoordinator = PersistentStoreCoordinator(
+      adopting: session.source, metadata: session.metadata, model: session.sourceModel, isReadOnly: true,
+      rowCacheLimit: Self.rowCacheLimit)
+    // What the model requires is asked at the end of the step: between two saves of a handler an object may be half finished.
+    let destinationCoordinator = PersistentStoreCoordinator(
+      adopting: session.destination, metadata: session.metadata, model: try Self.withoutRequirements(session.destinationModel),
+      isReadOnly: false, rowCacheLimit: Self.rowCacheLimit)
+    sourceStore = sourceCoordinator.persistentStores[0]
+    destinationStore = destinationCoordinator.persistentStores[0]
+    source = ManagedObjectContext(coordinator: sourceCoordinator)
+    destination = ManagedObjectContext(coordinator: destinationCoordinator)
+    let (older, newer) = (session.sourceModel, session.destinationModel)
+    var sources = ModelDifference(from: older, to: newer).sources
+    var destinations = [Int?](repeating: nil, count: older.entities.count)
+    for root in newer.entities where root.parent == nil {
+      // Where several trees became one, only the objects of the first have kept their keys.
+      let owner = root.subtree.lazy.compactMap { sources[$0] }.first.map { older.entities[$0].root }
+      for number in root.subtree {
+        guard let source = sources[number], older.entities[source].root == owner else {
+          sources[number] = nil
+          continue
+        }
+        destinations[source] = number
+      }
+    }
+    self.sources = sources
+    self.destinations = destinations
+  }
+
+  /// The model with every property optional. Its numbers are the same: they depend on names and types.
+  private static func withoutRequirements(_ model: CompiledModel) throws -> CompiledModel {
+    var relaxed = model.model
+    for entity in relaxed.entities.indices {
+      relaxed.entities[entity].properties = relaxed.entities[entity].properties.map { property in
+        switch property {
+        case .attribute(var attribute):
+          attribute.isOptional = true
+          return .attribute(attribute)
+        case .relationship(var relationship):
+          relationship.isOptional = true
+          if relationship.isToMany { (relationship.minCount, relationship.maxCount) = (0, 0) }
+          return .relationship(relationship)
+        case .fetchedProperty: return property
+        }
+      }
+    }
+    return try CompiledModel(relaxed)
+  }
+
+  /// Saves what a handler has left unsaved.
+  func saveDestination() throws {
+    try destination.save()
+    try session.checkCancellation()
+  }
+
+  // MARK: What is still missing
+
+  /// Finds objects without a value that the model requires.
+  ///
+  /// - Parameter isChecked: Whether a required property is looked at; it costs a pass over the rows of its entity.
+  func checkRequiredValues(stage: String, where isChecked: (CompiledEntity, CompiledSlot) -> Bool = { _, _ in true }) throws {
+    var missing: [(entity: String, property: String, count: Int)] = []
+    for entity in session.destinationModel.entities {
+      for slot in entity.slots where slot.declaringEntity == entity.number && Self.isRequired(slot) && isChecked(entity, slot) {
+        try session.checkCancellation()
+        var request = FetchRequest<ManagedObject>(entityName: entity.name)
+        request.predicate = .compare(slot.name, .equal, nil)
+        let count = try destination.count(for: request)
+        if count > 0 { missing.append((entity.name, slot.name, count)) }
+      }
+    }
+    guard let first = missing.first else { return }
+    let places = missing.map { "“\($0.entity).\($0.property)” of \($0.count) object\($0.count == 1 ? "" : "s")" }.joined(separator: ", ")
+    var error = StoreError(
+      .requiredValueMissing,
+      "After the stage “\(stage)” required values are missing: \(places). Set them in the stage's handler, make the properties optional, or give"
+        + " the attributes default values.",
+      operation: "migrate")
+    error.entityName = first.entity
+    error.propertyName = first.property
+    throw error
+  }
+
+  private static func isRequired(_ slot: CompiledSlot) -> Bool {
+    guard !slot.isTransient, slot.kind != .none else { return false }
+    if let relationship = slot.relationship { return !relationship.isOptional }
+    guard let attribute = slot.attribute else { return false }
+    // A part of a composite is required of those objects only that have some part.
+    return !attribute.isOptional && attribute.derivationExpression == nil && !slot.name.contains(".")
+  }
+}

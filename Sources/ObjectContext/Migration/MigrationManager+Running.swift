@@ -1,0 +1,136 @@
+// MigrationManager+Running: the three passes of a mapping model, and what a copying mapping takes over.
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+
+extension MigrationManager {
+  /// How many objects are read together, and saved together.
+  private static let batchSize = 500
+
+  /// Makes all newer objects.
+  func run() throws {
+    let mappings = mappingModel.entityMappings
+    try mappingModel.check(source: contexts.session.sourceModel, destination: contexts.session.destinationModel)
+    var work = 0
+    for mapping in mappings where mapping.makesObjects { work += try contexts.source.count(for: request(mapping)) }
+    var done = 0
+    func advance(_ phase: String, by count: Int) {
+      done += count
+      migrationProgress = work == 0 ? 1 : min(1, Double(done) / Double(2 * work))
+      contexts.session.report("\(label): \(phase)", completedUnitCount: done, totalUnitCount: 2 * work)
+    }
+    for mapping in mappings {
+      currentEntityMapping = mapping
+      let policy = policy(of: mapping)
+      try policy.begin(mapping, with: self)
+      try checkCancellation()
+      if mapping.makesObjects { try createInstances(mapping, policy) { advance(mapping.name, by: $0) } }
+      try policy.endInstanceCreation(forMapping: mapping, manager: self)
+      try contexts.saveDestination()
+    }
+    for mapping in mappings {
+      currentEntityMapping = mapping
+      let policy = policy(of: mapping)
+      try createRelationships(mapping, policy) { advance("relationships of \(mapping.name)", by: $0) }
+      try policy.endRelationshipCreation(forMapping: mapping, manager: self)
+      try contexts.saveDestination()
+    }
+    for mapping in mappings {
+      currentEntityMapping = mapping
+      let policy = policy(of: mapping)
+      try policy.performCustomValidation(forMapping: mapping, manager: self)
+      try checkCancellation()
+      try policy.end(mapping, manager: self)
+      try contexts.saveDestination()
+    }
+    currentEntityMapping = nil
+    try checkCancellation()
+    migrationProgress = 1
+  }
+
+  private func request(_ mapping: EntityMapping) -> FetchRequest<ManagedObject> {
+    var request = FetchRequest<ManagedObject>(entityName: mapping.sourceEntityName ?? "")
+    request.predicate = mapping.sourcePredicate
+    request.includesSubentities = mapping.includesSubentities
+    return request
+  }
+
+  private func createInstances(_ mapping: EntityMapping, _ policy: EntityMigrationPolicy, _ advance: (Int) -> Void) throws {
+    try contexts.source.enumerateBatches(request(mapping), batchSize: Self.batchSize) { sources, _ in
+      for source in sources {
+        try checkCancellation()
+        try policy.createDestinationInstances(forSource: source, in: mapping, manager: self)
+      }
+      try contexts.saveDestination()
+      advance(sources.count)
+    }
+  }
+
+  private func createRelationships(_ mapping: EntityMapping, _ policy: EntityMigrationPolicy, _ advance: (Int) -> Void) throws {
+    guard let made = pairs[mapping.name] else { return }
+    var start = 0
+    while start < made.count {
+      let end = min(start + Self.batchSize, made.count)
+      // One request for the rows of each side; the objects live until the batch is saved.
+      let destinationIDs = (start..<end).map { Self.objectID(ObjectReference(rawValue: made.destinations[$0]), contexts.destinationStore) }
+      let sourceIDs = (start..<end).map { Self.objectID(ObjectReference(rawValue: made.sources[$0]), contexts.sourceStore) }
+      let destinations = try contexts.destination.objects(with: destinationIDs)
+      let sources = try contexts.source.objects(with: sourceIDs)
+      for (offset, object) in destinations.enumerated() {
+        guard let object, !object.isDeleted, !made.isRepeated(start + offset) else { continue }
+        try checkCancellation()
+        try policy.createRelationships(forDestination: object, in: mapping, manager: self)
+      }
+      try withExtendedLifetime(sources) { try contexts.saveDestination() }
+      advance(end - start)
+      start = end
+    }
+  }
+
+  // MARK: Copies
+
+  /// Takes over the attributes that both entities have under one name, but for those that the mapping computes.
+  func copyAttributes(of source: ManagedObject, to object: ManagedObject, in mapping: EntityMapping) throws {
+    let (older, newer) = (source.compiledEntity, object.compiledEntity)
+    for slot in newer.slots {
+      guard let attribute = slot.attribute, !slot.isTransient, attribute.derivationExpression == nil else { continue }
+      guard !mapping.attributeMappings.contains(where: { slot.name == $0.name || slot.name.hasPrefix($0.name + ".") }) else { continue }
+      guard case .attribute(let found)? = older.property(named: slot.name), let before = found.attribute, !found.isTransient else {
+        continue
+      }
+      guard before.type == attribute.type || before.type.widens(to: attribute.type) else { continue }
+      object.setSlotValue(source.slotValue(found.index), at: slot.index)
+    }
+  }
+
+  /// Takes over the relationships that both entities have under one name, but for those that the mapping computes.
+  func copyRelationships(of source: ManagedObject, to object: ManagedObject, in mapping: EntityMapping) throws {
+    let older = source.compiledEntity
+    for relationship in object.compiledEntity.relationships where !relationship.isTransient {
+      guard !mapping.relationshipMappings.contains(where: { $0.name == relationship.name }) else { continue }
+      switch older.property(named: relationship.name) {
+      case .toOne(let found) where !found.isTransient: break
+      case .toMany(let found) where !found.isTransient: break
+      default: continue
+      }
+      if isSetFromOtherSide(relationship) { continue }
+      try setRelationship(relationship.name, of: object, to: try source.value(forKey: relationship.name))
+    }
+  }
+
+  /// Whether a copying mapping of the members sets the relationship by its inverse, which needs no list of all members in memory.
+  private func isSetFromOtherSide(_ relationship: CompiledRelationship) -> Bool {
+    let (before, after) = (contexts.session.sourceModel, contexts.session.destinationModel)
+    guard relationship.isToMany, !relationship.isOrdered, let inverse = after.inverse(of: relationship), !inverse.isToMany else {
+      return false
+    }
+    let copied = mappingModel.entityMappings.filter { $0.mappingType == .copy }.filter { mapping in
+      guard let older = mapping.sourceEntityName.flatMap(before.entity(named:)), case .toOne? = older.property(named: inverse.name) else {
+        return false
+      }
+      return !mapping.relationshipMappings.contains { $0.name == inverse.name }
+    }.compactMap { $0.destinationEntityName.flatMap(after.entity(named:))?.number }
+    let members = after.entities[relationship.destinationEntity].subtree.filter { !after.entities[$0].isAbstract }
+    return members.allSatisfy(copied.contains)
+  }
+}

@@ -1,0 +1,169 @@
+// MigrationRoute: finds the way from the version on disk to the coordinator's model.
+import ObjectModel
+import ObjectStore
+
+/// The versions that stages name, and what leads from each to the next.
+struct MigrationRoute {
+  /// What leads to the next version.
+  enum Passage {
+    case lightweight(String)
+    case custom(CustomMigrationStage)
+
+    var label: String {
+      switch self {
+      case .lightweight(let label): label
+      case .custom(let stage): stage.label
+      }
+    }
+  }
+
+  private var next: [String: (passage: Passage, checksum: String)] = [:]
+  /// The checksums of all versions, in the order of the stages.
+  private var order: [String] = []
+  private var models: [String: CompiledModel] = [:]
+  private let target: CompiledModel
+  private let path: String?
+
+  /// Reads the stages.
+  ///
+  /// - Throws: ``StoreError`` for a reference that leads nowhere, and for stages that contradict each other.
+  init(_ manager: StagedMigrationManager, to target: CompiledModel, path: String?) throws {
+    self.target = target
+    self.path = path
+    models[target.checksum] = target
+    var end: String?
+    for stage in manager.stages {
+      switch stage {
+      case let stage as LightweightMigrationStage:
+        let versions = try stage.versions.map { try enter($0) }
+        if let end, let first = versions.first { connect(end, first, .lightweight(stage.label)) }
+        for (version, following) in zip(versions, versions.dropFirst()) { connect(version, following, .lightweight(stage.label)) }
+        end = versions.last ?? end
+      case let stage as CustomMigrationStage:
+        let (from, to) = (try enter(stage.currentModel), try enter(stage.nextModel))
+        guard from != to else {
+          throw failure(.invalidRequest, "The stage “\(stage.label)” begins and ends with the same version of the model.")
+        }
+        // A stage within versions that are named already takes the place of the lightweight way.
+        if let end, next[from] == nil, next[to] == nil, end != from, !leads(end, to: from) { connect(end, from, .lightweight(stage.label)) }
+        if case .custom(let other)? = next[from]?.passage {
+          throw failure(.invalidRequest, "The stages “\(other.label)” and “\(stage.label)” begin with the same version of the model.")
+        }
+        next[from] = (.custom(stage), to)
+        if end == nil || end == from || next[to] == nil { end = to }
+      default:
+        throw failure(
+          .invalidRequest, "“\(stage.label)” is neither a LightweightMigrationStage nor a CustomMigrationStage; there are no other stages.")
+      }
+    }
+    if let end, end != target.checksum, !order.contains(target.checksum) {
+      connect(end, target.checksum, .lightweight("to the newest model"))
+    }
+    if !order.contains(target.checksum) { order.append(target.checksum) }
+  }
+
+  private mutating func enter(_ reference: ManagedObjectModelReference) throws -> String {
+    let checksum = try reference.versionChecksum
+    if !reference.hasChecksumOnly, models[checksum] == nil { models[checksum] = try reference.compiledModel }
+    if !order.contains(checksum) { order.append(checksum) }
+    return checksum
+  }
+
+  private mutating func connect(_ from: String, _ to: String, _ passage: Passage) {
+    guard from != to, next[from] == nil else { return }
+    next[from] = (passage, to)
+  }
+
+  private func leads(_ from: String, to: String) -> Bool {
+    var (version, seen) = (from, Set<String>())
+    while version != to {
+      guard seen.insert(version).inserted, let following = next[version]?.checksum else { return false }
+      version = following
+    }
+    return true
+  }
+
+  // MARK: The way
+
+  /// The passages that a store of a version takes, in order, each with the model it leads to.
+  ///
+  /// - Parameter source: The model that wrote the store.
+  func passages(from source: CompiledModel) throws -> [(passage: Passage, source: CompiledModel, destination: CompiledModel)] {
+    var result: [(passage: Passage, source: CompiledModel, destination: CompiledModel)] = []
+    var (checksum, model) = (source.checksum, source)
+    if let known = version(of: source) {
+      checksum = known
+      try checkIsNotNewer(known)
+    } else {
+      let nearest = try nearestVersion(to: source)
+      result.append((.lightweight("unknown version"), source, nearest))
+      (checksum, model) = (nearest.checksum, nearest)
+    }
+    var seen: Set<String> = []
+    while checksum != target.checksum {
+      guard seen.insert(checksum).inserted, let (passage, following) = next[checksum] else {
+        throw failure(
+          .unknownModelReference,
+          "No stages lead from the version \(checksum) to the coordinator's model (\(target.checksum)): add one, or name the model in the last."
+        )
+      }
+      checksum = following
+      guard let destination = models[following] else {
+        // A lightweight stage may pass over a version whose model nobody has.
+        if case .lightweight = passage, case .lightweight? = next[following]?.passage { continue }
+        throw failure(
+          .unknownModelReference,
+          "Only the checksum \(following) of a version is known, and “\(passage.label)” leads to it: name the version by its model or its file."
+        )
+      }
+      result.append((passage, model, destination))
+      model = destination
+    }
+    return result
+  }
+
+  /// The version that a model is; nil where no stage names it.
+  private func version(of model: CompiledModel) -> String? {
+    if order.contains(model.checksum) { return model.checksum }
+    // The order of properties means nothing to a store.
+    return order.first { models[$0]?.versionHashes == model.versionHashes }
+  }
+
+  private func checkIsNotNewer(_ version: String) throws {
+    guard let found = order.firstIndex(of: version), let newest = order.firstIndex(of: target.checksum), found > newest else { return }
+    guard !leads(version, to: target.checksum) else { return }
+    throw failure(
+      .backwardMigration,
+      "The store has a newer version of the model than the coordinator: stages lead from older versions to newer ones only. Open it with the newer"
+        + " model.")
+  }
+
+  /// The version that an unknown model can be brought to at the least loss. Of equally near ones the oldest: the stages after it are run.
+  private func nearestVersion(to source: CompiledModel) throws -> CompiledModel {
+    var nearest: (model: CompiledModel, losses: Int, changes: Int)?
+    var obstacles: [ModelChange]?
+    for checksum in order {
+      guard let model = models[checksum] else { continue }
+      guard leads(checksum, to: target.checksum) else { continue }
+      let difference = ModelDifference(from: source, to: model)
+      guard difference.canBeInferred else {
+        if obstacles.map({ difference.obstacles.count < $0.count }) ?? true { obstacles = difference.obstacles }
+        continue
+      }
+      let losses = difference.changes.count(where: \.dropsValues)
+      if let best = nearest, (best.losses, best.changes) <= (losses, difference.changes.count) { continue }
+      nearest = (model, losses, difference.changes.count)
+    }
+    if let nearest { return nearest.model }
+    var error = failure(
+      .unknownModelReference,
+      "The store's version of the model (\(source.checksum)) is in no stage, and it cannot be brought to one by inference: "
+        + (obstacles ?? []).map(\.description).joined(separator: " "))
+    error.obstacles = obstacles ?? []
+    throw error
+  }
+
+  private func failure(_ code: StoreError.Code, _ message: String) -> StoreError {
+    StoreError(code, message, operation: "migrate", path: path)
+  }
+}

@@ -1,0 +1,125 @@
+// MigrationSteps: stages and mapping models as the steps that a store runs.
+import ObjectModel
+import ObjectStore
+
+/// Makes the steps of a migration.
+struct MigrationSteps: Sendable {
+  let manager: StagedMigrationManager?
+  let mappingModels: [MappingModel]
+
+  /// The steps from a store's version to a coordinator's model; none where it is inferred straight away.
+  func steps(from origin: StoreMigrationOrigin, to target: CompiledModel) throws -> [StoreMigrationStep] {
+    guard let source = try origin.model() else {
+      throw StoreError(
+        .unknownModelReference, "This kind of store does not keep the model that wrote it: it can take neither stages nor mapping models.",
+        operation: "migrate", path: origin.path)
+    }
+    guard let manager else { return try mappingSteps(from: source, to: target, origin) }
+    return try MigrationRoute(manager, to: target, path: origin.path).passages(from: source).map { passage, source, destination in
+      switch passage {
+      case .lightweight(let label): try lightweightStep(label, from: source, to: destination)
+      case .custom(let stage): Self.step(of: stage, to: destination)
+      }
+    }
+  }
+
+  private func mappingSteps(
+    from source: CompiledModel, to target: CompiledModel, _ origin: StoreMigrationOrigin
+  ) throws -> [StoreMigrationStep] {
+    if let made = try mappingModels.first(where: { try $0.isMadeFor(source: source, destination: target) }) {
+      return [Self.step(of: made, label: "mapping model", to: target)]
+    }
+    let difference = ModelDifference(from: source, to: target)
+    if origin.infersChanges && difference.canBeInferred { return [] }
+    if let fitting = try mappingModels.first(where: { try $0.fits(source: source, destination: target) }) {
+      return [Self.step(of: fitting, label: "mapping model", to: target)]
+    }
+    var error = StoreError(
+      .mappingModelMissing,
+      "None of the \(mappingModels.count) mapping models fits the store's model and the coordinator's, and "
+        + (origin.infersChanges ? "not everything can be inferred: " : "nothing may be inferred: ")
+        + difference.obstacles.map(\.description).joined(separator: " "),
+      operation: "migrate", path: origin.path)
+    error.obstacles = difference.obstacles
+    throw error
+  }
+
+  /// A lightweight passage; a mapping model that is made for it, or that helps where it cannot be inferred, takes its place.
+  private func lightweightStep(_ label: String, from source: CompiledModel, to destination: CompiledModel) throws -> StoreMigrationStep {
+    if let made = try mappingModels.first(where: { try $0.isMadeFor(source: source, destination: destination) }) {
+      return Self.step(of: made, label: label, to: destination)
+    }
+    if !mappingModels.isEmpty, !ModelDifference(from: source, to: destination).canBeInferred,
+      let fitting = try mappingModels.first(where: { try $0.fits(source: source, destination: destination) })
+    {
+      return Self.step(of: fitting, label: label, to: destination)
+    }
+    return StoreMigrationStep(name: label, model: destination)
+  }
+
+  // MARK: Work
+
+  private static func step(of mappingModel: MappingModel, label: String, to model: CompiledModel) -> StoreMigrationStep {
+    var step = StoreMigrationStep(name: label, model: model) { session in
+      try reporting(label) {
+        let contexts = try MigrationContexts(session)
+        try MigrationManager(mappingModel, label: label, contexts: contexts).run()
+        try contexts.checkRequiredValues(stage: label)
+      }
+    }
+    step.infersRows = false
+    return step
+  }
+
+  private static func step(of stage: CustomMigrationStage, to model: CompiledModel) -> StoreMigrationStep {
+    let label = stage.label
+    var step = StoreMigrationStep(name: label, model: model)
+    if let willMigrate = stage.willMigrateHandler {
+      step.preparation = { session in
+        try reporting(label) {
+          let contexts = try MigrationContexts(session)
+          try willMigrate(contexts.destination)
+          try contexts.saveDestination()
+        }
+      }
+    }
+    step.infersRows = stage.mappingModel == nil
+    step.handler = { session in
+      try reporting(label) {
+        let contexts = try MigrationContexts(session)
+        if let mappingModel = stage.mappingModel { try MigrationManager(mappingModel, label: label, contexts: contexts).run() }
+        try stage.handler?(CustomMigration(label: label, contexts: contexts))
+        try contexts.saveDestination()
+        try stage.didMigrateHandler?(contexts.destination)
+        try contexts.saveDestination()
+        try contexts.checkRequiredValues(stage: label) { entity, slot in
+          stage.mappingModel != nil || !wasRequired(slot.name, of: entity, contexts)
+        }
+      }
+    }
+    return step
+  }
+
+  /// Whether the older model required the property as well: then its rows have it as far as they ever had.
+  private static func wasRequired(_ name: String, of entity: CompiledEntity, _ contexts: MigrationContexts) -> Bool {
+    guard let number = contexts.sources[entity.number] else { return false }
+    let older = contexts.session.sourceModel.entities[number]
+    guard let before = entity.sourceName(ofProperty: name, in: older) else { return false }
+    guard let slot = older.slots.first(where: { $0.name == before }), !slot.isTransient, !slot.isOptional else { return false }
+    // A value of another type was not taken over.
+    return slot.attribute?.type == entity.slots.first { $0.name == name }?.attribute?.type
+  }
+
+  /// Makes errors of the application the cause of one that names the stage.
+  private static func reporting(_ label: String, _ body: () throws -> Void) throws {
+    do {
+      try body()
+    } catch let error as StoreError {
+      throw error
+    } catch {
+      throw StoreError(
+        .migrationFailed, "The stage “\(label)” failed; the store is as it was before the migration.", operation: "migrate",
+        underlying: error)
+    }
+  }
+}

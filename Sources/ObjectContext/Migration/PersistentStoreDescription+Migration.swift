@@ -1,0 +1,31 @@
+// PersistentStoreDescription+Migration: stages and mapping models of a store's description.
+public import ObjectStore
+
+extension PersistentStoreDescription {
+  /// The stages between the versions of the model; nil infers the whole way at once.
+  public var stagedMigrationManager: StagedMigrationManager? {
+    get { options["stagedMigrationManager"] as? StagedMigrationManager }
+    set {
+      options["stagedMigrationManager"] = newValue
+      setMigrationSteps()
+    }
+  }
+
+  /// Mapping models for what cannot be inferred.
+  ///
+  /// The first that names the two models (``MappingModel/sourceModel``, ``MappingModel/destinationModel``) is used in any case, else the first that fits
+  /// them where inference is impossible or forbidden (``shouldInferMappingModelAutomatically``).
+  public var mappingModels: [MappingModel] {
+    get { options["mappingModels"] as? [MappingModel] ?? [] }
+    set {
+      options["mappingModels"] = newValue
+      setMigrationSteps()
+    }
+  }
+
+  private mutating func setMigrationSteps() {
+    let steps = MigrationSteps(manager: stagedMigrationManager, mappingModels: mappingModels)
+    guard steps.manager != nil || !steps.mappingModels.isEmpty else { return migrationSteps = nil }
+    migrationSteps = { origin, target in try steps.steps(from: origin, to: target) }
+  }
+}

@@ -1,0 +1,29 @@
+// StagedMigrationManager: the stages between the versions of a model, and the way from the version on disk to the newest.
+public import ObjectModel
+import ObjectStore
+
+/// The stages between the versions of a model.
+///
+/// Set it as ``ObjectStore/PersistentStoreDescription/stagedMigrationManager``. A store of any version then takes the stages that are left, all of them
+/// in one transaction: afterwards it has the newest version, or, when anything fails, the one it had. A store of a version that no stage knows goes by
+/// inference to the nearest version that it can reach without losing more than it has to, since stores keep their own models.
+public struct StagedMigrationManager: Sendable {
+  /// The stages, from the oldest version to the newest.
+  public let stages: [any MigrationStage]
+
+  /// The way by some stages, which are given from the oldest version to the newest.
+  ///
+  /// Where a stage begins with another version than the one before ends with, the way between is inferred, and so is the way from the last version
+  /// to the coordinator's model.
+  public init(_ stages: [any MigrationStage]) { self.stages = stages }
+
+  /// The way through all versions of a bundle, in its order, with custom stages where they are given.
+  ///
+  /// - Parameters:
+  ///   - versions: The versions.
+  ///   - customStages: The stages that are not lightweight. One may pass over versions: stores that have them go to the next version lightweight.
+  public init(_ versions: VersionedModel, customStages: [CustomMigrationStage] = []) {
+    let lightweight = LightweightMigrationStage(models: versions.versions.map(\.model), label: versions.name)
+    stages = [lightweight] + customStages
+  }
+}
