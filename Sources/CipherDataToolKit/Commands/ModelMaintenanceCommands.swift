@@ -28,8 +28,8 @@ extension ModelCommand {
     }
 
     func run() async throws {
-      let source = try CompiledModel(try model(older, version: from))
-      let destination = try CompiledModel(try model(newer ?? older, version: to))
+      let source = try CompiledModel(try ModelCommand.model(older, version: from))
+      let destination = try CompiledModel(try ModelCommand.model(newer ?? older, version: to))
       let difference = ModelDifference(from: source, to: destination)
       let sink = OutputSink()
       for change in difference.changes { try sink.write(change.description + "\n") }
@@ -43,16 +43,6 @@ extension ModelCommand {
       let count = difference.obstacles.count
       if count == 0 { return "The change can be inferred." }
       return count == 1 ? "One change cannot be inferred." : "\(count) changes cannot be inferred."
-    }
-
-    private func model(_ path: String, version: String?) throws -> ManagedObjectModel {
-      guard let version else { return try ManagedObjectModel(contentsOf: .path(path)) }
-      let bundle = try VersionedModel(contentsOf: .path(path))
-      guard let model = bundle.version(named: version) else {
-        let names = bundle.versions.map { "“\($0.name)”" }.joined(separator: ", ")
-        throw ToolError(.usage, "The bundle \(path) has no version “\(version)”; it has \(names).")
-      }
-      return model
     }
   }
 
@@ -128,5 +118,16 @@ extension ModelCommand {
         url.appendingPathComponent($0.name + ".xcdatamodel").appendingPathComponent("contents")
       }
     }
+  }
+
+  /// A version of a model file; the current one where none is named.
+  static func model(_ path: String, version: String?) throws -> ManagedObjectModel {
+    guard let version else { return try ManagedObjectModel(contentsOf: .path(path)) }
+    let bundle = try VersionedModel(contentsOf: .path(path))
+    guard let model = bundle.version(named: version) else {
+      let names = bundle.versions.map { "“\($0.name)”" }.joined(separator: ", ")
+      throw ToolError(.usage, "The bundle \(path) has no version “\(version)”; it has \(names).")
+    }
+    return model
   }
 }

@@ -33,6 +33,9 @@ public struct PersistentStoreDescription: Sendable {
   /// Whether a migration puts off costly clean-up, such as dropping tables and columns, until
   /// ``PersistentStoreCoordinator/finishDeferredLightweightMigration()``.
   public var defersLightweightMigration = false
+  /// Where a copy of the store goes before it is migrated: encrypted, with the same keys, to be opened by the older model. Nothing may be there. Nil makes
+  /// none; a migration that fails leaves none, since the store is as it was then.
+  public var migrationBackupURL: URL?
   /// Told how far a migration has come, on the thread that migrates.
   public var migrationProgress: (@Sendable (MigrationProgress) -> Void)?
   /// Calls off a migration, from any thread; the store is then as it was.

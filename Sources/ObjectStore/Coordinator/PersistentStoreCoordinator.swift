@@ -105,7 +105,11 @@ public final class PersistentStoreCoordinator: Sendable {
       try await store.unlock()
       metadata = try store.loadMetadata()
       let differing = differingEntities(metadata, entityNumbers: numbers)
-      if !differing.isEmpty { metadata = try migrate(store, metadata, differing: differing, description: description) }
+      if !differing.isEmpty {
+        metadata = try await withBackup(of: store, description) {
+          try migrate(store, metadata, differing: differing, description: description)
+        }
+      }
     } catch {
       try? store.close()
       throw error

@@ -3,6 +3,30 @@ import Foundation
 import ObjectModel
 
 extension PersistentStoreCoordinator {
+  /// Runs a migration after a copy of the store was made, where the description asks for one.
+  func withBackup(
+    of store: any IncrementalStore, _ description: PersistentStoreDescription, _ migrate: () throws -> StoreMetadata
+  ) async throws -> StoreMetadata {
+    guard let url = description.migrationBackupURL, !description.isReadOnly, description.shouldMigrateStoreAutomatically else {
+      return try migrate()
+    }
+    // The copy opens with the store's keys.
+    var copy = PersistentStoreDescription(type: description.type, url: url)
+    copy.configuration = description.configuration
+    guard let files = store as? any FileStore, try await files.copy(to: copy) != nil else {
+      throw StoreError(
+        .unsupported, "Stores of the type “\(description.type)” cannot be copied before a migration: set no migrationBackupURL.",
+        operation: "migrate", path: description.url?.path)
+    }
+    do {
+      return try migrate()
+    } catch {
+      // The store is as it was: nobody needs the copy.
+      try? await destroyPersistentStore(with: copy)
+      throw error
+    }
+  }
+
   /// Migrates a store that another model wrote.
   ///
   /// - Parameter differing: The names of the entities that differ.
