@@ -50,7 +50,7 @@ final class RemovalTests: XCTestCase {
     shell.standardInput = input
     shell.standardOutput = output
     try shell.run()
-    try input.fileHandleForWriting.write(contentsOf: Data("fetch --entity Package --count\n".utf8))
+    try input.fileHandleForWriting.write(contentsOf: Data("count Package\n".utf8))
     // An answer says that the store is open.
     XCTAssertEqual(String(decoding: output.fileHandleForReading.availableData, as: UTF8.self).first, "4")
     XCTAssertEqual(try fixture.run(["destroy", "test.store", "--yes"], passphrase: nil).status, 75)
