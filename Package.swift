@@ -28,6 +28,7 @@ let package = Package(
   platforms: [.macOS(.v15)],
   products: [
     .library(name: "CipherData", targets: ["CipherData"]),
+    .library(name: "CipherDataCoreDataImport", targets: ["CoreDataImport"]),
     .library(name: "CipherDataEngine", targets: ["ObjectModel", "ObjectQuery", "ObjectStore"]),
     .executable(name: "cipherdata", targets: ["CipherDataTool"]),
     .plugin(name: "GenerateManagedObjects", targets: ["GenerateManagedObjects"]),
@@ -68,6 +69,15 @@ let package = Package(
       "ObjectContextTests",
       ["ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore", "SQLCipherConnection", "_TestSupport"]),
 
+    // Stores of Core Data.
+    module("CoreDataImport", ["ObjectModel", "ObjectStore", "ObjectContext", "SQLCipherStore", "SQLCipherConnection"]),
+    tests(
+      "CoreDataImportTests",
+      [
+        "CoreDataImport", "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore", "SQLCipherConnection",
+        "_CoreDataFixture", "_StoreSpecification", "_TestSupport",
+      ]),
+
     // Typed classes.
     module("ModelCodeGeneration", ["ObjectModel"]),
     .executableTarget(
@@ -84,6 +94,10 @@ let package = Package(
       name: "_StoreSpecification", dependencies: ["ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "_TestSupport"],
       path: "Tests/_StoreSpecification", swiftSettings: strict),
 
+    // Writes store files as Core Data and the encrypted Core Data store lay them out.
+    .target(
+      name: "_CoreDataFixture", dependencies: ["CSQLCipher", "ObjectModel"], path: "Tests/_CoreDataFixture", swiftSettings: strict),
+
     tests(
       "ContextSpecificationTests",
       [
@@ -95,11 +109,11 @@ let package = Package(
     module(
       "CipherDataToolKit",
       [
-        "CipherData", "ModelCodeGeneration", "ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "SQLCipherStore",
+        "CipherData", "CoreDataImport", "ModelCodeGeneration", "ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "SQLCipherStore",
         "SQLCipherConnection", "CLibedit", argumentParser,
       ]),
     .executableTarget(name: "CipherDataTool", dependencies: ["CipherDataToolKit", argumentParser], swiftSettings: strict),
-    tests("CipherDataToolTests", ["CipherDataToolKit", "CipherDataTool"]),
+    tests("CipherDataToolTests", ["CipherDataToolKit", "CipherDataTool", "_CoreDataFixture"]),
 
     // Rules for the sources themselves: imports, sizes, the public API, the tables of the documentation.
     .testTarget(name: "ArchitectureTests", exclude: ["UnsafeUses.txt"], swiftSettings: strict),

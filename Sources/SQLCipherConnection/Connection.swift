@@ -34,15 +34,18 @@ import Foundation
     try self.init(path: path, key: key, options: options, isNew: false)
   }
 
-  init(path: String, key: DatabaseKey, options: ConnectionOptions, isNew: Bool) throws(StoreAccessError) {
+  /// - Parameter key: nil for a plain database; only `PlaintextExchange` asks for that.
+  init(path: String, key: DatabaseKey?, options: ConnectionOptions, isNew: Bool) throws(StoreAccessError) {
     try LibraryVersion.checkEncryptionIsAvailable(path: path)
-    try key.format.checkSupported(path: path)
+    try key?.format.checkSupported(path: path)
     let path = try StoreFile.absolutePath(path)
     if !isNew { try StoreFile.checkBeforeOpening(path) }
 
     let flags = (options.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE
     var opened: OpaquePointer?
-    let code = sqlite3_open_v2(path, &opened, flags, nil)
+    let code =
+      options.isImmutable
+      ? sqlite3_open_v2(Self.immutableURI(path), &opened, flags | SQLITE_OPEN_URI, nil) : sqlite3_open_v2(path, &opened, flags, nil)
     guard code == SQLITE_OK, let pointer = opened else {
       let error = StoreAccessError.sqlite(code, handle: opened, path: path, operation: "open")
       sqlite3_close_v2(opened)
@@ -51,7 +54,7 @@ import Foundation
     let database = DatabaseHandle(pointer: pointer, path: path)
     self.path = path
     self.options = options
-    self.format = key.format
+    self.format = key?.format ?? .portable
     self.pointer = pointer
     self.database = database
     interrupter = database.interrupter
@@ -62,8 +65,12 @@ import Foundation
       throw StoreAccessError(.readOnly, path: path, operation: "open", code: SQLITE_READONLY)
     }
     sqlite3_busy_timeout(pointer, Int32(clamping: options.busyTimeoutMilliseconds))
-    try setKey(key, isNew: isNew)
-    try configure(isNew: isNew)
+    if let key {
+      try setKey(key, isNew: isNew)
+      try configure(isNew: isNew)
+    } else {
+      try configurePlain()
+    }
   }
 
   deinit { close() }

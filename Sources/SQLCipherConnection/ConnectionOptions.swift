@@ -36,5 +36,8 @@ package struct ConnectionOptions: Sendable, Hashable {
   /// Leaves out the check of the log's pages: set for the further connections of a pool, whose first one has checked them.
   var trustsLog = false
 
+  /// Whether nobody can write the file or beside it, so that SQLite needs no locks and no index of the log; for files that are only read.
+  var isImmutable = false
+
   package init() {}
 }

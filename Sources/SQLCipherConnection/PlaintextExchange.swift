@@ -2,8 +2,28 @@
 
 import Foundation
 
-/// Copies of a store that everybody can read.
+/// Copies of a store that everybody can read, and plain databases that become stores.
 package enum PlaintextExchange {
+  /// Opens a plain SQLite file to read it, what its write-ahead log holds included. Nothing of it is changed or copied, and nothing that is read
+  /// goes into a temporary file.
+  ///
+  /// SQLite keeps an index of a log beside it, which holds no contents: where the folder cannot be written and there is a log, the file cannot be
+  /// read.
+  package static func openPlaintext(_ path: String) throws(StoreAccessError) -> Connection {
+    let path = try StoreFile.absolutePath(path)
+    var options = ConnectionOptions()
+    options.isReadOnly = true
+    if access(StoreFile.folder(of: path), W_OK) != 0 {
+      guard StoreFile.size(path + "-wal") ?? 0 == 0 else {
+        throw StoreAccessError(
+          .readOnly, path: path, operation: "open",
+          message: "the database has a write-ahead log, and its folder cannot be written; copy both to a folder of your own")
+      }
+      options.isImmutable = true
+    }
+    return try Connection(path: path, key: nil, options: options, isNew: false)
+  }
+
   /// Writes everything in a store, NOT ENCRYPTED, into a new plain SQLite file that only its owner may read.
   ///
   /// - Parameters:

@@ -77,10 +77,12 @@ final class StoreEngine: Sendable {
     }
   }
 
+  /// The keys of the transaction that this thread has open, else of the store.
+  var transactionKeys: KeyAllocator { transactions.keys ?? self.keys }
+
   /// Keys for new rows of a table.
   func newKeys(_ count: Int, for table: EntityTable) throws -> [Int64] {
-    let keys = transactions.connection == nil ? self.keys : transactions.keys ?? self.keys
-    return try keys.keys(count, for: table) { body in
+    try transactionKeys.keys(count, for: table) { body in
       try write { connection in
         trace.note(connection, "reserve keys")
         try body(connection)

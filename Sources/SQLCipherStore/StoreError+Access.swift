@@ -1,5 +1,5 @@
 // StoreError+Access: the errors of connections and keys as errors of the store contract, one to one.
-import ObjectStore
+package import ObjectStore
 import SQLCipherConnection
 
 extension StoreError {
@@ -55,7 +55,7 @@ extension StoreError {
   }
 
   /// Runs `body`; its errors come out as errors of the store.
-  static func mapping<Result>(_ body: () throws -> Result) throws -> Result {
+  package static func mapping<Result>(_ body: () throws -> Result) throws -> Result {
     do {
       return try body()
     } catch let error as StoreAccessError {
@@ -64,7 +64,7 @@ extension StoreError {
   }
 
   /// The same for work that waits.
-  static func mapping<Result>(_ body: () async throws -> sending Result) async throws -> sending Result {
+  package static func mapping<Result>(_ body: () async throws -> sending Result) async throws -> sending Result {
     do {
       return try await body()
     } catch let error as StoreAccessError {

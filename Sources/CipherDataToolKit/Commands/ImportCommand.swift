@@ -6,13 +6,16 @@ import ObjectContext
 /// Imports objects into a store: all of the input, or nothing.
 struct ImportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "import", abstract: "Import JSON lines or Debian's package index: all of it, or nothing.",
+    commandName: "import", abstract: "Import JSON lines, Debian's package index or a store of Core Data: all of it, or nothing.",
     discussion: """
       JSON lines: an object a line. Its entity is named by --entity or by the key $entity; a to-one relationship is a nested object, a to-many \
       relationship an array of nested objects. Objects are found by their uniqueness constraints, and created where there is none or nothing \
       is found. Dates are ISO 8601, bytes are Base64 (or hexadecimal digits after “hex:”), decimals are strings or numbers.
 
       deb822: dpkg's status file or the archive's package index (apt-cache dumpavail), into the DebianArchive model.
+
+      --from-core-data: a SQLite store of Core Data with the model it was written with. STORE is created where there is none; an existing one must \
+      have the same model. The Core Data store is only read; its passphrase, if it is encrypted, never comes from an argument.
       """)
 
   @Argument(help: "The store's file.")
@@ -30,10 +33,20 @@ struct ImportCommand: AsyncParsableCommand {
   @Flag(help: "Leave bad lines out and report them, instead of ending with nothing kept.")
   var skipBadLines = false
 
+  @OptionGroup(title: "From Core Data")
+  var coreData: CoreDataOptions
+
   @OptionGroup
   var passphrase: PassphraseOptions
 
   func run() async throws {
+    if let path = coreData.fromCoreData {
+      guard file == nil, entity == nil, !skipBadLines else {
+        throw ToolError(.usage, "--from-core-data takes no input file, --entity or --skip-bad-lines.")
+      }
+      return try await coreData.run(path, into: store, passphrase: passphrase)
+    }
+    if let stray = coreData.stray { throw ToolError(.usage, "\(stray) belongs to --from-core-data.") }
     if file == nil, Terminal.isTerminal(STDIN_FILENO) {
       throw ToolError(.usage, "No input: name a file, or - for what is typed.")
     }

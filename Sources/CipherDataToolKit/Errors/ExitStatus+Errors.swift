@@ -6,6 +6,7 @@ import ObjectModel
 import ObjectQuery
 import ObjectStore
 import CipherData
+import CoreDataImport
 
 /// How the tool ends after an error: a number, and one line for standard error.
 package struct Ending: Sendable, Hashable {
@@ -32,6 +33,7 @@ package struct Ending: Sendable, Hashable {
     case let error as InputError: (.badData, error.description)
     case let error as JSONParser.SyntaxError: (.badData, error.description)
     case let error as StoreError: (status(of: error), error.description)
+    case let error as CoreDataImportError: (.badData, error.description)
     case let error as StoreAccessError: (status(of: error.kind), error.description)
     case let error as PredicateFormatError: (.usage, "\(error.message) (column \(error.column))")
     case let error as FetchPredicateError: (.usage, inOptions(error.description))

@@ -78,7 +78,7 @@ extension PersistentStoreCoordinator {
 
 extension PersistentStore {
   /// Runs requests to the store as one transaction, during which its row cache keeps nothing new.
-  func performTransaction(_ body: () throws -> Void) throws {
+  package func performTransaction(_ body: () throws -> Void) throws {
     saving.lock()
     defer { saving.unlock() }
     // Rows that are not committed must not reach other contexts through the row cache.

@@ -79,6 +79,24 @@ final class KeyAllocator: Sendable {
     }
   }
 
+  /// Reserves as many keys as somebody else has given out from 1 on, without a list of them.
+  ///
+  /// - Returns: What is to be added to each of his.
+  func reserve(upTo greatest: Int64, for table: EntityTable, withWriter: ((Connection) throws -> Void) throws -> Void) throws -> Int64 {
+    guard greatest > 0 else { return 0 }
+    guard greatest <= Self.greatestKey else {
+      throw StoreError(.invalidRequest, "The entity “\(table.root.name)” has used up all its keys.", operation: "insert")
+    }
+    // A block that was reserved before is given up: its rest lies below the new one.
+    try reserve(Int(greatest), for: table, withWriter: withWriter)
+    return blocks.withLock { blocks in
+      let start = blocks[table.index].next
+      blocks[table.index].next = start + greatest
+      blocks[table.index].floor = max(blocks[table.index].floor, start + greatest)
+      return start - 1
+    }
+  }
+
   /// Forgets all reservations, after the transaction that made some was rolled back.
   func forget() {
     blocks.withLock { blocks in

@@ -1,0 +1,111 @@
+// ImportCommand+CoreData: `cipherdata import STORE --from-core-data Old.sqlite`: a store of Core Data into an encrypted one.
+import ArgumentParser
+import CipherData
+import CoreDataImport
+import Foundation
+import ObjectContext
+import ObjectModel
+import ObjectStore
+import SQLCipherStore
+
+/// What an import from a store of Core Data takes.
+struct CoreDataOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "Import a store that Core Data wrote, or the encrypted Core Data store for SQLCipher. It is only read.", valueName: "file"))
+  var fromCoreData: String?
+
+  @Option(help: ArgumentHelp("The model that the Core Data store was written with: an .xcdatamodeld or .xcdatamodel.", valueName: "model"))
+  var model: String?
+
+  @Option(help: ArgumentHelp("The version of the model, by its name in the .xcdatamodeld; the current one unless given.", valueName: "name"))
+  var modelVersion: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Read the passphrase of an encrypted Core Data store from the first line of a file; else CIPHERDATA_SOURCE_PASSPHRASE or a prompt.",
+      valueName: "file"))
+  var sourcePassphraseFile: String?
+
+  @Flag(help: "Leave out files and objects that the Core Data store refers to but does not have, and report them.")
+  var skipMissing = false
+
+  @Flag(help: "Leave behind entities and columns that the model does not know, and report them.")
+  var ignoreUnknown = false
+
+  /// The first of the options that only make sense with `--from-core-data`, if one is given.
+  var stray: String? {
+    if model != nil { return "--model" }
+    if modelVersion != nil { return "--model-version" }
+    if sourcePassphraseFile != nil { return "--source-passphrase-file" }
+    if skipMissing { return "--skip-missing" }
+    return ignoreUnknown ? "--ignore-unknown" : nil
+  }
+
+  /// Imports into a store, which is created where there is none.
+  func run(_ path: String, into store: String, passphrase: PassphraseOptions) async throws {
+    guard let model else { throw ToolError(.usage, "Which model was \(path) written with? Give --model.") }
+    let source = try await open(path, try Self.model(model, version: modelVersion))
+    for warning in source.warnings { Tool.note("\(path): \(warning)") }
+    let isNew = !FileManager.default.fileExists(atPath: store)
+    let target = isNew ? nil : try await passphrase.unlock(store)
+    let description: PersistentStoreDescription? =
+      isNew ? PersistentStoreDescription(url: .path(store), key: try passphrase.newKey(for: store)) : nil
+    let bar = SharedProgress("Importing")
+    let progress = bar.handler
+    let report = try await Interruption().cancelling(
+      Task {
+        if let description { return try await source.importAll(creating: description, progress: progress) }
+        guard let target else { throw ToolError(.software, "There is neither a store nor a place for one.") }
+        let container = try await PersistentContainer.open(target, isReadOnly: false)
+        do {
+          let report = try await source.importAll(into: container, progress: progress)
+          try container.close()
+          return report
+        } catch {
+          try? container.close()
+          throw error
+        }
+      })
+    bar.finish()
+    try Self.write(report, path)
+  }
+
+  /// Opens the source; its passphrase is asked for only where it needs one.
+  private func open(_ path: String, _ model: ManagedObjectModel) async throws -> CoreDataStore {
+    var options = CoreDataImportOptions()
+    options.skipsMissing = skipMissing
+    options.ignoresUnknown = ignoreUnknown
+    do {
+      return try await CoreDataStore.open(at: .path(path), model: model, options: options)
+    } catch let error as StoreError where error.code == .keyRequired {
+      let secret = try PassphraseSource(
+        file: sourcePassphraseFile, variable: "CIPHERDATA_SOURCE_PASSPHRASE", prompt: "Passphrase for \(path): "
+      ).read()
+      return try await CoreDataStore.open(at: .path(path), model: model, key: .passphrase(secret), options: options)
+    }
+  }
+
+  private static func model(_ path: String, version: String?) throws -> ManagedObjectModel {
+    guard let version else { return try ManagedObjectModel(contentsOf: .path(path)) }
+    let bundle = try VersionedModel(contentsOf: .path(path))
+    guard let model = bundle.version(named: version) else {
+      let names = bundle.versions.map(\.name).joined(separator: ", ")
+      throw ToolError(.usage, "\(path) has no version “\(version)”; it has \(names).")
+    }
+    return model
+  }
+
+  private static func write(_ report: CoreDataImportReport, _ path: String) throws {
+    let sink = OutputSink()
+    let table = TableWriter(columns: ["entity", "objects"], to: sink)
+    for entity in report.entities { try table.write([.string(entity.entityName), .integer(entity.count)]) }
+    try table.finish()
+    try sink.flush()
+    for note in report.notes { Tool.note(note.description) }
+    var parts = ["\(report.objectCount) objects and \(report.linkCount) links imported from \(path) (\(report.layout.rawValue))"]
+    if report.externalFileCount > 0 { parts.append("\(report.externalFileCount) values from files beside it") }
+    Tool.note(parts.joined(separator: ", "))
+    Tool.note("\(path) is still there: delete it, and what lies beside it, when you need it no more.")
+  }
+}

@@ -1,0 +1,100 @@
+// CoreDataStore: a store file that Core Data wrote, recognised and compared with its model; it is only read.
+public import Foundation
+public import ObjectModel
+import ObjectStore
+public import SQLCipherConnection
+import SQLCipherStore
+
+/// A SQLite store that was written by Core Data, or by the public encrypted Core Data store for SQLCipher.
+///
+/// ```swift
+/// let old = try await CoreDataStore.open(at: oldURL, model: model)
+/// let report = try await old.importAll(creating: PersistentStoreDescription(url: newURL, key: key))
+/// ```
+/// The file is never changed, and nothing of it is copied to any other place than the encrypted store. Every operation opens it anew and reads one
+/// snapshot, its write-ahead log included.
+public struct CoreDataStore: Sendable {
+  /// How a store is laid out.
+  public enum Layout: String, Sendable, Hashable {
+    /// Core Data's own SQLite store.
+    case coreData = "Core Data"
+    /// The public encrypted Core Data store (`EncryptedStore`).
+    case encryptedCoreData = "encrypted Core Data"
+  }
+
+  /// Where the file is.
+  public let url: URL
+  /// How it is laid out.
+  public let layout: Layout
+  /// The store's UUID, where its metadata tell it.
+  public let storeIdentifier: String?
+  /// The identifiers of the model's version that wrote the store, where its metadata tell them.
+  public let versionIdentifiers: Set<String>
+  /// What was found that is not taken over and does no harm, in sentences.
+  public let warnings: [String]
+  let model: CompiledModel
+  let entityNumbers: [Int]
+  let key: DatabaseKey?
+  let options: CoreDataImportOptions
+
+  /// Recognises a store and compares it with the model that it was written with.
+  ///
+  /// - Parameters:
+  ///   - url: The store's file.
+  ///   - model: The model that the store was written with: that very version.
+  ///   - configuration: The configuration of the model that the store holds; nil for all entities.
+  ///   - key: The key of an encrypted store. A `passphrase` stands for SQLCipher's own derivation here, in whichever of its page formats fits.
+  ///   - options: What to do with what is missing or unknown.
+  /// - Throws: ``CoreDataImportError``; `StoreError` with the code `keyRequired` where the file is encrypted and no key was given, `unreadableStore` for a
+  ///   wrong one; `ModelValidationError`.
+  public static func open(
+    at url: URL, model: ManagedObjectModel, configuration: String? = nil, key: StoreKey? = nil,
+    options: CoreDataImportOptions = CoreDataImportOptions()
+  ) async throws -> CoreDataStore {
+    let compiled = try CompiledModel(model)
+    guard let numbers = compiled.entityNumbers(inConfiguration: configuration) else {
+      throw StoreError(.invalidRequest, "The model has no configuration “\(configuration ?? "")”.", operation: "import", path: url.path)
+    }
+    let databaseKey = try await SourceFile.databaseKey(path: url.path, key: key)
+    return try await SourceFile.offActor {
+      try SourceFile.read(url.path, key: databaseKey) { connection in
+        let schema = try SourceSchema(connection)
+        let layout = try SourceRecognition.layout(of: schema, path: url.path)
+        let metadata = try SourceMetadata(connection, layout: layout)
+        let source = try SourceLayout.make(
+          layout, schema: schema, connection: connection, model: compiled, entityNumbers: numbers, options: options,
+          versionIdentifiers: metadata.versionIdentifiers)
+        return CoreDataStore(
+          url: url, layout: layout, storeIdentifier: metadata.identifier, versionIdentifiers: metadata.versionIdentifiers,
+          warnings: source.warnings, model: compiled, entityNumbers: numbers, key: databaseKey, options: options)
+      }
+    }
+  }
+
+  /// The number of objects of each entity, without those of its subentities. Goes through all rows.
+  public func objectCounts() async throws -> [String: Int] {
+    try await SourceFile.offActor { [self] in
+      try read(model: model, entityNumbers: entityNumbers) { connection, layout in
+        var counts: [String: Int] = [:]
+        for table in layout.tables {
+          for (number, count) in try RowSource.counts(table, layout: layout, connection: connection) {
+            counts[model.entities[number].name] = count
+          }
+        }
+        return counts
+      }
+    }
+  }
+
+  /// Runs `body` with one snapshot of the file and its layout under a model.
+  func read<Result>(model: CompiledModel, entityNumbers: [Int], _ body: (Connection, SourceLayout) throws -> Result) throws -> Result {
+    try SourceFile.read(url.path, key: key) { connection in
+      let schema = try SourceSchema(connection)
+      return try body(
+        connection,
+        try SourceLayout.make(
+          layout, schema: schema, connection: connection, model: model, entityNumbers: entityNumbers, options: options,
+          versionIdentifiers: versionIdentifiers))
+    }
+  }
+}

@@ -1,0 +1,103 @@
+// Importer: one import from its counts to their comparison: rows of all tables, then links, in one transaction.
+import Foundation
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+import SQLCipherStore
+
+/// Carries out one import on the calling thread. In memory are a portion of rows and the pages that SQLite keeps.
+struct Importer {
+  let source: CoreDataStore
+  let store: PersistentStore
+  let model: CompiledModel
+  let cancellation: RequestCancellation
+  let progress: CoreDataStore.Progress?
+
+  /// How far the import is.
+  private final class Position {
+    var done = 0
+    var total = 0
+  }
+
+  func run() throws -> CoreDataImportReport {
+    let numbers = store.entityNumbers.intersection(
+      source.entityNumbers.compactMap { model.entity(named: source.model.entities[$0].name)?.number })
+    return try source.read(model: model, entityNumbers: numbers.sorted()) { connection, layout in
+      do {
+        return try run(connection, layout)
+      } catch var error as CoreDataImportError {
+        error.path = error.path ?? connection.path
+        throw error
+      }
+    }
+  }
+
+  private func run(_ connection: Connection, _ layout: SourceLayout) throws -> CoreDataImportReport {
+    let position = Position()
+    var expected: [Int: Int] = [:]
+    for table in layout.tables { expected.merge(try RowSource.counts(table, layout: layout, connection: connection)) { $0 + $1 } }
+    position.total = expected.values.reduce(0, +)
+    for join in layout.joins { position.total += try LinkSource.count(join, connection: connection) }
+
+    let reader = ValueReader(layout: layout, store: source.url, options: source.options)
+    let transfer = try RowTransfer(into: store, scope: RequestScope(objectIDSpace: store.space))
+    var report = CoreDataImportReport(layout: source.layout)
+    try transfer.transaction {
+      try advance(position, by: 0)
+      let before = try transfer.counts()
+      var offsets: [Int: Int64] = [:]
+      for table in layout.tables {
+        let greatest = try RowSource.greatestKey(table, connection: connection)
+        offsets[table.root.number] = try transfer.reserveKeys(upTo: greatest, rootEntity: table.root.number)
+      }
+      var read: [Int: Int] = [:]
+      for table in layout.tables {
+        let rows = try RowSource(
+          table, layout: layout, reader: reader, options: source.options, offsets: offsets, connection: connection)
+        while let portion = try rows.next() {
+          try transfer.insert(portion.rows, places: portion.places)
+          try advance(position, by: portion.rows.count)
+        }
+        read.merge(rows.counts) { $0 + $1 }
+      }
+      for join in layout.joins {
+        let links = try LinkSource(
+          join, layout: layout, reader: reader, options: source.options, offsets: offsets, connection: connection)
+        while let portion = try links.next() {
+          report.linkCount += try transfer.insert(portion, of: join.relationship)
+          try advance(position, by: portion.count)
+        }
+        try transfer.completeLinks(of: join.relationship)
+      }
+      try compare(expected, read, before, try transfer.counts())
+    }
+    report.entities = model.entities.filter { !$0.isAbstract && numbersHeld(layout).contains($0.number) }
+      .map { .init(entityName: $0.name, count: expected[$0.number] ?? 0) }.sorted { $0.entityName < $1.entityName }
+    report.externalFileCount = reader.externalFileCount
+    report.notes = reader.report
+    report.warnings = layout.warnings
+    return report
+  }
+
+  private func numbersHeld(_ layout: SourceLayout) -> Set<Int> { Set(layout.tables.flatMap { Array($0.root.subtree) }) }
+
+  private func advance(_ position: Position, by count: Int) throws {
+    position.done += count
+    if cancellation.isCancelled || progress?(position.done, position.total) == false {
+      throw StoreError(.cancelled, "The import was cancelled; nothing was imported.", operation: "import", path: source.url.path)
+    }
+  }
+
+  /// What was counted before, what was read, and what the store has gained must be the same for every entity.
+  private func compare(_ expected: [Int: Int], _ read: [Int: Int], _ before: [Int: Int], _ after: [Int: Int]) throws {
+    for entity in model.entities {
+      let number = entity.number
+      let counts = (expected[number] ?? 0, read[number] ?? 0, (after[number] ?? 0) - (before[number] ?? 0))
+      guard counts.0 == counts.1, counts.1 == counts.2 else {
+        throw CoreDataImportError(
+          .countMismatch, "\(counts.0) objects were counted, \(counts.1) read and \(counts.2) written. Nothing was imported.",
+          entityName: entity.name)
+      }
+    }
+  }
+}

@@ -1,0 +1,128 @@
+// AppleColumns: which column of a table of Core Data's is which property's.
+import ObjectModel
+import SQLCipherConnection
+
+/// Gives the properties of an inheritance tree the columns of its table.
+///
+/// A property's column is `Z` and its name in upper case. Where subentities have properties of one name, the second in the order of the entities'
+/// numbers gets a 1 behind it, and so on.
+struct AppleColumns {
+  private let table: SourceSchema.Table
+  private let root: CompiledEntity
+  private let model: CompiledModel
+  private let numbers: [Int: Int64]
+  private var free: [String: SourceSchema.Column]
+
+  init(table: SourceSchema.Table, root: CompiledEntity, model: CompiledModel, numbers: [Int: Int64]) {
+    self.table = table
+    self.root = root
+    self.model = model
+    self.numbers = numbers
+    free = Dictionary(table.columns.map { ($0.name.uppercased(), $0) }, uniquingKeysWith: { first, _ in first })
+    for name in ["Z_PK", "Z_ENT", "Z_OPT"] { free[name] = nil }
+  }
+
+  /// The columns that nobody has taken, without those that repeat the entity of a destination.
+  var rest: [String] {
+    table.columns.map(\.name).filter { free[$0.uppercased()] != nil && !Self.isEntityColumn($0) }
+  }
+
+  /// Takes a column by its name, or by its name with a number.
+  mutating func take(_ name: String) -> String? {
+    for suffix in [""] + (1...8).map(String.init) {
+      if let column = free.removeValue(forKey: name + suffix) { return column.name }
+    }
+    return nil
+  }
+
+  mutating func assign(_ connection: Connection, _ findings: inout LayoutFindings) throws -> [SourceColumn] {
+    let slots = root.subtree.sorted { numbers[$0, default: .max] < numbers[$1, default: .max] }.flatMap { number in
+      model.entities[number].slots.filter { $0.declaringEntity == number && !$0.isTransient && $0.kind != .none }
+    }
+    var counts: [String: Int] = [:]
+    for slot in slots { counts[Self.bases(slot)[0], default: 0] += 1 }
+    var columns: [SourceColumn] = []
+    var shared: [(SourceSchema.Column, CompiledSlot)] = []
+    // Names that only one property has come first: none of them is another one's name with a number.
+    for slot in slots where counts[Self.bases(slot)[0]] == 1 {
+      guard let name = Self.bases(slot).first(where: { free["Z" + $0] != nil }), let column = free.removeValue(forKey: "Z" + name) else {
+        note(slot, &findings)
+        continue
+      }
+      columns.append(SourceColumn(name: try Identifier.quoted(column.name), slot: slot))
+    }
+    for slot in slots {
+      let count = counts[Self.bases(slot)[0], default: 0]
+      guard count > 1 else { continue }
+      guard let column = takeShared(slot, count: count) else {
+        note(slot, &findings)
+        continue
+      }
+      columns.append(SourceColumn(name: try Identifier.quoted(column.name), slot: slot))
+      shared.append((column, slot))
+    }
+    try checkShared(shared, connection)
+    return columns
+  }
+
+  private mutating func takeShared(_ slot: CompiledSlot, count: Int) -> SourceSchema.Column? {
+    for base in Self.bases(slot) {
+      for suffix in [""] + (1...(count + 8)).map(String.init) {
+        guard let column = free["Z" + base + suffix], Self.fits(column.type, slot) else { continue }
+        free["Z" + base + suffix] = nil
+        return column
+      }
+    }
+    return nil
+  }
+
+  /// Columns that were told apart by a rule must be empty in the rows of other entities.
+  private func checkShared(_ shared: [(SourceSchema.Column, CompiledSlot)], _ connection: Connection) throws {
+    for (column, slot) in shared {
+      let own = model.entities[slot.declaringEntity].subtree.compactMap { numbers[$0] }.map(String.init).joined(separator: ", ")
+      guard try SourceLayout.hasValues(column.name, in: table.name, where: "t.Z_ENT NOT IN (\(own))", connection) else { continue }
+      throw CoreDataImportError(
+        .ambiguousColumns,
+        "several subentities have a property of this name, and the column \(column.name) of \(table.name), which should be this one's, has values "
+          + "in rows of others. Rename the properties apart with Core Data, and import that store.",
+        path: connection.path, entityName: model.entities[slot.declaringEntity].name, propertyName: slot.name)
+    }
+  }
+
+  private func note(_ slot: CompiledSlot, _ findings: inout LayoutFindings) {
+    let names = Self.bases(slot).map { "Z" + $0 }.joined(separator: " or ")
+    findings.addMissing(
+      "the column \(names) of \(table.name) is missing, for “\(model.entities[slot.declaringEntity].name).\(slot.name)”")
+  }
+
+  /// The names that a property's column may have, without the Z. Those of a composite's part are not documented.
+  private static func bases(_ slot: CompiledSlot) -> [String] {
+    let parts = slot.name.uppercased().split(separator: ".").map(String.init)
+    guard parts.count > 1, let last = parts.last else { return [slot.name.uppercased()] }
+    return [parts.joined(separator: "_"), parts.joined(), last]
+  }
+
+  /// Whether a property's values may stand in a column of a declared type.
+  private static func fits(_ declared: String, _ slot: CompiledSlot) -> Bool {
+    guard let type = slot.attributeType else { return declared == "INTEGER" || declared.isEmpty }
+    let expected: Set<String> =
+      switch type {
+      case .integer16, .integer32, .integer64, .boolean: ["INTEGER"]
+      case .double, .float: ["FLOAT", "REAL"]
+      case .date: ["TIMESTAMP"]
+      case .decimal: ["DECIMAL"]
+      case .string, .uri: ["VARCHAR", "TEXT"]
+      case .binary, .transformable, .uuid: ["BLOB", "VARCHAR"]
+      case .undefined, .composite: []
+      }
+    return declared.isEmpty || expected.contains(declared)
+  }
+
+  /// `Z22_OWNER` repeats the entity of what `ZOWNER` refers to, where that has subentities.
+  private static func isEntityColumn(_ name: String) -> Bool {
+    let name = name.uppercased()
+    guard name.hasPrefix("Z") else { return false }
+    let digits = name.dropFirst().prefix { $0.isASCII && $0.isNumber }
+    return !digits.isEmpty && name.dropFirst(1 + digits.count).hasPrefix("_")
+  }
+}

@@ -1,0 +1,79 @@
+// AppleLayout+Joins: the tables of many-to-many relationships, such as Z_26ASSETS with Z_26ALBUMS, Z_34ASSETS and Z_FOK_34ASSETS.
+import ObjectModel
+import SQLCipherConnection
+
+extension AppleLayout {
+  /// The table of a relationship and its inverse. Either may have given it its name: the number of the entity and the relationship's name.
+  func join(of relationship: CompiledRelationship, _ findings: inout LayoutFindings) throws -> SourceJoin? {
+    let inverse = model.inverse(of: relationship)
+    var names: [String] = []
+    for side in [relationship, inverse].compactMap({ $0 }) {
+      guard let number = numbers[side.sourceEntity] else { return nil }
+      let name = "Z_\(number)\(side.name.uppercased())"
+      if !names.contains(name) { names.append(name) }
+    }
+    for name in names {
+      for suffix in [""] + (1...8).map(String.init) {
+        guard let table = schema.table(name + suffix) else { continue }
+        if let join = try columns(of: relationship, inverse, in: table) { return join }
+      }
+    }
+    findings.addMissing(
+      "the table \(names.joined(separator: " or ")) of “\(model.entities[relationship.sourceEntity].name).\(relationship.name)” is missing or has "
+        + "other columns")
+    return nil
+  }
+
+  /// Finds which column refers to which end. A column is named by the number of the entity that it refers to and the relationship whose members
+  /// stand in it.
+  private func columns(
+    of relationship: CompiledRelationship, _ inverse: CompiledRelationship?, in table: SourceSchema.Table
+  ) throws -> SourceJoin? {
+    let names = table.columns.map(\.name)
+    var ends = names.filter { !$0.uppercased().hasPrefix("Z_FOK_") }
+    guard ends.count == 2, let far = end(relationship, among: ends) else { return nil }
+    ends.removeAll { $0 == far }
+    let near = ends[0]
+    let isReflexive = inverse?.id == relationship.id
+    if let inverse, !isReflexive, end(inverse, among: [near]) == nil { return nil }
+    // A relationship that is its own inverse has its other end in a column REFLEXIVE.
+    if isReflexive, near.uppercased() != "REFLEXIVE", end(relationship, among: [near]) == nil { return nil }
+    var farOrder: String?
+    if relationship.isOrdered {
+      guard let column = order(of: far, among: names) else { return nil }
+      farOrder = column
+    }
+    var nearOrder: String?
+    if let inverse, inverse.isOrdered, !isReflexive {
+      guard let column = order(of: near, among: names) else { return nil }
+      nearOrder = column
+    }
+    return SourceJoin(
+      relationship: relationship, name: try Identifier.quoted(table.name), near: try Identifier.quoted(near),
+      far: try Identifier.quoted(far), nearOrder: try nearOrder.map { "j.\(try Identifier.quoted($0))" },
+      farOrder: try farOrder.map { "j.\(try Identifier.quoted($0))" })
+  }
+
+  /// The column in which a relationship's members stand.
+  private func end(_ relationship: CompiledRelationship, among columns: [String]) -> String? {
+    guard let number = numbers[relationship.destinationEntity] else { return nil }
+    let name = relationship.name.uppercased()
+    let exact = columns.first { AppleName.isNumbered(Substring($0.uppercased()), "Z_\(number)\(name)") }
+    return exact
+      ?? columns.first { column in
+        let column = column.uppercased()
+        guard column.hasPrefix("Z_") else { return false }
+        let rest = column.dropFirst(2).drop { $0.isASCII && $0.isNumber }
+        return AppleName.isNumbered(rest, name)
+      }
+  }
+
+  /// The column with the places of the objects in a column.
+  private func order(of column: String, among columns: [String]) -> String? {
+    let upper = column.uppercased()
+    let tail = upper.hasPrefix("Z_") ? String(upper.dropFirst(2)) : upper
+    let wanted = ["Z_FOK_" + tail, "Z_FOK_" + tail.drop { $0.isASCII && $0.isNumber }]
+    let orders = columns.filter { $0.uppercased().hasPrefix("Z_FOK_") }
+    return orders.first { wanted.contains($0.uppercased()) } ?? (orders.count == 1 && columns.count == 3 ? orders[0] : nil)
+  }
+}

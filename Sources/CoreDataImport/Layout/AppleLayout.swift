@@ -1,0 +1,120 @@
+// AppleLayout: the layout of Core Data's SQLite store: entities by Z_PRIMARYKEY, tables by the names of root entities.
+import ObjectModel
+import SQLCipherConnection
+
+/// Finds Core Data's layout in a database. The names are looked for, not computed: what the database has decides.
+struct AppleLayout {
+  let schema: SourceSchema
+  let connection: Connection
+  let model: CompiledModel
+  let entityNumbers: [Int]
+  /// The source's numbers of entities, by the model's.
+  private(set) var numbers: [Int: Int64] = [:]
+  /// The entities of Z_PRIMARYKEY that the model does not have.
+  private var strangers: [(number: Int64, name: String)] = []
+  private var usedTables: Set<String> = []
+
+  init(schema: SourceSchema, connection: Connection, model: CompiledModel, entityNumbers: [Int]) throws {
+    self.schema = schema
+    self.connection = connection
+    self.model = model
+    self.entityNumbers = entityNumbers
+    let statement = try connection.statement(sql: "SELECT Z_ENT, Z_NAME FROM Z_PRIMARYKEY ORDER BY Z_ENT")
+    defer { statement.reset() }
+    while try statement.step() {
+      let (number, name) = (statement.int64(0), statement.text(1))
+      if let entity = model.entity(named: name) { numbers[entity.number] = number } else { strangers.append((number, name)) }
+    }
+  }
+
+  mutating func build(_ findings: inout LayoutFindings) throws -> SourceLayout {
+    var tables: [SourceTable] = []
+    let roots = Set(entityNumbers.map { model.entities[$0].root })
+    // In the source's order, since names that clash were told apart in it.
+    for number in roots.sorted(by: { (numbers[$0] ?? .max, $0) < (numbers[$1] ?? .max, $1) }) {
+      let root = model.entities[number]
+      let absent = root.subtree.filter { numbers[$0] == nil }.map { model.entities[$0].name }
+      guard absent.isEmpty else {
+        findings.addMissing("the store has no \(absent.count == 1 ? "entity" : "entities") \(absent.joined(separator: ", "))")
+        continue
+      }
+      if let table = try table(of: root, &findings) { tables.append(table) }
+    }
+    tables.sort { $0.root.number < $1.root.number }
+    var joins: [SourceJoin] = []
+    for relationship in SourceLayout.joined(in: model, entityNumbers: entityNumbers) {
+      if let join = try join(of: relationship, &findings) { joins.append(join) }
+    }
+    try checkStrangers(&findings)
+    return SourceLayout(coding: .coreData, model: model, tables: tables, joins: joins, warnings: [])
+  }
+
+  // MARK: Tables
+
+  private mutating func table(of root: CompiledEntity, _ findings: inout LayoutFindings) throws -> SourceTable? {
+    guard let table = AppleName.first("Z" + root.name.uppercased(), isTaken: { usedTables.contains($0) }, in: schema) else {
+      findings.addMissing("the table Z\(root.name.uppercased()) of “\(root.name)” is missing")
+      return nil
+    }
+    usedTables.insert(table.name.uppercased())
+    guard let key = table.column("Z_PK"), let entity = table.column("Z_ENT") else {
+      findings.addMissing("the table \(table.name) has no Z_PK or no Z_ENT")
+      return nil
+    }
+    var assigner = AppleColumns(table: table, root: root, model: model, numbers: numbers)
+    let columns = try assigner.assign(connection, &findings)
+    var orders: [SourceOrder] = []
+    for (relationship, inverse) in SourceLayout.ordered(in: model, membersBelow: root) {
+      guard let column = assigner.take("Z_FOK_" + inverse.name.uppercased()) else {
+        findings.addMissing(
+          "the column Z_FOK_\(inverse.name.uppercased()) of \(table.name) is missing, which orders “\(relationship.name)”")
+        continue
+      }
+      orders.append(SourceOrder(name: try Identifier.quoted(column), relationship: relationship, inverse: inverse))
+    }
+    for column in assigner.rest where try SourceLayout.hasValues(column, in: table.name, connection) {
+      findings.addUnknown("the column \(column) of \(table.name), which has values, is none of the model's")
+    }
+    var entities: [Int64: Int] = [:]
+    for number in root.subtree { if let known = numbers[number] { entities[known] = number } }
+    return SourceTable(
+      root: root, name: try Identifier.quoted(table.name), key: try Identifier.quoted(key.name),
+      entityColumn: try Identifier.quoted(entity.name), entities: entities, columns: columns, orders: orders)
+  }
+
+  /// Entities that the model does not know: nobody misses those of Core Data's own services.
+  private func checkStrangers(_ findings: inout LayoutFindings) throws {
+    for (number, name) in strangers {
+      // Persistent history counts from 16001; mirroring names its entities by their prefix.
+      if number > 16_000 || name.hasPrefix("NSCK") { continue }
+      guard let table = schema.table("Z" + name.uppercased()), table.column("Z_PK") != nil, !usedTables.contains(table.name.uppercased())
+      else {
+        // A subentity's rows are seen as rows of an unknown number.
+        continue
+      }
+      if try SourceLayout.hasValues("Z_PK", in: table.name, connection) {
+        findings.addUnknown("the entity \(name) has objects and is none of the model's")
+      }
+    }
+    for (names, what) in [(["ACHANGE", "ATRANSACTION"], "persistent history"), (["ANSCKRECORDMETADATA"], "state of mirroring")] {
+      if names.contains(where: { schema.table($0) != nil }) { findings.addWarning("Core Data's \(what) is left behind") }
+    }
+  }
+}
+
+/// Names that Core Data tells apart by a number behind them.
+enum AppleName {
+  /// The first table of a name, or of the name with a number, that is not taken.
+  static func first(_ name: String, isTaken: (String) -> Bool, in schema: SourceSchema) -> SourceSchema.Table? {
+    for suffix in [""] + (1...8).map(String.init) {
+      guard let table = schema.table(name + suffix) else { return nil }
+      if !isTaken(table.name.uppercased()) { return table }
+    }
+    return nil
+  }
+
+  /// Whether a name is another one, or that with a number behind it.
+  static func isNumbered(_ name: Substring, _ base: String) -> Bool {
+    name.hasPrefix(base) && name.dropFirst(base.count).allSatisfy { $0.isASCII && $0.isNumber }
+  }
+}

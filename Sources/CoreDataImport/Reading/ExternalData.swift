@@ -1,0 +1,53 @@
+// ExternalData: binary values that may lie in files beside the store, told by the first byte of what stands in the column.
+import Foundation
+
+/// The folder of a store's external values: `.Name_SUPPORT/_EXTERNAL_DATA` beside `Name.sqlite`.
+struct ExternalData {
+  /// What stands in a column.
+  enum Content: Equatable {
+    /// The value, behind a byte 1.
+    case inline
+    /// The name of a file, behind a byte 2 and before a byte 0.
+    case file(String)
+    /// Neither mark: the value as it is.
+    case unmarked
+    /// A mark of a file whose name cannot be one.
+    case malformed
+  }
+
+  let folder: URL
+
+  init(store url: URL) {
+    let name = url.deletingPathExtension().lastPathComponent
+    folder = url.deletingLastPathComponent().appendingPathComponent(".\(name)_SUPPORT/_EXTERNAL_DATA", isDirectory: true)
+  }
+
+  static func content(_ bytes: UnsafeRawBufferPointer) -> Content {
+    switch bytes.first {
+    case 1: return .inline
+    case 2:
+      let name = bytes.dropFirst().prefix { $0 != 0 }
+      guard name.count == bytes.count - 1 || name.count == bytes.count - 2, (1...255).contains(name.count),
+        let text = String(validating: name, as: UTF8.self), !text.contains("/"), text != ".", text != ".."
+      else { return .malformed }
+      return .file(text)
+    default: return .unmarked
+    }
+  }
+
+  /// The bytes of a file; nil where it is not there. Links are not followed: only the folder's own files belong to the store.
+  func read(_ name: String) throws -> Data? {
+    let path = folder.appendingPathComponent(name, isDirectory: false).path
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard descriptor >= 0 else {
+      if errno == ENOENT || errno == ENOTDIR { return nil }
+      throw CocoaError(.fileReadNoPermission, userInfo: [NSFilePathErrorKey: path])
+    }
+    let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      throw CocoaError(.fileReadUnknown, userInfo: [NSFilePathErrorKey: path])
+    }
+    return try handle.readToEnd() ?? Data()
+  }
+}

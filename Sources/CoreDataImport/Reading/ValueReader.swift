@@ -1,0 +1,180 @@
+// ValueReader: the values of a source's columns as the slots of rows, each checked: a source may hold anything in any column.
+import Foundation
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+
+/// Turns columns into slots, and counts what has to be told at the end.
+final class ValueReader {
+  private let coding: ValueCoding
+  private let external: ExternalData
+  private let options: CoreDataImportOptions
+  private let model: CompiledModel
+  private(set) var externalFileCount = 0
+  private var notes: [NoteKey: Int] = [:]
+
+  private struct NoteKey: Hashable {
+    let entity: Int
+    let property: String
+    let text: String
+  }
+
+  /// Seconds from 1970 to 2001.
+  private static let secondsTo2001 = 978_307_200.0
+
+  init(layout: SourceLayout, store url: URL, options: CoreDataImportOptions) {
+    coding = layout.coding
+    model = layout.model
+    external = ExternalData(store: url)
+    self.options = options
+  }
+
+  // MARK: Attributes
+
+  /// Writes a column's value into the row that the writer has begun.
+  func read(_ statement: Statement, _ column: Int32, _ slot: CompiledSlot, into writer: RowWriter, key: Int64) throws {
+    let type = statement.type(column)
+    guard type != .null, let attributeType = slot.attributeType else { return }
+    switch attributeType {
+    case .integer16, .integer32, .integer64, .boolean:
+      writer.setInt(try integer(statement, column, type, attributeType, slot, key), at: slot.index)
+    case .double, .float, .date:
+      writer.setReal(try real(statement, column, type, attributeType, slot, key), at: slot.index)
+    case .string, .uri:
+      guard type == .text else { throw failure(slot, key, "is \(Self.name(type)) where text should be") }
+      let text = statement.textBuffer(column)
+      guard Self.isUTF8(text) else { throw failure(slot, key, "is not valid UTF-8") }
+      writer.setBytes(text, at: slot.index)
+    case .decimal: writer.set(.bytes(try decimal(statement, column, type, slot, key)), at: slot.index)
+    case .uuid: writer.set(.bytes(try uuid(statement, column, type, slot, key)), at: slot.index)
+    case .binary, .transformable: try bytes(statement, column, type, slot, into: writer, key)
+    case .undefined, .composite: break
+    }
+  }
+
+  private func integer(
+    _ statement: Statement, _ column: Int32, _ type: ColumnType, _ attributeType: AttributeType, _ slot: CompiledSlot, _ key: Int64
+  ) throws -> Int64 {
+    var value = statement.int64(column)
+    if type == .real {
+      guard let exact = Int64(exactly: statement.double(column)) else {
+        throw failure(slot, key, "is a fraction where an integer should be")
+      }
+      value = exact
+    } else if type != .integer {
+      throw failure(slot, key, "is \(Self.name(type)) where an integer should be")
+    }
+    // Core Data takes any number for true but 0.
+    if attributeType == .boolean { return value == 0 ? 0 : 1 }
+    if AttributeChecker.typeFailure(of: .int(value), type: attributeType) != nil {
+      throw failure(slot, key, "does not fit into \(attributeType.rawValue)")
+    }
+    return value
+  }
+
+  private func real(
+    _ statement: Statement, _ column: Int32, _ type: ColumnType, _ attributeType: AttributeType, _ slot: CompiledSlot, _ key: Int64
+  ) throws -> Double {
+    guard type == .real || type == .integer else { throw failure(slot, key, "is \(Self.name(type)) where a number should be") }
+    var value = statement.double(column)
+    if attributeType == .date {
+      guard value.isFinite else { throw failure(slot, key, "is an infinite number where a date should be") }
+      if coding == .encryptedCoreData { value -= Self.secondsTo2001 }
+    }
+    return attributeType == .float ? Double(Float(value)) : value
+  }
+
+  /// Core Data gives decimals to SQLite as text, which keeps them as integers or binary fractions of 15 digits where it can.
+  private func decimal(_ statement: Statement, _ column: Int32, _ type: ColumnType, _ slot: CompiledSlot, _ key: Int64) throws -> Data {
+    let text: String
+    switch type {
+    case .integer: text = String(statement.int64(column))
+    // The shortest text that gives the same binary fraction: 12.34 is 12.34 again.
+    case .real: text = String(statement.double(column))
+    case .text: text = statement.text(column)
+    case .blob, .null: throw failure(slot, key, "is \(Self.name(type)) where a decimal should be")
+    }
+    if text == "NaN" { return DecimalCoding.encode(.nan) }
+    let allowed = text.utf8.allSatisfy { ($0 >= 0x30 && $0 <= 0x39) || [0x2B, 0x2D, 0x2E, 0x45, 0x65].contains($0) }
+    guard allowed, !text.isEmpty, let value = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")), !value.isNaN else {
+      throw failure(slot, key, "is no decimal number")
+    }
+    return DecimalCoding.encode(value)
+  }
+
+  private func uuid(_ statement: Statement, _ column: Int32, _ type: ColumnType, _ slot: CompiledSlot, _ key: Int64) throws -> Data {
+    if type == .blob, statement.blobBuffer(column).count == 16 { return statement.data(column) }
+    if type == .text, let uuid = UUID(uuidString: statement.text(column)), case .bytes(let data) = uuid.slot { return data }
+    throw failure(slot, key, "is no UUID of 16 bytes")
+  }
+
+  private func bytes(
+    _ statement: Statement, _ column: Int32, _ type: ColumnType, _ slot: CompiledSlot, into writer: RowWriter, _ key: Int64
+  ) throws {
+    guard type == .blob || type == .text else { throw failure(slot, key, "is \(Self.name(type)) where bytes should be") }
+    var value = type == .blob ? statement.blobBuffer(column) : statement.textBuffer(column)
+    var file: Data?
+    if coding == .coreData, slot.attribute?.allowsExternalBinaryDataStorage == true {
+      switch ExternalData.content(value) {
+      case .inline: value = UnsafeRawBufferPointer(rebasing: value.dropFirst())
+      case .unmarked:
+        if !value.isEmpty { note(slot, "values have no mark of external storage and are taken as they are") }
+      case .malformed: throw failure(slot, key, "names a file beside the store whose name cannot be one")
+      case .file(let name):
+        guard let data = try external.read(name) else {
+          if options.skipsMissing { return note(slot, "files are missing; the objects have no value there") }
+          throw CoreDataImportError(
+            .missingFile,
+            "the file “\(name)” in \(external.folder.path) is missing, which holds the value. Copy the folder with the store, or leave out what is missing.",
+            entityName: model.entities[slot.declaringEntity].name, propertyName: slot.name, key: key)
+        }
+        externalFileCount += 1
+        file = data
+      }
+    }
+    if slot.attributeType == .transformable {
+      if let convert = options.transformableConversion {
+        let data = try convert(model.entities[slot.declaringEntity].name, slot.name, file ?? Data(value))
+        return writer.set(.bytes(data), at: slot.index)
+      }
+      note(slot, "transformed values are kept as they are; register a transformer that reads them")
+    }
+    if let file { writer.set(.bytes(file), at: slot.index) } else { writer.setBytes(value, at: slot.index) }
+  }
+
+  private static func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    // Most texts are ASCII, which needs no decoding.
+    if bytes.allSatisfy({ $0 < 0x80 }) { return true }
+    return String(validating: bytes, as: UTF8.self) != nil
+  }
+
+  private static func name(_ type: ColumnType) -> String {
+    switch type {
+    case .integer: "an integer"
+    case .real: "a number"
+    case .text: "text"
+    case .blob: "bytes"
+    case .null: "nothing"
+    }
+  }
+
+  func failure(_ slot: CompiledSlot, _ key: Int64, _ text: String) -> CoreDataImportError {
+    CoreDataImportError(
+      .invalidValue, "the value \(text).", entityName: model.entities[slot.declaringEntity].name, propertyName: slot.name, key: key)
+  }
+
+  // MARK: Notes
+
+  func note(_ slot: CompiledSlot, _ text: String) { note(slot.declaringEntity, slot.name, text) }
+
+  func note(_ entity: Int, _ property: String, _ text: String, count: Int = 1) {
+    notes[NoteKey(entity: entity, property: property, text: text), default: 0] += count
+  }
+
+  /// What has to be told, by property.
+  var report: [CoreDataImportReport.Note] {
+    notes.map { key, count in
+      CoreDataImportReport.Note(entityName: model.entities[key.entity].name, propertyName: key.property, text: key.text, count: count)
+    }.sorted { ($0.entityName, $0.propertyName, $0.text) < ($1.entityName, $1.propertyName, $1.text) }
+  }
+}

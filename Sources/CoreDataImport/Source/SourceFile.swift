@@ -1,0 +1,82 @@
+// SourceFile: the file of a store that is imported: opened to be read only, with or without a key.
+import Dispatch
+import Foundation
+import ObjectStore
+import SQLCipherConnection
+import SQLCipherStore
+
+enum SourceFile {
+  /// Runs `body` with one snapshot of the file.
+  static func read<Result>(_ path: String, key: DatabaseKey?, _ body: (Connection) throws -> Result) throws -> Result {
+    try StoreError.mapping {
+      let connection: Connection
+      if let key {
+        var options = ConnectionOptions()
+        options.isReadOnly = true
+        connection = try Connection(opening: path, key: key, options: options)
+      } else {
+        connection = try PlaintextExchange.openPlaintext(path)
+      }
+      defer { connection.close() }
+      return try connection.readTransaction { try body(connection) }
+    }
+  }
+
+  /// The key that opens the file; nil for a plain one.
+  static func databaseKey(path: String, key: StoreKey?) async throws -> DatabaseKey? {
+    guard FileManager.default.fileExists(atPath: path) else {
+      throw StoreError(.storeNotFound, "There is no store here.", operation: "import", path: path)
+    }
+    try refuseOtherForms(path)
+    guard let key else {
+      do {
+        return try await offActor { try read(path, key: nil) { _ in nil } }
+      } catch let error as StoreError where error.code == .unsupportedFormat {
+        throw StoreError(
+          .keyRequired, "The file is no plain SQLite database: it is encrypted, and no key was given, or it is no store.",
+          operation: "import", path: path)
+      }
+    }
+    var failure: any Error = StoreError(.unreadableStore, "The key does not fit the file.", operation: "import", path: path)
+    for candidate in candidates(key) {
+      do {
+        return try await StoreError.mapping {
+          let keyring = try await StoreKeyring.unlock(storePath: path, key: candidate)
+          defer { keyring.close() }
+          let key = try keyring.databaseKey()
+          return try await offActor { try read(path, key: key) { _ in key } }
+        }
+      } catch let error as StoreError where [.unreadableStore, .unsupportedFormat].contains(error.code) {
+        failure = error
+      }
+    }
+    throw failure
+  }
+
+  /// The forms in which a key may be meant: the page format of a passphrase stands nowhere in the file.
+  private static func candidates(_ key: StoreKey) -> [StoreKey] {
+    guard case .passphrase(let passphrase, _) = key else { return [key] }
+    var formats: [SQLCipherFormat] = [.sqlcipher3, .portable]
+    if LibraryVersion.isSQLCipher4 { formats.insert(.sqlcipher4, at: 0) }
+    return formats.map { .sqlcipherPassphrase(passphrase, $0) }
+  }
+
+  /// Core Data's other kinds of stores are told by their first bytes.
+  private static func refuseOtherForms(_ path: String) throws {
+    guard let handle = FileHandle(forReadingAtPath: path), let head = try? handle.read(upToCount: 64) else { return }
+    try? handle.close()
+    let forms = [("<?xml", "an XML store of Core Data"), ("bplist", "a binary store of Core Data")]
+    for (mark, form) in forms where head.starts(with: Data(mark.utf8)) {
+      throw CoreDataImportError(
+        .notRecognized, "The file looks like \(form); only SQLite stores are read. Migrate it to a SQLite store with Core Data first.",
+        path: path)
+    }
+  }
+
+  /// Runs slow work on a thread of its own: neither the caller's actor nor one of Swift's cooperative threads waits for it.
+  static func offActor<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+    try await withCheckedThrowingContinuation { continuation in
+      DispatchQueue.global(qos: .userInitiated).async { continuation.resume(with: Swift.Result { try body() }) }
+    }
+  }
+}

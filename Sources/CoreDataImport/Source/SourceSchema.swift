@@ -1,0 +1,72 @@
+// SourceSchema: the tables and columns of a database, as it declares them.
+import SQLCipherConnection
+
+/// The tables of a database by their names in upper case: SQLite takes names without regard to case.
+struct SourceSchema {
+  /// A column as it is declared.
+  struct Column {
+    let name: String
+    /// The declared type in upper case; empty for none.
+    let type: String
+  }
+  /// A table with its columns.
+  struct Table {
+    let name: String
+    let columns: [Column]
+    private let byName: [String: Column]
+
+    init(name: String, columns: [Column]) {
+      self.name = name
+      self.columns = columns
+      byName = Dictionary(columns.map { ($0.name.uppercased(), $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    func column(_ name: String) -> Column? { byName[name.uppercased()] }
+  }
+
+  let tables: [String: Table]
+
+  /// Reads the declarations. Views and virtual tables are left out: neither layout has its rows in one.
+  init(_ connection: Connection) throws {
+    var names: [String] = []
+    let list = try connection.statement(
+      sql: "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
+    while try list.step() {
+      if !list.text(1).uppercased().hasPrefix("CREATE VIRTUAL") { names.append(list.text(0)) }
+    }
+    list.reset()
+    var tables: [String: Table] = [:]
+    for name in names {
+      let info = try connection.statement(sql: "PRAGMA table_info(\(try Identifier.quoted(name)))")
+      var columns: [Column] = []
+      while try info.step() { columns.append(Column(name: info.text(1), type: info.text(2).uppercased())) }
+      info.reset()
+      tables[name.uppercased()] = Table(name: name, columns: columns)
+    }
+    self.tables = tables
+  }
+
+  func table(_ name: String) -> Table? { tables[name.uppercased()] }
+}
+
+/// Tells which layout a database has.
+enum SourceRecognition {
+  static func layout(of schema: SourceSchema, path: String) throws -> CoreDataStore.Layout {
+    if schema.table("Z_PRIMARYKEY") != nil, schema.table("Z_METADATA") != nil { return .coreData }
+    if schema.table("meta")?.column("plist") != nil, schema.tables.keys.contains(where: { $0.hasPrefix("ECD") }) {
+      return .encryptedCoreData
+    }
+    let what: String
+    if schema.tables.isEmpty {
+      what = "The database has no tables"
+    } else if schema.table("cipherdata_metadata") != nil {
+      what = "The database is a plain copy of a CipherData store, which `cipherdata encrypt` makes a store again"
+    } else {
+      let names = schema.tables.values.map(\.name).sorted()
+      what =
+        "The database has neither Core Data's tables Z_PRIMARYKEY and Z_METADATA nor the encrypted Core Data store's meta and ecd…; it has "
+        + names.prefix(8).joined(separator: ", ") + (names.count > 8 ? " and \(names.count - 8) more" : "")
+    }
+    throw CoreDataImportError(.notRecognized, what + ".", path: path)
+  }
+}

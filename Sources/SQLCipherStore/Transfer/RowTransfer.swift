@@ -1,0 +1,190 @@
+// RowTransfer: rows and links of another kind of store on their way into an encrypted one, past contexts: nothing but a portion is in memory.
+import Foundation
+package import ObjectModel
+package import ObjectStore
+import SQLCipherConnection
+
+/// Writes rows whose keys another store has given, and links with their places in orders. All of it belongs into one transaction of the store.
+///
+/// Keys move by a distance for each inheritance tree, which is 0 in a new store: references need no table that translates them.
+package struct RowTransfer {
+  /// The place of a row in the order of an ordered relationship whose inverse is to-one.
+  package struct Place {
+    let relationship: Int
+    let key: Int64
+    let place: Int64
+
+    /// - Parameters:
+    ///   - relationship: The number of the ordered relationship.
+    ///   - key: The member's key in this store.
+    ///   - place: A number that orders the members; it may be any.
+    package init(relationship: Int, key: Int64, place: Int64) {
+      self.relationship = relationship
+      self.key = key
+      self.place = place
+    }
+  }
+
+  /// A link of a relationship that has a table of its own.
+  package struct Link {
+    let near: ObjectReference
+    let far: ObjectReference
+    let nearPlace: Int64?
+    let farPlace: Int64?
+
+    /// - Parameters:
+    ///   - near: The object whose relationship it is.
+    ///   - far: The member.
+    ///   - nearPlace: The place of `near` among the members of the inverse, where that is ordered.
+    ///   - farPlace: The place of `far` among the members, where they are ordered.
+    package init(near: ObjectReference, far: ObjectReference, nearPlace: Int64?, farPlace: Int64?) {
+      self.near = near
+      self.far = far
+      self.nearPlace = nearPlace
+      self.farPlace = farPlace
+    }
+  }
+
+  private let store: PersistentStore
+  private let engine: StoreEngine
+  private let scope: RequestScope
+
+  /// Prepares to write into an open store.
+  ///
+  /// - Throws: ``StoreError`` with the code `unsupported` for another kind of store, `readOnly` for one that is only read.
+  package init(into store: PersistentStore, scope: RequestScope) throws {
+    guard let encrypted = store.incrementalStore as? SQLCipherIncrementalStore else {
+      throw StoreError(
+        .unsupported, "Only an encrypted store takes rows of other stores; this one is of the type \(store.type).", operation: "import")
+    }
+    if store.isReadOnly {
+      throw StoreError(.readOnly, "The store was opened read-only.", operation: "import", path: store.url?.path)
+    }
+    self.store = store
+    self.scope = scope
+    engine = try encrypted.engine("import")
+  }
+
+  /// Runs `body`, all of which takes effect or nothing. It must not wait for another thread's save.
+  package func transaction(_ body: () throws -> Void) throws { try store.performTransaction(body) }
+
+  /// Reserves the keys up to the greatest of another store.
+  ///
+  /// - Returns: What is added to a key of the other store.
+  package func reserveKeys(upTo greatest: Int64, rootEntity: Int) throws -> Int64 {
+    let table = try engine.schema.table(of: rootEntity)
+    return try StoreError.mapping { try engine.reserveKeys(upTo: greatest, for: table) }
+  }
+
+  /// Writes rows with their keys, versions and references.
+  package func insert(_ rows: RowList, places: [Place]) throws {
+    guard !rows.isEmpty else { return }
+    var request = SaveChangesRequest()
+    request.inserted = rows
+    try StoreError.mapping {
+      try engine.writeKeepingReferences(operation: "import") { connection in
+        var executor = SaveExecutor(engine: engine, connection: connection, request: request, space: scope.objectIDSpace)
+        for place in places {
+          executor.insertedOrders[SaveExecutor.OrderedMember(relationship: place.relationship, key: place.key)] = place.place
+        }
+        try executor.run()
+      }
+    }
+  }
+
+  /// Writes links of a relationship. Of one that is its own inverse each link is written in one direction only, see ``completeLinks(of:)``.
+  ///
+  /// - Returns: How many of them were new; a link that is there already stays as it is.
+  @discardableResult
+  package func insert(_ links: [Link], of relationship: CompiledRelationship) throws -> Int {
+    let side = try joinSide(of: relationship)
+    return try StoreError.mapping {
+      try engine.writeKeepingReferences(operation: "import") { connection in
+        let statement = try connection.statement(sql: insertion(side))
+        var count = 0
+        for link in links {
+          try bind(link, side, to: statement)
+          try statement.run()
+          count += connection.changes
+        }
+        return count
+      }
+    }
+  }
+
+  /// Gives every link of a relationship that is its own inverse the other direction too.
+  package func completeLinks(of relationship: CompiledRelationship) throws {
+    let side = try joinSide(of: relationship)
+    guard side.isSymmetric else { return }
+    var columns = [side.near, side.far]
+    var values = ["t.\(side.far)", "t.\(side.near)"]
+    if let near = side.nearEntity, let far = side.farEntity {
+      columns += [near, far]
+      values += ["t.\(far)", "t.\(near)"]
+    }
+    try StoreError.mapping {
+      try engine.write { connection in
+        try connection.statement(
+          sql: "INSERT OR IGNORE INTO \(side.table) (\(columns.joined(separator: ", "))) SELECT \(values.joined(separator: ", "))"
+            + " FROM \(side.table) AS t WHERE NOT EXISTS (SELECT 1 FROM \(side.table) AS u WHERE u.\(side.near) = t.\(side.far)"
+            + " AND u.\(side.far) = t.\(side.near))"
+        ).run()
+      }
+    }
+  }
+
+  private func joinSide(of relationship: CompiledRelationship) throws -> JoinSide {
+    guard case .join(let side) = engine.schema.relationships[relationship.id], !side.isReversed else {
+      throw StoreError(
+        .internalInconsistency, "The relationship “\(relationship.name)” has no table of its own under its name.", operation: "import")
+    }
+    return side
+  }
+
+  private func insertion(_ side: JoinSide) -> String {
+    let columns = [side.near, side.far] + [side.nearEntity, side.farEntity, side.nearOrder, side.farOrder].compactMap { $0 }
+    let values = Array(repeating: "?", count: columns.count).joined(separator: ", ")
+    return "INSERT OR IGNORE INTO \(side.table) (\(columns.joined(separator: ", "))) VALUES (\(values))"
+  }
+
+  private func bind(_ link: Link, _ side: JoinSide, to statement: Statement) throws {
+    try statement.bind(1, link.near.key)
+    try statement.bind(2, link.far.key)
+    var index: Int32 = 2
+    if case .stored(let offset) = side.nearNumbering {
+      index += 1
+      try statement.bind(index, link.near.entity - offset)
+    }
+    if case .stored(let offset) = side.farNumbering {
+      index += 1
+      try statement.bind(index, link.far.entity - offset)
+    }
+    for (order, place) in [(side.nearOrder, link.nearPlace), (side.farOrder, link.farPlace)] where order != nil {
+      index += 1
+      if let place { try statement.bind(index, place) } else { try statement.bindNull(index) }
+    }
+  }
+
+  /// The number of objects of each entity, without those of its subentities, by the entities' numbers.
+  package func counts() throws -> [Int: Int] {
+    var counts: [Int: Int] = [:]
+    try StoreError.mapping {
+      try engine.read { connection in
+        for table in engine.schema.tables {
+          let entity = table.entity.map { "t.\($0) + \(table.entityOffset)" } ?? "\(table.root.number)"
+          let statement = try connection.statement(sql: "SELECT \(entity), count(*) FROM \(table.name) AS t GROUP BY 1")
+          defer { statement.reset() }
+          while try statement.step() { counts[statement.int(0)] = statement.int(1) }
+        }
+      }
+    }
+    return counts
+  }
+}
+
+extension StoreEngine {
+  /// Reserves a row of keys that somebody else has numbered from 1.
+  func reserveKeys(upTo greatest: Int64, for table: EntityTable) throws -> Int64 {
+    try transactionKeys.reserve(upTo: greatest, for: table) { body in try write { try body($0) } }
+  }
+}

@@ -1,0 +1,50 @@
+// FixtureGraph: objects with values and references, to be written in another store's layout.
+package import ObjectModel
+
+/// An object of a fixture.
+package struct FixtureObject: Sendable {
+  /// The name of its entity.
+  package var entity: String
+  /// Its primary key, unique in its inheritance tree.
+  package var key: Int64
+  /// The attributes' values by name; what is missing has no value.
+  package var values: [String: Slot]
+  /// The positions of other objects in the graph by the names of to-one relationships.
+  package var toOne: [String: Int]
+  /// The positions of the members by the names of to-many relationships. Both sides must say the same.
+  package var toMany: [String: [Int]]
+
+  package init(
+    _ entity: String, _ key: Int64, _ values: [String: Slot] = [:], toOne: [String: Int] = [:], toMany: [String: [Int]] = [:]
+  ) {
+    self.entity = entity
+    self.key = key
+    self.values = values
+    self.toOne = toOne
+    self.toMany = toMany
+  }
+}
+
+/// Objects of a model.
+package struct FixtureGraph: Sendable {
+  package let model: CompiledModel
+  package var objects: [FixtureObject]
+
+  package init(_ model: CompiledModel, _ objects: [FixtureObject] = []) {
+    self.model = model
+    self.objects = objects
+  }
+
+  /// The entity of an object.
+  package func entity(of position: Int) throws -> CompiledEntity {
+    guard let entity = model.entity(named: objects[position].entity) else {
+      throw FixtureError(description: "the model has no entity \(objects[position].entity)")
+    }
+    return entity
+  }
+
+  /// The place of an object among the members that another one has.
+  func place(of member: Int, in owner: Int, _ relationship: String) -> Int? {
+    objects[owner].toMany[relationship]?.firstIndex(of: member)
+  }
+}
