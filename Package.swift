@@ -109,8 +109,8 @@ let package = Package(
     module(
       "CipherDataToolKit",
       [
-        "CipherData", "CoreDataImport", "ModelCodeGeneration", "ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "SQLCipherStore",
-        "SQLCipherConnection", "CLibedit", argumentParser,
+        "CipherData", "CoreDataImport", "ModelCodeGeneration", "ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext",
+        "SQLCipherStore", "SQLCipherConnection", "CLibedit", argumentParser,
       ]),
     .executableTarget(name: "CipherDataTool", dependencies: ["CipherDataToolKit", argumentParser], swiftSettings: strict),
     tests("CipherDataToolTests", ["CipherDataToolKit", "CipherDataTool", "_CoreDataFixture"]),

@@ -18,7 +18,8 @@ struct CoreDataOptions: ParsableArguments {
   @Option(help: ArgumentHelp("The model that the Core Data store was written with: an .xcdatamodeld or .xcdatamodel.", valueName: "model"))
   var model: String?
 
-  @Option(help: ArgumentHelp("The version of the model, by its name in the .xcdatamodeld; the current one unless given.", valueName: "name"))
+  @Option(
+    help: ArgumentHelp("The version of the model, by its name in the .xcdatamodeld; the current one unless given.", valueName: "name"))
   var modelVersion: String?
 
   @Option(
