@@ -3,7 +3,7 @@ import ObjectModel
 
 extension ClassEmitter {
   /// Adds the fields of a class: an extension of `FetchObject` for it and the classes below.
-  func emitFields(_ plan: ClassPlan, to emitter: inout SwiftEmitter) {
+  func emitFields(_ plan: ClassPlan, to emitter: inout SwiftEmitter) throws(CodeGenerationError) {
     var members: [(comment: String, identifier: String, type: String, value: String)] = []
     for (slot, identifier) in plan.slots {
       let name = SwiftText.literal(slot.name)
@@ -11,9 +11,20 @@ extension ClassEmitter {
       if let relationship = slot.relationship {
         let type = "FetchObject<\(classNames[relationship.destinationEntity]), FetchIndirect>"
         members.append(("The to-one relationship \(described)", identifier, type, "toOne(\(name))"))
-      } else if let attribute = slot.attribute, let type = fieldType(of: attribute) {
+      } else if let attribute = slot.attribute {
+        var needs = ImportNeeds()
+        guard let type = try forms.form(of: attribute, in: plan.entity.name, &needs)?.field else { continue }
         members.append(("The attribute \(described)", identifier, type, "attribute(\(name))"))
       }
+    }
+    for (composite, identifier) in plan.composites {
+      guard let type = composites.plan(of: composite.attribute)?.typeName else { continue }
+      members.append(
+        (
+          "The composite attribute `\(SwiftText.comment(composite.name))`", identifier,
+          "FetchComposite<\(type), \(composite.attribute.isOptional ? "FetchIndirect" : "Reach")>",
+          "composite(\(SwiftText.literal(composite.name)))"
+        ))
     }
     for (relationship, identifier) in plan.toMany {
       let type =
@@ -32,35 +43,6 @@ extension ClassEmitter {
         emitter.line("/// \(member.comment) in typed queries.")
         emitter.line("\(options.modifier)var \(SwiftText.escaped(member.identifier)): \(member.type) { \(member.value) }")
       }
-    }
-  }
-
-  /// The type of an attribute's field; nil for what queries cannot name.
-  private func fieldType(of attribute: AttributeDescription) -> String? {
-    var needs = ImportNeeds()
-    if attribute.type == .composite { return nil }
-    guard let value = typeName(of: attribute.type, &needs), let output = Self.outputName(of: attribute.type) else {
-      return "FetchOpaqueField"
-    }
-    return "FetchField<\(value), \(attribute.isOptional ? value + "?" : "Reach." + output)>"
-  }
-
-  /// The associated type of `FetchReach` for a type of attributes.
-  private static func outputName(of type: AttributeType) -> String? {
-    switch type {
-    case .integer16: "Integer16"
-    case .integer32: "Integer32"
-    case .integer64: "Integer64"
-    case .double: "Double"
-    case .float: "Float"
-    case .decimal: "Decimal"
-    case .boolean: "Boolean"
-    case .string: "String"
-    case .date: "Date"
-    case .binary: "Binary"
-    case .uuid: "UUID"
-    case .uri: "URI"
-    case .undefined, .transformable, .composite: nil
     }
   }
 }

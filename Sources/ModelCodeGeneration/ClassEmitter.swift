@@ -5,8 +5,8 @@ import ObjectModel
 struct ClassEmitter {
   let options: CodeGenerationOptions
   let classNames: [String]
-  /// Types that a class of the model hides are written with their module.
-  let hiddenNames: Set<String>
+  let forms: AttributeForms
+  let composites: CompositePlans
   /// The name of the enumeration that holds the model.
   let modelName: String
 
@@ -16,9 +16,14 @@ struct ClassEmitter {
   func emit(_ plan: ClassPlan, to emitter: inout SwiftEmitter) throws(CodeGenerationError) -> ImportNeeds {
     var needs = ImportNeeds()
     var members: [[String]] = []
+    var values: [(slot: Int, lines: [String])] = []
     for (slot, identifier) in plan.slots {
-      if let member = try member(slot, identifier, plan, &needs) { members.append(member) }
+      if let member = try member(slot, identifier, plan, &needs) { values.append((slot.index, member)) }
     }
+    for (composite, identifier) in plan.composites {
+      if let member = member(composite, identifier) { values.append((composite.slots.lowerBound, member)) }
+    }
+    members += values.sorted { $0.slot < $1.slot }.map(\.lines)
     for (relationship, identifier) in plan.toMany { members += toManyMembers(relationship, identifier) }
     for (property, identifier, className) in plan.fetched {
       members.append([
@@ -57,7 +62,7 @@ struct ClassEmitter {
         }
       }
     }
-    emitFields(plan, to: &emitter)
+    try emitFields(plan, to: &emitter)
     return needs
   }
 
@@ -71,81 +76,27 @@ struct ClassEmitter {
         identifier, type: "\(classNames[relationship.destinationEntity])?", comment: "The to-one relationship", name: slot.name,
         get: "toOne(\(slot.index))", set: "setToOne(newValue, at: \(slot.index))")
     }
-    guard let attribute = slot.attribute else { return nil }
-    switch attribute.type {
-    case .composite: return nil
-    case .undefined:
-      // Of an attribute without a type only the class that its owner names is known.
-      return try transformed(slot, attribute, identifier, plan, &needs)
-    case .transformable: return try transformed(slot, attribute, identifier, plan, &needs)
-    default:
-      guard let type = typeName(of: attribute.type, &needs) else { return nil }
-      return attribute.isOptional
-        ? property(
-          identifier, type: type + "?", comment: "The optional attribute", name: slot.name, get: "optionalValue(\(slot.index))",
-          set: "setOptionalValue(newValue, at: \(slot.index))")
-        : property(
-          identifier, type: type, comment: "The attribute", name: slot.name, get: "value(\(slot.index))",
-          set: "setValue(newValue, at: \(slot.index))")
-    }
-  }
-
-  /// A transformable attribute: a property of the type that the model names; without one, the bytes, or what the transformer gives.
-  ///
-  /// A required attribute is no optional where its type has an empty literal.
-  private func transformed(
-    _ slot: CompiledSlot, _ attribute: AttributeDescription, _ identifier: String, _ plan: ClassPlan, _ needs: inout ImportNeeds
-  ) throws(CodeGenerationError) -> [String] {
-    let comment = attribute.isOptional ? "The optional attribute" : "The attribute"
-    let name = (attribute.valueClassName ?? "").trimmingSpaces
-    if name.isEmpty || name.hasPrefix("NS") {
-      if attribute.type == .transformable, attribute.valueTransformerName == nil, let type = typeName(of: .binary, &needs) {
-        return property(
-          identifier, type: type + "?", comment: comment, name: slot.name, get: "optionalValue(\(slot.index))",
-          set: "setOptionalValue(newValue, at: \(slot.index))")
-      }
-      return property(
-        identifier, type: "(any Sendable)?", comment: comment, name: slot.name,
-        get: "transformed(\(slot.index), as: (any Sendable).self)", set: "setTransformed(newValue, at: \(slot.index))")
-    }
-    guard let type = SwiftText.type(name) else { throw .badValueType(entity: plan.entity.name, attribute: attribute.name) }
-    needs.others = true
-    if mentionsFoundation(type) {
-      needs.foundation = true
-      needs.foundationInSignatures = true
-    }
-    let empty: String? = attribute.isOptional ? nil : Self.emptyLiteral(of: type)
+    guard let attribute = slot.attribute, let form = try forms.form(of: attribute, in: plan.entity.name, &needs) else { return nil }
+    let kind = "\(attribute.isOptional ? "optional " : "")\(attribute.derivationExpression == nil ? "" : "derived ")attribute"
     return property(
-      identifier, type: empty == nil ? Self.optional(type) : type, comment: comment, name: slot.name,
-      get: "transformed(\(slot.index), as: (\(type)).self)" + (empty.map { " ?? \($0)" } ?? ""),
-      set: "setTransformed(newValue, at: \(slot.index))")
+      identifier, type: form.declared, comment: "The \(kind)", name: slot.name, get: form.read("\(slot.index)"),
+      // What the store computes cannot be set.
+      set: attribute.derivationExpression == nil ? form.write("newValue", at: "\(slot.index)") : nil)
   }
 
-  private static func optional(_ type: String) -> String {
-    type.contains(" ") && !type.hasSuffix("]") && !type.hasSuffix(">") ? "(\(type))?" : "\(type)?"
+  private func member(_ composite: CompiledComposite, _ identifier: String) -> [String]? {
+    guard let plan = composites.plan(of: composite.attribute) else { return nil }
+    let (isOptional, slot) = (composite.attribute.isOptional, composite.slots.lowerBound)
+    return property(
+      identifier, type: plan.typeName + (isOptional ? "?" : ""), comment: "The \(isOptional ? "optional " : "")composite attribute",
+      name: composite.name, get: "\(isOptional ? "optionalComposite" : "composite")(\(slot))", set: "setComposite(newValue, at: \(slot))")
   }
 
-  private static func emptyLiteral(of type: String) -> String? {
-    if type.hasPrefix("Set<") && type.hasSuffix(">") || type.hasPrefix("Array<") && type.hasSuffix(">") { return "[]" }
-    if type.hasPrefix("Dictionary<") && type.hasSuffix(">") { return "[:]" }
-    if type == "String" { return "\"\"" }
-    guard type.hasPrefix("["), type.hasSuffix("]") else { return nil }
-    // A colon outside of inner brackets makes a dictionary.
-    var depth = 0
-    for character in type.dropFirst().dropLast() {
-      if "[<(".contains(character) { depth += 1 }
-      if "]>)".contains(character) { depth -= 1 }
-      if depth < 0 { return nil }
-      if depth == 0, character == ":" { return "[:]" }
-    }
-    return "[]"
-  }
-
-  private func property(_ identifier: String, type: String, comment: String, name: String, get: String, set: String) -> [String] {
-    [
-      "/// \(comment) `\(SwiftText.comment(name))`.", "\(options.modifier)final var \(SwiftText.escaped(identifier)): \(type) {",
-      "  get { \(get) }", "  set { \(set) }", "}",
-    ]
+  private func property(_ identifier: String, type: String, comment: String, name: String, get: String, set: String?) -> [String] {
+    let head = "\(options.modifier)final var \(SwiftText.escaped(identifier)): \(type) {"
+    let described = "/// \(comment) `\(SwiftText.comment(name))`."
+    guard let set else { return [described, "\(head) \(get) }"] }
+    return [described, head, "  get { \(get) }", "  set { \(set) }", "}"]
   }
 
   // MARK: To-many relationships
@@ -156,12 +107,12 @@ struct ClassEmitter {
     let suffix = SwiftText.capitalized(identifier)
     let name = SwiftText.comment(relationship.name)
     let index = relationship.index
-    let members = relationship.isOrdered ? "[\(type)]" : "\(swift("Set"))<\(type)>"
+    let members = relationship.isOrdered ? "[\(type)]" : "\(forms.swift("Set"))<\(type)>"
     let read = relationship.isOrdered ? "toManyArray(\(index))" : "toManySet(\(index))"
     var result = [
       property(
         identifier, type: members, comment: "The \(relationship.isOrdered ? "ordered " : "")to-many relationship", name: relationship.name,
-        get: read, set: "setToMany(\(swift("Array"))(newValue) as [ManagedObject], at: \(index))"),
+        get: read, set: "setToMany(\(forms.swift("Array"))(newValue) as [ManagedObject], at: \(index))"),
       ["/// Adds an object to `\(name)`.", "\(modifier)final func addTo\(suffix)(_ value: \(type)) { addToToMany(value, at: \(index)) }"],
       [
         "/// Adds objects to `\(name)`.",
@@ -177,7 +128,7 @@ struct ClassEmitter {
       ],
     ]
     guard relationship.isOrdered else { return result }
-    let int = swift("Int")
+    let int = forms.swift("Int")
     result += [
       [
         "/// Inserts an object into `\(name)` at a position, moving it if it is a member already.",
@@ -185,54 +136,30 @@ struct ClassEmitter {
         "  insertIntoToMany(value, position: position, at: \(index))", "}",
       ],
       [
+        "/// Inserts objects into `\(name)` one behind the other from a position on, moving those that are members already.",
+        "\(modifier)final func insertInto\(suffix)(_ values: [\(type)], at position: \(int)) {",
+        "  insertIntoToMany(values, position: position, at: \(index))", "}",
+      ],
+      [
         "/// Takes the object at a position out of `\(name)`.",
         "\(modifier)final func removeFrom\(suffix)(at position: \(int)) { removeFromToMany(position: position, at: \(index)) }",
       ],
       [
+        "/// Takes the objects at positions out of `\(name)`: a range, an index set, a list.",
+        "\(modifier)final func removeFrom\(suffix)(at positions: some Sequence<\(int)>) { "
+          + "removeFromToMany(positions: positions, at: \(index)) }",
+      ],
+      [
         "/// Puts an object in the place of the one at a position of `\(name)`.",
         "\(modifier)final func replace\(suffix)(at position: \(int), with value: \(type)) {",
-        "  removeFromToMany(position: position, at: \(index))", "  insertIntoToMany(value, position: position, at: \(index))", "}",
+        "  replaceInToMany(position: position, with: value, at: \(index))", "}",
+      ],
+      [
+        "/// Puts objects in the places of those at positions of `\(name)`.",
+        "\(modifier)final func replace\(suffix)(at positions: \(forms.swift("Range"))<\(int)>, with values: [\(type)]) {",
+        "  replaceInToMany(positions, with: values, at: \(index))", "}",
       ],
     ]
     return result
-  }
-
-  // MARK: Types
-
-  func swift(_ name: String) -> String { hiddenNames.contains(name) ? "Swift.\(name)" : name }
-
-  func typeName(of type: AttributeType, _ needs: inout ImportNeeds) -> String? {
-    let name: String
-    switch type {
-    case .integer16: return swift("Int16")
-    case .integer32: return swift("Int32")
-    case .integer64: return swift("Int64")
-    case .double: return swift("Double")
-    case .float: return swift("Float")
-    case .boolean: return swift("Bool")
-    case .string: return swift("String")
-    case .decimal: name = "Decimal"
-    case .date: name = "Date"
-    case .binary: name = "Data"
-    case .uuid: name = "UUID"
-    case .uri: name = "URL"
-    case .undefined, .transformable, .composite: return nil
-    }
-    needs.foundation = true
-    needs.foundationInSignatures = true
-    return hiddenNames.contains(name) ? "Foundation.\(name)" : name
-  }
-
-  /// Whether a type of the application's names one of Foundation's.
-  private func mentionsFoundation(_ type: String) -> Bool {
-    let words = type.split { !($0.isLetter || $0.isNumber || $0 == "_") }
-    return words.contains { ["Decimal", "Date", "Data", "UUID", "URL", "Foundation", "Locale", "DateComponents", "IndexSet"].contains($0) }
-  }
-}
-
-extension String {
-  /// The text without spaces at its ends.
-  fileprivate var trimmingSpaces: String {
-    String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
   }
 }

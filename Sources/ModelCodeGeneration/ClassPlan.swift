@@ -15,8 +15,10 @@ struct ClassPlan {
   let isRoot: Bool
   /// Whether objects can have `id` for their ID: no property of the tree has the name.
   let hasFreeID: Bool
-  /// The attributes and to-one relationships that the class adds to its superclass, with their identifiers.
+  /// The attributes and to-one relationships that the class adds to its superclass, with their identifiers; parts of composites are in ``composites``.
   let slots: [(slot: CompiledSlot, identifier: String)]
+  /// The composite attributes that it adds.
+  let composites: [(composite: CompiledComposite, identifier: String)]
   /// The to-many relationships that it adds.
   let toMany: [(relationship: CompiledRelationship, identifier: String)]
   /// The fetched properties that it adds, with the names of their objects' classes.
@@ -51,9 +53,10 @@ struct ClassPlans {
     let path = Array(sequence(first: entity.number, next: { model.entities[$0].parent })).reversed()
     return path.flatMap { number in
       guard let plan = plans.first(where: { $0.entity.number == number }) else { return [(identifier: String, name: String)]() }
-      let slots = plan.slots.filter { $0.slot.attribute?.type != .composite }.map { (identifier: $0.identifier, name: $0.slot.name) }
+      let slots = plan.slots.map { (identifier: $0.identifier, name: $0.slot.name) }
+      let composites = plan.composites.map { (identifier: $0.identifier, name: $0.composite.name) }
       let id = plan.isRoot && plan.hasFreeID ? [(identifier: "id", name: "objectID")] : []
-      return id + slots + plan.toMany.map { (identifier: $0.identifier, name: $0.relationship.name) }
+      return id + slots + composites + plan.toMany.map { (identifier: $0.identifier, name: $0.relationship.name) }
     }
   }
 
@@ -85,7 +88,8 @@ struct ClassPlans {
     var ancestor = entity.parent
     while let number = ancestor, classNames[number] == Self.baseName { ancestor = model.entities[number].parent }
     let superentity = ancestor.map { model.entities[$0] }
-    let slots = Array(entity.slots.dropFirst(superentity?.slots.count ?? 0))
+    let slots = entity.slots.dropFirst(superentity?.slots.count ?? 0).filter { !$0.isPart }
+    let composites = entity.composites.dropFirst(superentity?.composites.count ?? 0).filter { !$0.isPart }
     let toMany = Array(entity.toManyRelationships.dropFirst(superentity?.toManyRelationships.count ?? 0))
     let fetched = entity.fetchedProperties.dropFirst(superentity?.fetchedProperties.count ?? 0)
     let identifiers = Self.identifiers(of: entity, model)
@@ -101,6 +105,7 @@ struct ClassPlans {
       entity: entity, className: classNames[entity.number], superclassName: superentity.map { classNames[$0.number] } ?? Self.baseName,
       isDeclared: entity.entityDescription.codeGeneration == .classDefinition, isRoot: isRoot,
       hasFreeID: !tree.contains { $0.property(named: "id") != nil }, slots: slots.map { ($0, identifiers[$0.name] ?? $0.name) },
+      composites: composites.map { ($0, identifiers[$0.name] ?? $0.name) },
       toMany: toMany.map { ($0, identifiers[$0.name] ?? $0.name) },
       fetched: fetched.map { property in
         let destination = model.entity(named: property.destinationEntityName).map { classNames[$0.number] }
@@ -116,21 +121,21 @@ struct ClassPlans {
     let path = Array(sequence(first: entity.number, next: { model.entities[$0].parent })).reversed()
     for number in path {
       let names =
-        entity.slots.filter { $0.declaringEntity == number }.map(\.name)
-        + entity.toManyRelationships.filter { $0.sourceEntity == number }.map(\.name)
+        entity.slots.filter { $0.declaringEntity == number && !$0.isPart }.map(\.name)
+        + entity.composites.filter { $0.declaringEntity == number && !$0.isPart }.map(\.name) + entity.toManyRelationships.filter { $0.sourceEntity == number }.map(\.name)
         + model.entities[number].entityDescription.fetchedProperties.map(\.name)
-      // Plain names first: they keep their own whatever else is declared beside them.
-      for name in names.filter(SwiftText.isIdentifier) + names.filter({ !SwiftText.isIdentifier($0) }) {
-        let plain = SwiftText.plainIdentifier(name)
-        var identifier = plain
-        var copy = 2
-        while !taken.insert(identifier).inserted {
-          identifier = "\(plain)\(copy)"
-          copy += 1
-        }
-        result[name] = identifier
-      }
+      result.merge(SwiftText.identifiers(of: names, &taken)) { first, _ in first }
     }
     return result
   }
+}
+
+extension CompiledSlot {
+  /// Whether it belongs to a composite: the names of properties themselves have no dots.
+  var isPart: Bool { name.contains(".") }
+}
+
+extension CompiledComposite {
+  /// Whether it belongs to another composite.
+  var isPart: Bool { name.contains(".") }
 }

@@ -47,8 +47,10 @@ public enum CodeGenerationError: Error, Sendable, Hashable, CustomStringConverti
   case sharedClass(className: String, entities: [String])
   /// A class is to be generated under a name that is no Swift identifier.
   case badClassName(entity: String, className: String)
-  /// The Swift type of a transformable attribute is not written as one.
+  /// The Swift type of an attribute is not written as one.
   case badValueType(entity: String, attribute: String)
+  /// The case that stands for unknown raw values of an attribute is no Swift identifier.
+  case badUnknownCase(entity: String, attribute: String)
   /// The module to import is not written as one.
   case badImport(String)
 
@@ -59,6 +61,8 @@ public enum CodeGenerationError: Error, Sendable, Hashable, CustomStringConverti
       "the entities \(entities.joined(separator: " and ")) share the class '\(name)'; generate it for one of them only"
     case .badClassName(let entity, let name): "\(entity): '\(name)' is no name of a Swift class; choose another class name"
     case .badValueType(let entity, let attribute): "\(entity).\(attribute): the value class is no Swift type; write it as in source"
+    case .badUnknownCase(let entity, let attribute):
+      "\(entity).\(attribute): the case for unknown raw values is no Swift identifier; name it without a dot"
     case .badImport(let name): "'\(name)' is no name of a module"
     }
   }

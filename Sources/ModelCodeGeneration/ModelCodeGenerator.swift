@@ -9,6 +9,7 @@ public struct ModelCodeGenerator: Sendable {
   private let name: String
   private let options: CodeGenerationOptions
   private let plans: ClassPlans
+  private let composites: CompositePlans
 
   /// Prepares the classes of a model.
   ///
@@ -25,11 +26,13 @@ public struct ModelCodeGenerator: Sendable {
     self.name = SwiftText.plainIdentifier(name)
     self.options = options
     plans = try ClassPlans(self.model, options: options)
+    // A struct hides no type that the source uses: it gets another name.
+    composites = CompositePlans(self.model, taken: Self.usedNames.union(plans.classNames))
   }
 
   /// The name of the enumeration that holds the model; a class of the same name makes it longer.
   private var modelName: String {
-    let taken = Set(plans.classNames)
+    let taken = Set(plans.classNames + composites.plans.map(\.typeName))
     var result = name + "Model"
     while taken.contains(result) { result += "Description" }
     return result
@@ -41,7 +44,11 @@ public struct ModelCodeGenerator: Sendable {
   public func source() throws(CodeGenerationError) -> String {
     var body = SwiftEmitter()
     var needs = modelEmitter.emit(to: &body)
-    let classes = classEmitter
+    let (structs, classes) = (compositeEmitter, classEmitter)
+    for plan in composites.plans {
+      body.line()
+      needs.add(try structs.emit(plan, to: &body))
+    }
     for plan in plans.plans {
       body.line()
       needs.add(try classes.emit(plan, to: &body))
@@ -49,7 +56,7 @@ public struct ModelCodeGenerator: Sendable {
     return head(of: "\(name)+ManagedObjects.swift", needs) + body.text
   }
 
-  /// One file for the model and one for each class.
+  /// One file for the model, one for each kind of composite value and one for each class.
   ///
   /// - Throws: ``CodeGenerationError`` when an attribute's value class is no Swift type.
   public func files() throws(CodeGenerationError) -> [GeneratedFile] {
@@ -58,7 +65,13 @@ public struct ModelCodeGenerator: Sendable {
     let needs = modelEmitter.emit(to: &emitter)
     let file = "\(modelName).swift"
     result.append(GeneratedFile(name: file, contents: head(of: file, needs) + emitter.text))
-    let classes = classEmitter
+    let (structs, classes) = (compositeEmitter, classEmitter)
+    for plan in composites.plans {
+      var emitter = SwiftEmitter()
+      let needs = try structs.emit(plan, to: &emitter)
+      let file = "\(plan.typeName).swift"
+      result.append(GeneratedFile(name: file, contents: head(of: file, needs) + emitter.text))
+    }
     for plan in plans.plans {
       var emitter = SwiftEmitter()
       let needs = try classes.emit(plan, to: &emitter)
@@ -69,20 +82,26 @@ public struct ModelCodeGenerator: Sendable {
   }
 
   private var modelEmitter: ModelEmitter {
-    ModelEmitter(options: options, name: modelName, model: model, plans: plans, hiddenNames: hiddenNames)
+    ModelEmitter(options: options, name: modelName, model: model, plans: plans, composites: composites, hiddenNames: hiddenNames)
+  }
+
+  private var compositeEmitter: CompositeEmitter {
+    CompositeEmitter(options: options, forms: AttributeForms(hiddenNames: hiddenNames), plans: composites, modelName: modelName)
   }
 
   private var classEmitter: ClassEmitter {
-    ClassEmitter(options: options, classNames: plans.classNames, hiddenNames: hiddenNames, modelName: modelName)
+    ClassEmitter(
+      options: options, classNames: plans.classNames, forms: AttributeForms(hiddenNames: hiddenNames), composites: composites,
+      modelName: modelName)
   }
 
-  /// Types of Swift and Foundation that the source uses and a class of the model hides.
-  private var hiddenNames: Set<String> {
-    let used: Set<String> = [
-      "Set", "Array", "Int", "Int16", "Int32", "Int64", "Double", "Float", "Bool", "String", "Decimal", "Date", "Data", "UUID", "URL",
-    ]
-    return used.intersection(plans.classNames)
-  }
+  /// Types of Swift and Foundation that the source uses.
+  private static let usedNames: Set<String> = [
+    "Set", "Array", "Range", "Int", "Int16", "Int32", "Int64", "Double", "Float", "Bool", "String", "Decimal", "Date", "Data", "UUID", "URL",
+  ]
+
+  /// Those that a class of the model hides.
+  private var hiddenNames: Set<String> { Self.usedNames.intersection(plans.classNames) }
 
   private func head(of file: String, _ needs: ImportNeeds) -> String {
     // Only what a signature shows is imported publicly: more would be a warning.

@@ -9,6 +9,7 @@ struct ModelEmitter {
   let name: String
   let model: CompiledModel
   let plans: ClassPlans
+  let composites: CompositePlans
   /// Types that a class of the model hides are written with their module.
   let hiddenNames: Set<String>
 

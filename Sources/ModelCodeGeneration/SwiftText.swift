@@ -28,6 +28,23 @@ enum SwiftText {
     return result.allSatisfy { $0 == "_" } ? result + "unnamed" : result
   }
 
+  /// The identifiers of properties beside each other. Plain names keep their own whatever else is declared beside them; names that differ only in what
+  /// Swift cannot write get numbers.
+  static func identifiers(of names: [String], _ taken: inout Set<String>) -> [String: String] {
+    var result: [String: String] = [:]
+    for name in names.filter(isIdentifier) + names.filter({ !isIdentifier($0) }) {
+      let plain = plainIdentifier(name)
+      var identifier = plain
+      var copy = 2
+      while !taken.insert(identifier).inserted {
+        identifier = "\(plain)\(copy)"
+        copy += 1
+      }
+      result[name] = identifier
+    }
+    return result
+  }
+
   /// A name where source expects one, in backticks if it is a keyword.
   static func escaped(_ identifier: String) -> String { keywords.contains(identifier) ? "`\(identifier)`" : identifier }
 

@@ -1,5 +1,6 @@
 // Classes: what an application writes itself beside generated source.
 public import CipherData
+public import Foundation
 
 /// A class whose properties are generated as an extension.
 public class Extended: ManagedObject {
@@ -9,6 +10,34 @@ public class Extended: ManagedObject {
 
 /// A subclass of it, likewise.
 public class Below: Extended {}
+
+/// Moods by number.
+public enum Mood: Int, Sendable {
+  /// Low spirits.
+  case sad = -1
+  /// High spirits.
+  case glad = 1
+  /// A mood that does not fit into the attribute.
+  case beyond = 1_000_000
+}
+
+/// Tints by name; the model says that unknown ones read as `default`.
+public enum Tint: Swift.String, Codable, Sendable {
+  /// A tint.
+  case red
+  /// A tint.
+  case blue
+  /// What unknown tints read as.
+  case `default`
+}
+
+/// A name of something: a struct with raw values.
+public struct Token: RawRepresentable, Hashable, Sendable {
+  /// The raw value.
+  public var rawValue: UUID
+  /// A token of a raw value.
+  public init(rawValue: UUID) { self.rawValue = rawValue }
+}
 
 /// A type of the application's own in a transformable attribute.
 public struct Money: Codable, Sendable, Hashable {

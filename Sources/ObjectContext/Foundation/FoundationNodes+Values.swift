@@ -13,6 +13,7 @@ extension PredicateExpressions.Value: ConvertibleNode {
     case let operand as any FetchOperand: return .expression(operand.fetchExpression)
     case let constant as any FetchConstantConvertible: return .expression(.constant(constant.fetchConstant))
     case let range as any ConvertibleRange: return range.converted
+    case let value as any RawRepresentable: return .expression(try rawExpression(of: value))
     case let text as Substring: return .expression(.constant(.string(String(text))))
     case let character as Character: return .expression(.constant(.string(String(character))))
     case let regex as PredicateExpressions.PredicateRegex: return .expression(.constant(.string(regex.stringRepresentation)))
@@ -22,6 +23,15 @@ extension PredicateExpressions.Value: ConvertibleNode {
         advice: "Use the types that attributes have, and an object's objectID.")
     }
   }
+
+  /// The raw value of an enumeration.
+  private func rawExpression(of value: some RawRepresentable) throws -> FetchExpression {
+    guard let operand = value.rawValue as? any FetchOperand else {
+      throw FetchPredicateError.unsupported(
+        part: "A constant of the type \(Output.self) in a #Predicate", advice: "Its raw values must be of a type that attributes have.")
+    }
+    return operand.fetchExpression
+  }
 }
 
 extension PredicateExpressions.KeyPath: ConvertibleNode {
@@ -29,7 +39,9 @@ extension PredicateExpressions.KeyPath: ConvertibleNode {
     let root = try converter.node(root)
     if let kind { return try convert(kind, of: root) }
     guard case .expression(let base) = root else { throw unknown }
-    guard let type = Root.Output.self as? any TypedManagedObject.Type, let keys = type.classTable.keys(of: keyPath) else { throw unknown }
+    let classes =
+      (Root.Output.self as? any TypedManagedObject.Type)?.classTable ?? (Root.Output.self as? any CompositeValue.Type)?.classTable
+    guard let keys = classes?.keys(of: keyPath) else { throw unknown }
     // An object's ID is the object itself.
     return .expression(keys == ["objectID"] ? base : base.appending(keys))
   }

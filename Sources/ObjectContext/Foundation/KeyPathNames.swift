@@ -17,7 +17,7 @@ public struct KeyPathNames: Sendable {
   /// An empty table.
   public init() {}
 
-  /// Adds a property: `names.add(\Book.title, \Book?.?.title, "title")`.
+  /// Adds a property of a class, or a part of a composite: `names.add(\Book.title, \Book?.?.title, "title")`.
   ///
   /// - Parameters:
   ///   - keyPath: Its key path from an object.
@@ -44,9 +44,12 @@ public struct KeyPathNames: Sendable {
     for _ in 1..<KeyPathNames.greatestLength {
       var longer: [(keyPath: AnyKeyPath, keys: [String])] = []
       for end in ends {
-        for property in continuing[ObjectIdentifier(type(of: end.keyPath).valueType)] ?? [] {
+        let reached = ObjectIdentifier(type(of: end.keyPath).valueType)
+        // A required composite attribute is no optional.
+        let next = continuing[reached]?.map { ($0, $0.continued) } ?? starting[reached]?.map { ($0, $0.keyPath) } ?? []
+        for (property, step) in next {
           count += 1
-          guard count <= KeyPathNames.greatestCount, let path = end.keyPath.appending(path: property.continued) else { return nil }
+          guard count <= KeyPathNames.greatestCount, let path = end.keyPath.appending(path: step) else { return nil }
           let keys = end.keys + [property.name]
           if path.hashValue == hash, ObjectIdentifier(type(of: path).valueType) == value { return keys }
           longer.append((path, keys))

@@ -65,7 +65,12 @@ extension ManagedObject {
   ///
   /// - Throws: ``KeyValueError`` when the value cannot be turned into bytes.
   public final func setTransformedValue(_ value: (any Sendable)?, at slot: Int) throws {
-    setSlotValue(try slotValue(from: value, for: compiledEntity.slots[slot]), at: slot)
+    setSlotValue(try transformedSlot(of: value, at: slot), at: slot)
+  }
+
+  /// The slot of a value of a `transformable` attribute.
+  final func transformedSlot(of value: (any Sendable)?, at slot: Int) throws(KeyValueError) -> Slot {
+    try slotValue(from: value, for: compiledEntity.slots[slot])
   }
 
   /// Sets a property, and the inverse of a relationship. Integers are taken by any integer type that holds them.

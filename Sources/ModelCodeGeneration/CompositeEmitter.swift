@@ -1,0 +1,112 @@
+// CompositeEmitter: the source of the structs of composite attributes.
+import ObjectModel
+
+/// Writes the source of structs.
+struct CompositeEmitter {
+  let options: CodeGenerationOptions
+  let forms: AttributeForms
+  let plans: CompositePlans
+  /// The name of the enumeration that holds the model.
+  let modelName: String
+
+  /// A part as the source shows it.
+  private struct Part {
+    let name: String
+    let identifier: String
+    let slot: String
+    let declared: String
+    let initial: String?
+    let read: String
+    let write: String
+    let field: String
+  }
+
+  /// Adds the source of a struct, and of what typed queries see of it.
+  ///
+  /// - Returns: What the source needs to import.
+  func emit(_ plan: CompositePlan, to emitter: inout SwiftEmitter) throws(CodeGenerationError) -> ImportNeeds {
+    var needs = ImportNeeds()
+    var parts: [Part] = []
+    for (attribute, identifier, offset) in plan.parts { parts.append(try part(attribute, identifier, offset, plan, &needs)) }
+    let modifier = options.modifier
+    let isHashable = try isHashable(plan)
+    emitter.line("/// A value of the composite `\(SwiftText.comment(plan.composite.name))`.")
+    emitter.block("\(modifier)struct \(plan.typeName): CompositeValue\(isHashable ? ", Hashable" : "")") { emitter in
+      for part in parts {
+        emitter.line("/// The part `\(SwiftText.comment(part.name))`.")
+        emitter.line("\(modifier)var \(part.identifier): \(part.declared)")
+      }
+      emitter.line()
+      emitter.line("/// Makes a value of its parts.")
+      let parameters = parts.map { "\($0.identifier): \($0.declared)\($0.initial.map { " = \($0)" } ?? "")" }
+      emitter.block("\(modifier)init(\(parameters.joined(separator: ", ")))") { emitter in
+        for part in parts { emitter.line("self.\(part.identifier) = \(part.identifier)") }
+      }
+      emitter.line()
+      emitter.line("/// Reads the parts from the slots of an object.")
+      emitter.block("\(modifier)init(of object: ManagedObject, at slot: \(forms.swift("Int")))") { emitter in
+        for part in parts { emitter.line("self.\(part.identifier) = \(part.read)") }
+      }
+      emitter.line()
+      emitter.line("/// Writes the parts that differ to the slots of an object.")
+      emitter.block("\(modifier)func write(to object: ManagedObject, at slot: \(forms.swift("Int")))") { emitter in
+        for part in parts { emitter.line(part.write) }
+      }
+      emitter.line()
+      emitter.line("/// How many slots the parts take.")
+      emitter.line("\(modifier)static var slotCount: \(forms.swift("Int")) { \(plan.slotCount) }")
+      emitter.line("/// The names of the parts, by slot.")
+      let names = plan.partNames.map(SwiftText.literal).joined(separator: ", ")
+      emitter.line("\(modifier)static var partNames: [\(forms.swift("String"))] { [\(names)] }")
+      emitter.line("/// The classes of the model that the composite belongs to.")
+      emitter.line("\(modifier)static var classTable: ManagedObjectClasses { \(modelName).classes }")
+    }
+    emitter.line()
+    emitter.line("/// What typed queries see of `\(plan.typeName)`.")
+    emitter.block("extension FetchComposite where Composite == \(plan.typeName)") { emitter in
+      for part in parts {
+        emitter.line("/// The part `\(SwiftText.comment(part.name))` in typed queries.")
+        emitter.line("\(modifier)var \(part.identifier): \(part.field)")
+      }
+    }
+    return needs
+  }
+
+  private func part(
+    _ attribute: AttributeDescription, _ identifier: String, _ offset: Int, _ plan: CompositePlan, _ needs: inout ImportNeeds
+  ) throws(CodeGenerationError) -> Part {
+    let slot = offset == 0 ? "slot" : "slot + \(offset)"
+    let name = SwiftText.escaped(identifier)
+    let literal = SwiftText.literal(attribute.name)
+    if let inner = plans.plan(of: attribute) {
+      let reach = attribute.isOptional ? "FetchIndirect" : "Reach"
+      return Part(
+        name: attribute.name, identifier: name, slot: slot, declared: inner.typeName + (attribute.isOptional ? "?" : ""),
+        initial: attribute.isOptional ? "nil" : nil,
+        read: "object.\(attribute.isOptional ? "optionalComposite" : "composite")(\(slot))",
+        write: "object.setComposite(self.\(name), at: \(slot))",
+        field: "FetchComposite<\(inner.typeName), \(reach)> { composite(\(literal)) }")
+    }
+    // Of a valid model's parts only composites have no form.
+    guard let form = try forms.form(of: attribute, in: plan.composite.name, &needs) else {
+      throw .badValueType(entity: plan.composite.name, attribute: attribute.name)
+    }
+    return Part(
+      name: attribute.name, identifier: name, slot: slot, declared: form.declared, initial: form.initial,
+      read: form.read(slot, of: "object."), write: form.writePart("self.\(name)", at: slot),
+      field: "\(form.field) { attribute(\(literal)) }")
+  }
+
+  /// Whether all parts can be told to be equal.
+  private func isHashable(_ plan: CompositePlan) throws(CodeGenerationError) -> Bool {
+    for (attribute, _, _) in plan.parts {
+      if let inner = plans.plan(of: attribute) {
+        if try !isHashable(inner) { return false }
+        continue
+      }
+      var needs = ImportNeeds()
+      if try forms.form(of: attribute, in: plan.composite.name, &needs)?.isHashable == false { return false }
+    }
+    return true
+  }
+}

@@ -1,0 +1,62 @@
+// CompositePlan: which struct every kind of composite value has, and its parts.
+import ObjectModel
+
+/// A struct of the source.
+struct CompositePlan {
+  /// The kind of composite value.
+  let composite: CompositeDescription
+  /// The struct's name.
+  let typeName: String
+  /// The parts, with their identifiers and the first of their slots, counted from the struct's own.
+  let parts: [(attribute: AttributeDescription, identifier: String, offset: Int)]
+  /// How many slots the parts take.
+  let slotCount: Int
+  /// The names of the parts by slot, dotted for parts of parts.
+  let partNames: [String]
+}
+
+/// The structs of a model's kinds of composite values.
+struct CompositePlans {
+  /// Names that the source uses itself.
+  private static let reserved: Set<String> = ["Any", "Type", "Protocol", "Self", "ManagedObject", "CompositeValue", "Reach", "Identifiable"]
+
+  /// The structs to write, in the order of the model.
+  private(set) var plans: [CompositePlan] = []
+  private var numbers: [String: Int] = [:]
+
+  /// The structs of a valid model.
+  ///
+  /// - Parameters:
+  ///   - model: The model.
+  ///   - taken: Names that no struct may have: those of classes and of types that the source uses.
+  init(_ model: CompiledModel, taken: Set<String>) {
+    var taken = taken.union(Self.reserved)
+    for composite in model.model.composites {
+      var name = SwiftText.capitalized(SwiftText.plainIdentifier(composite.name))
+      while taken.contains(name) || SwiftText.escaped(name) != name { name += "Value" }
+      taken.insert(name)
+      var identifiers: Set<String> = []
+      let names = SwiftText.identifiers(of: composite.elements.map(\.name), &identifiers)
+      var parts: [(attribute: AttributeDescription, identifier: String, offset: Int)] = []
+      var partNames: [String] = []
+      for element in composite.elements {
+        parts.append((element, names[element.name] ?? element.name, partNames.count))
+        partNames += Self.slots(of: element, model.model)
+      }
+      numbers[composite.name] = plans.count
+      plans.append(
+        CompositePlan(composite: composite, typeName: name, parts: parts, slotCount: partNames.count, partNames: partNames))
+    }
+  }
+
+  /// The struct of a composite attribute; nil for another one.
+  func plan(of attribute: AttributeDescription) -> CompositePlan? {
+    attribute.compositeName.flatMap { numbers[$0] }.map { plans[$0] }
+  }
+
+  /// The names of an attribute's slots. A valid model bounds the recursion.
+  private static func slots(of attribute: AttributeDescription, _ model: ManagedObjectModel) -> [String] {
+    guard let composite = attribute.compositeName.flatMap({ model.composite(named: $0) }) else { return [attribute.name] }
+    return composite.elements.flatMap { slots(of: $0, model) }.map { "\(attribute.name).\($0)" }
+  }
+}

@@ -1,0 +1,55 @@
+// ManagedObject+RawValues: attributes whose Swift type has raw values, such as enumerations: what generated properties call.
+import ObjectModel
+
+extension ManagedObject {
+  /// The value of an integer attribute as a type with integer raw values; nil when there is none, or when its raw value is none of the type's.
+  ///
+  /// - Parameter slot: The attribute's slot number in the compiled model. Fires a fault; never traps.
+  public final func rawValue<Value: RawRepresentable>(
+    _ slot: Int, integer type: Value.Type = Value.self
+  ) -> Value? where Value.RawValue: StoredAttributeValue & BinaryInteger {
+    // A number that the raw type cannot hold is none of its values.
+    let number: Int64? = optionalValue(slot)
+    return number.flatMap { Value.RawValue(exactly: $0) }.flatMap(Value.init(rawValue:))
+  }
+
+  /// The value of an attribute as a type whose raw values are of the attribute's type; nil when there is none, or when its raw value is none of the type's.
+  ///
+  /// - Parameters:
+  ///   - slot: The attribute's slot number in the compiled model. Fires a fault; never traps.
+  ///   - stored: The Swift type of the attribute's values.
+  public final func rawValue<Value: RawRepresentable, Stored: StoredAttributeValue>(
+    _ slot: Int, of stored: Stored.Type, as type: Value.Type = Value.self
+  ) -> Value? where Value.RawValue == Stored {
+    let value: Stored? = optionalValue(slot)
+    return value.flatMap(Value.init(rawValue:))
+  }
+
+  /// Sets or clears an attribute by a value's raw value. An integer that the attribute's type cannot hold fails its validation.
+  public final func setRawValue<Value: RawRepresentable>(
+    _ value: Value?, integer slot: Int
+  ) where Value.RawValue: StoredAttributeValue & BinaryInteger {
+    setOptionalValue(value?.rawValue, at: slot)
+  }
+
+  /// Sets or clears an attribute by a value's raw value.
+  public final func setRawValue<Value: RawRepresentable, Stored: StoredAttributeValue>(
+    _ value: Value?, at slot: Int, of stored: Stored.Type
+  ) where Value.RawValue == Stored {
+    setOptionalValue(value?.rawValue, at: slot)
+  }
+
+  /// Sets an integer part of a composite attribute by a value's raw value, if it differs.
+  public final func setRawPart<Value: RawRepresentable>(
+    _ value: Value?, integer slot: Int
+  ) where Value.RawValue: StoredAttributeValue & BinaryInteger {
+    setPart(value?.rawValue, at: slot)
+  }
+
+  /// Sets a part of a composite attribute by a value's raw value, if it differs.
+  public final func setRawPart<Value: RawRepresentable, Stored: StoredAttributeValue>(
+    _ value: Value?, at slot: Int, of stored: Stored.Type
+  ) where Value.RawValue == Stored {
+    setPart(value?.rawValue, at: slot)
+  }
+}

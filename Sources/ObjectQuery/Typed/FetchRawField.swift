@@ -1,0 +1,51 @@
+// FetchRawField: an attribute whose Swift type has raw values, such as an enumeration, in a typed query.
+
+/// An attribute of a type with raw values: it is compared with values of the type, `$0.state == .open`, and selected as one.
+///
+/// ``rawValue`` is the field of the raw values, for everything else that fields can do. A selected value that is none of the type's is nil where `Output` is
+/// an optional, which it is for generated properties.
+public struct FetchRawField<Value: RawRepresentable, Output>: Sendable where Value.RawValue: FetchValue {
+  /// What the field stands for.
+  public let fetchExpression: FetchExpression
+
+  init(_ expression: FetchExpression) { fetchExpression = expression }
+
+  /// The field of the raw values.
+  public var rawValue: FetchField<Value.RawValue, Value.RawValue?> { FetchField(fetchExpression) }
+
+  /// Whether the attribute has a value.
+  public static func == (left: Self, right: Value) -> FetchPredicate { left.rawValue == right.rawValue }
+  /// Whether the attribute has another value, or none.
+  public static func != (left: Self, right: Value) -> FetchPredicate { left.rawValue != right.rawValue }
+  /// Whether the attribute has a value; with nil, whether it has none.
+  @_disfavoredOverload public static func == (left: Self, right: Value?) -> FetchPredicate { left.rawValue == right?.rawValue }
+  /// Whether the attribute has another value; with nil, whether it has one.
+  @_disfavoredOverload public static func != (left: Self, right: Value?) -> FetchPredicate { left.rawValue != right?.rawValue }
+  /// Whether two attributes have one value, or both none.
+  public static func == <Other>(left: Self, right: FetchRawField<Value, Other>) -> FetchPredicate { left.rawValue == right.rawValue }
+  /// Whether two attributes differ.
+  public static func != <Other>(left: Self, right: FetchRawField<Value, Other>) -> FetchPredicate { left.rawValue != right.rawValue }
+
+  /// Whether the value is one of several. Missing values never are.
+  public func isIn(_ items: some Sequence<Value>) -> FetchPredicate { rawValue.isIn(items.map(\.rawValue)) }
+}
+
+extension FetchRawField: FetchSortable {
+  /// The raw value as an ascending sort key.
+  public var fetchSortDescriptor: FetchSortDescriptor { FetchSortDescriptor(expression: fetchExpression) }
+}
+
+extension FetchRawField: FetchColumn where Output == Value?, Value.RawValue: FetchOutput {
+  /// A value out of a result; nil when there is none, or when it is none of the type's.
+  public static func output(from value: Any?) throws -> Value? {
+    guard let value else { return nil }
+    return Value(rawValue: try Value.RawValue.output(from: value))
+  }
+}
+
+extension Sequence {
+  /// Whether a field's value is one of the elements.
+  public func contains<Output>(_ field: FetchRawField<Element, Output>) -> FetchPredicate where Element: RawRepresentable {
+    field.isIn(self)
+  }
+}
