@@ -32,6 +32,7 @@ struct ClassEmitter {
           + "{ fetchedProperty(\(SwiftText.literal(property.name))) }",
       ])
     }
+    members += try rules(of: plan)
     let kind = plan.entity.isAbstract ? "abstract entity" : "entity"
     let head: String
     if plan.isDeclared {

@@ -51,6 +51,8 @@ public enum CodeGenerationError: Error, Sendable, Hashable, CustomStringConverti
   case badValueType(entity: String, attribute: String)
   /// The case that stands for unknown raw values of an attribute is no Swift identifier.
   case badUnknownCase(entity: String, attribute: String)
+  /// An attribute is said to have a rule in Swift, but cannot have one.
+  case badRule(entity: String, attribute: String)
   /// The module to import is not written as one.
   case badImport(String)
 
@@ -63,6 +65,8 @@ public enum CodeGenerationError: Error, Sendable, Hashable, CustomStringConverti
     case .badValueType(let entity, let attribute): "\(entity).\(attribute): the value class is no Swift type; write it as in source"
     case .badUnknownCase(let entity, let attribute):
       "\(entity).\(attribute): the case for unknown raw values is no Swift identifier; name it without a dot"
+    case .badRule(let entity, let attribute):
+      "\(entity).\(attribute): the note swiftValidation must be YES or NO, and only attributes that have a plain type and are not derived can have it"
     case .badImport(let name): "'\(name)' is no name of a module"
     }
   }

@@ -141,6 +141,12 @@ struct ModelEmitter {
       if !entity.uniquenessConstraints.isEmpty {
         body.append("entity.uniquenessConstraints = [\(entity.uniquenessConstraints.map(strings).joined(separator: ", "))]")
       }
+      if !entity.compoundIndexes.isEmpty {
+        body.append("entity.compoundIndexes = [\(entity.compoundIndexes.map(strings).joined(separator: ", "))]")
+      }
+      if let text = entity.coreSpotlightDisplayNameExpression {
+        body.append("entity.coreSpotlightDisplayNameExpression = \(SwiftText.literal(text))")
+      }
       if entity.codeGeneration != .manual {
         body.append("entity.codeGeneration = .\(entity.codeGeneration == .category ? "category" : "classDefinition")")
       }
@@ -210,6 +216,7 @@ struct ModelEmitter {
     if attribute.allowsCloudEncryption { changes.append("allowsCloudEncryption = true") }
     if attribute.preservesValueInHistoryOnDeletion { changes.append("preservesValueInHistoryOnDeletion = true") }
     if attribute.isIndexedBySpotlight { changes.append("isIndexedBySpotlight = true") }
+    if attribute.isIndexed { changes.append("isIndexed = true") }
     if let text = attribute.derivationExpression { changes.append("derivationExpression = \(SwiftText.literal(text))") }
     return changes + common(attribute.renamingIdentifier, attribute.versionHashModifier, attribute.userInfo)
   }

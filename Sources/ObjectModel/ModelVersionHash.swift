@@ -109,7 +109,7 @@ enum ModelVersionHash {
   static func indexChecksum(of entities: [CompiledEntity]) -> String {
     var bytes = CanonicalBytes()
     for entity in entities {
-      for index in entity.entityDescription.indexes {
+      for index in entity.entityDescription.effectiveIndexes {
         bytes.append(entity.name)
         bytes.append(index.name)
         bytes.append(optional: index.partialIndexPredicate)

@@ -41,6 +41,41 @@ final class ModelCommandTests: XCTestCase {
     XCTAssertEqual(try tool.run(["model", "lint", "--strict", clean], passphrase: nil).output, "Nothing to say.\n")
   }
 
+  func testAddVersionCopiesTheCurrentVersionAndMakesTheCopyCurrent() throws {
+    let tool = try ToolFixture()
+    let path = try write(ManagedObjectModel { Entity("A") { Attribute("x", .string) } }, "M.xcdatamodeld", in: tool)
+    XCTAssertEqual(try tool.run(["model", "add-version", path], passphrase: nil).output, "The current version is “M 2”.\n")
+    XCTAssertEqual(
+      try tool.run(["model", "add-version", path, "--name", "Third"], passphrase: nil).output, "The current version is “Third”.\n")
+    XCTAssertEqual(try tool.run(["model", "add-version", path, "--name", "third"], passphrase: nil).status, 73)
+    let bundle = try VersionedModel(contentsOf: URL(filePath: path))
+    XCTAssertEqual(bundle.versions.map(\.name), ["M", "M 2", "Third"])
+    XCTAssertEqual(bundle.currentVersionName, "Third")
+    XCTAssertEqual(try tool.run(["model", "diff", path, "--from", "M"], passphrase: nil).output, "No difference.\n")
+    let run = try tool.run(["model", "lint", path], passphrase: nil)
+    XCTAssertTrue(run.output.contains("warning: stores cannot tell the version 'M 2' from 'M'"), run.output)
+  }
+
+  func testFormatSortsOnRequest() throws {
+    let tool = try ToolFixture()
+    let model = ManagedObjectModel {
+      Entity("B")
+      Entity("A") {
+        Relationship("a", to: "B")
+        Attribute("y", .string)
+        Attribute("x", .string)
+      }
+    }
+    let path = try write(model, "M.xcdatamodeld", in: tool)
+    XCTAssertEqual(try tool.run(["model", "format", "--check", path], passphrase: nil).status, 0)
+    XCTAssertEqual(try tool.run(["model", "format", "--check", "--sort", path], passphrase: nil).status, 1)
+    XCTAssertEqual(try tool.run(["model", "format", "--sort", path], passphrase: nil).status, 0)
+    let sorted = try ManagedObjectModel(contentsOf: URL(filePath: path))
+    XCTAssertEqual(sorted.entities.map(\.name), ["A", "B"])
+    XCTAssertEqual(sorted.entities[0].properties.map(\.name), ["x", "y", "a"])
+    XCTAssertEqual(sorted.versionHashesByEntityName, model.versionHashesByEntityName)
+  }
+
   func testFormatWritesTheCanonicalForm() throws {
     let tool = try ToolFixture()
     let path = try write(ManagedObjectModel { Entity("A") { Attribute("x", .string) } }, "M.xcdatamodeld", in: tool)

@@ -19,6 +19,10 @@ final class ModelCodeGenerationTests: XCTestCase {
       Attribute("keywords", transforming: [String].self).required()
       Relationship("authors", toMany: "Author", inverse: "books").ordered().onDelete(.deny).count(1...9)
       Relationship("shelf", to: "Shelf")
+      Attribute("state", .integer16).initially(1).note("swiftType", "State").note("swiftUnknownCase", "lost").required()
+      Attribute("titleKey", .string).derived("canonical:(title)")
+      Attribute("bought", composite: "Purchase")
+      Attribute("isbn", .string).note("swiftValidation", "YES")
     }
     .codeGeneration(.classDefinition).renamed(from: "Volume").note("colour", "\"red\"")
     Entity("Author", class: "Author") {
@@ -27,6 +31,15 @@ final class ModelCodeGenerationTests: XCTestCase {
     }
     .codeGeneration(.category)
     Entity("Shelf")
+    Composite("Purchase") {
+      Attribute("on", .date).initially(Date(timeIntervalSinceReferenceDate: 0))
+      Attribute("price", composite: "Price").required()
+      Attribute("by", .string).note("swiftType", "Buyer")
+    }
+    Composite("Price") {
+      Attribute("amount", .decimal).required()
+      Attribute("currency", .string).required().initially("EUR")
+    }
     FetchTemplate("cheap", entity: "Item", where: "price < $LIMIT")
   }
 
@@ -55,7 +68,7 @@ final class ModelCodeGenerationTests: XCTestCase {
   func testAFileAClassHasTheSameClasses() throws {
     let generator = try ModelCodeGenerator(model: library, name: "Library", options: CodeGenerationOptions(moduleName: "Library"))
     let files = try generator.files()
-    XCTAssertEqual(files.map(\.name), ["LibraryModel.swift", "Author+Properties.swift", "Item.swift", "Book.swift"])
+    XCTAssertEqual(files.map(\.name), ["LibraryModel.swift", "Purchase.swift", "Price.swift", "Author+Properties.swift", "Item.swift", "Book.swift"])
     let whole = try generator.source()
     for file in files {
       let body = file.contents.components(separatedBy: "\n\n").dropFirst(2).joined(separator: "\n\n")
@@ -63,8 +76,8 @@ final class ModelCodeGenerationTests: XCTestCase {
     }
     // Only what a signature of the file shows is imported publicly.
     XCTAssertTrue(files[0].contents.contains("\nimport Foundation\n"))
-    XCTAssertTrue(files[2].contents.contains("\npublic import Foundation\n"))
-    XCTAssertFalse(files[3].contents.contains("import Foundation"))
+    XCTAssertTrue(files[4].contents.contains("\npublic import Foundation\n"))
+    XCTAssertFalse(files[5].contents.contains("import Foundation"))
   }
 
   func testAccessIsHonoured() throws {
@@ -127,6 +140,44 @@ final class ModelCodeGenerationTests: XCTestCase {
       let source = try source(ManagedObjectModel(entities: [entity(valueClass: type, optional: isOptional)]))
       XCTAssertTrue(source.contains(expected), "\(type): \(source)")
     }
+  }
+
+  func testRawValuesAndRulesHaveToBeWrittenAsSwift() throws {
+    func error(_ change: (inout AttributeDescription) -> Void) throws -> CodeGenerationError? {
+      var attribute = AttributeDescription(name: "t", type: .integer16)
+      change(&attribute)
+      var entity = EntityDescription(name: "E", properties: [.attribute(attribute)])
+      entity.codeGeneration = .classDefinition
+      do { _ = try source(ManagedObjectModel(entities: [entity])) } catch let error as CodeGenerationError { return error }
+      return nil
+    }
+    XCTAssertNil(try error { $0.valueClassName = "Outer.State" })
+    XCTAssertEqual(try error { $0.valueClassName = "State; evil()" }, .badValueType(entity: "E", attribute: "t"))
+    XCTAssertEqual(try error { $0.userInfo["swiftType"] = "[State" }, .badValueType(entity: "E", attribute: "t"))
+    XCTAssertEqual(
+      try error { $0.userInfo = ["swiftType": "State", "swiftUnknownCase": "a; evil()"] }, .badUnknownCase(entity: "E", attribute: "t"))
+    XCTAssertEqual(try error { $0.userInfo["swiftValidation"] = "perhaps" }, .badRule(entity: "E", attribute: "t"))
+    XCTAssertNil(try error { $0.userInfo["swiftValidation"] = "NO" })
+    for error in [CodeGenerationError.badRule(entity: "E", attribute: "t"), .badUnknownCase(entity: "E", attribute: "t")] {
+      XCTAssertTrue("\(error)".hasPrefix("E.t: "))
+    }
+  }
+
+  func testStructsHideNoTypeThatTheSourceUses() throws {
+    let source = try source(
+      ManagedObjectModel {
+        Entity("Address").codeGeneration(.classDefinition)
+        Entity("E") { Attribute("a", composite: "Address") }.codeGeneration(.classDefinition)
+        Composite("Address") { Attribute("a", composite: "data") }
+        Composite("data") { Attribute("a", composite: "2 of") }
+        Composite("2 of") { Attribute("a", .binary) }
+      })
+    XCTAssertTrue(source.contains("public struct AddressValue: CompositeValue, Hashable {"))
+    XCTAssertTrue(source.contains("public final var a: AddressValue? {\n    get { optionalComposite(0) }\n    set { setComposite(newValue, at: 0) }"))
+    XCTAssertTrue(source.contains("public var a: DataValue?"))
+    XCTAssertTrue(source.contains("public struct _2_of: CompositeValue, Hashable {"))
+    XCTAssertTrue(source.contains("public static var partNames: [String] { [\"a.a.a\"] }") == false)
+    XCTAssertTrue(source.contains("public static var partNames: [String] { [\"a.a\"] }"))
   }
 
   func testClassesInheritAcrossEntitiesWithoutAClass() throws {

@@ -6,10 +6,34 @@ public import Foundation
 public class Extended: ManagedObject {
   /// A property of the application's own.
   var shout: Swift.String { (name ?? "").uppercased() }
+
+  /// The keys with rules.
+  public override class var keysWithCustomValidation: [Swift.String] { keysWithTypedValidation }
+
+  /// Calls the rules.
+  public override func validateValue(_ value: inout Any?, forKey key: Swift.String) throws {
+    try validateTyped(&value, forKey: key)
+    try super.validateValue(&value, forKey: key)
+  }
+
+  /// A rule for `age`.
+  func validateAge(_ value: inout Int16) throws { value = max(value, 0) }
 }
 
 /// A subclass of it, likewise.
 public class Below: Extended {}
+
+extension Keywords {
+  /// A rule for `loudly`: without spaces at its ends, and nothing at all rather than an empty text.
+  func validateLoudly(_ value: inout Swift.String?) throws {
+    value = value?.trimmingCharacters(in: .whitespaces)
+    if value == "" { value = nil }
+    if value == "shout" { throw Quiet() }
+  }
+
+  /// What the rule says.
+  struct Quiet: Error {}
+}
 
 /// Moods by number.
 public enum Mood: Int, Sendable {

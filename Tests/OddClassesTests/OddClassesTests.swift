@@ -163,7 +163,8 @@ final class OddClassesTests: XCTestCase {
     object.from = Data()
     object.list = []
     object.token = Token(rawValue: UUID())
-    XCTAssertEqual(object.required, Outer(object: Inner(in: "")))
+    // The parts' default values are the object's: the optional composite has some too.
+    XCTAssertEqual(object.required, Outer(object: Inner(in: ""), maybe: Inner(in: "")))
     XCTAssertEqual(Outer(object: Inner(in: "")).slot, 7)
     XCTAssertEqual(Inner(in: "").cost, Decimal(string: "1.25"))
     XCTAssertEqual(Inner(in: "").at, Date(timeIntervalSinceReferenceDate: 1.5))
@@ -238,6 +239,28 @@ final class OddClassesTests: XCTestCase {
     XCTAssertThrowsError(try context.save()) { XCTAssertTrue("\($0)".contains("mood"), "\($0)") }
     let blue = Tint.blue
     XCTAssertEqual(try FetchPredicate(#Predicate<Keywords> { $0.tint == blue }), try FetchPredicate(format: "tint == 'blue'"))
+  }
+
+  func testRulesOfTheApplicationAreCalledWithTheirTypes() async throws {
+    let (_, context) = try await context(OdditiesModel.managedObjectModel, OdditiesModel.classes)
+    let object = Keywords(context: context)
+    object.from = Data()
+    object.list = []
+    object.required.object.in = "x"
+    object.token = Token(rawValue: UUID())
+    object.loudly = "  a "
+    let below = Below(context: context)
+    below.age = -5
+    try context.save()
+    XCTAssertEqual(object.loudly, "a")
+    XCTAssertEqual(below.age, 0)
+    object.loudly = "   "
+    try context.save()
+    XCTAssertNil(object.loudly)
+    object.loudly = "shout"
+    XCTAssertThrowsError(try context.save()) { XCTAssertTrue($0 is Keywords.Quiet, "\($0)") }
+    XCTAssertEqual(Set.keysWithCustomValidation, ["loudly"])
+    XCTAssertEqual(String.keysWithCustomValidation, [])
   }
 
   func testTwoNamesOfOneStructAreToldApart() {

@@ -7,8 +7,8 @@ import ObjectModel
 /// Shows models.
 struct ModelCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "model", abstract: "Show, compare, check and format models.",
-    subcommands: [Show.self, Diagram.self, Difference.self, Lint.self, Format.self])
+    commandName: "model", abstract: "Show, compare, check and format models, and add versions to them.",
+    subcommands: [Show.self, Diagram.self, Difference.self, Lint.self, Format.self, AddVersion.self])
 
   /// `model show`.
   struct Show: AsyncParsableCommand {

@@ -55,9 +55,11 @@ extension ModelCommand {
     @Flag(help: "Treat every finding as a mistake.") var strict = false
 
     func run() async throws {
-      let model = try ManagedObjectModel(contentsOf: .path(model))
+      let url = URL.path(model)
+      let model = try ManagedObjectModel(contentsOf: url)
       let mistakes = model.validationIssues() + Self.predicateIssues(in: model)
-      let findings = ModelLint.findings(in: model)
+      // Of a bundle its versions are compared as well.
+      let findings = url.pathExtension == "xcdatamodeld" ? ModelLint.findings(in: try VersionedModel(contentsOf: url)) : ModelLint.findings(in: model)
       let sink = OutputSink()
       for issue in mistakes { try sink.write("error: \(issue)\n") }
       for issue in findings { try sink.write("warning: \(issue)\n") }
@@ -87,12 +89,37 @@ extension ModelCommand {
     }
   }
 
+  /// `model add-version`.
+  struct AddVersion: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "add-version", abstract: "Copy a model's current version, and make the copy current.",
+      discussion: """
+        Do so before changing a model whose stores are with users: the older version stays in the bundle as they know it. Change the copy then.
+
+          cipherdata model add-version Library.xcdatamodeld
+          cipherdata model diff Library.xcdatamodeld --from Library
+        """)
+    @Argument(help: "An .xcdatamodeld.") var model: String
+    @Option(help: ArgumentHelp("The version's name; the model's with the next number if left out.", valueName: "name")) var name: String?
+
+    func run() async throws {
+      let name = try VersionedModel.addVersion(named: name, toBundleAt: .path(model))
+      let sink = OutputSink()
+      try sink.write("The current version is “\(name)”.\n")
+      try sink.flush()
+    }
+  }
+
   /// `model format`.
   struct Format: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Write a model file in its canonical form.",
-      discussion: "The order of attributes, indentation and spelling become one; nothing that the file says is lost, comments excepted.")
+      discussion: """
+        The order of attributes, indentation and spelling become one; nothing that the file says is lost, comments excepted. With --sort, entities and \
+        properties are put in the order of their names, as Apple's editor does, so that two people's additions seldom meet.
+        """)
     @Argument(help: "An .xcdatamodeld or .xcdatamodel.") var model: String
+    @Flag(help: "Put entities and properties in the order of their names.") var sort = false
     @Flag(help: "Write nothing; end with a failure when the file is not in canonical form.") var check = false
 
     func run() async throws {
@@ -100,7 +127,9 @@ extension ModelCommand {
       var odd: [String] = []
       for file in try files(in: url) {
         let data = try Data(contentsOf: file)
-        let formatted = try ManagedObjectModel(xmlData: data, path: file.path).xmlData()
+        var read = try ManagedObjectModel(xmlData: data, path: file.path)
+        if sort { read.sortByName() }
+        let formatted = try read.xmlData()
         guard formatted != data else { continue }
         odd.append(file.deletingLastPathComponent().lastPathComponent)
         if !check { try formatted.write(to: file, options: .atomic) }
@@ -108,7 +137,7 @@ extension ModelCommand {
       let sink = OutputSink()
       for name in odd { try sink.write("\(name): \(check ? "not in canonical form" : "formatted")\n") }
       try sink.flush()
-      if check, !odd.isEmpty { throw ToolError(.failure, "Run “cipherdata model format \(model)”.") }
+      if check, !odd.isEmpty { throw ToolError(.failure, "Run “cipherdata model format \(model)\(sort ? " --sort" : "")”.") }
     }
 
     /// The `contents` files of a bundle's versions, or of one version.

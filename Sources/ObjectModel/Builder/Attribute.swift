@@ -28,10 +28,20 @@ public struct Attribute: EntityComponent {
     attribute.compositeName = composite
   }
 
+  /// An attribute that holds the raw values of a type, such as an enumeration.
+  public init<Value: RawRepresentable>(_ name: String, raw type: Value.Type) where Value.RawValue: AttributeValue {
+    self.init(name, Value.RawValue.attributeType)
+    attribute.valueClassName = "\(type)"
+  }
+
   /// The attribute must have a value when the object is saved.
   public func required() -> Attribute { changed { $0.isOptional = false } }
   /// The value a new object starts with. Whole numbers are taken for every numeric type.
   public func initially(_ value: some AttributeValue) -> Attribute { changed { $0.defaultValue = Self.slot(value, for: $0.type) } }
+  /// The value of a type with raw values that a new object starts with.
+  public func initially<Value: RawRepresentable>(_ value: Value) -> Attribute where Value.RawValue: AttributeValue {
+    initially(value.rawValue)
+  }
   /// The least and the greatest number or date.
   public func range<Value: AttributeValue & Comparable>(_ range: ClosedRange<Value>) -> Attribute {
     changed {
@@ -68,6 +78,8 @@ public struct Attribute: EntityComponent {
   public func derived(_ expression: String) -> Attribute { changed { $0.derivationExpression = expression } }
   /// The value is copied into the history of the object's deletion.
   public func preservedOnDeletion() -> Attribute { changed { $0.preservesValueInHistoryOnDeletion = true } }
+  /// System search indexes the attribute: a mark for the application's own indexer.
+  public func indexedBySpotlight() -> Attribute { changed { $0.isIndexedBySpotlight = true } }
   /// What the attribute was called in an earlier version of the model.
   public func renamed(from name: String) -> Attribute { changed { $0.renamingIdentifier = name } }
   /// Text that changes the version hash when nothing else does.

@@ -22,6 +22,8 @@ public struct Entity: ModelComponent {
 
   /// How typed classes are generated when the model is written to a file.
   public func codeGeneration(_ type: CodeGenerationType) -> Entity { changed { $0.codeGeneration = type } }
+  /// The expression of the name that system search shows for an object, in format language: a mark for the application's own indexer.
+  public func spotlightName(_ expression: String) -> Entity { changed { $0.coreSpotlightDisplayNameExpression = expression } }
   /// What the entity was called in an earlier version of the model.
   public func renamed(from name: String) -> Entity { changed { $0.renamingIdentifier = name } }
   /// Text that changes the version hash when nothing else does.

@@ -17,7 +17,7 @@ public struct AttributeDescription: Sendable, Hashable {
   public var compositeName: String?
   /// The name of the ``ValueTransformer`` of a `transformable` attribute; nil for the default, which stores `Codable` values as JSON.
   public var valueTransformerName: String?
-  /// The Swift type of a `transformable` attribute, for typed classes.
+  /// The Swift type of a `transformable` attribute, for typed classes; of another attribute, the type whose raw values it holds, such as an enumeration.
   public var valueClassName: String?
   /// Whether typed classes use a Swift scalar; kept for the model file, our typed classes always do.
   public var usesScalarValueType = true
@@ -27,8 +27,10 @@ public struct AttributeDescription: Sendable, Hashable {
   public var allowsCloudEncryption = false
   /// Whether the value is copied into the history of the object's deletion.
   public var preservesValueInHistoryOnDeletion = false
-  /// Whether system search indexes the attribute.
+  /// Whether system search indexes the attribute; for the application's own indexer, the library has none.
   public var isIndexedBySpotlight = false
+  /// Whether a model of before 2017 asks for an index of the attribute alone; see ``EntityDescription/effectiveIndexes``.
+  public var isIndexed = false
   /// The expression of a derived attribute.
   public var derivationExpression: String?
   /// What the property was called in an earlier version of the model.

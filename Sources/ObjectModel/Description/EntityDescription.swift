@@ -14,10 +14,14 @@ public struct EntityDescription: Sendable, Hashable {
   public var properties: [PropertyDescription]
   /// The indexes it declares.
   public var indexes: [FetchIndexDescription] = []
+  /// Lists of property names for which a model of before 2017 asks for an index each; see ``effectiveIndexes``.
+  public var compoundIndexes: [[String]] = []
   /// Lists of property names whose values identify an object.
   public var uniquenessConstraints: [[String]] = []
   /// How typed classes are generated.
   public var codeGeneration = CodeGenerationType.manual
+  /// The expression of the name that system search shows for an object, in format language; for the application's own indexer, the library has none.
+  public var coreSpotlightDisplayNameExpression: String?
   /// What the entity was called in an earlier version of the model.
   public var renamingIdentifier: String?
   /// Text that changes the version hash when nothing else does.
@@ -46,6 +50,23 @@ public struct EntityDescription: Sendable, Hashable {
   /// The relationships it declares.
   public var relationships: [RelationshipDescription] {
     properties.compactMap { if case .relationship(let relationship) = $0 { relationship } else { nil } }
+  }
+  /// The indexes that a store builds: those that are declared, and those that older models ask for by ``AttributeDescription/isIndexed`` and
+  /// ``compoundIndexes``, under the names that Core Data's editor gives them. Nothing is built twice.
+  public var effectiveIndexes: [FetchIndexDescription] {
+    let asked = attributes.filter { $0.isIndexed && $0.type.isComparable && !$0.isTransient }.map { [$0.name] } + compoundIndexes
+    if asked.isEmpty { return indexes }
+    var result = indexes
+    for names in asked where !names.isEmpty {
+      let index = FetchIndexDescription(
+        name: "by" + names.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined(separator: "And") + "Index",
+        elements: names.map { FetchIndexElement(property: $0) })
+      let isThere = result.contains {
+        $0.name == index.name || $0.partialIndexPredicate == nil && $0.elements.map(\.withoutPreserved) == index.elements
+      }
+      if !isThere { result.append(index) }
+    }
+    return result
   }
   /// The fetched properties it declares.
   public var fetchedProperties: [FetchedPropertyDescription] {

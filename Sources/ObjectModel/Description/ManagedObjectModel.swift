@@ -35,10 +35,37 @@ public struct ManagedObjectModel: Sendable, Hashable {
   /// The fetch request template of a name; nil when there is none.
   public func fetchRequestTemplate(named name: String) -> FetchRequestTemplate? { fetchRequestTemplates.first { $0.name == name } }
 
+  /// Puts entities, properties, indexes and the other parts in the order of their names, properties of one kind together: the order of Apple's editor.
+  /// The order of a constraint's properties, an index's elements and a composite's parts stays. Version hashes do not depend on it.
+  public mutating func sortByName() {
+    for index in entities.indices {
+      // Attributes, relationships, fetched properties.
+      let kinds = Dictionary(grouping: entities[index].properties) { property in
+        switch property {
+        case .attribute: 0
+        case .relationship: 1
+        case .fetchedProperty: 2
+        }
+      }
+      entities[index].properties = (0...2).flatMap { (kinds[$0] ?? []).sorted { $0.name.precedes($1.name) } }
+      entities[index].indexes.sort { $0.name.precedes($1.name) }
+    }
+    entities.sort { $0.name.precedes($1.name) }
+    composites.sort { $0.name.precedes($1.name) }
+    configurations.sort { $0.name.precedes($1.name) }
+    for index in configurations.indices { configurations[index].entityNames.sort { $0.precedes($1) } }
+    fetchRequestTemplates.sort { $0.name.precedes($1.name) }
+  }
+
   /// The entities by name. If two have one name, validation reports it and the first stands here.
   public var entitiesByName: [String: EntityDescription] {
     Dictionary(entities.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
   }
+}
+
+extension String {
+  /// The order of names by their UTF-8 bytes, which no locale or Unicode version changes.
+  fileprivate func precedes(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
 }
 
 /// A named subset of a model's entities; a store opened with it holds only those.

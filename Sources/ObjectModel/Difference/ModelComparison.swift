@@ -85,16 +85,17 @@ struct ModelComparison {
   // MARK: What no row depends on
 
   private mutating func compareIndexes(_ older: EntityDescription, _ newer: EntityDescription) {
-    let before = Dictionary(older.indexes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-    let after = Dictionary(newer.indexes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-    for index in newer.indexes {
+    let (olderIndexes, newerIndexes) = (older.effectiveIndexes, newer.effectiveIndexes)
+    let before = Dictionary(olderIndexes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    let after = Dictionary(newerIndexes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    for index in newerIndexes {
       guard let known = before[index.name] else {
         note(newer.name, index.name, "index added", .inferred)
         continue
       }
       if known.withoutPreserved != index.withoutPreserved { note(newer.name, index.name, "index changed", .inferred) }
     }
-    for index in older.indexes where after[index.name] == nil { note(newer.name, index.name, "index removed", .inferred) }
+    for index in olderIndexes where after[index.name] == nil { note(newer.name, index.name, "index removed", .inferred) }
     let constraintsBefore = Set(older.uniquenessConstraints.map { $0.sorted() })
     let constraintsAfter = Set(newer.uniquenessConstraints.map { $0.sorted() })
     for constraint in newer.uniquenessConstraints where !constraintsBefore.contains(constraint.sorted()) {

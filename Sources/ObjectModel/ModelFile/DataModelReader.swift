@@ -41,12 +41,14 @@ struct DataModelReader {
     entity.preserved = try read(ModelXMLField<EntityDescription>.all, node, into: &entity)
     entity.properties.reserveCapacity(node.children.count)
     var constraints: [PreservedXML.Element] = []
+    var compounds: [PreservedXML.Element] = []
     for child in node.children {
       switch child.name {
       case "attribute": entity.properties.append(.attribute(try attribute(child)))
       case "relationship": entity.properties.append(.relationship(try relationship(child)))
       case "fetchedProperty": entity.properties.append(.fetchedProperty(try fetchedProperty(child)))
       case "fetchIndex": entity.indexes.append(try index(child))
+      case "compoundIndexes": compounds.append(child.element)
       case "uniquenessConstraints": constraints.append(child.element)
       case "userInfo": takeUserInfo(child, &entity.userInfo, &entity.preserved)
       default: entity.preserved.elements.append(child.element)
@@ -56,6 +58,8 @@ struct DataModelReader {
     if constraints != ModelXMLGroups.elements(constraints: entity.uniquenessConstraints) {
       entity.preserved.elements += constraints
     }
+    entity.compoundIndexes = ModelXMLGroups.compoundIndexes(compounds)
+    if compounds != ModelXMLGroups.elements(compoundIndexes: entity.compoundIndexes) { entity.preserved.elements += compounds }
     entity.preserved.putGroupsFirst()
     return entity
   }
@@ -171,30 +175,42 @@ extension PreservedXML {
   fileprivate mutating func putGroupsFirst() {
     func rank(_ element: Element) -> Int {
       switch element.name {
-      case "uniquenessConstraints", "fetchRequest", "memberEntity": 0
-      case "userInfo": 1
-      default: 2
+      case "compoundIndexes": 0
+      case "uniquenessConstraints", "fetchRequest", "memberEntity": 1
+      case "userInfo": 2
+      default: 3
       }
     }
-    elements = (0...2).flatMap { place in elements.filter { rank($0) == place } }
+    elements = (0...3).flatMap { place in elements.filter { rank($0) == place } }
   }
 }
 
 /// Parts of a model file that are several elements: what they mean, and their canonical form.
 enum ModelXMLGroups {
   static func constraints(_ elements: [PreservedXML.Element]) -> [[String]] {
-    elements.flatMap { $0.children.named("uniquenessConstraint") }.map {
-      $0.children.named("constraint").map { $0.attributes["value"] ?? "" }
-    }
+    lists(elements, of: "uniquenessConstraint", of: "constraint")
   }
 
   static func elements(constraints: [[String]]) -> [PreservedXML.Element] {
-    guard !constraints.isEmpty else { return [] }
-    let children = constraints.map { names in
-      PreservedXML.Element(
-        name: "uniquenessConstraint", children: names.map { PreservedXML.Element(name: "constraint", attributes: ["value": $0]) })
+    Self.elements(constraints, "uniquenessConstraints", of: "uniquenessConstraint", of: "constraint")
+  }
+
+  static func compoundIndexes(_ elements: [PreservedXML.Element]) -> [[String]] { lists(elements, of: "compoundIndex", of: "index") }
+
+  static func elements(compoundIndexes: [[String]]) -> [PreservedXML.Element] {
+    elements(compoundIndexes, "compoundIndexes", of: "compoundIndex", of: "index")
+  }
+
+  private static func lists(_ elements: [PreservedXML.Element], of list: String, of item: String) -> [[String]] {
+    elements.flatMap { $0.children.named(list) }.map { $0.children.named(item).map { $0.attributes["value"] ?? "" } }
+  }
+
+  private static func elements(_ lists: [[String]], _ name: String, of list: String, of item: String) -> [PreservedXML.Element] {
+    guard !lists.isEmpty else { return [] }
+    let children = lists.map { values in
+      PreservedXML.Element(name: list, children: values.map { PreservedXML.Element(name: item, attributes: ["value": $0]) })
     }
-    return [PreservedXML.Element(name: "uniquenessConstraints", children: children)]
+    return [PreservedXML.Element(name: name, children: children)]
   }
 
   static func members(_ elements: [PreservedXML.Element]) -> [String] { elements.map { $0.attributes["name"] ?? "" } }

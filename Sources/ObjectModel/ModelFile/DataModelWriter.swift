@@ -84,10 +84,13 @@ struct DataModelWriter {
         name: "fetchIndex", attributes: attributes(ModelXMLField<FetchIndexDescription>.all, index, index.preserved),
         children: elements + index.preserved.elements.map(Self.node))
     }
+    let compounds = group(
+      "compoundIndexes", &kept, ModelXMLGroups.elements(compoundIndexes: entity.compoundIndexes),
+      means: { ModelXMLGroups.compoundIndexes($0) == entity.compoundIndexes })
     let constraints = group(
       "uniquenessConstraints", &kept, ModelXMLGroups.elements(constraints: entity.uniquenessConstraints),
       means: { ModelXMLGroups.constraints($0) == entity.uniquenessConstraints })
-    node.children += (constraints + userInfo(entity.userInfo, &kept) + kept).map(Self.node)
+    node.children += (compounds + constraints + userInfo(entity.userInfo, &kept) + kept).map(Self.node)
     return node
   }
 

@@ -37,7 +37,8 @@ extension ModelXMLField where Description == EntityDescription {
       }
       entity.codeGeneration = type
     },
-    .kept("coreSpotlightDisplayNameExpression"),
+    .text(
+      "coreSpotlightDisplayNameExpression", { $0.coreSpotlightDisplayNameExpression }, { $0.coreSpotlightDisplayNameExpression = $1 }),
   ]
 }
 
@@ -54,11 +55,12 @@ extension ModelXMLField where Description == AttributeDescription {
       }
       attribute.type = type
     },
-    value("defaultValueString", { $0.type != .date }, { $0.defaultValue }, { $0.defaultValue = $1 }),
-    value("defaultDateTimeInterval", { $0.type == .date }, { $0.defaultValue }, { $0.defaultValue = $1 }),
+    // The order of Apple's editor, so that files it has saved stay as they are.
     bound("minValueString", length: \.minimumLength, value: \.minimum), bound("maxValueString", length: \.maximumLength, value: \.maximum),
     value("minDateTimeInterval", { $0.type == .date }, { $0.validation.minimum }, { $0.validation.minimum = $1 }),
     value("maxDateTimeInterval", { $0.type == .date }, { $0.validation.maximum }, { $0.validation.maximum = $1 }),
+    value("defaultDateTimeInterval", { $0.type == .date }, { $0.defaultValue }, { $0.defaultValue = $1 }),
+    value("defaultValueString", { $0.type != .date }, { $0.defaultValue }, { $0.defaultValue = $1 }),
     .text("regularExpressionString", { $0.validation.pattern }, { $0.validation.pattern = $1 }),
     .text("composite", { $0.compositeName }, { $0.compositeName = $1 }),
     .text("valueTransformerName", { $0.valueTransformerName }, { $0.valueTransformerName = $1 }),
@@ -74,14 +76,14 @@ extension ModelXMLField where Description == AttributeDescription {
     .flag("allowsCloudEncryption", { $0.allowsCloudEncryption }, { $0.allowsCloudEncryption = $1 }),
     .flag("preserveAfterDeletion", { $0.preservesValueInHistoryOnDeletion }, { $0.preservesValueInHistoryOnDeletion = $1 }),
     .flag("spotlightIndexingEnabled", { $0.isIndexedBySpotlight }, { $0.isIndexedBySpotlight = $1 }),
-    .kept("indexed"), .kept("storedInTruthFile"),
+    .flag("indexed", { $0.isIndexed }, { $0.isIndexed = $1 }), .kept("storedInTruthFile"),
     Self(name: "usesScalarValueType") {
       $0.usesScalarValueType ? ($0.type.hasScalar ? "YES" : nil) : "NO"
     } take: { (attribute: inout AttributeDescription, text) throws(XMLValueProblem) in
       attribute.usesScalarValueType = try boolean(text, "usesScalarValueType")
     },
-    .text("elementID", { $0.renamingIdentifier }, { $0.renamingIdentifier = $1 }),
     .text("versionHashModifier", { $0.versionHashModifier }, { $0.versionHashModifier = $1 }),
+    .text("elementID", { $0.renamingIdentifier }, { $0.renamingIdentifier = $1 }),
     .kept("syncable"),
   ]
 
@@ -152,7 +154,6 @@ extension ModelXMLField where Description == RelationshipDescription {
     },
     .number("minCount", { $0.minCount == 0 ? nil : $0.minCount }, { $0.minCount = $1 }),
     .number("maxCount", { $0.isToMany && $0.maxCount == 0 ? nil : $0.maxCount }, { $0.maxCount = $1 }),
-    .flag("ordered", { $0.isOrdered }, { $0.isOrdered = $1 }),
     Self(name: "deletionRule") {
       $0.deleteRule.rawValue
     } take: { (relationship: inout RelationshipDescription, text) throws(XMLValueProblem) in
@@ -161,11 +162,12 @@ extension ModelXMLField where Description == RelationshipDescription {
       }
       relationship.deleteRule = rule
     },
+    .flag("ordered", { $0.isOrdered }, { $0.isOrdered = $1 }),
     .text("destinationEntity", { $0.destinationEntityName.isEmpty ? nil : $0.destinationEntityName }, { $0.destinationEntityName = $1 }),
     .text("inverseName", { $0.inverseName }, { $0.inverseName = $1 }),
     .text("inverseEntity", { $0.inverseName == nil ? nil : $0.destinationEntityName }, { _, _ in }),
-    .text("elementID", { $0.renamingIdentifier }, { $0.renamingIdentifier = $1 }),
     .text("versionHashModifier", { $0.versionHashModifier }, { $0.versionHashModifier = $1 }),
+    .text("elementID", { $0.renamingIdentifier }, { $0.renamingIdentifier = $1 }),
     .kept("syncable"),
   ]
 }

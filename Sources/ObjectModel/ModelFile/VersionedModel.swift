@@ -60,19 +60,39 @@ public struct VersionedModel: Sendable, Hashable {
       try ModelFiles.check(versionName: version.name, path: url.path)
       try ModelFiles.write(version.model, toVersionAt: url.appendingPathComponent(version.name + ".xcdatamodel"))
     }
-    let escaped = currentVersionName.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
-    let plist = """
-      <?xml version="1.0" encoding="UTF-8"?>
-      <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
-      <plist version="1.0">
-      <dict>
-      \t<key>_XCCurrentVersionName</key>
-      \t<string>\(escaped).xcdatamodel</string>
-      </dict>
-      </plist>
+    try ModelFiles.writeCurrentVersionName(currentVersionName, to: url)
+  }
 
-      """
-    try ModelFiles.write(Data(plist.utf8), to: url.appendingPathComponent(".xccurrentversion"))
+  /// Copies the current version of a bundle, byte by byte with all its files, under a new name, and makes the copy current: the older version stays as the
+  /// stores of the application's earlier releases know it.
+  ///
+  /// - Parameters:
+  ///   - url: An `.xcdatamodeld` bundle.
+  ///   - name: The name of the new version; nil for the bundle's with the next free number, such as `Library 2`.
+  /// - Returns: The name of the new version.
+  /// - Throws: ``ModelFileError`` when the bundle cannot be read or written, or has a version of the name.
+  @discardableResult
+  public static func addVersion(named name: String? = nil, toBundleAt url: URL) throws(ModelFileError) -> String {
+    guard url.pathExtension == "xcdatamodeld" else {
+      throw ModelFileError(.unwritable, path: url.path, "only an .xcdatamodeld holds versions; put the .xcdatamodel into one")
+    }
+    let names = try ModelFiles.versionNames(in: url)
+    let current = try ModelFiles.currentVersionName(in: url, of: names)
+    let made = name ?? ModelFiles.nextVersionName(after: names, bundle: url.deletingPathExtension().lastPathComponent)
+    try ModelFiles.check(versionName: made, path: url.path)
+    guard !names.contains(where: { $0.lowercased() == made.lowercased() }) else {
+      throw ModelFileError(.unwritable, path: url.path, "the bundle has a version '\(made)'; choose another name")
+    }
+    // What cannot be read is not copied.
+    _ = try ModelFiles.model(inVersionAt: url.appendingPathComponent(current + ".xcdatamodel"))
+    do {
+      try FileManager.default.copyItem(
+        at: url.appendingPathComponent(current + ".xcdatamodel"), to: url.appendingPathComponent(made + ".xcdatamodel"))
+    } catch {
+      throw ModelFileError(.unwritable, path: url.path, "the version cannot be copied; check the folder and its permissions")
+    }
+    try ModelFiles.writeCurrentVersionName(made, to: url)
+    return made
   }
 }
 
@@ -170,6 +190,34 @@ enum ModelFiles {
     do { return try Data(contentsOf: url) } catch {
       throw ModelFileError(.unreadable, path: url.path, "the file cannot be read; check its permissions")
     }
+  }
+
+  /// Names the current version of a bundle; a property list that names it already stays as it is.
+  static func writeCurrentVersionName(_ name: String, to url: URL) throws(ModelFileError) {
+    let list = url.appendingPathComponent(".xccurrentversion")
+    if FileManager.default.fileExists(atPath: list.path), (try? currentVersionName(in: url, of: [name])) == name { return }
+    let escaped = name.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+    let plist = """
+      <?xml version="1.0" encoding="UTF-8"?>
+      <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+      <plist version="1.0">
+      <dict>
+      \t<key>_XCCurrentVersionName</key>
+      \t<string>\(escaped).xcdatamodel</string>
+      </dict>
+      </plist>
+
+      """
+    try write(Data(plist.utf8), to: list)
+  }
+
+  /// The bundle's name with the first number that no version has: from 2, and above all that are there.
+  static func nextVersionName(after names: [String], bundle: String) -> String {
+    let numbers = names.compactMap { name in
+      name.hasPrefix(bundle + " ") ? Int(name.dropFirst(bundle.count + 1)) : nil
+    }
+    let greatest = (numbers + [1]).max() ?? 1
+    return "\(bundle) \(greatest == Int.max ? 2 : greatest + 1)"
   }
 
   static func check(versionName: String, path: String) throws(ModelFileError) {

@@ -21,7 +21,7 @@ public enum ModelDescriptionPrinter {
           lines.append("  \(shown(fetched.name)): fetches \(shown(fetched.destinationEntityName))\(predicate)")
         }
       }
-      for index in entity.indexes {
+      for index in entity.effectiveIndexes {
         let elements = index.elements.map {
           shown($0.propertyName ?? $0.expression ?? "?") + ($0.collation == .binary ? "" : " \($0.collation.rawValue)")
             + ($0.isAscending ? "" : " descending")

@@ -4,7 +4,7 @@
 public enum ModelLint {
   /// The findings, in model order, each with what to do. Nothing that ``ManagedObjectModel/validationIssues()`` reports is repeated.
   public static func findings(in model: ManagedObjectModel) -> [ModelIssue] {
-    var findings: [ModelIssue] = []
+    var findings = names(in: model)
     let byName = model.entitiesByName
     for entity in model.entities {
       func note(_ name: String?, _ reason: String) {
@@ -29,10 +29,14 @@ public enum ModelLint {
           note(relationship.name, "both sides cascade, so deleting one object deletes all that hang together; use Nullify on one side")
         }
       }
+      findings += attributes(of: entity)
       for index in entity.indexes {
         if index.elements.contains(where: { $0.kind == .rtree }) { note(index.name, "R-tree indexes are kept in the model, but not built") }
         if index.elements.contains(where: { $0.expression != nil }) {
           note(index.name, "expression indexes are kept in the model, but not built")
+        }
+        if let constraint = entity.uniquenessConstraints.first(where: { isServed(index, by: $0) }) {
+          note(index.name, "the uniqueness constraint (\(constraint.joined(separator: ", "))) has an index that begins so; remove this one")
         }
         if let other = entity.indexes.first(where: { isServed(index, by: $0) }) {
           note(index.name, "the index '\(other.name)' begins with the same properties; remove this one")
@@ -42,11 +46,19 @@ public enum ModelLint {
         note(attribute.name, "a transformable attribute without a class has no type in generated classes; name its Swift type")
       }
     }
+    findings += cascades(in: model) + configurations(in: model)
     let used = Set((model.entities.flatMap(\.attributes) + model.composites.flatMap(\.elements)).compactMap(\.compositeName))
     for composite in model.composites where !used.contains(composite.name) {
       findings.append(ModelIssue(propertyName: composite.name, reason: "no attribute uses the composite; remove it"))
     }
     return findings
+  }
+
+  /// Whether the index of a constraint begins with the same properties.
+  private static func isServed(_ index: FetchIndexDescription, by constraint: [String]) -> Bool {
+    guard index.partialIndexPredicate == nil else { return false }
+    let plain = index.elements.map { $0.kind == .binary && $0.collation == .binary && $0.isAscending ? $0.propertyName : nil }
+    return !plain.isEmpty && plain.count <= constraint.count && plain.elementsEqual(constraint.prefix(plain.count).map(Optional.some))
   }
 
   private static func relationship(

@@ -44,6 +44,9 @@ public enum AttributeType: String, Sendable, Hashable, CaseIterable {
     }
   }
 
+  /// Whether values of the type can be told apart and put in an order by their column.
+  var isComparable: Bool { ![.undefined, .transformable, .composite, .binary].contains(self) }
+
   /// Whether minimum and maximum values apply to the type.
   public var isNumeric: Bool {
     switch self {

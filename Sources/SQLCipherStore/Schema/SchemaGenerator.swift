@@ -113,7 +113,7 @@ struct SchemaGenerator {
             names.take("u_\(entity.name)_\(constraint.joined(separator: "_"))"), on: table.name, columns, unique: true,
             where: rowsBelow(entity, table), .init(origin: .uniqueness, entityName: entity.name, properties: constraint)))
       }
-      for description in entity.entityDescription.indexes {
+      for description in entity.entityDescription.effectiveIndexes {
         let elements = description.elements.compactMap { element -> String? in
           guard let property = element.propertyName, let column = column(named: property, of: entity, in: table) else { return nil }
           let folding = element.folding

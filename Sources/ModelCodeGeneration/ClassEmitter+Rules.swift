@@ -1,0 +1,57 @@
+// ClassEmitter+Rules: the source that calls an application's own rules for values, with their types.
+import ObjectModel
+
+extension ClassEmitter {
+  /// The note of an attribute that has a rule in Swift: `validateTitle(_:)` for `title`, which the application declares in an extension.
+  static let ruleKey = "swiftValidation"
+
+  /// The members of a class that call the rules of its attributes; none where no attribute says that it has one.
+  func rules(of plan: ClassPlan) throws(CodeGenerationError) -> [[String]] {
+    var cases: [String] = []
+    var names: [String] = []
+    for (slot, identifier) in plan.slots {
+      guard let attribute = slot.attribute, let note = attribute.userInfo[Self.ruleKey] else { continue }
+      guard ["YES", "NO"].contains(note), attribute.derivationExpression == nil else {
+        throw .badRule(entity: plan.entity.name, attribute: attribute.name)
+      }
+      guard note == "YES" else { continue }
+      var needs = ImportNeeds()
+      guard let type = forms.typeName(of: attribute.type, &needs) else {
+        throw .badRule(entity: plan.entity.name, attribute: attribute.name)
+      }
+      let literal = SwiftText.literal(attribute.name)
+      names.append(literal)
+      let function = attribute.isOptional ? "validateOptional" : "validate"
+      cases.append("  case \(literal): try \(function)(&value, as: \(type).self) { try validate\(SwiftText.capitalized(identifier))(&$0) }")
+    }
+    for (composite, _) in plan.composites where composite.attribute.userInfo[Self.ruleKey] != nil {
+      throw .badRule(entity: plan.entity.name, attribute: composite.name)
+    }
+    guard !names.isEmpty else { return [] }
+    let (string, modifier) = (forms.swift("String"), options.modifier)
+    let body = ["  switch key {"] + cases.map { "  " + $0.dropFirst(2) } + ["  default: break", "  }"]
+    guard plan.isDeclared else {
+      return [
+        [
+          "/// The keys whose rules ``validateTyped(_:forKey:)`` calls: for the class's `keysWithCustomValidation`.",
+          "\(modifier)static var keysWithTypedValidation: [\(string)] { [\(names.joined(separator: ", "))] }",
+        ],
+        [
+          "/// Calls the class's rule for a key, such as `validateTitle(_:)`: for the class's `validateValue(_:forKey:)`, before `super`'s.",
+          "\(modifier)final func validateTyped(_ value: inout Any?, forKey key: \(string)) throws {",
+        ] + body + ["}"],
+      ]
+    }
+    return [
+      [
+        "/// The keys whose rules a save calls.",
+        "\(options.classModifier)override class var keysWithCustomValidation: [\(string)] {",
+        "  super.keysWithCustomValidation + [\(names.joined(separator: ", "))]", "}",
+      ],
+      [
+        "/// Checks a value by the class's rule for its key, such as `validateTitle(_:)`, and by the model's.",
+        "\(options.classModifier)override func validateValue(_ value: inout Any?, forKey key: \(string)) throws {",
+      ] + body + ["  try super.validateValue(&value, forKey: key)", "}"],
+    ]
+  }
+}

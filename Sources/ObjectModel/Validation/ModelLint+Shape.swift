@@ -1,0 +1,225 @@
+// ModelLint+Shape: what names, values, cascades and versions of models had better not say.
+
+extension ModelLint {
+  /// Entities and properties whose names differ only in case, and classes that several entities name or that hide a type of Swift's.
+  static func names(in model: ManagedObjectModel) -> [ModelIssue] {
+    var findings: [ModelIssue] = []
+    var entities: [String: String] = [:]
+    var classes: [String: String] = [:]
+    for entity in model.entities {
+      if let other = entities[entity.name.lowercased()], other != entity.name {
+        findings.append(
+          ModelIssue(entityName: entity.name, reason: "the name differs from that of '\(other)' in case only; choose one that is told apart"))
+      }
+      entities[entity.name.lowercased()] = entity.name
+      if let name = ownClassName(of: entity) {
+        if let other = classes[name] {
+          findings.append(
+            ModelIssue(
+              entityName: entity.name, reason: "'\(other)' has the class '\(name)' too, so the class cannot tell its entity; give each its own"))
+        }
+        classes[name] = entity.name
+        if entity.codeGeneration == .classDefinition, swiftTypes.contains(name) {
+          findings.append(ModelIssue(entityName: entity.name, reason: "the class '\(name)' hides Swift's type; choose another name"))
+        }
+      }
+      findings += names(of: entity, in: model)
+    }
+    return findings
+  }
+
+  private static func names(of entity: EntityDescription, in model: ManagedObjectModel) -> [ModelIssue] {
+    var findings: [ModelIssue] = []
+    var seen: [String: String] = [:]
+    for ancestor in lineage(of: entity, model.entitiesByName).reversed() {
+      for property in ancestor.properties {
+        if ancestor.name == entity.name, let other = seen[property.name.lowercased()], other != property.name {
+          findings.append(
+            ModelIssue(
+              entityName: entity.name, propertyName: property.name,
+              reason: "the name differs from that of '\(other)' in case only; choose one that is told apart"))
+        }
+        seen[property.name.lowercased()] = property.name
+      }
+    }
+    return findings
+  }
+
+  /// Types of Swift and Foundation that applications use beside their own.
+  private static let swiftTypes: Set<String> = [
+    "Array", "Character", "Data", "Date", "Decimal", "Dictionary", "Double", "Error", "Float", "Int", "Notification", "Operation", "Result",
+    "Set", "String", "Task", "Thread", "URL", "UUID",
+  ]
+
+  /// The class that an entity names for itself, without its module.
+  private static func ownClassName(of entity: EntityDescription) -> String? {
+    guard let name = entity.managedObjectClassName?.split(separator: ".").last.map(String.init), name != "ManagedObject",
+      name != "NSManagedObject"
+    else { return nil }
+    return name
+  }
+
+  /// An entity and those above it, nearest first.
+  static func lineage(of entity: EntityDescription, _ entities: [String: EntityDescription]) -> [EntityDescription] {
+    var result = [entity]
+    var visited: Set<String> = [entity.name]
+    while let next = result.last?.superentityName.flatMap({ entities[$0] }), visited.insert(next.name).inserted { result.append(next) }
+    return result
+  }
+
+  // MARK: Attributes
+
+  /// What attributes say that has no effect, or another one than it seems.
+  static func attributes(of entity: EntityDescription) -> [ModelIssue] {
+    entity.attributes.flatMap { attribute in
+      var reasons: [String] = []
+      if attribute.isOptional, attribute.usesScalarValueType, attribute.defaultValue.isNull, attribute.type.hasNumericScalar,
+        attribute.derivationExpression == nil, attribute.valueClassName == nil
+      {
+        reasons.append(
+          "the attribute is optional, has no default value and is a scalar: classes of Core Data read 0 where ours read nil; give it a default value, or "
+            + "make it no scalar")
+      }
+      if attribute.type == .date, !attribute.defaultValue.isNull {
+        reasons.append("the default value is a fixed date, not the time at which an object is made; set that in awakeFromInsert()")
+      }
+      if attribute.allowsExternalBinaryDataStorage, attribute.type != .binary, attribute.type != .transformable {
+        reasons.append("only Binary and Transformable attributes can be kept in files beside the store; remove the mark")
+      }
+      if ["NSKeyedUnarchiveFromData", "NSKeyedUnarchiveFromDataTransformerName"].contains(attribute.valueTransformerName) {
+        reasons.append("the transformer makes objects of any class that the bytes name; leave it out, and the value is kept as JSON")
+      }
+      if attribute.isIndexed, !attribute.type.isComparable || attribute.isTransient {
+        reasons.append("an attribute of the kind has no index; remove the mark")
+      }
+      if attribute.userInfo["swiftUnknownCase"] != nil, attribute.userInfo["swiftType"] == nil, attribute.valueClassName == nil {
+        reasons.append("the note swiftUnknownCase has no meaning without a Swift type; add the note swiftType")
+      }
+      return reasons.map { ModelIssue(entityName: entity.name, propertyName: attribute.name, reason: $0) }
+    }
+  }
+
+  // MARK: Relationships
+
+  /// Circles of cascades through several entities: deleting one object deletes the others, and so on.
+  static func cascades(in model: ManagedObjectModel) -> [ModelIssue] {
+    var edges: [String: [(name: String, destination: String)]] = [:]
+    for entity in model.entities {
+      for relationship in entity.relationships
+      where relationship.deleteRule == .cascade && relationship.destinationEntityName != entity.name && !relationship.isTransient {
+        edges[entity.name, default: []].append((relationship.name, relationship.destinationEntityName))
+      }
+    }
+    // Circles of two that are each other's inverses are reported with the relationship.
+    var findings: [ModelIssue] = []
+    var done: Set<String> = []
+    for entity in model.entities where edges[entity.name] != nil {
+      guard let circle = circle(from: entity.name, edges, done), circle.count > 2 else {
+        done.insert(entity.name)
+        continue
+      }
+      done.formUnion(circle.map(\.entity))
+      let path = circle.map { "\($0.entity).\($0.relationship)" }.joined(separator: ", ")
+      findings.append(
+        ModelIssue(
+          entityName: entity.name, propertyName: circle[0].relationship,
+          reason: "cascades go round in a circle (\(path)), so deleting one object deletes all that hang together; use Nullify on one of them"))
+    }
+    return findings
+  }
+
+  /// The shortest circle that begins at an entity, without those that are done.
+  private static func circle(
+    from start: String, _ edges: [String: [(name: String, destination: String)]], _ done: Set<String>
+  ) -> [(entity: String, relationship: String)]? {
+    var paths: [(end: String, steps: [(entity: String, relationship: String)])] = [(start, [])]
+    var visited: Set<String> = done
+    while !paths.isEmpty {
+      var longer: [(end: String, steps: [(entity: String, relationship: String)])] = []
+      for path in paths {
+        for edge in edges[path.end] ?? [] {
+          let steps = path.steps + [(path.end, edge.name)]
+          if edge.destination == start { return steps }
+          if visited.insert(edge.destination).inserted { longer.append((edge.destination, steps)) }
+        }
+      }
+      paths = longer
+    }
+    return nil
+  }
+
+  /// Relationships whose ends no configuration has together: stores of configurations could not hold both.
+  static func configurations(in model: ManagedObjectModel) -> [ModelIssue] {
+    var homes: [String: Set<String>] = [:]
+    for configuration in model.configurations {
+      for name in configuration.entityNames { homes[name, default: []].insert(configuration.name) }
+    }
+    return model.entities.flatMap { entity in
+      entity.relationships.compactMap { relationship in
+        guard let source = homes[entity.name], let destination = homes[relationship.destinationEntityName], source.isDisjoint(with: destination)
+        else { return nil }
+        return ModelIssue(
+          entityName: entity.name, propertyName: relationship.name,
+          reason: "no configuration has both '\(entity.name)' and '\(relationship.destinationEntityName)', and objects of two stores cannot refer to each "
+            + "other; put both into one, or use a fetched property")
+      }
+    }
+  }
+
+  // MARK: Versions
+
+  /// The findings in the current version of a bundle, and in what its versions say of each other.
+  public static func findings(in bundle: VersionedModel) -> [ModelIssue] {
+    var findings = bundle.current.map { Self.findings(in: $0) } ?? []
+    guard bundle.versions.count > 1 else { return findings }
+    for version in bundle.versions {
+      let others = bundle.versions.filter { $0.name != version.name }.map(\.model)
+      for entity in version.model.entities {
+        let sources = [entity.renamingIdentifier ?? entity.name, entity.name]
+        let older = others.flatMap { $0.entities.filter { sources.contains($0.name) || $0.renamingIdentifier.map(sources.contains) ?? false } }
+        if entity.renamingIdentifier != nil, older.isEmpty {
+          findings.append(
+            ModelIssue(
+              entityName: entity.name,
+              reason: "in the version '\(version.name)', the renaming identifier '\(sources[0])' is the name of no entity of another version; correct it"))
+        }
+        let names = Set(older.flatMap { $0.properties.flatMap { [$0.name, $0.renamingIdentifier].compactMap(\.self) } })
+        for property in entity.properties {
+          guard let identifier = property.renamingIdentifier, identifier != property.name, !names.contains(identifier) else { continue }
+          findings.append(
+            ModelIssue(
+              entityName: entity.name, propertyName: property.name,
+              reason: "in the version '\(version.name)', the renaming identifier '\(identifier)' is the name of no property of another version; correct it"))
+        }
+      }
+    }
+    for (index, version) in bundle.versions.enumerated() {
+      guard let twin = bundle.versions[..<index].first(where: { $0.model.versionHashesByEntityName == version.model.versionHashesByEntityName })
+      else { continue }
+      findings.append(
+        ModelIssue(reason: "stores cannot tell the version '\(version.name)' from '\(twin.name)': nothing that is stored differs between them"))
+    }
+    return findings
+  }
+}
+
+extension PropertyDescription {
+  /// What the property was called in an earlier version of the model.
+  var renamingIdentifier: String? {
+    switch self {
+    case .attribute(let attribute): attribute.renamingIdentifier
+    case .relationship(let relationship): relationship.renamingIdentifier
+    case .fetchedProperty: nil
+    }
+  }
+}
+
+extension AttributeType {
+  /// Whether classes of Core Data have a scalar for the type that cannot be nil.
+  fileprivate var hasNumericScalar: Bool {
+    switch self {
+    case .integer16, .integer32, .integer64, .double, .float, .boolean: true
+    default: false
+    }
+  }
+}
