@@ -1,5 +1,6 @@
 // swift-tools-version: 6.1
 // CipherData: Core Data for every Swift platform, encrypted from the first byte.
+import CompilerPluginSupport
 import PackageDescription
 
 /// Settings of every target of ours: the language mode is Swift 6 (the tools version's default).
@@ -34,10 +35,17 @@ let package = Package(
     .plugin(name: "GenerateManagedObjects", targets: ["GenerateManagedObjects"]),
     .library(name: "_StoreSpecification", targets: ["_StoreSpecification"]),
   ],
+  traits: [
+    .trait(
+      name: "Macros",
+      description: "Entities written as Swift classes with @Entity. Builds swift-syntax, which is not even fetched without it.")
+  ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+    // Only with the trait Macros.
+    .package(url: "https://github.com/swiftlang/swift-syntax", "600.0.1"..<"700.0.0"),
   ],
   targets: [
     // The system's libraries.
@@ -50,7 +58,8 @@ let package = Package(
     module("SQLCipherConnection", ["CSQLCipher", "CLibcrypto"]),
     tests("SQLCipherConnectionTests", ["SQLCipherConnection", "_TestSupport"], resources: [.copy("Fixtures")]),
     module("ObjectModel", ["CLibcrypto"]),
-    tests("ObjectModelTests", ["ObjectModel", "_TestSupport"]),
+    .testTarget(
+      name: "ObjectModelTests", dependencies: ["ObjectModel", "_TestSupport"], exclude: ["Documents"], swiftSettings: strict),
     module("ObjectQuery", ["ObjectModel"]),
     tests("ObjectQueryTests", ["ObjectQuery", "ObjectModel", "_TestSupport"]),
     module("ObjectStore", ["ObjectModel", "ObjectQuery", logging]),
@@ -63,7 +72,19 @@ let package = Package(
         "_TestSupport",
       ]),
     module("ObjectContext", ["ObjectModel", "ObjectQuery", "ObjectStore", orderedCollections]),
-    module("CipherData", ["ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "SQLCipherStore", "SQLCipherConnection"]),
+    module(
+      "CipherData",
+      [
+        "ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "SQLCipherStore", "SQLCipherConnection",
+        .target(name: "CipherDataMacros", condition: .when(traits: ["Macros"])),
+      ]),
+    // Of the trait Macros only; without it an empty program.
+    .macro(
+      name: "CipherDataMacros",
+      dependencies: [
+        .product(name: "SwiftCompilerPlugin", package: "swift-syntax", condition: .when(traits: ["Macros"])),
+        .product(name: "SwiftSyntaxMacros", package: "swift-syntax", condition: .when(traits: ["Macros"])),
+      ], swiftSettings: strict),
 
     tests(
       "ObjectContextTests",

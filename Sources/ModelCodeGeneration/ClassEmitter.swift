@@ -19,6 +19,14 @@ struct ClassEmitter {
     var values: [(slot: Int, lines: [String])] = []
     for (slot, identifier) in plan.slots {
       if let member = try member(slot, identifier, plan, &needs) { values.append((slot.index, member)) }
+      guard let stream = plan.streams.first(where: { $0.slot.index == slot.index }) else { continue }
+      values.append(
+        (
+          slot.index,
+          property(
+            stream.identifier, type: "ExternalData?", comment: "The value, read and written piece by piece, of the attribute",
+            name: slot.name, get: "externalData(at: \(slot.index))", set: "setExternalData(newValue, at: \(slot.index))")
+        ))
     }
     for (composite, identifier) in plan.composites {
       if let member = member(composite, identifier) { values.append((composite.slots.lowerBound, member)) }

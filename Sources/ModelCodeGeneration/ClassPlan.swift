@@ -17,6 +17,8 @@ struct ClassPlan {
   let hasFreeID: Bool
   /// The attributes and to-one relationships that the class adds to its superclass, with their identifiers; parts of composites are in ``composites``.
   let slots: [(slot: CompiledSlot, identifier: String)]
+  /// The attributes that it adds whose values may lie outside their rows, with the identifiers of the properties that stream them.
+  let streams: [(slot: CompiledSlot, identifier: String)]
   /// The composite attributes that it adds.
   let composites: [(composite: CompiledComposite, identifier: String)]
   /// The to-many relationships that it adds.
@@ -94,6 +96,12 @@ struct ClassPlans {
     let fetched = entity.fetchedProperties.dropFirst(superentity?.fetchedProperties.count ?? 0)
     let identifiers = Self.identifiers(of: entity, model)
     let tree = model.entities[model.entities[entity.root].subtree]
+    let streams = slots.filter(\.isStreamed).map { slot in
+      // A class below may have a property of the name.
+      var identifier = (identifiers[slot.name] ?? slot.name) + "Stream"
+      while tree.contains(where: { Self.identifiers(of: $0, model).values.contains(identifier) }) { identifier += "Value" }
+      return (slot, identifier)
+    }
     // The class above that is generated says already which model it belongs to.
     var above = entity.parent
     var isRoot = true
@@ -105,7 +113,7 @@ struct ClassPlans {
       entity: entity, className: classNames[entity.number], superclassName: superentity.map { classNames[$0.number] } ?? Self.baseName,
       isDeclared: entity.entityDescription.codeGeneration == .classDefinition, isRoot: isRoot,
       hasFreeID: !tree.contains { $0.property(named: "id") != nil }, slots: slots.map { ($0, identifiers[$0.name] ?? $0.name) },
-      composites: composites.map { ($0, identifiers[$0.name] ?? $0.name) },
+      streams: streams, composites: composites.map { ($0, identifiers[$0.name] ?? $0.name) },
       toMany: toMany.map { ($0, identifiers[$0.name] ?? $0.name) },
       fetched: fetched.map { property in
         let destination = model.entity(named: property.destinationEntityName).map { classNames[$0.number] }
@@ -122,7 +130,8 @@ struct ClassPlans {
     for number in path {
       let names =
         entity.slots.filter { $0.declaringEntity == number && !$0.isPart }.map(\.name)
-        + entity.composites.filter { $0.declaringEntity == number && !$0.isPart }.map(\.name) + entity.toManyRelationships.filter { $0.sourceEntity == number }.map(\.name)
+        + entity.composites.filter { $0.declaringEntity == number && !$0.isPart }.map(\.name)
+        + entity.toManyRelationships.filter { $0.sourceEntity == number }.map(\.name)
         + model.entities[number].entityDescription.fetchedProperties.map(\.name)
       result.merge(SwiftText.identifiers(of: names, &taken)) { first, _ in first }
     }
@@ -131,6 +140,14 @@ struct ClassPlans {
 }
 
 extension CompiledSlot {
+  /// Whether its values may lie outside their rows.
+  var isStreamed: Bool {
+    guard let attribute, attribute.allowsExternalBinaryDataStorage, !isTransient, attribute.derivationExpression == nil else {
+      return false
+    }
+    return attribute.type == .binary || attribute.type == .transformable
+  }
+
   /// Whether it belongs to a composite: the names of properties themselves have no dots.
   var isPart: Bool { name.contains(".") }
 }

@@ -22,6 +22,7 @@ final class ModelCodeGenerationTests: XCTestCase {
       Attribute("state", .integer16).initially(1).note("swiftType", "State").note("swiftUnknownCase", "lost").required()
       Attribute("titleKey", .string).derived("canonical:(title)")
       Attribute("bought", composite: "Purchase")
+      Attribute("scan", .binary).externalStorage()
       Attribute("isbn", .string).note("swiftValidation", "YES")
     }
     .codeGeneration(.classDefinition).renamed(from: "Volume").note("colour", "\"red\"")
@@ -68,7 +69,8 @@ final class ModelCodeGenerationTests: XCTestCase {
   func testAFileAClassHasTheSameClasses() throws {
     let generator = try ModelCodeGenerator(model: library, name: "Library", options: CodeGenerationOptions(moduleName: "Library"))
     let files = try generator.files()
-    XCTAssertEqual(files.map(\.name), ["LibraryModel.swift", "Purchase.swift", "Price.swift", "Author+Properties.swift", "Item.swift", "Book.swift"])
+    XCTAssertEqual(
+      files.map(\.name), ["LibraryModel.swift", "Purchase.swift", "Price.swift", "Author+Properties.swift", "Item.swift", "Book.swift"])
     let whole = try generator.source()
     for file in files {
       let body = file.contents.components(separatedBy: "\n\n").dropFirst(2).joined(separator: "\n\n")
@@ -77,7 +79,6 @@ final class ModelCodeGenerationTests: XCTestCase {
     // Only what a signature of the file shows is imported publicly.
     XCTAssertTrue(files[0].contents.contains("\nimport Foundation\n"))
     XCTAssertTrue(files[4].contents.contains("\npublic import Foundation\n"))
-    XCTAssertFalse(files[5].contents.contains("import Foundation"))
   }
 
   func testAccessIsHonoured() throws {
@@ -173,10 +174,11 @@ final class ModelCodeGenerationTests: XCTestCase {
         Composite("2 of") { Attribute("a", .binary) }
       })
     XCTAssertTrue(source.contains("public struct AddressValue: CompositeValue, Hashable {"))
-    XCTAssertTrue(source.contains("public final var a: AddressValue? {\n    get { optionalComposite(0) }\n    set { setComposite(newValue, at: 0) }"))
+    XCTAssertTrue(
+      source.contains("public final var a: AddressValue? {\n    get { optionalComposite(0) }\n    set { setComposite(newValue, at: 0) }"))
     XCTAssertTrue(source.contains("public var a: DataValue?"))
     XCTAssertTrue(source.contains("public struct _2_of: CompositeValue, Hashable {"))
-    XCTAssertTrue(source.contains("public static var partNames: [String] { [\"a.a.a\"] }") == false)
+    XCTAssertTrue(source.contains("public static var partNames: [String] { [\"a.a.a\"] }"))
     XCTAssertTrue(source.contains("public static var partNames: [String] { [\"a.a\"] }"))
   }
 

@@ -59,7 +59,7 @@ extension ManagedObject {
   private func hasValue(in slots: Range<Int>) -> Bool {
     // A fault has its row once it is fired.
     if let row = plainRow ?? firedRow(slots.lowerBound) { return slots.contains { !RowWords.isNull(row, $0) } }
-    return slots.contains { !slotValue($0).isNull }
+    return slots.contains { hasValue($0) }
   }
 }
 

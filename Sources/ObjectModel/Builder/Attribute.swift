@@ -4,6 +4,8 @@ import Foundation
 /// An attribute in an entity declared in Swift: optional, without default value and bounds, until said otherwise.
 public struct Attribute: EntityComponent {
   private var attribute: AttributeDescription
+  /// The attribute's name.
+  package var name: String { attribute.name }
 
   /// An attribute of a type.
   public init(_ name: String, _ type: AttributeType) {

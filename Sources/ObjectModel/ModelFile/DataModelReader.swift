@@ -17,6 +17,10 @@ struct DataModelReader {
     }
     var model = ManagedObjectModel()
     model.preserved = try read(ModelXMLField<ManagedObjectModel>.all, node, into: &model)
+    let standard = ModelXMLField<ManagedObjectModel>.all.filter { ModelXMLField<ManagedObjectModel>.standardNames.contains($0.name) }
+    if !standard.allSatisfy({ node.attributes[$0.name] == $0.text(ManagedObjectModel()) }) {
+      for field in standard { model.preserved.attributes[field.name] = node.attributes[field.name] }
+    }
     model.entities.reserveCapacity(node.children.count)
     for child in node.children {
       switch child.name {

@@ -28,6 +28,10 @@ struct DataModelWriter {
     var bare = model
     bare.entities = []
     var node = Node(name: "model", attributes: attributes(ModelXMLField<ManagedObjectModel>.all, bare, model.preserved))
+    let standard = ModelXMLField<ManagedObjectModel>.standardNames
+    if standard.contains(where: { model.preserved.attributes[$0] != nil }) {
+      node.attributes.removeAll { standard.contains($0.0) && model.preserved.attributes[$0.0] == nil }
+    }
     var kept = model.preserved.elements
     node.children = model.entities.map(element)
     node.children += model.composites.map { composite in

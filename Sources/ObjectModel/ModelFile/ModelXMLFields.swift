@@ -12,6 +12,9 @@ extension ModelXMLField where Description == ManagedObjectModel {
     },
   ]
 
+  /// The attributes that a file of ours has. A file without some of them was written by another program, and is left without them.
+  static let standardNames = ["type", "documentVersion", "minimumToolsVersion", "sourceLanguage"]
+
   private static func trimmed(_ text: Substring) -> String {
     var text = text
     while text.first?.isWhitespace == true { text.removeFirst() }
@@ -78,7 +81,8 @@ extension ModelXMLField where Description == AttributeDescription {
     .flag("spotlightIndexingEnabled", { $0.isIndexedBySpotlight }, { $0.isIndexedBySpotlight = $1 }),
     .flag("indexed", { $0.isIndexed }, { $0.isIndexed = $1 }), .kept("storedInTruthFile"),
     Self(name: "usesScalarValueType") {
-      $0.usesScalarValueType ? ($0.type.hasScalar ? "YES" : nil) : "NO"
+      // Left out it means NO, which files say as well.
+      $0.usesScalarValueType && $0.type.hasScalar ? "YES" : nil
     } take: { (attribute: inout AttributeDescription, text) throws(XMLValueProblem) in
       attribute.usesScalarValueType = try boolean(text, "usesScalarValueType")
     },
@@ -132,7 +136,7 @@ extension AttributeType {
   /// Whether model files say of an attribute of the type whether it is a scalar in typed classes.
   var hasScalar: Bool {
     switch self {
-    case .integer16, .integer32, .integer64, .double, .float, .boolean, .date, .uuid, .uri: true
+    case .integer16, .integer32, .integer64, .double, .float, .boolean, .date, .uuid: true
     default: false
     }
   }

@@ -1,0 +1,36 @@
+// Library: a model written as Swift classes.
+import CipherData
+import Foundation
+
+/// Where a book stands with its reader.
+enum Progress: Int16, Sendable, Codable {
+  case unread, reading, finished
+}
+
+@Entity(.abstract, .unique("title", "released")) class Item: ManagedObject {
+  @Attribute(.length(1...80), .indexed) var title: String
+  @Attribute var released: Date?
+  @Attribute(.range(0...)) var price: Decimal = 0
+}
+
+@Entity final class Book: Item {
+  @Attribute(.unique, .matching("[0-9]{13}")) var isbn: String?
+  @Attribute(.range(0...)) var pages: Int32 = 0
+  @Attribute var progress: Progress = .unread
+  @Attribute var keywords: [String] = []
+  @Attribute(.externalStorage) var scan: Data?
+  @Attribute(.derived("canonical:(title)")) private(set) var titleKey: String?
+  @Relationship(inverse: \Author.books) var author: Author?
+  @Relationship(deleteRule: .cascade, inverse: \Chapter.book) var chapters: [Chapter]
+}
+
+@Entity(nil, .note("colour", "blue")) final class Author: ManagedObject {
+  @Attribute(.unique, .renamed(from: "label")) var name: String
+  @Attribute var born: Int?
+  @Relationship(deleteRule: .deny) var books: Set<Book>
+}
+
+@Entity("Section") final class Chapter: ManagedObject {
+  @Attribute var heading: String
+  @Relationship(.required) var book: Book?
+}

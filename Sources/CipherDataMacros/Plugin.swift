@@ -1,0 +1,16 @@
+// Plugin: the program that the compiler asks to expand macros; empty without the trait Macros.
+
+#if Macros
+  import SwiftCompilerPlugin
+  import SwiftSyntaxMacros
+
+  /// The macros.
+  @main struct CipherDataMacros: CompilerPlugin {
+    let providingMacros: [any Macro.Type] = [EntityMacro.self, MarkerMacro.self, EntityPropertyMacro.self]
+  }
+#else
+  /// Nothing.
+  @main struct CipherDataMacros {
+    static func main() {}
+  }
+#endif

@@ -1,0 +1,141 @@
+// EntityClass: a class that declares its entity itself: what the macro @Entity makes of a class.
+public import ObjectModel
+public import ObjectQuery
+import Synchronization
+
+/// A class that declares its entity in Swift: what `@Entity` of the package trait `Macros` makes of a class.
+///
+/// A model of such classes is made of the classes: `ManagedObjectModel(Book.self, Author.self)`.
+public protocol EntityClass: TypedManagedObject, FetchKeyPathNaming {
+  /// The name of the entity.
+  static var declaredEntityName: String { get }
+  /// The entity. An inverse that only the other class names is not in it; a model of both has it.
+  static var entityDescription: EntityDescription { get }
+  /// The classes that the relationships lead to, and the superclass if it declares an entity.
+  static var relatedClasses: [any EntityClass.Type] { get }
+  /// Adds the properties that the class declares, and those it inherits, to a table, for a class below or the class itself.
+  static func addKeyPaths(to names: inout KeyPathNames)
+}
+
+extension EntityClass {
+  /// The classes of the last model made with the class; before any was made, those that relationships and superclasses lead to.
+  public static var classTable: ManagedObjectClasses { EntityTables.table(of: self) }
+
+  /// The keys of a key path, for typed queries.
+  public static func fetchKeys(of keyPath: AnyKeyPath) -> [String]? { classTable.keys(of: keyPath) }
+}
+
+/// Where the properties that a class adds begin: after those of its superclass. For `@Entity`.
+public struct EntityLayout: Sendable {
+  /// The number of slots of the class, inherited ones included.
+  public let slots: Int
+  /// The number of to-many relationships, inherited ones included.
+  public let toMany: Int
+
+  /// A layout with properties behind another's.
+  public init(after other: EntityLayout? = nil, slots: Int, toMany: Int) {
+    self.slots = (other?.slots ?? 0) + slots
+    self.toMany = (other?.toMany ?? 0) + toMany
+  }
+}
+
+extension ManagedObjectModel {
+  /// The model of classes that declare their entities, and of those that relationships and superclasses lead to.
+  ///
+  /// An inverse need be named on one side only. Mistakes are reported when the model is compiled, or by ``validationIssues()``.
+  ///
+  /// - Parameters:
+  ///   - version: What the application calls this version of the model; nil for nothing.
+  ///   - first: A class.
+  ///   - more: The others; those that nothing leads to, such as subclasses, have to be named.
+  public init(version: String? = nil, _ first: any EntityClass.Type, _ more: any EntityClass.Type...) {
+    self.init(version: version, entityClasses: [first] + more)
+  }
+
+  /// The model of classes that declare their entities. See ``init(version:_:_:)``.
+  public init(version: String? = nil, entityClasses classes: [any EntityClass.Type]) {
+    let all = EntityTables.closure(of: classes)
+    self.init(entities: EntityTables.linked(all.map { $0.entityDescription }))
+    if let version { versionIdentifiers = [version] }
+    EntityTables.register(all, model: self)
+  }
+}
+
+extension ManagedObjectClasses {
+  /// The table of classes that declare their entities, and of those that relationships and superclasses lead to.
+  public init(_ first: any EntityClass.Type, _ more: any EntityClass.Type...) { self.init(entityClasses: [first] + more) }
+
+  /// The table of classes that declare their entities, and of those that relationships and superclasses lead to.
+  public init(entityClasses classes: [any EntityClass.Type]) {
+    let all = EntityTables.closure(of: classes)
+    self = EntityTables.register(all, model: ManagedObjectModel(entities: EntityTables.linked(all.map { $0.entityDescription })))
+  }
+}
+
+/// The tables of the classes that declare their entities, one for each model that was made of them.
+enum EntityTables {
+  private static let tables = Mutex<[ObjectIdentifier: ManagedObjectClasses]>([:])
+
+  /// The table of a class.
+  static func table(of type: any EntityClass.Type) -> ManagedObjectClasses {
+    if let known = tables.withLock({ $0[ObjectIdentifier(type)] }) { return known }
+    return ManagedObjectClasses(entityClasses: [type])
+  }
+
+  /// Makes the table of classes, which is theirs from now on.
+  @discardableResult
+  static func register(_ classes: [any EntityClass.Type], model: ManagedObjectModel) -> ManagedObjectClasses {
+    // A model with mistakes opens no store; its classes fit none.
+    let compiled = try? CompiledModel(model)
+    var types: [String: ManagedObject.Type] = [:]
+    var layouts: [String: UInt64] = [:]
+    for type in classes {
+      types[type.declaredEntityName] = type
+      layouts[type.declaredEntityName] = compiled?.entity(named: type.declaredEntityName)?.layoutFingerprint ?? 0
+    }
+    let made = ManagedObjectClasses(types, layouts: layouts) {
+      var names = KeyPathNames()
+      for type in classes { type.addKeyPaths(to: &names) }
+      return names
+    }
+    tables.withLock { tables in
+      for type in classes { tables[ObjectIdentifier(type)] = made }
+    }
+    return made
+  }
+
+  /// Classes and those that they lead to, each once, in the order in which they are met.
+  static func closure(of classes: [any EntityClass.Type]) -> [any EntityClass.Type] {
+    var result: [any EntityClass.Type] = []
+    var seen: Set<ObjectIdentifier> = []
+    var waiting = classes
+    while !waiting.isEmpty {
+      var next: [any EntityClass.Type] = []
+      for type in waiting where seen.insert(ObjectIdentifier(type)).inserted {
+        result.append(type)
+        next += type.relatedClasses
+      }
+      waiting = next
+    }
+    return result
+  }
+
+  /// Entities whose inverses are named on both sides.
+  static func linked(_ entities: [EntityDescription]) -> [EntityDescription] {
+    var inverses: [[String]: String] = [:]
+    for entity in entities {
+      for relationship in entity.relationships {
+        if let inverse = relationship.inverseName { inverses[[relationship.destinationEntityName, inverse]] = relationship.name }
+      }
+    }
+    return entities.map { entity in
+      var entity = entity
+      entity.properties = entity.properties.map { property in
+        guard case .relationship(var relationship) = property, relationship.inverseName == nil else { return property }
+        relationship.inverseName = inverses[[entity.name, relationship.name]]
+        return .relationship(relationship)
+      }
+      return entity
+    }
+  }
+}

@@ -1,0 +1,52 @@
+// FetchObject+KeyPaths: the properties of classes that declare their entities themselves, in typed queries: `$0[\.title]`.
+
+/// A class whose properties typed queries find by key paths: one that declares its entity in Swift. Generated classes have members instead.
+public protocol FetchKeyPathNaming {
+  /// The keys of the model that a key path of the class leads through; nil when it is no property of the model.
+  static func fetchKeys(of keyPath: AnyKeyPath) -> [String]?
+}
+
+/// `Book.all.where { $0[\.pages] > 100 && $0[\.author][\.name] == "Ada" }`.
+///
+/// Subscripts rather than members found by key paths: those would take the compiler's word for what is missing from generated classes.
+extension FetchObject where FetchedClass: FetchKeyPathNaming {
+  /// A required attribute. It is an optional when it is selected.
+  public subscript<Value: FetchValue>(_ keyPath: KeyPath<FetchedClass, Value>) -> FetchField<Value, Value?> {
+    FetchField(path(keyPath))
+  }
+
+  /// An optional attribute.
+  public subscript<Value: FetchValue>(_ keyPath: KeyPath<FetchedClass, Value?>) -> FetchField<Value, Value?> {
+    FetchField(path(keyPath))
+  }
+
+  /// A required attribute of a type with raw values.
+  public subscript<Value: RawRepresentable>(
+    _ keyPath: KeyPath<FetchedClass, Value>
+  ) -> FetchRawField<Value, Value?> where Value.RawValue: FetchValue { FetchRawField(path(keyPath)) }
+
+  /// An optional attribute of a type with raw values.
+  public subscript<Value: RawRepresentable>(
+    _ keyPath: KeyPath<FetchedClass, Value?>
+  ) -> FetchRawField<Value, Value?> where Value.RawValue: FetchValue { FetchRawField(path(keyPath)) }
+
+  /// A to-one relationship.
+  public subscript<Destination: FetchKeyPathNaming>(
+    _ keyPath: KeyPath<FetchedClass, Destination?>
+  ) -> FetchObject<Destination, FetchIndirect> { FetchObject<Destination, FetchIndirect>(path(keyPath)) }
+
+  /// A to-many relationship.
+  public subscript<Member: FetchKeyPathNaming>(
+    _ keyPath: KeyPath<FetchedClass, Set<Member>>
+  ) -> FetchMembers<Member, FetchUnordered> { FetchMembers(path(keyPath)) }
+
+  /// An ordered to-many relationship.
+  public subscript<Member: FetchKeyPathNaming>(
+    _ keyPath: KeyPath<FetchedClass, [Member]>
+  ) -> FetchMembers<Member, FetchOrdered> { FetchMembers(path(keyPath)) }
+
+  /// The path to a property. Of another one than the model's it has a key that no entity has: the fetch throws.
+  private func path(_ keyPath: AnyKeyPath) -> FetchExpression {
+    fetchExpression.appending(FetchedClass.fetchKeys(of: keyPath) ?? ["\(keyPath)"])
+  }
+}

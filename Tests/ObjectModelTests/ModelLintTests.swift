@@ -1,0 +1,165 @@
+// ModelLintTests: what is allowed in a model and yet likely a mistake.
+import Foundation
+import ObjectModel
+import XCTest
+
+final class ModelLintTests: XCTestCase {
+  private func findings(@ModelBuilder _ components: () -> [any ModelComponent]) -> [String] {
+    ModelLint.findings(in: ManagedObjectModel(components)).map(\.description)
+  }
+
+  private func assertOne(_ findings: [String], _ parts: String..., line: UInt = #line) {
+    XCTAssertEqual(findings.count, 1, findings.joined(separator: "\n"), line: line)
+    for part in parts { XCTAssertTrue(findings.first?.contains(part) ?? false, "\(part): \(findings)", line: line) }
+  }
+
+  private func scalar(_ name: String, _ change: (inout AttributeDescription) -> Void = { _ in }) -> PropertyDescription {
+    var attribute = AttributeDescription(name: name, type: .integer32, isOptional: true)
+    change(&attribute)
+    return .attribute(attribute)
+  }
+
+  func testAModelWithNothingToSayHasNoFindings() {
+    XCTAssertEqual(
+      findings {
+        Entity("Author", class: "Author") {
+          Attribute("name", .string).required()
+          Relationship("books", toMany: "Book", inverse: "author").onDelete(.cascade)
+          Unique("name")
+        }
+        Entity("Book", class: "Book") {
+          Attribute("title", .string)
+          Relationship("author", to: "Author", inverse: "books").required()
+          Index("byTitle", on: "title")
+        }
+      }, [])
+  }
+
+  func testNamesThatDifferInCaseOnlyAreFound() {
+    assertOne(
+      findings {
+        Entity("Book")
+        Entity("book")
+      }, "book: the name differs from that of 'Book' in case only")
+    assertOne(
+      findings {
+        Entity("A") { Attribute("name", .string) }
+        Entity("B", parent: "A") { Attribute("Name", .string) }
+      }, "B.Name: the name differs from that of 'name' in case only")
+  }
+
+  func testClassesThatClashAreFound() {
+    assertOne(
+      findings {
+        Entity("A", class: ".Same")
+        Entity("B", class: "Module.Same")
+      }, "B: 'A' has the class 'Same' too")
+    assertOne(findings { Entity("Set", class: "Set").codeGeneration(.classDefinition) }, "hides Swift's type")
+    XCTAssertEqual(findings { Entity("Set", class: "Set") }, [])
+    XCTAssertEqual(
+      findings {
+        Entity("A", class: "NSManagedObject")
+        Entity("B", class: "NSManagedObject")
+      }, [])
+  }
+
+  func testAttributesThatDoNotDoWhatTheySayAreFound() {
+    assertOne(findings { Entity("A") { scalar("x") } }, "A.x: the attribute is optional, has no default value and is a scalar")
+    XCTAssertEqual(
+      findings {
+        Entity("A") {
+          scalar("boxed") { $0.usesScalarValueType = false }
+          scalar("has") { $0.defaultValue = .int(1) }
+          scalar("must") { $0.isOptional = false }
+          scalar("raw") { $0.valueClassName = "State" }
+        }
+      }, [])
+    assertOne(
+      findings { Entity("A") { Attribute("on", .date).initially(Date(timeIntervalSinceReferenceDate: 0)) } },
+      "is a fixed date, not the time")
+    assertOne(findings { Entity("A") { Attribute("text", .string).externalStorage() } }, "only Binary and Transformable attributes")
+    assertOne(
+      findings { Entity("A") { Attribute("box", transforming: [String].self, by: "NSKeyedUnarchiveFromData") } },
+      "of any class that the bytes name")
+    assertOne(findings { Entity("A") { Attribute("text", .string).note("swiftUnknownCase", "none") } }, "no meaning without a Swift type")
+    var indexed = AttributeDescription(name: "bytes", type: .binary, isOptional: true)
+    indexed.isIndexed = true
+    assertOne(findings { Entity("A") { PropertyDescription.attribute(indexed) } }, "has no index; remove the mark")
+  }
+
+  func testIndexesOfConstraintsAreNotWrittenTwice() {
+    assertOne(
+      findings {
+        Entity("A") {
+          Attribute("x", .string)
+          Attribute("y", .string)
+          Unique("x", "y")
+          Index("byX", on: "x")
+          Index("byY", on: "y")
+          Index("down", .descending("x"))
+        }
+      }, "A.byX: the uniqueness constraint (x, y) has an index that begins so")
+  }
+
+  func testCircularCascadesAreFound() {
+    let found = findings {
+      Entity("A") {
+        Relationship("b", to: "B", inverse: "a").onDelete(.cascade)
+        Relationship("c", to: "C", inverse: "a")
+      }
+      Entity("B") {
+        Relationship("a", to: "A", inverse: "b")
+        Relationship("c", toMany: "C", inverse: "b").onDelete(.cascade)
+      }
+      Entity("C") {
+        Relationship("a", toMany: "A", inverse: "c").onDelete(.cascade)
+        Relationship("b", to: "B", inverse: "c")
+      }
+    }
+    assertOne(found, "A.b: cascades go round in a circle (A.b, B.c, C.a)")
+    // A tree is none.
+    XCTAssertEqual(
+      findings {
+        Entity("Folder") {
+          Relationship("parent", to: "Folder", inverse: "children")
+          Relationship("children", toMany: "Folder", inverse: "parent").onDelete(.cascade)
+        }
+      }, [])
+  }
+
+  func testRelationshipsAcrossConfigurationsAreFound() {
+    let found = findings {
+      Entity("A") { Relationship("b", to: "B", inverse: "a") }
+      Entity("B") { Relationship("a", to: "A", inverse: "b") }
+      Configuration("One", entities: "A")
+      Configuration("Two", entities: "B")
+    }
+    XCTAssertEqual(found.count, 2)
+    XCTAssertTrue(found[0].hasPrefix("A.b: no configuration has both 'A' and 'B'"))
+  }
+
+  func testRenamingIdentifiersThatLeadNowhereAreFound() {
+    let first = ManagedObjectModel { Entity("A") { Attribute("x", .string) } }
+    let second = ManagedObjectModel {
+      Entity("B") {
+        Attribute("y", .string).renamed(from: "x")
+        Attribute("z", .string).renamed(from: "w")
+      }
+      .renamed(from: "A")
+      Entity("C").renamed(from: "Gone")
+    }
+    let bundle = VersionedModel(
+      name: "M", versions: [.init(name: "M", model: first), .init(name: "M 2", model: second)], currentVersionName: "M 2")
+    let found = ModelLint.findings(in: bundle).map(\.description)
+    XCTAssertEqual(found.count, 2, found.joined(separator: "\n"))
+    XCTAssertTrue(found[0].hasPrefix("B.z: in the version 'M 2', the renaming identifier 'w' is the name of no property"))
+    XCTAssertTrue(found[1].hasPrefix("C: in the version 'M 2', the renaming identifier 'Gone' is the name of no entity"))
+  }
+
+  func testVersionsThatStoresCannotTellApartAreFound() {
+    let model = ManagedObjectModel { Entity("A") { Attribute("x", .string) } }
+    let bundle = VersionedModel(
+      name: "M", versions: [.init(name: "M", model: model), .init(name: "M 2", model: model)], currentVersionName: "M 2")
+    assertOne(ModelLint.findings(in: bundle).map(\.description), "stores cannot tell the version 'M 2' from 'M'")
+  }
+}
