@@ -29,7 +29,7 @@
       let lines = shape.properties.map(declared).map { "declaration.\($0)" }.joined(separator: "\n  ")
       let related = (superclass.map { ["\($0).self"] } ?? []) + shape.properties.compactMap(related)
       let paths = shape.properties.map { property in
-        "names.add(\\\(shape.className).\(escaped(property.name)), \\\(shape.className)?.?.\(escaped(property.name)), \"\(property.name)\")"
+        "names.add(\\Object.\(escaped(property.name)), \\Object?.?.\(escaped(property.name)), \"\(property.name)\")"
       }
       let layout = superclass.map { "after: \($0).\(EntityShape.layoutName($0)), " } ?? ""
       return [
@@ -58,8 +58,16 @@
         """
         /// Adds the properties to a table.
         \(raw: member(access, superclass))func addKeyPaths(to names: inout KeyPathNames) {
-          \(raw: superclass == nil ? "" : "super.addKeyPaths(to: &names)")
-          names.add(\\\(raw: shape.className).objectID, \\\(raw: shape.className)?.?.objectID, "objectID")
+          \(raw: EntityShape.pathsName(shape.className))(of: \(raw: shape.className).self, to: &names)
+        }
+        """,
+        """
+        /// Adds the properties of the class to a table, as those of a class below.
+        \(raw: access)static func \(raw: EntityShape.pathsName(shape.className))<Object: \(raw: shape.className)>(
+          of type: Object.Type, to names: inout KeyPathNames
+        ) {
+          \(raw: superclass.map { "\($0).\(EntityShape.pathsName($0))(of: type, to: &names)" }
+            ?? "names.add(\\Object.objectID, \\Object?.?.objectID, \"objectID\")")
           \(raw: paths.joined(separator: "\n  "))
         }
         """,

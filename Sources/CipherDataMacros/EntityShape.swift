@@ -1,7 +1,6 @@
 // EntityShape: what a class marked with @Entity says, read from its source.
 
 #if Macros
-  import SwiftDiagnostics
   import SwiftSyntax
 
   /// A class and its properties.
@@ -38,6 +37,9 @@
 
     /// The name of the member that has a class's layout.
     static func layoutName(_ className: String) -> String { "_\(className.split(separator: ".").last ?? "")Layout" }
+
+    /// The name of the member that adds a class's key paths.
+    static func pathsName(_ className: String) -> String { "_add\(className.split(separator: ".").last ?? "")Paths" }
 
     /// Reads a class.
     init(_ declaration: some DeclGroupSyntax) throws {

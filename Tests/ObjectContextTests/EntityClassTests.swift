@@ -28,10 +28,11 @@ private class Item: ManagedObject, EntityClass {
     return declaration.entityDescription
   }
   class var relatedClasses: [any EntityClass.Type] { [] }
-  class func addKeyPaths(to names: inout KeyPathNames) {
-    names.add(\Item.objectID, \Item?.?.objectID, "objectID")
-    names.add(\Item.title, \Item?.?.title, "title")
-    names.add(\Item.tags, \Item?.?.tags, "tags")
+  class func addKeyPaths(to names: inout KeyPathNames) { _addItemPaths(of: Item.self, to: &names) }
+  static func _addItemPaths<Object: Item>(of type: Object.Type, to names: inout KeyPathNames) {
+    names.add(\Object.objectID, \Object?.?.objectID, "objectID")
+    names.add(\Object.title, \Object?.?.title, "title")
+    names.add(\Object.tags, \Object?.?.tags, "tags")
   }
 }
 
@@ -62,13 +63,13 @@ private final class Job: Item {
     return declaration.entityDescription
   }
   override class var relatedClasses: [any EntityClass.Type] { [Item.self, Job.self, Job.self] }
-  override class func addKeyPaths(to names: inout KeyPathNames) {
-    super.addKeyPaths(to: &names)
-    names.add(\Job.objectID, \Job?.?.objectID, "objectID")
-    names.add(\Job.state, \Job?.?.state, "state")
-    names.add(\Job.cost, \Job?.?.cost, "cost")
-    names.add(\Job.parent, \Job?.?.parent, "parent")
-    names.add(\Job.parts, \Job?.?.parts, "parts")
+  override class func addKeyPaths(to names: inout KeyPathNames) { _addJobPaths(of: Job.self, to: &names) }
+  static func _addJobPaths<Object: Job>(of type: Object.Type, to names: inout KeyPathNames) {
+    Item._addItemPaths(of: type, to: &names)
+    names.add(\Object.state, \Object?.?.state, "state")
+    names.add(\Object.cost, \Object?.?.cost, "cost")
+    names.add(\Object.parent, \Object?.?.parent, "parent")
+    names.add(\Object.parts, \Object?.?.parts, "parts")
   }
 }
 
