@@ -2,6 +2,7 @@
 
 #if Macros
   import SwiftSyntax
+  import SwiftSyntaxBuilder
 
   /// A class and its properties.
   struct EntityShape {

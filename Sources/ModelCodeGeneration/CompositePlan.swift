@@ -18,7 +18,9 @@ struct CompositePlan {
 /// The structs of a model's kinds of composite values.
 struct CompositePlans {
   /// Names that the source uses itself.
-  private static let reserved: Set<String> = ["Any", "Type", "Protocol", "Self", "ManagedObject", "CompositeValue", "Reach", "Identifiable"]
+  private static let reserved: Set<String> = [
+    "Any", "Type", "Protocol", "Self", "ManagedObject", "CompositeValue", "Reach", "Identifiable",
+  ]
 
   /// The structs to write, in the order of the model.
   private(set) var plans: [CompositePlan] = []

@@ -97,7 +97,8 @@ public struct ModelCodeGenerator: Sendable {
 
   /// Types of Swift and Foundation that the source uses.
   private static let usedNames: Set<String> = [
-    "Set", "Array", "Range", "Int", "Int16", "Int32", "Int64", "Double", "Float", "Bool", "String", "Decimal", "Date", "Data", "UUID", "URL",
+    "Set", "Array", "Range", "Int", "Int16", "Int32", "Int64", "Double", "Float", "Bool", "String", "Decimal", "Date", "Data", "UUID",
+    "URL",
   ]
 
   /// Those that a class of the model hides.

@@ -38,6 +38,33 @@ final class ModelDifferenceTests: XCTestCase {
     }
   }
 
+  func testMarksThatNoRowDependsOnAreNamed() throws {
+    try expect(
+      "A.bytes: kept in the history of deletions", "A.state: Swift type changed from none to State", "A.text: marked for system search",
+      "A.byTextIndex: index added", "A: class changed from ManagedObject to A", "A: the name that system search shows changed"
+    ) {
+      Entity("A") {
+        Attribute("bytes", .binary)
+        Attribute("state", .integer16)
+        Attribute("text", .string)
+      }
+    } to: {
+      var indexed = AttributeDescription(name: "text", type: .string, isOptional: true)
+      indexed.isIndexed = true
+      indexed.isIndexedBySpotlight = true
+      var state = AttributeDescription(name: "state", type: .integer16, isOptional: true)
+      state.valueClassName = "State"
+      return [
+        Entity("A", class: "A") {
+          Attribute("bytes", .binary).preservedOnDeletion()
+          PropertyDescription.attribute(state)
+          PropertyDescription.attribute(indexed)
+        }
+        .spotlightName("text")
+      ]
+    }
+  }
+
   func testARenamingIdentifierIsStrongerThanAName() throws {
     // The old B became A, and a new B came in its place.
     let found = try difference {

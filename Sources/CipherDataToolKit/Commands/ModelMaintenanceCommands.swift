@@ -59,7 +59,8 @@ extension ModelCommand {
       let model = try ManagedObjectModel(contentsOf: url)
       let mistakes = model.validationIssues() + Self.predicateIssues(in: model)
       // Of a bundle its versions are compared as well.
-      let findings = url.pathExtension == "xcdatamodeld" ? ModelLint.findings(in: try VersionedModel(contentsOf: url)) : ModelLint.findings(in: model)
+      let findings =
+        url.pathExtension == "xcdatamodeld" ? ModelLint.findings(in: try VersionedModel(contentsOf: url)) : ModelLint.findings(in: model)
       let sink = OutputSink()
       for issue in mistakes { try sink.write("error: \(issue)\n") }
       for issue in findings { try sink.write("warning: \(issue)\n") }

@@ -92,7 +92,27 @@ extension ModelComparison {
           reason: "stored bytes were written by \(older.valueTransformerName ?? "the default transformer")",
           advice: "Give the new attribute another name and fill it in a custom migration stage."))
     }
+    compareMarks(older, newer, name, in: entity)
     if older.versionHashModifier != newer.versionHashModifier { note("the version hash modifier changed", .inferred) }
+  }
+
+  /// What is said of an attribute that no stored value depends on.
+  private mutating func compareMarks(
+    _ older: AttributeDescription, _ newer: AttributeDescription, _ name: String, in entity: CompiledEntity
+  ) {
+    func note(_ change: String) { self.note(entity.name, name, change) }
+    if older.preservesValueInHistoryOnDeletion != newer.preservesValueInHistoryOnDeletion {
+      note(newer.preservesValueInHistoryOnDeletion ? "kept in the history of deletions" : "no longer kept in the history of deletions")
+    }
+    if older.isIndexedBySpotlight != newer.isIndexedBySpotlight {
+      note(newer.isIndexedBySpotlight ? "marked for system search" : "no longer marked for system search")
+    }
+    if older.allowsCloudEncryption != newer.allowsCloudEncryption {
+      note(newer.allowsCloudEncryption ? "sealed when it is mirrored" : "no longer sealed when it is mirrored")
+    }
+    if older.valueClassName != newer.valueClassName {
+      note("Swift type changed from \(older.valueClassName ?? "none") to \(newer.valueClassName ?? "none")")
+    }
   }
 
   private func effectOfNew(_ property: ComparedProperty) -> ModelChange.Effect {

@@ -48,6 +48,7 @@ struct ModelComparison {
     compareProperties(older, newer)
     compareIndexes(older.entityDescription, newer.entityDescription)
     compareFetchedProperties(older.entityDescription, newer.entityDescription)
+    compareClasses(older.entityDescription, newer.entityDescription)
     if older.entityDescription.versionHashModifier != newer.entityDescription.versionHashModifier {
       note(newer.name, nil, "the version hash modifier changed", .inferred)
     }
@@ -83,6 +84,16 @@ struct ModelComparison {
   }
 
   // MARK: What no row depends on
+
+  private mutating func compareClasses(_ older: EntityDescription, _ newer: EntityDescription) {
+    if older.managedObjectClassName != newer.managedObjectClassName {
+      let names = [older, newer].map { $0.managedObjectClassName ?? "ManagedObject" }
+      note(newer.name, nil, "class changed from \(names[0]) to \(names[1])")
+    }
+    if older.coreSpotlightDisplayNameExpression != newer.coreSpotlightDisplayNameExpression {
+      note(newer.name, nil, "the name that system search shows changed")
+    }
+  }
 
   private mutating func compareIndexes(_ older: EntityDescription, _ newer: EntityDescription) {
     let (olderIndexes, newerIndexes) = (older.effectiveIndexes, newer.effectiveIndexes)

@@ -9,14 +9,16 @@ extension ModelLint {
     for entity in model.entities {
       if let other = entities[entity.name.lowercased()], other != entity.name {
         findings.append(
-          ModelIssue(entityName: entity.name, reason: "the name differs from that of '\(other)' in case only; choose one that is told apart"))
+          ModelIssue(
+            entityName: entity.name, reason: "the name differs from that of '\(other)' in case only; choose one that is told apart"))
       }
       entities[entity.name.lowercased()] = entity.name
       if let name = ownClassName(of: entity) {
         if let other = classes[name] {
           findings.append(
             ModelIssue(
-              entityName: entity.name, reason: "'\(other)' has the class '\(name)' too, so the class cannot tell its entity; give each its own"))
+              entityName: entity.name,
+              reason: "'\(other)' has the class '\(name)' too, so the class cannot tell its entity; give each its own"))
         }
         classes[name] = entity.name
         if entity.codeGeneration == .classDefinition, swiftTypes.contains(name) {
@@ -123,7 +125,8 @@ extension ModelLint {
       findings.append(
         ModelIssue(
           entityName: entity.name, propertyName: circle[0].relationship,
-          reason: "cascades go round in a circle (\(path)), so deleting one object deletes all that hang together; use Nullify on one of them"))
+          reason:
+            "cascades go round in a circle (\(path)), so deleting one object deletes all that hang together; use Nullify on one of them"))
     }
     return findings
   }
@@ -156,11 +159,13 @@ extension ModelLint {
     }
     return model.entities.flatMap { entity in
       entity.relationships.compactMap { relationship in
-        guard let source = homes[entity.name], let destination = homes[relationship.destinationEntityName], source.isDisjoint(with: destination)
+        guard let source = homes[entity.name], let destination = homes[relationship.destinationEntityName],
+          source.isDisjoint(with: destination)
         else { return nil }
         return ModelIssue(
           entityName: entity.name, propertyName: relationship.name,
-          reason: "no configuration has both '\(entity.name)' and '\(relationship.destinationEntityName)', and objects of two stores cannot refer to each "
+          reason:
+            "no configuration has both '\(entity.name)' and '\(relationship.destinationEntityName)', and objects of two stores cannot refer to each "
             + "other; put both into one, or use a fetched property")
       }
     }
@@ -176,12 +181,16 @@ extension ModelLint {
       let others = bundle.versions.filter { $0.name != version.name }.map(\.model)
       for entity in version.model.entities {
         let sources = [entity.renamingIdentifier ?? entity.name, entity.name]
-        let older = others.flatMap { $0.entities.filter { sources.contains($0.name) || $0.renamingIdentifier.map(sources.contains) ?? false } }
+        let older = others.flatMap {
+          $0.entities.filter { sources.contains($0.name) || $0.renamingIdentifier.map(sources.contains) ?? false }
+        }
         if entity.renamingIdentifier != nil, older.isEmpty {
           findings.append(
             ModelIssue(
               entityName: entity.name,
-              reason: "in the version '\(version.name)', the renaming identifier '\(sources[0])' is the name of no entity of another version; correct it"))
+              reason:
+                "in the version '\(version.name)', the renaming identifier '\(sources[0])' is the name of no entity of another version; correct it"
+            ))
         }
         let names = Set(older.flatMap { $0.properties.flatMap { [$0.name, $0.renamingIdentifier].compactMap(\.self) } })
         for property in entity.properties {
@@ -189,15 +198,19 @@ extension ModelLint {
           findings.append(
             ModelIssue(
               entityName: entity.name, propertyName: property.name,
-              reason: "in the version '\(version.name)', the renaming identifier '\(identifier)' is the name of no property of another version; correct it"))
+              reason:
+                "in the version '\(version.name)', the renaming identifier '\(identifier)' is the name of no property of another version; correct it"
+            ))
         }
       }
     }
     for (index, version) in bundle.versions.enumerated() {
-      guard let twin = bundle.versions[..<index].first(where: { $0.model.versionHashesByEntityName == version.model.versionHashesByEntityName })
+      guard
+        let twin = bundle.versions[..<index].first(where: { $0.model.versionHashesByEntityName == version.model.versionHashesByEntityName })
       else { continue }
       findings.append(
-        ModelIssue(reason: "stores cannot tell the version '\(version.name)' from '\(twin.name)': nothing that is stored differs between them"))
+        ModelIssue(
+          reason: "stores cannot tell the version '\(version.name)' from '\(twin.name)': nothing that is stored differs between them"))
     }
     return findings
   }
