@@ -11,6 +11,8 @@ public final class PersistentContainer: Sendable {
   public let persistentStoreCoordinator: PersistentStoreCoordinator
   /// The classes of the objects.
   public let classes: ManagedObjectClasses
+  /// How the saves of the container's contexts deal with conflicts, unless a context has been given another policy.
+  public let mergePolicy: MergePolicy
   private let descriptions: Mutex<[PersistentStoreDescription]>
   private let loader = QueueExecutor(label: "CipherData.PersistentContainer")
 
@@ -21,12 +23,14 @@ public final class PersistentContainer: Sendable {
   ///   - model: The model.
   ///   - classes: The classes of the objects; generated code has the table of its model.
   ///   - descriptions: The stores to open.
+  ///   - mergePolicy: How saves deal with rows that others have changed and with unique values that are taken. They throw unless said otherwise.
   /// - Throws: ``ModelValidationError`` with every mistake of the model, or with the entities whose classes were generated for another model.
   public init(
     name: String, managedObjectModel model: ManagedObjectModel, classes: ManagedObjectClasses = ManagedObjectClasses(),
-    persistentStoreDescriptions: [PersistentStoreDescription] = []
+    persistentStoreDescriptions: [PersistentStoreDescription] = [], mergePolicy: MergePolicy = .error
   ) throws(ModelValidationError) {
     self.name = name
+    self.mergePolicy = mergePolicy
     self.classes = classes
     persistentStoreCoordinator = try PersistentStoreCoordinator(managedObjectModel: model)
     let issues = classes.issues(with: persistentStoreCoordinator.compiledModel)
@@ -83,7 +87,7 @@ public final class PersistentContainer: Sendable {
   public func newBackgroundContext() -> sending ManagedObjectContext { makeContext() }
 
   func makeContext() -> sending ManagedObjectContext {
-    ManagedObjectContext(coordinator: persistentStoreCoordinator, classes: classes)
+    ManagedObjectContext(coordinator: persistentStoreCoordinator, classes: classes, mergePolicy: mergePolicy)
   }
 
   /// Runs work with a context of its own, on a queue of its own, off Swift's cooperative threads. Only `Sendable` values come out.

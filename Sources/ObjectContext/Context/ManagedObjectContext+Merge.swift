@@ -58,6 +58,11 @@ extension ManagedObjectContext {
         entities.insert(Int(id.entityNumber))
       }
     }
+    unloadMembers(ofEntities: entities)
+  }
+
+  /// Forgets the stored members of relationships that lead to objects of some entities.
+  func unloadMembers(ofEntities entities: Set<Int>) {
     let touched = model.relationships.map { relationship in
       relationship.isToMany && mayHaveStates(relationship)
         && entities.contains { model.entities[relationship.destinationEntity].subtree.contains($0) }

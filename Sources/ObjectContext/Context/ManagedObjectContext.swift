@@ -18,6 +18,8 @@ public final class ManagedObjectContext {
   public var name: String?
   /// Who makes the changes, for the history.
   public var transactionAuthor: String?
+  /// How saves deal with rows that others have changed, and with unique values that are taken.
+  public var mergePolicy = MergePolicy.error
   /// Notes of the application.
   public var userInfo: [String: Any] = [:]
   /// How many seconds old rows of the row cache may be when a fault is fired: any age when negative, which is the default; 0 always reads the store.
@@ -91,6 +93,8 @@ public final class ManagedObjectContext {
   private var relationshipsWithStates: [Bool]
   /// Rows that this context deleted while objects may still refer to them.
   var goneReferences: Set<ObjectReference> = []
+  /// New objects of the save that ends, and the stored ones that they were merged into.
+  var mergedReferences: [ObjectReference: ObjectReference] = [:]
   /// What went wrong where nothing could be thrown; the next save or fetch throws it.
   private var notedError: (any Error)?
   private var retained: Set<ManagedObject> = []
@@ -101,7 +105,11 @@ public final class ManagedObjectContext {
   /// - Parameters:
   ///   - coordinator: The coordinator.
   ///   - classes: The classes of the objects, generated for this model; entities without one have plain ``ManagedObject``s.
-  public init(coordinator: PersistentStoreCoordinator, classes: ManagedObjectClasses = ManagedObjectClasses()) {
+  ///   - mergePolicy: How saves deal with conflicts.
+  public init(
+    coordinator: PersistentStoreCoordinator, classes: ManagedObjectClasses = ManagedObjectClasses(), mergePolicy: MergePolicy = .error
+  ) {
+    self.mergePolicy = mergePolicy
     persistentStoreCoordinator = coordinator
     self.coordinator = coordinator
     self.classes = classes
@@ -276,6 +284,13 @@ public final class ManagedObjectContext {
     permanentIDs[old.reference] = permanent
     if !assignedSpaces.isEmpty { assignedSpaces.removeValue(forKey: old.key) }
     object.currentID = permanent
+    register(object)
+  }
+
+  /// A new object takes the place of a stored one that no living object stands for.
+  func rekey(_ object: ManagedObject, to objectID: ManagedObjectID) {
+    forget(object)
+    object.currentID = objectID
     register(object)
   }
 

@@ -163,34 +163,8 @@ extension ManagedObject {
 
   /// A slot's value as the Swift value of its attribute's type.
   static func swiftValue(_ value: Slot, _ attribute: AttributeDescription, entityName: String) throws -> Any? {
-    if case .null = value { return nil }
-    switch attribute.type {
-    case .integer16: return Int16(slot: value)
-    case .integer32: return Int32(slot: value)
-    case .integer64: return Int64(slot: value)
-    case .boolean: return Bool(slot: value)
-    case .double: return Double(slot: value)
-    case .float: return Float(slot: value)
-    case .date: return Date(slot: value)
-    case .string: return String(slot: value)
-    case .uri: return URL(slot: value)
-    case .uuid: return UUID(slot: value)
-    case .decimal: return Decimal(slot: value)
-    case .binary: return Data(slot: value)
-    case .transformable:
-      guard case .bytes(let data) = value else { return nil }
-      guard let name = attribute.valueTransformerName, AttributeTransformers.transformer(forName: name) != nil else { return data }
-      do { return try AttributeTransformers.value(from: data, transformerName: name) } catch {
-        throw KeyValueError(.transformFailed, key: attribute.name, entityName: entityName, detail: error.description)
-      }
-    case .undefined, .composite:
-      switch value {
-      case .null: return nil
-      case .int(let value): return value
-      case .real(let value): return value
-      case .text(let value): return value
-      case .bytes(let value): return value
-      }
+    do { return try AttributeConversion.value(of: value, attribute) } catch {
+      throw KeyValueError(.transformFailed, key: attribute.name, entityName: entityName, detail: error.description)
     }
   }
 

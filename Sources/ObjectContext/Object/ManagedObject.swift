@@ -86,6 +86,11 @@ open class ManagedObject {
   /// Whether the object's values have not been asked for yet.
   public final var isFault: Bool { flags.contains(.isFault) }
 
+  /// Whether the object is of use still: it belongs to a context, is not to be deleted, and its row is not known to be gone. Fires no fault.
+  ///
+  /// Reading an object that is not never traps: it gives the last known values, or empty ones.
+  public final var isUsable: Bool { contextReference != nil && flags.isDisjoint(with: [.isDeleted, .isInaccessible, .isGone]) }
+
   /// Whether a save would write something: the object is new or deleted, or a persistent value differs from its row. Fires no fault.
   public final var hasPersistentChangedValues: Bool {
     if flags.contains(.isInserted) || flags.contains(.isDeleted) { return true }

@@ -40,28 +40,13 @@ extension ManagedObject {
     guard let value = AttributeConversion.unwrapped(value) else { return nil }
     if let typed = value as? Value { return typed }
     if case .attribute(let slot) = compiledEntity.property(named: key), let attribute = slot.attribute {
-      if attribute.type == .transformable {
-        if let data = value as? Data {
-          do { return try AttributeTransformers.value(from: data, as: Value.self, transformerName: attribute.valueTransformerName) } catch {
-            throw KeyValueError(.transformFailed, key: key, entityName: compiledEntity.name, detail: error.description)
-          }
-        }
-      } else if let typed = Self.typed(try slotValue(from: value, for: slot), as: Value.self) as? Value {
-        return typed
+      let stored = try slotValue(from: value, for: slot)
+      do { return try AttributeConversion.value(of: stored, attribute, as: Value.self) } catch {
+        let code: KeyValueError.Code = attribute.type == .transformable ? .transformFailed : .wrongType
+        throw KeyValueError(code, key: key, entityName: compiledEntity.name, detail: error.description)
       }
     }
     throw KeyValueError(.wrongType, key: key, entityName: compiledEntity.name, detail: "\(Value.self)")
-  }
-
-  /// A stored value as a Swift type: one of an attribute's, or an enumeration whose raw values are of such a type.
-  private static func typed(_ slot: Slot, as type: Any.Type) -> Any? {
-    if let type = type as? any AttributeValue.Type { return type.init(slot: slot) }
-    if let type = type as? any RawRepresentable.Type { return raw(slot, as: type) }
-    return nil
-  }
-
-  private static func raw<Value: RawRepresentable>(_ slot: Slot, as type: Value.Type) -> Any? {
-    (typed(slot, as: Value.RawValue.self) as? Value.RawValue).flatMap(Value.init(rawValue:))
   }
 
   /// A value of an enumeration as its raw value, which is what an attribute takes.

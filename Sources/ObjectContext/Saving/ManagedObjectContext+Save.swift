@@ -8,8 +8,9 @@ extension ManagedObjectContext {
   ///
   /// The steps: `willSave` of the changed objects until none changes more, delete rules, validation, permanent IDs, the stores' transactions, `didSave`,
   /// notifications. On an error the context keeps its changes (objects may have got their permanent IDs already).
+  /// Rows that others have changed since they were read, and unique values that are taken, are dealt with as ``mergePolicy`` says.
   /// - Throws: ``ValidationError`` (all errors at once), or ``StoreError`` with ``StoreError/Code/mergeConflict``,
-  ///   ``StoreError/Code/constraintConflict`` and others.
+  ///   ``StoreError/Code/constraintConflict`` (all conflicts at once, with the values of both sides) and others.
   public func save() throws {
     mergeWaitingChanges()
     try throwNotedError()
@@ -22,8 +23,7 @@ extension ManagedObjectContext {
       try obtainIDs(for: work.inserted.filter(\.currentID.isTemporaryID))
       let requests = try makeRequests(work)
       for (store, request) in requests {
-        let outcome = request.isEmpty ? SaveOutcome() : try coordinator.save(request, to: store, scope: scope(for: store))
-        done.append(SavedPart(store: store, request: request, outcome: outcome))
+        done.append(try save(request, to: store))
       }
     } catch {
       // What some stores have already is saved; the next save must not write it again.
@@ -131,7 +131,8 @@ extension ManagedObjectContext {
 
   /// The reference of an object as it is saved: of a new object its permanent one.
   func savedReference(_ reference: ObjectReference) -> ObjectReference {
-    reference.key < 0 ? permanentIDs[reference]?.reference ?? reference : reference
+    let saved = reference.key < 0 ? permanentIDs[reference]?.reference ?? reference : reference
+    return mergedReferences.isEmpty ? saved : mergedReferences[saved] ?? saved
   }
 
   /// Objects got permanent IDs without being saved: from here on relationships know them by these.
@@ -181,7 +182,13 @@ extension ManagedObjectContext {
 
   /// The stores have everything: objects take their new rows, deleted ones leave.
   private func finish(_ work: SaveWork, parts: [SavedPart], isWhole: Bool) {
+    var work = work
+    var merged: [ManagedObject] = []
     for part in parts {
+      if let conflicts = part.conflicts {
+        merged += takeMergedRows(of: part, conflicts, &work)
+        continue
+      }
       let space = part.store.space.number
       var next = 0
       for object in work.inserted where object.currentID.space == space {
@@ -200,6 +207,7 @@ extension ManagedObjectContext {
     }
     // Every reference to an object that was new has been replaced.
     permanentIDs.removeAll()
+    mergedReferences = [:]
     for object in work.deleted {
       if mayBeMember(object) { goneReferences.insert(object.currentID.reference) }
       object.flags.subtract([.isDeleted, .isUpdated, .isInserted])
@@ -207,11 +215,13 @@ extension ManagedObjectContext {
       detach(object)
     }
     forgetGoneMembers()
+    unloadMembers(touchedBy: parts)
     let refreshed = takeComputedValues(of: parts)
+    for object in merged { object.awake(fromSnapshotEvents: .mergePolicy) }
     for list in [work.inserted, work.updated, work.deleted] {
       for object in list { object.didSave() }
     }
-    notifications.postRefreshed(refreshed, in: self)
+    notifications.postRefreshed(refreshed + merged, in: self)
     notifications.postDidSave(work, in: self)
     for part in parts {
       coordinator.publish {
@@ -226,6 +236,8 @@ struct SavedPart {
   let store: PersistentStore
   let request: SaveChangesRequest
   let outcome: SaveOutcome
+  /// What a merge policy has made of the save; nil without conflicts.
+  var conflicts: SaveConflicts?
 }
 
 /// The objects of one save.
@@ -234,6 +246,19 @@ struct SaveWork {
 
   func hasSameObjects(as other: SaveWork) -> Bool {
     inserted == other.inserted && updated == other.updated && deleted == other.deleted
+  }
+
+  /// What was saved in the end, after a merge policy has taken objects out.
+  ///
+  /// - Parameters:
+  ///   - gone: Objects that are in no store.
+  ///   - merged: New objects that stand for stored ones now.
+  ///   - restored: Objects that are not deleted after all.
+  func without(_ gone: Set<ManagedObject>, merged: Set<ManagedObject>, restored: Set<ManagedObject>) -> SaveWork {
+    SaveWork(
+      inserted: inserted.filter { !gone.contains($0) && !merged.contains($0) },
+      updated: updated.filter { !gone.contains($0) } + inserted.filter(merged.contains),
+      deleted: deleted.filter { !gone.contains($0) && !restored.contains($0) }, locked: locked)
   }
 
   /// What of it is in some stores.

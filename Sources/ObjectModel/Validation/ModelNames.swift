@@ -7,6 +7,7 @@ enum ModelNames {
   static let reservedPropertyNames: Set<String> = [
     // ManagedObject
     "objectID", "entity", "managedObjectContext", "hasChanges", "hasPersistentChangedValues", "isInserted", "isUpdated", "isDeleted",
+    "isUsable",
     "isFault", "faultingState", "changedValues", "changedValuesForCurrentEvent", "committedValues", "awakeFromInsert", "awakeFromFetch",
     "willSave", "didSave", "prepareForDeletion", "willTurnIntoFault", "didTurnIntoFault", "validateForInsert", "validateForUpdate",
     "validateForDelete",

@@ -32,6 +32,7 @@ extension SaveExecutor {
     do {
       try runInsert(positions, entity, plan, kind)
     } catch let error as StoreAccessError where error.extendedCode == ConstraintCode.unique {
+      if !namesClashes { throw UniqueValuesTaken() }
       // The rows before the one at fault have been inserted. Go on one by one, to name all that are.
       let single = plan.rowCounts.count - 1
       for position in positions where try !exists(request.inserted[position].key, in: plan.table) {

@@ -15,6 +15,8 @@ struct SaveExecutor {
   var parked: [SaveChangesRequest.Update] = []
   /// The rows that a uniqueness constraint keeps out, by what they clash with.
   var clashes: [Clash] = []
+  /// Whether clashes are looked for row by row, and named; else the first one ends the save.
+  var namesClashes = true
   /// The order keys of members that are inserted with their owner.
   var insertedOrders: [OrderedMember: Int64] = [:]
   /// The changes whose order is written by the insertions already.
@@ -143,6 +145,7 @@ struct SaveExecutor {
       do {
         try run(try engine.saveStatements.update(entity, slots, schema), update.row, oldVersion: update.row.version)
       } catch let error as StoreAccessError where error.extendedCode == ConstraintCode.unique {
+        if !namesClashes { throw UniqueValuesTaken() }
         try addConflicts(of: update.row)
       }
     }

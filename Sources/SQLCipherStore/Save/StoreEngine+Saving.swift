@@ -11,12 +11,25 @@ extension StoreEngine {
   func save(_ request: SaveChangesRequest, in scope: RequestScope) throws {
     guard !request.isEmpty else { return }
     do {
-      try writeKeepingReferences(operation: "save") { connection in
-        var executor = SaveExecutor(engine: self, connection: connection, request: request, space: scope.objectIDSpace)
-        try executor.run()
-      }
+      try save(request, in: scope, namesClashes: false)
     } catch is VersionsDiffer {
       throw try mergeConflict(of: request, space: scope.objectIDSpace)
+    } catch is UniqueValuesTaken {
+      if let error = try constraintConflict(of: request, space: scope.objectIDSpace) { throw error }
+      // Others have let go of the values since then.
+      do {
+        try save(request, in: scope, namesClashes: true)
+      } catch is VersionsDiffer {
+        throw try mergeConflict(of: request, space: scope.objectIDSpace)
+      }
+    }
+  }
+
+  private func save(_ request: SaveChangesRequest, in scope: RequestScope, namesClashes: Bool) throws {
+    try writeKeepingReferences(operation: "save") { connection in
+      var executor = SaveExecutor(engine: self, connection: connection, request: request, space: scope.objectIDSpace)
+      executor.namesClashes = namesClashes
+      try executor.run()
     }
   }
 

@@ -16,7 +16,8 @@ extension StoreSpecification {
   public static var objectSuites: [StoreSpecification.Type] {
     [
       UniquingSpecification.self, FaultingSpecification.self, ContextSavingSpecification.self, GraphSpecification.self,
-      DeleteRuleSpecification.self, PendingChangesSpecification.self, CompositeSpecification.self,
+      DeleteRuleSpecification.self, PendingChangesSpecification.self, MergePolicySpecification.self, MergedRelationshipSpecification.self,
+      ConstraintMergeSpecification.self, CompositeSpecification.self,
     ]
   }
 }

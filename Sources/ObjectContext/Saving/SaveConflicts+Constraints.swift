@@ -1,0 +1,187 @@
+// SaveConflicts+Constraints: unique values that are taken: new objects are merged into those that have them.
+import ObjectModel
+import ObjectStore
+
+extension SaveConflicts {
+  func resolve(_ conflict: ConstraintConflict) throws {
+    guard let entity = model.entity(named: conflict.entityName) else { throw Unresolved() }
+    let decision = try context.mergePolicy.decision(for: conflict, entity, in: model)
+    if decision.mergeType == .error { throw Unresolved() }
+    if let database = conflict.databaseSnapshot { storedHolders[database.objectID.reference] = database.row }
+    var parties: [ObjectReference] = []
+    for objectID in conflict.objectIDs {
+      let reference = survivor(of: objectID.reference)
+      if pendingRow(reference) != nil, !parties.contains(reference) { parties.append(reference) }
+    }
+    // A stored object survives a new one, the first of several new ones the others.
+    guard let survivor = conflict.databaseObjectID?.reference ?? parties.first(where: { inserted[$0] == nil }) ?? firstInserted(of: parties)
+    else { return }
+    for party in parties where party != survivor {
+      if inserted[party] != nil {
+        try merge(new: party, into: survivor, decision, conflict)
+      } else {
+        try giveUpValues(of: party, conflict, decision)
+      }
+    }
+  }
+
+  /// The object that a new one was merged into, or itself.
+  func survivor(of reference: ObjectReference) -> ObjectReference {
+    var reference = reference
+    while let next = merged[reference] { reference = next }
+    return reference
+  }
+
+  private func firstInserted(of parties: [ObjectReference]) -> ObjectReference? {
+    let wanted = Set(parties)
+    return insertedOrder.first(where: wanted.contains)
+  }
+
+  // MARK: A new object and another one
+
+  private func merge(
+    new: ObjectReference, into survivor: ObjectReference, _ decision: MergeDecision, _ conflict: ConstraintConflict
+  ) throws {
+    guard let mine = inserted[new], let theirs = pendingRow(survivor) ?? storedHolders[survivor] else { throw Unresolved() }
+    let (entity, kind) = (self.entity(theirs), decision.mergeType)
+    let takesValues = kind == .mergeByPropertyObjectTrump || kind == .overwrite
+    if takesValues, !entity.isKind(of: self.entity(mine)) {
+      throw Unresolved(
+        reason: "An object of the entity “\(self.entity(mine).name)” cannot be merged into one of the entity “\(entity.name)”.")
+    }
+    // What was set counts, defaults do not: they would erase what is stored.
+    let set = object(new)?.overlay?.dirty ?? SlotMask()
+    var (values, own): ([Int: Slot], SlotMask) = ([:], setSlots[survivor] ?? SlotMask())
+    for slot in self.entity(mine).slots where slot.kind != .none && !slot.isDerived {
+      if takesValues, set.contains(slot.index) || kind == .overwrite { values[slot.index] = mine.slot(slot.index, kind: slot.kind) }
+      guard entity.isKind(of: self.entity(mine)), set.contains(slot.index),
+        let rule = context.mergePolicy.rule(for: slot.name, of: entity, in: model)
+      else { continue }
+      let (my, their) = (mine.slot(slot.index, kind: slot.kind), theirs.slot(slot.index, kind: slot.kind))
+      guard my != their, let object = snapshot(mine), let store = snapshot(theirs) else { continue }
+      let states = SnapshotConflict(objectID: objectID(survivor), original: nil, object: object, store: store)
+      values[slot.index] = try self.slot(of: rule(states), slot, entity)
+    }
+    for (slot, value) in try decided(decision, entity) { values[slot] = value }
+    for slot in values.keys { own.insert(slot) }
+    removeInsertion(new)
+    merged[new] = survivor
+    touched.insert(survivor)
+    formerRows[survivor, default: []] += [mine, theirs]
+    if inserted[survivor] != nil {
+      insert(edited(theirs, values))
+    } else if let base = updates[survivor] == nil ? storedHolders[survivor] : base(survivor) {
+      setSlots[survivor] = own
+      let row = edited(theirs, values, version: base.version + 1)
+      update(row, over: base)
+    }
+  }
+
+  /// Two stored objects clash: the one that was changed keeps the values it had, or the save fails. No row is deleted that nobody has deleted.
+  private func giveUpValues(of reference: ObjectReference, _ conflict: ConstraintConflict, _ decision: MergeDecision) throws {
+    guard let update = updates[reference], let base = base(reference) else { throw Unresolved() }
+    let slots = conflict.constraint.compactMap { entity(update.row).slot(named: $0)?.index }
+    // Another object's merging may have dealt with it.
+    guard slots.contains(where: update.changedSlots.contains) else { return }
+    touched.insert(reference)
+    switch decision.mergeType {
+    case .mergeByPropertyStoreTrump:
+      let values = slots.map { ($0, base.slot($0, kind: entity(base).slots[$0].kind)) }
+      self.update(edited(update.row, Dictionary(uniqueKeysWithValues: values)), over: base)
+    case .rollback: refresh(base)
+    case .error, .mergeByPropertyObjectTrump, .overwrite:
+      throw Unresolved(
+        reason: "Two stored objects cannot both have the values, and neither is deleted for the other; change or delete one of them.")
+    }
+    try pairUp(reference, formerly: [update.row, base])
+  }
+
+  // MARK: What referred to merged objects
+
+  /// Lets everything that refers to merged objects refer to the survivors.
+  func finishMerging() throws {
+    guard merged.contains(where: { inserted[$0.key] == nil && !finishedMerges.contains($0.key) }) else { return }
+    for row in insertedOrder.compactMap({ inserted[$0] }) {
+      let values = redirected(row)
+      if !values.isEmpty { insert(edited(row, try accepted(values, entity(row)))) }
+    }
+    for (reference, update) in updates {
+      let values = redirected(update.row)
+      if !values.isEmpty, let base = base(reference) {
+        self.update(edited(update.row, try accepted(values, entity(update.row))), over: base)
+      }
+    }
+    try moveMembers()
+    finishedMerges.formUnion(merged.keys)
+    for (survivor, rows) in formerRows {
+      try pairUp(survivor, formerly: rows)
+      // A stored object that nobody had changed and that keeps its values is shown as it is stored.
+      if pendingRow(survivor) == nil, let row = storedHolders[survivor] { refresh(row) }
+    }
+    formerRows = [:]
+  }
+
+  private func redirected(_ row: RowImage) -> [Int: Slot] {
+    var values: [Int: Slot] = [:]
+    for slot in entity(row).slots where slot.kind == .reference && merged[row.reference(slot.index)] != nil {
+      values[slot.index] = .int(survivor(of: row.reference(slot.index)).rawValue)
+    }
+    return values
+  }
+
+  /// The values, if relationships may refer to objects of the survivors' entities.
+  private func accepted(_ values: [Int: Slot], _ entity: CompiledEntity) throws -> [Int: Slot] {
+    for (slot, value) in values {
+      guard case .int(let word) = value, let relationship = entity.slots[slot].relationship,
+        !model.entities[relationship.destinationEntity].subtree.contains(ObjectReference(rawValue: word).entity)
+      else { continue }
+      throw Unresolved(reason: "“\(entity.name).\(relationship.name)” cannot refer to the stored object, which is of another entity.")
+    }
+    return values
+  }
+
+  /// To-many relationships of merged objects become the survivors': members are added to those that they have.
+  private func moveMembers() throws {
+    var result: [SaveChangesRequest.RelationshipChange] = []
+    var positions: [RelationshipEnd: Int] = [:]
+    for change in relationshipChanges {
+      let source = survivor(of: change.source)
+      let members: ([ObjectReference]) -> [ObjectReference] = { list in
+        var known: Set<ObjectReference> = []
+        return list.map(self.survivor(of:)).filter { known.insert($0).inserted }
+      }
+      var (added, removed, order) = (members(change.added), members(change.removed), change.order.map(members))
+      let end = RelationshipEnd(source: source, relationship: change.relationshipID)
+      if let position = positions[end] {
+        let other = result[position]
+        added = other.added + added.filter { !other.added.contains($0) }
+        removed = other.removed + removed.filter { !other.removed.contains($0) }
+        if let first = other.order ?? order { order = first + (order ?? []).filter { !first.contains($0) } }
+      } else if source != change.source, inserted[source] == nil, let mine = order {
+        let stored = try storedMembers(of: source, change.relationshipID).filter { !removed.contains($0) }
+        order = stored + mine.filter { !stored.contains($0) }
+      }
+      let moved = SaveChangesRequest.RelationshipChange(
+        source: source, relationshipID: change.relationshipID, added: added, removed: removed, order: order)
+      if let position = positions[end] {
+        result[position] = moved
+      } else {
+        positions[end] = result.count
+        result.append(moved)
+      }
+    }
+    relationshipChanges = result
+  }
+
+  private func storedMembers(of source: ObjectReference, _ relationship: Int) throws -> [ObjectReference] {
+    let values = try store.incrementalStore.newValues(
+      forRelationship: model.relationships[relationship], forObjectsWith: [objectID(source)], in: context.scope(for: store))
+    return Array(values[0])
+  }
+}
+
+/// A to-many relationship of an object.
+struct RelationshipEnd: Hashable {
+  let source: ObjectReference
+  let relationship: Int
+}

@@ -1,0 +1,60 @@
+// SaveConflicts+Deletions: a deletion that is taken back because others have changed the object.
+import ObjectModel
+import ObjectStore
+
+extension SaveConflicts {
+  /// Takes a deletion back, and with it what followed from it: objects that were deleted with this one, and references to it that were cleared.
+  func restore(_ row: RowImage) {
+    var waiting = [row]
+    while let row = waiting.popLast() {
+      setDeletion(row.reference, version: nil)
+      restored.insert(row.reference)
+      touched.insert(row.reference)
+      refresh(row)
+      setBase(row)
+      waiting += victims(of: row)
+      restoreReferences(to: row)
+    }
+  }
+
+  /// The deleted objects that a deletion by the rule `cascade` has reached from a row, as far as rows tell.
+  private func victims(of row: RowImage) -> [RowImage] {
+    let (reference, entity) = (row.reference, entity(row))
+    var result: [RowImage] = []
+    for relationship in entity.relationships where relationship.deleteRule == .cascade {
+      if !relationship.isToMany {
+        let destination = row.reference(relationship.index)
+        if deletions[destination] != nil, let victim = base(destination) { result.append(victim) }
+      } else if let inverse = model.inverse(of: relationship), !inverse.isToMany {
+        for candidate in deletions.keys where model.entities[relationship.destinationEntity].subtree.contains(candidate.entity) {
+          if let victim = base(candidate), victim.reference(inverse.index) == reference { result.append(victim) }
+        }
+      }
+    }
+    return result
+  }
+
+  /// References to the row that its deletion has cleared are back.
+  private func restoreReferences(to row: RowImage) {
+    let (reference, entity) = (row.reference, entity(row))
+    for relationship in entity.relationships {
+      guard let inverse = model.inverse(of: relationship) else { continue }
+      if inverse.isToMany {
+        relationshipChanges = relationshipChanges.map { change in
+          guard change.relationshipID == inverse.id || change.relationshipID == relationship.id else { return change }
+          return SaveChangesRequest.RelationshipChange(
+            source: change.source, relationshipID: change.relationshipID, added: change.added,
+            removed: change.removed.filter { $0 != reference }, order: change.order)
+        }
+        continue
+      }
+      for (source, update) in updates where model.entities[inverse.sourceEntity].subtree.contains(source.entity) {
+        guard update.changedSlots.contains(inverse.index), update.row.isNull(inverse.index), let base = base(source),
+          base.reference(inverse.index) == reference
+        else { continue }
+        self.update(edited(update.row, [inverse.index: .int(reference.rawValue)]), over: base)
+        touched.insert(source)
+      }
+    }
+  }
+}

@@ -1,0 +1,170 @@
+// SaveConflicts+Rows: rows that others have changed or deleted since they were read.
+import ObjectModel
+import ObjectStore
+
+extension SaveConflicts {
+  func resolve(_ conflict: MergeConflict) throws {
+    let reference = conflict.objectID.reference
+    let decision = try context.mergePolicy.decision(for: conflict, model.entities[reference.entity], in: model)
+    if decision.mergeType == .error { throw Unresolved() }
+    let keepsStore = decision.mergeType == .mergeByPropertyStoreTrump || decision.mergeType == .rollback
+    touched.insert(reference)
+    if let update = updates[reference] {
+      if let theirs = conflict.persistedRow {
+        try merge(update.row, theirs, decision, conflict)
+      } else if keepsStore {
+        try giveUp(reference)
+      } else {
+        try insertAgain(update.row, decision)
+      }
+    } else if deletions[reference] != nil {
+      guard let theirs = conflict.persistedRow else { return setDeletion(reference, version: nil) }
+      if keepsStore { restore(theirs) } else { setDeletion(reference, version: theirs.version) }
+    } else if let theirs = conflict.persistedRow {
+      // Only checked: there is nothing in memory that could win.
+      refresh(theirs)
+      setLock(reference, version: theirs.version)
+    } else {
+      setLock(reference, version: nil)
+      try giveUp(reference)
+    }
+  }
+
+  // MARK: Changed by both
+
+  private func merge(_ mine: RowImage, _ theirs: RowImage, _ decision: MergeDecision, _ conflict: MergeConflict) throws {
+    let (reference, entity) = (mine.reference, entity(mine))
+    let base = base(reference)
+    let set = setSlots[reference] ?? SlotMask()
+    var values: [Int: Slot] = [:]
+    for slot in entity.slots where slot.kind != .none && !slot.isDerived {
+      let (my, their) = (mine.slot(slot.index, kind: slot.kind), theirs.slot(slot.index, kind: slot.kind))
+      let isTheirs = base.map { $0.slot(slot.index, kind: slot.kind) != their } ?? true
+      let takesMine: Bool
+      switch decision.mergeType {
+      case .mergeByPropertyObjectTrump: takesMine = set.contains(slot.index)
+      case .mergeByPropertyStoreTrump: takesMine = set.contains(slot.index) && !isTheirs
+      case .overwrite: takesMine = true
+      case .error, .rollback: takesMine = false
+      }
+      var value = takesMine ? my : their
+      if set.contains(slot.index), isTheirs, my != their, let rule = context.mergePolicy.rule(for: slot.name, of: entity, in: model),
+        let object = conflict.objectSnapshot, let store = conflict.persistedSnapshot
+      {
+        let states = SnapshotConflict(objectID: conflict.objectID, original: conflict.cachedSnapshot, object: object, store: store)
+        value = try self.slot(of: rule(states), slot, entity)
+      }
+      values[slot.index] = value
+    }
+    for (slot, value) in try decided(decision, entity) { values[slot] = value }
+    let row = edited(theirs, values, version: theirs.version + 1)
+    try checkReferences(of: row)
+    update(row, over: theirs)
+    try pairUp(reference, formerly: [mine, theirs])
+  }
+
+  /// The values that a decision names, by slot.
+  func decided(_ decision: MergeDecision, _ entity: CompiledEntity) throws -> [Int: Slot] {
+    var values: [Int: Slot] = [:]
+    for (key, value) in decision.values {
+      guard let slot = entity.slot(named: key), slot.kind != .none, !slot.isDerived else {
+        throw KeyValueError(
+          .unknownKey, key: key, entityName: entity.name,
+          detail: "a merge policy gives values of stored attributes and to-one relationships")
+      }
+      values[slot.index] = try self.slot(of: value, slot, entity)
+    }
+    return values
+  }
+
+  /// A rule's value as it is stored.
+  func slot(of value: (any Sendable)?, _ slot: CompiledSlot, _ entity: CompiledEntity) throws -> Slot {
+    guard let relationship = slot.relationship else { return try ManagedObject.slotValue(from: value, for: slot, entityName: entity.name) }
+    guard let value = AttributeConversion.unwrapped(value) else { return .null }
+    guard let objectID = value as? ManagedObjectID, objectID.space == space, !objectID.isTemporaryID,
+      model.entities[relationship.destinationEntity].subtree.contains(Int(objectID.entityNumber))
+    else {
+      throw KeyValueError(.wrongType, key: slot.name, entityName: entity.name, detail: "a merge policy gives the ID of a saved object")
+    }
+    return .int(objectID.reference.rawValue)
+  }
+
+  /// A row taken from the store may refer to what this save deletes.
+  private func checkReferences(of row: RowImage) throws {
+    if deletions.isEmpty { return }
+    for slot in entity(row).slots where slot.kind == .reference && deletions[row.reference(slot.index)] != nil {
+      throw Unresolved(reason: "An object that this save deletes has been referred to by “\(entity(row).name).\(slot.name)” meanwhile.")
+    }
+  }
+
+  // MARK: Deleted by others
+
+  /// The object leaves, as its row has.
+  private func giveUp(_ reference: ObjectReference) throws {
+    removeUpdate(reference)
+    gone.insert(reference)
+    relationshipChanges.removeAll { $0.source == reference }
+    relationshipChanges = relationshipChanges.map { change in
+      SaveChangesRequest.RelationshipChange(
+        source: change.source, relationshipID: change.relationshipID, added: change.added.filter { $0 != reference },
+        removed: change.removed.filter { $0 != reference }, order: change.order?.filter { $0 != reference })
+    }
+    for row in insertedOrder.compactMap({ inserted[$0] }) + updates.values.map(\.row) {
+      for slot in entity(row).slots where slot.kind == .reference && row.reference(slot.index) == reference {
+        if !slot.isOptional {
+          throw Unresolved(reason: "“\(entity(row).name).\(slot.name)” is required and would lose the object that it refers to.")
+        }
+        try set(.null, at: slot.index, of: row.reference)
+      }
+    }
+  }
+
+  /// The object gets its row back.
+  private func insertAgain(_ mine: RowImage, _ decision: MergeDecision) throws {
+    let (reference, entity) = (mine.reference, entity(mine))
+    var values = try decided(decision, entity)
+    // What it referred to may be gone as well.
+    let destinations = entity.slots.filter { $0.kind == .reference && values[$0.index] == nil }.map { ($0, mine.reference($0.index)) }
+    let unknown = Set(destinations.map(\.1).filter { !$0.isNull && inserted[$0] == nil && $0 != reference })
+    let stored = try storedRows(unknown)
+    for (slot, destination) in destinations where unknown.contains(destination) && stored[destination] == nil {
+      if !slot.isOptional {
+        throw Unresolved(reason: "“\(entity.name).\(slot.name)” is required, and the object that it refers to was deleted too.")
+      }
+      values[slot.index] = .null
+    }
+    // A version that none of the row's readers can have seen.
+    insert(edited(mine, values, version: mine.version + 65_536))
+    removeUpdate(reference)
+    try linkAgain(reference)
+    try pairUp(reference, formerly: [mine])
+  }
+
+  /// Links of many-to-many relationships went with the row; those that are in memory come back, unless their other end is gone.
+  private func linkAgain(_ reference: ObjectReference) throws {
+    guard let object = object(reference) else { return }
+    for case let state? in object.toManyStates ?? [] where state.isLoaded && !state.relationship.isTransient {
+      let relationship = state.relationship
+      let inverse = model.inverse(of: relationship)
+      guard inverse?.isToMany ?? true else { continue }
+      let members = state.members.map(context.savedReference)
+      let stored = try storedRows(members.filter { inserted[$0] == nil })
+      let living = members.filter { (inserted[$0] != nil || stored[$0] != nil) && deletions[$0] == nil }
+      if let inverse, inverse.id < relationship.id {
+        for member in living { link(member, inverse.id, [reference], order: nil) }
+        if relationship.isOrdered { link(reference, relationship.id, [], order: living) }
+      } else {
+        link(reference, relationship.id, living, order: relationship.isOrdered ? living : nil)
+      }
+    }
+  }
+
+  private func link(_ source: ObjectReference, _ relationship: Int, _ members: [ObjectReference], order: [ObjectReference]?) {
+    let position = relationshipChanges.firstIndex { $0.source == source && $0.relationshipID == relationship }
+    let known = position.map { relationshipChanges[$0] }
+    let added = (known?.added ?? []) + members.filter { !(known?.added.contains($0) ?? false) }
+    let change = SaveChangesRequest.RelationshipChange(
+      source: source, relationshipID: relationship, added: added, removed: known?.removed ?? [], order: order ?? known?.order)
+    if let position { relationshipChanges[position] = change } else { relationshipChanges.append(change) }
+  }
+}

@@ -1,0 +1,188 @@
+// SaveConflicts: a save to one store that has met conflicts: what it writes, as a merge policy changes it from round to round.
+import ObjectModel
+import ObjectStore
+
+/// A save to one store that has met conflicts.
+///
+/// Works on the rows of the request, not on objects: these stay as they are until the store has taken everything, so that a save that fails in the
+/// end leaves them unchanged.
+final class SaveConflicts {
+  let context: ManagedObjectContext
+  let store: PersistentStore
+  let model: CompiledModel
+  var space: UInt32 { store.space.number }
+
+  // What the save writes.
+  /// New rows, in order.
+  private(set) var insertedOrder: [ObjectReference] = []
+  private(set) var inserted: [ObjectReference: RowImage] = [:]
+  private var updateOrder: [ObjectReference] = []
+  private(set) var updates: [ObjectReference: SaveChangesRequest.Update] = [:]
+  private(set) var deletions: [ObjectReference: Int64] = [:]
+  private(set) var locked: [ObjectReference: Int64] = [:]
+  var relationshipChanges: [SaveChangesRequest.RelationshipChange]
+
+  // What is known of the store.
+  /// The stored rows that updates start from: as they were read, or as conflicts have shown them.
+  private(set) var bases: [ObjectReference: RowImage] = [:]
+  /// The slots that were set in memory, of rows that were merged.
+  var setSlots: [ObjectReference: SlotMask] = [:]
+  /// Stored rows that have unique values of the save's.
+  var storedHolders: [ObjectReference: RowImage] = [:]
+
+  // What becomes of objects, beside what is written.
+  /// Objects that take a stored row instead of being saved.
+  private(set) var refreshed: [ObjectReference: RowImage] = [:]
+  /// Objects that are not deleted after all.
+  var restored: Set<ObjectReference> = []
+  /// Objects whose rows others have deleted, and that give in.
+  var gone: Set<ObjectReference> = []
+  /// New objects that are merged into others.
+  var merged: [ObjectReference: ObjectReference] = [:]
+  /// Those of them that nothing refers to any more.
+  var finishedMerges: Set<ObjectReference> = []
+  /// The rows that went into survivors, until their partners are found.
+  var formerRows: [ObjectReference: [RowImage]] = [:]
+  /// All objects in conflict: they are told.
+  var touched: Set<ObjectReference> = []
+
+  init(_ request: SaveChangesRequest, to store: PersistentStore, of context: ManagedObjectContext) {
+    self.context = context
+    self.store = store
+    model = context.model
+    relationshipChanges = request.relationshipChanges
+    for row in request.inserted { insert(row) }
+    for update in request.updated {
+      updateOrder.append(update.row.reference)
+      updates[update.row.reference] = update
+      setSlots[update.row.reference] = update.changedSlots
+    }
+    for item in request.deleted { deletions[item.reference] = item.version }
+    for item in request.locked { locked[item.reference] = item.version }
+  }
+
+  /// The request as it stands.
+  func makeRequest() -> SaveChangesRequest {
+    var request = SaveChangesRequest()
+    request.inserted = RowList(insertedOrder.compactMap { inserted[$0] })
+    request.updated = updateOrder.compactMap { updates[$0] }
+    request.deleted = deletions.map { SaveChangesRequest.VersionedReference(reference: $0.key, version: $0.value) }
+    request.locked = locked.map { SaveChangesRequest.VersionedReference(reference: $0.key, version: $0.value) }
+    request.relationshipChanges = relationshipChanges
+    return request
+  }
+
+  // MARK: Rows
+
+  func entity(_ row: RowImage) -> CompiledEntity { model.entities[row.entityNumber] }
+
+  func objectID(_ reference: ObjectReference) -> ManagedObjectID {
+    ManagedObjectID(space: space, entityNumber: UInt32(reference.entity), key: reference.key)
+  }
+
+  func object(_ reference: ObjectReference) -> ManagedObject? { context.registeredObject(reference, space: space) }
+
+  /// The stored row that an object's changes start from.
+  func base(_ reference: ObjectReference) -> RowImage? { bases[reference] ?? object(reference)?.image }
+
+  func setBase(_ row: RowImage) { bases[row.reference] = row }
+
+  /// The row that the save writes for an object; nil when it writes none.
+  func pendingRow(_ reference: ObjectReference) -> RowImage? { inserted[reference] ?? updates[reference]?.row }
+
+  func insert(_ row: RowImage) {
+    if inserted.updateValue(row, forKey: row.reference) == nil { insertedOrder.append(row.reference) }
+  }
+
+  func removeInsertion(_ reference: ObjectReference) { inserted[reference] = nil }
+  func removeUpdate(_ reference: ObjectReference) { updates[reference] = nil }
+  func setDeletion(_ reference: ObjectReference, version: Int64?) { deletions[reference] = version }
+  func setLock(_ reference: ObjectReference, version: Int64?) { locked[reference] = version }
+
+  /// The object takes a stored row.
+  func refresh(_ row: RowImage) {
+    removeUpdate(row.reference)
+    refreshed[row.reference] = row
+  }
+
+  /// Writes a row over the one that ``base(_:)`` gives; nothing is written where they are the same.
+  func update(_ row: RowImage, over base: RowImage) {
+    bases[row.reference] = base
+    var changed = SlotMask()
+    for slot in entity(row).slots where slot.kind != .none && !slot.isDerived {
+      if row.slot(slot.index, kind: slot.kind) != base.slot(slot.index, kind: slot.kind) { changed.insert(slot.index) }
+    }
+    if changed.isEmpty { return refresh(base) }
+    refreshed[row.reference] = nil
+    if updates[row.reference] == nil { updateOrder.append(row.reference) }
+    updates[row.reference] = SaveChangesRequest.Update(row: row, changedSlots: changed, oldVersion: base.version)
+  }
+
+  /// A row with some values changed.
+  func edited(_ row: RowImage, _ values: [Int: Slot], version: Int64? = nil) -> RowImage {
+    let writer = RowWriter(rowCapacity: 1)
+    let entity = entity(row)
+    writer.beginRow(entityNumber: row.entityNumber, slotCount: row.slotCount, key: row.key, version: version ?? row.version)
+    for slot in entity.slots where slot.kind != .none {
+      if let value = values[slot.index] {
+        writer.set(value, at: slot.index)
+      } else {
+        writer.copy(slot.index, kind: slot.kind, from: row)
+      }
+    }
+    return writer.endRow()
+  }
+
+  /// Rows as they are in the store; those that are gone are missing.
+  func storedRows(_ references: some Collection<ObjectReference>) throws -> [ObjectReference: RowImage] {
+    if references.isEmpty { return [:] }
+    let rows = try context.coordinator.readRows(of: references.map(objectID), from: store, scope: context.scope(for: store))
+    return Dictionary(rows.map { ($0.reference, $0) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  // MARK: What is told
+
+  func snapshot(_ row: RowImage?) -> RowSnapshot? { row.map { RowSnapshot($0, of: entity($0), space: space) } }
+
+  /// A store's error with the values of both sides.
+  func described(_ error: StoreError) throws -> StoreError {
+    var error = error
+    for index in error.mergeConflicts.indices {
+      let reference = error.mergeConflicts[index].objectID.reference
+      let base = base(reference)
+      error.mergeConflicts[index].cachedSnapshot = snapshot(base)
+      error.mergeConflicts[index].objectSnapshot = snapshot(updates[reference]?.row ?? base)
+      error.mergeConflicts[index].persistedSnapshot = snapshot(error.mergeConflicts[index].persistedRow)
+      error.mergeConflicts[index].isDeletion = deletions[reference] != nil
+    }
+    let stored = try storedRows(Set(error.constraintConflicts.compactMap { $0.databaseObjectID?.reference }))
+    for index in error.constraintConflicts.indices {
+      let conflict = error.constraintConflicts[index]
+      error.constraintConflicts[index].objectSnapshots = conflict.objectIDs.compactMap { snapshot(pendingRow($0.reference)) }
+      error.constraintConflicts[index].databaseSnapshot = snapshot(conflict.databaseObjectID.flatMap { stored[$0.reference] })
+    }
+    return error
+  }
+
+  /// Changes what is written as the context's policy says.
+  ///
+  /// - Throws: The error, where the policy leaves a conflict as it is or none can be resolved; what rules of the application throw.
+  func resolve(_ error: StoreError) throws {
+    let error = try described(error)
+    do {
+      for conflict in error.mergeConflicts { try resolve(conflict) }
+      for conflict in error.constraintConflicts { try resolve(conflict) }
+      try finishMerging()
+    } catch let unresolved as Unresolved {
+      var error = error
+      if let reason = unresolved.reason { error.message += " " + reason }
+      throw error
+    }
+  }
+
+  /// A conflict stays one.
+  struct Unresolved: Error {
+    /// Why no policy can resolve it.
+    var reason: String?
+  }
+}

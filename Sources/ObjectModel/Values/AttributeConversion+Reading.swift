@@ -1,0 +1,66 @@
+// AttributeConversion+Reading: the slots of attributes as values of Swift types.
+import Foundation
+
+extension AttributeConversion {
+  /// A slot's value as the Swift value of its attribute's type; nil when there is none.
+  ///
+  /// A `transformable` attribute without a registered transformer gives its bytes.
+  /// - Throws: ``AttributeTransformError``.
+  package static func value(of slot: Slot, _ attribute: AttributeDescription) throws(AttributeTransformError) -> (any Sendable)? {
+    switch attribute.type {
+    case .integer16: return Int16(slot: slot)
+    case .integer32: return Int32(slot: slot)
+    case .integer64: return Int64(slot: slot)
+    case .boolean: return Bool(slot: slot)
+    case .double: return Double(slot: slot)
+    case .float: return Float(slot: slot)
+    case .date: return Date(slot: slot)
+    case .string: return String(slot: slot)
+    case .uri: return URL(slot: slot)
+    case .uuid: return UUID(slot: slot)
+    case .decimal: return Decimal(slot: slot)
+    case .binary: return Data(slot: slot)
+    case .transformable:
+      guard case .bytes(let data) = slot else { return nil }
+      guard let name = attribute.valueTransformerName, AttributeTransformers.transformer(forName: name) != nil else { return data }
+      return try AttributeTransformers.value(from: data, transformerName: name)
+    case .undefined, .composite:
+      switch slot {
+      case .null: return nil
+      case .int(let value): return value
+      case .real(let value): return value
+      case .text(let value): return value
+      case .bytes(let value): return value
+      }
+    }
+  }
+
+  /// A slot's value as a type: the attribute's, another that holds it, an enumeration of raw values, or that of a `transformable` attribute.
+  ///
+  /// - Throws: ``AttributeTransformError``, also when the value is of another type.
+  package static func value<Value>(
+    of slot: Slot, _ attribute: AttributeDescription, as type: Value.Type
+  ) throws(AttributeTransformError) -> Value? {
+    if slot.isNull { return nil }
+    if attribute.type == .transformable, case .bytes(let data) = slot {
+      if type == Data.self, AttributeTransformers.transformer(forName: attribute.valueTransformerName ?? "") == nil {
+        return data as? Value
+      }
+      return try AttributeTransformers.value(from: data, as: type, transformerName: attribute.valueTransformerName)
+    }
+    if let value = typed(slot, as: type) as? Value { return value }
+    guard let value = try value(of: slot, attribute) as? Value else { throw .wrongType("\(type)") }
+    return value
+  }
+
+  /// A stored value as a Swift type: one of an attribute's, or an enumeration whose raw values are of such a type.
+  private static func typed(_ slot: Slot, as type: Any.Type) -> Any? {
+    if let type = type as? any AttributeValue.Type { return type.init(slot: slot) }
+    if let type = type as? any RawRepresentable.Type { return raw(slot, as: type) }
+    return nil
+  }
+
+  private static func raw<Value: RawRepresentable>(_ slot: Slot, as type: Value.Type) -> Any? {
+    (typed(slot, as: Value.RawValue.self) as? Value.RawValue).flatMap(Value.init(rawValue:))
+  }
+}

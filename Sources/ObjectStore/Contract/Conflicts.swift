@@ -1,0 +1,137 @@
+// Conflicts: what stands in the way of a save: rows that others changed, and unique values that are taken.
+public import ObjectModel
+
+/// A row that was changed or deleted by somebody else since it was read.
+public struct MergeConflict: Sendable {
+  /// The object.
+  public let objectID: ManagedObjectID
+  /// The version that was read.
+  public let oldVersion: Int64
+  /// The version in the store; 0 when the row is gone.
+  public let newVersion: Int64
+  /// The row in the store; nil when it is gone. ``persistedSnapshot`` has its values by name.
+  public let persistedRow: RowImage?
+  /// The values that the save was to write, or, of an object that is only deleted or checked, those that were read. Contexts fill it in.
+  public var objectSnapshot: RowSnapshot?
+  /// The values that were read. Contexts fill it in.
+  public var cachedSnapshot: RowSnapshot?
+  /// The values in the store; nil when the row is gone. Contexts fill it in.
+  public var persistedSnapshot: RowSnapshot?
+  /// Whether the save was to delete the object. Contexts fill it in.
+  public var isDeletion = false
+
+  /// Makes a conflict.
+  public init(objectID: ManagedObjectID, oldVersion: Int64, newVersion: Int64, persistedRow: RowImage?) {
+    self.objectID = objectID
+    self.oldVersion = oldVersion
+    self.newVersion = newVersion
+    self.persistedRow = persistedRow
+  }
+}
+
+/// Objects that have the same values under a uniqueness constraint.
+public struct ConstraintConflict: Sendable {
+  /// The entity that declares the constraint.
+  public let entityName: String
+  /// The names of the constraint's properties.
+  public let constraint: [String]
+  /// The objects of the save that are in conflict.
+  public let objectIDs: [ManagedObjectID]
+  /// The object in the store that has the values; nil when only objects of the save clash.
+  public let databaseObjectID: ManagedObjectID?
+  /// The values of the objects of the save, in their order. Contexts fill it in.
+  public var objectSnapshots: [RowSnapshot] = []
+  /// The values of the object in the store. Contexts fill it in.
+  public var databaseSnapshot: RowSnapshot?
+
+  /// Makes a conflict.
+  public init(entityName: String, constraint: [String], objectIDs: [ManagedObjectID], databaseObjectID: ManagedObjectID?) {
+    self.entityName = entityName
+    self.constraint = constraint
+    self.objectIDs = objectIDs
+    self.databaseObjectID = databaseObjectID
+  }
+}
+
+/// The attributes and to-one relationships of an object as they were at some time, by name. To-many relationships are in no row.
+///
+/// Its printed form names the properties that have a value, and shows none.
+public struct RowSnapshot: Sendable, CustomStringConvertible, CustomReflectable {
+  /// The object.
+  public let objectID: ManagedObjectID
+  /// The entity.
+  package let entity: CompiledEntity
+  /// The values.
+  package let row: RowImage
+
+  /// The values of a row of an entity.
+  package init(_ row: RowImage, of entity: CompiledEntity, space: UInt32) {
+    self.row = row
+    self.entity = entity
+    objectID = ManagedObjectID(space: space, entityNumber: UInt32(row.entityNumber), key: row.key)
+  }
+
+  /// The name of the object's entity.
+  public var entityName: String { entity.name }
+  /// The row's version.
+  public var version: Int64 { row.version }
+  /// The names of the properties, with or without a value. Parts of composites have dotted names.
+  public var keys: [String] { entity.slots.lazy.filter { $0.kind != .none }.map(\.name) }
+
+  /// The value of an attribute as ``AttributeType`` says, or the ID of a to-one relationship's destination; nil when there is none, or no such property.
+  ///
+  /// A `transformable` attribute without a transformer, or whose transformer fails, gives its bytes; see ``value(_:as:)``.
+  public subscript(key: String) -> (any Sendable)? {
+    guard let slot = entity.slot(named: key), slot.kind != .none, !row.isNull(slot.index) else { return nil }
+    if slot.kind == .reference { return destination(slot) }
+    let stored = row.slot(slot.index, kind: slot.kind)
+    guard let attribute = slot.attribute else { return nil }
+    if let value = try? AttributeConversion.value(of: stored, attribute) { return value }
+    if case .bytes(let data) = stored { return data }
+    return nil
+  }
+
+  /// The value of a property as a type: one of an attribute's, ``ManagedObjectID``, or that of a `transformable` attribute.
+  ///
+  /// - Returns: The value; nil when there is none, or it is of another type.
+  public func value<Value>(_ key: String, as type: Value.Type = Value.self) -> Value? {
+    guard let slot = entity.slot(named: key), slot.kind != .none else { return nil }
+    if slot.kind == .reference { return destination(slot) as? Value }
+    guard let attribute = slot.attribute else { return nil }
+    return try? AttributeConversion.value(of: row.slot(slot.index, kind: slot.kind), attribute, as: type)
+  }
+
+  /// The names of the properties whose values differ from another snapshot's.
+  public func keys(differingFrom other: RowSnapshot) -> [String] {
+    guard other.entity === entity else { return keys }
+    return entity.slots.lazy.filter { slot in
+      slot.kind != .none && row.slot(slot.index, kind: slot.kind) != other.row.slot(slot.index, kind: slot.kind)
+    }.map(\.name)
+  }
+
+  private func destination(_ slot: CompiledSlot) -> ManagedObjectID? {
+    let reference = row.reference(slot.index)
+    if reference.isNull { return nil }
+    return ManagedObjectID(space: objectID.space, entityNumber: UInt32(reference.entity), key: reference.key)
+  }
+
+  /// The entity, the version and the names of the properties that have a value.
+  public var description: String {
+    let names = entity.slots.lazy.filter { $0.kind != .none && !row.isNull($0.index) }.map(\.name)
+    return "<\(entityName) \(objectID.uriString), version \(version), with \(names.joined(separator: ", "))>"
+  }
+
+  /// Shows no values either.
+  public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
+extension CompiledEntity {
+  /// The slot of an attribute, a part of a composite, or a to-one relationship.
+  package func slot(named name: String) -> CompiledSlot? {
+    switch property(named: name) {
+    case .attribute(let slot): slot
+    case .toOne(let relationship): slots[relationship.index]
+    case .toMany, .composite, .fetched, nil: nil
+    }
+  }
+}

@@ -1,0 +1,160 @@
+// MergePolicyTests: merge policies beside the table, which MergePolicySpecification has (rows C17, C19, U8 and U14).
+import ObjectContext
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+import XCTest
+
+final class MergePolicyTests: XCTestCase {
+  private static let model = ManagedObjectModel {
+    Entity("User", class: "User") {
+      Attribute("name", .string)
+      Attribute("visits", .integer32)
+      Attribute("settings", transforming: [String: Int].self)
+      Unique("name")
+      Relationship("friend", to: "User", inverse: "admirers")
+      Relationship("admirers", toMany: "User", inverse: "friend")
+    }
+  }
+
+  /// The clash of one new object in a context of a container.
+  private static func clash(_ context: ManagedObjectContext) throws {
+    try context.make("User", ["name": "ann", "visits": 2])
+    try context.save()
+  }
+
+  func testAContainerGivesItsPolicyToEveryContext() async throws {
+    let container = try PersistentContainer(
+      name: "users", managedObjectModel: Self.model, persistentStoreDescriptions: [PersistentStoreDescription(type: .inMemory)],
+      mergePolicy: .mergeByPropertyObjectTrump)
+    try await container.loadPersistentStores()
+    XCTAssertEqual(container.mergePolicy.mergeType, .mergeByPropertyObjectTrump)
+    try Self.clash(container.newBackgroundContext())
+    try Self.clash(container.newBackgroundContext())
+    try await container.performBackgroundTask { context in
+      try context.make("User", ["name": "ann", "visits": 3])
+      try context.save()
+    }
+    let count = try await ContextActor(container: container).perform { context in
+      try context.make("User", ["name": "ann", "visits": 4])
+      try context.save()
+      return try context.objects("User").map { $0["visits"] as? Int32 }
+    }
+    XCTAssertEqual(count, [4])
+    try await MainActor.run {
+      let context = container.viewContext
+      context.mergePolicy = .error
+      XCTAssertThrowsError(try Self.clash(context))
+    }
+    XCTAssertEqual(MergePolicy.error.description, "error")
+    XCTAssertEqual(MergePolicy.MergeType.allCases.map(\.rawValue), [0, 1, 2, 3, 4])
+    let plain = try PersistentContainer(name: "plain", managedObjectModel: Self.model)
+    XCTAssertEqual(plain.newBackgroundContext().mergePolicy.mergeType, .error)
+  }
+
+  func testAThousandClashesAreFoundWithFewStatements() async throws {
+    try await onEachStore([.sqlcipher], model: Self.model, classes: ManagedObjectClasses()) { stack in
+      let setup = stack.makeContext()
+      for index in 0..<1_000 { try setup.make("User", ["name": "\(index)", "visits": 0]) }
+      try setup.save()
+      let context = stack.makeContext()
+      for policy in [MergePolicy.rollback, .mergeByPropertyObjectTrump] {
+        context.mergePolicy = policy
+        for index in 0..<1_000 { try context.make("User", ["name": "\(index)", "visits": 1]) }
+        stack.statements?.reset()
+        try context.save()
+        let texts = stack.statements?.texts ?? []
+        let writes = texts.filter { $0.hasPrefix("UPDATE") }.count
+        XCTAssertEqual(writes, policy.mergeType == .rollback ? 0 : 1_000)
+        XCTAssertLessThan(texts.count - writes, 40, "\(policy)")
+        context.reset()
+      }
+      XCTAssertEqual(try stack.makeContext().objects("User").filter { $0["visits"] as? Int32 == 1 }.count, 1_000)
+    }
+  }
+
+  func testTheErrorOfManyClashesNamesThemAllWithFewStatements() async throws {
+    try await onEachStore([.sqlcipher], model: Self.model, classes: ManagedObjectClasses()) { stack in
+      let setup = stack.makeContext()
+      for index in 0..<500 { try setup.make("User", ["name": "\(index)"]) }
+      try setup.save()
+      let context = stack.makeContext()
+      for index in 0..<1_000 { try context.make("User", ["name": "\(index)"]) }
+      stack.statements?.reset()
+      XCTAssertThrowsError(try context.save()) { error in
+        XCTAssertEqual((error as? StoreError)?.constraintConflicts.count, 500)
+        XCTAssertEqual((error as? StoreError)?.constraintConflicts.first?.databaseSnapshot?["name"] as? String, "0")
+      }
+      XCTAssertLessThan(stack.statements?.count ?? 0, 40)
+    }
+  }
+
+  func testTypedValuesOfAllKindsCanBeRuledOver() async throws {
+    try await onEachStore(model: Self.model, classes: ManagedObjectClasses()) { stack in
+      let (context, other) = (stack.makeContext(), stack.makeContext())
+      let users = try ["a", "b", "c", "d"].map { try context.make("User", ["name": $0]) }
+      try users[0].setValue(["x": 1], forKey: "settings")
+      try users[0].setValue(users[1], forKey: "friend")
+      try context.save()
+      let ids = users.map(\.objectID)
+      let same = try ids.map { try other.existingObject(with: $0) }
+      try same[0].setValue(["y": 2], forKey: "settings")
+      try same[0].setValue(same[2], forKey: "friend")
+      try other.save()
+      context.mergePolicy = MergePolicy.mergeByPropertyObjectTrump
+        .resolving("User", "settings", as: [String: Int].self) { ($0.object ?? [:]).merging($0.store ?? [:]) { $1 } }
+        .resolving("User", "friend", as: ManagedObjectID.self) { conflict in
+          XCTAssertEqual([conflict.original, conflict.object, conflict.store], [ids[1], ids[3], ids[2]])
+          return conflict.store
+        }
+      try users[0].setValue(["x": 5], forKey: "settings")
+      try users[0].setValue(users[3], forKey: "friend")
+      try context.save()
+      XCTAssertEqual(try users[0].value(forKey: "settings", as: [String: Int].self), ["x": 5, "y": 2])
+      XCTAssertEqual(users[0].one("friend"), users[2])
+      XCTAssertEqual(users.map { $0.many("admirers").count }, [0, 0, 1, 0])
+    }
+  }
+
+  // MARK: Objects that are of no use any more
+
+  func testObjectsSayWhetherTheyAreOfUse() async throws {
+    try await onEachStore(model: Self.model, classes: ManagedObjectClasses()) { stack in
+      let context = stack.makeContext()
+      let user = try context.make("User", ["name": "ann", "visits": 1])
+      XCTAssertTrue(user.isUsable)
+      try context.save()
+      XCTAssertTrue(user.isUsable)
+      context.delete(user)
+      XCTAssertFalse(user.isUsable)
+      context.rollback()
+      XCTAssertTrue(user.isUsable)
+      context.delete(user)
+      try context.save()
+      XCTAssertFalse(user.isUsable)
+      XCTAssertEqual(user.text("name"), "ann", "It reads as it was last.")
+      XCTAssertEqual(user.many("admirers"), [])
+      try user.setValue("eve", forKey: "name")
+      XCTAssertFalse(context.hasChanges)
+      let dropped = try context.make("User", ["name": "bob"])
+      context.delete(dropped)
+      context.processPendingChanges()
+      XCTAssertFalse(dropped.isUsable)
+      let held = try context.make("User", ["name": "cid"])
+      try context.save()
+      let other = stack.makeContext()
+      let third = stack.makeContext()
+      let fault = try third.existingObject(with: held.objectID)
+      let gone = other.object(with: held.objectID)
+      context.delete(held)
+      try context.save()
+      XCTAssertTrue(fault.isUsable, "Nobody knows yet.")
+      XCTAssertNil(gone.text("name"))
+      XCTAssertFalse(gone.isUsable)
+      let reset = try other.make("User", ["name": "dan"])
+      other.reset()
+      XCTAssertFalse(reset.isUsable)
+      XCTAssertEqual(reset.text("name"), "dan")
+    }
+  }
+}
