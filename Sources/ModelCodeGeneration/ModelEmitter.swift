@@ -242,6 +242,7 @@ struct ModelEmitter {
 
   private func line(of index: FetchIndexDescription) -> String {
     let elements = index.elements.map { element in
+      if element.kind == .fullText { return ".fullText(\(SwiftText.literal(element.propertyName ?? "")))" }
       let head =
         element.propertyName.map { "property: \(SwiftText.literal($0))" } ?? "expression: \(SwiftText.literal(element.expression ?? ""))"
       let collation = element.collation == .binary ? "" : ", collation: .\(element.collation.rawValue)"

@@ -142,6 +142,19 @@ final class ModelFileTests: XCTestCase {
     XCTAssertThrowsError(try Fixtures.model(xml(" collation=\"loud\""))) { XCTAssertEqual(($0 as? ModelFileError)?.code, .badValue) }
   }
 
+  func testFullTextIndexesAreReadAndWritten() throws {
+    let model = try Fixtures.model(
+      """
+      <model><entity name="E"><attribute name="a" optional="YES" attributeType="String"/>
+      <fetchIndex name="i"><fetchIndexElement property="a" type="FullText" order="ascending"/></fetchIndex></entity></model>
+      """)
+    XCTAssertEqual(model.entities[0].indexes[0].elements, [.fullText("a")])
+    XCTAssertTrue(model.entities[0].indexes[0].isFullText)
+    XCTAssertEqual(try ManagedObjectModel(xmlData: try model.xmlData()), model)
+    XCTAssertEqual(
+      model.entities[0].indexes, ManagedObjectModel { Entity("E") { Index("i", fullText: "a") } }.entities[0].indexes)
+  }
+
   func testAKeptSpellingGivesWayToAChange() throws {
     let xml = """
       <model><entity name="E"><attribute name="a" optional="NO" attributeType="Double" defaultValueString="1.50"/>

@@ -300,6 +300,36 @@ final class ModelValidationTests: XCTestCase {
     }
   }
 
+  func testFullTextIndexesAreOverTexts() {
+    var expression = FetchIndexElement(expression: "uppercase:(s)")
+    expression.kind = .fullText
+    var descending = FetchIndexElement.fullText("s")
+    descending.isAscending = false
+    expect([
+      "E.mixed: mixes Binary and FullText", "E.number: no String or URI", "E.object: no String or URI", "E.partial: remove its predicate",
+      "E.twice: twice", "E.computed: over attributes", "E.ordered: no order", "E.gone: is not one of the entity", "E.temporary: transient",
+    ]) {
+      Entity("E") {
+        Attribute("s", .string)
+        Attribute("u", .uri)
+        Attribute("n", .integer64)
+        Attribute("t", .string).transient()
+        Relationship("one", to: "E")
+        Index("good", fullText: "s", "u")
+        Index("mixed", .fullText("s"), .ascending("u"))
+        Index("number", fullText: "n")
+        Index("object", fullText: "one")
+        Index("partial", fullText: "s").where("n > 5")
+        Index("twice", fullText: "s", "s")
+        Index("computed", expression)
+        Index("ordered", descending)
+        Index("gone", fullText: "x")
+        Index("temporary", fullText: "t")
+      }
+      Entity("Sub", parent: "E") { Index("inherited", fullText: "s") }
+    }
+  }
+
   func testConstraintsAreOverAttributesAndToOneRelationships() {
     expect(["E.x: is not one of the entity", "E.m: to-many", "E.t: transient", "E: has no properties", "E: names a property twice"]) {
       Entity("E") {

@@ -49,6 +49,13 @@ final class TypedQueryTests: XCTestCase {
     try assert(Package.all.where { $0.name.compare(.less, $0.summary, .localeSensitive) }, "name <[l] summary")
     try assert(Package.all.where { $0.name.lowercased() == "a" && $0.name.count > 3 }, "lowercase(name) == 'a' AND length(name) > 3")
     try assert(Package.all.where { $0.name.uppercased().hasPrefix($0.architecture) }, "uppercase(name) BEGINSWITH architecture")
+    try assert(Package.all.where { $0.name.search("text adv* -\"a b") }, "name SEARCH 'text adv* -\"a b\"'")
+    try assert(Package.all.where { $0.maintainer.name.search(TextQuery.word("a") || .prefix("b")) }, "maintainer.name SEARCH 'a OR b*'")
+    try assert(Package.all.where { $0.search("x") && $0.name.relevance(to: "x") > 1.5 }, "SELF SEARCH 'x' AND relevance(name, 'x') > 1.5")
+    XCTAssertEqual(
+      Package.all.where { $0.name.search("x") && $0.summary.search("y") }.sortedByRelevance().sortDescriptors,
+      [FetchSortDescriptor(expression: try FetchExpression(format: "relevance(name, 'x') + relevance(summary, 'y')"), ascending: false)])
+    XCTAssertEqual(Package.all.where { !$0.name.search("x") }.sortedByRelevance().sortDescriptors, [])
     try assert(Package.all.where { $0.name.isEmpty }, "name == ''")
   }
 

@@ -119,6 +119,11 @@ public struct Index: EntityComponent {
     index = FetchIndexDescription(name: name, elements: elements)
   }
 
+  /// An index over the words of texts, for SEARCH: of each by itself, and of all together.
+  public init(_ name: String, fullText property: String, _ more: String...) {
+    index = FetchIndexDescription(name: name, elements: ([property] + more).map { .fullText($0) })
+  }
+
   /// Only rows that a predicate, in format language, accepts are in the index.
   public func `where`(_ predicate: String) -> Index {
     var copy = self

@@ -20,6 +20,8 @@ public final class CompiledModel: Sendable {
   package let indexChecksum: String
   /// Whether some index folds texts.
   package let hasFoldedIndexes: Bool
+  /// Whether some index is over the words of texts.
+  package let hasFullTextIndexes: Bool
   private let numbersByName: [String: Int]
 
   /// Validates a model and freezes it.
@@ -36,6 +38,7 @@ public final class CompiledModel: Sendable {
     checksum = ModelVersionHash.checksum(of: entities, hashes: versionHashes)
     indexChecksum = ModelVersionHash.indexChecksum(of: entities)
     hasFoldedIndexes = model.entities.contains { $0.indexes.contains { $0.elements.contains { $0.collation != .binary } } }
+    hasFullTextIndexes = model.entities.contains { $0.indexes.contains(where: \.isFullText) }
   }
 
   /// The entity of a name; nil when there is none.

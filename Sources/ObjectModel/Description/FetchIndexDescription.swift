@@ -17,6 +17,9 @@ public struct FetchIndexDescription: Sendable, Hashable {
     self.elements = elements
     self.partialIndexPredicate = partialIndexPredicate
   }
+
+  /// Whether it is over the words of texts.
+  public var isFullText: Bool { elements.first?.kind == .fullText }
 }
 
 /// One element of an index.
@@ -27,6 +30,8 @@ public struct FetchIndexElement: Sendable, Hashable {
     case binary = "Binary"
     /// By range in several dimensions.
     case rtree = "RTree"
+    /// By the words of a text, for SEARCH. Core Data has no such index: its editor keeps what it does not know, or leaves it out.
+    case fullText = "FullText"
   }
   /// How texts are folded before they are indexed.
   public enum Collation: String, Sendable, Hashable, CaseIterable {
@@ -57,6 +62,13 @@ public struct FetchIndexElement: Sendable, Hashable {
     propertyName = property
     self.isAscending = isAscending
     self.collation = collation
+  }
+
+  /// An element over the words of a text. All elements of its index are such.
+  public static func fullText(_ property: String) -> FetchIndexElement {
+    var element = FetchIndexElement(property: property)
+    element.kind = .fullText
+    return element
   }
 
   /// An element over an expression.

@@ -199,7 +199,9 @@ extension ModelXMLField where Description == FetchIndexElement {
     Self(name: "type") {
       $0.kind.rawValue
     } take: { (element: inout FetchIndexElement, text) throws(XMLValueProblem) in
-      guard let kind = FetchIndexElement.Kind(rawValue: text) else { throw XMLValueProblem(reason: "'type' must be Binary or RTree") }
+      guard let kind = FetchIndexElement.Kind(rawValue: text) else {
+        throw XMLValueProblem(reason: "'type' must be Binary, RTree or FullText")
+      }
       element.kind = kind
     },
     Self(name: "order") {

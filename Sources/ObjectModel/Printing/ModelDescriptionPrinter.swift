@@ -27,7 +27,8 @@ public enum ModelDescriptionPrinter {
             + ($0.isAscending ? "" : " descending")
         }
         let condition = index.partialIndexPredicate.map { " where \($0)" } ?? ""
-        lines.append("  index \(shown(index.name)) (\(elements.joined(separator: ", ")))\(condition)")
+        let kind = index.elements.first.map { $0.kind == .binary ? "" : $0.kind == .fullText ? " of the words" : " RTree" } ?? ""
+        lines.append("  index \(shown(index.name))\(kind) (\(elements.joined(separator: ", ")))\(condition)")
       }
       for constraint in entity.uniquenessConstraints { lines.append("  unique (\(constraint.map(shown).joined(separator: ", ")))") }
     }

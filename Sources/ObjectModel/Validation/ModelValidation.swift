@@ -181,8 +181,10 @@ struct ModelValidation {
       if !names.insert(index.name).inserted { report(entity.name, index.name, "two indexes of the entity have this name") }
       if index.elements.isEmpty { report(entity.name, index.name, "the index has no elements; add a property") }
       if Set(index.elements.map(\.kind)).count > 1 {
-        report(entity.name, index.name, "the index mixes Binary and RTree elements; all must be of one kind")
+        let kinds = Set(index.elements.map(\.kind.rawValue)).sorted().joined(separator: " and ")
+        report(entity.name, index.name, "the index mixes \(kinds) elements; all must be of one kind")
       }
+      if index.elements.contains(where: { $0.kind == .fullText }) { checkFullText(index, of: number) }
       for element in index.elements {
         switch (element.propertyName, element.expression) {
         case (nil, nil): report(entity.name, index.name, "an element of the index has neither a property nor an expression")
@@ -200,11 +202,35 @@ struct ModelValidation {
     }
   }
 
-  private func isText(_ element: FetchIndexElement, of number: Int) -> Bool {
-    guard element.kind == .binary, let name = element.propertyName, case .attribute(let attribute)? = property(name, of: number)?.0 else {
-      return false
+  private mutating func checkFullText(_ index: FetchIndexDescription, of number: Int) {
+    let entity = model.entities[number].name
+    if index.partialIndexPredicate != nil {
+      report(entity, index.name, "a full-text index has the words of all objects; remove its predicate")
     }
+    var names: Set<String> = []
+    for element in index.elements where element.kind == .fullText {
+      guard let name = element.propertyName else {
+        if element.expression != nil {
+          report(entity, index.name, "a full-text index is over attributes; name one instead of the expression")
+        }
+        continue
+      }
+      if !element.isAscending { report(entity, index.name, "the words of '\(name)' have no order; leave 'descending' out") }
+      if !names.insert(name).inserted { report(entity, index.name, "the full-text index names '\(name)' twice") }
+      if columnProblem(name, of: number) == nil, !isText(name, of: number) {
+        report(entity, index.name, "the full-text index's property '\(name)' is no String or URI attribute, so it has no words")
+      }
+    }
+  }
+
+  private func isText(_ name: String, of number: Int) -> Bool {
+    guard case .attribute(let attribute)? = property(name, of: number)?.0 else { return false }
     return attribute.type == .string || attribute.type == .uri
+  }
+
+  private func isText(_ element: FetchIndexElement, of number: Int) -> Bool {
+    guard element.kind == .binary, let name = element.propertyName else { return false }
+    return isText(name, of: number)
   }
 
   private mutating func checkConstraints(of number: Int) {

@@ -16,6 +16,10 @@ package enum ExpressionFunctions {
       guard case .text(let value) = arguments[0] else { return .null }
       return .int(Int64(value.unicodeScalars.count))
     case .coalesce: return arguments.first { !SlotComparison.isMissing($0) } ?? .null
+    case .relevance:
+      guard case .text(let query)? = arguments.first else { return .real(0) }
+      return .real(
+        TextRelevance.of(TextQuery(typed: query), arguments.dropFirst().compactMap { if case .text(let text) = $0 { text } else { nil } }))
     case .noIndex: return arguments[0]
     case .distance: return distance(arguments.compactMap(double))
     case .random: return .real(Double.random(in: 0..<1))

@@ -13,6 +13,8 @@ package struct PredicateEvaluator<Resolver: ObjectResolver> {
   /// The compiled patterns of LIKE and MATCHES by the numbers of their constants.
   private var likePatterns: [PatternKey: LikePattern] = [:]
   private var wholePatterns: [PatternKey: WholeTextPattern] = [:]
+  /// The queries of SEARCH, alike.
+  private var textQueries: [Int: TextQuery] = [:]
   /// The lists of objects, by the numbers of their constants.
   private var objectLists: [Int: Set<ManagedObjectID>] = [:]
 
@@ -146,6 +148,7 @@ package struct PredicateEvaluator<Resolver: ObjectResolver> {
     case .matches:
       let pattern = number.flatMap { wholePatterns[PatternKey($0, comparison)] } ?? WholeTextPattern(other, comparison.options)
       return pattern?.matches(text) ?? false
+    case .search: return (number.flatMap { textQueries[$0] } ?? TextQuery(typed: other)).matches(text)
     default:
       // Constants on the right are folded already.
       let folded = number == nil ? TextFolding.fold(other, comparison.options) : other
@@ -250,6 +253,7 @@ package struct PredicateEvaluator<Resolver: ObjectResolver> {
       if case .list(let number) = comparison.right, case .objects(let ids) = constants[number] { objectLists[number] = Set(ids) }
       guard case .expression(.constant(let number, _)) = comparison.right, case .slot(.text(let text)) = constants[number] else { return }
       if comparison.op == .like { likePatterns[PatternKey(number, comparison)] = LikePattern(text, comparison.options) }
+      if comparison.op == .search { textQueries[number] = TextQuery(typed: text) }
       if comparison.op == .matches { wholePatterns[PatternKey(number, comparison)] = WholeTextPattern(text, comparison.options) }
     }
   }

@@ -234,10 +234,19 @@ struct PredicateParser {
     }
     advance()
     let options = try parseOptions()
+    if op == .search { try checkQuery() }
     let (right, rightDepth) = try parseValue(PredicateParser.comparisonPrecedence + 1)
     return .predicate(
       .comparison(FetchComparison(left: left, op: op, right: right, modifier: modifier, options: options)),
       depth: try checked(max(leftDepth, rightDepth) + 1))
+  }
+
+  /// A query that is written out has no mistakes; one that is given as an argument is what somebody typed.
+  private func checkQuery() throws(PredicateFormatError) {
+    guard case .string(let text) = token.kind else { return }
+    do throws(TextQueryError) { _ = try TextQuery(text) } catch {
+      throw self.error("\(error.message), at character \(error.position + 1) of the query")
+    }
   }
 
   /// `[cd]` and its like.

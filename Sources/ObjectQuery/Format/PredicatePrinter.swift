@@ -33,7 +33,12 @@ enum PredicatePrinter {
       write(comparison.left, to: &text)
       let options = comparison.options.text
       text += " " + comparison.op.rawValue + (options.isEmpty ? "" : "[\(options)]") + " "
-      write(comparison.right, to: &text)
+      if comparison.op == .search, case .constant(.string(let query)) = comparison.right, (try? TextQuery(query)) == nil {
+        // What was typed, not written: parsing a literal is stricter.
+        text += cast(query, .string)
+      } else {
+        write(comparison.right, to: &text)
+      }
     }
   }
 

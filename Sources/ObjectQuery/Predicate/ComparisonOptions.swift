@@ -28,6 +28,8 @@ public enum ComparisonOperator: String, Sendable, Hashable, CaseIterable {
   case like = "LIKE"
   /// Matches a regular expression as a whole.
   case matches = "MATCHES"
+  /// Has the words that a ``TextQuery`` looks for.
+  case search = "SEARCH"
 }
 
 /// Which members of a to-many left side a comparison asks about.

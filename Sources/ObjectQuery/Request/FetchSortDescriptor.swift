@@ -40,6 +40,19 @@ public struct FetchSortDescriptor: Sendable, Hashable {
     self.comparison = comparison
   }
 
+  /// Makes a sort key of how much of a query is in texts, the most first.
+  ///
+  /// - Parameters:
+  ///   - keyPath: A text attribute, or `SELF` or a path to an object for those that its full-text indexes are over.
+  ///   - more: Further texts, which count beside it.
+  ///   - query: The query.
+  public static func relevance(of keyPath: String, _ more: String..., to query: TextQuery) -> FetchSortDescriptor {
+    let texts = ([keyPath] + more).map { $0.uppercased() == "SELF" ? FetchExpression.evaluatedObject : .keyPath($0) }
+    return FetchSortDescriptor(
+      expression: .function("relevance", [texts.count == 1 ? texts[0] : .aggregate(texts), .constant(query.fetchConstant)]),
+      ascending: false)
+  }
+
   /// The dotted path of what is ordered by; nil for another expression.
   public var keyPath: String? {
     guard case .keyPath(let names) = expression else { return nil }

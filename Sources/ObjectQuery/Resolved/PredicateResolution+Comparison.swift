@@ -6,6 +6,7 @@ extension PredicateResolution {
   mutating func resolve(_ comparison: FetchComparison, isNegated: Bool) throws(FetchPredicateError) -> ResolvedPredicate {
     let scopeCount = scopes.count
     defer { scopes.removeSubrange(scopeCount...) }
+    if comparison.op == .search { return try resolveSearch(comparison, isNegated: isNegated) }
     if comparison.modifier != .direct { return try resolveQuantified(comparison, isNegated: isNegated) }
     // A collection on the side that holds members: `object IN rel`, `rel CONTAINS object`, `value IN rel.attribute`.
     if comparison.op == .in, let path = try toManyPath(comparison.right) {
@@ -33,7 +34,7 @@ extension PredicateResolution {
     return wrap(leaf, in: path.collections, isNegated: (comparison.modifier != .any) != isNegated)
   }
 
-  private func wrap(_ leaf: ResolvedPredicate, in collections: [ResolvedCollection], isNegated: Bool) -> ResolvedPredicate {
+  func wrap(_ leaf: ResolvedPredicate, in collections: [ResolvedCollection], isNegated: Bool) -> ResolvedPredicate {
     var result = leaf
     for (index, collection) in collections.enumerated().reversed() {
       result = PredicateResolution.exists(collection, result, isNegated: index == 0 && isNegated)
@@ -42,7 +43,7 @@ extension PredicateResolution {
   }
 
   /// The path of an expression, if it goes through a to-many relationship other than before a collection operator.
-  private mutating func toManyPath(_ expression: FetchExpression) throws(FetchPredicateError) -> FollowedPath? {
+  mutating func toManyPath(_ expression: FetchExpression) throws(FetchPredicateError) -> FollowedPath? {
     guard let (parts, scope) = base(of: expression) else { return nil }
     let scopeCount = scopes.count
     let path = try resolvePath(parts, scope: scope, allowsToMany: true)
@@ -84,7 +85,7 @@ extension PredicateResolution {
     }
   }
 
-  private func makeIsNull(_ expression: ResolvedExpression, isNegated: Bool) -> ResolvedPredicate {
+  func makeIsNull(_ expression: ResolvedExpression, isNegated: Bool) -> ResolvedPredicate {
     if case .constant = expression { return .constant(isNegated) }
     if case .path(let path) = expression, path.steps.isEmpty {
       // An object itself and its entity are always there.
@@ -269,7 +270,7 @@ extension PredicateResolution {
   }
 
   /// Throws unless an operator applies to an expression's type.
-  private func check(_ op: ComparisonOperator, _ expression: ResolvedExpression, _ name: String) throws(FetchPredicateError) {
+  func check(_ op: ComparisonOperator, _ expression: ResolvedExpression, _ name: String) throws(FetchPredicateError) {
     let type = expression.type
     let applies =
       switch type {
@@ -282,7 +283,7 @@ extension PredicateResolution {
   }
 
   /// Answers a comparison of constants at once.
-  private func finish(_ comparison: ResolvedComparison) -> ResolvedPredicate {
+  func finish(_ comparison: ResolvedComparison) -> ResolvedPredicate {
     guard !comparison.dependsOnObjects else { return .comparison(comparison) }
     let evaluator = PredicateEvaluator(predicate: .comparison(comparison), constants: constants, resolver: NoObjects())
     guard let answer = try? evaluator.matches(0) else { return .comparison(comparison) }
@@ -323,7 +324,7 @@ extension ComparisonOperator {
   /// Whether both sides are text.
   package var isTextOperator: Bool {
     switch self {
-    case .beginsWith, .endsWith, .contains, .like, .matches: true
+    case .beginsWith, .endsWith, .contains, .like, .matches, .search: true
     default: false
     }
   }

@@ -4,7 +4,7 @@ import ObjectModel
 
 extension PredicateResolution {
   /// The longest list of a function; SQLite takes at most a hundred arguments.
-  private static let greatestArgumentCount = 90
+  static let greatestArgumentCount = 90
 
   /// A function of arguments as an operand.
   mutating func function(_ name: String, _ arguments: [FetchExpression]) throws(FetchPredicateError) -> Operand {
@@ -17,6 +17,7 @@ extension PredicateResolution {
         advice: "Use a function that Documentation/Predicates.md lists, or filter the objects in memory.")
     }
     if let aggregate = function.listFunction { return try listFunction(function, aggregate, arguments, name: name) }
+    if function == .relevance { return .expression(try relevance(arguments, name: name), name: described) }
     if function == .distance { return .expression(try distance(arguments, name: name), name: described) }
     if let count = function.argumentCount, arguments.count != count {
       throw .unsupported(part: "\(arguments.count) arguments of \(described)", advice: "It takes \(count).")

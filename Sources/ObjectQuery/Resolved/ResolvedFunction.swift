@@ -30,6 +30,8 @@ package enum ResolvedFunction: String, Sendable, Hashable, CaseIterable {
   case distance = "distanceToLocation:fromLocation:"
   /// The first argument that has a value.
   case coalesce = "coalesce:"
+  /// How much of a query, the first argument, is in texts, the others; no text has nothing of it.
+  case relevance = "relevance:to:"
   /// Its argument; a store is to find it without an index.
   case noIndex = "noindex:"
   /// A number from 0 to below 1, another one at each call.
@@ -77,7 +79,7 @@ package enum ResolvedFunction: String, Sendable, Hashable, CaseIterable {
       "add": .add, "subtract": .subtract, "multiply": .multiply, "divide": .divide, "modulus": .modulus, "mod": .modulus, "power": .power,
       "pow": .power, "bitwiseand": .bitwiseAnd, "bitwiseor": .bitwiseOr, "bitwisexor": .bitwiseXor, "leftshift": .leftShift,
       "rightshift": .rightShift, "ceil": .ceiling, "distance": .distance, "avg": .averageOfList, "minimum": .minimumOfList,
-      "maximum": .maximumOfList,
+      "maximum": .maximumOfList, "relevance": .relevance,
     ]
     return names.merging(more) { first, _ in first }
   }()
@@ -98,7 +100,7 @@ package enum ResolvedFunction: String, Sendable, Hashable, CaseIterable {
   }
 
   /// Whether it has a result although an argument has no value.
-  package var takesMissingValues: Bool { self == .coalesce || listFunction != nil }
+  package var takesMissingValues: Bool { self == .coalesce || self == .relevance || listFunction != nil }
 
   /// Whether two calls with the same arguments may have two results.
   package var isRandom: Bool { self == .random || self == .randomBelow }
@@ -109,7 +111,7 @@ package enum ResolvedFunction: String, Sendable, Hashable, CaseIterable {
     case .add, .subtract, .multiply, .divide, .modulus, .power, .bitwiseAnd, .bitwiseOr, .bitwiseXor, .leftShift, .rightShift: 2
     case .distance: 4
     case .random: 0
-    case .coalesce: nil
+    case .coalesce, .relevance: nil
     default: listFunction == nil ? 1 : nil
     }
   }
@@ -127,7 +129,7 @@ package enum ResolvedFunction: String, Sendable, Hashable, CaseIterable {
       return types.allSatisfy { $0 == .integer || $0 == .boolean } ? .integer : nil
     case .power, .squareRoot, .naturalLogarithm, .commonLogarithm, .exponential, .distance:
       return types.allSatisfy(\.isNumeric) ? .real : nil
-    case .random: return .real
+    case .random, .relevance: return .real
     case .absolute, .ceiling, .floor, .truncate:
       guard types[0].isNumeric else { return nil }
       return types[0] == .boolean ? .integer : types[0]

@@ -19,18 +19,23 @@ public enum TextMatching {
 
   /// Whether a text contains another; all contain the empty text. Complexity: linear in the text, except for needles that nearly match all along.
   public static func contains(_ text: UnsafeBufferPointer<UInt8>, _ needle: UnsafeBufferPointer<UInt8>) -> Bool {
-    guard let start = needle.baseAddress, !needle.isEmpty else { return true }
-    guard let base = text.baseAddress, text.count >= needle.count else { return false }
+    firstPlace(of: needle, in: text) != nil
+  }
+
+  /// Where a text has another for the first time; the empty text is at its start.
+  static func firstPlace(of needle: UnsafeBufferPointer<UInt8>, in text: UnsafeBufferPointer<UInt8>) -> Int? {
+    guard let start = needle.baseAddress, !needle.isEmpty else { return 0 }
+    guard let base = text.baseAddress, text.count >= needle.count else { return nil }
     let first = Int32(start[0])
     var rest = base
     var places = text.count - needle.count + 1
     while places > 0, let found = memchr(rest, first, places) {
       let place = UnsafePointer(found.assumingMemoryBound(to: UInt8.self))
-      if memcmp(place, start, needle.count) == 0 { return true }
+      if memcmp(place, start, needle.count) == 0 { return place - base }
       places -= place - rest + 1
       rest = place + 1
     }
-    return false
+    return nil
   }
 
   /// The order of two texts by their bytes: negative, zero or positive.
@@ -52,7 +57,8 @@ public enum TextMatching {
   ///
   /// - Parameters:
   ///   - left: The left side.
-  ///   - op: `==`, an order, or a string operator (a LIKE or MATCHES pattern is compiled at each call: see ``LikePattern``, ``WholeTextPattern``).
+  ///   - op: `==`, an order, or a string operator (a LIKE or MATCHES pattern and a query are compiled at each call: see ``LikePattern``,
+  ///     ``WholeTextPattern``, ``TextQuery``).
   ///   - right: The right side.
   ///   - options: How texts are compared.
   /// - Returns: The answer; false for an operator that is not one of texts, or a pattern that is none.
@@ -60,6 +66,7 @@ public enum TextMatching {
     switch op {
     case .like: return LikePattern(right, options).matches(left)
     case .matches: return WholeTextPattern(right, options)?.matches(left) ?? false
+    case .search: return TextQuery(typed: right).matches(left)
     default:
       let (left, right) = (TextFolding.fold(left, options), TextFolding.fold(right, options))
       return matchesFolded(left, op, right, options)

@@ -31,6 +31,20 @@ extension FetchField where Value.Kind == FetchKind.Text {
     _ pattern: Other, _ options: ComparisonOptions = []
   ) -> FetchPredicate where Other.Kind == FetchKind.Text { compare(.matches, pattern, options) }
 
+  /// Whether the text has the words of a query, as somebody typed it (``TextQuery/init(typed:)``): `$0.summary.search("text adv*")`.
+  public func search(_ query: String) -> FetchPredicate { search(TextQuery(typed: query)) }
+
+  /// Whether the text has the words that a query looks for.
+  public func search(_ query: TextQuery) -> FetchPredicate { FetchPredicate(fetchExpression, .search, .constant(query.fetchConstant)) }
+
+  /// How much of a query is in the text, to order by: `$0.summary.relevance(to: "text adv*").descending`.
+  public func relevance(to query: TextQuery) -> FetchField<Double, Double> {
+    FetchField<Double, Double>(.function("relevance", [fetchExpression, .constant(query.fetchConstant)]))
+  }
+
+  /// The same, of a query as somebody typed it.
+  public func relevance(to query: String) -> FetchField<Double, Double> { relevance(to: TextQuery(typed: query)) }
+
   /// The text in lower case.
   public func lowercased() -> FetchField { FetchField(.function("lowercase:", [fetchExpression])) }
 

@@ -24,6 +24,20 @@ public struct FetchObject<FetchedClass, Reach: FetchReach>: Sendable {
   /// A to-many relationship by its name in the model; for generated code.
   public func toMany<Member, Order>(_ name: String) -> FetchMembers<Member, Order> { FetchMembers(fetchExpression.appending([name])) }
 
+  /// Whether the texts that the full-text indexes of the object's entity are over have the words of a query between them.
+  public func search(_ query: TextQuery) -> FetchPredicate { FetchPredicate(fetchExpression, .search, .constant(query.fetchConstant)) }
+
+  /// The same, of a query as somebody typed it (``TextQuery/init(typed:)``).
+  public func search(_ query: String) -> FetchPredicate { search(TextQuery(typed: query)) }
+
+  /// How much of a query is in those texts, to order by.
+  public func relevance(to query: TextQuery) -> FetchField<Double, Double> {
+    FetchField<Double, Double>(.function("relevance", [fetchExpression, .constant(query.fetchConstant)]))
+  }
+
+  /// The same, of a query as somebody typed it.
+  public func relevance(to query: String) -> FetchField<Double, Double> { relevance(to: TextQuery(typed: query)) }
+
   /// Whether the object meets a condition that was made before.
   public func meets(_ condition: FetchCondition<FetchedClass>) -> FetchPredicate { condition.predicate.moved(to: fetchExpression) }
 }

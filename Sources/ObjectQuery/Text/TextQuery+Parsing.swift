@@ -1,0 +1,188 @@
+// TextQuery+Parsing: queries from text: strictly, with the place of a mistake, or as somebody typed it, without any.
+
+/// A mistake in a query's text.
+public struct TextQueryError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// What is wrong and what to do.
+  public let message: String
+  /// The mistake's place as a number of characters from the text's start.
+  public let position: Int
+
+  /// The message and the place.
+  public var description: String { "\(message) (column \(position + 1))" }
+}
+
+extension TextQuery {
+  /// Reads a query.
+  ///
+  /// - Throws: ``TextQueryError`` for a quotation mark or parenthesis without its other, and for an operator or star without a word.
+  public init(_ text: String) throws(TextQueryError) {
+    var parser = TextQueryParser(text)
+    let query = parser.parse()
+    if let mistake = parser.mistake { throw mistake }
+    self = query
+  }
+
+  /// Reads what somebody typed, such as in a search field: what is no query is read as if the mistake were not there.
+  ///
+  /// - Parameter typed: Any text. Operators mean what they mean in other queries.
+  public init(typed: String) {
+    var parser = TextQueryParser(typed)
+    self = parser.parse()
+  }
+}
+
+/// Reads one text. It goes on behind mistakes and notes the first.
+private struct TextQueryParser {
+  /// Parentheses within parentheses.
+  private static let greatestDepth = 40
+
+  private let characters: [Character]
+  private var index = 0
+  private var depth = 0
+  private(set) var mistake: TextQueryError?
+
+  init(_ text: String) { characters = Array(text) }
+
+  mutating func parse() -> TextQuery {
+    var query = parseAny()
+    while index < characters.count {
+      // Only a parenthesis that closes nothing ends a query early.
+      note("This parenthesis closes nothing", at: index)
+      index += 1
+      query = query && parseAny()
+    }
+    return query
+  }
+
+  private mutating func note(_ message: String, at position: Int) {
+    if mistake == nil { mistake = TextQueryError(message: message, position: position) }
+  }
+
+  private mutating func skipSpace() {
+    while index < characters.count, characters[index].isWhitespace { index += 1 }
+  }
+
+  /// Whether a word of the language stands here, which is skipped.
+  private mutating func skip(_ keyword: String) -> Bool {
+    let end = index + keyword.count
+    guard end <= characters.count, String(characters[index..<end]) == keyword else { return false }
+    guard end == characters.count || characters[end].isWhitespace || "()\"".contains(characters[end]) else { return false }
+    index = end
+    return true
+  }
+
+  private mutating func parseAny() -> TextQuery {
+    var queries: [TextQuery] = []
+    while true {
+      let start = index
+      let query = parseAll()
+      if query == nil, !queries.isEmpty || isAtOr {
+        note("Expected a word beside OR", at: start < characters.count ? start : max(start - 1, 0))
+      }
+      queries.append(query ?? .all([]))
+      skipSpace()
+      guard index < characters.count, skip("OR") else { return .any(queries) }
+    }
+  }
+
+  private var isAtOr: Bool {
+    var copy = self
+    copy.skipSpace()
+    return copy.skip("OR")
+  }
+
+  /// Queries side by side; nil where there is nothing.
+  private mutating func parseAll() -> TextQuery? {
+    var queries: [TextQuery] = []
+    while true {
+      skipSpace()
+      guard index < characters.count, characters[index] != ")", !isAtOr else { break }
+      let start = index
+      if skip("AND") {
+        skipSpace()
+        if queries.isEmpty || index == characters.count || characters[index] == ")" || isAtOr {
+          note("Expected a word beside AND", at: start)
+        }
+        continue
+      }
+      queries.append(parsePart())
+    }
+    return queries.isEmpty ? nil : .all(queries)
+  }
+
+  private mutating func parsePart() -> TextQuery {
+    let start = index
+    var isNegated = false
+    while index < characters.count {
+      if isAtDash { index += 1 } else if !skip("NOT") { break }
+      skipSpace()
+      isNegated.toggle()
+    }
+    let query: TextQuery
+    if index == characters.count || characters[index] == ")" || isAtOr {
+      note(isNegated ? "Expected a word behind NOT" : "Expected a word", at: start)
+      return .all([])
+    }
+    switch characters[index] {
+    case "(": query = parseParenthesis()
+    case "\"": query = parsePhrase()
+    default: query = parseWord()
+    }
+    return isNegated ? !query : query
+  }
+
+  /// Whether a dash stands right before something; one that stands alone is a dash between words.
+  private var isAtDash: Bool {
+    index + 1 < characters.count && characters[index] == "-" && !characters[index + 1].isWhitespace
+  }
+
+  private mutating func parseParenthesis() -> TextQuery {
+    let start = index
+    index += 1
+    guard depth < Self.greatestDepth else {
+      note("Parentheses are nested deeper than \(Self.greatestDepth) levels", at: start)
+      return .all([])
+    }
+    depth += 1
+    let query = parseAny()
+    depth -= 1
+    skipSpace()
+    if index < characters.count, characters[index] == ")" { index += 1 } else { note("This parenthesis has no end", at: start) }
+    return query
+  }
+
+  private mutating func parsePhrase() -> TextQuery {
+    let start = index
+    index += 1
+    var text = ""
+    while index < characters.count, characters[index] != "\"" {
+      text.append(characters[index])
+      index += 1
+    }
+    if index < characters.count { index += 1 } else { note("This quotation mark has no other", at: start) }
+    let isPrefix = skipStar() || text.last == "*"
+    return phrase(text, isPrefix: isPrefix, at: start)
+  }
+
+  private mutating func parseWord() -> TextQuery {
+    let start = index
+    var text = ""
+    while index < characters.count, !characters[index].isWhitespace, !"()\"*".contains(characters[index]) {
+      text.append(characters[index])
+      index += 1
+    }
+    return phrase(text, isPrefix: skipStar(), at: start)
+  }
+
+  private mutating func skipStar() -> Bool {
+    guard index < characters.count, characters[index] == "*" else { return false }
+    index += 1
+    return true
+  }
+
+  private mutating func phrase(_ text: String, isPrefix: Bool, at start: Int) -> TextQuery {
+    let query = TextQuery.phrase(text, isPrefix: isPrefix)
+    if isPrefix, query.isEmpty { note("Expected a word before the star", at: start) }
+    return query
+  }
+}
