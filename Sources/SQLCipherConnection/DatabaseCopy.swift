@@ -130,19 +130,29 @@ private struct Exporter {
 
   func export(to target: String, key: DatabaseKey?, last: [String] = []) throws {
     try LibraryVersion.checkEncryptionIsAvailable(path: database.path)
-    try attach(target, key: key)
-    defer { try? run("DETACH DATABASE target") }
-    try run("BEGIN")
-    do {
+    try attached(target, key: key) {
       let export = try statements.prepare("SELECT sqlcipher_export('target')")
       try export.run()
       // The export loses both.
       for name in ["user_version", "application_id"] {
         try run("PRAGMA target.\(name) = \(try integer("PRAGMA main.\(name)"))")
       }
-      for statement in last { try run(statement) }
       // A damaged page may have been read as zeros without an error.
       _ = try integer("SELECT count(*) FROM (SELECT 1 FROM main.sqlite_master LIMIT 1)")
+    }
+    // SQLite knows of the triggers and views that an export has written when it reads the schema anew.
+    if !last.isEmpty {
+      try attached(target, key: key) { for statement in last { try run(statement) } }
+    }
+  }
+
+  /// Runs a body in a transaction on a file, `target`, and checks that file.
+  private func attached(_ target: String, key: DatabaseKey?, _ body: () throws -> Void) throws {
+    try attach(target, key: key)
+    defer { try? run("DETACH DATABASE target") }
+    try run("BEGIN")
+    do {
+      try body()
       try run("COMMIT")
     } catch {
       if sqlite3_get_autocommit(database.pointer) == 0 { try? run("ROLLBACK") }
@@ -152,6 +162,7 @@ private struct Exporter {
     guard try check.step(), check.text(0) == "ok" else {
       throw StoreAccessError(.storeCorrupt(.structure), path: target, operation: "export", message: "the copy fails its check")
     }
+    check.reset()
   }
 
   private func attach(_ target: String, key: DatabaseKey?) throws {

@@ -60,6 +60,15 @@ package enum LibraryVersion {
   /// True when ORDER BY with LIMIT keeps only the needed rows while sorting (SQLite 3.24 and later).
   package static let prunesOrderByLimit = sqlite >= 3_024_000
 
+  /// True when triggers can keep an FTS4 table in step: the module is there, and a schema that is not trusted may use it. Between SQLite 3.31, which
+  /// began to ask, and 3.44 FTS4 did not say that it may be.
+  package static let hasFullText =
+    (sqlite3_compileoption_used("ENABLE_FTS3") == 1 || sqlite3_compileoption_used("ENABLE_FTS4") == 1)
+    && (!hasTrustedSchema || sqlite >= 3_044_000)
+
+  /// True when SQLite's integrity check looks into full-text tables too (SQLite 3.44).
+  package static let checksFullText = sqlite >= 3_044_000
+
   /// True when EXPLAIN QUERY PLAN numbers its steps as a tree (SQLite 3.24); before, it numbers selects.
   package static let hasPlanTree = sqlite >= 3_024_000
 

@@ -174,6 +174,27 @@ package struct StoreVerification {
 
   // MARK: - Structure
 
+  /// Compares full-text tables with the texts, in the words of later versions, whose check does it. For a moment it takes the lock of writers.
+  private mutating func checkFullText(_ connection: Connection) throws {
+    var tables: [String] = []
+    do throws(StoreAccessError) {
+      let list = try connection.statement(sql: "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE % USING fts4%'")
+      defer { list.reset() }
+      while try list.step() { tables.append(list.text(0)) }
+    } catch {
+      try note(error)
+    }
+    for table in tables {
+      do throws(StoreAccessError) {
+        let name = try Identifier.quoted(table)
+        try connection.execute("INSERT INTO \(name) (\(name)) VALUES ('integrity-check')")
+      } catch {
+        guard case .storeCorrupt = error.kind else { throw error }
+        findings.append(.structure("malformed inverted index for FTS4 table main.\(table)"))
+      }
+    }
+  }
+
   private mutating func checkStructure(_ connection: Connection, _ level: VerificationLevel) throws {
     do throws(StoreAccessError) {
       let check = try connection.statement(sql: level == .full ? "PRAGMA integrity_check(100)" : "PRAGMA quick_check(100)")
@@ -185,6 +206,7 @@ package struct StoreVerification {
     } catch {
       try note(error)
     }
+    if level == .full, !LibraryVersion.checksFullText { try checkFullText(connection) }
     do {
       let check = try connection.statement(sql: "PRAGMA foreign_key_check")
       defer { check.reset() }

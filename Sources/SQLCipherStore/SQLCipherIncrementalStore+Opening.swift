@@ -42,7 +42,7 @@ extension SQLCipherIncrementalStore {
     let pool = try ConnectionPool(
       path: path, key: try keyring.databaseKey(options: options), options: options, maximumReaders: description.maximumReaderCount,
       onOpen: { [model = configuration.model] connection in
-        try SQLFunctions.register(on: connection, foldsIndexes: model.hasFoldedIndexes)
+        try SQLFunctions.register(on: connection, for: model)
         try BatchFunctions.register(on: connection, model: model)
       })
     do {
@@ -51,7 +51,7 @@ extension SQLCipherIncrementalStore {
       metadata.versionIdentifiers = record.versionIdentifiers
       metadata.userMetadata = record.userMetadata
       // Where the model differs the coordinator says so and closes the store: there is nothing to work with.
-      if let schema = try schema(hashes: hashes, layout: layout) {
+      if let schema = try schema(hashes: hashes, layout: layout, basis: record.layoutBasis) {
         let engine = StoreEngine(path: path, pool: pool, schema: schema, trace: StatementTrace(observer: description.sqlObserver))
         state.withLock { state in
           state.engine = engine
@@ -136,9 +136,12 @@ extension SQLCipherIncrementalStore {
   }
 
   /// The schema to work with; nil where the store was written with another model.
-  private func schema(hashes: [String: Data], layout: TableLayout?) throws -> StoreSchema? {
+  private func schema(hashes: [String: Data], layout: TableLayout?, basis: String) throws -> StoreSchema? {
     guard hashes == heldHashes else { return nil }
-    if let layout { return try StoreSchema(model: configuration.model, layout: layout) }
+    if let layout {
+      let isInStep = !configuration.description.isReadOnly || basis == MetadataTable.indexesOnly + layoutBasis
+      return try StoreSchema(model: configuration.model, layout: layout, hasFullText: isInStep)
+    }
     return try SchemaCache.schema(model: configuration.model, entityNumbers: configuration.entityNumbers, basis: layoutBasis)
   }
 }

@@ -40,6 +40,8 @@ public struct FetchExplanation: Sendable, Hashable {
       case key
       /// The store makes it for this fetch, and forgets it afterwards.
       case automatic
+      /// The model declares it, over the words of texts.
+      case fullText
     }
     /// Why there is an index.
     public var origin: Origin
@@ -194,6 +196,7 @@ extension FetchExplanation.Index: CustomStringConvertible {
     case .relationship: "relationship \(entityName).\(name)"
     case .key: "key of \(entityName)"
     case .automatic: "index made for this fetch over \(entityName)"
+    case .fullText: "full-text index “\(name)” of \(entityName) (\(properties.joined(separator: ", ")))"
     }
   }
 }

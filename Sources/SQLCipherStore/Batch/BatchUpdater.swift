@@ -78,7 +78,8 @@ struct BatchUpdater {
   ) throws -> (SQLFragment, temporaryLists: [Int]) {
     let generator = QueryGenerator(schema: schema, constants: constants)
     let scope = QueryScope(
-      table: table, alias: generator.makeAlias("t"), required: QueryGenerator.requiredSteps(of: plan.fetch.predicate, scope: 0))
+      table: table, alias: generator.makeAlias("t"), of: plan.fetch.entity.number,
+      required: QueryGenerator.requiredSteps(of: plan.fetch.predicate, scope: 0))
     // Conditions and values add joins to the scope.
     let condition = try generator.condition(of: plan.fetch, scope)
     let selected = [SQLFragment(table.reference(alias: scope.alias))] + (try values(generator, scope))

@@ -5,12 +5,19 @@ import ObjectQuery
 /// The properties that a predicate compares in a way an index could answer, each once, in order.
 struct ComparedProperties {
   private var found: [(entity: Int, name: String)] = []
+  /// The attributes whose words are looked for.
+  private var searched: [CompiledSlot] = []
 
   init(of predicate: ResolvedPredicate) { visit(predicate) }
 
   /// Those of a table's entities.
   func names(in table: EntityTable, _ schema: StoreSchema) -> [String] {
     found.filter { schema.model.entities[$0.entity].root == table.root.number }.map(\.name)
+  }
+
+  /// Those of a table's entities whose words are looked for, and that no full-text index has.
+  func searched(in table: EntityTable, _ schema: StoreSchema) -> [String] {
+    searched.filter { schema.model.entities[$0.declaringEntity].root == table.root.number && !schema.fullText.hold($0) }.map(\.name)
   }
 
   private mutating func visit(_ predicate: ResolvedPredicate) {
@@ -21,6 +28,11 @@ struct ComparedProperties {
     case .exists(let exists): visit(exists.condition)
     case .comparison(let comparison):
       guard !comparison.isNegated, !comparison.options.contains(.localeSensitive) else { return }
+      if comparison.op == .search, case .path(let path) = comparison.left, case .attribute(let attribute) = path.terminal,
+        !searched.contains(where: { $0.index == attribute.slot.index && $0.declaringEntity == attribute.slot.declaringEntity })
+      {
+        searched.append(attribute.slot)
+      }
       if comparison.op.isAnsweredByIndex { note(comparison.left, comparison.options.foldingMark) }
     }
   }

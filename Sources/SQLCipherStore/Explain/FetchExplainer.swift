@@ -74,7 +74,9 @@ struct FetchExplainer {
     var step = FetchExplanation.Step(detail: line.detail, access: facts.access)
     let table = facts.source.flatMap(self.table)
     step.entityName = table.map { $0 === plan.table && !isInner ? fetch.entity.name : $0.root.name }
-    step.index = facts.using.flatMap { index($0, table: table, source: facts.source) }
+    step.index =
+      facts.isVirtual
+      ? facts.source.flatMap(schema.fullText.meaning) : facts.using.flatMap { index($0, table: table, source: facts.source) }
     switch facts.access {
     case .scan, .indexScan:
       if let warning = scanWarning(step, table, facts.source, isInner: isInner) { note(warning, &warnings) }
@@ -140,15 +142,16 @@ struct FetchExplainer {
     if fetch.predicate == .constant(true), !isInner { return nil }
     let name = step.entityName ?? table.root.name
     let missing = unindexed(in: table)
+    let searched = compared.searched(in: table, schema)
     let reads =
       step.access == .scan
       ? "the table of \(name) is scanned" : "every \(name) is read, in the order of \(step.index?.description ?? "an index")"
     let why =
-      !missing.isEmpty
-      ? advice(missing)
+      !missing.isEmpty || !searched.isEmpty
+      ? advice(missing) + (searched.isEmpty ? "" : ": no full-text index is over \(searched.joined(separator: " or "))")
       : compared.names(in: table, schema).isEmpty
         ? ": no part of the condition can use an index" : ": its indexes do not help this condition"
-    return .init(.scan, entityName: name, properties: missing, message: reads + why)
+    return .init(.scan, entityName: name, properties: missing + searched, message: reads + why)
   }
 
   private func advice(_ properties: [String]) -> String {
@@ -166,6 +169,9 @@ struct FetchExplainer {
   /// What is sorted though an index could have its order; nil where one has, and was not the best way.
   private var sortWarning: FetchExplanation.Warning? {
     guard let key = fetch.sortKeys.first else { return nil }
+    if case .function(.relevance, _, _) = key.expression {
+      return .init(.sort, entityName: fetch.entity.name, message: "the results are sorted: the relevance of each that is found is computed")
+    }
     guard case .path(let path) = key.expression, path.steps.isEmpty, case .attribute(let attribute) = path.terminal else {
       return .init(.sort, entityName: fetch.entity.name, message: "the results are sorted: an index has only an entity's own properties")
     }

@@ -51,6 +51,8 @@ struct QueryPlanFacts {
   var source: String?
   /// What stands behind USING, such as `COVERING INDEX i_Book_isbn (isbn=?)`.
   var using: String?
+  /// Whether the table is a virtual one: a full-text index is, and it is only asked for words.
+  var isVirtual = false
 
   init(_ detail: String) {
     var rest = Substring(detail)
@@ -71,11 +73,12 @@ struct QueryPlanFacts {
       " USING INTEGER PRIMARY KEY", " USING PRIMARY KEY", " USING INDEX ", " USING COVERING INDEX ", " USING AUTOMATIC ", " VIRTUAL TABLE",
     ] {
       guard let range = rest.range(of: mark) else { continue }
-      using = String(rest[range.lowerBound...].dropFirst(" USING ".count))
+      isVirtual = mark == " VIRTUAL TABLE"
+      using = String(rest[range.lowerBound...].dropFirst(isVirtual ? 1 : " USING ".count))
       rest = rest[..<range.lowerBound]
       break
     }
-    if access == .scan, using != nil { access = .indexScan }
+    if using != nil, access == .scan { access = isVirtual ? .search : .indexScan }
     source = rest.range(of: " AS ", options: .backwards).map { String(rest[$0.upperBound...]) } ?? String(rest)
   }
 }

@@ -55,10 +55,12 @@ extension SQLCipherStoreFile {
         path: keyring.storePath, key: try keyring.databaseKey(), level: level == .full ? .full : .quick,
         onOpen: { connection in
           try FoldedIndexes.register(on: connection)
-          outdated = try FoldedIndexes.inFile(connection).filter { $0.function != SQLFunctions.foldIndexed }.map(\.index)
+          outdated =
+            try FoldedIndexes.inFile(connection).filter { $0.function != SQLFunctions.foldIndexed }.map { " index \($0.index)" }
+            + FullTextFile.indexes(connection).filter { $0.function != SQLFunctions.words }.map { " table main.\($0.table)" }
         }, progress: progress)
       // What an index of another folding holds cannot be checked: no condition uses it, and the next opening replaces it.
-      return findings.map(\.description).filter { line in !outdated.contains { line.hasSuffix(" index \($0)") } }
+      return findings.map(\.description).filter { line in !outdated.contains { line.hasSuffix($0) } }
     }
   }
 

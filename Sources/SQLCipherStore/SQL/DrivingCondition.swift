@@ -39,7 +39,7 @@ struct DrivingChoice: Sendable {
 
 extension QueryGenerator {
   /// The conditions that a fetch can begin with, where there is a choice that SQLite does not see, or cannot know enough for.
-  func drivingConditions(of predicate: ResolvedPredicate) -> [DrivingCondition] {
+  func drivingConditions(of predicate: ResolvedPredicate, entity: CompiledEntity) -> [DrivingCondition] {
     var result: [DrivingCondition] = []
     var (hasMembers, hasDestination) = (false, false)
     for item in predicate.conjuncts {
@@ -49,6 +49,8 @@ extension QueryGenerator {
       } else if case .comparison(let comparison) = item {
         if let isUnique = ownIndex(of: comparison) {
           result.append(.own(item, isUnique: isUnique))
+        } else if isAnsweredByFullText(comparison, of: entity) {
+          if case .path(let path) = comparison.left, path.steps.isEmpty { result.append(.own(item, isUnique: false)) }
         } else if destination(of: comparison) != nil {
           result.append(.destination(comparison))
           hasDestination = true
@@ -78,7 +80,7 @@ extension QueryGenerator {
       let key = scope.key([ResolvedStep(step)], in: self)
     else { return nil }
     let other = QueryScope(
-      table: table, alias: makeAlias("t"), required: Self.requiredSteps(of: .comparison(inner), scope: 0))
+      table: table, alias: makeAlias("t"), of: step.destinationEntity, required: Self.requiredSteps(of: .comparison(inner), scope: 0))
     let condition = try self.condition(.comparison(inner), [other])
     return "\(key) IN (SELECT \(other.key) FROM \(table.name) AS \(other.alias)\(other.joinText) WHERE \(condition))"
   }
@@ -130,7 +132,7 @@ extension SelectGenerator {
     func plan(_ beginning: DrivingCondition?, number: Int?) throws -> FetchPlan {
       try self.plan(fetch, specification, shape, constants, number: number, beginning: beginning)
     }
-    let conditions = QueryGenerator(schema: schema, constants: constants).drivingConditions(of: fetch.predicate)
+    let conditions = QueryGenerator(schema: schema, constants: constants).drivingConditions(of: fetch.predicate, entity: fetch.entity)
     if let unique = conditions.first(where: \.findsOne) { return try plan(unique, number: number) }
     let first = try plan(nil, number: number)
     // A long list is not in the file yet when the counting is done.
@@ -139,7 +141,8 @@ extension SelectGenerator {
     var probes: [DrivingProbe] = []
     for condition in conditions {
       let generator = QueryGenerator(schema: schema, constants: constants)
-      guard let probe = try generator.probe(condition, QueryScope(table: table, alias: generator.makeAlias("t"))) else { return first }
+      let scope = QueryScope(table: table, alias: generator.makeAlias("t"), of: fetch.entity.number)
+      guard let probe = try generator.probe(condition, scope) else { return first }
       probes.append(probe)
     }
     return first.with(DrivingChoice(probes: probes, plans: try conditions.map { try plan($0, number: nil) }))

@@ -129,7 +129,7 @@ extension QueryGenerator {
       let alias = makeAlias("t")
       result = MemberSource(
         table: "\(table.name) AS \(alias)", owner: "\(alias).\(side.column.name)",
-        scope: QueryScope(table: table, alias: alias, required: required))
+        scope: QueryScope(table: table, alias: alias, of: relationship.destinationEntity, required: required))
     case .join(let side):
       let (link, alias) = (makeAlias("j"), makeAlias("t"))
       let entity: String? =
@@ -141,7 +141,7 @@ extension QueryGenerator {
       result = MemberSource(
         table: "\(side.table) AS \(link)", owner: "\(link).\(side.near)",
         scope: QueryScope(
-          table: table, alias: alias, key: "\(link).\(side.far)", knownEntity: entity,
+          table: table, alias: alias, of: relationship.destinationEntity, key: "\(link).\(side.far)", knownEntity: entity,
           rowJoin: " JOIN \(table.name) AS \(alias) ON \(alias).\(table.key) = \(link).\(side.far)", required: required))
     case .column, .none: return nil
     }

@@ -41,6 +41,7 @@ extension QueryGenerator {
     switch predicate {
     case .and(let items): return items.contains { isSelective($0, scope: scope) }
     case .comparison(let comparison):
+      if comparison.op == .search { return isAnsweredByFullText(comparison, scope: scope) }
       guard !comparison.isNegated, !comparison.options.contains(.localeSensitive), comparison.op == .equal || comparison.op == .in,
         case .path(let path) = comparison.left, path.scope == scope
       else { return false }

@@ -63,6 +63,7 @@ final class QueryGenerator {
           return try condition(item, scopes)
         }, by: " AND ")
     case .or(let items):
+      if let merged = try searchInSeveral(items, scopes) { return .joined(merged, by: " OR ") }
       return .joined(
         try items.map { item in
           if case .and = item { return try condition(item, scopes).parenthesized }
@@ -168,6 +169,9 @@ final class QueryGenerator {
     case .in:
       let left = try operand(comparison.left, comparison, isFolded: false, scopes)
       return "\(SQLFunctions.contains)(\(try operand(right, comparison, isFolded: constant != nil, scopes)), \(left))"
+    case .search:
+      if let found = try search(comparison, right, scopes) { return found }
+      return "\(SQLFunctions.search)(\(try value(comparison.left, scopes)), \(try value(right, scopes)))"
     case .like, .matches:
       let name = comparison.op == .like ? SQLFunctions.like : SQLFunctions.matches
       // Patterns fold themselves.

@@ -13,6 +13,8 @@ final class QueryScope {
 
   let table: EntityTable
   let alias: String
+  /// The number of the entity that the object is of, or of one below it.
+  let entityNumber: Int
   /// The object's key in SQL.
   let key: String
   /// The object's entity number in SQL, where it is known without the object's row.
@@ -26,11 +28,12 @@ final class QueryScope {
   private let required: Set<[ResolvedStep]>
 
   init(
-    table: EntityTable, alias: String, key: String? = nil, knownEntity: String? = nil, rowJoin: String? = nil,
+    table: EntityTable, alias: String, of entityNumber: Int? = nil, key: String? = nil, knownEntity: String? = nil, rowJoin: String? = nil,
     required: Set<[ResolvedStep]> = []
   ) {
     self.table = table
     self.alias = alias
+    self.entityNumber = entityNumber ?? table.root.number
     self.key = key ?? "\(alias).\(table.key)"
     self.knownEntity = knownEntity
     self.rowJoin = rowJoin

@@ -12,6 +12,8 @@ enum SQLFunctions {
   static let contains = "cd_contains"
   static let like = "cd_like"
   static let matches = "cd_matches"
+  static let search = "cd_search"
+  private static let relevance = "cd_relevance"
   static let compareLocalized = "cd_compare_localized"
   static let compareNumbers = "cd_compare_numbers"
   static let random = "cd_random"
@@ -20,6 +22,10 @@ enum SQLFunctions {
   private static let integerAverage = "cd_integer_average"
   /// The same as `fold`, by the name that indexes use: an index stays right only as long as folding gives what it gave.
   static let foldIndexed = "\(fold)_\(TextFolding.version)"
+
+  /// The words of a text, by the name that full-text indexes use.
+  static let words = "\(wordsPrefix)\(TextWords.version)"
+  static let wordsPrefix = "cd_words_"
 
   private static let functions = ResolvedFunction.allCases
 
@@ -31,6 +37,7 @@ enum SQLFunctions {
       case .decimal: 1
       default: 2
       }
+    if function == .relevance { return "\(relevance)(" }
     return "\(apply)(\(functions.firstIndex(of: function) ?? 0), \(kind), "
   }
 
@@ -68,11 +75,13 @@ enum SQLFunctions {
 
   /// Makes all of it known to a connection.
   ///
-  /// - Parameter foldsIndexes: Whether the store's indexes fold texts.
-  static func register(on connection: Connection, foldsIndexes: Bool = false) throws {
+  /// - Parameter model: The model, whose indexes may be over functions; nil leaves those to others.
+  static func register(on connection: Connection, for model: CompiledModel? = nil) throws {
     try registerText(on: connection)
+    try registerSearch(on: connection)
     try PackedConstants.register(on: connection)
-    if foldsIndexes { try registerFold(foldIndexed, on: connection) }
+    if model?.hasFoldedIndexes ?? false { try registerFold(foldIndexed, on: connection) }
+    if model?.hasFullTextIndexes ?? false { try registerWords(words, on: connection) }
     try registerNumbers(on: connection)
     for comparison in FetchSortDescriptor.Comparison.allCases {
       guard let name = collation(comparison) else { continue }
@@ -93,6 +102,33 @@ enum SQLFunctions {
       var folded: [UInt8] = []
       TextFolding.fold(utf8: bytes(call.text(0)), options(call, 1), into: &folded)
       folded.withUnsafeBytes { call.setResult(text: $0) }
+    }
+  }
+
+  /// Makes the words of texts known under a name.
+  static func registerWords(_ name: String, on connection: Connection) throws {
+    try connection.registerFunction(name: name, argumentCount: 1) { call in
+      if call.isNull(0) { return call.setResultNull() }
+      TextWords.normalized(utf8: bytes(call.text(0))).withUnsafeBytes { call.setResult(text: $0) }
+    }
+  }
+
+  private static func registerSearch(on connection: Connection) throws {
+    let queries = LastValue { text, _ in TextQuery(typed: text) }
+    try connection.registerFunction(name: search, argumentCount: 2) { call in
+      if call.isNull(0) || call.isNull(1) { return call.setResultNull() }
+      let words = TextWords.normalized(utf8: bytes(call.text(0)))
+      call.setResult(words.withUnsafeBufferPointer { queries.value(call.text(1), []).matches(words: $0) })
+    }
+    let sought = LastValue { text, _ in TextQuery(typed: text).sought }
+    try connection.registerFunction(name: relevance, argumentCount: -1) { call in
+      if call.isNull(0) { return call.setResult(0.0) }
+      let phrases = sought.value(call.text(0), [])
+      var sum = 0.0
+      for index in 1..<max(call.count, 1) where !call.isNull(index) {
+        sum += TextRelevance.of(phrases, words: TextWords.normalized(utf8: bytes(call.text(index))))
+      }
+      call.setResult(sum)
     }
   }
 

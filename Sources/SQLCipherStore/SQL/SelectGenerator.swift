@@ -39,7 +39,8 @@ struct SelectGenerator {
     generator.askedForEach = beginning?.asked(of: fetch.predicate) ?? []
     if case .destination(let comparison) = beginning { generator.beginning = comparison }
     let scope = QueryScope(
-      table: table, alias: generator.makeAlias("t"), required: QueryGenerator.requiredSteps(of: fetch.predicate, scope: 0))
+      table: table, alias: generator.makeAlias("t"), of: fetch.entity.number,
+      required: QueryGenerator.requiredSteps(of: fetch.predicate, scope: 0))
     let condition = try generator.condition(of: fetch, scope)
     let top = try topSelection(fetch, specification, shape, scope, generator)
     let (selected, output) = try top ?? selection(fetch, specification, scope, generator)
@@ -85,6 +86,7 @@ struct SelectGenerator {
   }
 
   private func sortKind(_ expression: ResolvedExpression, isFirst: Bool, _ generator: QueryGenerator) -> TopRows.SortKey.Kind? {
+    if case .function(.relevance, _, _) = expression { return .real }
     guard case .path(let path) = expression, case .attribute(let attribute) = path.terminal else { return nil }
     if isFirst, path.steps.isEmpty, schema.indexed.begins(with: attribute.slot, folding: []) { return nil }
     switch attribute.slot.kind {

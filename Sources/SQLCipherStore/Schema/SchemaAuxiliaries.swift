@@ -8,6 +8,7 @@ struct SchemaAuxiliary: Sendable {
   enum Kind: String, Sendable {
     case index
     case trigger
+    case view
     /// A virtual table.
     case table
   }
@@ -19,6 +20,8 @@ struct SchemaAuxiliary: Sendable {
   let sql: String
   /// The statements that fill it from the rows that are there when it is made.
   var fill: [String] = []
+  /// The name of what it was filled from: when that is made anew, so is this.
+  var source: String?
 }
 
 /// The auxiliaries that a schema is to have.
@@ -28,11 +31,14 @@ struct SchemaAuxiliaries {
   let schema: StoreSchema
 
   /// Ours have these prefixes; nobody else's are touched.
-  private static let prefixes: [SchemaAuxiliary.Kind: [String]] = [.index: ["i_", "u_"], .trigger: ["t_"], .table: ["f_"]]
+  private static let prefixes: [SchemaAuxiliary.Kind: [String]] = [
+    .index: ["i_", "u_"], .trigger: ["t_"], .table: ["f_"], .view: ["v_"],
+  ]
 
   /// All of them, in the order in which they are made.
   func wanted() throws -> [SchemaAuxiliary] {
     try SchemaGenerator(schema: schema).indexes().map { SchemaAuxiliary(kind: .index, name: $0.name, sql: $0.sql) }
+      + schema.fullText.auxiliaries
   }
 
   /// Makes and fills all of them, in a file that has none.
@@ -44,14 +50,10 @@ struct SchemaAuxiliaries {
   func bringInStep(_ connection: Connection) throws {
     let wanted = try wanted()
     let sqlByName = Dictionary(wanted.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
-    var kept: Set<String> = []
-    for found in try Self.inFile(connection) {
-      if sqlByName[found.name] == found.sql {
-        kept.insert(found.name)
-      } else {
-        try Self.drop(found, connection)
-      }
-    }
+    let inFile = try Self.inFile(connection)
+    var kept = Set(inFile.filter { sqlByName[$0.name] == $0.sql }.map(\.name))
+    for auxiliary in wanted { if let source = auxiliary.source, !kept.contains(source) { kept.remove(auxiliary.name) } }
+    for found in inFile where !kept.contains(found.name) { try Self.drop(found, connection) }
     for auxiliary in wanted where !kept.contains(auxiliary.name) { try make(auxiliary, connection) }
   }
 
@@ -60,10 +62,10 @@ struct SchemaAuxiliaries {
     for found in try inFile(connection) { try drop(found, connection) }
   }
 
-  /// What a file has of this sort. Triggers come first: they name the tables.
+  /// What a file has of this sort. Views and triggers come first: they name the tables.
   private static func inFile(_ connection: Connection) throws -> [SchemaAuxiliary] {
     let statement = try connection.statement(
-      sql: "SELECT type, name, sql FROM sqlite_master WHERE type IN ('index', 'trigger') AND sql IS NOT NULL"
+      sql: "SELECT type, name, sql FROM sqlite_master WHERE type IN ('index', 'trigger', 'view') AND sql IS NOT NULL"
         + " OR type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%' ORDER BY type DESC, name")
     defer { statement.reset() }
     var result: [SchemaAuxiliary] = []

@@ -115,7 +115,8 @@ struct SchemaGenerator {
       }
       for description in entity.entityDescription.effectiveIndexes {
         let elements = description.elements.compactMap { element -> String? in
-          guard let property = element.propertyName, let column = column(named: property, of: entity, in: table) else { return nil }
+          guard element.kind == .binary, let property = element.propertyName, let column = column(named: property, of: entity, in: table)
+          else { return nil }
           let folding = element.folding
           let key = folding.isEmpty ? column.name : "\(SQLFunctions.foldIndexed)(\(column.name), \(Int(folding.rawValue)))"
           return key + (element.isAscending ? "" : " DESC")

@@ -16,11 +16,14 @@ final class StoreSchema: Sendable {
   let joinSides: [[JoinSide]]
   /// The attributes that have an index.
   let indexed: IndexedForms
+  /// The full-text indexes that the file has.
+  let fullText: FullTextIndexes
   let numbers: StatementNumbers
   /// The first statement number that is free for plans.
   let firstPlanNumber: Int
 
-  init(model: CompiledModel, layout: TableLayout) throws {
+  /// - Parameter hasFullText: Whether the file has the model's full-text indexes; one that is only read may have others.
+  init(model: CompiledModel, layout: TableLayout, hasFullText: Bool = true) throws {
     self.model = model
     self.layout = layout
     indexed = IndexedForms(model)
@@ -32,6 +35,7 @@ final class StoreSchema: Sendable {
       tables.append(built)
     }
     self.tables = tables
+    fullText = FullTextIndexes(hasFullText ? try FullTextIndex.all(of: tables, layout: layout, model: model) : [])
     tableIndexes = indexes
     numbers = StatementNumbers(tables: tables.count, entities: model.entities.count, relationships: model.relationships.count)
     firstPlanNumber = numbers.end

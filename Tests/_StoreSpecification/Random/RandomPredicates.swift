@@ -120,7 +120,7 @@ package struct RandomPredicates {
   }
 
   private mutating func textual(_ depth: Int) -> FetchPredicate {
-    let op: ComparisonOperator = pick([.contains, .beginsWith, .endsWith, .like, .matches, .beginsWith]) ?? .contains
+    let op: ComparisonOperator = pick([.contains, .beginsWith, .endsWith, .like, .matches, .beginsWith, .search]) ?? .contains
     let left = value(chance(5) ? .uri : .text, depth)
     // Values of objects can be hostile patterns; constants are harmless.
     let right = op == .matches ? FetchExpression.constant(.string(pattern())) : value(.text, chance(3) ? depth : 0)

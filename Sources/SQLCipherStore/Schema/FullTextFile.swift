@@ -1,0 +1,42 @@
+// FullTextFile: the full-text indexes that a file has, whoever made them: for copies, checks and other programs.
+import Foundation
+import SQLCipherConnection
+
+/// The full-text indexes of a file. The name of the function that makes the words holds the version of their rules (`cd_words_1_1_16_0`), as that of folded
+/// indexes does (``FoldedIndexes``).
+enum FullTextFile {
+  /// The FTS4 tables with the views that they read and the functions of those.
+  static func indexes(_ connection: Connection) throws -> [(table: String, view: String, function: String)] {
+    var views: [(name: String, function: String)] = []
+    for view in try objects("type = 'view' AND sql LIKE '%\(SQLFunctions.wordsPrefix)%'", connection) {
+      guard let start = view.sql.range(of: SQLFunctions.wordsPrefix) else { continue }
+      let version = view.sql[start.upperBound...].prefix { ("0"..."9").contains($0) || $0 == "_" }
+      views.append((view.name, SQLFunctions.wordsPrefix + version))
+    }
+    guard !views.isEmpty else { return [] }
+    return try objects("type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE % USING fts4%'", connection).compactMap { table in
+      let view = try views.first { table.sql.contains("content=\(try Identifier.quoted($0.name))") }
+      return view.map { (table.name, $0.name, $0.function) }
+    }
+  }
+
+  /// The statements that take them out of a copy, with the triggers that keep them in step.
+  static func removal(from connection: Connection, schema: String) throws -> [String] {
+    try indexes(connection).flatMap { index in
+      let table = try Identifier.quoted(index.table)
+      let triggers = try objects("type = 'trigger'", connection).filter {
+        $0.sql.contains("BEGIN INSERT INTO \(table) (docid") || $0.sql.contains("BEGIN DELETE FROM \(table) WHERE docid")
+      }
+      return try triggers.map { "DROP TRIGGER \(schema).\(try Identifier.quoted($0.name))" }
+        + ["DROP TABLE \(schema).\(table)", "DROP VIEW \(schema).\(try Identifier.quoted(index.view))"]
+    }
+  }
+
+  private static func objects(_ condition: String, _ connection: Connection) throws -> [(name: String, sql: String)] {
+    let statement = try connection.statement(sql: "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND \(condition)")
+    defer { statement.reset() }
+    var result: [(name: String, sql: String)] = []
+    while try statement.step() { result.append((statement.text(0), statement.text(1))) }
+    return result
+  }
+}

@@ -1,0 +1,280 @@
+// FullTextIndexTests: full-text indexes in the file: made, used, kept up, replaced, checked, and left out of plain copies.
+import Foundation
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+import SQLCipherConnection
+import XCTest
+import _StoreSpecification
+import _TestSupport
+
+@testable import SQLCipherStore
+
+final class FullTextIndexTests: XCTestCase {
+  private typealias Models = SpecificationModels
+
+  private func model(_ indexes: [FetchIndexDescription]? = nil) throws -> CompiledModel {
+    var book = Models.entity(
+      "Book",
+      [
+        Models.text("title"), Models.text("summary"), Models.integer("year"), Models.toOne("author", "Author", "books"),
+        Models.toMany("tags", "Tag", "books"),
+      ])
+    book.indexes = indexes ?? [words]
+    var author = Models.entity("Author", [Models.text("bio"), Models.toMany("books", "Book", "author")])
+    if indexes == nil { author.indexes = [FetchIndexDescription(name: "byBio", elements: [.fullText("bio")])] }
+    var tag = Models.entity("Tag", [Models.text("name"), Models.toMany("books", "Book", "tags")])
+    if indexes == nil { tag.indexes = [FetchIndexDescription(name: "byName", elements: [.fullText("name")])] }
+    return try Models.frozen([book, author, tag])
+  }
+
+  private let words = FetchIndexDescription(name: "words", elements: [.fullText("title"), .fullText("summary")])
+
+  private func fill(_ open: OpenStore) throws {
+    try open.save { save in
+      for number in 0..<20 {
+        try save.insert(
+          "Book",
+          [
+            "title": .text(number % 5 == 0 ? "Émile \(number)" : "Book \(number)"), "summary": .text("A text of number \(number)"),
+            "year": .int(Int64(number)),
+          ])
+      }
+    }
+  }
+
+  private func count(_ format: String, _ open: OpenStore) throws -> Int {
+    try open.count(FetchSpecification(entityName: "Book", predicate: try FetchPredicate(format: format)))
+  }
+
+  private func explain(_ format: String, _ open: OpenStore) throws -> FetchExplanation.StorePart {
+    try open.store.explain(FetchSpecification(entityName: "Book", predicate: try FetchPredicate(format: format)), in: open.scope)
+  }
+
+  private func isCovered(by store: TestStore) throws -> Bool { try store.ddl().contains { $0.hasPrefix("CREATE VIRTUAL TABLE") } }
+
+  private func skipWithoutFTS() throws {
+    if !LibraryVersion.hasFullText { throw XCTSkip("This SQLCipher has no full-text search that triggers may use.") }
+  }
+
+  func testItIsATableOfWordsThatTriggersKeepInStep() throws {
+    try skipWithoutFTS()
+    let store = try TestStore()
+    try store.open(model([words])).close()
+    let function = "cd_words_\(TextWords.version)"
+    let ours = try store.ddl().filter { $0.contains("f_Book_words\"") || $0.contains("v_Book_words") }
+    XCTAssertEqual(
+      ours,
+      [
+        "CREATE VIEW \"v_Book_words\" AS SELECT \"Book\".\"_pk\" AS rowid, \(function)(\"Book\".\"title\") AS c0,"
+          + " \(function)(\"Book\".\"summary\") AS c1 FROM \"Book\"",
+        "CREATE VIRTUAL TABLE \"f_Book_words\" USING fts4 (c0, c1, content=\"v_Book_words\", tokenize=simple, matchinfo=fts3)",
+        "CREATE TRIGGER \"t_f_Book_words_insert\" AFTER INSERT ON \"Book\" BEGIN INSERT INTO \"f_Book_words\" (docid, c0, c1)"
+          + " SELECT rowid, c0, c1 FROM \"v_Book_words\" WHERE rowid = new.\"_pk\"; END",
+        "CREATE TRIGGER \"t_f_Book_words_delete\" BEFORE DELETE ON \"Book\" BEGIN DELETE FROM \"f_Book_words\" WHERE docid = old.\"_pk\"; END",
+        "CREATE TRIGGER \"t_f_Book_words_leave\" BEFORE UPDATE OF \"title\", \"summary\" ON \"Book\""
+          + " WHEN (old.\"title\" IS NOT new.\"title\" OR old.\"summary\" IS NOT new.\"summary\")"
+          + " BEGIN DELETE FROM \"f_Book_words\" WHERE docid = old.\"_pk\"; END",
+        "CREATE TRIGGER \"t_f_Book_words_enter\" AFTER UPDATE OF \"title\", \"summary\" ON \"Book\""
+          + " WHEN (old.\"title\" IS NOT new.\"title\" OR old.\"summary\" IS NOT new.\"summary\")"
+          + " BEGIN INSERT INTO \"f_Book_words\" (docid, c0, c1) SELECT rowid, c0, c1 FROM \"v_Book_words\" WHERE rowid = new.\"_pk\"; END",
+      ])
+  }
+
+  func testSearchesUseIt() throws {
+    try skipWithoutFTS()
+    let store = try TestStore()
+    let open = try store.open(model())
+    try fill(open)
+    let index = FetchExplanation.Index(origin: .fullText, entityName: "Book", name: "words", properties: ["title", "summary"])
+    for (format, expected) in [
+      ("title SEARCH 'emile'", 4), ("title SEARCH 'em*'", 4), ("SELF SEARCH 'emile text'", 4), ("{title, summary} SEARCH '7'", 1),
+      ("title SEARCH 'emile -5'", 3), ("title SEARCH 'emile' AND year > 5", 2), ("title SEARCH 'emile OR 7'", 5),
+      ("summary SEARCH '\"number 1*\"'", 11), ("title SEARCH '7' OR summary SEARCH '7'", 1),
+    ] {
+      XCTAssertEqual(try count(format, open), expected, format)
+      let part = try explain(format, open)
+      let indexes = FetchExplanation(stores: [part]).indexes
+      XCTAssertTrue(indexes.contains(index), "\(format): \(part)")
+      XCTAssertEqual(part.warnings, [], format)
+      XCTAssertFalse(part.statements.contains { $0.text.contains("cd_search") }, format)
+    }
+    let both = try XCTUnwrap(explain("{title, summary} SEARCH '7'", open).statements.last).text
+    XCTAssertTrue(both.hasSuffix(" WHERE (t0.\"_pk\" IN (SELECT docid FROM \"f_Book_words\" WHERE \"f_Book_words\" MATCH ?1))"), both)
+    let authored = try explain("author.bio SEARCH 'poet'", open)
+    XCTAssertTrue("\(authored)".contains("f_Author_byBio"), "\(authored)")
+    XCTAssertEqual(authored.warnings, [])
+    let tagged = try explain("ANY tags.name SEARCH 'red'", open)
+    XCTAssertTrue("\(tagged)".contains("f_Tag_byName"), "\(tagged)")
+    XCTAssertEqual(tagged.warnings, [])
+    // Nothing is found in an index by what it does not have.
+    XCTAssertEqual(try explain("NOT title SEARCH 'emile'", open).warnings.map(\.kind), [.scan])
+    XCTAssertEqual(
+      FetchExplanation.Index(origin: .fullText, entityName: "Book", name: "words", properties: ["title"]).description,
+      "full-text index “words” of Book (title)")
+  }
+
+  func testWithoutItRowsAreReadAndTheExplanationSaysSo() throws {
+    let store = try TestStore()
+    let open = try store.open(model([]))
+    try fill(open)
+    XCTAssertEqual(try count("title SEARCH 'emile -5'", open), 3)
+    let part = try explain("title SEARCH 'emile'", open)
+    XCTAssertTrue(part.statements.last?.text.contains("cd_search(t0.\"title\", ?1)") ?? false, "\(part)")
+    XCTAssertEqual(part.warnings.map(\.message), ["the table of Book is scanned: no full-text index is over title"])
+    XCTAssertEqual(part.warnings.first?.properties, ["title"])
+  }
+
+  func testQueriesOfOneShapeShareAPlan() throws {
+    let store = try TestStore()
+    let open = try store.open(model())
+    try fill(open)
+    let statements = try store.statements {
+      XCTAssertEqual(try count("title SEARCH 'emile'", open), 4)
+      XCTAssertEqual(try count("title SEARCH '\"book 7\"'", open), 1)
+    }
+    XCTAssertEqual(statements.count, 2)
+    XCTAssertEqual(Set(statements).count, 1, "\(statements)")
+  }
+
+  func testASaveRunsNoStatementMore() throws {
+    func statements(_ indexes: [FetchIndexDescription]) throws -> [String] {
+      let store = try TestStore()
+      let open = try store.open(model(indexes))
+      return try store.statements { try fill(open) }
+    }
+    XCTAssertEqual(try statements([words]).count, try statements([]).count)
+  }
+
+  func testAStoreGetsAndLosesItWithItsModel() throws {
+    try skipWithoutFTS()
+    let store = try TestStore()
+    let without = try store.open(model([]))
+    try fill(without)
+    try without.close()
+    XCTAssertFalse(try isCovered(by: store))
+    let with = try store.open(model([words]))
+    XCTAssertEqual(try count("title SEARCH 'emile'", with), 4)
+    XCTAssertEqual(try explain("title SEARCH 'emile'", with).warnings, [])
+    try with.insert("Book", ["title": .text("Émile again")])
+    XCTAssertEqual(try count("title SEARCH 'emile'", with), 5)
+    try with.close()
+    let other = try store.open(model([FetchIndexDescription(name: "words", elements: [.fullText("summary")])]))
+    XCTAssertEqual(try count("summary SEARCH '\"number 1\"'", other), 1)
+    XCTAssertEqual(try count("title SEARCH 'emile'", other), 5)
+    try other.close()
+    // Its tables look as before, and hold other words.
+    let third = try store.open(model([FetchIndexDescription(name: "words", elements: [.fullText("title")])]))
+    XCTAssertEqual(try count("title SEARCH 'emile'", third), 5)
+    XCTAssertEqual(try explain("title SEARCH 'emile'", third).warnings, [])
+    try third.close()
+    try store.open(model([])).close()
+    XCTAssertFalse(try isCovered(by: store))
+    XCTAssertFalse(try store.ddl().contains { $0.contains("cd_words") || $0.contains("f_Book") })
+  }
+
+  func testAStoreThatIsOnlyReadAnswersWithoutIt() throws {
+    let store = try TestStore()
+    let open = try store.open(model([]))
+    try fill(open)
+    try open.close()
+    var description = store.description
+    description.isReadOnly = true
+    let reader = try OpenStore(description, model: model([words]))
+    XCTAssertEqual(try count("title SEARCH 'emile'", reader), 4)
+    try reader.close()
+    try store.open(model([words])).close()
+    let again = try OpenStore(description, model: model([words]))
+    XCTAssertEqual(try count("title SEARCH 'emile'", again), 4)
+    if LibraryVersion.hasFullText { XCTAssertEqual(try explain("title SEARCH 'emile'", again).warnings, []) }
+  }
+
+  func testAnIndexOfOtherRulesIsReplaced() throws {
+    try skipWithoutFTS()
+    let store = try TestStore()
+    let open = try store.open(model([words]))
+    try fill(open)
+    try open.close()
+    // As a library with other rules would have left it.
+    try store.execute("UPDATE cipherdata_metadata SET layout_basis = layout_basis || 'x'")
+    try store.execute("DROP TABLE \"f_Book_words\"")
+    let again = try store.open(model([words]))
+    XCTAssertEqual(try count("title SEARCH 'emile'", again), 4)
+  }
+
+  func testItIsCheckedByAFullVerification() async throws {
+    try skipWithoutFTS()
+    let store = try TestStore()
+    let open = try store.open(model([words]))
+    try fill(open)
+    try open.close()
+    let file = try await SQLCipherStoreFile.unlock(at: store.url, key: TestStore.key)
+    let healthy = try await file.verify(.full)
+    XCTAssertEqual(healthy, [])
+    try store.execute("INSERT INTO \"f_Book_words\" (docid, c0) VALUES (9999, 'stray')")
+    let findings = try await file.verify(.full)
+    XCTAssertEqual(findings.count, 1, "\(findings)")
+    XCTAssertTrue(findings.first?.contains("f_Book_words") ?? false, "\(findings)")
+  }
+
+  func testPlainCopiesHaveNone() async throws {
+    try skipWithoutFTS()
+    let store = try TestStore()
+    let open = try store.open(model())
+    try fill(open)
+    try open.close()
+    let file = try await SQLCipherStoreFile.unlock(at: store.url, key: TestStore.key)
+    let plain = store.folder.file("plain.sqlite")
+    try await file.exportPlaintext(to: plain)
+    let back = store.folder.file("back.store")
+    _ = try await SQLCipherStoreFile.importPlaintext(from: plain, to: back, key: .passphrase("back"))
+    let copy = store.folder.file("copy.store")
+    try await file.backUp(to: copy, key: .passphrase("copy"))
+    let bytes = try Data(contentsOf: plain)
+    XCTAssertNil(bytes.range(of: Data("cd_words".utf8)))
+    XCTAssertNil(bytes.range(of: Data("CREATE VIRTUAL".utf8)))
+    for (url, passphrase) in [(back, "back"), (copy, "copy")] {
+      var description = PersistentStoreDescription(url: url, key: .passphrase(passphrase))
+      description.durability = .fast
+      let reopened = try OpenStore(description, model: model())
+      XCTAssertEqual(try count("title SEARCH 'emile'", reopened), 4)
+      XCTAssertEqual(try explain("title SEARCH 'emile'", reopened).warnings, [])
+      try reopened.insert("Book", ["title": .text("emile")])
+      XCTAssertEqual(try count("title SEARCH 'emile'", reopened), 5)
+      try reopened.close()
+      let file = try await SQLCipherStoreFile.unlock(at: url, key: .passphrase(passphrase))
+      let findings = try await file.verify(.full)
+      XCTAssertEqual(findings, [])
+    }
+  }
+
+  func testNamesOfAnyKind() throws {
+    let name = "a \"b\" 'c' = (d), [é]"
+    var entity = Models.entity("Wörter_1", [Models.text("text"), Models.text("content"), Models.text("docid"), Models.text("rowid")])
+    entity.indexes = [
+      FetchIndexDescription(name: name, elements: ["text", "content", "docid", "rowid"].map { .fullText($0) }),
+      FetchIndexDescription(name: "x", elements: [.fullText("text")]),
+      FetchIndexDescription(name: "x_segdir", elements: [.fullText("rowid")]),
+    ]
+    let store = try TestStore()
+    let open = try store.open(Models.frozen([entity, Models.entity("f_Wörter_1_x", [Models.text("text")])]))
+    try open.insert("Wörter_1", ["text": .text("one two"), "rowid": .text("three")])
+    for key in ["text", "rowid", "SELF"] {
+      let query = key == "text" ? "two" : "three"
+      let predicate = FetchPredicate.comparison(
+        FetchComparison(left: key == "SELF" ? .evaluatedObject : .keyPath(key), op: .search, right: .constant(.string(query))))
+      XCTAssertEqual(try open.count(FetchSpecification(entityName: "Wörter_1", predicate: predicate)), 1, key)
+    }
+  }
+
+  func testTheWordsAreEncrypted() throws {
+    let store = try TestStore()
+    let open = try store.open(model([words]))
+    try open.insert("Book", ["title": .text("Rhabarberkuchen mit Sahne")])
+    try open.close()
+    for suffix in ["", "-wal"] {
+      guard let bytes = FileManager.default.contents(atPath: store.url.path + suffix) else { continue }
+      XCTAssertNil(bytes.range(of: Data("rhabarberkuchen".utf8)))
+    }
+  }
+}
