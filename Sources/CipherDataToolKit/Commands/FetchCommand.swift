@@ -9,6 +9,7 @@ struct FetchCommand: AsyncParsableCommand {
     discussion: """
       --where takes Core Data's predicate language over key paths, such as: section.name == "games" AND installedSize > 100000; \
       name BEGINSWITH[cd] "lib"; ANY tags.name == "role::program"; maintainer == nil; priority IN {"required", "important"}; \
+      summary SEARCH "text adv* -game" (words, beginnings, what is to be missing, "\"phrases\"", OR), with --sort relevance the best first; \
       SUBQUERY(relations, $r, $r.entity == "Dependency" AND ANY $r.alternatives.packageName LIKE "libgtk*").@count == 0.
 
       --select computes columns, of each object or, with --group-by or a function over many objects, of groups: count, sum, min, max, average \

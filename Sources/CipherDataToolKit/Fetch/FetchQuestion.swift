@@ -27,7 +27,7 @@ struct FetchOptions: ParsableArguments {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "The order: key paths, computed values or selected names parted by commas, each with asc or desc behind it, or - before it for desc.",
+      "The order: key paths, computed values or selected names parted by commas, each with asc or desc behind it, or - before it for desc; relevance is that to what --where SEARCHes.",
       valueName: "keys"))
   var sort: String?
 
@@ -66,7 +66,8 @@ struct FetchOptions: ParsableArguments {
     specification.propertiesToGroupBy = try groupBy.map { try OptionText.properties($0, option: "--group-by") } ?? []
     specification.havingPredicate = try having.map { try OptionText.predicate($0, option: "--having") }
     specification.returnsDistinctResults = distinct
-    specification.sortDescriptors = try sort.map { try OptionText.sortDescriptors($0) } ?? []
+    let relevance = specification.predicate?.searchRelevance
+    specification.sortDescriptors = try sort.map { try OptionText.sortDescriptors($0, relevance: relevance) } ?? []
     specification.fetchLimit = limit ?? 0
     specification.fetchOffset = offset ?? 0
     specification.resultType = select == nil && groupBy == nil ? .objectIDs : .dictionaries

@@ -22,18 +22,28 @@ package enum OptionText {
   }
 
   /// An order such as `-installedSize, name` or `sum(installedSize) desc, section.name asc`.
-  package static func sortDescriptors(_ text: String, option: String = "--sort") throws -> [FetchSortDescriptor] {
+  ///
+  /// - Parameter relevance: What the key `relevance` stands for, the most first; nil where it is a key like others.
+  package static func sortDescriptors(
+    _ text: String, option: String = "--sort", relevance: FetchExpression? = nil
+  ) throws -> [FetchSortDescriptor] {
     try pieces(of: text).map { piece in
       var key = piece.text
       var isAscending = true
+      var isDirected = false
       if key.hasPrefix("-") || key.hasPrefix("+") {
         isAscending = key.hasPrefix("+")
+        isDirected = true
         key = key.dropFirst()
       }
       if let space = key.lastIndex(where: \.isWhitespace), let order = order(key[key.index(after: space)...]) {
         if !isAscending { throw ToolError(.usage, "\(option): “\(piece.text)” has two directions; use one.") }
         isAscending = order
+        isDirected = true
         key = key[..<space]
+      }
+      if let relevance, key == "relevance" {
+        return FetchSortDescriptor(expression: relevance, ascending: isDirected && isAscending)
       }
       guard key.contains(where: { !$0.isWhitespace }) else {
         throw ToolError(.usage, "\(option): a key is empty (column \(piece.offset + 1))")

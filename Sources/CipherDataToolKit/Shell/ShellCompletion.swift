@@ -21,9 +21,9 @@ package struct ShellCompletion: Sendable {
   }
 
   private static let conditionWords = [
-    "AND", "OR", "NOT", "ANY", "SOME", "ALL", "NONE", "IN", "BETWEEN", "CONTAINS", "BEGINSWITH", "ENDSWITH", "LIKE", "MATCHES", "TRUE",
-    "FALSE",
-    "NIL", "SELF", "SUBQUERY", "TRUEPREDICATE", "FALSEPREDICATE",
+    "AND", "OR", "NOT", "ANY", "SOME", "ALL", "NONE", "IN", "BETWEEN", "CONTAINS", "BEGINSWITH", "ENDSWITH", "LIKE", "MATCHES", "SEARCH",
+    "TRUE",
+    "FALSE", "NIL", "SELF", "SUBQUERY", "TRUEPREDICATE", "FALSEPREDICATE",
   ]
   private static let aggregates = ["average(", "count(", "max(", "median(", "min(", "sum("]
   private let model: CompiledModel
@@ -74,7 +74,7 @@ package struct ShellCompletion: Sendable {
     case "--where", "--having": return key(word, of: entity, beside: Self.cased(Self.conditionWords, like: word) + aggregates(option))
     case "--set": return key(word, of: entity, beside: [])
     case "--select": return key(word, of: entity, beside: Self.aggregates + Self.cased(["AS", "DISTINCT"], like: word))
-    case "--sort": return key(word, of: entity, beside: ["asc", "desc"])
+    case "--sort": return key(word, of: entity, beside: ["asc", "desc", "relevance"])
     case "--group-by": return key(word, of: entity, beside: [])
     case "--properties": return key(word, of: entity, beside: ["@entity", "@id"])
     default: return Answer()
