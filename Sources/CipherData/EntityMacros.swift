@@ -20,14 +20,14 @@
   /// generated classes. The class inherits from `ManagedObject` or from another `@Entity` class, which is the superentity.
   ///
   /// - Parameters:
-  ///   - name: The entity's name; nil for the class's.
+  ///   - name: The entity's name, a literal; nil for the class's.
   ///   - options: What else the entity has.
   @attached(member, names: arbitrary)
   @attached(memberAttribute)
-  @attached(extension, conformances: EntityClass, Identifiable)
-  public macro Entity(_ name: String? = nil, _ options: EntityOption...) = #externalMacro(module: "CipherDataMacros", type: "EntityMacro")
+  @attached(extension, conformances: EntityClass, TypedManagedObject, FetchKeyPathNaming, Identifiable)
+  public macro Entity(name: String? = nil, _ options: EntityOption...) = #externalMacro(module: "CipherDataMacros", type: "EntityMacro")
 
-  /// Makes a property an attribute of the class's entity. See ``Entity(_:_:)``.
+  /// Makes a property an attribute of the class's entity. See ``Entity(name:_:)``.
   ///
   /// - Parameter options: What the attribute has beyond its name, type and default value.
   @attached(peer)
@@ -43,7 +43,7 @@
   public macro Relationship(deleteRule: DeleteRule = .nullify, inverse: AnyKeyPath? = nil, _ options: RelationshipOption...) =
     #externalMacro(module: "CipherDataMacros", type: "MarkerMacro")
 
-  /// Gives a property its accessors; what ``Entity(_:_:)`` adds to properties.
+  /// Gives a property its accessors; what ``Entity(name:_:)`` adds to properties.
   @attached(accessor)
   public macro _EntityProperty(_ layout: EntityLayout?, _ index: Int) =
     #externalMacro(module: "CipherDataMacros", type: "EntityPropertyMacro")

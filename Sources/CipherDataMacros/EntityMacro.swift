@@ -13,14 +13,12 @@
     ) throws -> [DeclSyntax] {
       let shape = try EntityShape(declaration)
       var arguments: [String] = []
-      if case .argumentList(let list)? = node.arguments {
-        arguments = list.map { $0.with(\.trailingComma, nil).trimmedDescription }
-      }
-      // The first argument is the name, unless it is an option.
       var name = "\"\(shape.className)\""
-      if let first = arguments.first, !first.hasPrefix("."), !first.hasPrefix("EntityOption") {
-        arguments.removeFirst()
-        if first != "nil" { name = first }
+      if case .argumentList(let list)? = node.arguments {
+        for argument in list {
+          let text = argument.expression.trimmedDescription
+          if argument.label?.text == "name" { name = text == "nil" ? name : text } else { arguments.append(text) }
+        }
       }
       let access = shape.access
       let superclass = shape.superclass
@@ -124,7 +122,7 @@
     ) throws -> [ExtensionDeclSyntax] {
       // A class below inherits the conformances.
       guard let shape = try? EntityShape(declaration), shape.superclass == nil else { return [] }
-      return [try ExtensionDeclSyntax("extension \(type.trimmed): EntityClass, Identifiable {}")]
+      return [try ExtensionDeclSyntax("extension \(type.trimmed): EntityClass, TypedManagedObject, FetchKeyPathNaming, Identifiable {}")]
     }
   }
 

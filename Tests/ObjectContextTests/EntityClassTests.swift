@@ -8,7 +8,7 @@ import XCTest
 
 private enum State: Int16, Sendable { case open, done }
 
-private class Item: ManagedObject, EntityClass {
+private class Item: ManagedObject, EntityClass, TypedManagedObject, FetchKeyPathNaming {
   var title: String {
     get { entityValue(0) }
     set { setEntityValue(newValue, at: 0) }

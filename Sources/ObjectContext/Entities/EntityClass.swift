@@ -5,8 +5,9 @@ import Synchronization
 
 /// A class that declares its entity in Swift: what `@Entity` of the package trait `Macros` makes of a class.
 ///
-/// A model of such classes is made of the classes: `ManagedObjectModel(Book.self, Author.self)`.
-public protocol EntityClass: TypedManagedObject, FetchKeyPathNaming {
+/// A model of such classes is made of the classes: `ManagedObjectModel(Book.self, Author.self)`. They are also ``TypedManagedObject`` and
+/// `FetchKeyPathNaming`, which ask nothing more of them.
+public protocol EntityClass: ManagedObject {
   /// The name of the entity.
   static var declaredEntityName: String { get }
   /// The entity. An inverse that only the other class names is not in it; a model of both has it.
@@ -17,12 +18,14 @@ public protocol EntityClass: TypedManagedObject, FetchKeyPathNaming {
   static func addKeyPaths(to names: inout KeyPathNames)
 }
 
-extension EntityClass {
+extension TypedManagedObject where Self: EntityClass {
   /// The classes of the last model made with the class; before any was made, those that relationships and superclasses lead to.
   public static var classTable: ManagedObjectClasses { EntityTables.table(of: self) }
+}
 
+extension FetchKeyPathNaming where Self: EntityClass {
   /// The keys of a key path, for typed queries.
-  public static func fetchKeys(of keyPath: AnyKeyPath) -> [String]? { classTable.keys(of: keyPath) }
+  public static func fetchKeys(of keyPath: AnyKeyPath) -> [String]? { EntityTables.table(of: self).keys(of: keyPath) }
 }
 
 /// Where the properties that a class adds begin: after those of its superclass. For `@Entity`.

@@ -49,8 +49,9 @@ extension ModelLint {
 
   /// Types of Swift and Foundation that applications use beside their own.
   private static let swiftTypes: Set<String> = [
-    "Array", "Character", "Data", "Date", "Decimal", "Dictionary", "Double", "Error", "Float", "Int", "Notification", "Operation", "Result",
-    "Set", "String", "Task", "Thread", "URL", "UUID",
+    "Array", "Character", "Collection", "Data", "Date", "Decimal", "Dictionary", "Double", "Error", "Float", "Int", "Notification",
+    "Operation", "Result",
+    "Sequence", "Set", "String", "Task", "Thread", "URL", "UUID",
   ]
 
   /// The class that an entity names for itself, without its module.

@@ -154,7 +154,7 @@ final class EntityMacroTests: XCTestCase {
       $0[\.title].descending
     }
     XCTAssertEqual(try context.fetch(long).map(\.title), ["Volume 3"])
-    XCTAssertEqual(long.predicate, try FetchPredicate(format: "pages > 100 AND author.name == 'Ada' AND progress != 1"))
+    XCTAssertEqual(long.predicate, try FetchPredicate(format: "pages > 100 AND author.name == 'Ada' AND progress != 2"))
     XCTAssertEqual(try context.count(for: Author.all.where { $0[\.books].any { $0[\.title] == "Volume 1" } }), 1)
     XCTAssertEqual(try context.count(for: Item.all.where { $0.is(Book.self) && $0[\.title] != nil }), 3)
     XCTAssertEqual(
@@ -162,6 +162,24 @@ final class EntityMacroTests: XCTestCase {
       try FetchPredicate(format: "pages > 1 AND author.name == 'Ada'"))
     let titles: [String?] = try context.fetch(Book.all.select { $0[\.title] }.sorted { $0[\.title] })
     XCTAssertEqual(titles, ["Volume 1", "Volume 2", "Volume 3"])
+  }
+
+  func testPublicClassesAndKeywordsAreTaken() async throws {
+    let model = ManagedObjectModel(Shelf.self)
+    XCTAssertEqual(model.entities.map(\.name), ["Shelf"])
+    XCTAssertEqual(model.entities[0].attributes.map(\.name), ["default", "scratch", "place"])
+    XCTAssertEqual(model.entities[0].attributes.map(\.isTransient), [false, true, false])
+    XCTAssertEqual(model.validationIssues(), [])
+    let container = try PersistentContainer(
+      name: "Shelf", managedObjectModel: model, classes: ManagedObjectClasses(Shelf.self),
+      persistentStoreDescriptions: [PersistentStoreDescription(type: .inMemory)])
+    try await container.loadPersistentStores()
+    let context = container.newBackgroundContext()
+    let shelf = Shelf(context: context)
+    XCTAssertEqual(shelf.default, 7)
+    shelf.place = Place(room: "attic", row: 2)
+    try context.save()
+    XCTAssertEqual(try context.fetch(Shelf.all.where { $0[\.default] == 7 }).first?.place, Place(room: "attic", row: 2))
   }
 
   func testAClassDoesNotFitAnotherModel() throws {

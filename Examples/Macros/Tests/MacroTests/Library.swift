@@ -24,13 +24,27 @@ enum Progress: Int16, Sendable, Codable {
   @Relationship(deleteRule: .cascade, inverse: \Chapter.book) var chapters: [Chapter]
 }
 
-@Entity(nil, .note("colour", "blue")) final class Author: ManagedObject {
+@Entity(.note("colour", "blue")) final class Author: ManagedObject {
   @Attribute(.unique, .renamed(from: "label")) var name: String
   @Attribute var born: Int?
   @Relationship(deleteRule: .deny) var books: Set<Book>
 }
 
-@Entity("Section") final class Chapter: ManagedObject {
+/// Where a shelf stands.
+public struct Place: Codable, Hashable, Sendable {
+  public var room: String
+  public var row: Int
+}
+
+@Entity public class Shelf: ManagedObject {
+  @Attribute public var `default`: Int = 7
+  @Attribute(.transient) public var scratch: String?
+  @Attribute public var place: Optional<Place>
+  /// No property of the entity.
+  public var note = ""
+}
+
+@Entity(name: "Section") final class Chapter: ManagedObject {
   @Attribute var heading: String
   @Relationship(.required) var book: Book?
 }
