@@ -32,14 +32,20 @@ enum Progress: Int16, Sendable, Codable {
 
 /// Where a shelf stands.
 public struct Place: Codable, Hashable, Sendable {
+  /// The room.
   public var room: String
+  /// The row, from the door.
   public var row: Int
 }
 
+/// A shelf.
 @Entity public class Shelf: ManagedObject {
+  /// A keyword for a name.
   @Attribute public var `default`: Int = 7
+  /// Kept in memory only.
   @Attribute(.transient) public var scratch: String?
-  @Attribute public var place: Optional<Place>
+  /// Where it stands.
+  @Attribute public var place: Place?
   /// No property of the entity.
   public var note = ""
 }
