@@ -53,6 +53,35 @@ final class TypedValuesTests: XCTestCase {
     XCTAssertEqual(tints, [.blue])
   }
 
+  func testRowsOfABatchInsertionTakeWholeComposites() async throws {
+    let (container, context) = try await context(OdditiesModel.managedObjectModel, OdditiesModel.classes)
+    func insert(_ mood: Mood, _ maybe: Inner?) throws {
+      var isDone = false
+      let request = BatchInsertRequest(Keywords.self, onConflict: .error) { row in
+        if isDone { return true }
+        isDone = true
+        row.from = Data()
+        row.list = []
+        row.token = Token(rawValue: UUID())
+        row.mood = mood
+        row.tint = .blue
+        row.required = Outer(slot: 3, object: Inner(in: "a", at: nil), maybe: maybe)
+        return false
+      }
+      _ = try context.execute(request)
+    }
+    try insert(.glad, nil)
+    try insert(.sad, Inner(in: "b"))
+    withExtendedLifetime(container) {}
+    let found = try context.fetch(Keywords.all.sorted { $0.mood.descending })
+    XCTAssertEqual(found.map(\.required.slot), [3, 3])
+    // Set to nil, an optional composite has not even default values.
+    XCTAssertNil(found[0].required.maybe)
+    XCTAssertNil(found[0].required.object.at)
+    XCTAssertEqual(found[1].required.maybe, Inner(in: "b"))
+    XCTAssertEqual(found.map(\.tint), [.blue, .blue])
+  }
+
   func testKeyPathsLeadIntoCompositesInFoundationsPredicates() async throws {
     let (_, context) = try await context(OdditiesModel.managedObjectModel, OdditiesModel.classes)
     let predicate = try FetchPredicate(

@@ -53,7 +53,8 @@ extension ManagedObject {
   }
 
   private func setPart(_ value: Slot, at slot: Int) {
-    if slotValue(slot) != value { setSlotValue(value, at: slot) }
+    // A row of a batch insertion says by what is set which columns it has values for.
+    if flags.contains(.isBatchRow) || slotValue(slot) != value { setSlotValue(value, at: slot) }
   }
 
   private func hasValue(in slots: Range<Int>) -> Bool {
