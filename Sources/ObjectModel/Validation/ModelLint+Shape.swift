@@ -4,6 +4,7 @@ extension ModelLint {
   /// Entities and properties whose names differ only in case, and classes that several entities name or that hide a type of Swift's.
   static func names(in model: ManagedObjectModel) -> [ModelIssue] {
     var findings: [ModelIssue] = []
+    let byName = model.entitiesByName
     var entities: [String: String] = [:]
     var classes: [String: String] = [:]
     for entity in model.entities {
@@ -25,15 +26,15 @@ extension ModelLint {
           findings.append(ModelIssue(entityName: entity.name, reason: "the class '\(name)' hides Swift's type; choose another name"))
         }
       }
-      findings += names(of: entity, in: model)
+      findings += names(of: entity, byName)
     }
     return findings
   }
 
-  private static func names(of entity: EntityDescription, in model: ManagedObjectModel) -> [ModelIssue] {
+  private static func names(of entity: EntityDescription, _ entities: [String: EntityDescription]) -> [ModelIssue] {
     var findings: [ModelIssue] = []
     var seen: [String: String] = [:]
-    for ancestor in lineage(of: entity, model.entitiesByName).reversed() {
+    for ancestor in lineage(of: entity, entities).reversed() {
       for property in ancestor.properties {
         if ancestor.name == entity.name, let other = seen[property.name.lowercased()], other != property.name {
           findings.append(

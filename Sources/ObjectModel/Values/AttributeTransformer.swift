@@ -96,7 +96,9 @@ public enum AttributeTransformers {
   private static func named(_ name: String?) throws(AttributeTransformError) -> (any AttributeTransformer)? {
     guard let name, !name.isEmpty else { return nil }
     if let transformer = transformer(forName: name) { return transformer }
-    if ["NSSecureUnarchiveFromData", "NSSecureUnarchiveFromDataTransformer"].contains(name) { return nil }
+    // The third is the constant's name, which models have where somebody took it for its value.
+    let secure = ["NSSecureUnarchiveFromData", "NSSecureUnarchiveFromDataTransformer", "NSSecureUnarchiveFromDataTransformerName"]
+    if secure.contains(name) { return nil }
     throw .unknownTransformer(name)
   }
 
