@@ -82,7 +82,15 @@ extension ModelCommand {
         }
       }
       for entity in model.entities {
-        for index in entity.indexes { check(index.partialIndexPredicate, entity.name, index.name) }
+        for index in entity.indexes {
+          check(index.partialIndexPredicate, entity.name, index.name)
+          for expression in index.elements.compactMap(\.expression) {
+            do { _ = try FetchExpression(format: expression) } catch {
+              issues.append(
+                ModelIssue(entityName: entity.name, propertyName: index.name, reason: "its expression cannot be read: \(error)"))
+            }
+          }
+        }
         for property in entity.fetchedProperties { check(property.predicateFormat, entity.name, property.name) }
       }
       for template in model.fetchRequestTemplates { check(template.predicateFormat, nil, template.name) }

@@ -22,6 +22,8 @@ public final class CompiledModel: Sendable {
   package let hasFoldedIndexes: Bool
   /// Whether some index is over the words of texts.
   package let hasFullTextIndexes: Bool
+  /// Whether some index is over an expression.
+  package let hasExpressionIndexes: Bool
   private let numbersByName: [String: Int]
 
   /// Validates a model and freezes it.
@@ -38,6 +40,7 @@ public final class CompiledModel: Sendable {
     checksum = ModelVersionHash.checksum(of: entities, hashes: versionHashes)
     indexChecksum = ModelVersionHash.indexChecksum(of: entities)
     hasFoldedIndexes = model.entities.contains { $0.indexes.contains { $0.elements.contains { $0.collation != .binary } } }
+    hasExpressionIndexes = model.entities.contains { $0.indexes.contains { $0.elements.contains { $0.expression != nil } } }
     hasFullTextIndexes = model.entities.contains { $0.indexes.contains(where: \.isFullText) }
   }
 

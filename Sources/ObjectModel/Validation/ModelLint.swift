@@ -32,9 +32,6 @@ public enum ModelLint {
       findings += attributes(of: entity)
       for index in entity.indexes {
         if index.elements.contains(where: { $0.kind == .rtree }) { note(index.name, "R-tree indexes are kept in the model, but not built") }
-        if index.elements.contains(where: { $0.expression != nil }) {
-          note(index.name, "expression indexes are kept in the model, but not built")
-        }
         if let constraint = entity.uniquenessConstraints.first(where: { isServed(index, by: $0) }) {
           note(index.name, "the uniqueness constraint (\(constraint.joined(separator: ", "))) has an index that begins so; remove this one")
         }

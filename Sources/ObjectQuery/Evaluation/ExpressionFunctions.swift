@@ -4,6 +4,14 @@ import Foundation
 
 /// Functions on values. A result without a meaning (division by zero, the root of a negative number) is no value.
 package enum ExpressionFunctions {
+  /// The version of what functions of attributes give, as digits and underscores: of their rules, and of the Unicode data that those of texts go by.
+  /// Indexes over expressions hold for one version only.
+  package static let version: String = {
+    // To be counted up whenever a function gives another result for any values.
+    let rules = 1
+    return "\(rules)_\(TextFolding.version)"
+  }()
+
   /// The result of a function of the resolved type.
   package static func apply(_ function: ResolvedFunction, _ arguments: [Slot], _ type: ResolvedType) -> Slot {
     if let count = function.argumentCount, arguments.count != count { return .null }

@@ -56,7 +56,9 @@ extension SQLCipherStoreFile {
         onOpen: { connection in
           try FoldedIndexes.register(on: connection)
           outdated =
-            try FoldedIndexes.inFile(connection).filter { $0.function != SQLFunctions.foldIndexed }.map { " index \($0.index)" }
+            try FoldedIndexes.inFile(connection).filter { ![SQLFunctions.foldIndexed, SQLFunctions.indexed].contains($0.function) }.map {
+              " index \($0.index)"
+            }
             + FullTextFile.indexes(connection).filter { $0.function != SQLFunctions.words }.map { " table main.\($0.table)" }
         }, progress: progress)
       // What an index of another folding holds cannot be checked: no condition uses it, and the next opening replaces it.

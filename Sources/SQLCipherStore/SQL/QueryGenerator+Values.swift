@@ -19,6 +19,7 @@ extension QueryGenerator {
     case .path(let path): return SQLFragment(text(of: path, scopes[path.scope]) ?? "NULL")
     case .groupAggregate(let number, _): return groupAggregates[number]
     case .aggregate(let aggregate): return try self.aggregate(aggregate, scopes)
+    case .function where isIndexed(expression): return try indexedValue(expression, scopes)
     case .function(let function, let arguments, let type):
       let values = SQLFragment.joined(try arguments.map { try value($0, scopes) }, by: ", ")
       switch function {
@@ -32,6 +33,19 @@ extension QueryGenerator {
       let (first, second) = (try value(first, scopes), try value(second, scopes))
       return "(CASE WHEN \(try self.condition(condition, scopes)) THEN \(first) ELSE \(second) END)"
     }
+  }
+
+  /// Whether an index is over an expression.
+  func isIndexed(_ expression: ResolvedExpression) -> Bool {
+    if case .literals = constants { return false }
+    return schema.indexedExpressions.hold(expression)
+  }
+
+  /// An expression in the words of its index.
+  func indexedValue(_ expression: ResolvedExpression, _ scopes: [QueryScope]) throws -> SQLFragment {
+    guard case .function(let function, let arguments, let type) = expression else { return try value(expression, scopes) }
+    let values = SQLFragment.joined(try arguments.map { try indexedValue($0, scopes) }, by: ", ")
+    return function == .coalesce ? "coalesce(\(values))" : "\(SQLFunctions.indexedCall(function, type))\(values))"
   }
 
   private func text(of path: ResolvedPath, _ scope: QueryScope) -> String? {

@@ -156,7 +156,7 @@ final class QueryGenerator {
     case .beginsWith:
       let left = try operand(comparison.left, comparison, isFolded: false, scopes)
       // A range, so that an index is used. Only where the left side is cheap to evaluate twice.
-      if let constant, options.isEmpty || hasFoldedIndex(comparison.left, options), case .path = comparison.left,
+      if let constant, options.isEmpty || hasFoldedIndex(comparison.left, options), comparison.left.isPath || isIndexed(comparison.left),
         case .placeholders = constants
       {
         return "(\(left) >= \(SQLFragment(.constant(constant))) AND \(left) < \(SQLFragment(.prefixEnd(constant))))"
@@ -224,6 +224,12 @@ final class QueryGenerator {
       guard case .slots(let slots) = values[number] else { return "()" }
       return "(\(slots.map(SQLLiteral.text).joined(separator: ", ")))"
     }
+  }
+}
+
+extension ResolvedExpression {
+  fileprivate var isPath: Bool {
+    if case .path = self { true } else { false }
   }
 }
 

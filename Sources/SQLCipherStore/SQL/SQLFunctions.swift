@@ -23,6 +23,9 @@ enum SQLFunctions {
   /// The same as `fold`, by the name that indexes use: an index stays right only as long as folding gives what it gave.
   static let foldIndexed = "\(fold)_\(TextFolding.version)"
 
+  /// A function of expressions, by the name that indexes use.
+  static let indexed = "\(indexedPrefix)\(ExpressionFunctions.version)"
+  static let indexedPrefix = "cd_indexed_"
   /// The words of a text, by the name that full-text indexes use.
   static let words = "\(wordsPrefix)\(TextWords.version)"
   static let wordsPrefix = "cd_words_"
@@ -31,14 +34,8 @@ enum SQLFunctions {
 
   /// A call of an expression function up to its first argument.
   static func applyCall(_ function: ResolvedFunction, _ type: ResolvedType) -> String {
-    let kind =
-      switch type {
-      case .integer: 0
-      case .decimal: 1
-      default: 2
-      }
     if function == .relevance { return "\(relevance)(" }
-    return "\(apply)(\(functions.firstIndex(of: function) ?? 0), \(kind), "
+    return "\(apply)(\(functions.firstIndex(of: function) ?? 0), \(kind(of: type)), "
   }
 
   /// A function over the rows of a group: no value for none, except that they are counted as 0.
@@ -81,6 +78,7 @@ enum SQLFunctions {
     try registerSearch(on: connection)
     try PackedConstants.register(on: connection)
     if model?.hasFoldedIndexes ?? false { try registerFold(foldIndexed, on: connection) }
+    if model?.hasExpressionIndexes ?? false { try registerIndexed(indexed, on: connection) }
     if model?.hasFullTextIndexes ?? false { try registerWords(words, on: connection) }
     try registerNumbers(on: connection)
     for comparison in FetchSortDescriptor.Comparison.allCases {
@@ -104,6 +102,33 @@ enum SQLFunctions {
       folded.withUnsafeBytes { call.setResult(text: $0) }
     }
   }
+
+  /// A call of a function in the words of an index, up to its first argument: by the function's own name, as numbers change with the library.
+  static func indexedCall(_ function: ResolvedFunction, _ type: ResolvedType) -> String {
+    "\(indexed)('\(function.rawValue)', \(kind(of: type)), "
+  }
+
+  /// Makes such calls known under a name.
+  static func registerIndexed(_ name: String, on connection: Connection) throws {
+    let byName = Dictionary(uniqueKeysWithValues: functions.map { (Array($0.rawValue.utf8), $0) })
+    try connection.registerFunction(name: name, argumentCount: -1) { call in
+      guard let function = byName[Array(call.text(0))] else { return call.setResultNull() }
+      set(ExpressionFunctions.apply(function, arguments(of: call), type(of: call)), call)
+    }
+  }
+
+  private static func kind(of type: ResolvedType) -> Int {
+    switch type {
+    case .integer: 0
+    case .decimal: 1
+    default: 2
+    }
+  }
+
+  /// The values behind the two first arguments.
+  private static func arguments(of call: FunctionCall) -> [Slot] { (2..<max(call.count, 2)).map { slot(call, $0) } }
+
+  private static func type(of call: FunctionCall) -> ResolvedType { call.int64(1) == 0 ? .integer : call.int64(1) == 1 ? .decimal : .real }
 
   /// Makes the words of texts known under a name.
   static func registerWords(_ name: String, on connection: Connection) throws {
@@ -183,12 +208,9 @@ enum SQLFunctions {
       set(ExpressionFunctions.apply(function, call.count > 0 ? [bound] : [], .real), call)
     }
     try connection.registerFunction(name: apply, argumentCount: -1) { call in
-      var arguments: [Slot] = []
-      for index in 2..<max(call.count, 2) { arguments.append(slot(call, index)) }
       let number = Int(call.int64(0))
       guard functions.indices.contains(number) else { return call.setResultNull() }
-      let type: ResolvedType = call.int64(1) == 0 ? .integer : call.int64(1) == 1 ? .decimal : .real
-      set(ExpressionFunctions.apply(functions[number], arguments, type), call)
+      set(ExpressionFunctions.apply(functions[number], arguments(of: call), type(of: call)), call)
     }
   }
 

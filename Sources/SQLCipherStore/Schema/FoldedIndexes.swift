@@ -78,18 +78,21 @@ extension ComparisonOptions {
 enum FoldedIndexes {
   private static let prefix = SQLFunctions.fold + "_"
 
-  /// The names of indexes over folded texts, with their functions' names.
+  /// The names of indexes over folded texts and over expressions, with their functions' names.
   static func inFile(_ connection: Connection) throws -> [(index: String, function: String)] {
     let statement = try connection.statement(
-      sql: "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql LIKE '%\(SQLFunctions.fold)%'")
+      sql: "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND"
+        + " (sql LIKE '%\(SQLFunctions.fold)%' OR sql LIKE '%\(SQLFunctions.indexedPrefix)%')")
     defer { statement.reset() }
     var result: [(index: String, function: String)] = []
     while try statement.step() {
-      var rest = Substring(statement.text(1))
-      while let start = rest.range(of: prefix) {
-        rest = rest[start.upperBound...]
-        let version = rest.prefix { ("0"..."9").contains($0) || $0 == "_" }
-        if rest.dropFirst(version.count).first == "(" { result.append((statement.text(0), prefix + version)) }
+      for prefix in [prefix, SQLFunctions.indexedPrefix] {
+        var rest = Substring(statement.text(1))
+        while let start = rest.range(of: prefix) {
+          rest = rest[start.upperBound...]
+          let version = rest.prefix { ("0"..."9").contains($0) || $0 == "_" }
+          if rest.dropFirst(version.count).first == "(" { result.append((statement.text(0), prefix + version)) }
+        }
       }
     }
     return result
@@ -98,7 +101,13 @@ enum FoldedIndexes {
   /// Makes all functions known to a connection that copies or checks a file, those of its indexes too, whatever their version.
   static func register(on connection: Connection) throws {
     try SQLFunctions.register(on: connection)
-    for function in Set(try inFile(connection).map(\.function)) { try SQLFunctions.registerFold(function, on: connection) }
+    for function in Set(try inFile(connection).map(\.function)) {
+      if function.hasPrefix(prefix) {
+        try SQLFunctions.registerFold(function, on: connection)
+      } else {
+        try SQLFunctions.registerIndexed(function, on: connection)
+      }
+    }
     for function in Set(try FullTextFile.indexes(connection).map(\.function)) { try SQLFunctions.registerWords(function, on: connection) }
   }
 

@@ -45,6 +45,7 @@ enum MetadataTable {
     var basis = "\(TableLayout.assignmentVersion)/\(numbers)/\(model.checksum)"
     if !model.indexChecksum.isEmpty { basis += "/\(model.indexChecksum)" }
     if model.hasFoldedIndexes { basis += "/\(TextFolding.version)" }
+    if model.hasExpressionIndexes { basis += "/e\(ExpressionFunctions.version)" }
     if model.hasFullTextIndexes, LibraryVersion.hasFullText { basis += "/w\(TextWords.version)" }
     return basis
   }

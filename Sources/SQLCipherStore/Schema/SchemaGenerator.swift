@@ -114,14 +114,17 @@ struct SchemaGenerator {
             where: rowsBelow(entity, table), .init(origin: .uniqueness, entityName: entity.name, properties: constraint)))
       }
       for description in entity.entityDescription.effectiveIndexes {
-        let elements = description.elements.compactMap { element -> String? in
+        let elements = try description.elements.compactMap { element -> String? in
+          if element.expression != nil {
+            return try indexedKey(element, of: entity, in: table).map { $0 + (element.isAscending ? "" : " DESC") }
+          }
           guard element.kind == .binary, let property = element.propertyName, let column = column(named: property, of: entity, in: table)
           else { return nil }
           let folding = element.folding
           let key = folding.isEmpty ? column.name : "\(SQLFunctions.foldIndexed)(\(column.name), \(Int(folding.rawValue)))"
           return key + (element.isAscending ? "" : " DESC")
         }
-        // Expressions and ranges in several dimensions are not built; an index never changes what a fetch returns.
+        // Ranges in several dimensions and some expressions are not built; an index never changes what a fetch returns.
         guard elements.count == description.elements.count, !elements.isEmpty else { continue }
         var condition = ""
         if let predicate = description.partialIndexPredicate {
@@ -135,10 +138,20 @@ struct SchemaGenerator {
             names.take("i_\(entity.name)_\(description.name)"), on: table.name, elements, where: condition,
             .init(
               origin: .declared, entityName: entity.name, name: description.name,
-              properties: description.elements.compactMap { element in element.propertyName.map { $0 + element.folding.foldingMark } })))
+              properties: description.elements.compactMap { element in
+                element.propertyName.map { $0 + element.folding.foldingMark } ?? element.expression
+              })))
       }
     }
     return result
+  }
+
+  /// The key of an element over an expression; nil where it cannot be indexed.
+  private func indexedKey(_ element: FetchIndexElement, of entity: CompiledEntity, in table: EntityTable) throws -> String? {
+    guard let expression = IndexedExpressions.resolved(element, of: entity, schema.model) else { return nil }
+    let scope = QueryScope(table: table, alias: table.name)
+    return try QueryGenerator(schema: schema, constants: .literals([])).indexedValue(expression, [scope]).text
+      .replacing("\(table.name).", with: "")
   }
 
   /// Whether an index of a uniqueness constraint begins with the same properties: another one would only cost.

@@ -16,6 +16,8 @@ final class StoreSchema: Sendable {
   let joinSides: [[JoinSide]]
   /// The attributes that have an index.
   let indexed: IndexedForms
+  /// The expressions that have an index.
+  let indexedExpressions: IndexedExpressions
   /// The full-text indexes that the file has.
   let fullText: FullTextIndexes
   let numbers: StatementNumbers
@@ -27,6 +29,7 @@ final class StoreSchema: Sendable {
     self.model = model
     self.layout = layout
     indexed = IndexedForms(model)
+    indexedExpressions = IndexedExpressions(model)
     var tables: [EntityTable] = []
     var indexes = [Int](repeating: -1, count: model.entities.count)
     for table in layout.tables {

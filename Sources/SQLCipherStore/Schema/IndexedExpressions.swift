@@ -1,0 +1,57 @@
+// IndexedExpressions: indexes over what expressions give, and which expressions of queries are those of an index.
+import ObjectModel
+import ObjectQuery
+
+/// The expressions that indexes of a model are over.
+///
+/// An index can be over functions of an entity's own and inherited attributes, without constants (a query has those as placeholders, which SQLite takes for no
+/// index's). What it calls has the version of the functions' results in its name, as folded indexes have (``FoldedIndexes``).
+struct IndexedExpressions: Sendable {
+  private var expressions: Set<ResolvedExpression> = []
+
+  init(_ model: CompiledModel) {
+    guard model.hasExpressionIndexes else { return }
+    for entity in model.entities {
+      for element in entity.entityDescription.indexes.flatMap(\.elements) {
+        if let expression = Self.resolved(element, of: entity, model) { expressions.insert(expression) }
+      }
+    }
+  }
+
+  /// Whether an index is over an expression of one object, whatever its scope.
+  func hold(_ expression: ResolvedExpression) -> Bool {
+    guard !expressions.isEmpty else { return false }
+    var scope: Int?
+    return Self.moved(expression, from: &scope).map(expressions.contains) ?? false
+  }
+
+  /// The expression of an element; nil where it has none that can be indexed.
+  static func resolved(_ element: FetchIndexElement, of entity: CompiledEntity, _ model: CompiledModel) -> ResolvedExpression? {
+    guard element.kind == .binary, let format = element.expression, let parsed = try? FetchExpression(format: format),
+      let fetch = try? FetchResolver(model: model).resolve(nil, sortDescriptors: [FetchSortDescriptor(expression: parsed)], entity: entity),
+      let expression = fetch.sortKeys.first?.expression, case .function = expression
+    else { return nil }
+    var scope: Int?
+    return moved(expression, from: &scope)
+  }
+
+  /// The same of the object asked about; nil for what cannot be indexed.
+  private static func moved(_ expression: ResolvedExpression, from scope: inout Int?) -> ResolvedExpression? {
+    switch expression {
+    case .path(var path):
+      guard path.steps.isEmpty, case .attribute = path.terminal, scope ?? path.scope == path.scope else { return nil }
+      scope = path.scope
+      path.scope = 0
+      return .path(path)
+    case .function(let function, let arguments, let type):
+      guard !function.isRandom, function != .noIndex, function != .relevance, !arguments.isEmpty else { return nil }
+      var result: [ResolvedExpression] = []
+      for argument in arguments {
+        guard let argument = moved(argument, from: &scope) else { return nil }
+        result.append(argument)
+      }
+      return .function(function, result, type)
+    case .constant, .aggregate, .groupAggregate, .conditional: return nil
+    }
+  }
+}
