@@ -267,6 +267,29 @@ final class FullTextIndexTests: XCTestCase {
     }
   }
 
+  func testPartsOfCompositesAreSearched() throws {
+    let model = try CompiledModel(
+      ManagedObjectModel {
+        Composite("Address") {
+          Attribute("city", .string)
+          Attribute("street", .string)
+        }
+        Entity("Person") {
+          Attribute("home", composite: "Address")
+          Attribute("name", .string)
+          Index("words", fullText: "home.city", "name")
+        }
+      })
+    let store = try TestStore()
+    let open = try store.open(model)
+    try open.insert("Person", ["home.city": .text("Bad Homburg"), "home.street": .text("Am Bad"), "name": .text("Ada")])
+    try open.insert("Person", ["home.city": .text("Ulm"), "home.street": .text("Badstraße"), "name": .text("Homburg")])
+    for (format, expected) in [("home.city SEARCH 'homburg'", 1), ("SELF SEARCH 'homburg'", 2), ("home.street SEARCH 'bad*'", 2)] {
+      XCTAssertEqual(
+        try open.count(FetchSpecification(entityName: "Person", predicate: try FetchPredicate(format: format))), expected, format)
+    }
+  }
+
   func testTheWordsAreEncrypted() throws {
     let store = try TestStore()
     let open = try store.open(model([words]))
