@@ -189,6 +189,18 @@ final class FullTextIndexTests: XCTestCase {
     if LibraryVersion.hasFullText { XCTAssertEqual(try explain("title SEARCH 'emile'", again).warnings, []) }
   }
 
+  func testSomebodyElseMayTakeItAway() throws {
+    let store = try TestStore()
+    let open = try store.open(model([words]))
+    try fill(open)
+    XCTAssertEqual(try count("title SEARCH 'emile'", open), 4)
+    let other = try store.open(model([]))
+    XCTAssertEqual(try count("title SEARCH 'emile'", open), 4)
+    try open.insert("Book", ["title": .text("emile")])
+    XCTAssertEqual(try count("title SEARCH 'emile'", open), 5)
+    XCTAssertEqual(try count("title SEARCH 'emile -5'", other), 4)
+  }
+
   func testAnIndexOfOtherRulesIsReplaced() throws {
     try skipWithoutFTS()
     let store = try TestStore()

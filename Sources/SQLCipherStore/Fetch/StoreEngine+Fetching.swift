@@ -11,7 +11,20 @@ extension StoreEngine {
     let fetch = try FetchResolver(model: schema.model).resolve(specification)
     let shape = FetchShape(fetch, specification: specification)
     let plan = try plan(fetch, specification, shape)
-    return try read { connection in
+    do {
+      return try self.fetch(fetch, specification, plan, scope)
+    } catch let error as StoreAccessError where !schema.fullText.isEmpty && error.isOfMissingFullText {
+      // Somebody has opened the store with a model that has other indexes. The answer is the same without them.
+      let plain = try StoreSchema(model: schema.model, layout: schema.layout, hasFullText: false)
+      return try self.fetch(
+        fetch, specification, try SelectGenerator(schema: plain).plan(fetch, specification, shape, number: nil), scope)
+    }
+  }
+
+  private func fetch(
+    _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ plan: FetchPlan, _ scope: RequestScope
+  ) throws -> PersistentStoreResult {
+    try read { connection in
       guard let cancellation = scope.cancellation else { return try answer(fetch, specification, plan, scope.objectIDSpace, connection) }
       return try connection.cancelling(when: { cancellation.isCancelled }) {
         try answer(fetch, specification, plan, scope.objectIDSpace, connection)
@@ -239,5 +252,13 @@ enum TemporaryLists {
 
   static func empty(_ count: Int, _ connection: Connection) throws {
     for number in 0..<count { try connection.statement(sql: "DELETE FROM \(name(number))").run() }
+  }
+}
+
+extension StoreAccessError {
+  /// Whether a statement names a full-text table that is not there (any more).
+  fileprivate var isOfMissingFullText: Bool {
+    guard case .sql(let message) = kind else { return false }
+    return message.hasPrefix("no such table: f_")
   }
 }
