@@ -51,6 +51,7 @@ let package = Package(
     // The system's libraries.
     .systemLibrary(name: "CSQLCipher", pkgConfig: "sqlcipher", providers: [.apt(["libsqlcipher-dev"])]),
     .systemLibrary(name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     // Of the tool only.
     .systemLibrary(name: "CLibedit", pkgConfig: "libedit", providers: [.apt(["libedit-dev"])]),
 
@@ -64,7 +65,7 @@ let package = Package(
     tests("ObjectQueryTests", ["ObjectQuery", "ObjectModel", "_TestSupport"]),
     module("ObjectStore", ["ObjectModel", "ObjectQuery", logging]),
     tests("ObjectStoreTests", ["ObjectStore", "ObjectQuery", "ObjectModel", "_StoreSpecification", "_TestSupport"]),
-    module("SQLCipherStore", ["SQLCipherConnection", "ObjectModel", "ObjectQuery", "ObjectStore", logging]),
+    module("SQLCipherStore", ["CZlib", "SQLCipherConnection", "ObjectModel", "ObjectQuery", "ObjectStore", logging]),
     tests(
       "SQLCipherStoreTests",
       [

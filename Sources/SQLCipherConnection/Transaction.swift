@@ -82,6 +82,14 @@ extension Connection {
     }
   }
 
+  /// Runs `body` while SQLite checks no foreign keys. It must not be called in a transaction, where the setting does nothing.
+  package func withoutForeignKeys<Result>(_ body: () throws -> Result) throws -> Result {
+    guard options.enforcesForeignKeys else { return try body() }
+    try execute("PRAGMA foreign_keys = 0")
+    defer { try? execute("PRAGMA foreign_keys = 1") }
+    return try body()
+  }
+
   /// Rolls back whatever is open; used after an error, so its own failure says nothing new.
   package func abandonTransaction() {
     guard !isInAutocommit else { return }

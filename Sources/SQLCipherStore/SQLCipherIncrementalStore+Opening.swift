@@ -36,20 +36,34 @@ extension SQLCipherIncrementalStore {
     return try StoreError.mapping { try open(keyring) }
   }
 
-  private func open(_ keyring: StoreKeyring) throws -> StoreMetadata {
+  /// The connections of the store.
+  func makePool(_ keyring: StoreKeyring) throws -> ConnectionPool {
     let description = configuration.description
     let options = description.connectionOptions
-    let pool = try ConnectionPool(
+    return try ConnectionPool(
       path: path, key: try keyring.databaseKey(options: options), options: options, maximumReaders: description.maximumReaderCount,
       onOpen: { [model = configuration.model] connection in
         try SQLFunctions.register(on: connection, for: model)
         try BatchFunctions.register(on: connection, model: model)
       })
+  }
+
+  /// What the store says of itself.
+  func metadata(_ record: StoreRecord, hashes: [String: Data]) -> StoreMetadata {
+    var metadata = StoreMetadata(storeIdentifier: record.identifier, storeType: record.type, modelHashes: hashes)
+    metadata.modelChecksum = record.checksum
+    metadata.deferredMigrationTasks = record.deferredTasks
+    metadata.versionIdentifiers = record.versionIdentifiers
+    metadata.userMetadata = record.userMetadata
+    return metadata
+  }
+
+  func open(_ keyring: StoreKeyring) throws -> StoreMetadata {
+    let description = configuration.description
+    let pool = try makePool(keyring)
     do {
       let (record, hashes, layout) = try pool.withWriter { try readOrCreate($0) }
-      var metadata = StoreMetadata(storeIdentifier: record.identifier, storeType: record.type, modelHashes: hashes)
-      metadata.versionIdentifiers = record.versionIdentifiers
-      metadata.userMetadata = record.userMetadata
+      let metadata = metadata(record, hashes: hashes)
       // Where the model differs the coordinator says so and closes the store: there is nothing to work with.
       if let schema = try schema(hashes: hashes, layout: layout, basis: record.layoutBasis) {
         let engine = StoreEngine(path: path, pool: pool, schema: schema, trace: StatementTrace(observer: description.sqlObserver))
@@ -69,10 +83,7 @@ extension SQLCipherIncrementalStore {
 
   /// The hashes of the entities that the store holds.
   private var heldHashes: [String: Data] {
-    let hashes = configuration.model.versionHashes
-    if configuration.entityNumbers.count == configuration.model.entities.count { return hashes }
-    let names = Set(configuration.entityNumbers.map { configuration.model.entities[$0].name })
-    return hashes.filter { names.contains($0.key) }
+    configuration.model.versionHashes(ofEntities: configuration.entityNumbers)
   }
 
   private var layoutBasis: String {
@@ -80,7 +91,11 @@ extension SQLCipherIncrementalStore {
   }
 
   private func readOrCreate(_ connection: Connection) throws -> (StoreRecord, hashes: [String: Data], layout: TableLayout?) {
-    if let record = try MetadataTable.read(connection, path: path) {
+    if var record = try MetadataTable.read(connection, path: path) {
+      if record.format < MetadataTable.formatVersion, !configuration.description.isReadOnly {
+        try connection.writeTransaction { try MetadataTable.upgrade(connection, path: path) }
+        record.format = MetadataTable.formatVersion
+      }
       // The usual case reads nothing more: a layout from the same model is the one that is computed.
       if record.layoutBasis == layoutBasis { return (record, heldHashes, nil) }
       let hashes = try MetadataTable.readHashes(connection, path: path)
@@ -113,16 +128,7 @@ extension SQLCipherIncrementalStore {
   private func create(_ connection: Connection) throws -> StoreRecord {
     let model = configuration.model
     let schema = try SchemaCache.schema(model: model, entityNumbers: configuration.entityNumbers, basis: layoutBasis)
-    for number in configuration.entityNumbers where !model.entities[number].isAbstract {
-      // Columns, their companions, key, version and entity: each is a value of an INSERT.
-      let count = try InsertPlan(entityNumber: number, table: schema.table(of: number), orders: []).variablesPerRow
-      guard count <= LibraryVersion.maximumVariables else {
-        throw StoreError(
-          .invalidRequest,
-          "“\(model.entities[number].name)” has \(count) columns; this version of SQLCipher can write \(LibraryVersion.maximumVariables).",
-          operation: "create", path: path)
-      }
-    }
+    try StoreMigrator.checkColumnCounts(schema, entityNumbers: configuration.entityNumbers, path: path, operation: "create")
     for statement in MetadataTable.createStatements { try connection.execute(statement) }
     for statement in try SchemaGenerator(schema: schema).tables() { try connection.execute(statement) }
     try SchemaAuxiliaries(schema: schema).makeAll(connection)

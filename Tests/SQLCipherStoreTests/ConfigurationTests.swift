@@ -41,13 +41,21 @@ final class ConfigurationTests: XCTestCase {
     XCTAssertFalse(tables.contains { $0.contains("REFERENCES \"Author\"") })
   }
 
-  func testAStoreReopensWithItsConfigurationAndNoOther() throws {
+  func testAStoreThatHasObjectsKeepsTheirEntities() throws {
     let store = try TestStore()
-    try open(store, "Works").close()
+    let works = try open(store, "Works")
+    try works.insert("Book", ["title": .text("t")])
+    try works.close()
     XCTAssertNoThrow(try open(store, "Works").close())
-    let error = assertStoreError(.modelIncompatible) { try open(store, nil) }
-    XCTAssertEqual(error?.differingEntities, ["Author"])
-    assertStoreError(.modelIncompatible) { try open(store, "People") }
+    let error = assertStoreError(.migrationFailed) { try open(store, "People") }
+    XCTAssertEqual(error?.entityName, "Book")
+    XCTAssertEqual(error?.differingEntities, ["Author", "Book", "Note"])
+    // What a configuration has more is added, and taken away again while there is nothing in it.
+    let all = try open(store, nil)
+    XCTAssertEqual(try all.count("Author"), 0)
+    XCTAssertEqual(try all.count("Book"), 1)
+    try all.close()
+    XCTAssertEqual(try open(store, "Works").count("Book"), 1)
   }
 
   func testAPathIntoAnotherStoreHasNoValue() throws {

@@ -61,8 +61,10 @@ final class OpeningTests: XCTestCase {
   func testAModelThatDiffersIsNamed() throws {
     let store = try TestStore()
     try store.open().close()
-    let error = error(store.description, SpecificationModels.assets)
-    XCTAssertEqual(error?.code, .modelIncompatible)
+    var description = store.description
+    description.shouldMigrateStoreAutomatically = false
+    let error = error(description, SpecificationModels.assets)
+    XCTAssertEqual(error?.code, .migrationNeeded)
     XCTAssertTrue(error?.differingEntities.contains("Photo") ?? false)
     XCTAssertTrue(error?.differingEntities.contains("Author") ?? false)
     try store.open().close()

@@ -3,30 +3,31 @@
 extension ModelComparison {
   mutating func compareProperties(_ older: CompiledEntity, _ newer: CompiledEntity) {
     let before = ComparedProperty.all(of: older)
+    let after = ComparedProperty.all(of: newer)
+    let known = ComparedProperty.sources(of: after, in: before)
     // Properties that stood further down before and were moved up.
     let below = source.entities[older.subtree].dropFirst().flatMap(ComparedProperty.all)
-    for property in ComparedProperty.all(of: newer) where property.declaringEntity == newer.number {
-      if let known = property.source(in: before) {
-        compare(known, property, in: newer)
-      } else if let known = property.source(in: below) {
-        note(newer.name, property.name, "moved up from \(source.entities[known.declaringEntity].name)", .inferred)
+    for property in after where property.declaringEntity == newer.number {
+      if let index = known[property.name] {
+        compare(before[index], property, in: newer)
+      } else if let index = ComparedProperty.sources(of: [property], in: below)[property.name] {
+        note(newer.name, property.name, "moved up from \(source.entities[below[index].declaringEntity].name)", .inferred)
         requireValue(of: property, in: newer)
       } else {
         note(newer.name, property.name, "added: \(Self.words(for: property, in: destination))", effectOfNew(property))
       }
     }
     // What is declared there is gone when no entity of the tree below has it any more.
-    let after = destination.entities[newer.subtree].flatMap(ComparedProperty.all)
-    for property in before where property.declaringEntity == older.number {
-      let isThere = after.contains { candidate in
-        guard let found = candidate.source(in: before) else { return false }
-        return found.name == property.name
-      }
-      if !isThere {
-        note(
-          newer.name, property.name, property.attribute == nil ? "relationship removed" : "attribute removed with its values", .inferred,
-          dropsValues: true)
-      }
+    var kept = Set(known.values.map { before[$0].name })
+    for number in newer.subtree.dropFirst() {
+      guard let number = matches.sources[number] else { continue }
+      let (older, newer) = (source.entities[number], destination.entities[matches.destinations[number] ?? 0])
+      kept.formUnion(PropertyMatches(from: older, to: newer).olderNames.values)
+    }
+    for property in before where property.declaringEntity == older.number && !kept.contains(property.name) {
+      note(
+        newer.name, property.name, property.attribute == nil ? "relationship removed" : "attribute removed with its values", .inferred,
+        dropsValues: true)
     }
   }
 
@@ -167,16 +168,16 @@ extension ModelComparison {
     _ older: CompiledRelationship, _ newer: CompiledRelationship, _ name: String, in entity: CompiledEntity
   ) {
     let target = destination.entities[newer.destinationEntity]
-    guard matches.destinations[older.destinationEntity] != target.number else { return }
     let before = source.entities[older.destinationEntity]
-    let change = "destination changed from \(before.name) to \(target.name)"
+    let isSame = matches.destinations[older.destinationEntity] == target.number
+    let change = isSame ? "no longer leads to all that it did" : "destination changed from \(before.name) to \(target.name)"
     // Whatever the older relationship could refer to must be an object of the newer destination.
     let lost = source.entities[before.subtree].filter { candidate in
       guard let number = matches.destinations[candidate.number] else { return false }
       return !destination.entities[number].isKind(of: target)
     }
     if lost.isEmpty {
-      note(entity.name, name, change, .inferred)
+      if !isSame { note(entity.name, name, change, .inferred) }
     } else {
       note(
         entity.name, name, change,

@@ -97,12 +97,37 @@ struct ComparedProperty {
     return slots + toMany
   }
 
-  /// The one of several older properties that this one was.
-  func source(in older: [ComparedProperty]) -> ComparedProperty? {
-    if let renamingIdentifier {
-      if let found = older.first(where: { $0.name == renamingIdentifier }) { return found }
-      if let found = older.first(where: { $0.renamingIdentifier == renamingIdentifier }) { return found }
+  /// The position of the older property that each newer one was, by the newer one's name. No older one stands for two.
+  static func sources(of newer: [ComparedProperty], in older: [ComparedProperty]) -> [String: Int] {
+    var result: [String: Int] = [:]
+    var taken: Set<Int> = []
+    func match(_ property: ComparedProperty, _ isSame: (ComparedProperty) -> Bool) {
+      guard result[property.name] == nil, let index = older.indices.first(where: { !taken.contains($0) && isSame(older[$0]) }) else {
+        return
+      }
+      taken.insert(index)
+      result[property.name] = index
     }
-    return older.first { $0.name == name } ?? older.first { $0.renamingIdentifier == name }
+    // A renaming identifier says more than a name that somebody else may have taken over.
+    for property in newer {
+      guard let identifier = property.renamingIdentifier else { continue }
+      match(property) { $0.name == identifier }
+      match(property) { $0.renamingIdentifier == identifier }
+    }
+    for property in newer { match(property) { $0.name == property.name } }
+    for property in newer { match(property) { $0.renamingIdentifier == property.name } }
+    return result
+  }
+}
+
+/// Which property of an older entity each property of a newer one was, inherited ones and parts of composites included.
+package struct PropertyMatches {
+  /// The older names by the newer ones.
+  package let olderNames: [String: String]
+
+  /// Matches the properties of what was the same entity.
+  package init(from older: CompiledEntity, to newer: CompiledEntity) {
+    let before = ComparedProperty.all(of: older)
+    olderNames = ComparedProperty.sources(of: ComparedProperty.all(of: newer), in: before).mapValues { before[$0].name }
   }
 }

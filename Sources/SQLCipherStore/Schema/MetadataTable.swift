@@ -19,12 +19,22 @@ struct StoreRecord {
   var layoutBasis: String
   var versionIdentifiers: Set<String>
   var userMetadata: [String: String]
+  /// What migrations have put off, in words.
+  var deferredTasks: [String] = []
+
+  /// What the model that wrote the store is known by in later versions of the store.
+  var modelName: String { Self.modelName(checksum, versionIdentifiers) }
+
+  /// A model's checksum with its identifiers: a later version may have the same entities as an earlier one had.
+  static func modelName(_ checksum: String, _ versionIdentifiers: Set<String>) -> String {
+    ([checksum] + versionIdentifiers.sorted()).joined(separator: " ")
+  }
 }
 
 /// Reads and writes the metadata.
 enum MetadataTable {
   /// The version of the file format that this library writes. Files of a greater one are refused.
-  static let formatVersion = 1
+  static let formatVersion = 2
   static let name = "cipherdata_metadata"
   static let keys = "cipherdata_keys"
   /// Names that entities' tables do not get: in use, or kept for later versions.
@@ -35,7 +45,7 @@ enum MetadataTable {
   static let createStatements = [
     "CREATE TABLE \(name) (id INTEGER PRIMARY KEY, format INTEGER NOT NULL, identifier TEXT NOT NULL, type TEXT NOT NULL,"
       + " checksum TEXT NOT NULL, layout_basis TEXT NOT NULL, version_identifiers TEXT NOT NULL, user_metadata TEXT NOT NULL,"
-      + " hashes TEXT NOT NULL, layout TEXT NOT NULL, model TEXT NOT NULL)",
+      + " hashes TEXT NOT NULL, layout TEXT NOT NULL, model BLOB NOT NULL, past_models TEXT NOT NULL, deferred TEXT NOT NULL)",
     "CREATE TABLE \(keys) (id INTEGER PRIMARY KEY, next INTEGER NOT NULL)",
   ]
 
@@ -55,18 +65,26 @@ enum MetadataTable {
 
   /// The metadata; nil where the database has no table at all, as after a crash between the file's creation and its first transaction.
   static func read(_ connection: Connection, path: String) throws -> StoreRecord? {
+    func query(_ deferred: String) throws(StoreAccessError) -> Statement {
+      try connection.statement(
+        sql:
+          "SELECT format, identifier, type, checksum, layout_basis, version_identifiers, user_metadata, \(deferred) FROM \(name) WHERE id = 1"
+      )
+    }
     let statement: Statement
     do {
-      statement = try connection.statement(
-        sql: "SELECT format, identifier, type, checksum, layout_basis, version_identifiers, user_metadata FROM \(name) WHERE id = 1")
+      statement = try query("deferred")
     } catch {
-      // No such table, or no such column: tell an empty database from a foreign or a newer one.
+      // No such table, or no such column: tell an empty database from a foreign, an older or a newer one.
       guard case .sql = error.kind else { throw error }
       let count = try connection.statement(sql: "SELECT count(*) FROM sqlite_master")
       defer { count.reset() }
       if try count.step(), count.int(0) == 0 { return nil }
       if let format = try? formatOnly(connection) { try checkFormat(format, path: path) }
-      throw StoreError(.notAStore, "The database can be read, but it holds no CipherData store.", operation: "open", path: path)
+      guard let older = try? query("'[]'") else {
+        throw StoreError(.notAStore, "The database can be read, but it holds no CipherData store.", operation: "open", path: path)
+      }
+      statement = older
     }
     defer { statement.reset() }
     guard try statement.step() else {
@@ -77,7 +95,20 @@ enum MetadataTable {
       format: statement.int(0), identifier: statement.text(1), type: statement.text(2), checksum: statement.text(3),
       layoutBasis: statement.text(4),
       versionIdentifiers: Set(try decode([String].self, statement.text(5), path)),
-      userMetadata: try decode([String: String].self, statement.text(6), path))
+      userMetadata: try decode([String: String].self, statement.text(6), path),
+      deferredTasks: try decode([String].self, statement.text(7), path))
+  }
+
+  /// Brings the metadata of an older format to the present one. Call it in a write transaction.
+  static func upgrade(_ connection: Connection, path: String) throws {
+    guard let format = try formatOnly(connection), format == 1 else { return }
+    let model = try readModel(connection, path: path)
+    try connection.execute("ALTER TABLE \(name) ADD COLUMN past_models TEXT NOT NULL DEFAULT '[]'")
+    try connection.execute("ALTER TABLE \(name) ADD COLUMN deferred TEXT NOT NULL DEFAULT '[]'")
+    let statement = try connection.statement(sql: "UPDATE \(name) SET format = ?, model = ? WHERE id = 1")
+    try statement.bind(1, formatVersion)
+    try statement.bind(2, try compressed(model))
+    try statement.run()
   }
 
   private static func formatOnly(_ connection: Connection) throws -> Int? {
@@ -103,8 +134,33 @@ enum MetadataTable {
     try decode(TableLayout.self, try readText("layout", connection, path), path)
   }
 
+  /// The models that the store has been through, the latest last, by `StoreRecord.modelName`.
+  static func readPastModels(_ connection: Connection, path: String) throws -> [String] {
+    guard try formatOnly(connection) ?? 0 > 1 else { return [] }
+    return try decode([String].self, try readText("past_models", connection, path), path)
+  }
+
   /// The model's XML, as a model file holds it.
-  static func readModel(_ connection: Connection, path: String) throws -> String { try readText("model", connection, path) }
+  static func readModel(_ connection: Connection, path: String) throws -> String {
+    let statement = try connection.statement(sql: "SELECT model FROM \(name) WHERE id = 1")
+    defer { statement.reset() }
+    guard try statement.step() else {
+      throw StoreError(.storeCorrupt, "The store's metadata is missing.", operation: "open", path: path)
+    }
+    // Format 1 kept the text itself.
+    guard statement.type(0) == .blob else { return statement.text(0) }
+    guard let text = CompressedText.expand(statement.data(0)) else {
+      throw StoreError(.storeCorrupt, "The model inside the store cannot be read.", operation: "read the model", path: path)
+    }
+    return text
+  }
+
+  private static func compressed(_ model: String) throws -> Data {
+    guard let data = CompressedText.compress(model) else {
+      throw StoreError(.internalInconsistency, "The model cannot be compressed.", operation: "create")
+    }
+    return data
+  }
 
   private static func readText(_ column: String, _ connection: Connection, _ path: String) throws -> String {
     let statement = try connection.statement(sql: "SELECT \(column) FROM \(name) WHERE id = 1")
@@ -119,7 +175,7 @@ enum MetadataTable {
   static func insert(
     _ record: StoreRecord, hashes: [String: Data], layout: TableLayout, model: String, into connection: Connection
   ) throws {
-    let statement = try connection.statement(sql: "INSERT INTO \(name) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+    let statement = try connection.statement(sql: "INSERT INTO \(name) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '[]', '[]')")
     try statement.bind(1, formatVersion)
     try statement.bind(2, record.identifier)
     try statement.bind(3, record.type)
@@ -129,7 +185,37 @@ enum MetadataTable {
     try statement.bind(7, try encode(record.userMetadata))
     try statement.bind(8, try encode(hashes))
     try statement.bind(9, try encode(layout))
-    try statement.bind(10, model)
+    try statement.bind(10, try compressed(model))
+    try statement.run()
+  }
+
+  /// How many past models are remembered.
+  private static let pastModelLimit = 100
+
+  /// Writes what a migration changes.
+  static func update(
+    _ record: StoreRecord, hashes: [String: Data], layout: TableLayout, model: String, pastModels: [String], _ connection: Connection
+  ) throws {
+    let statement = try connection.statement(
+      sql: "UPDATE \(name) SET checksum = ?, layout_basis = ?, version_identifiers = ?, hashes = ?, layout = ?, model = ?, past_models = ?,"
+        + " deferred = ? WHERE id = 1")
+    try statement.bind(1, record.checksum)
+    try statement.bind(2, record.layoutBasis)
+    try statement.bind(3, try encode(record.versionIdentifiers.sorted()))
+    try statement.bind(4, try encode(hashes))
+    try statement.bind(5, try encode(layout))
+    try statement.bind(6, try compressed(model))
+    try statement.bind(7, try encode(Array(pastModels.suffix(pastModelLimit))))
+    try statement.bind(8, try encode(record.deferredTasks))
+    try statement.run()
+  }
+
+  /// Writes what the clearing away of something put off changes.
+  static func update(layout: TableLayout, layoutBasis: String, deferredTasks: [String], _ connection: Connection) throws {
+    let statement = try connection.statement(sql: "UPDATE \(name) SET layout = ?, layout_basis = ?, deferred = ? WHERE id = 1")
+    try statement.bind(1, try encode(layout))
+    try statement.bind(2, layoutBasis)
+    try statement.bind(3, try encode(deferredTasks))
     try statement.run()
   }
 

@@ -77,7 +77,9 @@ struct StorageResolver {
     }
     if let inverse = model.inverse(of: relationship), !inverse.isTransient {
       if !inverse.isToMany { return try inverseSide(relationship, inverse: inverse) }
-      if inverse.id < relationship.id { return try join(of: inverse).map { .join($0.reversed) } ?? .none }
+      // A new store has the table under the lower number; after a migration it may be under the other.
+      if let own = try join(of: relationship) { return .join(own) }
+      return try join(of: inverse).map { .join($0.reversed) } ?? .none
     }
     return try join(of: relationship).map { .join($0) } ?? .none
   }

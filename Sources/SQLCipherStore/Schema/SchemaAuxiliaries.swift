@@ -57,6 +57,19 @@ struct SchemaAuxiliaries {
     for auxiliary in wanted where !kept.contains(auxiliary.name) { try make(auxiliary, connection) }
   }
 
+  /// Drops the indexes that the schema does not have; the others stay where the tables under them do.
+  func dropUnwanted(_ connection: Connection) throws {
+    let wanted = Dictionary(try wanted().map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
+    for found in try Self.inFile(connection) where found.kind == .index && wanted[found.name] != found.sql {
+      try Self.drop(found, connection)
+    }
+  }
+
+  /// Drops what follows the rows as they change, so that rows can be moved about; it is made and filled again from the rows in the end.
+  static func dropFollowers(_ connection: Connection) throws {
+    for found in try inFile(connection) where found.kind != .index { try drop(found, connection) }
+  }
+
   /// Drops all of them, as before the tables under them change.
   static func dropAll(_ connection: Connection) throws {
     for found in try inFile(connection) { try drop(found, connection) }

@@ -10,13 +10,13 @@ struct SchemaGenerator {
 
   /// Every table, in order.
   func tables() throws -> [String] {
-    try schema.tables.map(createTable) + joinSides().map(createJoinTable)
+    try schema.tables.map { try createTable($0) } + joinSides().map { createJoinTable($0) }
   }
 
   /// Every index. The same model and layout give the same ones.
   func indexes() throws -> [StoreIndex] {
     var names = NameAllocator(
-      reserved: MetadataTable.reservedNames + schema.layout.tables.map(\.name) + schema.layout.joinTables.map(\.name))
+      reserved: MetadataTable.reservedNames + schema.layout.physicalTables)
     var result: [StoreIndex] = []
     for (side, join) in zip(joinSides(), schema.layout.joinTables) {
       // The table itself is ordered by the near side; its key stands at the end of every index.
@@ -37,10 +37,13 @@ struct SchemaGenerator {
     _ meaning: FetchExplanation.Index
   ) throws -> StoreIndex {
     let head = "CREATE \(unique ? "UNIQUE " : "")INDEX \(try Identifier.quoted(name)) ON \(table)"
-    return StoreIndex(name: name, sql: "\(head) (\(elements.joined(separator: ", ")))" + condition, meaning: meaning)
+    return StoreIndex(
+      name: name, sql: "\(head) (\(elements.joined(separator: ", ")))" + condition, table: table, elements: elements, condition: condition,
+      meaning: meaning)
   }
 
-  private func joinSides() -> [JoinSide] {
+  /// The join tables, in the order of the layout.
+  func joinSides() -> [JoinSide] {
     schema.layout.joinTables.compactMap { join in
       guard case .toMany(let relationship)? = schema.model.entity(named: join.entity)?.property(named: join.property),
         case .join(let side) = schema.relationships[relationship.id]
@@ -49,29 +52,43 @@ struct SchemaGenerator {
     }
   }
 
-  private func createTable(_ table: EntityTable) throws -> String {
+  /// The statement that makes an entity's table, under another quoted name while a migration fills it.
+  func createTable(_ table: EntityTable, named name: String? = nil) throws -> String {
     let orders = try schema.layout.tables[table.index].orderColumns.map { try Identifier.quoted($0.name) }
     var columns = ["\(table.key) INTEGER PRIMARY KEY"]
     if let entity = table.entity { columns.append("\(entity) INTEGER NOT NULL") }
     columns.append("\(table.version) INTEGER NOT NULL")
     for column in table.columns {
       let type = TableLayout.Kind(column.slot.kind)?.sqlType ?? "BLOB"
-      columns.append("\(column.name) \(type)\(foreignKey(of: column))")
+      let parent = try Self.parent(of: column.slot, in: schema).map { try Self.foreignKey(to: $0) } ?? ""
+      columns.append("\(column.name) \(type)\(parent)")
       if let entityColumn = column.entityColumn { columns.append("\(entityColumn) INTEGER") }
     }
     columns += orders.map { "\($0) INTEGER" }
-    return "CREATE TABLE \(table.name) (\(columns.joined(separator: ", ")))"
+    return "CREATE TABLE \(name ?? table.name) (\(columns.joined(separator: ", ")))"
   }
 
-  /// A foreign key wherever the model cannot leave a dangling key: not without inverse, not where deleting the destination does nothing.
-  private func foreignKey(of column: TableColumn) -> String {
-    guard let relationship = column.slot.relationship, let inverse = schema.model.inverse(of: relationship), !inverse.isTransient,
-      inverse.deleteRule != .noAction, let target = schema.tableIfHeld(relationship.destinationEntity)
-    else { return "" }
-    return " REFERENCES \(target.name) (\(target.key)) DEFERRABLE INITIALLY DEFERRED"
+  /// The number of the entity that a to-one column's foreign key leads to. There is one wherever the model cannot leave a dangling key: not without
+  /// inverse, not where deleting the destination does nothing.
+  static func parent(of slot: CompiledSlot, in model: CompiledModel) -> Int? {
+    guard let relationship = slot.relationship, let inverse = model.inverse(of: relationship), !inverse.isTransient,
+      inverse.deleteRule != .noAction
+    else { return nil }
+    return relationship.destinationEntity
   }
 
-  private func createJoinTable(_ side: JoinSide) -> String {
+  /// The table that a to-one column's foreign key leads to, not quoted; nil where there is none.
+  static func parent(of slot: CompiledSlot, in schema: StoreSchema) -> String? {
+    parent(of: slot, in: schema.model).flatMap { schema.tableIfHeld($0)?.plainName }
+  }
+
+  /// What makes a column a foreign key. The key column of every entity's table has the same name.
+  static func foreignKey(to table: String) throws -> String {
+    " REFERENCES \(try Identifier.quoted(table)) (\"_pk\") DEFERRABLE INITIALLY DEFERRED"
+  }
+
+  /// The statement that makes a relationship's table, under another quoted name while a migration fills it.
+  func createJoinTable(_ side: JoinSide, named name: String? = nil) -> String {
     func column(_ name: String, _ entity: Int) -> String {
       guard let table = schema.tableIfHeld(entity) else { return "\(name) INTEGER NOT NULL" }
       return "\(name) INTEGER NOT NULL REFERENCES \(table.name) (\(table.key)) DEFERRABLE INITIALLY DEFERRED"
@@ -79,7 +96,7 @@ struct SchemaGenerator {
     var columns = [column(side.near, side.nearEntityNumber), column(side.far, side.farEntityNumber)]
     for name in [side.nearEntity, side.farEntity, side.farOrder, side.nearOrder].compactMap({ $0 }) { columns.append("\(name) INTEGER") }
     columns.append("PRIMARY KEY (\(side.near), \(side.far))")
-    return "CREATE TABLE \(side.table) (\(columns.joined(separator: ", "))) WITHOUT ROWID"
+    return "CREATE TABLE \(name ?? side.table) (\(columns.joined(separator: ", "))) WITHOUT ROWID"
   }
 
   /// To-one columns through which inverses are read; with the order, if there is one.

@@ -24,8 +24,10 @@ final class StoreSchema: Sendable {
   /// The first statement number that is free for plans.
   let firstPlanNumber: Int
 
-  /// - Parameter hasFullText: Whether the file has the model's full-text indexes; one that is only read may have others.
-  init(model: CompiledModel, layout: TableLayout, hasFullText: Bool = true) throws {
+  /// - Parameters:
+  ///   - hasFullText: Whether the file has the model's full-text indexes; one that is only read may have others.
+  ///   - firstStatementNumber: The first number of the statements; another one where two schemas share a connection.
+  init(model: CompiledModel, layout: TableLayout, hasFullText: Bool = true, firstStatementNumber: Int = 0) throws {
     self.model = model
     self.layout = layout
     indexed = IndexedForms(model)
@@ -40,7 +42,8 @@ final class StoreSchema: Sendable {
     self.tables = tables
     fullText = FullTextIndexes(hasFullText ? try FullTextIndex.all(of: tables, layout: layout, model: model) : [])
     tableIndexes = indexes
-    numbers = StatementNumbers(tables: tables.count, entities: model.entities.count, relationships: model.relationships.count)
+    numbers = StatementNumbers(
+      first: firstStatementNumber, tables: tables.count, entities: model.entities.count, relationships: model.relationships.count)
     firstPlanNumber = numbers.end
     let resolver = StorageResolver(model: model, layout: layout, tables: tables, tableIndexes: indexes)
     relationships = try model.relationships.map { try resolver.storage(of: $0) }
@@ -70,17 +73,18 @@ struct StatementNumbers: Sendable {
   static let perTable = 24
   static let perEntity = 4
   static let perRelationship = 24
+  let first: Int
   let tables: Int
   let entities: Int
   let relationships: Int
 
   /// Statement `kind` (below 24) of a table.
-  func table(_ index: Int, _ kind: Int) -> Int { index * Self.perTable + kind }
+  func table(_ index: Int, _ kind: Int) -> Int { first + index * Self.perTable + kind }
   /// Statement `kind` (below 4) of an entity.
-  func entity(_ number: Int, _ kind: Int) -> Int { tables * Self.perTable + number * Self.perEntity + kind }
+  func entity(_ number: Int, _ kind: Int) -> Int { first + tables * Self.perTable + number * Self.perEntity + kind }
   /// Statement `kind` (below 24) of a relationship.
   func relationship(_ id: Int, _ kind: Int) -> Int {
-    tables * Self.perTable + entities * Self.perEntity + id * Self.perRelationship + kind
+    first + tables * Self.perTable + entities * Self.perEntity + id * Self.perRelationship + kind
   }
   /// The first number after them.
   var end: Int { relationship(relationships, 0) }

@@ -44,6 +44,8 @@ struct TableLayout: Codable, Sendable, Hashable {
     var entities: [Entity]
     var columns: [Column]
     var orderColumns: [OrderColumn]
+    /// Columns that a migration left behind: nothing reads them, and no other column gets their names.
+    var leftovers: [String]?
   }
 
   /// The table of a to-many relationship (and of its inverse, if that is to-many) that no to-one column stands for.
@@ -59,8 +61,14 @@ struct TableLayout: Codable, Sendable, Hashable {
     var targetOrderColumn: String?
     /// The order of a target's sources, where the inverse is ordered.
     var sourceOrderColumn: String?
+    /// Columns that a migration left behind.
+    var leftovers: [String]?
   }
 
   var tables: [Table] = []
   var joinTables: [JoinTable] = []
+  /// Tables that a migration left behind, to be dropped later.
+  var leftoverTables: [String]?
+  /// Tables with columns that are to be cleared away later.
+  var deferredTables: [String]?
 }

@@ -77,7 +77,9 @@ public final class LifecycleSpecification: StoreSpecification {
     try open.insert("Tag", ["name": .text("red")])
     try open.close()
     let changed = changedLibrary()
-    let error = assertStoreError(.modelIncompatible) { try openStore(in: folder, changed) }
+    var description = storeUnderTest.storeDescription(in: folder)
+    description.shouldMigrateStoreAutomatically = false
+    let error = assertStoreError(.migrationNeeded) { try OpenStore(description, model: changed) }
     XCTAssertEqual(error?.differingEntities, ["Tag"])
   }
 
@@ -89,8 +91,10 @@ public final class LifecycleSpecification: StoreSpecification {
     try open.close()
     let changed = changedLibrary()
     let coordinator = PersistentStoreCoordinator(compiledModel: changed)
-    let description = storeUnderTest.storeDescription(in: folder)
-    XCTAssertThrowsError(try waitFor { try await coordinator.addPersistentStore(with: description) })
+    var description = storeUnderTest.storeDescription(in: folder)
+    description.shouldMigrateStoreAutomatically = false
+    let refused = description
+    XCTAssertThrowsError(try waitFor { try await coordinator.addPersistentStore(with: refused) })
     XCTAssertTrue(coordinator.persistentStores.isEmpty)
     open = try openStore(in: folder)
     XCTAssertEqual(try open.texts("name", FetchSpecification(entityName: "Tag")), ["red"])

@@ -1,0 +1,64 @@
+// ConstraintViolation: the error of a uniqueness constraint that stored rows do not keep, with how many.
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+
+/// Finds out which constraint a migration ran into.
+enum ConstraintViolation {
+  /// The error for SQLite's; asked for while the migration's transaction is still open.
+  static func error(_ error: StoreAccessError, in schema: StoreSchema, _ connection: Connection, path: String) throws -> StoreError {
+    let indexes = try SchemaGenerator(schema: schema).indexes().filter { $0.meaning.origin == .uniqueness }
+    let message = error.message ?? ""
+    let found =
+      indexes.first { $0.sql == error.sql } ?? indexes.first { message.contains($0.name) }
+      ?? indexes.first { index in
+        let table = (try? plain(index.table)) ?? ""
+        return message.hasSuffix(": " + index.elements.map { "\(table).\((try? plain($0)) ?? "")" }.joined(separator: ", "))
+      }
+    guard let found else {
+      return StoreError(
+        .migrationConstraintViolation, "Stored objects have the same values under a uniqueness constraint.", operation: "migrate",
+        path: path,
+        underlying: error)
+    }
+    var result = violation(found, count: try? count(found, connection), path: path)
+    result.underlying = error
+    result.sqliteCode = error.code
+    result.sqliteExtendedCode = error.extendedCode
+    return result
+  }
+
+  static func violation(_ index: StoreIndex, count: Int?, path: String) -> StoreError {
+    let (entity, properties) = (index.meaning.entityName, index.meaning.properties)
+    let names = properties.joined(separator: ", ")
+    let many = count.map { $0 == 1 ? "1 object of “\(entity)” has" : "\($0) objects of “\(entity)” have" } ?? "objects of “\(entity)” have"
+    var result = StoreError(
+      .migrationConstraintViolation,
+      "The store cannot have the uniqueness constraint over \(names): \(many) the same values as another one. Change or delete them first, or in a"
+        + " custom migration stage.",
+      operation: "migrate", path: path)
+    result.entityName = entity
+    result.propertyName = properties.count == 1 ? properties.first : nil
+    result.constraintConflicts = [
+      ConstraintConflict(entityName: entity, constraint: properties, objectIDs: [], databaseObjectID: nil)
+    ]
+    return result
+  }
+
+  /// The query of how many rows have the same values as another one, beyond one of each.
+  static func countSQL(_ index: StoreIndex) -> String {
+    let present = index.elements.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
+    let condition = index.condition.isEmpty ? " WHERE \(present)" : "\(index.condition) AND \(present)"
+    return "SELECT ifnull(sum(n - 1), 0) FROM (SELECT count(*) AS n FROM \(index.table)\(condition)"
+      + " GROUP BY \(index.elements.joined(separator: ", ")) HAVING count(*) > 1)"
+  }
+
+  private static func count(_ index: StoreIndex, _ connection: Connection) throws -> Int {
+    let statement = try connection.statement(sql: countSQL(index))
+    defer { statement.reset() }
+    return try statement.step() ? statement.int(0) : 0
+  }
+
+  /// A quoted name without its quotes.
+  private static func plain(_ quoted: String) throws -> String { String(quoted.dropFirst().dropLast()).replacing("\"\"", with: "\"") }
+}

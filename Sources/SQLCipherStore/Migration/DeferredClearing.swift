@@ -1,0 +1,72 @@
+// DeferredClearing: what a migration has put off: clearing away columns and dropping tables that nothing reads.
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+
+/// Does what deferred migrations have put off, one task at a time. What there is to do is read from the recorded layout.
+struct DeferredClearing {
+  let connection: Connection
+  let path: String
+  let model: CompiledModel
+  let entityNumbers: [Int]
+  let trace: StatementTrace
+
+  /// What is put off, in words: tables with unused columns first, since these may refer to the tables that are dropped after them.
+  static func tasks(_ layout: TableLayout) -> [String] {
+    (layout.deferredTables ?? []).map { name in
+      let columns = layout.tables.first { $0.name == name }?.leftovers ?? []
+      return "clear the unused columns \(columns.joined(separator: ", ")) out of “\(name)”"
+    } + (layout.leftoverTables ?? []).map { "drop the unused table “\($0)”" }
+  }
+
+  /// Does one task, in a transaction of its own.
+  ///
+  /// - Returns: Whether there was one.
+  func runOne() throws -> Bool {
+    let result = try connection.withoutForeignKeys {
+      try connection.writeTransaction { () -> Bool in
+        var layout = try MetadataTable.readLayout(connection, path: path)
+        if let name = layout.deferredTables?.first {
+          try clear(name, &layout)
+        } else if let name = layout.leftoverTables?.first {
+          trace.note(connection, "DROP TABLE \(name)")
+          try connection.execute("DROP TABLE \(try Identifier.quoted(name))")
+          layout.leftoverTables = layout.leftoverTables.flatMap { $0.count > 1 ? Array($0.dropFirst()) : nil }
+        } else {
+          return false
+        }
+        let basis = MetadataTable.layoutBasis(model: model, entityNumbers: entityNumbers)
+        let isFresh = layout == TableLayout(model: model, entityNumbers: entityNumbers)
+        try MetadataTable.update(
+          layout: layout, layoutBasis: isFresh ? basis : MetadataTable.indexesOnly + basis, deferredTasks: Self.tasks(layout), connection)
+        return true
+      }
+    }
+    connection.discardStatements()
+    return result
+  }
+
+  /// Copies a table without the columns that nothing reads. All other columns keep their names, since the store is open with them.
+  private func clear(_ name: String, _ layout: inout TableLayout) throws {
+    guard let index = layout.tables.firstIndex(where: { $0.name == name }) else { return }
+    layout.tables[index].leftovers = nil
+    layout.deferredTables = layout.deferredTables.flatMap { $0.count > 1 ? $0.filter { $0 != name } : nil }
+    let schema = try StoreSchema(model: model, layout: layout)
+    let table = schema.tables[index]
+    var names = NameAllocator(reserved: MetadataTable.reservedNames + layout.physicalTables)
+    let working = try Identifier.quoted(names.take("cipherdata_new_1"))
+    let columns = try layout.tables[index].physicalColumns.map { try Identifier.quoted($0) }.joined(separator: ", ")
+    let copy =
+      "INSERT OR FAIL INTO \(working) (\(columns)) SELECT \(columns) FROM \(table.name) AS t"
+      + " WHERE t.\(table.key) > ? AND t.\(table.key) <= ?"
+    let steps = [
+      MigrationStep(summary: "", work: .dropFollowers),
+      MigrationStep(summary: "", work: .schema([try SchemaGenerator(schema: schema).createTable(table, named: working)])),
+      MigrationStep(summary: "", work: .portions(Portions(table: table.name, key: table.key, sql: copy))),
+      MigrationStep(summary: "", work: .schema(["DROP TABLE \(table.name)", "ALTER TABLE \(working) RENAME TO \(table.name)"])),
+      MigrationStep(summary: "", work: .makeAuxiliaries),
+    ]
+    let runner = MigrationRunner(connection, request: StoreMigrationRequest(), trace: trace)
+    try runner.run(steps, schema)
+  }
+}

@@ -1,0 +1,187 @@
+// JoinMigration: what becomes of a join table: kept under either of its names where possible, else filled anew.
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+
+/// The way to a newer join table.
+struct JoinMigration {
+  /// The relationship under which the table is recorded.
+  let relationship: CompiledRelationship
+  var layout: TableLayout.JoinTable
+  /// The older table that stays, or whose name the newer one takes; a position in the older layout.
+  var carrier: Int?
+  /// Whether the older table stays, with its rows.
+  var isAltered = false
+  /// What was in it, where it stays, for an UPDATE of the table.
+  var kept: LinkFeed?
+  /// The links to be inserted.
+  var feeds: [LinkFeed]
+  /// Columns that the older table lacks, not quoted.
+  var added: [String] = []
+  /// Not quoted.
+  var workingName: String
+
+  /// The statements that make the table, or the columns that it lacks.
+  func makingSteps(_ text: () throws -> String) throws -> [MigrationStep] {
+    guard isAltered else {
+      let what = "make the table “\(layout.name)”\(carrier == nil ? "" : " anew") for \(layout.entity).\(layout.property)"
+      return [MigrationStep(summary: what, work: .schema([try text()]))]
+    }
+    return try added.map { column in
+      MigrationStep(
+        summary: "add the column “\(column)” to “\(layout.name)”",
+        work: .schema(["ALTER TABLE \(try Identifier.quoted(layout.name)) ADD COLUMN \(try Identifier.quoted(column)) INTEGER"]))
+    }
+  }
+
+  /// The insertions of links from elsewhere.
+  func fillingSteps(_ map: MigrationMap) throws -> [MigrationStep] {
+    try feeds.map { feed in
+      let (near, far) = feed.numbers(map, as: relationship)
+      var columns = [layout.sourceColumn, layout.targetColumn]
+      var values = [feed.name(feed.near), feed.name(feed.far)]
+      func add(_ column: String?, _ value: String?) {
+        guard let column, let value else { return }
+        columns.append(column)
+        values.append(value)
+      }
+      add(layout.sourceEntityColumn, near.value)
+      add(layout.targetEntityColumn, far.value)
+      add(layout.targetOrderColumn, feed.farOrder.map(feed.name))
+      add(layout.sourceOrderColumn, feed.nearOrder.map(feed.name))
+      let condition = feed.condition(map, as: relationship)
+      let names = try columns.map { try Identifier.quoted($0) }.joined(separator: ", ")
+      let sql =
+        "INSERT OR IGNORE INTO \(try Identifier.quoted(workingName)) (\(names)) SELECT \(values.joined(separator: ", "))"
+        + " FROM \(feed.table) AS f WHERE f.\(feed.walk) > ? AND f.\(feed.walk) <= ?" + (condition.map { " AND \($0)" } ?? "")
+      return MigrationStep(
+        summary: "copy the links of \(layout.entity).\(layout.property)",
+        work: .portions(Portions(table: feed.table, key: feed.walk, sql: sql)),
+        countSQL: "SELECT count(*) FROM \(feed.table) AS f" + (condition.map { " WHERE \($0)" } ?? ""))
+    }
+  }
+
+  /// The deletions and updates of links that stay where they are.
+  func changingSteps(_ map: MigrationMap) throws -> [MigrationStep] {
+    guard isAltered, let kept else { return [] }
+    let (near, far) = kept.numbers(map, as: relationship)
+    let range = "\(kept.table).\(kept.walk) > ? AND \(kept.table).\(kept.walk) <= ?"
+    var steps: [MigrationStep] = []
+    func add(_ summary: String, _ head: String, _ condition: String?) {
+      steps.append(
+        MigrationStep(
+          summary: summary,
+          work: .portions(
+            Portions(table: kept.table, key: kept.walk, sql: "\(head) WHERE \(range)" + (condition.map { " AND (\($0))" } ?? ""))),
+          countSQL: "SELECT count(*) FROM \(kept.table)" + (condition.map { " WHERE \($0)" } ?? "")))
+    }
+    let live = [near.isLive, far.isLive].compactMap { $0 }
+    if !live.isEmpty {
+      add(
+        "delete links to removed objects from “\(layout.name)”", "DELETE FROM \(kept.table)",
+        live.map { "NOT (\($0))" }.joined(separator: " OR "))
+    }
+    var assignments: [String] = []
+    var touched: [String?] = []
+    for (column, numbers) in [(layout.sourceEntityColumn, near), (layout.targetEntityColumn, far)] {
+      guard let column else { continue }
+      let isNew = added.contains(column)
+      guard isNew || numbers.isChanged != nil else { continue }
+      assignments.append("\(try Identifier.quoted(column)) = \(numbers.value)")
+      touched.append(isNew ? nil : numbers.isChanged)
+    }
+    if !assignments.isEmpty {
+      let condition = touched.contains(nil) ? nil : touched.compactMap { $0 }.joined(separator: " OR ")
+      add(
+        "update the numbers of entities in “\(layout.name)”", "UPDATE OR FAIL \(kept.table) SET \(assignments.joined(separator: ", "))",
+        condition)
+    }
+    return steps
+  }
+}
+
+/// Plans the join tables of a newer model.
+struct JoinPlanner {
+  let map: MigrationMap
+  let fresh: TableLayout
+  /// The newer entity tables' names by the numbers of their roots.
+  let names: [Int: String]
+  let keepsOlder: Bool
+  let takesRows: Bool
+
+  /// The plans of all join tables. `take` gives a free name for a table.
+  func plan(_ take: (String) -> String) -> [JoinMigration] {
+    var taken: Set<Int> = []
+    return fresh.joinTables.compactMap { fresh in
+      guard let relationship = map.destination.entity(named: fresh.entity)?.property(named: fresh.property)?.toMany else { return nil }
+      let feeds = takesRows ? map.feeds(of: relationship).map(\.feed) : []
+      if let carrier = feeds.first(where: { $0.joinTable.map { !taken.contains($0) } ?? false }), let index = carrier.joinTable {
+        taken.insert(index)
+        if !keepsOlder, let altered = altered(relationship, fresh, carrier, index, feeds) { return altered }
+        var layout = fresh
+        layout.name = map.source.layout.joinTables[index].name
+        return JoinMigration(relationship: relationship, layout: layout, carrier: index, feeds: feeds, workingName: layout.name)
+      }
+      var layout = fresh
+      layout.name = take(fresh.name)
+      return JoinMigration(relationship: relationship, layout: layout, feeds: feeds, workingName: layout.name)
+    }
+  }
+
+  /// The plan that keeps an older table with its rows; nil where that cannot be.
+  private func altered(
+    _ relationship: CompiledRelationship, _ fresh: TableLayout.JoinTable, _ carrier: LinkFeed, _ index: Int, _ feeds: [LinkFeed]
+  ) -> JoinMigration? {
+    let older = map.source.layout.joinTables[index]
+    let isSymmetric = relationship.inverseID == relationship.id
+    var declared = relationship
+    if carrier.isReversed, !isSymmetric {
+      // The older table is ordered by the other side: it is recorded under that one.
+      guard let inverse = map.destination.inverse(of: relationship) else { return nil }
+      declared = inverse
+    }
+    guard let kept = LinkFeed(carrier.relationship, in: map.source, alias: nil) else { return nil }
+    let oriented = kept.isReversed ? kept.reversed : kept
+    // The text of the table has to name the same tables.
+    func parent(_ older: CompiledEntity) -> String? { map.source.tableIfHeld(older.number)?.plainName }
+    let (source, target) = (map.destination.entities[declared.sourceEntity], map.destination.entities[declared.destinationEntity])
+    guard parent(oriented.nearEntity) == names[source.root], parent(oriented.farEntity) == names[target.root] else { return nil }
+    var columns = NameAllocator(reserved: older.physicalColumns)
+    var added: [String] = []
+    func column(_ known: String?, _ isNeeded: Bool, _ name: String) -> String? {
+      if let known { return known }
+      guard isNeeded else { return nil }
+      let name = columns.take(name)
+      added.append(name)
+      return name
+    }
+    var layout = older
+    layout.entity = source.name
+    layout.property = declared.name
+    layout.sourceEntityColumn = column(older.sourceEntityColumn, source.subtree.count > 1, "source_entity")
+    layout.targetEntityColumn = column(older.targetEntityColumn, target.subtree.count > 1, "target_entity")
+    let inverse = map.destination.inverse(of: declared)
+    let ordersTargets = declared.isOrdered
+    let ordersSources = inverse.map { $0.isOrdered && $0.id != declared.id } ?? false
+    layout.targetOrderColumn = ordersTargets ? column(older.targetOrderColumn, true, "target_order") : nil
+    layout.sourceOrderColumn = ordersSources ? column(older.sourceOrderColumn, true, "source_order") : nil
+    let left = [ordersTargets ? nil : older.targetOrderColumn, ordersSources ? nil : older.sourceOrderColumn].compactMap { $0 }
+    let leftovers = (older.leftovers ?? []) + left
+    layout.leftovers = leftovers.isEmpty ? nil : leftovers
+    let others = feeds.filter { !($0.joinTable == index && $0.isReversed == carrier.isReversed) }
+    // Links that come from elsewhere have their newer numbers already.
+    let (near, far) = oriented.numbers(map, as: declared)
+    guard others.isEmpty || near.isIdentity && far.isIdentity && added.isEmpty else { return nil }
+    return JoinMigration(
+      relationship: declared, layout: layout, carrier: index, isAltered: true, kept: oriented,
+      feeds: declared.id == relationship.id ? others : others.map(\.reversed), added: added, workingName: layout.name)
+  }
+}
+
+extension TableLayout.JoinTable {
+  /// The names of all columns that the file's table has.
+  var physicalColumns: [String] {
+    [sourceColumn, targetColumn]
+      + [sourceEntityColumn, targetEntityColumn, targetOrderColumn, sourceOrderColumn].compactMap { $0 } + (leftovers ?? [])
+  }
+}

@@ -1,0 +1,277 @@
+// MigrationPlanner: from two models and the recorded layout to the newer layout and the steps that lead there. Pure.
+import Foundation
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+
+/// A planned migration from one model to the next.
+struct PlannedMigration {
+  let map: MigrationMap
+  /// The newer tables, as they are in the end.
+  let schema: StoreSchema
+  /// The newer tables with the names they have while the older ones are still there.
+  let workingSchema: StoreSchema
+  let checks: [MigrationCheck]
+  let steps: [MigrationStep]
+  /// The older tables that are gone in the end, or copied: their indexes go with them. Not quoted.
+  let replacedTables: Set<String>
+  /// What is put off, in words.
+  let deferredTasks: [String]
+}
+
+/// Plans a migration.
+struct MigrationPlanner {
+  let map: MigrationMap
+  let entityNumbers: [Int]
+  let step: StoreMigrationStep?
+  let defersCleanUp: Bool
+
+  private var keepsOlder: Bool { step?.handler != nil || !takesRows }
+  private var takesRows: Bool { step?.infersRows ?? true }
+  private var older: TableLayout { map.source.layout }
+  private var roots: [CompiledEntity] { map.destination.entities.filter { $0.parent == nil && map.held.contains($0.number) } }
+
+  init(
+    from source: StoreSchema, to model: CompiledModel, entityNumbers: [Int], step: StoreMigrationStep? = nil, defersCleanUp: Bool = false
+  ) {
+    map = MigrationMap(source: source, destination: model, entityNumbers: entityNumbers)
+    self.entityNumbers = entityNumbers
+    self.step = step
+    self.defersCleanUp = defersCleanUp && step?.handler == nil
+  }
+
+  /// The changes that only a handler can make up for.
+  var obstacles: [ModelChange] { step?.handler == nil ? map.difference.obstacles : [] }
+
+  func plan() throws -> PlannedMigration {
+    let fresh = TableLayout(model: map.destination, entityNumbers: entityNumbers)
+    let sources = sourceTables()
+    let primaries = primaries(sources)
+    var allocator = NameAllocator(reserved: MetadataTable.reservedNames + older.physicalTables)
+    var names: [Int: String] = [:]
+    for root in roots {
+      if let table = sources[root.number], primaries[table] == root.number {
+        names[root.number] = older.tables[table].name
+      } else {
+        names[root.number] = allocator.take(root.name)
+      }
+    }
+    let joinPlanner = JoinPlanner(map: map, fresh: fresh, names: names, keepsOlder: keepsOlder, takesRows: takesRows)
+    var joins = joinPlanner.plan { allocator.take($0) }
+    let gone = goneTables(primaries, joins)
+    let leftTables = defersCleanUp ? leftTables(gone) : []
+    let feeds = toOneFeeds()
+    let planner = TablePlanner(
+      map: map, fresh: fresh, names: names, leftTables: leftTables, defersCleanUp: defersCleanUp, keepsOlder: keepsOlder,
+      mixed: Set(feeds.filter { $0.isMixed }.map(\.relationship.id)), takesRows: takesRows)
+    var nextID = (older.tables.map(\.id).max() ?? 0) + 1
+    var tables: [TableMigration] = []
+    for root in roots {
+      let table = sources[root.number]
+      let isPrimary = table.map { primaries[$0] == root.number } ?? false
+      let id = isPrimary ? table.map { older.tables[$0].id } ?? nextID : nextID
+      if !isPrimary { nextID += 1 }
+      if let plan = planner.plan(root, from: table.map { map.source.tables[$0] }, id: id, isPrimary: isPrimary) { tables.append(plan) }
+    }
+    for index in tables.indices where tables[index].mode == .rebuild {
+      tables[index].workingName = allocator.take("cipherdata_new_\(index + 1)")
+    }
+    for index in joins.indices where !joins[index].isAltered && joins[index].carrier != nil {
+      joins[index].workingName = allocator.take("cipherdata_new_\(tables.count + index + 1)")
+    }
+    return try assemble(tables, joins, feeds, gone: gone, left: leftTables)
+  }
+
+  // MARK: Tables
+
+  /// For each newer root the older table that its rows come from.
+  private func sourceTables() -> [Int: Int] {
+    var result: [Int: Int] = [:]
+    for root in roots {
+      // Where several trees became one, only a handler can bring the objects of the others along.
+      let table = root.subtree.lazy.compactMap { number in
+        map.older(map.destination.entities[number]).flatMap { map.source.tableIfHeld($0.number)?.index }
+      }.first
+      if let table { result[root.number] = table }
+    }
+    return result
+  }
+
+  /// For each older table that lives on the newer root that keeps it: what its own root became, or else the first of the trees it was split into.
+  private func primaries(_ sources: [Int: Int]) -> [Int: Int] {
+    var result: [Int: Int] = [:]
+    for table in map.source.tables {
+      let heirs = roots.map(\.number).filter { sources[$0] == table.index }
+      let own = map.newer(table.root)?.root
+      result[table.index] = own.flatMap { heirs.contains($0) ? $0 : nil } ?? heirs.first
+    }
+    return result
+  }
+
+  /// The older tables whose rows nobody takes over, not quoted.
+  private func goneTables(_ primaries: [Int: Int], _ joins: [JoinMigration]) -> [String] {
+    let carried = Set(joins.compactMap(\.carrier))
+    return older.tables.indices.filter { primaries[$0] == nil }.map { older.tables[$0].name }
+      + older.joinTables.indices.filter { !carried.contains($0) }.map { older.joinTables[$0].name }
+  }
+
+  /// Those of them that may be dropped later: no reference leads from them to a table in use, whose rows may be deleted meanwhile.
+  private func leftTables(_ gone: [String]) -> Set<String> {
+    var result = Set(gone).subtracting(older.joinTables.map(\.name))
+    var isStable = false
+    while !isStable {
+      isStable = true
+      for table in map.source.tables where result.contains(table.plainName) {
+        let parents = table.columns.compactMap { SchemaGenerator.parent(of: $0.slot, in: map.source) }
+        if parents.contains(where: { !result.contains($0) }) {
+          result.remove(table.plainName)
+          isStable = false
+        }
+      }
+    }
+    return result
+  }
+
+  // MARK: Links
+
+  /// A to-one relationship that takes over links from elsewhere than a column of its own.
+  struct ToOneFeed {
+    let relationship: CompiledRelationship
+    let feeds: [LinkFeed]
+    /// Whether a column of its own has some of the links.
+    let isMixed: Bool
+  }
+
+  private func toOneFeeds() -> [ToOneFeed] {
+    guard takesRows else { return [] }
+    return map.destination.relationships.compactMap { relationship in
+      guard !relationship.isToMany, !relationship.isTransient, map.held.contains(relationship.sourceEntity) else { return nil }
+      let all = map.feeds(of: relationship)
+      let others = all.filter { !($0.isOwn && !$0.feed.relationship.isToMany) }
+      guard !others.isEmpty else { return nil }
+      return ToOneFeed(relationship: relationship, feeds: others.map(\.feed), isMixed: others.count < all.count)
+    }
+  }
+
+  // MARK: Steps
+
+  private func assemble(
+    _ tables: [TableMigration], _ joins: [JoinMigration], _ feeds: [ToOneFeed], gone: [String], left: Set<String>
+  ) throws -> PlannedMigration {
+    var layout = TableLayout(tables: tables.map(\.layout), joinTables: joins.map(\.layout))
+    var workingLayout = layout
+    for (index, table) in tables.enumerated() { workingLayout.tables[index].name = table.workingName }
+    for (index, join) in joins.enumerated() { workingLayout.joinTables[index].name = join.workingName }
+    let leftovers = (older.leftoverTables ?? []) + gone.filter(left.contains)
+    layout.leftoverTables = leftovers.isEmpty ? nil : leftovers
+    let deferred = tables.filter { table in
+      table.mode == .alter && (table.hasDeferredColumns || older.deferredTables?.contains(table.name) ?? false)
+    }.map(\.name)
+    layout.deferredTables = deferred.isEmpty ? nil : deferred
+    let schema = try StoreSchema(model: map.destination, layout: layout)
+    let workingSchema = try StoreSchema(model: map.destination, layout: workingLayout)
+    let generator = SchemaGenerator(schema: schema)
+
+    var making: [MigrationStep] = []
+    var copying: [MigrationStep] = []
+    var changing: [MigrationStep] = []
+    for (table, built) in zip(tables, schema.tables) {
+      making += try table.makingSteps { try generator.createTable(built, named: try Identifier.quoted(table.workingName)) }
+      if table.mode == .create { making.append(keyStep(table)) }
+      copying += try table.copyingSteps(map)
+      changing += try table.changingSteps(map)
+    }
+    for (join, side) in zip(joins, generator.joinSides()) {
+      making += try join.makingSteps { generator.createJoinTable(side, named: try Identifier.quoted(join.workingName)) }
+      copying += try join.fillingSteps(map)
+      changing += try join.changingSteps(map)
+    }
+    for item in feeds { copying += try fillingSteps(item, tables) }
+    var steps = making
+    if !copying.isEmpty || !changing.isEmpty {
+      steps.insert(MigrationStep(summary: "drop triggers and full-text tables", work: .dropFollowers), at: 0)
+    }
+    steps += copying
+    if let step, step.handler != nil { steps.append(MigrationStep(summary: "run the stage “\(step.name)”", work: .handler(step))) }
+    steps.append(MigrationStep(summary: "drop the indexes that are no longer wanted", work: .dropIndexes))
+    steps += changing
+    steps += try endingSteps(tables, joins, gone: gone.filter { !left.contains($0) })
+    steps.append(MigrationStep(summary: "make the indexes", work: .makeAuxiliaries))
+    let replaced =
+      gone + tables.filter { $0.mode == .rebuild }.map(\.name) + joins.filter { $0.carrier != nil && !$0.isAltered }.map(\.layout.name)
+    return PlannedMigration(
+      map: map, schema: schema, workingSchema: workingSchema, checks: try checks(tables, feeds), steps: steps,
+      replacedTables: Set(replaced), deferredTasks: DeferredClearing.tasks(layout))
+  }
+
+  /// The key counter of a new table: that of the table its rows come from, so that no key is used twice.
+  private func keyStep(_ table: TableMigration) -> MigrationStep {
+    var statements = ["DELETE FROM \(MetadataTable.keys) WHERE id = \(table.id)"]
+    if let source = table.source {
+      statements.append("INSERT INTO \(MetadataTable.keys) SELECT \(table.id), next FROM \(MetadataTable.keys) WHERE id = \(source.id)")
+    }
+    return MigrationStep(summary: "count the keys of “\(table.name)”", work: .schema(statements))
+  }
+
+  private func fillingSteps(_ item: ToOneFeed, _ tables: [TableMigration]) throws -> [MigrationStep] {
+    let relationship = item.relationship
+    let root = map.destination.entities[relationship.sourceEntity].root
+    guard let table = tables.first(where: { $0.root.number == root }),
+      let column = table.columns.first(where: { $0.slot.relationship?.id == relationship.id })
+    else { return [] }
+    let inverse = map.destination.inverse(of: relationship)
+    let order = inverse.flatMap { inverse in
+      table.orders.first { $0.layout.property == inverse.name && $0.layout.entity == map.destination.entities[inverse.sourceEntity].name }
+    }
+    let into = try Identifier.quoted(table.workingName)
+    let own = try Identifier.quoted(column.layout.name)
+    return try item.feeds.map { feed in
+      var values = [feed.name(feed.near), feed.name(feed.far)]
+      var assignments = ["\(own) = ?2"]
+      if let entityColumn = column.layout.entityColumn {
+        values.append(feed.numbers(map, as: relationship).far.value)
+        assignments.append("\(try Identifier.quoted(entityColumn)) = ?\(values.count)")
+      }
+      if let order, let known = feed.nearOrder {
+        values.append(feed.name(known))
+        assignments.append("\(try Identifier.quoted(order.layout.name)) = ?\(values.count)")
+      }
+      let condition = feed.condition(map, as: relationship).map { " AND \($0)" } ?? ""
+      let read =
+        "SELECT \(values.joined(separator: ", ")) FROM \(feed.table) AS f WHERE f.\(feed.walk) > ? AND f.\(feed.walk) <= ?" + condition
+      let key = try Identifier.quoted(table.keyColumn)
+      let write = "UPDATE OR FAIL \(into) SET \(assignments.joined(separator: ", ")) WHERE \(into).\(key) = ?1 AND \(into).\(own) IS NULL"
+      return MigrationStep(
+        summary: "set \(column.layout.entity).\(column.layout.property) from the links in \(feed.table)",
+        work: .links(LinkFill(read: Portions(table: feed.table, key: feed.walk, sql: read), write: write, valueCount: Int32(values.count))),
+        countSQL: "SELECT count(*) FROM \(feed.table) AS f WHERE 1" + condition)
+    }
+  }
+
+  /// Drops what is not needed any more, and gives copies their names.
+  private func endingSteps(_ tables: [TableMigration], _ joins: [JoinMigration], gone: [String]) throws -> [MigrationStep] {
+    var steps: [MigrationStep] = []
+    func replace(_ working: String, _ name: String) throws {
+      let quoted = try Identifier.quoted(name)
+      steps.append(
+        MigrationStep(
+          summary: "put the new “\(name)” in the place of the old one",
+          work: .schema(["DROP TABLE \(quoted)", "ALTER TABLE \(try Identifier.quoted(working)) RENAME TO \(quoted)"])))
+    }
+    for join in joins where join.workingName != join.layout.name { try replace(join.workingName, join.layout.name) }
+    for table in tables where table.mode == .rebuild { try replace(table.workingName, table.name) }
+    for name in gone.reversed() {
+      var statements = ["DROP TABLE \(try Identifier.quoted(name))"]
+      if let id = older.tables.first(where: { $0.name == name })?.id {
+        statements.append("DELETE FROM \(MetadataTable.keys) WHERE id = \(id)")
+      }
+      steps.append(MigrationStep(summary: "drop the table “\(name)”", work: .schema(statements)))
+    }
+    return steps
+  }
+}
+
+extension TableLayout {
+  /// The names of all tables of the file but the bookkeeping.
+  var physicalTables: [String] { tables.map(\.name) + joinTables.map(\.name) + (leftoverTables ?? []) }
+}

@@ -1,0 +1,141 @@
+// MigrationRunner: runs the steps of a migration, in portions, telling how far it has come.
+import Foundation
+import ObjectStore
+import SQLCipherConnection
+
+/// Runs steps on the writer, inside the migration's transaction. Memory is bounded by the portions: a statement over a whole table would note the keys
+/// of all its rows first.
+final class MigrationRunner {
+  /// The rows of a portion.
+  static let portionSize = 2_000
+
+  let connection: Connection
+  private let trace: StatementTrace
+  private let progress: (@Sendable (MigrationProgress) -> Void)?
+  private let cancellation: RequestCancellation?
+  private var done = 0
+  private var total = 0
+
+  init(_ connection: Connection, request: StoreMigrationRequest, trace: StatementTrace) {
+    self.connection = connection
+    self.trace = trace
+    progress = request.progress
+    cancellation = request.cancellation
+  }
+
+  /// Throws once the migration was called off.
+  func check() throws { try cancellation?.check("migrate") }
+
+  /// Runs a planned migration, but for its metadata.
+  ///
+  /// - Parameter handler: Runs the application's part of a step.
+  func run(_ plan: PlannedMigration, handler: (StoreMigrationStep) throws -> Void) throws {
+    for question in plan.checks {
+      try check()
+      let count = try number(question.sql)
+      if count > 0 { throw question.error(count) }
+    }
+    try run(plan.steps, plan.schema, handler: handler)
+  }
+
+  /// Runs steps that lead to a schema.
+  func run(_ steps: [MigrationStep], _ schema: StoreSchema, handler: (StoreMigrationStep) throws -> Void = { _ in }) throws {
+    // What follows from rows is made anew at the end; the number of its rows is not known, and passes.
+    let counts = try steps.map { step in try step.countSQL.map(number) ?? 0 }
+    total += counts.reduce(0, +)
+    for (step, count) in zip(steps, counts) {
+      try check()
+      report(step.summary)
+      let before = done
+      try run(step, schema, handler)
+      done = max(before + count, done)
+      report(step.summary)
+    }
+  }
+
+  func report(_ phase: String, completed: Int? = nil, total: Int? = nil) {
+    progress?(MigrationProgress(phase: phase, completedUnitCount: completed ?? done, totalUnitCount: total ?? self.total))
+  }
+
+  private func run(_ step: MigrationStep, _ schema: StoreSchema, _ handler: (StoreMigrationStep) throws -> Void) throws {
+    switch step.work {
+    case .schema(let statements): for statement in statements { try execute(statement) }
+    case .portions(let portions): try run(portions, step.summary)
+    case .links(let fill): try run(fill, step.summary)
+    case .dropFollowers: try SchemaAuxiliaries.dropFollowers(connection)
+    case .dropIndexes: try SchemaAuxiliaries(schema: schema).dropUnwanted(connection)
+    case .handler(let stage): try handler(stage)
+    case .makeAuxiliaries: try SchemaAuxiliaries(schema: schema).bringInStep(connection)
+    }
+  }
+
+  private func execute(_ sql: String) throws {
+    trace.note(connection, sql)
+    try connection.execute(sql)
+  }
+
+  /// The answer of a query of one number.
+  func number(_ sql: String) throws -> Int {
+    let statement = try connection.statement(sql: sql)
+    defer { statement.reset() }
+    trace.note(statement)
+    return try statement.step() ? statement.int(0) : 0
+  }
+
+  // MARK: Portions
+
+  private func run(_ portions: Portions, _ summary: String) throws {
+    let statement = try connection.statement(sql: portions.sql)
+    trace.note(statement)
+    try forEachRange(portions) { low, high in
+      try statement.bind(1, low)
+      try statement.bind(2, high)
+      try statement.run()
+      done += connection.changes
+      report(summary)
+    }
+  }
+
+  private func run(_ fill: LinkFill, _ summary: String) throws {
+    let read = try connection.statement(sql: fill.read.sql)
+    let write = try connection.statement(sql: fill.write)
+    trace.note(read)
+    trace.note(write)
+    var values: [Int64?] = []
+    try forEachRange(fill.read) { low, high in
+      values.removeAll(keepingCapacity: true)
+      try read.bind(1, low)
+      try read.bind(2, high)
+      defer { read.reset() }
+      while try read.step() {
+        for column in 0..<fill.valueCount { values.append(read.isNull(column) ? nil : read.int64(column)) }
+      }
+      read.reset()
+      for start in stride(from: 0, to: values.count, by: Int(fill.valueCount)) {
+        for column in 0..<fill.valueCount {
+          if let value = values[start + Int(column)] { try write.bind(column + 1, value) } else { try write.bindNull(column + 1) }
+        }
+        try write.run()
+        done += 1
+      }
+      report(summary)
+    }
+  }
+
+  /// Goes through a table's keys in portions.
+  private func forEachRange(_ portions: Portions, _ body: (_ low: Int64, _ high: Int64) throws -> Void) throws {
+    let bound = try connection.statement(
+      sql: "SELECT t.\(portions.key) FROM \(portions.table) AS t WHERE t.\(portions.key) > ? ORDER BY t.\(portions.key) LIMIT 1"
+        + " OFFSET \(Self.portionSize - 1)")
+    var low: Int64 = 0
+    while true {
+      try check()
+      try bound.bind(1, low)
+      let high = try bound.step() ? bound.int64(0) : Int64.max
+      bound.reset()
+      try body(low, high)
+      if high == Int64.max { return }
+      low = high
+    }
+  }
+}

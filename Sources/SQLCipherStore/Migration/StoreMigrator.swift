@@ -1,0 +1,197 @@
+// StoreMigrator: one migration of a store, from its metadata to its metadata, in one transaction.
+import Foundation
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+
+/// Migrates a store on an open connection. All is one write transaction, taken before anything is read: of two processes the second finds the store
+/// migrated.
+struct StoreMigrator {
+  let connection: Connection
+  let path: String
+  /// The model that the store is to have, and the entities it is to hold.
+  let model: CompiledModel
+  let entityNumbers: [Int]
+  let request: StoreMigrationRequest
+  let trace: StatementTrace
+
+  /// Migrates the store, or finds that it is done.
+  func run() throws {
+    do {
+      // Tables go and come while references to them stay: nothing of it is to be checked row by row.
+      try connection.withoutForeignKeys {
+        try connection.cancelling(when: { [cancellation = request.cancellation] in cancellation?.isCancelled ?? false }) {
+          try connection.writeTransaction { try migrate() }
+        }
+      }
+    } catch {
+      connection.discardStatements()
+      throw failure(error)
+    }
+    connection.discardStatements()
+  }
+
+  // MARK: The transaction
+
+  private func migrate() throws {
+    guard let record = try MetadataTable.read(connection, path: path) else {
+      throw StoreError(.notAStore, "The database is empty.", operation: "migrate", path: path)
+    }
+    try MetadataTable.upgrade(connection, path: path)
+    let hashes = try MetadataTable.readHashes(connection, path: path)
+    let wanted = model.versionHashes(ofEntities: entityNumbers)
+    if hashes == wanted { return }
+    var past = try MetadataTable.readPastModels(connection, path: path)
+    try Self.checkNotNewer(record, past, model, path: path)
+    var schema = try StoredSchema.read(connection, path: path)
+    let runner = MigrationRunner(connection, request: request, trace: trace)
+    let steps: [StoreMigrationStep?] = request.steps.isEmpty ? [nil] : request.steps
+    var tasks = record.deferredTasks
+    var present = record.modelName
+    for step in steps {
+      let target = step?.model ?? model
+      let numbers = try entityNumbers(in: target)
+      if let step, step.preparation != nil { try MigrationHandlers.prepare(step, context(schema, schema, record, runner)) }
+      let planner = MigrationPlanner(
+        from: schema, to: target, entityNumbers: numbers, step: step, defersCleanUp: request.defersCleanUp)
+      if !planner.obstacles.isEmpty { throw Self.notInferred(planner.obstacles, path: path) }
+      let plan = try planner.plan()
+      try Self.checkColumnCounts(plan.schema, entityNumbers: numbers, path: path)
+      do {
+        try runner.run(plan) { step in try MigrationHandlers.run(step, context(schema, plan.workingSchema, record, runner)) }
+      } catch let error as StoreAccessError where error.kind == .constraint {
+        throw try ConstraintViolation.error(error, in: plan.schema, connection, path: path)
+      }
+      connection.discardStatements()
+      schema = plan.schema
+      tasks = plan.deferredTasks
+      let name = StoreRecord.modelName(target.checksum, target.model.versionIdentifiers)
+      past.removeAll { $0 == present || $0 == name }
+      past.append(present)
+      present = name
+    }
+    try write(record, schema, past, tasks)
+  }
+
+  /// The entities that the store holds under a model on the way: those of its configuration where there is one of the name, else all.
+  private func entityNumbers(in target: CompiledModel) throws -> [Int] {
+    if target === model { return entityNumbers }
+    let names = Set(entityNumbers.map { model.entities[$0].name })
+    if entityNumbers.count == model.entities.count { return target.entities.map(\.number) }
+    return target.entities.filter { names.contains($0.name) }.map(\.number)
+  }
+
+  private func write(_ record: StoreRecord, _ schema: StoreSchema, _ past: [String], _ tasks: [String]) throws {
+    let isFresh = schema.layout == TableLayout(model: schema.model, entityNumbers: entityNumbers)
+    let basis = MetadataTable.layoutBasis(model: schema.model, entityNumbers: entityNumbers)
+    var record = record
+    record.checksum = schema.model.checksum
+    record.versionIdentifiers = schema.model.model.versionIdentifiers
+    record.layoutBasis = isFresh ? basis : MetadataTable.indexesOnly + basis
+    record.deferredTasks = tasks
+    try MetadataTable.update(
+      record, hashes: schema.model.versionHashes(ofEntities: try entityNumbers(in: schema.model)), layout: schema.layout,
+      model: String(decoding: try schema.model.model.xmlData(), as: UTF8.self), pastModels: past, connection)
+  }
+
+  private func context(
+    _ older: StoreSchema, _ newer: StoreSchema, _ record: StoreRecord, _ runner: MigrationRunner
+  ) -> MigrationHandlers.Context {
+    MigrationHandlers.Context(
+      connection: connection, path: path, older: older, newer: newer, record: record, runner: runner, trace: trace)
+  }
+
+  // MARK: Errors
+
+  /// The store was with this model before, and went on.
+  static func checkNotNewer(_ record: StoreRecord, _ past: [String], _ model: CompiledModel, path: String) throws {
+    let name = StoreRecord.modelName(model.checksum, model.model.versionIdentifiers)
+    guard name != record.modelName, past.contains(name) else { return }
+    let versions = record.versionIdentifiers.sorted().joined(separator: ", ")
+    throw StoreError(
+      .storeNewerThanModel,
+      "The store was migrated to a newer version of the model\(versions.isEmpty ? "" : " (\(versions))"); this program has an older one. The store is"
+        + " untouched: open it with a newer version of the program. If the newest model is meant to equal an older one, give it another"
+        + " version identifier.",
+      operation: "open", path: path)
+  }
+
+  static func notInferred(_ obstacles: [ModelChange], path: String) -> StoreError {
+    var error = StoreError(
+      .mappingNotInferred,
+      "The store cannot follow the model by itself: \(obstacles.map(\.description).joined(separator: " "))", operation: "migrate",
+      path: path)
+    error.obstacles = obstacles
+    error.entityName = obstacles.first?.entityName
+    error.propertyName = obstacles.first?.name
+    return error
+  }
+
+  static func checkColumnCounts(_ schema: StoreSchema, entityNumbers: [Int], path: String, operation: String = "migrate") throws {
+    for number in entityNumbers where !schema.model.entities[number].isAbstract {
+      // Columns, their companions, key, version and entity: each is a value of an INSERT.
+      let count = try InsertPlan(entityNumber: number, table: schema.table(of: number), orders: []).variablesPerRow
+      guard count <= LibraryVersion.maximumVariables else {
+        throw StoreError(
+          .invalidRequest,
+          "“\(schema.model.entities[number].name)” has \(count) columns; this version of SQLCipher can write \(LibraryVersion.maximumVariables).",
+          operation: operation, path: path)
+      }
+    }
+  }
+
+  /// What a migration fails with: what concerns the file keeps its kind, everything else is the migration's. The key was right: the metadata could be
+  /// read.
+  private func failure(_ error: any Error) -> any Error {
+    let cause: StoreError
+    switch error {
+    case let error as StoreError: cause = error
+    case let error as StoreAccessError: cause = StoreError(error)
+    default:
+      return StoreError(
+        .migrationFailed, "The migration failed, and the store is as it was: \(error)", operation: "migrate", path: path, underlying: error)
+    }
+    switch cause.code {
+    case .busy, .readOnly, .permissionDenied, .diskFull, .io, .storeCorrupt, .unsupportedFormat, .cancelled, .mappingNotInferred,
+      .migrationConstraintViolation, .migrationFailed, .storeNewerThanModel, .constraintConflict, .mergeConflict:
+      var result = cause
+      if cause.code != .storeNewerThanModel { result.operation = "migrate" }
+      result.path = result.path ?? path
+      if cause.code == .cancelled { result.message = "The migration was cancelled; the store is as it was." }
+      return result
+    default:
+      var result = StoreError(
+        .migrationFailed, "The migration failed, and the store is as it was: \(cause.message)", operation: "migrate", path: path,
+        underlying: error)
+      result.sqliteCode = cause.sqliteCode
+      result.sqliteExtendedCode = cause.sqliteExtendedCode
+      result.entityName = cause.entityName
+      result.propertyName = cause.propertyName
+      return result
+    }
+  }
+}
+
+extension CompiledModel {
+  /// The version hashes of some entities by name.
+  func versionHashes(ofEntities numbers: [Int]) -> [String: Data] {
+    if numbers.count == entities.count { return versionHashes }
+    let names = Set(numbers.map { entities[$0].name })
+    return versionHashes.filter { names.contains($0.key) }
+  }
+}
+
+/// The schema that a store's own metadata describe.
+enum StoredSchema {
+  static func read(_ connection: Connection, path: String) throws -> StoreSchema {
+    let text = try MetadataTable.readModel(connection, path: path)
+    let model: CompiledModel
+    do {
+      model = try CompiledModel(ManagedObjectModel(xmlData: Data(text.utf8), path: path))
+    } catch {
+      throw StoreError(
+        .storeCorrupt, "The model inside the store cannot be read.", operation: "migrate", path: path, underlying: error)
+    }
+    return try StoreSchema(model: model, layout: try MetadataTable.readLayout(connection, path: path))
+  }
+}

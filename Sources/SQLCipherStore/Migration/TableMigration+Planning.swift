@@ -1,0 +1,201 @@
+// TableMigration+Planning: decides what becomes of an entity table.
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+
+/// Plans the entity tables of a newer model.
+struct TablePlanner {
+  let map: MigrationMap
+  /// The layout that a new store would get.
+  let fresh: TableLayout
+  /// The newer tables' names in the end by the numbers of their roots, not quoted.
+  let names: [Int: String]
+  /// Older tables that are left for later, so that references to them may stay too.
+  let leftTables: Set<String>
+  let defersCleanUp: Bool
+  /// Whether the older rows have to stay as they are until the step's handler has seen them.
+  let keepsOlder: Bool
+  /// The newer to-one relationships that take links from a column of their own and from elsewhere too.
+  let mixed: Set<Int>
+  /// Whether rows are taken over at all.
+  let takesRows: Bool
+
+  /// The plan of a root entity's table; the working name is still the one in the end.
+  func plan(_ root: CompiledEntity, from source: EntityTable?, id: Int, isPrimary: Bool) -> TableMigration? {
+    guard let name = names[root.number], let fresh = fresh.tables.first(where: { $0.entities.first?.name == root.name }) else { return nil }
+    let survivors = takesRows ? source.map { self.survivors(of: root, in: $0) } ?? [] : []
+    var absent: [Int] = []
+    if let source {
+      let here = Set(survivors.map(\.older.number))
+      absent = source.root.subtree.filter { !here.contains($0) && !map.source.model.entities[$0].isAbstract }.map {
+        $0 - source.root.number + 1
+      }
+    }
+    var columns: [TableMigration.Column] = []
+    for column in fresh.columns {
+      guard let declaring = map.destination.entity(named: column.entity),
+        let slot = declaring.slots.first(where: { $0.name == column.property })
+      else { continue }
+      columns.append(
+        TableMigration.Column(
+          layout: column, slot: slot, carrier: nil, values: survivors.map { value(of: slot, declaring, for: $0, in: source) },
+          parent: parentName(of: slot)))
+    }
+    var result = TableMigration(
+      root: root, source: source, survivors: survivors, absent: absent, mode: source != nil && isPrimary ? .rebuild : .create, name: name,
+      workingName: name, id: id, entityColumn: fresh.entityColumn, columns: columns,
+      orders: fresh.orderColumns.map { TableMigration.Order(layout: $0, carrier: olderOrder(of: $0, in: source)) },
+      rootNames: root.subtree.map { map.destination.entities[$0].name })
+    if isPrimary, !keepsOlder, let source, let altered = altered(result, source) { result = altered }
+    return result
+  }
+
+  private func survivors(of root: CompiledEntity, in source: EntityTable) -> [TableMigration.Survivor] {
+    root.subtree.compactMap { number in
+      let newer = map.destination.entities[number]
+      guard let older = map.older(newer), !older.isAbstract, map.source.tableIfHeld(older.number) === source else { return nil }
+      return TableMigration.Survivor(older: older, newer: newer)
+    }
+  }
+
+  /// The name of the table that a newer reference's foreign key leads to.
+  private func parentName(of slot: CompiledSlot) -> String? {
+    SchemaGenerator.parent(of: slot, in: map.destination).flatMap { names[map.destination.entities[$0].root] }
+  }
+
+  private func value(
+    of slot: CompiledSlot, _ declaring: CompiledEntity, for survivor: TableMigration.Survivor, in source: EntityTable?
+  ) -> TableMigration.Value {
+    guard survivor.newer.isKind(of: declaring) else { return .null }
+    let isFilled = slot.attribute != nil && !slot.defaultValue.isNull && slot.attribute?.derivationExpression == nil
+    if let known = map.olderSlot(of: slot, in: survivor.newer), let source,
+      let index = source.position(entity: survivor.older.number, slot: known.index)
+    {
+      guard isFilled, !slot.isOptional, known.isOptional else { return .column(index) }
+      return .columnOr(index, DefaultLiteral.text(slot.defaultValue))
+    }
+    return isFilled ? .literal(DefaultLiteral.text(slot.defaultValue)) : .null
+  }
+
+  /// The older column of the order of a relationship, where it stands in the same table.
+  private func olderOrder(of order: TableLayout.OrderColumn, in source: EntityTable?) -> String? {
+    guard let source, let relationship = map.destination.entity(named: order.entity)?.property(named: order.property)?.toMany else {
+      return nil
+    }
+    for older in map.olderRelationships(of: relationship) {
+      let entity = map.source.model.entities[older.sourceEntity].name
+      let found = map.source.layout.tables[source.index].orderColumns.first { $0.entity == entity && $0.property == older.name }
+      if let found { return found.name }
+    }
+    return nil
+  }
+
+  // MARK: Altering
+
+  /// The same plan with the table altered in place; nil where it has to be copied.
+  private func altered(_ plan: TableMigration, _ source: EntityTable) -> TableMigration? {
+    var plan = plan
+    let layout = map.source.layout.tables[source.index]
+    var taken: Set<Int> = []
+    for index in plan.columns.indices {
+      let slot = plan.columns[index].slot
+      let declaring = map.destination.entities[slot.declaringEntity]
+      var carrier: Int?
+      if let older = map.older(declaring), map.source.tableIfHeld(older.number) === source,
+        let known = map.olderSlot(of: slot, in: declaring)
+      {
+        carrier = source.position(entity: older.number, slot: known.index)
+      }
+      if carrier == nil {
+        carrier =
+          plan.columns[index].values.lazy.compactMap { value -> Int? in
+            switch value {
+            case .column(let index), .columnOr(let index, _): index
+            default: nil
+            }
+          }.first
+      }
+      guard let carrier, taken.insert(carrier).inserted else { continue }
+      // Another foreign key, or none any more: the table's text says otherwise, and only a new table changes it.
+      guard SchemaGenerator.parent(of: source.columns[carrier].slot, in: map.source) == plan.columns[index].parent else { return nil }
+      // References that come from elsewhere have their newer entity numbers already.
+      if let relationship = slot.relationship, mixed.contains(relationship.id) { return nil }
+      plan.columns[index].carrier = carrier
+    }
+    var names = NameAllocator(reserved: ["rowid", "oid", "_rowid_"] + layout.physicalColumns)
+    plan.leftovers = layout.leftovers ?? []
+    for (index, column) in layout.columns.enumerated() where !taken.contains(index) {
+      guard defersCleanUp else { return nil }
+      // What it refers to will be deleted one day, and nobody would clear the column then.
+      if let parent = SchemaGenerator.parent(of: source.columns[index].slot, in: map.source), !leftTables.contains(parent) { return nil }
+      plan.leftovers += [column.name] + (column.entityColumn.map { [$0] } ?? [])
+      plan.hasDeferredColumns = true
+    }
+    plan.mode = .alter
+    plan.keyColumn = layout.keyColumn
+    plan.versionColumn = layout.versionColumn
+    if let known = layout.entityColumn {
+      plan.entityColumn = known
+    } else if plan.entityColumn != nil {
+      plan.entityColumn = names.take("_entity")
+      plan.addedEntityNumber = plan.survivors.first?.newerNumber ?? 1
+    }
+    for index in plan.columns.indices { nameColumn(&plan.columns[index], plan.survivors, layout, &names) }
+    for index in plan.orders.indices {
+      if let carrier = plan.orders[index].carrier {
+        plan.orders[index].layout.name = carrier
+      } else {
+        plan.orders[index].layout.name = names.take(plan.orders[index].layout.name)
+      }
+    }
+    let orders = Set(plan.orders.map(\.layout.name))
+    plan.leftovers += layout.orderColumns.map(\.name).filter { !orders.contains($0) }
+    return plan
+  }
+
+  private func nameColumn(
+    _ column: inout TableMigration.Column, _ survivors: [TableMigration.Survivor], _ layout: TableLayout.Table, _ names: inout NameAllocator
+  ) {
+    let needsEntity = column.layout.entityColumn != nil
+    if let carrier = column.carrier {
+      column.layout.name = layout.columns[carrier].name
+      column.layout.entityColumn = layout.columns[carrier].entityColumn
+    } else {
+      column.layout.name = names.take(column.slot.name)
+      column.layout.entityColumn = nil
+      // All rows hold the same: the table's text says so, and no row is written.
+      if let plain = DefaultLiteral.plain(column.slot.defaultValue), !column.values.isEmpty,
+        column.values.allSatisfy({ $0 == .literal(DefaultLiteral.text(column.slot.defaultValue)) })
+      {
+        column.addedDefault = plain
+      }
+    }
+    if needsEntity, column.layout.entityColumn == nil {
+      column.layout.entityColumn = names.take("\(column.layout.name)_entity")
+      column.addsEntityColumn = true
+    }
+  }
+}
+
+extension EntityTable {
+  /// The position of the column of an entity's slot.
+  func position(entity: Int, slot: Int) -> Int? {
+    guard let name = column(entity: entity, slot: slot)?.name else { return nil }
+    return columns.firstIndex { $0.name == name }
+  }
+}
+
+extension TableLayout.Table {
+  /// The names of all columns that the file's table has.
+  var physicalColumns: [String] {
+    [keyColumn, versionColumn] + (entityColumn.map { [$0] } ?? []) + columns.flatMap { [$0.name] + ($0.entityColumn.map { [$0] } ?? []) }
+      + orderColumns.map(\.name) + (leftovers ?? [])
+  }
+}
+
+extension CompiledProperty {
+  /// The to-many relationship, if it is one.
+  var toMany: CompiledRelationship? {
+    if case .toMany(let relationship) = self { relationship } else { nil }
+  }
+}

@@ -1,0 +1,224 @@
+// TableMigration+Steps: the statements that bring an entity table on its way.
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+
+extension TableMigration {
+  /// The statements that make the table, or the columns it lacks.
+  ///
+  /// - Parameter text: The statement that makes a table of the newer schema under the working name.
+  func makingSteps(_ text: () throws -> String) throws -> [MigrationStep] {
+    guard mode == .alter else {
+      let why = mode == .rebuild ? "make the table “\(name)” anew" : "make the table “\(name)”"
+      return [MigrationStep(summary: why, work: .schema([try text()]))]
+    }
+    let table = try Identifier.quoted(name)
+    var steps: [MigrationStep] = []
+    func add(_ column: String, _ type: String, _ why: String) throws {
+      let statement = "ALTER TABLE \(table) ADD COLUMN \(try Identifier.quoted(column)) \(type)"
+      steps.append(MigrationStep(summary: "add the column “\(column)” to “\(name)”, for \(why)", work: .schema([statement])))
+    }
+    if let number = addedEntityNumber, let entityColumn {
+      try add(entityColumn, "INTEGER NOT NULL DEFAULT \(number)", "the entity of each object")
+    }
+    for column in columns {
+      let owner = "\(column.layout.entity).\(column.layout.property)"
+      if column.carrier == nil {
+        var type = column.layout.kind.sqlType
+        if let value = column.addedDefault { type += " DEFAULT \(value)" }
+        if let parent = column.parent { type += try SchemaGenerator.foreignKey(to: parent) }
+        try add(column.layout.name, type, owner)
+      }
+      if column.addsEntityColumn, let name = column.layout.entityColumn {
+        try add(name, "INTEGER", "the entity that \(owner) refers to")
+      }
+    }
+    for order in orders where order.carrier == nil {
+      try add(order.layout.name, "INTEGER", "the order of \(order.layout.entity).\(order.layout.property)")
+    }
+    return steps
+  }
+
+  /// The copy of the older rows, where the table is a new one.
+  func copyingSteps(_ map: MigrationMap) throws -> [MigrationStep] {
+    guard mode != .alter, let source, !survivors.isEmpty else { return [] }
+    let rows = RowExpressions(map: map, table: source, prefix: "t")
+    var targets = [keyColumn, versionColumn]
+    var values = [rows.name(source.key), rows.name(source.version)]
+    if let entityColumn {
+      targets.append(entityColumn)
+      values.append(rows.byEntity(survivors, survivors.map { String($0.newerNumber) }))
+    }
+    for column in columns {
+      let texts = column.values.map { rows.value($0, of: column) }
+      if texts.contains(where: { $0 != "NULL" }) {
+        targets.append(column.layout.name)
+        values.append(rows.byEntity(survivors, texts))
+      }
+      guard let entityColumn = column.layout.entityColumn else { continue }
+      let numbers = column.values.map { rows.entityValue($0, of: column) }
+      guard numbers.contains(where: { $0 != "NULL" }) else { continue }
+      targets.append(entityColumn)
+      values.append(rows.byEntity(survivors, numbers))
+    }
+    for order in orders {
+      guard let carrier = order.carrier else { continue }
+      targets.append(order.layout.name)
+      values.append(rows.name(try Identifier.quoted(carrier)))
+    }
+    let condition = ownRows(rows)
+    let into = try Identifier.quoted(workingName)
+    let sql =
+      "INSERT OR FAIL INTO \(into) (\(try targets.map { try Identifier.quoted($0) }.joined(separator: ", ")))"
+      + " SELECT \(values.joined(separator: ", ")) FROM \(source.name) AS t WHERE t.\(source.key) > ? AND t.\(source.key) <= ?"
+      + (condition.map { " AND \($0)" } ?? "")
+    return [
+      MigrationStep(
+        summary: mode == .rebuild ? "copy the rows of “\(name)”" : "copy the rows of “\(name)” from “\(source.plainName)”",
+        work: .portions(Portions(table: source.name, key: source.key, sql: sql)),
+        countSQL: "SELECT count(*) FROM \(source.name) AS t" + (condition.map { " WHERE \($0)" } ?? ""))
+    ]
+  }
+
+  /// The condition that an older row comes here.
+  private func ownRows(_ rows: RowExpressions) -> String? {
+    guard !absent.isEmpty, let entity = rows.entity else { return nil }
+    return NumberMap.membership(entity, survivors.map(\.olderNumber).sorted())
+  }
+
+  /// The deletions and updates of rows that stay where they are.
+  func changingSteps(_ map: MigrationMap) throws -> [MigrationStep] {
+    guard mode == .alter, let source else { return [] }
+    var steps: [MigrationStep] = []
+    let rows = RowExpressions(map: map, table: source, prefix: source.name)
+    let range = "\(source.name).\(source.key) > ? AND \(source.name).\(source.key) <= ?"
+    func add(_ summary: String, _ head: String, _ condition: String?) {
+      let rest = condition.map { " AND (\($0))" } ?? ""
+      steps.append(
+        MigrationStep(
+          summary: summary, work: .portions(Portions(table: source.name, key: source.key, sql: "\(head) WHERE \(range)\(rest)")),
+          countSQL: "SELECT count(*) FROM \(source.name)" + (condition.map { " WHERE \($0)" } ?? "")))
+    }
+    if !absent.isEmpty, let entity = rows.entity {
+      let names = absent.map { map.source.model.entities[source.root.number + $0 - 1].name }
+      add(
+        "delete the rows of \(names.joined(separator: ", ")) from “\(name)”", "DELETE FROM \(source.name)",
+        NumberMap.membership(entity, absent))
+    }
+    let changes = try changes(rows)
+    if !changes.isEmpty, !survivors.isEmpty {
+      let assignments = changes.map { "\($0.target) = \($0.value)" }.joined(separator: ", ")
+      let touched = changes.map(\.touched)
+      let condition = touched.contains(nil) ? nil : Self.unique(touched.compactMap { $0 }).joined(separator: " OR ")
+      let what = Self.unique(changes.map(\.summary)).joined(separator: ", ")
+      add("update \(what) in “\(name)”", "UPDATE OR FAIL \(source.name) SET \(assignments)", condition)
+    }
+    return steps
+  }
+
+  private struct Change {
+    /// The quoted column.
+    let target: String
+    let value: String
+    /// The condition that a row has to be changed; nil for all.
+    let touched: String?
+    let summary: String
+  }
+
+  private func changes(_ rows: RowExpressions) throws -> [Change] {
+    var result: [Change] = []
+    let moved = survivors.filter { $0.olderNumber != $0.newerNumber }
+    if let entity = rows.entity, let entityColumn, !moved.isEmpty {
+      result.append(
+        Change(
+          target: try Identifier.quoted(entityColumn), value: rows.byEntity(survivors, survivors.map { String($0.newerNumber) }),
+          touched: NumberMap.membership(entity, moved.map(\.olderNumber).sorted()), summary: "the numbers of entities"))
+    }
+    for column in columns { result += try changes(of: column, rows) }
+    return result
+  }
+
+  private func changes(of column: Column, _ rows: RowExpressions) throws -> [Change] {
+    let own = try Identifier.quoted(column.layout.name)
+    let summary = "\(column.layout.entity).\(column.layout.property)"
+    var touched: [(numbers: Int, condition: String?)] = []
+    var texts: [String] = []
+    for (survivor, value) in zip(survivors, column.values) {
+      let text = rows.value(value, of: column)
+      let holds =
+        column.carrier.map { carrier in
+          rows.table.columns(of: survivor.older.number).contains { $0.name == rows.table.columns[carrier].name }
+        } ?? false
+      let present = holds ? rows.name(own) : column.addedDefault ?? "NULL"
+      // A column that is new takes no values from itself.
+      texts.append(column.addedDefault != nil ? present : text)
+      guard text != present, column.addedDefault == nil else { continue }
+      let condition: String? =
+        switch value {
+        case .null: "\(rows.name(own)) IS NOT NULL"
+        case .columnOr(let index, _) where index == column.carrier: "\(rows.name(own)) IS NULL"
+        case .column(let index): holds ? nil : "\(rows.name(rows.table.columns[index].name)) IS NOT NULL"
+        default: nil
+        }
+      touched.append((survivor.olderNumber, condition))
+    }
+    var result: [Change] = []
+    if !touched.isEmpty {
+      result.append(Change(target: own, value: rows.byEntity(survivors, texts), touched: self.touched(touched, rows), summary: summary))
+    }
+    if let change = try entityChange(of: column, rows, summary) { result.append(change) }
+    return result
+  }
+
+  /// The change of the column that holds the referred objects' entities.
+  private func entityChange(of column: Column, _ rows: RowExpressions, _ summary: String) throws -> Change? {
+    guard let entityColumn = column.layout.entityColumn else { return nil }
+    let own = try Identifier.quoted(entityColumn)
+    var touched: [(numbers: Int, condition: String?)] = []
+    var texts: [String] = []
+    for (survivor, value) in zip(survivors, column.values) {
+      let text = rows.entityValue(value, of: column)
+      let holds =
+        !column.addsEntityColumn
+        && column.carrier.map { carrier in
+          rows.table.columns(of: survivor.older.number).contains { $0.name == rows.table.columns[carrier].name }
+        } ?? false
+      let present = holds ? rows.name(own) : "NULL"
+      texts.append(text)
+      guard text != present else { continue }
+      if case .column(let index) = value {
+        touched.append((survivor.olderNumber, "\(rows.name(rows.table.columns[index].name)) IS NOT NULL"))
+      } else {
+        touched.append((survivor.olderNumber, "\(rows.name(own)) IS NOT NULL"))
+      }
+    }
+    guard !touched.isEmpty else { return nil }
+    return Change(target: own, value: rows.byEntity(survivors, texts), touched: self.touched(touched, rows), summary: summary)
+  }
+
+  /// One condition for all survivors that need a change; nil where all rows do.
+  private func touched(_ items: [(numbers: Int, condition: String?)], _ rows: RowExpressions) -> String? {
+    var groups: [(condition: String?, numbers: [Int])] = []
+    for item in items {
+      if let index = groups.firstIndex(where: { $0.condition == item.condition }) {
+        groups[index].numbers.append(item.numbers)
+      } else {
+        groups.append((item.condition, [item.numbers]))
+      }
+    }
+    var texts: [String] = []
+    for group in groups {
+      let isAll = group.numbers.count == survivors.count || rows.entity == nil
+      let members = isAll ? nil : rows.entity.map { NumberMap.membership($0, group.numbers.sorted()) }
+      let parts = [members, group.condition].compactMap { $0 }
+      if parts.isEmpty { return nil }
+      texts.append(parts.joined(separator: " AND "))
+    }
+    return texts.joined(separator: " OR ")
+  }
+
+  private static func unique(_ texts: [String]) -> [String] {
+    var seen: Set<String> = []
+    return texts.filter { seen.insert($0).inserted }
+  }
+}

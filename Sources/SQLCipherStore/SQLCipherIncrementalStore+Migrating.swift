@@ -1,0 +1,47 @@
+// SQLCipherIncrementalStore+Migrating: brings a store in step with its model, and clears away later what was left.
+public import ObjectStore
+import SQLCipherConnection
+import Synchronization
+
+extension SQLCipherIncrementalStore {
+  /// Migrates the store in place, in one transaction, and opens it.
+  ///
+  /// Memory is bounded; the write-ahead log grows by what is written. Where anything fails, or the migration is called off, the store is as it was.
+  public func migrate(_ request: StoreMigrationRequest) throws -> StoreMetadata {
+    guard let keyring = state.withLock({ $0.keyring }) else {
+      throw StoreError(.keyRequired, "The store is not unlocked.", operation: "migrate", path: path)
+    }
+    let configuration = configuration
+    return try StoreError.mapping {
+      let pool = try makePool(keyring)
+      do {
+        try pool.withWriter { connection in
+          try StoreMigrator(
+            connection: connection, path: path, model: configuration.model, entityNumbers: configuration.entityNumbers, request: request,
+            trace: StatementTrace(observer: configuration.description.sqlObserver)
+          ).run()
+        }
+        pool.close()
+      } catch {
+        pool.close()
+        throw error
+      }
+      return try open(keyring)
+    }
+  }
+
+  /// Clears away one thing that a migration has left: unused columns of a table, or an unused table. Saves wait meanwhile.
+  public func finishDeferredMigrationTask() throws -> StoreMetadata? {
+    let engine = try engine("finish a migration")
+    guard !configuration.description.isReadOnly else { return nil }
+    return try StoreError.mapping {
+      try engine.pool.withWriter { connection in
+        let clearing = DeferredClearing(
+          connection: connection, path: path, model: configuration.model, entityNumbers: configuration.entityNumbers, trace: engine.trace)
+        guard try clearing.runOne() else { return nil }
+        guard let record = try MetadataTable.read(connection, path: path) else { return nil }
+        return metadata(record, hashes: try MetadataTable.readHashes(connection, path: path))
+      }
+    }
+  }
+}
