@@ -43,7 +43,7 @@ final class StoreFileTests: XCTestCase {
     XCTAssertEqual(
       information.entityCounts.map { "\($0.entityName) \($0.count)" },
       ["Asset 0", "Clip 1", "Document 0", "Letter 0", "Note 1", "Photo 3", "Video 0"])
-    XCTAssertEqual(information.formatVersion, 1)
+    XCTAssertEqual(information.formatVersion, 2)
     XCTAssertEqual(information.encryption, .portable)
     XCTAssertEqual(information.journalMode, "wal")
     XCTAssertEqual(information.keySlots.count, 1)

@@ -33,7 +33,7 @@ public struct ModelDifference: Sendable {
 extension CompiledEntity {
   /// The name of the property of an older entity that a property of this one was, by its name or renaming identifiers; nil for a new one.
   package func sourceName(ofProperty name: String, in older: CompiledEntity) -> String? {
-    ComparedProperty.all(of: self).first { $0.name == name }?.source(in: ComparedProperty.all(of: older))?.name
+    PropertyMatches(from: older, to: self).olderNames[name]
   }
 }
 

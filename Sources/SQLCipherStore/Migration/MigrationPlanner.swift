@@ -187,15 +187,15 @@ struct MigrationPlanner {
       changing += try join.changingSteps(map)
     }
     for item in feeds { copying += try fillingSteps(item, tables) }
+    let ending = try endingSteps(tables, joins, gone: gone.filter { !left.contains($0) })
     var steps = making
-    if !copying.isEmpty || !changing.isEmpty {
-      steps.insert(MigrationStep(summary: "drop triggers and full-text tables", work: .dropFollowers), at: 0)
+    if !copying.isEmpty || !changing.isEmpty || !ending.isEmpty {
+      steps.insert(MigrationStep(summary: "drop triggers, views and full-text tables", work: .dropFollowers), at: 0)
     }
     steps += copying
     if let step, step.handler != nil { steps.append(MigrationStep(summary: "run the stage “\(step.name)”", work: .handler(step))) }
     steps.append(MigrationStep(summary: "drop the indexes that are no longer wanted", work: .dropIndexes))
-    steps += changing
-    steps += try endingSteps(tables, joins, gone: gone.filter { !left.contains($0) })
+    steps += changing + ending
     steps.append(MigrationStep(summary: "make the indexes", work: .makeAuxiliaries))
     let replaced =
       gone + tables.filter { $0.mode == .rebuild }.map(\.name) + joins.filter { $0.carrier != nil && !$0.isAltered }.map(\.layout.name)
