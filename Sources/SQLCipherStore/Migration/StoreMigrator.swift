@@ -18,6 +18,8 @@ struct StoreMigrator {
   /// Migrates the store, or finds that it is done.
   func run() throws {
     do {
+      // The file's indexes may need functions that the newer model does not.
+      try FoldedIndexes.register(on: connection)
       // Tables go and come while references to them stay: nothing of it is to be checked row by row.
       try connection.withoutForeignKeys {
         try connection.cancelling(when: { [cancellation = request.cancellation] in cancellation?.isCancelled ?? false }) {
