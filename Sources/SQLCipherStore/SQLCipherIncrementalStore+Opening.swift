@@ -37,7 +37,9 @@ extension SQLCipherIncrementalStore {
   }
 
   /// The connections of the store.
-  func makePool(_ keyring: StoreKeyring) throws -> ConnectionPool {
+  ///
+  /// - Parameter marks: What their triggers note to.
+  func makePool(_ keyring: StoreKeyring, marks: DerivationMarks) throws -> ConnectionPool {
     let description = configuration.description
     let options = description.connectionOptions
     return try ConnectionPool(
@@ -45,6 +47,7 @@ extension SQLCipherIncrementalStore {
       onOpen: { [model = configuration.model] connection in
         try SQLFunctions.register(on: connection, for: model)
         try BatchFunctions.register(on: connection, model: model)
+        if !model.derivations.isEmpty { try marks.register(on: connection) }
       })
   }
 
@@ -60,13 +63,15 @@ extension SQLCipherIncrementalStore {
 
   func open(_ keyring: StoreKeyring) throws -> StoreMetadata {
     let description = configuration.description
-    let pool = try makePool(keyring)
+    let marks = DerivationMarks()
+    let pool = try makePool(keyring, marks: marks)
     do {
       let (record, hashes, layout) = try pool.withWriter { try readOrCreate($0) }
       let metadata = metadata(record, hashes: hashes)
       // Where the model differs the coordinator says so and closes the store: there is nothing to work with.
       if let schema = try schema(hashes: hashes, layout: layout, basis: record.layoutBasis) {
-        let engine = StoreEngine(path: path, pool: pool, schema: schema, trace: StatementTrace(observer: description.sqlObserver))
+        let engine = StoreEngine(
+          path: path, pool: pool, schema: schema, trace: StatementTrace(observer: description.sqlObserver), marks: marks)
         state.withLock { state in
           state.engine = engine
           state.record = record

@@ -16,13 +16,17 @@ final class StoreEngine: Sendable {
   let saveStatements: SaveStatementCache
   let trace: StatementTrace
   let tableSizes = TableSizes()
+  /// What triggers note on the writer.
+  let marks: DerivationMarks
   private let transactions = ThreadTransaction()
 
-  init(path: String, pool: ConnectionPool, schema: StoreSchema, trace: StatementTrace) {
+  init(path: String, pool: ConnectionPool, schema: StoreSchema, trace: StatementTrace, marks: DerivationMarks) {
     self.path = path
     self.pool = pool
     self.schema = schema
     self.trace = trace
+    self.marks = marks
+    marks.prepare(for: schema.derivations)
     keys = KeyAllocator(tableCount: schema.tables.count)
     saveStatements = SaveStatementCache(firstNumber: schema.firstPlanNumber)
     plans = FetchPlanCache(firstNumber: schema.firstPlanNumber + SaveStatementCache.capacity)

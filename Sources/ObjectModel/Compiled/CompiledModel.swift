@@ -24,6 +24,10 @@ public final class CompiledModel: Sendable {
   package let hasFullTextIndexes: Bool
   /// Whether some index is over an expression.
   package let hasExpressionIndexes: Bool
+  /// How derived attributes are computed; one that builds on another comes after that.
+  public let derivations: [CompiledDerivation]
+  /// One text for all derivations, which version hashes leave out; empty where there are none.
+  package let derivationChecksum: String
   private let numbersByName: [String: Int]
 
   /// Validates a model and freezes it.
@@ -39,6 +43,8 @@ public final class CompiledModel: Sendable {
     versionHashes = ModelVersionHash.hashes(of: model)
     checksum = ModelVersionHash.checksum(of: entities, hashes: versionHashes)
     indexChecksum = ModelVersionHash.indexChecksum(of: entities)
+    derivations = DerivationCompiler.derivations(of: entities)
+    derivationChecksum = ModelVersionHash.checksum(of: derivations)
     hasFoldedIndexes = model.entities.contains { $0.indexes.contains { $0.elements.contains { $0.collation != .binary } } }
     hasExpressionIndexes = model.entities.contains { $0.indexes.contains { $0.elements.contains { $0.expression != nil } } }
     hasFullTextIndexes = model.entities.contains { $0.indexes.contains(where: \.isFullText) }
