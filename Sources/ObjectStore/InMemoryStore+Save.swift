@@ -1,9 +1,12 @@
 // InMemoryRows+Save: the steps of a save, and what stops one.
+import Foundation
 import ObjectModel
 
 extension InMemoryRows {
   /// Takes a save over and computes derived attributes. The caller drops the rows if it throws.
   mutating func save(_ request: SaveChangesRequest, objectIDSpace space: ObjectIDSpace) throws -> SaveOutcome {
+    // Constraints are checked with them.
+    let request = model.derivations.isEmpty ? request : request.withLocalValues(model, now: Date().timeIntervalSinceReferenceDate)
     try apply(request, objectIDSpace: space)
     var copy = self
     defer { self = copy }

@@ -83,6 +83,15 @@ extension ModelValidation {
     }
   }
 
+  /// Whether an attribute may stand in a uniqueness constraint: what is derived is known before the row is written then.
+  func isUniquelyDerivable(_ attribute: AttributeDescription, of number: Int) -> Bool {
+    guard let text = attribute.derivationExpression else { return true }
+    guard let expression = DerivationExpression(text), let first = expression.path.first,
+      case .attribute(let source)? = property(first, of: number)?.0
+    else { return false }
+    return source.derivationExpression == nil
+  }
+
   /// What is wrong with an expression; nil when nothing is.
   ///
   /// - Parameter source: The derived attribute that it builds on, if it builds on one.

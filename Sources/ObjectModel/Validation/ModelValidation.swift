@@ -244,8 +244,10 @@ struct ModelValidation {
       for name in constraint {
         if let reason = columnProblem(name, of: number) {
           report(entity.name, name, "a uniqueness constraint's property \(reason)")
-        } else if case .attribute(let attribute)? = property(name, of: number)?.0, attribute.derivationExpression != nil {
-          report(entity.name, name, "a uniqueness constraint's property is derived; constrain what it derives from")
+        } else if case .attribute(let attribute)? = property(name, of: number)?.0, !isUniquelyDerivable(attribute, of: number) {
+          report(
+            entity.name, name,
+            "a uniqueness constraint's property is derived from more than its own object's stored values; constrain what it derives from")
         }
       }
     }

@@ -59,6 +59,9 @@ public struct DerivationEvaluation: Sendable {
     if model.derivations.isEmpty { return SaveOutcome() }
     let saved = Set(request.inserted.references + request.updated.map(\.row.reference))
     var changed: [ObjectReference: RowImage] = [:]
+    for row in Array(request.inserted) + request.updated.map(\.row) where model.entities[row.entityNumber].hasDerivedSlots {
+      changed[row.reference] = row
+    }
     let writer = RowWriter()
     for derivation in model.derivations {
       let resolver = try resolver()

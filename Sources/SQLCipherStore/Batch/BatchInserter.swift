@@ -56,9 +56,7 @@ struct BatchInserter {
     }
     var request = SaveChangesRequest()
     request.inserted = insertion.rows
-    if !batch.schema.derivations.isEmpty {
-      request = request.withLocalValues(model, now: Date().timeIntervalSinceReferenceDate)
-    }
+    if merging.entity.hasDerivedSlots { request = request.withLocalValues(model, now: Date().timeIntervalSinceReferenceDate) }
     executor = SaveExecutor(engine: batch.engine, connection: batch.connection, request: request, space: space)
   }
 

@@ -34,22 +34,23 @@ struct DerivationTriggers {
           SchemaAuxiliary(
             kind: .trigger, name: name,
             sql: "CREATE TRIGGER \(try Identifier.quoted(name)) AFTER \(trigger.event) ON \(trigger.table)\(condition) BEGIN \(calls) END",
-            fill: index == 0 ? [fill(derivation)] : []))
+            fill: index == 0 ? fill(derivation) : []))
       }
     }
     return result
   }
 
   /// Computes the attribute of all rows that are there.
-  private func fill(_ derivation: StoreDerivation) -> String {
+  private func fill(_ derivation: StoreDerivation) -> [String] {
     let table = derivation.table.name
     let isNow = derivation.derivation.operation == .now
     // When a row was saved last before is not known.
     let value = isNow ? "\(Date().timeIntervalSinceReferenceDate)" : derivation.value(of: table)
     var conditions = [derivation.entityCondition(schema.model, alias: table)].compactMap { $0 }
     if isNow { conditions.append("\(table).\(derivation.column.name) IS NULL") }
-    return "UPDATE OR FAIL \(table) SET \(derivation.column.name) = \(value)"
-      + (conditions.isEmpty ? "" : " WHERE \(conditions.joined(separator: " AND "))")
+    let rows = conditions.isEmpty ? "" : " WHERE \(conditions.joined(separator: " AND "))"
+    // Older values must not stand in the way of new ones that are unique.
+    return ["NULL", value].suffix(isNow ? 1 : 2).map { "UPDATE OR FAIL \(table) SET \(derivation.column.name) = \($0)\(rows)" }
   }
 
   private func triggers(of derivation: StoreDerivation) -> [Trigger] {

@@ -62,15 +62,51 @@ struct DerivationUpdater {
       }
     }
     guard !updates.isEmpty else { return }
+    let isUnique = isUnique(derivation)
+    if isUnique {
+      // Values that pass from row to row must be free before they are taken.
+      try KeyListSize.forEachPiece(of: updates.map(\.key)[...]) { piece, size in
+        let statement = try connection.statement(
+          sql:
+            "UPDATE OR FAIL \(table.name) SET \(derivation.column.name) = NULL WHERE \(table.name).\(table.key) \(KeyListSize.condition(size))"
+        )
+        try KeyListSize.bind(piece, size, to: statement)
+        engine.trace.note(statement)
+        try statement.run()
+      }
+    }
     let statement = try connection.statement(
       sql: "UPDATE OR FAIL \(table.name) SET \(derivation.column.name) = ? WHERE \(table.name).\(table.key) = ?")
     for update in updates {
       try statement.bind(1, update.value)
       try statement.bind(2, update.key)
       engine.trace.note(statement)
-      try statement.run()
+      do {
+        try statement.run()
+      } catch {
+        if error.extendedCode == ConstraintCode.unique { throw constraintConflict(derivation, error) }
+        throw error
+      }
       changed[table.index, default: [:]][update.key] = update.entity
     }
+  }
+
+  private func isUnique(_ derivation: StoreDerivation) -> Bool {
+    let entities = engine.schema.model.entities
+    return derivation.table.root.subtree.contains { number in
+      entities[number].slots.contains { $0 === derivation.derivation.slot }
+        && entities[number].uniquenessConstraints.contains { $0.contains(derivation.derivation.slot.index) }
+    }
+  }
+
+  private func constraintConflict(_ derivation: StoreDerivation, _ error: StoreAccessError) -> StoreError {
+    let name = engine.schema.model.entities[derivation.derivation.entity].name
+    var failure = StoreError(
+      .constraintConflict,
+      "Objects of “\(name)” would have the same values of \(derivation.derivation.slot.name), which is derived. Nothing was changed.",
+      operation: "derive", path: engine.path, underlying: error)
+    failure.entityName = name
+    return failure
   }
 
   // MARK: Answers

@@ -35,6 +35,7 @@ public final class DerivedAttributeSpecification: ObjectSpecification {
         ("testAnOldSnapshotOverwritesNothing", { $0.testAnOldSnapshotOverwritesNothing }),
         ("testManyRowsAreTold", { $0.testManyRowsAreTold }),
         ("testAFailedSaveLeavesThem", { $0.testAFailedSaveLeavesThem }),
+        ("testAFoldedTextMayBeUnique", { $0.testAFoldedTextMayBeUnique }),
         ("testARandomGraphIsComputedAsNaively", { $0.testARandomGraphIsComputedAsNaively }),
       ] as [(String, (DerivedAttributeSpecification) -> () throws -> Void)])
   }
@@ -556,6 +557,37 @@ public final class DerivedAttributeSpecification: ObjectSpecification {
     try context.insert("Book", ["author": author])
     try context.save()
     XCTAssertEqual(try stored(store, author, "bookCount"), .int(1))
+  }
+
+  func testAFoldedTextMayBeUnique() throws {
+    let model = try CompiledModel(
+      ManagedObjectModel {
+        Entity("Word") {
+          Attribute("text", .string)
+          Attribute("key", .string).derived("canonical:(text)")
+          Unique("key")
+        }
+      })
+    let store = try makeStore(model)
+    let context = store.newContext()
+    let (one, two) = (try context.insert("Word", ["text": "Émile"]), try context.insert("Word", ["text": "Zoë"]))
+    try context.save()
+    let third = try context.insert("Word", ["text": "EMILE"])
+    assertStoreError(.constraintConflict) { try context.save() }
+    try third.setValue("Rose", forKey: "text")
+    try context.save()
+    try one.setValue("ZOE", forKey: "text")
+    assertStoreError(.constraintConflict) { try context.save() }
+    try two.setValue("emile", forKey: "text")
+    try context.save()
+    XCTAssertEqual([one, two].map { $0.text("key") }, ["zoe", "emile"], "they have changed places")
+    assertStoreError(.constraintConflict) {
+      try context.execute(BatchUpdateRequest(entityName: "Word", propertiesToUpdate: ["text": "same"]))
+    }
+    let rows: [[String: any Sendable]] = [["text": "ROSE"], ["text": "new"]]
+    XCTAssertThrowsError(try context.execute(BatchInsertRequest(entityName: "Word", objects: rows)))
+    XCTAssertEqual(try context.execute(BatchInsertRequest(entityName: "Word", objects: rows, onConflict: .ignore)).count, 1)
+    XCTAssertEqual(try store.count("Word"), 4)
   }
 
   // MARK: Random graphs
