@@ -6,10 +6,10 @@ public import Foundation
 ///
 /// An entity's hash covers its name, its superentity's name, whether it is abstract, its hash modifier, its uniqueness constraints (the order of
 /// constraints and of the properties in one does not count), and its own attributes and relationships in the order of their names:
-/// - of an attribute: name, type, optional, transient, hash modifier, the expression of a derived one, and the same of the parts of a composite;
+/// - of an attribute: name, type, optional, transient, hash modifier, and the same of the parts of a composite;
 /// - of a relationship: name, destination, inverse, to-many, ordered, least and greatest count, delete rule, optional, transient, hash modifier.
 ///
-/// It does not cover class names, notes, default values, validation bounds, indexes, external storage, renaming identifiers, fetched properties,
+/// It does not cover class names, notes, default values, validation bounds, indexes, the expressions of derived attributes, external storage, renaming identifiers, fetched properties,
 /// configurations and version identifiers: a store fits before and after those change. Each part is written with its length before it, so that no
 /// two descriptions have one serialisation; the first byte is the serialisation's version.
 enum ModelVersionHash {
@@ -65,7 +65,8 @@ enum ModelVersionHash {
       bytes.append(flag: attribute.isOptional)
       bytes.append(flag: attribute.isTransient)
       bytes.append(optional: attribute.versionHashModifier)
-      bytes.append(optional: attribute.derivationExpression)
+      // Where the expression of a derived attribute stood: changing one computes its values anew, and nothing else.
+      bytes.append(flag: false)
       if let name = attribute.compositeName { bytes.append(composites.hash(of: name, depth: depth)) }
     }
   }
@@ -124,6 +125,13 @@ enum ModelVersionHash {
       }
     }
     return bytes.bytes.isEmpty ? "" : digits(bytes)
+  }
+
+  /// 32 hexadecimal digits over how derived attributes are computed; empty where there are none.
+  static func checksum(of derivations: [CompiledDerivation]) -> String {
+    var bytes = CanonicalBytes()
+    for derivation in derivations { bytes.append(derivation.identity) }
+    return derivations.isEmpty ? "" : digits(bytes)
   }
 
   private static func digits(_ bytes: CanonicalBytes) -> String {

@@ -1,9 +1,21 @@
 // InMemoryRows+Save: the steps of a save, and what stops one.
+import Foundation
 import ObjectModel
 
 extension InMemoryRows {
-  /// Takes a save over. The caller drops the rows if it throws.
-  mutating func apply(_ request: SaveChangesRequest, objectIDSpace space: ObjectIDSpace) throws {
+  /// Takes a save over and computes derived attributes. The caller drops the rows if it throws.
+  mutating func save(_ request: SaveChangesRequest, objectIDSpace space: ObjectIDSpace) throws -> SaveOutcome {
+    // Constraints are checked with them.
+    let request = model.derivations.isEmpty ? request : request.withLocalValues(model, now: Date().timeIntervalSinceReferenceDate)
+    try apply(request, objectIDSpace: space)
+    var copy = self
+    defer { self = copy }
+    return try DerivationEvaluation(model: model).update(
+      after: request, rows: { copy.rows(of: $0, includesSubentities: true) },
+      resolver: { InMemoryReader(rows: copy, objectIDSpace: space) }, put: { copy.put($0) })
+  }
+
+  private mutating func apply(_ request: SaveChangesRequest, objectIDSpace space: ObjectIDSpace) throws {
     try checkEntities(of: request)
     try checkVersions(of: request, space: space)
     knownMembers = InMemoryMembers()

@@ -64,15 +64,16 @@ public final class InMemoryStore: IncrementalStore {
     case .fetch(let specification): return try reader(in: scope).answer(specification)
     case .save(let request):
       try checkWritable("save")
-      try changeRows { rows in try rows.apply(request, objectIDSpace: scope.objectIDSpace) }
-      return .saved()
+      var outcome = SaveOutcome()
+      try changeRows { rows in outcome = try rows.save(request, objectIDSpace: scope.objectIDSpace) }
+      return .saved(outcome)
     case .batchInsert, .batchUpdate, .batchDelete:
       try checkWritable("batch")
       var changes = BatchChanges()
       try changeRows { rows in
         let save = try InMemoryReader(rows: rows, objectIDSpace: scope.objectIDSpace).save(for: request)
-        try rows.apply(save, objectIDSpace: scope.objectIDSpace)
         changes = BatchChanges(save)
+        changes.add(try rows.save(save, objectIDSpace: scope.objectIDSpace))
       }
       return .batch(changes)
     }

@@ -37,7 +37,9 @@ extension SQLCipherIncrementalStore {
   }
 
   /// The connections of the store.
-  func makePool(_ keyring: StoreKeyring) throws -> ConnectionPool {
+  ///
+  /// - Parameter marks: What their triggers note to.
+  func makePool(_ keyring: StoreKeyring, marks: DerivationMarks) throws -> ConnectionPool {
     let description = configuration.description
     let options = description.connectionOptions
     let key = try keyring.databaseKey(options: options)
@@ -48,6 +50,7 @@ extension SQLCipherIncrementalStore {
         try ExternalSchema.register(on: connection, folder: folder)
         try SQLFunctions.register(on: connection, for: model)
         try BatchFunctions.register(on: connection, model: model)
+        if !model.derivations.isEmpty { try marks.register(on: connection) }
       })
   }
 
@@ -64,7 +67,8 @@ extension SQLCipherIncrementalStore {
   func open(_ keyring: StoreKeyring) throws -> StoreMetadata {
     let description = configuration.description
     let options = description.connectionOptions
-    let pool = try makePool(keyring)
+    let marks = DerivationMarks()
+    let pool = try makePool(keyring, marks: marks)
     do {
       let (record, hashes, layout) = try pool.withWriter { try readOrCreate($0) }
       let metadata = metadata(record, hashes: hashes)
@@ -79,7 +83,8 @@ extension SQLCipherIncrementalStore {
         // Somebody died while writing large values, or is writing some.
         if let externals, !options.isReadOnly, folder.isPending { try externals.sweep() }
         let engine = StoreEngine(
-          path: path, pool: pool, schema: schema, trace: StatementTrace(observer: description.sqlObserver), externals: externals)
+          path: path, pool: pool, schema: schema, trace: StatementTrace(observer: description.sqlObserver), marks: marks,
+          externals: externals)
         state.withLock { state in
           state.engine = engine
           state.record = record

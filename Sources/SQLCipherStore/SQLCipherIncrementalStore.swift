@@ -52,8 +52,7 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
       return try StoreError.mapping { try engine.fetch(specification, in: scope) }
     case .save(let changes):
       let engine = try writableEngine("save")
-      try StoreError.mapping { try engine.save(changes, in: scope) }
-      return .saved()
+      return .saved(try StoreError.mapping { try engine.save(changes, in: scope) })
     case .batchInsert(let insertion):
       let engine = try writableEngine("batch insert")
       return .batch(try StoreError.mapping { try engine.execute(insertion, in: scope) })

@@ -18,14 +18,21 @@ final class StoreEngine: Sendable {
   let tableSizes = TableSizes()
   /// The large values outside the rows, where there may be any.
   let externals: ExternalStorage?
+  /// What triggers note on the writer.
+  let marks: DerivationMarks
   private let transactions = ThreadTransaction()
 
-  init(path: String, pool: ConnectionPool, schema: StoreSchema, trace: StatementTrace, externals: ExternalStorage? = nil) {
+  init(
+    path: String, pool: ConnectionPool, schema: StoreSchema, trace: StatementTrace, marks: DerivationMarks,
+    externals: ExternalStorage? = nil
+  ) {
     self.externals = externals
     self.path = path
     self.pool = pool
     self.schema = schema
     self.trace = trace
+    self.marks = marks
+    marks.prepare(for: schema.derivations)
     keys = KeyAllocator(tableCount: schema.tables.count)
     saveStatements = SaveStatementCache(firstNumber: schema.firstPlanNumber)
     plans = FetchPlanCache(firstNumber: schema.firstPlanNumber + SaveStatementCache.capacity)

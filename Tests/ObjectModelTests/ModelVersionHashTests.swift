@@ -53,7 +53,7 @@ final class ModelVersionHashTests: XCTestCase {
       hash(), hash { $0.name = "Tome" }, hash { $0.superentityName = "Item" }, hash { $0.isAbstract = true },
       hash { $0.versionHashModifier = "1" }, hash { $0.uniquenessConstraints = [] }, hash { $0.uniquenessConstraints.append(["authors"]) },
       hash { $0.properties.removeLast() }, attribute { $0.name = "name" }, attribute { $0.type = .uri }, attribute { $0.isOptional = true },
-      attribute { $0.isTransient = true }, attribute { $0.versionHashModifier = "1" }, attribute { $0.derivationExpression = "x" },
+      attribute { $0.isTransient = true }, attribute { $0.versionHashModifier = "1" },
       relationship { $0.name = "writers" }, relationship { $0.destinationEntityName = "Person" }, relationship { $0.inverseName = nil },
       relationship { $0.isToMany = false }, relationship { $0.isOrdered = true }, relationship { $0.minCount = 1 },
       relationship { $0.maxCount = 9 }, relationship { $0.deleteRule = .deny }, relationship { $0.isOptional = false },
@@ -71,7 +71,8 @@ final class ModelVersionHashTests: XCTestCase {
       hash { $0.renamingIdentifier = "Volume" }, hash { $0.codeGeneration = .category },
       hash { $0.properties.append(.fetchedProperty(FetchedPropertyDescription(name: "f", destination: "Book"))) },
       attribute { $0.defaultValue = .text("x") }, attribute { $0.validation.maximumLength = 5 },
-      attribute { $0.allowsExternalBinaryDataStorage = true }, attribute { $0.renamingIdentifier = "name" },
+      attribute { $0.derivationExpression = "now()" }, attribute { $0.allowsExternalBinaryDataStorage = true },
+      attribute { $0.renamingIdentifier = "name" },
       relationship { $0.renamingIdentifier = "writers" }, relationship { $0.userInfo = ["a": "b"] },
     ]
     XCTAssertEqual(Set(hashes).count, 1)

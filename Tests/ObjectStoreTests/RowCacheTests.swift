@@ -109,7 +109,7 @@ final class RowCacheTests: XCTestCase {
         var request = SaveChangesRequest()
         request.updated = [SaveChangesRequest.Update(row: image, changedSlots: SlotMask(), oldVersion: row.version)]
         // Some of them are too late, and fail.
-        try? coordinator.save(request, to: store, scope: scope)
+        _ = try? coordinator.save(request, to: store, scope: scope)
       }
     }
     let stored = try XCTUnwrap(open.row(id))

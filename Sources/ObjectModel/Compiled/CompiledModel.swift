@@ -26,6 +26,10 @@ public final class CompiledModel: Sendable {
   package let hasExpressionIndexes: Bool
   /// Whether some attribute's large values may be kept in files.
   package let hasExternalAttributes: Bool
+  /// How derived attributes are computed; one that builds on another comes after that.
+  public let derivations: [CompiledDerivation]
+  /// One text for all derivations, which version hashes leave out; empty where there are none.
+  package let derivationChecksum: String
   private let numbersByName: [String: Int]
 
   /// Validates a model and freezes it.
@@ -44,6 +48,8 @@ public final class CompiledModel: Sendable {
     hasExternalAttributes = entities.contains { entity in
       entity.largeSlots.contains { entity.slots[$0].attribute?.allowsExternalBinaryDataStorage ?? false }
     }
+    derivations = DerivationCompiler.derivations(of: entities)
+    derivationChecksum = ModelVersionHash.checksum(of: derivations)
     hasFoldedIndexes = model.entities.contains { $0.indexes.contains { $0.elements.contains { $0.collation != .binary } } }
     hasExpressionIndexes = model.entities.contains { $0.indexes.contains { $0.elements.contains { $0.expression != nil } } }
     hasFullTextIndexes = model.entities.contains { $0.indexes.contains(where: \.isFullText) }

@@ -55,6 +55,7 @@ struct ModelValidation {
       checkIndexes(of: number)
       checkConstraints(of: number)
     }
+    checkDerivations()
     if total > Self.maximumProperties {
       report(nil, nil, "the entities have \(total) properties, inherited ones included; \(Self.maximumProperties) is the most")
     }
@@ -241,7 +242,13 @@ struct ModelValidation {
         report(entity.name, nil, "the uniqueness constraint (\(constraint.joined(separator: ", "))) names a property twice")
       }
       for name in constraint {
-        if let reason = columnProblem(name, of: number) { report(entity.name, name, "a uniqueness constraint's property \(reason)") }
+        if let reason = columnProblem(name, of: number) {
+          report(entity.name, name, "a uniqueness constraint's property \(reason)")
+        } else if case .attribute(let attribute)? = property(name, of: number)?.0, !isUniquelyDerivable(attribute, of: number) {
+          report(
+            entity.name, name,
+            "a uniqueness constraint's property is derived from more than its own object's stored values; constrain what it derives from")
+        }
       }
     }
   }

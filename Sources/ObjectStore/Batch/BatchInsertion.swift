@@ -5,7 +5,7 @@ public struct BatchInsertion: Sendable {
   /// The name of the entity.
   public let entityName: String
   /// The rows as they are to be inserted: with permanent keys, version 1, and default values for what was not given.
-  public let rows: RowList
+  public package(set) var rows: RowList
   /// The slots that each row gives values for.
   public let given: [SlotMask]
   /// The number of the first row in the whole insertion, for errors.

@@ -1,10 +1,12 @@
 // BatchPortionWriter: hands portions of a batch insertion to a store, after a look at what they refer to.
+import Foundation
 import ObjectModel
 import Synchronization
 
 /// Writes the portions of one batch insertion, one after the other. Safe to use from any thread.
 final class BatchPortionWriter: Sendable {
   private let entity: CompiledEntity
+  private let model: CompiledModel
   private let store: PersistentStore
   private let scope: RequestScope
 
@@ -15,8 +17,9 @@ final class BatchPortionWriter: Sendable {
   }
   private let state = Mutex(State())
 
-  init(entity: CompiledEntity, store: PersistentStore, scope: RequestScope) {
+  init(entity: CompiledEntity, model: CompiledModel, store: PersistentStore, scope: RequestScope) {
     self.entity = entity
+    self.model = model
     self.store = store
     self.scope = scope
   }
@@ -36,6 +39,12 @@ final class BatchPortionWriter: Sendable {
       }
       portion.rows.setKeys(ids.map(\.key))
       do {
+        var portion = portion
+        if entity.hasDerivedSlots {
+          var request = SaveChangesRequest()
+          request.inserted = portion.rows
+          portion.rows = request.withLocalValues(model, now: Date().timeIntervalSinceReferenceDate).inserted
+        }
         guard case .batch(let written) = try store.incrementalStore.execute(.batchInsert(portion), in: scope) else {
           throw StoreError(.internalInconsistency, "The store answered a batch request with a result of another kind.", operation: "batch")
         }

@@ -29,7 +29,7 @@ extension PersistentStoreCoordinator {
     _ request: BatchInsertRequest, entityName: String, scope: (PersistentStore) -> RequestScope, done: (BatchOutcome) -> Void
   ) throws {
     let (entity, store) = try storeForInsertion(of: entityName, affectedStores: request.affectedStores)
-    let writer = BatchPortionWriter(entity: entity, store: store, scope: scope(store))
+    let writer = BatchPortionWriter(entity: entity, model: compiledModel, store: store, scope: scope(store))
     let builder = BatchRowBuilder(entity: entity, model: compiledModel, space: store.space)
     let source = request.makeSource()
     /// Takes rows until the portion is full; false when there are none any more.
@@ -61,7 +61,7 @@ extension PersistentStoreCoordinator {
     _ rows: Rows, of entity: CompiledEntity, into store: PersistentStore, scope: RequestScope, onConflict: BatchConflictPolicy,
     committing: BatchCommit, resultType: BatchResultType, committed: @escaping @Sendable (BatchChanges) -> Void
   ) async throws -> BatchOutcome where Rows.Element == [String: any Sendable] {
-    let writer = BatchPortionWriter(entity: entity, store: store, scope: scope)
+    let writer = BatchPortionWriter(entity: entity, model: compiledModel, store: store, scope: scope)
     let builder = BatchRowBuilder(entity: entity, model: compiledModel, space: store.space)
     let line = BatchPortionLine(store: store, writer: writer, committing: committing, committed: committed)
     do {

@@ -1,4 +1,5 @@
 // BatchInserter: a portion of a batch insertion: rows that clash with none go in as those of a save, others are passed over or merged.
+import Foundation
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
@@ -55,6 +56,7 @@ struct BatchInserter {
     }
     var request = SaveChangesRequest()
     request.inserted = insertion.rows
+    if merging.entity.hasDerivedSlots { request = request.withLocalValues(model, now: Date().timeIntervalSinceReferenceDate) }
     executor = SaveExecutor(engine: batch.engine, connection: batch.connection, request: request, space: space)
   }
 
@@ -65,6 +67,8 @@ struct BatchInserter {
         try place(insertion.rows[position])
       }
       try executor.run()
+      // Nothing but whole rows was written, with their values.
+      if !schema.derivations.isEmpty { batch.engine.marks.forgetLocal() }
       return BatchChanges(executor.request)
     }
     var changes = BatchChanges()

@@ -2,6 +2,7 @@
 import Foundation
 import ObjectModel
 import ObjectQuery
+import ObjectStore
 import SQLCipherConnection
 
 /// Names and registration of functions and collations. Every function answers NULL where an argument is.
@@ -17,6 +18,8 @@ enum SQLFunctions {
   static let compareLocalized = "cd_compare_localized"
   static let compareNumbers = "cd_compare_numbers"
   static let random = "cd_random"
+  /// A computed value as an attribute of a type holds it.
+  static let fit = "cd_fit"
   private static let apply = "cd_apply"
   private static let integerSum = "cd_integer_sum"
   private static let integerAverage = "cd_integer_average"
@@ -206,6 +209,11 @@ enum SQLFunctions {
       let bound = call.count > 0 ? slot(call, 0) : .null
       let function: ResolvedFunction = call.count > 0 ? .randomBelow : .random
       set(ExpressionFunctions.apply(function, call.count > 0 ? [bound] : [], .real), call)
+    }
+    let types = AttributeType.allCases
+    try connection.registerFunction(name: fit, argumentCount: 2) { call in
+      let number = Int(call.int64(1))
+      set(types.indices.contains(number) ? DerivedValue.fitted(slot(call, 0), to: types[number]) : .null, call)
     }
     try connection.registerFunction(name: apply, argumentCount: -1) { call in
       let number = Int(call.int64(0))

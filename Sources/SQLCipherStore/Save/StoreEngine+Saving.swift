@@ -1,4 +1,5 @@
 // StoreEngine+Saving: a save as one write transaction, and what it says when rows were changed by somebody else.
+import Foundation
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
@@ -8,28 +9,38 @@ struct VersionsDiffer: Error {}
 
 extension StoreEngine {
   /// Writes all of a save, or nothing.
-  func save(_ request: SaveChangesRequest, in scope: RequestScope) throws {
-    guard !request.isEmpty else { return }
+  ///
+  /// - Returns: What was computed.
+  func save(_ request: SaveChangesRequest, in scope: RequestScope) throws -> SaveOutcome {
+    guard !request.isEmpty else { return SaveOutcome() }
+    let now = Date().timeIntervalSinceReferenceDate
+    let request = schema.derivations.isEmpty ? request : request.withLocalValues(schema.model, now: now)
     do {
-      try save(request, in: scope, namesClashes: false)
+      return try save(request, in: scope, now: now, namesClashes: false)
     } catch is VersionsDiffer {
       throw try mergeConflict(of: request, space: scope.objectIDSpace)
     } catch is UniqueValuesTaken {
       if let error = try constraintConflict(of: request, space: scope.objectIDSpace) { throw error }
       // Others have let go of the values since then.
       do {
-        try save(request, in: scope, namesClashes: true)
+        return try save(request, in: scope, now: now, namesClashes: true)
       } catch is VersionsDiffer {
         throw try mergeConflict(of: request, space: scope.objectIDSpace)
       }
     }
   }
 
-  private func save(_ request: SaveChangesRequest, in scope: RequestScope, namesClashes: Bool) throws {
+  private func save(
+    _ request: SaveChangesRequest, in scope: RequestScope, now: Double, namesClashes: Bool
+  ) throws -> SaveOutcome {
     try writeKeepingReferences(operation: "save") { connection in
-      var executor = SaveExecutor(engine: self, connection: connection, request: request, space: scope.objectIDSpace)
-      executor.namesClashes = namesClashes
-      try executor.run()
+      let updater = try deriving(on: connection, now: now) {
+        var executor = SaveExecutor(engine: self, connection: connection, request: request, space: scope.objectIDSpace)
+        executor.namesClashes = namesClashes
+        try executor.run()
+        if !schema.derivations.isEmpty { marks.forgetLocal() }
+      }.updater
+      return try updater?.outcome(of: request) ?? SaveOutcome()
     }
   }
 

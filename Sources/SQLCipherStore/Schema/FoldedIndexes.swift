@@ -111,13 +111,13 @@ enum FoldedIndexes {
     for function in Set(try FullTextFile.indexes(connection).map(\.function)) { try SQLFunctions.registerWords(function, on: connection) }
   }
 
-  /// The statements that take the indexes out of a copy for other programs, which could not write a row past them; with them goes the note that all
-  /// indexes are there, so that the store has them again once it is encrypted and opened.
+  /// The statements that take the indexes, and triggers that call functions of ours, out of a copy for other programs, which could not write a row past
+  /// them; with them goes the note that all of them are there, so that the store has them again once it is encrypted and opened.
   static func removal(from connection: Connection, schema: String) throws -> [String] {
     let indexes = Set(try inFile(connection).map(\.index))
     let statements =
       try indexes.sorted().map { "DROP INDEX \(schema).\(try Identifier.quoted($0))" }
-      + (try FullTextFile.removal(from: connection, schema: schema))
+      + FullTextFile.removal(from: connection, schema: schema) + DerivationTriggers.removal(from: connection, schema: schema)
     guard !statements.isEmpty else { return [] }
     return statements
       + ["UPDATE \(schema).\(MetadataTable.name) SET layout_basis = ''"]

@@ -60,6 +60,10 @@ enum MetadataTable {
     if model.hasFoldedIndexes { basis += "/\(TextFolding.version)" }
     if model.hasExpressionIndexes { basis += "/e\(ExpressionFunctions.version)" }
     if model.hasFullTextIndexes, LibraryVersion.hasFullText { basis += "/w\(TextWords.version)" }
+    if !model.derivationChecksum.isEmpty {
+      basis += "/derived:\(model.derivationChecksum)"
+      if model.derivations.contains(where: \.operation.isText) { basis += "/\(TextFolding.version)" }
+    }
     return basis
   }
 

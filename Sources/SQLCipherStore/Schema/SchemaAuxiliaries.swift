@@ -37,8 +37,9 @@ struct SchemaAuxiliaries {
 
   /// All of them, in the order in which they are made.
   func wanted() throws -> [SchemaAuxiliary] {
+    // Triggers come last: filling one attribute reads indexes, and is to be noted by no other's.
     try SchemaGenerator(schema: schema).indexes().map { SchemaAuxiliary(kind: .index, name: $0.name, sql: $0.sql) }
-      + schema.fullText.auxiliaries
+      + schema.fullText.auxiliaries + DerivationTriggers(schema: schema).auxiliaries()
   }
 
   /// All of them for a file, with the triggers of large values where it has such, or may get them; the table of these is made.

@@ -103,11 +103,12 @@ struct SchemaGenerator {
   private func relationshipIndexes(of table: EntityTable, names: inout NameAllocator) throws -> [StoreIndex] {
     var result: [StoreIndex] = []
     for column in table.columns {
-      guard let relationship = column.slot.relationship, let inverse = schema.model.inverse(of: relationship), !inverse.isTransient else {
-        continue
-      }
+      guard let relationship = column.slot.relationship else { continue }
+      let inverse = schema.model.inverse(of: relationship).flatMap { $0.isTransient ? nil : $0 }
+      // Without an inverse only derived attributes are read through it, from an object to those that refer to it.
+      guard inverse != nil || schema.isDerived(over: relationship) else { continue }
       var elements = [column.name]
-      if case .inverse(let side) = schema.relationships[inverse.id], let order = side.order { elements.append(order) }
+      if let inverse, case .inverse(let side) = schema.relationships[inverse.id], let order = side.order { elements.append(order) }
       result.append(
         try index(
           names.take("i_\(table.plainName)_\(column.slot.name)"), on: table.name, elements,

@@ -20,6 +20,8 @@ final class StoreSchema: Sendable {
   let indexedExpressions: IndexedExpressions
   /// The full-text indexes that the file has.
   let fullText: FullTextIndexes
+  /// How derived attributes are computed, in the order in which it is done.
+  let derivations: [StoreDerivation]
   let numbers: StatementNumbers
   /// The first statement number that is free for plans.
   let firstPlanNumber: Int
@@ -54,6 +56,16 @@ final class StoreSchema: Sendable {
     let resolver = StorageResolver(model: model, layout: layout, tables: tables, tableIndexes: indexes)
     relationships = try model.relationships.map { try resolver.storage(of: $0) }
     joinSides = resolver.joinSides(relationships)
+    derivations = StoreDerivation.derivations(
+      model: model, relationships: relationships,
+      table: { [tables, indexes] in
+        indexes[$0] < 0 ? nil : tables[indexes[$0]]
+      })
+  }
+
+  /// Whether some derived attribute's path leads over a relationship.
+  func isDerived(over relationship: CompiledRelationship) -> Bool {
+    derivations.contains { $0.derivation.steps.contains { $0 === relationship } }
   }
 
   /// The table of an entity.

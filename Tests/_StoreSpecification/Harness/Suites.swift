@@ -18,8 +18,7 @@ extension StoreSpecification {
     [
       UniquingSpecification.self, FaultingSpecification.self, ContextSavingSpecification.self, GraphSpecification.self,
       DeleteRuleSpecification.self, PendingChangesSpecification.self, MergePolicySpecification.self, MergedRelationshipSpecification.self,
-      ConstraintMergeSpecification.self, CompositeSpecification.self,
-      ExternalDataSpecification.self,
+      ConstraintMergeSpecification.self, CompositeSpecification.self, ExternalDataSpecification.self, DerivedAttributeSpecification.self,
     ]
   }
 }

@@ -1,0 +1,89 @@
+// CompiledDerivation: a derived attribute's expression as relationships and slots.
+
+/// How the value of a derived attribute is computed: a path from the object over relationships to a value, and what is made of it.
+public struct CompiledDerivation: Sendable {
+  /// The number of the entity that declares the attribute: it holds for that entity and those below it.
+  public let entity: Int
+  /// The slot of the derived attribute.
+  public let slot: CompiledSlot
+  /// What is computed.
+  public let operation: DerivationOperation
+  /// The relationships from the object to what the value is taken of; one of them is to-many where the operation makes one value of many.
+  public let steps: [CompiledRelationship]
+  /// The slot at the end of the path, of the last relationship's destination, or of the object itself; nil for `@count` and `now()`.
+  public let source: CompiledSlot?
+  /// The expression, after those that it builds on: equal texts are computed alike.
+  package let identity: String
+
+  /// Whether the object itself has all that is needed.
+  package var isLocal: Bool { steps.isEmpty }
+
+  /// The type of the derived attribute.
+  package var type: AttributeType { slot.attributeType ?? .undefined }
+}
+
+/// Finds the derivations of a valid model.
+struct DerivationCompiler {
+  let entities: [CompiledEntity]
+  private var result: [CompiledDerivation] = []
+  private var positions: [Key: Int] = [:]
+
+  private struct Key: Hashable {
+    let entity: Int
+    let slot: Int
+  }
+
+  /// All derivations; one that builds on another derived attribute comes after that one's.
+  static func derivations(of entities: [CompiledEntity]) -> [CompiledDerivation] {
+    guard entities.contains(where: \.hasDerivedSlots) else { return [] }
+    var compiler = DerivationCompiler(entities: entities)
+    for entity in entities {
+      for slot in entity.slots where slot.isDerived && slot.declaringEntity == entity.number { compiler.add(slot) }
+    }
+    return compiler.result
+  }
+
+  private init(entities: [CompiledEntity]) { self.entities = entities }
+
+  private mutating func add(_ first: CompiledSlot) {
+    // A list instead of recursion: chains may be long. A valid model has no circles; one that had would end here all the same.
+    var chain: [(slot: CompiledSlot, expression: DerivationExpression, steps: [CompiledRelationship], source: CompiledSlot?)] = []
+    var next: CompiledSlot? = first
+    while let slot = next {
+      next = nil
+      let key = Key(entity: slot.declaringEntity, slot: slot.index)
+      guard positions[key] == nil, !chain.contains(where: { $0.slot === slot }), let text = slot.attribute?.derivationExpression,
+        let expression = DerivationExpression(text)
+      else { break }
+      var (steps, source): ([CompiledRelationship], CompiledSlot?) = ([], nil)
+      var entity = entities[slot.declaringEntity]
+      for (index, name) in expression.path.enumerated() {
+        switch entity.property(named: name) {
+        case .toOne(let relationship), .toMany(let relationship):
+          steps.append(relationship)
+          entity = entities[relationship.destinationEntity]
+          continue
+        case .attribute(let slot): source = slot
+        case .composite:
+          if case .attribute(let part) = entity.property(named: expression.path[index...].joined(separator: ".")) { source = part }
+        case .fetched, nil: break
+        }
+        break
+      }
+      chain.append((slot, expression, steps, source))
+      if let source, source.isDerived { next = source }
+    }
+    for item in chain.reversed() {
+      let entity = item.slot.declaringEntity
+      var identity = "\(entities[entity].name).\(item.slot.name): \(item.slot.attribute?.derivationExpression ?? "")"
+      if let source = item.source, let position = positions[Key(entity: source.declaringEntity, slot: source.index)] {
+        identity = result[position].identity + "; " + identity
+      }
+      positions[Key(entity: entity, slot: item.slot.index)] = result.count
+      result.append(
+        CompiledDerivation(
+          entity: entity, slot: item.slot, operation: item.expression.operation, steps: item.steps, source: item.source, identity: identity)
+      )
+    }
+  }
+}

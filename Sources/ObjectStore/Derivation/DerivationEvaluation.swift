@@ -1,0 +1,90 @@
+// DerivationEvaluation: derived attributes computed over rows in memory, for stores without a language of their own.
+public import Foundation
+public import ObjectModel
+public import ObjectQuery
+
+/// Computes derived attributes over rows in memory.
+///
+/// A store that holds its whole graph calls ``update(after:rows:resolver:put:)`` at the end of each save and batch request, says so by
+/// ``IncrementalStore/derivesAttributes``, and answers with what it returns.
+public struct DerivationEvaluation: Sendable {
+  private let model: CompiledModel
+  private let now: Double
+
+  /// Prepares for one save or batch request.
+  ///
+  /// - Parameter date: What `now()` is.
+  public init(model: CompiledModel, date: Date = Date()) {
+    self.model = model
+    now = date.timeIntervalSinceReferenceDate
+  }
+
+  /// The value of a derived attribute of an object; `now()` is the date given.
+  public func value<Resolver: ObjectResolver>(
+    of derivation: CompiledDerivation, for object: Resolver.Object, resolver: Resolver
+  ) throws -> Slot {
+    if derivation.operation == .now { return .real(now) }
+    var objects = [object]
+    for step in derivation.steps {
+      objects = try objects.flatMap { object in
+        if step.isToMany { return try resolver.members(of: object, toMany: step.index) }
+        return try resolver.destination(of: object, slot: step.index).map { [$0] } ?? []
+      }
+    }
+    guard let function = derivation.statistic else {
+      guard let end = objects.first, let source = derivation.source else { return .null }
+      let value = try resolver.value(of: end, slot: source.index)
+      return DerivedValue.fitted(DerivedValue.changed(value, by: derivation.operation), to: derivation.type)
+    }
+    var statistic = Statistic(function)
+    for object in objects {
+      statistic.add(try derivation.source.map { try resolver.value(of: object, slot: $0.index) } ?? .int(1))
+    }
+    let result = statistic.result
+    return result.isNull ? derivation.emptyValue : DerivedValue.fitted(result, to: derivation.type)
+  }
+
+  /// Brings all derived attributes in step with rows that a save has changed. Linear in the rows of the entities that have some, and in their members.
+  ///
+  /// - Parameters:
+  ///   - request: The save, which the rows hold already.
+  ///   - rows: All rows of an entity and of its subentities.
+  ///   - resolver: Reads the rows as they are; asked for once a derived attribute.
+  ///   - put: Takes a row with new values; its version is what it was.
+  /// - Returns: What was written beside what the request says.
+  public func update<Resolver: ObjectResolver<ObjectReference>>(
+    after request: SaveChangesRequest, rows: (CompiledEntity) throws -> [RowImage], resolver: () throws -> Resolver,
+    put: (RowImage) throws -> Void
+  ) throws -> SaveOutcome {
+    if model.derivations.isEmpty { return SaveOutcome() }
+    let saved = Set(request.inserted.references + request.updated.map(\.row.reference))
+    var changed: [ObjectReference: RowImage] = [:]
+    for row in Array(request.inserted) + request.updated.map(\.row) where model.entities[row.entityNumber].hasDerivedSlots {
+      changed[row.reference] = row
+    }
+    let writer = RowWriter()
+    for derivation in model.derivations {
+      let resolver = try resolver()
+      let slot = derivation.slot
+      for row in try rows(model.entities[derivation.entity]) {
+        if derivation.operation == .now, !saved.contains(row.reference) { continue }
+        let value = try value(of: derivation, for: row.reference, resolver: resolver)
+        if DerivedValue.isSame(value, row.slot(slot.index, kind: slot.kind)) { continue }
+        let edited = BatchEdits.edited(
+          row, [slot.index: value], entity: model.entities[row.entityNumber], version: row.version, into: writer)
+        changed[row.reference] = edited
+        try put(edited)
+      }
+    }
+    return SaveOutcome(refreshed: RowList(changed.sorted { ($0.key.key, $0.key.entity) < ($1.key.key, $1.key.entity) }.map(\.value)))
+  }
+}
+
+extension BatchChanges {
+  /// Adds what a save has computed of rows that it does not name.
+  public mutating func add(_ outcome: SaveOutcome) {
+    if outcome.isEmpty { return }
+    var known = Set(inserted).union(updated).union(deleted)
+    refreshed += (outcome.refreshed.references + outcome.outdated).filter { known.insert($0).inserted }
+  }
+}

@@ -1,0 +1,83 @@
+// SaveChangesRequest+Derived: the derived values that a row by itself decides, before it is written.
+package import ObjectModel
+
+extension SaveChangesRequest {
+  /// The save with the derived values that depend on the saved row alone; others begin with those of an object without relationships. Values that
+  /// were given for derived attributes are left out.
+  ///
+  /// - Parameter now: What `now()` is, in seconds since 2001.
+  package func withLocalValues(_ model: CompiledModel, now: Double) -> SaveChangesRequest {
+    var result = self
+    let evaluation = LocalDerivation(model: model, now: now)
+    if inserted.contains(where: { model.entities[$0.entityNumber].hasDerivedSlots }) {
+      result.inserted = evaluation.inserted(inserted)
+    }
+    if updated.contains(where: { model.entities[$0.row.entityNumber].hasDerivedSlots }) {
+      result.updated = evaluation.updated(updated)
+    }
+    return result
+  }
+}
+
+private struct LocalDerivation {
+  let model: CompiledModel
+  let now: Double
+
+  /// The derivations of each entity that has some, by its number.
+  private func derivations(of entity: CompiledEntity, _ known: inout [Int: [CompiledDerivation]]) -> [CompiledDerivation] {
+    guard entity.hasDerivedSlots else { return [] }
+    if let found = known[entity.number] { return found }
+    let found = model.derivations.filter { model.entities[$0.entity].subtree.contains(entity.number) }
+    known[entity.number] = found
+    return found
+  }
+
+  /// A local derivation's value, of a row and of what was computed for it so far.
+  private func value(_ derivation: CompiledDerivation, _ row: RowImage, _ values: [Int: Slot]) -> Slot {
+    if derivation.operation == .now { return .real(now) }
+    guard let source = derivation.source else { return .null }
+    let value = values[source.index] ?? row.slot(source.index, kind: source.kind)
+    return DerivedValue.fitted(DerivedValue.changed(value, by: derivation.operation), to: derivation.type)
+  }
+
+  func inserted(_ rows: RowList) -> RowList {
+    var known: [Int: [CompiledDerivation]] = [:]
+    let writer = RowWriter(rowCapacity: rows.count)
+    var images: [RowImage] = []
+    images.reserveCapacity(rows.count)
+    for row in rows {
+      let entity = model.entities[row.entityNumber]
+      let derivations = derivations(of: entity, &known)
+      if derivations.isEmpty {
+        images.append(row)
+        continue
+      }
+      var values: [Int: Slot] = [:]
+      for derivation in derivations {
+        values[derivation.slot.index] = derivation.isLocal ? value(derivation, row, values) : derivation.emptyValue
+      }
+      images.append(BatchEdits.edited(row, values, entity: entity, version: row.version, into: writer))
+    }
+    return RowList(images)
+  }
+
+  func updated(_ updates: [SaveChangesRequest.Update]) -> [SaveChangesRequest.Update] {
+    var known: [Int: [CompiledDerivation]] = [:]
+    let writer = RowWriter(rowCapacity: updates.count)
+    return updates.map { update in
+      let entity = model.entities[update.row.entityNumber]
+      let derivations = derivations(of: entity, &known)
+      if derivations.isEmpty { return update }
+      var changed = update.changedSlots
+      for derivation in derivations { changed.remove(derivation.slot.index) }
+      var values: [Int: Slot] = [:]
+      for derivation in derivations where derivation.isLocal {
+        if derivation.operation != .now, let source = derivation.source, !changed.contains(source.index) { continue }
+        values[derivation.slot.index] = value(derivation, update.row, values)
+        changed.insert(derivation.slot.index)
+      }
+      let row = BatchEdits.edited(update.row, values, entity: entity, version: update.row.version, into: writer)
+      return SaveChangesRequest.Update(row: row, changedSlots: changed, oldVersion: update.oldVersion)
+    }
+  }
+}

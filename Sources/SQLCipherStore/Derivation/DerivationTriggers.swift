@@ -1,0 +1,108 @@
+// DerivationTriggers: the triggers that note which derived values a change concerns, and the statements that fill a new derived attribute.
+import Foundation
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+
+/// The triggers of derived attributes. They write nothing: each calls a function with the attribute's identity, a position of its path and a key.
+struct DerivationTriggers {
+  let schema: StoreSchema
+
+  /// What stands in the text of every such trigger.
+  static let mark = DerivationMarks.function
+
+  private struct Trigger {
+    let event: String
+    let table: String
+    var condition: String?
+    /// A position and the expression of a key.
+    let notes: [(position: Int, key: String)]
+  }
+
+  /// The triggers, those of an attribute that others build on first. The first of each attribute fills it.
+  func auxiliaries() throws -> [SchemaAuxiliary] {
+    var names = NameAllocator(reserved: schema.fullText.auxiliaries.map(\.name))
+    var result: [SchemaAuxiliary] = []
+    for derivation in schema.derivations {
+      let identity = StoreDerivation.literal(.text(derivation.identity))
+      let entity = schema.model.entities[derivation.derivation.entity].name
+      for (index, trigger) in triggers(of: derivation).enumerated() {
+        let name = names.take("t_\(entity)_\(derivation.derivation.slot.name)_\(index + 1)")
+        let calls = trigger.notes.map { "SELECT \(Self.mark)(\(identity), \($0.position), \($0.key));" }.joined(separator: " ")
+        let condition = trigger.condition.map { " WHEN \($0)" } ?? ""
+        result.append(
+          SchemaAuxiliary(
+            kind: .trigger, name: name,
+            sql: "CREATE TRIGGER \(try Identifier.quoted(name)) AFTER \(trigger.event) ON \(trigger.table)\(condition) BEGIN \(calls) END",
+            fill: index == 0 ? fill(derivation) : []))
+      }
+    }
+    return result
+  }
+
+  /// Computes the attribute of all rows that are there.
+  private func fill(_ derivation: StoreDerivation) -> [String] {
+    let table = derivation.table.name
+    let isNow = derivation.derivation.operation == .now
+    // When a row was saved last before is not known.
+    let value = isNow ? "\(Date().timeIntervalSinceReferenceDate)" : derivation.value(of: table)
+    var conditions = [derivation.entityCondition(schema.model, alias: table)].compactMap { $0 }
+    if isNow { conditions.append("\(table).\(derivation.column.name) IS NULL") }
+    let rows = conditions.isEmpty ? "" : " WHERE \(conditions.joined(separator: " AND "))"
+    // Older values must not stand in the way of new ones that are unique.
+    return ["NULL", value].suffix(isNow ? 1 : 2).map { "UPDATE OR FAIL \(table) SET \(derivation.column.name) = \($0)\(rows)" }
+  }
+
+  private func triggers(of derivation: StoreDerivation) -> [Trigger] {
+    let own = derivation.table
+    let isOfEntity = derivation.entityCondition(schema.model, alias: "NEW")
+    var result = [Trigger(event: "INSERT", table: own.name, condition: isOfEntity, notes: [(0, "NEW.\(own.key)")])]
+    if derivation.derivation.operation == .now {
+      // Every save of a row changes its version; what is computed here leaves it.
+      result.append(
+        Trigger(event: "UPDATE OF \(own.version)", table: own.name, condition: isOfEntity, notes: [(0, "NEW.\(own.key)")]))
+    }
+    guard let steps = derivation.steps else { return result }
+    for (index, step) in steps.enumerated() {
+      let (near, far) = (index, index + 1)
+      switch step.storage {
+      case .column(_, let column):
+        result.append(update(of: column.name, in: step.source, [(near, "NEW.\(step.source.key)")]))
+        // References to what is gone stay where a relationship has no inverse.
+        result.append(Trigger(event: "DELETE", table: step.destination.name, notes: [(far, "OLD.\(step.destination.key)")]))
+      case .inverse(let side):
+        let (owner, table) = (side.column.name, step.destination)
+        result.append(Trigger(event: "INSERT", table: table.name, condition: "NEW.\(owner) IS NOT NULL", notes: [(near, "NEW.\(owner)")]))
+        result.append(Trigger(event: "DELETE", table: table.name, condition: "OLD.\(owner) IS NOT NULL", notes: [(near, "OLD.\(owner)")]))
+        result.append(update(of: owner, in: table, [(near, "OLD.\(owner)"), (near, "NEW.\(owner)")]))
+      case .join(let side):
+        result.append(Trigger(event: "INSERT", table: side.table, notes: [(near, "NEW.\(side.near)")]))
+        result.append(Trigger(event: "DELETE", table: side.table, notes: [(near, "OLD.\(side.near)")]))
+      case .none: break
+      }
+    }
+    if let source = derivation.sourceColumn {
+      let table = steps.last?.destination ?? own
+      result.append(update(of: source.name, in: table, [(steps.count, "NEW.\(table.key)")]))
+    }
+    return result
+  }
+
+  private func update(of column: String, in table: EntityTable, _ notes: [(Int, String)]) -> Trigger {
+    Trigger(event: "UPDATE OF \(column)", table: table.name, condition: "NEW.\(column) IS NOT OLD.\(column)", notes: notes)
+  }
+
+  // MARK: Files
+
+  /// The statements that take the triggers out of a copy for other programs, which do not know the function and could write nothing.
+  static func removal(from connection: Connection, schema: String) throws -> [String] {
+    let condition = "type = 'trigger' AND sql LIKE '%\(mark)(%'"
+    let statement = try connection.statement(sql: "SELECT count(*) FROM sqlite_master WHERE \(condition)")
+    defer { statement.reset() }
+    guard try statement.step(), statement.int(0) > 0 else { return [] }
+    // The export writes triggers past the copy's schema, where no DROP finds them.
+    return [
+      "PRAGMA writable_schema = ON", "DELETE FROM \(schema).sqlite_master WHERE \(condition)", "PRAGMA writable_schema = OFF",
+    ]
+  }
+}

@@ -1,0 +1,175 @@
+// DerivationUpdater: computes the derived values that a save or batch request concerns, before it is committed.
+import Foundation
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+
+/// Brings derived attributes in step with what was written. Each concerned row is computed once, whatever the number of changes.
+struct DerivationUpdater {
+  let engine: StoreEngine
+  let connection: Connection
+  let now: Double
+  /// The rows that got new values: the model's number of their entity, by table and key.
+  private(set) var changed: [Int: [Int64: Int]] = [:]
+
+  /// Others' rows up to this number are read for the answer; of more only the keys are told.
+  private static let greatestAnswer = 500
+
+  init(engine: StoreEngine, connection: Connection, now: Double) {
+    self.engine = engine
+    self.connection = connection
+    self.now = now
+  }
+
+  /// Computes what is noted. Derived attributes that build on others come later, and are noted by what is written here.
+  mutating func run() throws {
+    for derivation in engine.schema.derivations {
+      let rows = engine.marks.take(derivation.number)
+      guard var keys = rows.first else { continue }
+      for position in rows.indices.dropFirst() where !rows[position].isEmpty {
+        try addOwners(of: rows[position], at: position, derivation, to: &keys)
+      }
+      if !keys.isEmpty { try update(derivation, keys.sorted()[...]) }
+    }
+  }
+
+  private func addOwners(of rows: Set<Int64>, at position: Int, _ derivation: StoreDerivation, to keys: inout Set<Int64>) throws {
+    try KeyListSize.forEachPiece(of: rows.sorted()[...]) { piece, size in
+      let statement = try connection.statement(sql: derivation.owners(of: position, KeyListSize.condition(size)))
+      defer { statement.reset() }
+      try KeyListSize.bind(piece, size, to: statement)
+      engine.trace.note(statement)
+      while try statement.step() { keys.insert(statement.int64(0)) }
+    }
+  }
+
+  private mutating func update(_ derivation: StoreDerivation, _ keys: ArraySlice<Int64>) throws {
+    let table = derivation.table
+    let isNow = derivation.derivation.operation == .now
+    let value = isNow ? "NULL" : derivation.value(of: "t")
+    let condition = derivation.entityCondition(engine.schema.model, alias: "t").map { " AND \($0)" } ?? ""
+    var updates: [(key: Int64, entity: Int, value: Slot)] = []
+    try KeyListSize.forEachPiece(of: keys) { piece, size in
+      let statement = try connection.statement(
+        sql: "SELECT \(table.reference(alias: "t")), t.\(derivation.column.name), \(value) FROM \(table.name) AS t"
+          + " WHERE t.\(table.key) \(KeyListSize.condition(size))\(condition)")
+      defer { statement.reset() }
+      try KeyListSize.bind(piece, size, to: statement)
+      engine.trace.note(statement)
+      while try statement.step() {
+        let new = isNow ? Slot.real(now) : statement.slot(3)
+        if !DerivedValue.isSame(statement.slot(2), new) { updates.append((statement.int64(0), statement.int(1), new)) }
+      }
+    }
+    guard !updates.isEmpty else { return }
+    let isUnique = isUnique(derivation)
+    if isUnique {
+      // Values that pass from row to row must be free before they are taken.
+      try KeyListSize.forEachPiece(of: updates.map(\.key)[...]) { piece, size in
+        let statement = try connection.statement(
+          sql:
+            "UPDATE OR FAIL \(table.name) SET \(derivation.column.name) = NULL WHERE \(table.name).\(table.key) \(KeyListSize.condition(size))"
+        )
+        try KeyListSize.bind(piece, size, to: statement)
+        engine.trace.note(statement)
+        try statement.run()
+      }
+    }
+    let statement = try connection.statement(
+      sql: "UPDATE OR FAIL \(table.name) SET \(derivation.column.name) = ? WHERE \(table.name).\(table.key) = ?")
+    for update in updates {
+      try statement.bind(1, update.value)
+      try statement.bind(2, update.key)
+      engine.trace.note(statement)
+      do {
+        try statement.run()
+      } catch {
+        if error.extendedCode == ConstraintCode.unique { throw constraintConflict(derivation, error) }
+        throw error
+      }
+      changed[table.index, default: [:]][update.key] = update.entity
+    }
+  }
+
+  private func isUnique(_ derivation: StoreDerivation) -> Bool {
+    let entities = engine.schema.model.entities
+    return derivation.table.root.subtree.contains { number in
+      entities[number].slots.contains { $0 === derivation.derivation.slot }
+        && entities[number].uniquenessConstraints.contains { $0.contains(derivation.derivation.slot.index) }
+    }
+  }
+
+  private func constraintConflict(_ derivation: StoreDerivation, _ error: StoreAccessError) -> StoreError {
+    let name = engine.schema.model.entities[derivation.derivation.entity].name
+    var failure = StoreError(
+      .constraintConflict,
+      "Objects of “\(name)” would have the same values of \(derivation.derivation.slot.name), which is derived. Nothing was changed.",
+      operation: "derive", path: engine.path, underlying: error)
+    failure.entityName = name
+    return failure
+  }
+
+  // MARK: Answers
+
+  /// The rows that got new values.
+  var changedReferences: [ObjectReference] {
+    changed.sorted { $0.key < $1.key }.flatMap { _, rows in
+      rows.sorted { $0.key < $1.key }.map { ObjectReference(entity: $0.value, key: $0.key) }
+    }
+  }
+
+  /// What a save is answered with.
+  ///
+  /// - Parameter request: The save as it was written.
+  func outcome(of request: SaveChangesRequest) throws -> SaveOutcome {
+    var outcome = SaveOutcome()
+    var read: [Int: [Int64]] = [:]
+    var images: [RowImage] = []
+    var saved: Set<ObjectReference> = []
+    for row in request.inserted where engine.schema.model.entities[row.entityNumber].hasDerivedSlots {
+      let table = try engine.schema.table(of: row.entityNumber).index
+      if changed[table]?[row.key] == nil { images.append(row) } else { read[table, default: []].append(row.key) }
+      saved.insert(row.reference)
+    }
+    // What the saving context knew of them may be old, though nobody has changed their versions.
+    for update in request.updated where engine.schema.model.entities[update.row.entityNumber].hasDerivedSlots {
+      read[try engine.schema.table(of: update.row.entityNumber).index, default: []].append(update.row.key)
+      saved.insert(update.row.reference)
+    }
+    let others = changedReferences.filter { !saved.contains($0) }
+    if others.count > Self.greatestAnswer {
+      outcome.outdated = others
+    } else {
+      for other in others { read[try engine.schema.table(of: other.entity).index, default: []].append(other.key) }
+    }
+    guard !read.isEmpty else {
+      outcome.refreshed = RowList(images)
+      return outcome
+    }
+    let writer = RowWriter()
+    for (table, keys) in read.sorted(by: { $0.key < $1.key }) {
+      try engine.readRows(keys[...], of: engine.schema.tables[table], connection, into: writer)
+    }
+    try connection.checkSentinel()
+    let rows = writer.finish()
+    outcome.refreshed = images.isEmpty ? rows : RowList(images + Array(rows))
+    return outcome
+  }
+}
+
+extension StoreEngine {
+  /// Runs a piece of a write transaction, and brings derived attributes in step with it.
+  ///
+  /// - Returns: What the body returns, and the updater, which knows what was computed; nil where the store derives nothing.
+  func deriving<Result>(
+    on connection: Connection, now: Double = Date().timeIntervalSinceReferenceDate, _ body: () throws -> Result
+  ) throws -> (result: Result, updater: DerivationUpdater?) {
+    if schema.derivations.isEmpty { return (try body(), nil) }
+    marks.reset()
+    defer { marks.reset() }
+    let result = try body()
+    var updater = DerivationUpdater(engine: self, connection: connection, now: now)
+    try updater.run()
+    return (result, updater)
+  }
+}

@@ -1,0 +1,182 @@
+// DerivationTests: what expressions of derived attributes are understood, and what is said of others.
+import XCTest
+
+@testable import ObjectModel
+
+final class DerivationTests: XCTestCase {
+  private func issues(_ attribute: Attribute, constraint: String? = nil) -> [ModelIssue] {
+    ManagedObjectModel {
+      Composite("Place") { Attribute("city", .string) }
+      Entity("Order") {
+        attribute
+        Attribute("number", .integer32)
+        Attribute("note", .string)
+        Attribute("hint", .string).transient()
+        Attribute("photo", .binary).externalStorage()
+        Attribute("place", composite: "Place")
+        Relationship("customer", to: "Customer", inverse: "orders")
+        Relationship("items", toMany: "Item", inverse: "order")
+        Relationship("passing", to: "Customer").transient()
+        FetchedProperty("late", entity: "Item", where: "price > 1")
+        if let constraint { Unique(constraint) }
+      }
+      Entity("Customer") {
+        Attribute("name", .string)
+        Relationship("orders", toMany: "Order", inverse: "customer")
+      }
+      Entity("Item") {
+        Attribute("price", .decimal)
+        Attribute("count", .integer16)
+        Attribute("day", .date)
+        Relationship("order", to: "Order", inverse: "items")
+        Relationship("parts", toMany: "Item", inverse: "whole")
+        Relationship("whole", to: "Item", inverse: "parts")
+      }
+    }.validationIssues()
+  }
+
+  private func expect(
+    _ type: AttributeType, _ expression: String, _ reason: String?, file: StaticString = #filePath, line: UInt = #line
+  ) {
+    let found = issues(Attribute("derived", type).derived(expression))
+    guard let reason else { return XCTAssertEqual(found, [], file: file, line: line) }
+    XCTAssertEqual(found.map(\.propertyName), ["derived"], expression, file: file, line: line)
+    XCTAssertEqual(found.map(\.entityName), ["Order"], file: file, line: line)
+    let text = found.first?.description ?? ""
+    XCTAssertTrue(text.contains(reason), text, file: file, line: line)
+    XCTAssertTrue(text.contains("'\(expression)'"), text, file: file, line: line)
+  }
+
+  func testEveryFormIsUnderstood() {
+    expect(.string, "customer.name", nil)
+    expect(.string, "note", nil)
+    expect(.string, "place.city", nil)
+    expect(.string, " canonical:( customer.name ) ", nil)
+    expect(.string, "uppercase:(note)", nil)
+    expect(.string, "lowercase:(place.city)", nil)
+    expect(.integer16, "items.@count", nil)
+    expect(.integer64, "customer.orders.@count", nil)
+    expect(.integer64, "items.@sum.count", nil)
+    expect(.integer64, "items.count.@sum", nil)
+    expect(.double, "items.@avg.price", nil)
+    expect(.decimal, "items.price.@max", nil)
+    expect(.date, "items.day.@min", nil)
+    expect(.integer64, "number", nil)
+    expect(.date, "now()", nil)
+  }
+
+  func testOtherExpressionsAreNamedWithWhatIsPossible() {
+    for expression in [
+      "a + b", "canonical:(uppercase:(note))", "median:(items.price)", "items.@stddev.price", "@count", "items.@count.price", "now ()",
+      "canonical:",
+      "canonical:()", "items..price", "items.@sum.@max.price", "canonical:(items.@count)", "FUNCTION(note, 'x')",
+    ] {
+      expect(.string, expression, "possible are a path such as 'author.name'")
+    }
+  }
+
+  func testPathsAreChecked() {
+    expect(.string, "customer.nmae", "names 'nmae', which is no property of 'Customer'")
+    expect(.string, "note.length", "goes on behind the attribute 'note' of 'Order'")
+    expect(.string, "customer", "ends with the relationship 'customer'")
+    expect(.decimal, "items.price", "leads over the to-many relationship 'items'; make one value of many")
+    expect(.decimal, "items.parts.price.@sum", "leads over two to-many relationships, 'items' and 'parts'")
+    expect(.integer64, "customer.@count", "ends with the relationship 'customer'")
+    expect(.integer64, "number.@sum", "leads over no to-many relationship")
+    expect(.integer64, "items.price.@count", "counts the values of an attribute")
+    expect(.string, "hint", "is taken of the transient attribute 'hint'")
+    expect(.binary, "photo", "whose values may lie in files beside the store")
+    expect(.string, "place", "ends with the composite 'place'; name one of its parts")
+    expect(.string, "late.price", "names the fetched property 'late'")
+    expect(.string, "passing.name", "leads over the transient relationship 'passing'")
+    expect(
+      .integer64, "items." + Array(repeating: "whole", count: 8).joined(separator: ".") + ".@sum.count",
+      "leads over more than 8 relationships")
+  }
+
+  func testTypesAreChecked() {
+    expect(.string, "items.@count", "gives Integer 64 or Integer 32 or Integer 16; the attribute is of the type 'String'")
+    expect(.double, "items.@count", "gives Integer 64")
+    expect(.integer64, "items.@sum.price", "gives Decimal or Double or Float")
+    expect(.decimal, "items.@sum.day", "takes numbers")
+    expect(.integer64, "items.@avg.count", "gives Double or Float")
+    expect(.integer16, "number", "gives Integer 32 or Integer 64")
+    expect(.string, "canonical:(number)", "takes a String; 'Integer 32' is none")
+    expect(.integer64, "uppercase:(note)", "gives String")
+    expect(.double, "now()", "gives Date")
+    expect(.string, "items.day.@max", "gives Date")
+  }
+
+  func testAttributesThatCannotBeDerived() {
+    XCTAssertTrue("\(issues(Attribute("a", .string).derived("note").transient()))".contains("of a transient attribute"))
+    XCTAssertTrue("\(issues(Attribute("a", .binary).derived("photo").externalStorage()))".contains("external storage"))
+    XCTAssertTrue("\(issues(Attribute("a", composite: "Place").derived("place")))".contains("of a composite"))
+    XCTAssertEqual(issues(Attribute("key", .string).derived("canonical:(note)"), constraint: "key"), [])
+    let constrained = issues(Attribute("key", .string).derived("canonical:(customer.name)"), constraint: "key")
+    XCTAssertTrue("\(constrained)".contains("is derived from more than its own object's stored values"), "\(constrained)")
+  }
+
+  func testCirclesAreFound() {
+    let model = ManagedObjectModel {
+      Entity("Node") {
+        Relationship("parent", to: "Node", inverse: "children")
+        Relationship("children", toMany: "Node", inverse: "parent")
+        Attribute("weight", .integer64)
+        Attribute("total", .integer64).derived("children.@sum.total")
+        Attribute("a", .string).derived("uppercase:(b)")
+        Attribute("b", .string).derived("lowercase:(parent.a)")
+        Attribute("behind", .string).derived("a")
+        Attribute("good", .integer64).derived("children.@sum.weight")
+      }
+    }
+    let issues = model.validationIssues()
+    XCTAssertEqual(issues.map(\.propertyName), ["total", "a"])
+    XCTAssertTrue(issues.allSatisfy { $0.reason.contains("builds on itself") })
+  }
+
+  func testOnesThatOthersBuildOnComeFirst() throws {
+    let model = try CompiledModel(
+      ManagedObjectModel {
+        Entity("Book") {
+          Attribute("shout", .string).derived("uppercase:(key)")
+          Attribute("key", .string).derived("author.key")
+          Attribute("words", .integer64)
+          Relationship("author", to: "Author", inverse: "books")
+        }
+        Entity("Author") {
+          Attribute("name", .string)
+          Attribute("key", .string).derived("canonical:(name)")
+          Attribute("sum", .integer64).derived("books.words.@sum")
+          Relationship("books", toMany: "Book", inverse: "author")
+        }
+      })
+    let names = model.derivations.map { "\(model.entities[$0.entity].name).\($0.slot.name)" }
+    XCTAssertEqual(Set(names).count, 4)
+    let positions = ["Author.key", "Book.key", "Book.shout"].compactMap(names.firstIndex)
+    XCTAssertEqual(positions, positions.sorted())
+    let shout = try XCTUnwrap(model.derivations.first { $0.slot.name == "shout" })
+    XCTAssertEqual(shout.identity, "Author.key: canonical:(name); Book.key: author.key; Book.shout: uppercase:(key)")
+    let sum = try XCTUnwrap(model.derivations.first { $0.slot.name == "sum" })
+    XCTAssertEqual(sum.operation, .sum)
+    XCTAssertEqual(sum.steps.map(\.name), ["books"])
+    XCTAssertEqual(sum.source?.name, "words")
+    XCTAssertTrue(model.entities.allSatisfy(\.hasDerivedSlots))
+  }
+
+  func testAnExpressionIsNoPartOfTheVersionHashButOfWhatFollowsFromTheModel() throws {
+    func model(_ expression: String?) throws -> CompiledModel {
+      try CompiledModel(
+        ManagedObjectModel {
+          Entity("Book") {
+            Attribute("title", .string)
+            if let expression { Attribute("key", .string).derived(expression) } else { Attribute("key", .string) }
+          }
+        })
+    }
+    let (plain, upper, lower) = (try model(nil), try model("uppercase:(title)"), try model("lowercase:(title)"))
+    XCTAssertEqual(plain.versionHashes, upper.versionHashes)
+    XCTAssertEqual(upper.checksum, lower.checksum)
+    XCTAssertEqual(plain.derivationChecksum, "")
+    XCTAssertNotEqual(upper.derivationChecksum, lower.derivationChecksum)
+  }
+}
