@@ -30,7 +30,8 @@ enum MigrationHandlers {
     for index in indexes { try connection.execute(index.sql) }
     try withEngines([context.older, newer], context) { engines in
       try handler(
-        MigrationSession(context, source: engines[0], destination: engines[1], sourceModel: context.older.model, destinationModel: newer.model))
+        MigrationSession(
+          context, source: engines[0], destination: engines[1], sourceModel: context.older.model, destinationModel: newer.model))
     }
     for index in indexes { try connection.execute("DROP INDEX \(index.name)") }
   }
