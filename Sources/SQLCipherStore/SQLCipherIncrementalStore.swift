@@ -34,6 +34,13 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
     path = url.path
   }
 
+  /// A store over an engine that is somebody else's.
+  init(engine: StoreEngine, configuration: StoreConfiguration) {
+    self.configuration = configuration
+    path = engine.path
+    state.withLock { $0.engine = engine }
+  }
+
   /// The open engine.
   func engine(_ operation: String) throws -> StoreEngine {
     guard let engine = state.withLock({ $0.engine }) else {
@@ -142,6 +149,6 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
       defer { state = State() }
       return state.engine
     }
-    engine?.pool.close()
+    try? engine?.pool.close()
   }
 }

@@ -9,7 +9,8 @@ import Synchronization
 /// What an open store works with.
 final class StoreEngine: Sendable {
   let path: String
-  let pool: ConnectionPool
+  /// None where the engine works on a connection that somebody else has a transaction on.
+  private let connections: ConnectionPool?
   let schema: StoreSchema
   let keys: KeyAllocator
   let plans: FetchPlanCache
@@ -28,7 +29,7 @@ final class StoreEngine: Sendable {
   ) {
     self.externals = externals
     self.path = path
-    self.pool = pool
+    connections = pool
     self.schema = schema
     self.trace = trace
     self.marks = marks
@@ -36,6 +37,33 @@ final class StoreEngine: Sendable {
     keys = KeyAllocator(tableCount: schema.tables.count)
     saveStatements = SaveStatementCache(firstNumber: schema.firstPlanNumber)
     plans = FetchPlanCache(firstNumber: schema.firstPlanNumber + SaveStatementCache.capacity)
+  }
+
+  /// Works inside the write transaction that the calling thread has on a connection, until ``leaveTransaction()``.
+  init(path: String, joining connection: Connection, schema: StoreSchema, trace: StatementTrace) {
+    self.path = path
+    connections = nil
+    self.schema = schema
+    self.trace = trace
+    keys = KeyAllocator(tableCount: schema.tables.count)
+    saveStatements = SaveStatementCache(firstNumber: schema.firstPlanNumber)
+    plans = FetchPlanCache(firstNumber: schema.firstPlanNumber + SaveStatementCache.capacity)
+    transactions.begin(connection, keys)
+  }
+
+  /// Lets go of the connection of somebody else's transaction; requests that follow fail.
+  func leaveTransaction() { if connections == nil { transactions.end() } }
+
+  /// The first statement number that the engine does not use.
+  static func firstFreeNumber(behind schema: StoreSchema) -> Int {
+    schema.firstPlanNumber + SaveStatementCache.capacity + FetchPlanCache.capacity
+  }
+
+  var pool: ConnectionPool {
+    get throws {
+      if let connections { return connections }
+      throw StoreError(.invalidRequest, "The step of the migration is over, and its objects with it.", operation: "migrate", path: path)
+    }
   }
 
   // MARK: Access

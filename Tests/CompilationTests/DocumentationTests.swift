@@ -6,6 +6,8 @@ import XCTest
 final class DocumentationTests: XCTestCase {
   func testTheCodeOfTheReadmeCompiles() throws { try check("README.md") }
 
+  func testTheCodeOfTheMigrationDocumentCompiles() throws { try check("Documentation/Migration.md") }
+
   func testTheCodeOfTheArticlesCompiles() throws {
     let folder = "Sources/CipherData/CipherData.docc"
     let names = try FileManager.default.contentsOfDirectory(atPath: Compiler.root.appendingPathComponent(folder).path)

@@ -90,10 +90,17 @@ extension MappingModel {
 
   // MARK: Fitting
 
-  /// Whether the mapping model is for two models: its own checksums say so, or everything that it names is there.
+  /// Whether the mapping model is for two models: it names no others, what it names is there, and no older entity is left out, whose objects would be
+  /// gone.
   func fits(source: CompiledModel, destination: CompiledModel) throws -> Bool {
     if let sourceModel, try sourceModel.versionChecksum != source.checksum { return false }
     if let destinationModel, try destinationModel.versionChecksum != destination.checksum { return false }
+    let mapped = Set(
+      entityMappings.flatMap { mapping -> [String] in
+        guard let entity = mapping.sourceEntityName.flatMap(source.entity(named:)) else { return [] }
+        return mapping.includesSubentities ? entity.subtree.map { source.entities[$0].name } : [entity.name]
+      })
+    guard source.entities.allSatisfy({ $0.isAbstract || mapped.contains($0.name) }) else { return false }
     return issues(source: source, destination: destination).isEmpty
   }
 

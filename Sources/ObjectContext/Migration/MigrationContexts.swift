@@ -18,7 +18,14 @@ final class MigrationContexts {
   /// The number of the older entity of each newer one.
   let sources: [Int?]
 
-  init(_ session: any StoreMigrationSession) throws {
+  /// - Parameter classes: The classes of the newer objects; entities without one have plain objects, as all older ones are.
+  init(_ session: any StoreMigrationSession, classes: ManagedObjectClasses = ManagedObjectClasses()) throws {
+    let issues = classes.issues(with: session.destinationModel)
+    guard issues.isEmpty else {
+      throw StoreError(
+        .invalidRequest, "The classes were generated for another model than the stage leads to.", operation: "migrate",
+        underlying: ModelValidationError(issues: issues))
+    }
     self.session = session
     let sourceCoordinator = PersistentStoreCoordinator(
       adopting: session.source, metadata: session.metadata, model: session.sourceModel, isReadOnly: true,
@@ -30,7 +37,7 @@ final class MigrationContexts {
     sourceStore = sourceCoordinator.persistentStores[0]
     destinationStore = destinationCoordinator.persistentStores[0]
     source = ManagedObjectContext(coordinator: sourceCoordinator)
-    destination = ManagedObjectContext(coordinator: destinationCoordinator)
+    destination = ManagedObjectContext(coordinator: destinationCoordinator, classes: classes)
     let (older, newer) = (session.sourceModel, session.destinationModel)
     var sources = ModelDifference(from: older, to: newer).sources
     var destinations = [Int?](repeating: nil, count: older.entities.count)
@@ -87,7 +94,11 @@ final class MigrationContexts {
         try session.checkCancellation()
         var request = FetchRequest<ManagedObject>(entityName: entity.name)
         request.predicate = .compare(slot.name, .equal, nil)
-        let count = try destination.count(for: request)
+        let count: Int
+        do { count = try destination.count(for: request) } catch let error as StoreError where error.code == .entityNotInStore {
+          // The store's configuration leaves the entity out.
+          continue
+        }
         if count > 0 { missing.append((entity.name, slot.name, count)) }
       }
     }

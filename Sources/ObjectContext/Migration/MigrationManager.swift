@@ -80,7 +80,7 @@ public final class MigrationManager {
   public func associate(
     sourceInstance: ManagedObject, withDestinationInstance destinationInstance: ManagedObject, for mapping: EntityMapping
   ) throws {
-    if destinationInstance.objectID.isTemporaryID { try contexts.destination.obtainPermanentIDs(for: [destinationInstance]) }
+    if destinationInstance.objectID.isTemporaryID { try contexts.destination.obtainIDs(for: [destinationInstance]) }
     pairs[mapping.name, default: InstancePairs()].append(sourceInstance.objectID.reference, destinationInstance.objectID.reference)
   }
 

@@ -68,6 +68,9 @@ public struct CustomMigrationStage: MigrationStage {
   public var handler: (@Sendable (CustomMigration) throws -> Void)?
   /// Finishes the newer rows, under the newer model.
   public var didMigrateHandler: (@Sendable (ManagedObjectContext) throws -> Void)?
+  /// The classes of the newer objects, generated for the version that the stage leads to; without them all objects are plain ones. Older objects always
+  /// are: no class has to be kept for an older version.
+  public var destinationClasses = ManagedObjectClasses()
   /// Makes the newer objects by its mappings: nothing is inferred then, and ``handler`` finds what the mappings made.
   public var mappingModel: MappingModel?
 

@@ -30,10 +30,11 @@ struct MigrationSteps: Sendable {
       return [Self.step(of: made, label: "mapping model", to: target)]
     }
     let difference = ModelDifference(from: source, to: target)
-    if origin.infersChanges && difference.canBeInferred { return [] }
+    if origin.infersChanges && difference.canBeInferred && !difference.changes.contains(where: \.dropsValues) { return [] }
     if let fitting = try mappingModels.first(where: { try $0.fits(source: source, destination: target) }) {
       return [Self.step(of: fitting, label: "mapping model", to: target)]
     }
+    if origin.infersChanges && difference.canBeInferred { return [] }
     var error = StoreError(
       .mappingModelMissing,
       "None of the \(mappingModels.count) mapping models fits the store's model and the coordinator's, and "
@@ -44,15 +45,16 @@ struct MigrationSteps: Sendable {
     throw error
   }
 
-  /// A lightweight passage; a mapping model that is made for it, or that helps where it cannot be inferred, takes its place.
+  /// A lightweight passage; a mapping model that is made for it, or that saves what inference would lose, takes its place.
   private func lightweightStep(_ label: String, from source: CompiledModel, to destination: CompiledModel) throws -> StoreMigrationStep {
     if let made = try mappingModels.first(where: { try $0.isMadeFor(source: source, destination: destination) }) {
       return Self.step(of: made, label: label, to: destination)
     }
-    if !mappingModels.isEmpty, !ModelDifference(from: source, to: destination).canBeInferred,
-      let fitting = try mappingModels.first(where: { try $0.fits(source: source, destination: destination) })
-    {
-      return Self.step(of: fitting, label: label, to: destination)
+    if let fitting = try mappingModels.first(where: { try $0.fits(source: source, destination: destination) }) {
+      let difference = ModelDifference(from: source, to: destination)
+      if !difference.canBeInferred || difference.changes.contains(where: \.dropsValues) {
+        return Self.step(of: fitting, label: label, to: destination)
+      }
     }
     return StoreMigrationStep(name: label, model: destination)
   }
@@ -86,7 +88,7 @@ struct MigrationSteps: Sendable {
     step.infersRows = stage.mappingModel == nil
     step.handler = { session in
       try reporting(label) {
-        let contexts = try MigrationContexts(session)
+        let contexts = try MigrationContexts(session, classes: stage.destinationClasses)
         if let mappingModel = stage.mappingModel { try MigrationManager(mappingModel, label: label, contexts: contexts).run() }
         try stage.handler?(CustomMigration(label: label, contexts: contexts))
         try contexts.saveDestination()

@@ -13,8 +13,9 @@ extension PersistentStoreDescription {
 
   /// Mapping models for what cannot be inferred.
   ///
-  /// The first that names the two models (``MappingModel/sourceModel``, ``MappingModel/destinationModel``) is used in any case, else the first that fits
-  /// them where inference is impossible or forbidden (``shouldInferMappingModelAutomatically``).
+  /// The first that names the two models (``MappingModel/sourceModel``, ``MappingModel/destinationModel``) is used in any case. Else it is the first that
+  /// fits them and leaves out no older entity, where inference is impossible, would drop values, or is forbidden
+  /// (``shouldInferMappingModelAutomatically``).
   public var mappingModels: [MappingModel] {
     get { options["mappingModels"] as? [MappingModel] ?? [] }
     set {

@@ -6,7 +6,7 @@ import ObjectStore
 ///
 /// Expressions are those of fetches, with these variables:
 ///
-/// - `$source` is the older object: `$source.name`, `uppercase($source.name)`, `$source.price * $source.quantity`.
+/// - `$source` is the older object: `$source.name`, `uppercase($source.name)`, `$source.things.@count`.
 /// - `FUNCTION($manager, "destinationInstancesForEntityMappingNamed:sourceInstances:", "BookToBook", $source.books)` is what a mapping made of objects.
 /// - `FUNCTION($entityPolicy, "name", ...)` is what ``EntityMigrationPolicy/value(ofFunction:arguments:manager:)`` answers.
 public struct PropertyMapping: Sendable {
@@ -31,7 +31,7 @@ public struct PropertyMapping: Sendable {
   /// A property whose value is computed by an expression.
   public init(name: String, valueExpression: FetchExpression) { self.init(name: name, .expression(valueExpression)) }
 
-  /// A property whose value is computed by an expression in the format language, such as `$source.first + " " + $source.last`.
+  /// A property whose value is computed by an expression in the format language, such as `$source.price * $source.quantity`.
   ///
   /// - Throws: ``PredicateFormatError`` with the place and what was expected.
   public init(name: String, format: String) throws(PredicateFormatError) {

@@ -102,7 +102,7 @@ extension ManagedObjectContext {
     try obtainIDs(for: objects)
   }
 
-  private func obtainIDs(for objects: [ManagedObject]) throws {
+  func obtainIDs(for objects: [ManagedObject]) throws {
     let temporary = objects.filter { $0.currentID.isTemporaryID && $0.managedObjectContext === self }
     if temporary.isEmpty { return }
     let spaces = temporary.map { space(of: $0) }

@@ -20,11 +20,88 @@ enum MigrationHandlers {
 
   /// Runs a step's handler.
   static func run(_ step: StoreMigrationStep, _ context: Context) throws {
-    throw StoreError(.unsupported, "Handlers of steps cannot be run yet.", operation: "migrate", path: context.path)
+    guard let handler = step.handler else { return }
+    let connection = context.connection
+    // Two engines on one connection: each has its own numbers of statements.
+    let newer = try StoreSchema(
+      model: context.newer.model, layout: context.newer.layout,
+      firstStatementNumber: StoreEngine.firstFreeNumber(behind: context.older))
+    let indexes = try relationshipIndexes(newer)
+    for index in indexes { try connection.execute(index.sql) }
+    try withEngines([context.older, newer], context) { engines in
+      try handler(
+        MigrationSession(
+          context, source: engines[0], destination: engines[1], sourceModel: context.older.model, destinationModel: newer.model))
+    }
+    for index in indexes { try connection.execute("DROP INDEX \(index.name)") }
   }
 
   /// Runs a step's preparation.
   static func prepare(_ step: StoreMigrationStep, _ context: Context) throws {
-    throw StoreError(.unsupported, "Preparations of steps cannot be run yet.", operation: "migrate", path: context.path)
+    guard let preparation = step.preparation else { return }
+    try withEngines([context.older], context) { engines in
+      try preparation(
+        MigrationSession(
+          context, source: engines[0], destination: engines[0], sourceModel: context.older.model, destinationModel: context.older.model))
+    }
   }
+
+  private static func withEngines(_ schemas: [StoreSchema], _ context: Context, _ body: ([StoreEngine]) throws -> Void) throws {
+    // Statements of other tables may have the same numbers, and those that were left open would keep tables from being dropped.
+    context.connection.discardStatements()
+    let engines = schemas.map { StoreEngine(path: context.path, joining: context.connection, schema: $0, trace: context.trace) }
+    defer {
+      for engine in engines { engine.leaveTransaction() }
+      context.connection.discardStatements()
+    }
+    try body(engines)
+  }
+
+  /// Indexes for the newer tables while the handler works: those that the schema has are made at the end. Names are quoted.
+  private static func relationshipIndexes(_ schema: StoreSchema) throws -> [(name: String, sql: String)] {
+    let indexes = try SchemaGenerator(schema: schema).indexes().filter { $0.meaning.origin == .relationship }
+    return try indexes.enumerated().map { position, index in
+      let name = try Identifier.quoted("cipherdata_stage_\(position + 1)")
+      return (name, "CREATE INDEX \(name)" + index.sql.dropFirst("CREATE INDEX \(try Identifier.quoted(index.name))".count))
+    }
+  }
+}
+
+/// A step under way: two stores over two sets of tables of one transaction.
+final class MigrationSession: StoreMigrationSession {
+  let sourceModel: CompiledModel
+  let destinationModel: CompiledModel
+  let source: any IncrementalStore
+  let destination: any IncrementalStore
+  let metadata: StoreMetadata
+  private let runner: MigrationRunner
+
+  init(
+    _ context: MigrationHandlers.Context, source: StoreEngine, destination: StoreEngine, sourceModel: CompiledModel,
+    destinationModel: CompiledModel
+  ) {
+    self.sourceModel = sourceModel
+    self.destinationModel = destinationModel
+    runner = context.runner
+    var metadata = StoreMetadata(storeIdentifier: context.record.identifier, storeType: context.record.type, modelHashes: [:])
+    metadata.versionIdentifiers = context.record.versionIdentifiers
+    metadata.userMetadata = context.record.userMetadata
+    self.metadata = metadata
+    func store(_ engine: StoreEngine, isReadOnly: Bool) -> SQLCipherIncrementalStore {
+      var description = PersistentStoreDescription(type: .sqlcipher)
+      description.isReadOnly = isReadOnly
+      let model = engine.schema.model
+      return SQLCipherIncrementalStore(
+        engine: engine,
+        configuration: StoreConfiguration(description: description, model: model, entityNumbers: model.entities.map(\.number)))
+    }
+    self.source = store(source, isReadOnly: true)
+    self.destination = store(destination, isReadOnly: false)
+  }
+
+  func report(_ phase: String, completedUnitCount: Int, totalUnitCount: Int) {
+    runner.report(phase, completed: completedUnitCount, total: totalUnitCount)
+  }
+
+  func checkCancellation() throws { try runner.check() }
 }

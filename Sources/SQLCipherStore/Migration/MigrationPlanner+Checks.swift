@@ -7,7 +7,8 @@ extension MigrationPlanner {
   /// The questions to ask before anything is changed.
   func checks(_ tables: [TableMigration], _ feeds: [ToOneFeed]) throws -> [MigrationCheck] {
     guard step?.infersRows ?? true else { return [] }
-    return abstractChecks(tables) + configurationChecks() + feeds.flatMap(linkChecks)
+    // Where a handler sees both sides it chooses what stays of several objects.
+    return abstractChecks(tables) + configurationChecks() + (step?.handler == nil ? feeds.flatMap(linkChecks) : [])
   }
 
   private static func error(_ text: String, _ entity: String, _ property: String? = nil) -> StoreError {

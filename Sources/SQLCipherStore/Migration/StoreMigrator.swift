@@ -155,7 +155,8 @@ struct StoreMigrator {
     }
     switch cause.code {
     case .busy, .readOnly, .permissionDenied, .diskFull, .io, .storeCorrupt, .unsupportedFormat, .cancelled, .mappingNotInferred,
-      .migrationConstraintViolation, .migrationFailed, .storeNewerThanModel, .constraintConflict, .mergeConflict:
+      .migrationConstraintViolation, .migrationFailed, .storeNewerThanModel, .requiredValueMissing,
+      .mappingModelInvalid, .constraintConflict, .mergeConflict:
       var result = cause
       if cause.code != .storeNewerThanModel { result.operation = "migrate" }
       result.path = result.path ?? path
