@@ -1,4 +1,5 @@
 // MergePolicyTests: merge policies beside the table, which MergePolicySpecification has (rows C17, C19, U8 and U14).
+import Foundation
 import ObjectContext
 import ObjectModel
 import ObjectQuery
@@ -113,6 +114,46 @@ final class MergePolicyTests: XCTestCase {
       XCTAssertEqual(try users[0].value(forKey: "settings", as: [String: Int].self), ["x": 5, "y": 2])
       XCTAssertEqual(users[0].one("friend"), users[2])
       XCTAssertEqual(users.map { $0.many("admirers").count }, [0, 0, 1, 0])
+    }
+  }
+
+  func testLargeValuesSurviveAMerge() async throws {
+    var file = AttributeDescription(name: "file", type: .binary, isOptional: true)
+    file.allowsExternalBinaryDataStorage = true
+    let model = ManagedObjectModel(entities: [
+      EntityDescription(
+        name: "Paper",
+        properties: [
+          .attribute(file), .attribute(AttributeDescription(name: "a", type: .integer64, isOptional: true)),
+          .attribute(AttributeDescription(name: "b", type: .integer64, isOptional: true)),
+        ])
+    ])
+    let (old, mine, theirs) = (
+      Data(repeating: 1, count: 2_000_000), Data(repeating: 2, count: 2_000_000), Data(repeating: 3, count: 2_000_000)
+    )
+    for (policy, changesFile, expected): (MergePolicy, (Bool, Bool), Data) in [
+      (.mergeByPropertyObjectTrump, (false, false), old), (.mergeByPropertyObjectTrump, (true, true), mine),
+      (.mergeByPropertyStoreTrump, (true, true), theirs), (.mergeByPropertyStoreTrump, (true, false), mine),
+      (.mergeByPropertyObjectTrump, (false, true), theirs), (.overwrite, (true, false), mine), (.rollback, (true, false), old),
+    ] {
+      try await onEachStore(model: model, classes: ManagedObjectClasses()) { stack in
+        let (context, other) = (stack.makeContext(), stack.makeContext())
+        context.mergePolicy = policy
+        let paper = try context.make("Paper", ["file": old, "a": 1, "b": 1])
+        try context.save()
+        let same = try other.existingObject(with: paper.objectID)
+        if changesFile.1 { try same.setValue(theirs, forKey: "file") }
+        try same.setValue(3, forKey: "a")
+        try other.save()
+        if changesFile.0 { try paper.setValue(mine, forKey: "file") }
+        try paper.setValue(2, forKey: "b")
+        try context.save()
+        XCTAssertEqual(paper["file"] as? Data, expected, "\(policy), \(changesFile)")
+        stack.forgetRows()
+        let stored = try stack.makeContext().existingObject(with: paper.objectID)
+        XCTAssertEqual(stored["file"] as? Data, expected, "\(policy), \(changesFile)")
+        XCTAssertEqual(stored["a"] as? Int64, policy.mergeType == .overwrite ? 1 : 3)
+      }
     }
   }
 

@@ -145,7 +145,10 @@ extension ManagedObjectContext {
   // MARK: What was changed
 
   /// Whether objects were inserted, changed or deleted since the last save.
+  ///
+  /// Values of reference types that transformable attributes have given out count when they were changed in place; to see it they are encoded.
   public var hasChanges: Bool {
+    noticeChangesInPlace()
     unitOfWork.dropUnchanged()
     return !unitOfWork.isEmpty
   }
@@ -172,6 +175,7 @@ extension ManagedObjectContext {
   /// Changes of others that wait to be merged (``automaticallyMergesChangesFromParent``) are merged first.
   public func processPendingChanges() {
     mergeWaitingChanges()
+    noticeChangesInPlace()
     endEvent()
   }
 

@@ -12,6 +12,7 @@ extension ManagedObjectContext {
     guard !changes.isEmpty,
       let store = coordinator.persistentStores.first(where: { $0.identifier == changes.storeIdentifier })
     else { return }
+    noticeChangesInPlace()
     let space = store.space.number
     if changes.source != ObjectIdentifier(store) {
       store.cache.remove([changes.inserted, changes.updated, changes.deleted, changes.refreshed].joined().lazy.map(\.reference))

@@ -64,6 +64,7 @@ extension ManagedObjectContext {
   public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
     guard object.managedObjectContext === self, !object.flags.contains(.isInserted) else { return }
     if mergeChanges {
+      noticeChangesInPlace()
       rereadRows(of: [object])
     } else {
       giveUpChanges(of: object)
@@ -80,6 +81,7 @@ extension ManagedObjectContext {
 
   /// Makes all objects faults that read their rows anew; unsaved changes stay on top of them.
   public func refreshAllObjects() {
+    noticeChangesInPlace()
     var objects: [ManagedObject] = []
     forEachRegistered { if !$0.flags.contains(.isInserted) { objects.append($0) } }
     for store in coordinator.persistentStores { store.cache.removeAll() }
@@ -147,6 +149,7 @@ extension ManagedObjectContext {
   /// Gives up all changes: new objects leave, deleted ones are back, values are the last read or saved ones. Does not read the store.
   public func rollback() {
     forgetNotedError()
+    handedOut.removeAll()
     let work = unitOfWork
     var changed: [ManagedObject] = []
     var seen = Set<ManagedObject>()
@@ -176,6 +179,7 @@ extension ManagedObjectContext {
   /// Drops all objects and changes. Objects that are still held keep their last values but belong to no context.
   public func reset() {
     forgetNotedError()
+    handedOut.removeAll()
     var objects: [ManagedObject] = []
     forEachRegistered { objects.append($0) }
     unitOfWork.removeAll()

@@ -85,6 +85,8 @@ public final class ManagedObjectContext {
   var prefetched: [ManagedObject] = []
   /// The objects of fetched properties that were asked for, by the identity of their owners.
   @exclusivity(unchecked) var fetchedProperties: [ObjectIdentifier: [String: [ManagedObjectID]]] = [:]
+  /// Values of reference types that objects have given out, which may be changed in place.
+  @exclusivity(unchecked) var handedOut = HandedOutValues()
   /// What calls off the fetches of the work that is under way, where somebody can.
   var cancellation: RequestCancellation?
   /// How often the context saved.
@@ -297,6 +299,7 @@ public final class ManagedObjectContext {
   /// The deletion of an object was saved, or its insertion was given up: it leaves the context.
   func detach(_ object: ManagedObject) {
     forget(object)
+    handedOut.remove(object)
     object.contextReference = nil
     retained.remove(object)
   }

@@ -43,6 +43,7 @@ extension ManagedObject {
   final func turnIntoFault() {
     willTurnIntoFault()
     managedObjectContext?.forgetFetchedProperties(of: self)
+    managedObjectContext?.handedOut.remove(self)
     plainRow = nil
     image = nil
     overlay = nil

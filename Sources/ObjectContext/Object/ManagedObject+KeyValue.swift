@@ -15,8 +15,11 @@ extension ManagedObject {
     switch entity.property(named: key) {
     case .attribute(let slot):
       let value = slotValue(slot.index)
-      if let attribute = slot.attribute { return try Self.swiftValue(value, attribute, entityName: entity.name) }
-      return nil
+      guard let attribute = slot.attribute else { return nil }
+      if attribute.type == .transformable, let known = valueGivenOut(slot.index, stored: value) { return known }
+      let result = try Self.swiftValue(value, attribute, entityName: entity.name)
+      if attribute.type == .transformable { noteGivenOut(result, slot.index, stored: value) }
+      return result
     case .toOne(let relationship): return destination(relationship.index)
     case .toMany(let relationship):
       return relationship.isOrdered
@@ -54,8 +57,11 @@ extension ManagedObject {
       }
       return typed
     }
+    if let known = valueGivenOut(slot, stored: stored) as? Value { return known }
     do {
-      return try AttributeTransformers.value(from: data, as: type, transformerName: attribute.valueTransformerName)
+      let value = try AttributeTransformers.value(from: data, as: type, transformerName: attribute.valueTransformerName)
+      noteGivenOut(value, slot, stored: stored)
+      return value
     } catch {
       throw KeyValueError(.transformFailed, key: property.name, entityName: compiledEntity.name, detail: error.description)
     }
@@ -65,7 +71,9 @@ extension ManagedObject {
   ///
   /// - Throws: ``KeyValueError`` when the value cannot be turned into bytes.
   public final func setTransformedValue(_ value: (any Sendable)?, at slot: Int) throws {
-    setSlotValue(try transformedSlot(of: value, at: slot), at: slot)
+    let stored = try transformedSlot(of: value, at: slot)
+    setSlotValue(stored, at: slot)
+    noteGivenOut(value, slot, stored: stored)
   }
 
   /// The slot of a value of a `transformable` attribute.
@@ -79,7 +87,10 @@ extension ManagedObject {
   public final func setValue(_ value: Any?, forKey key: String) throws {
     let entity = compiledEntity
     switch entity.property(named: key) {
-    case .attribute(let slot): setSlotValue(try slotValue(from: value, for: slot), at: slot.index)
+    case .attribute(let slot):
+      let stored = try slotValue(from: value, for: slot)
+      setSlotValue(stored, at: slot.index)
+      if slot.attributeType == .transformable { noteGivenOut(value, slot.index, stored: stored) }
     case .toOne(let relationship):
       guard let value = AttributeConversion.unwrapped(value) else { return setToOne(nil, at: relationship.index) }
       guard let object = value as? ManagedObject else { throw KeyValueError(.wrongType, key: key, entityName: entity.name) }

@@ -29,9 +29,13 @@ extension ManagedObject {
     setSlot(value?.slot ?? .null, at: slot)
   }
 
-  /// The value of a `transformable` attribute; nil when there is none, or when its transformer fails, which ``transformedValue(_:as:)`` tells apart.
+  /// The value of a `transformable` attribute; nil when there is none, or when its transformer fails: the context's next fetch or save throws that, and
+  /// the stored bytes stay as they are until another value is set. ``transformedValue(_:as:)`` throws at once.
   public final func transformed<Value>(_ slot: Int, as type: Value.Type) -> Value? {
-    (try? transformedValue(slot, as: type)) ?? nil
+    do { return try transformedValue(slot, as: type) } catch {
+      managedObjectContext?.note(error)
+      return nil
+    }
   }
 
   /// Sets a `transformable` attribute. If its transformer fails, nothing is changed and the next save throws.

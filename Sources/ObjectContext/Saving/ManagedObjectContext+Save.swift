@@ -49,6 +49,7 @@ extension ManagedObjectContext {
     var rounds = 0
     while true {
       try callWillSave(rounds: &rounds)
+      noticeChangesInPlace()
       endEvent()
       try throwNotedError()
       guard hasChanges || !unitOfWork.locked.isEmpty else { return SaveWork(context: self) }
@@ -182,6 +183,7 @@ extension ManagedObjectContext {
 
   /// The stores have everything: objects take their new rows, deleted ones leave.
   private func finish(_ work: SaveWork, parts: [SavedPart], isWhole: Bool) {
+    let changed = work
     var work = work
     var merged: [ManagedObject] = []
     for part in parts {
@@ -202,7 +204,7 @@ extension ManagedObjectContext {
     if isWhole {
       unitOfWork.removeAll()
     } else {
-      unitOfWork.remove(work)
+      unitOfWork.remove(changed)
       replaceTemporaryReferences()
     }
     // Every reference to an object that was new has been replaced.
@@ -216,6 +218,7 @@ extension ManagedObjectContext {
     }
     forgetGoneMembers()
     unloadMembers(touchedBy: parts)
+    handedOut.sweep()
     let refreshed = takeComputedValues(of: parts)
     for object in merged { object.awake(fromSnapshotEvents: .mergePolicy) }
     for list in [work.inserted, work.updated, work.deleted] {

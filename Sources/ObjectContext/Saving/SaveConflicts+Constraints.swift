@@ -51,28 +51,28 @@ extension SaveConflicts {
     }
     // What was set counts, defaults do not: they would erase what is stored.
     let set = object(new)?.overlay?.dirty ?? SlotMask()
-    var (values, own): ([Int: Slot], SlotMask) = ([:], setSlots[survivor] ?? SlotMask())
+    var (values, sources): ([Int: Slot], [Int: RowImage]) = ([:], [:])
     for slot in self.entity(mine).slots where slot.kind != .none && !slot.isDerived {
-      if takesValues, set.contains(slot.index) || kind == .overwrite { values[slot.index] = mine.slot(slot.index, kind: slot.kind) }
+      if takesValues, set.contains(slot.index) || kind == .overwrite { sources[slot.index] = mine }
       guard entity.isKind(of: self.entity(mine)), set.contains(slot.index),
-        let rule = context.mergePolicy.rule(for: slot.name, of: entity, in: model)
+        let rule = context.mergePolicy.rule(for: slot.name, of: entity, in: model), !isSame(slot, mine, theirs),
+        let object = snapshot(mine), let store = snapshot(theirs)
       else { continue }
-      let (my, their) = (mine.slot(slot.index, kind: slot.kind), theirs.slot(slot.index, kind: slot.kind))
-      guard my != their, let object = snapshot(mine), let store = snapshot(theirs) else { continue }
       let states = SnapshotConflict(objectID: objectID(survivor), original: nil, object: object, store: store)
       values[slot.index] = try self.slot(of: rule(states), slot, entity)
     }
     for (slot, value) in try decided(decision, entity) { values[slot] = value }
-    for slot in values.keys { own.insert(slot) }
+    var own = setSlots[survivor] ?? SlotMask()
+    for slot in Array(values.keys) + Array(sources.keys) { own.insert(slot) }
     removeInsertion(new)
     merged[new] = survivor
     touched.insert(survivor)
     formerRows[survivor, default: []] += [mine, theirs]
     if inserted[survivor] != nil {
-      insert(edited(theirs, values))
+      insert(edited(theirs, values, taking: sources))
     } else if let base = updates[survivor] == nil ? storedHolders[survivor] : base(survivor) {
       setSlots[survivor] = own
-      let row = edited(theirs, values, version: base.version + 1)
+      let row = edited(theirs, values, taking: sources, version: base.version + 1)
       update(row, over: base)
     }
   }
@@ -86,8 +86,7 @@ extension SaveConflicts {
     touched.insert(reference)
     switch decision.mergeType {
     case .mergeByPropertyStoreTrump:
-      let values = slots.map { ($0, base.slot($0, kind: entity(base).slots[$0].kind)) }
-      self.update(edited(update.row, Dictionary(uniqueKeysWithValues: values)), over: base)
+      self.update(edited(update.row, [:], taking: Dictionary(slots.map { ($0, base) }, uniquingKeysWith: { $1 })), over: base)
     case .rollback: refresh(base)
     case .error, .mergeByPropertyObjectTrump, .overwrite:
       throw Unresolved(

@@ -36,28 +36,27 @@ extension SaveConflicts {
     let (reference, entity) = (mine.reference, entity(mine))
     let base = base(reference)
     let set = setSlots[reference] ?? SlotMask()
-    var values: [Int: Slot] = [:]
+    var (values, sources): ([Int: Slot], [Int: RowImage]) = ([:], [:])
     for slot in entity.slots where slot.kind != .none && !slot.isDerived {
-      let (my, their) = (mine.slot(slot.index, kind: slot.kind), theirs.slot(slot.index, kind: slot.kind))
-      let isTheirs = base.map { !$0.hasSameValue(slot.index, kind: slot.kind, as: theirs) } ?? true
+      let isMine = set.contains(slot.index)
+      let isTheirs = base.map { !isSame(slot, theirs, $0) } ?? true
       let takesMine: Bool
       switch decision.mergeType {
-      case .mergeByPropertyObjectTrump: takesMine = set.contains(slot.index)
-      case .mergeByPropertyStoreTrump: takesMine = set.contains(slot.index) && !isTheirs
+      case .mergeByPropertyObjectTrump: takesMine = isMine
+      case .mergeByPropertyStoreTrump: takesMine = isMine && !isTheirs
       case .overwrite: takesMine = true
       case .error, .rollback: takesMine = false
       }
-      var value = takesMine ? my : their
-      if set.contains(slot.index), isTheirs, my != their, let rule = context.mergePolicy.rule(for: slot.name, of: entity, in: model),
+      if takesMine { sources[slot.index] = mine }
+      if isMine, isTheirs, let rule = context.mergePolicy.rule(for: slot.name, of: entity, in: model), !isSame(slot, mine, theirs),
         let object = conflict.objectSnapshot, let store = conflict.persistedSnapshot
       {
         let states = SnapshotConflict(objectID: conflict.objectID, original: conflict.cachedSnapshot, object: object, store: store)
-        value = try self.slot(of: rule(states), slot, entity)
+        values[slot.index] = try self.slot(of: rule(states), slot, entity)
       }
-      values[slot.index] = value
     }
     for (slot, value) in try decided(decision, entity) { values[slot] = value }
-    let row = edited(theirs, values, version: theirs.version + 1)
+    let row = edited(theirs, values, taking: sources, version: theirs.version + 1)
     try checkReferences(of: row)
     update(row, over: theirs)
     try pairUp(reference, formerly: [mine, theirs])

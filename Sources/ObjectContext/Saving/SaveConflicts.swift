@@ -109,17 +109,31 @@ final class SaveConflicts {
   func update(_ row: RowImage, over base: RowImage) {
     bases[row.reference] = base
     var changed = SlotMask()
-    for slot in entity(row).slots where slot.kind != .none && !slot.isDerived {
-      if !row.hasSameValue(slot.index, kind: slot.kind, as: base) { changed.insert(slot.index) }
-    }
+    for slot in entity(row).slots where slot.kind != .none && !slot.isDerived && !isSame(slot, row, base) { changed.insert(slot.index) }
     if changed.isEmpty { return refresh(base) }
     refreshed[row.reference] = nil
     if updates[row.reference] == nil { updateOrder.append(row.reference) }
     updates[row.reference] = SaveChangesRequest.Update(row: row, changedSlots: changed, oldVersion: base.version)
   }
 
-  /// A row with some values changed.
-  func edited(_ row: RowImage, _ values: [Int: Slot], version: Int64? = nil) -> RowImage {
+  /// Whether two rows have one value of a property. Large values outside the rows are compared last.
+  func isSame(_ slot: CompiledSlot, _ one: RowImage, _ other: RowImage) -> Bool {
+    let index = slot.index
+    if one.isNull(index) || other.isNull(index) { return one.isNull(index) && other.isNull(index) }
+    switch slot.kind {
+    case .int, .reference, .none: return one.word(index) == other.word(index)
+    case .real: return one.real(index) == other.real(index)
+    case .text: return one.bytes(index).elementsEqual(other.bytes(index))
+    case .bytes:
+      if let mine = one.external(index), let theirs = other.external(index), mine.isIdentical(to: theirs) { return true }
+      return one.slot(index, kind: .bytes) == other.slot(index, kind: .bytes)
+    }
+  }
+
+  /// A row with some values changed, and some taken from other rows of its entity.
+  func edited(
+    _ row: RowImage, _ values: [Int: Slot], taking sources: [Int: RowImage] = [:], version: Int64? = nil
+  ) -> RowImage {
     let writer = RowWriter(rowCapacity: 1)
     let entity = entity(row)
     writer.beginRow(entityNumber: row.entityNumber, slotCount: row.slotCount, key: row.key, version: version ?? row.version)
@@ -127,7 +141,8 @@ final class SaveConflicts {
       if let value = values[slot.index] {
         writer.set(value, at: slot.index)
       } else {
-        writer.copy(slot.index, kind: slot.kind, from: row)
+        // Large values are not read for it.
+        writer.copy(slot.index, kind: slot.kind, from: sources[slot.index] ?? row)
       }
     }
     return writer.endRow()

@@ -52,6 +52,16 @@ public enum AttributeTransformers {
     registry.withLock { $0[name] }
   }
 
+  /// Whether an attribute with a transformer's name can be used: one is registered, or the name is empty or stands for the default coding.
+  public static func isAvailable(_ name: String) -> Bool {
+    name.isEmpty || defaultNames.contains(name) || transformer(forName: name) != nil
+  }
+
+  /// The names of Foundation's secure transformer. The third is its constant's, which models have where somebody took it for its value.
+  private static let defaultNames: Set<String> = [
+    "NSSecureUnarchiveFromData", "NSSecureUnarchiveFromDataTransformer", "NSSecureUnarchiveFromDataTransformerName",
+  ]
+
   /// The bytes of a value.
   ///
   /// - Parameters:
@@ -96,9 +106,7 @@ public enum AttributeTransformers {
   private static func named(_ name: String?) throws(AttributeTransformError) -> (any AttributeTransformer)? {
     guard let name, !name.isEmpty else { return nil }
     if let transformer = transformer(forName: name) { return transformer }
-    // The third is the constant's name, which models have where somebody took it for its value.
-    let secure = ["NSSecureUnarchiveFromData", "NSSecureUnarchiveFromDataTransformer", "NSSecureUnarchiveFromDataTransformerName"]
-    if secure.contains(name) { return nil }
+    if defaultNames.contains(name) { return nil }
     throw .unknownTransformer(name)
   }
 

@@ -42,6 +42,9 @@ public struct PersistentStoreDescription: Sendable {
   public var migrationCancellation: RequestCancellation?
   /// The steps from a store's version to the coordinator's model; nil, or an empty answer, infers the whole way at once.
   public var migrationSteps: (@Sendable (StoreMigrationOrigin, CompiledModel) throws -> [StoreMigrationStep])?
+  /// Whether the store is not opened while a transformer that its entities' attributes name is not registered. False by default: such attributes then fail when
+  /// they are used; ``PersistentStoreCoordinator/missingTransformers`` lists them.
+  public var requiresTransformers = false
   /// Options of the store's class, by name. They reach the store untouched.
   public var options: [String: any Sendable] = [:]
 

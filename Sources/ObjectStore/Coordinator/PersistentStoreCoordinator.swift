@@ -98,6 +98,7 @@ public final class PersistentStoreCoordinator: Sendable {
         path: description.url?.path)
     }
     if !storeClass.derivesAttributes { try checkNothingDerived(numbers, description) }
+    if description.requiresTransformers { try checkTransformers(numbers, description) }
     let configuration = StoreConfiguration(description: description, model: compiledModel, entityNumbers: numbers)
     let store = try storeClass.init(configuration: configuration)
     var metadata: StoreMetadata
