@@ -150,6 +150,77 @@ final class MigrationFailureTests: XCTestCase {
     try store.check()
   }
 
+  // MARK: Others
+
+  func testEnforcedForeignKeysDoNotStandInTheWay() throws {
+    func model(_ isOlder: Bool) -> ManagedObjectModel {
+      ManagedObjectModel {
+        Entity("Author") {
+          Attribute("name", .string)
+          if isOlder { Attribute("gone", .string) }
+          Relationship("books", toMany: "Book", inverse: "author")
+        }
+        Entity("Book") {
+          Attribute("title", .string)
+          if !isOlder { Attribute("pages", .integer32).required().initially(1) }
+          Relationship("author", to: "Author", inverse: "books")
+          if isOlder { Relationship("loans", toMany: "Loan", inverse: "book") }
+        }
+        if isOlder { Entity("Loan") { Relationship("book", to: "Book", inverse: "loans") } }
+      }
+    }
+    for defers in [false, true] {
+      let store = try MigratingStore()
+      let change: (inout PersistentStoreDescription) -> Void = { description in
+        description.enforcesForeignKeys = true
+        description.defersLightweightMigration = defers
+      }
+      try store.open(model(true), change) { context in
+        for index in 1...20 {
+          let author = try context.make("Author", ["name": "a\(index)"])
+          let book = try context.make("Book", ["title": "b\(index)", "author": author])
+          try context.make("Loan", ["book": book])
+        }
+      }
+      try store.open(model(false), change) { context in
+        XCTAssertEqual(try context.all("Author").compactMap { ($0["books"] as? Set<ManagedObject>)?.count }, Array(repeating: 1, count: 20))
+        // Keys are checked again.
+        for author in try context.all("Author").prefix(5) { context.delete(author) }
+        for book in try context.all("Book").suffix(5) { context.delete(book) }
+      }
+      try store.check()
+      XCTAssertEqual(try store.contents(model(false), change).count, 30)
+    }
+  }
+
+  func testOfSeveralWhoOpenAStoreAtOnceOneMigratesIt() throws {
+    let store = try MigratingStore.make(library([Attribute("gone", .string)])) { context in
+      for index in 0..<500 { try context.make("Book", ["title": "t\(index)"]) }
+    }
+    let newer = try CompiledModel(library([Attribute("a", .string)], authorMore: [Attribute("c", .string)]))
+    let migrations = Atomic<Int>(0)
+    let counts = Mutex<[Int]>([])
+    let original = store.store.description
+    DispatchQueue.concurrentPerform(iterations: 4) { _ in
+      var description = original
+      let isFirst = Atomic<Bool>(true)
+      description.migrationProgress = { _ in
+        if isFirst.exchange(false, ordering: .relaxed) { migrations.add(1, ordering: .relaxed) }
+      }
+      do {
+        let open = try OpenStore(description, model: newer)
+        let count = try open.count("Book")
+        counts.withLock { $0.append(count) }
+        try open.close()
+      } catch {
+        XCTFail("\(error)")
+      }
+    }
+    XCTAssertEqual(migrations.load(ordering: .relaxed), 1)
+    XCTAssertEqual(counts.withLock { $0 }, [500, 500, 500, 500])
+    try store.check()
+  }
+
   // MARK: The dry run
 
   func testTheDryRunNamesEveryStepAndTouchesNothing() throws {
