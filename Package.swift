@@ -141,7 +141,7 @@ let package = Package(
     .testTarget(name: "ArchitectureTests", exclude: ["UnsafeUses.txt"], swiftSettings: strict),
     // Programs that must not compile, and those that must: the examples of the documentation.
     .testTarget(
-      name: "CompilationTests", dependencies: ["CipherData", "ModelCodeGeneration", "ObjectModel"], exclude: ["Fixtures"],
+      name: "CompilationTests", dependencies: ["CipherData", "CoreDataImport", "ModelCodeGeneration", "ObjectModel"], exclude: ["Fixtures"],
       swiftSettings: strict),
   ]
 )

@@ -38,7 +38,7 @@ final class ImportFailureTests: XCTestCase {
   }
 
   private func assertNothingIsLeft(_ harness: ImportHarness, file: StaticString = #filePath, line: UInt = #line) {
-    XCTAssertEqual(harness.folder.fileNames().filter { $0.hasPrefix("New") || $0.hasPrefix(".cipherdata") }, [], file: file, line: line)
+    XCTAssertEqual(harness.folder.fileNames().filter { !$0.hasPrefix("Old") && !$0.hasPrefix(".Old") }, [], file: file, line: line)
   }
 
   // MARK: Recognition
@@ -193,6 +193,7 @@ final class ImportFailureTests: XCTestCase {
     do {
       _ = try await source.importAll(creating: harness.description) { done, total in
         XCTAssertEqual(total, 2)
+        XCTAssertFalse(FileManager.default.fileExists(atPath: harness.target.path), "no store has the name before it is complete")
         return done < 2
       }
       XCTFail("imported")

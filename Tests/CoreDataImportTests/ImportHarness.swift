@@ -11,7 +11,7 @@ import _CoreDataFixture
 import _TestSupport
 
 /// A folder with a source and the store that it is imported into.
-final class ImportHarness {
+final class ImportHarness: Sendable {
   let folder: TemporaryFolder
   let model: CompiledModel
   var source: URL { folder.file("Old.sqlite") }

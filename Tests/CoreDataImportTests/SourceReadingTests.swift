@@ -117,6 +117,20 @@ final class SourceReadingTests: XCTestCase {
     XCTAssertEqual(report.entities.first { $0.entityName == "Author" }?.count, 40)
   }
 
+  func testAKeyProviderIsAskedForTheStoreThatWillBe() async throws {
+    let graph = graph(3)
+    let harness = try ImportHarness(graph.model)
+    try AppleFixtureWriter(graph).write(to: harness.source).close()
+    let provider = AskedProvider()
+    var description = harness.description
+    description.key = .provider(provider)
+    let report = try await harness.open().importAll(creating: description)
+    XCTAssertEqual(report.objectCount, 3)
+    XCTAssertEqual(provider.urls.withLock { $0 }.map(\.path), [harness.target.path])
+    // The provider's key is the harness's.
+    try await harness.assertHolds(graph)
+  }
+
   func testTheNewFileIsEncrypted() async throws {
     let graph = graph(3)
     let harness = try ImportHarness(graph.model)
@@ -127,5 +141,15 @@ final class SourceReadingTests: XCTestCase {
       XCTAssertNil(data.range(of: Data("author 1".utf8)), name)
       XCTAssertNil(data.range(of: Data("SQLite format".utf8)), name)
     }
+  }
+}
+
+/// Gives the harness's key, and notes for which store.
+private final class AskedProvider: StoreKeyProvider {
+  let urls = Mutex<[URL]>([])
+
+  func key(for request: StoreKeyRequest) async throws -> SecretBytes {
+    urls.withLock { $0.append(request.url) }
+    return SecretBytes(Array(repeating: 9, count: 32))
   }
 }

@@ -49,6 +49,7 @@ struct CoreDataOptions: ParsableArguments {
     let source = try await open(path, try Self.model(model, version: modelVersion))
     for warning in source.warnings { Tool.note("\(path): \(warning)") }
     let isNew = !FileManager.default.fileExists(atPath: store)
+    if isNew { try BackupCommand.checkDestination(store) }
     let target = isNew ? nil : try await passphrase.unlock(store)
     let description: PersistentStoreDescription? =
       isNew ? PersistentStoreDescription(url: .path(store), key: try passphrase.newKey(for: store)) : nil

@@ -5,12 +5,14 @@ import ObjectModel
 public import ObjectStore
 import SQLCipherConnection
 import SQLCipherStore
+import Synchronization
 
 extension CoreDataStore {
   /// Told how much of an import is done, in objects and links; answers whether to go on.
   public typealias Progress = @Sendable (_ done: Int, _ total: Int) -> Bool
 
-  /// Creates an encrypted store and imports all objects into it. Where that fails, no store is left.
+  /// Creates an encrypted store and imports all objects into it. The store gets its name when it is complete: where the import fails or the process dies,
+  /// there is none.
   ///
   /// The store is closed afterwards; open it as any other.
   ///
@@ -25,20 +27,39 @@ extension CoreDataStore {
     guard let target = description.url else {
       throw StoreError(.invalidRequest, "An encrypted store needs a file: set the description's url to one.", operation: "import")
     }
-    let keys = URL(fileURLWithPath: target.path + ".keys")
-    for url in [target, keys] where FileManager.default.fileExists(atPath: url.path) {
-      throw StoreError(.alreadyExists, "There is something at the new store's place already.", operation: "import", path: url.path)
+    try Self.checkIsFree(target)
+    let report = Mutex<CoreDataImportReport?>(nil)
+    try await StoreError.mapping {
+      try await StoreReplacement.replace(target.path) { [model] staged in
+        var here = description
+        here.url = URL(fileURLWithPath: staged)
+        here.key = description.key?.asked(for: target)
+        let coordinator = PersistentStoreCoordinator(compiledModel: model)
+        let store = try await coordinator.addPersistentStore(with: here)
+        do {
+          let done = try await importAll(into: coordinator, store: store, progress: progress)
+          report.withLock { $0 = done }
+        } catch {
+          try? coordinator.remove(store)
+          throw error
+        }
+        try coordinator.remove(store)
+        // The last connection has brought all of the log into the database, or the copy is none.
+        guard !FileManager.default.fileExists(atPath: staged + "-wal") else {
+          throw StoreError(.busy, "Somebody has opened the new store before it was complete.", operation: "import", path: staged)
+        }
+        try Self.checkIsFree(target)
+      }
     }
-    let coordinator = PersistentStoreCoordinator(compiledModel: model)
-    do {
-      let store = try await coordinator.addPersistentStore(with: description)
-      let report = try await importAll(into: coordinator, store: store, progress: progress)
-      try coordinator.remove(store)
-      return report
-    } catch {
-      for store in coordinator.persistentStores { try? coordinator.remove(store) }
-      for path in [target.path, target.path + "-wal", target.path + "-shm", keys.path] { try? FileManager.default.removeItem(atPath: path) }
-      throw error
+    guard let result = report.withLock({ $0 }) else {
+      throw StoreError(.internalInconsistency, "The import has no result.", operation: "import", path: target.path)
+    }
+    return result
+  }
+
+  private static func checkIsFree(_ target: URL) throws {
+    for path in [target.path, target.path + ".keys"] where FileManager.default.fileExists(atPath: path) {
+      throw StoreError(.alreadyExists, "There is something at the new store's place already.", operation: "import", path: path)
     }
   }
 
@@ -76,5 +97,25 @@ extension CoreDataStore {
     } onCancel: {
       cancellation.cancel()
     }
+  }
+}
+
+extension StoreKey {
+  /// The same key; a provider is asked for it in the name of the place where the store will be.
+  fileprivate func asked(for url: URL) -> StoreKey {
+    guard case .provider(let provider) = self else { return self }
+    return .provider(RelocatedKeyProvider(provider: provider, url: url))
+  }
+}
+
+/// Asks a provider for the key of a store that is not at its place yet.
+private struct RelocatedKeyProvider: StoreKeyProvider {
+  let provider: any StoreKeyProvider
+  let url: URL
+
+  func key(for request: StoreKeyRequest) async throws -> SecretBytes {
+    try await provider.key(
+      for: StoreKeyRequest(
+        url: url, storeID: request.storeID, slots: request.slots, attempt: request.attempt, reason: request.reason))
   }
 }

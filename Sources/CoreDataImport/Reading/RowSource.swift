@@ -114,7 +114,8 @@ final class RowSource {
     let writer = RowWriter(rowCapacity: 64)
     var portion = Portion()
     var bytes = 0
-    while writer.count < Self.rowsPerPortion, bytes < Self.bytesPerPortion, !isAtEnd {
+    let before = reader.fileBytes
+    while writer.count < Self.rowsPerPortion, bytes + reader.fileBytes - before < Self.bytesPerPortion, !isAtEnd {
       guard try statement.step() else {
         isAtEnd = true
         break

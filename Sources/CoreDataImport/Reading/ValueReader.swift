@@ -7,10 +7,12 @@ import SQLCipherConnection
 /// Turns columns into slots, and counts what has to be told at the end.
 final class ValueReader {
   private let coding: ValueCoding
-  private let external: ExternalData
+  private let external: ExternalFolder
   private let options: CoreDataImportOptions
   private let model: CompiledModel
   private(set) var externalFileCount = 0
+  /// The bytes of the files that rows refer to; they may have to be in memory when a portion is written.
+  private(set) var fileBytes = 0
   private var notes: [NoteKey: Int] = [:]
 
   private struct NoteKey: Hashable {
@@ -25,7 +27,7 @@ final class ValueReader {
   init(layout: SourceLayout, store url: URL, options: CoreDataImportOptions) {
     coding = layout.coding
     model = layout.model
-    external = ExternalData(store: url)
+    external = ExternalFolder(store: url)
     self.options = options
   }
 
@@ -113,15 +115,15 @@ final class ValueReader {
   ) throws {
     guard type == .blob || type == .text else { throw failure(slot, key, "is \(Self.name(type)) where bytes should be") }
     var value = type == .blob ? statement.blobBuffer(column) : statement.textBuffer(column)
-    var file: Data?
+    var file: ExternalData?
     if coding == .coreData, slot.attribute?.allowsExternalBinaryDataStorage == true {
-      switch ExternalData.content(value) {
+      switch ExternalFolder.content(value) {
       case .inline: value = UnsafeRawBufferPointer(rebasing: value.dropFirst())
       case .unmarked:
         if !value.isEmpty { note(slot, "values have no mark of external storage and are taken as they are") }
       case .malformed: throw failure(slot, key, "names a file beside the store whose name cannot be one")
       case .file(let name):
-        guard let data = try external.read(name) else {
+        guard let found = try external.file(name) else {
           if options.skipsMissing { return note(slot, "files are missing; the objects have no value there") }
           throw CoreDataImportError(
             .missingFile,
@@ -129,17 +131,18 @@ final class ValueReader {
             entityName: model.entities[slot.declaringEntity].name, propertyName: slot.name, key: key)
         }
         externalFileCount += 1
-        file = data
+        fileBytes += try found.count
+        file = found
       }
     }
     if slot.attributeType == .transformable {
       if let convert = options.transformableConversion {
-        let data = try convert(model.entities[slot.declaringEntity].name, slot.name, file ?? Data(value))
+        let data = try convert(model.entities[slot.declaringEntity].name, slot.name, try file?.data() ?? Data(value))
         return writer.set(.bytes(data), at: slot.index)
       }
       note(slot, "transformed values are kept as they are; register a transformer that reads them")
     }
-    if let file { writer.set(.bytes(file), at: slot.index) } else { writer.setBytes(value, at: slot.index) }
+    if let file { writer.setExternal(file, at: slot.index) } else { writer.setBytes(value, at: slot.index) }
   }
 
   private static func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {

@@ -1,6 +1,6 @@
 // SaveChangesRequest+External: large values put into their rows, for stores that keep them nowhere else.
 import Foundation
-import ObjectModel
+package import ObjectModel
 
 extension RowList {
   /// Whether some row may refer to a large value outside it.
@@ -14,7 +14,7 @@ extension SaveChangesRequest {
   }
 
   /// The same save with all bytes inside the rows; whoever holds the values outside them has them in memory afterwards.
-  func withBytesInRows(_ model: CompiledModel) throws -> SaveChangesRequest {
+  package func withBytesInRows(_ model: CompiledModel) throws -> SaveChangesRequest {
     guard mayHaveExternals else { return self }
     let writer = RowWriter(rowCapacity: inserted.count + updated.count)
     for row in inserted { try writer.copyWithBytes(row, model) }

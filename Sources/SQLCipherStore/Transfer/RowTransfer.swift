@@ -81,8 +81,9 @@ package struct RowTransfer {
     guard !rows.isEmpty else { return }
     var request = SaveChangesRequest()
     request.inserted = rows
+    if !store.incrementalStore.takesExternalData { request = try request.withBytesInRows(engine.schema.model) }
     try StoreError.mapping {
-      try engine.writeKeepingReferences(operation: "import") { connection in
+      try engine.writeKeepingReferences(operation: "import") { [request] connection in
         var executor = SaveExecutor(engine: engine, connection: connection, request: request, space: scope.objectIDSpace)
         for place in places {
           executor.insertedOrders[SaveExecutor.OrderedMember(relationship: place.relationship, key: place.key)] = place.place

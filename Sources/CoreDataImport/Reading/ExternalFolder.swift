@@ -1,8 +1,9 @@
-// ExternalData: binary values that may lie in files beside the store, told by the first byte of what stands in the column.
+// ExternalFolder: binary values that may lie in files beside the store, told by the first byte of what stands in the column.
 import Foundation
+import ObjectStore
 
 /// The folder of a store's external values: `.Name_SUPPORT/_EXTERNAL_DATA` beside `Name.sqlite`.
-struct ExternalData {
+struct ExternalFolder {
   /// What stands in a column.
   enum Content: Equatable {
     /// The value, behind a byte 1.
@@ -35,19 +36,19 @@ struct ExternalData {
     }
   }
 
-  /// The bytes of a file; nil where it is not there. Links are not followed: only the folder's own files belong to the store.
-  func read(_ name: String) throws -> Data? {
-    let path = folder.appendingPathComponent(name, isDirectory: false).path
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-    guard descriptor >= 0 else {
-      if errno == ENOENT || errno == ENOTDIR { return nil }
-      throw CocoaError(.fileReadNoPermission, userInfo: [NSFilePathErrorKey: path])
-    }
-    let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+  /// A file; nil where it is not there. Links are not followed: only the folder's own files belong to the store.
+  ///
+  /// - Throws: `StoreError` where it is no file, or may not be read.
+  func file(_ name: String) throws -> ExternalData? {
+    let url = folder.appendingPathComponent(name, isDirectory: false)
     var status = stat()
-    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-      throw CocoaError(.fileReadUnknown, userInfo: [NSFilePathErrorKey: path])
+    guard lstat(url.path, &status) == 0 else {
+      if errno == ENOENT || errno == ENOTDIR { return nil }
+      throw StoreError(.permissionDenied, "The file of a large value may not be read.", operation: "import", path: url.path)
     }
-    return try handle.readToEnd() ?? Data()
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw StoreError(.io, "The file of a large value is no regular file.", operation: "import", path: url.path)
+    }
+    return try ExternalData(contentsOf: url)
   }
 }
