@@ -6,8 +6,10 @@ import Synchronization
 /// Counts the statements of a store, for tests. Set one with ``PersistentStoreDescription/sqlObserver``.
 package final class SQLObserver: Sendable {
   private let texts = Mutex<[String]>([])
+  private let heard: (@Sendable (String) -> Void)?
 
-  package init() {}
+  /// - Parameter heard: Called with each statement, just before it runs, on its thread.
+  package init(_ heard: (@Sendable (String) -> Void)? = nil) { self.heard = heard }
 
   /// The texts of the statements run so far, without arguments.
   package var statements: [String] { texts.withLock { $0 } }
@@ -16,7 +18,10 @@ package final class SQLObserver: Sendable {
   /// Forgets them.
   package func reset() { texts.withLock { $0 = [] } }
 
-  func note(_ text: String) { texts.withLock { $0.append(text) } }
+  func note(_ text: String) {
+    texts.withLock { $0.append(text) }
+    heard?(text)
+  }
 }
 
 /// Costs one test of a boolean where nobody listens.

@@ -43,6 +43,10 @@ final class StoreEngine: Sendable {
   init(path: String, joining connection: Connection, schema: StoreSchema, trace: StatementTrace) {
     self.path = path
     connections = nil
+    // Large values stay where they are, and triggers are away, until the migration has ended.
+    externals = nil
+    marks = DerivationMarks()
+    marks.prepare(for: schema.derivations)
     self.schema = schema
     self.trace = trace
     keys = KeyAllocator(tableCount: schema.tables.count)

@@ -1,0 +1,129 @@
+// MigrateCommand: `cipherdata migrate`.
+import ArgumentParser
+import CipherData
+import Foundation
+import ObjectContext
+import ObjectModel
+import ObjectStore
+import SQLCipherStore
+
+/// Brings a store in step with a newer version of its model.
+struct MigrateCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "migrate", abstract: "Bring a store in step with a newer version of its model.",
+    discussion: """
+      The store knows the model that wrote it; what has to be done is inferred from the two. The whole migration takes effect, or nothing of it. \
+      With --dry-run nothing is changed: what would be done is printed, with the rows each step concerns.
+
+        cipherdata migrate library.store --model Library.xcdatamodeld --dry-run
+        cipherdata migrate library.store --model Library.xcdatamodeld --backup before.store
+        cipherdata migrate library.store --model Library.xcdatamodeld --defer
+        cipherdata migrate library.store --finish
+      """)
+
+  @OptionGroup var store: StoreOptions
+
+  @Option(help: ArgumentHelp("The newer model: an .xcdatamodeld or .xcdatamodel.", valueName: "model"))
+  var model: String?
+
+  @Option(help: ArgumentHelp("A version of the bundle; its current one if left out.", valueName: "name"))
+  var version: String?
+
+  @Option(help: ArgumentHelp("Copy the store there first; nothing may be there.", valueName: "file"))
+  var backup: String?
+
+  @Flag(help: "Print what would be done, and change nothing.")
+  var dryRun = false
+
+  @Flag(name: .customLong("sql"), help: "With --dry-run: print the statements too.")
+  var showsStatements = false
+
+  @Flag(name: .customLong("defer"), help: "Put off costly clean-up until --finish.")
+  var defersCleanUp = false
+
+  @Flag(help: "Do the clean-up that an earlier migration has put off.")
+  var finish = false
+
+  func validate() throws {
+    guard finish == (model == nil) else {
+      throw ValidationError(finish ? "--finish takes no model." : "Give the newer model with --model, or --finish.")
+    }
+    if finish, dryRun || defersCleanUp || backup != nil || version != nil {
+      throw ValidationError("--finish goes with no other option.")
+    }
+    if showsStatements, !dryRun { throw ValidationError("--sql goes with --dry-run.") }
+    if dryRun, backup != nil { throw ValidationError("--dry-run makes no backup.") }
+  }
+
+  func run() async throws {
+    let sink = OutputSink()
+    if let model {
+      // What is wrong with the model is said before a passphrase is asked for.
+      let newer = try CompiledModel(try ModelCommand.model(model, version: version))
+      if let backup { try BackupCommand.checkDestination(backup) }
+      let file = try await store.unlock()
+      if dryRun {
+        let plan = try await file.migrationPlan(to: newer)
+        try sink.write(Self.text(of: plan, withStatements: showsStatements))
+        try sink.flush()
+        if !plan.isPossible { throw ToolError(.badData, "The store cannot follow the model as it is.") }
+        return
+      }
+      try await migrate(file, to: newer, sink)
+    } else {
+      try await finishDeferred(try await store.unlock(), sink)
+    }
+    try sink.flush()
+  }
+
+  private func migrate(_ file: SQLCipherStoreFile, to model: CompiledModel, _ sink: OutputSink) async throws {
+    let before = try CompiledModel(try await file.readModel())
+    guard before.versionHashes != model.versionHashes else {
+      try sink.line("Nothing has to be done: the store fits the model.")
+      return
+    }
+    let progress = SharedProgress("Migrating")
+    var description = PersistentStoreDescription(url: file.url, key: file.key)
+    description.createsStore = false
+    description.defersLightweightMigration = defersCleanUp
+    description.migrationBackupURL = backup.map { .path($0) }
+    description.migrationProgress = { step in _ = progress.handler(step.completedUnitCount, step.totalUnitCount) }
+    let coordinator = PersistentStoreCoordinator(compiledModel: model)
+    let opened: PersistentStore
+    do {
+      opened = try await coordinator.addPersistentStore(with: description)
+    } catch {
+      progress.finish()
+      throw error
+    }
+    progress.finish()
+    let hasDeferred = !opened.metadata.deferredMigrationTasks.isEmpty
+    try coordinator.remove(opened)
+    for change in ModelDifference(from: before, to: model).changes { try sink.line(TableWriter.printable(change.description)) }
+    try sink.line("Migrated.")
+    if hasDeferred { Tool.note("Clean-up was put off; do it with: cipherdata migrate \(store.store) --finish") }
+  }
+
+  /// A plan in words, with its statements or without.
+  static func text(of plan: MigrationPlan, withStatements: Bool) -> String {
+    var shown = plan
+    if !withStatements {
+      let steps = plan.steps.map {
+        MigrationPlan.Step(summary: $0.summary, statements: [], rowCount: $0.rowCount, isDeferred: $0.isDeferred)
+      }
+      shown = MigrationPlan(changes: plan.changes, steps: steps, obstacles: plan.obstacles, conflicts: plan.conflicts)
+    }
+    return shown.description.split(separator: "\n").map { TableWriter.printable(String($0)) + "\n" }.joined()
+  }
+
+  private func finishDeferred(_ file: SQLCipherStoreFile, _ sink: OutputSink) async throws {
+    var description = PersistentStoreDescription(url: file.url, key: file.key)
+    description.createsStore = false
+    let coordinator = PersistentStoreCoordinator(compiledModel: try CompiledModel(try await file.readModel()))
+    let opened = try await coordinator.addPersistentStore(with: description)
+    var count = 0
+    while try coordinator.finishDeferredLightweightMigrationTask() { count += 1 }
+    try coordinator.remove(opened)
+    try sink.line(count == 0 ? "Nothing was put off." : count == 1 ? "One task done." : "\(count) tasks done.")
+  }
+}

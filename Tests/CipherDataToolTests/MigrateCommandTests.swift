@@ -1,0 +1,156 @@
+// `cipherdata migrate`, by the built tool: what would be done, doing it, putting clean-up off, and being killed in the middle.
+import CipherDataToolKit
+import Foundation
+import ObjectModel
+import SQLCipherConnection
+import XCTest
+
+final class MigrateCommandTests: XCTestCase {
+  private static let older = ManagedObjectModel(version: "1") {
+    Entity("Author") {
+      Attribute("name", .string).required()
+      Relationship("books", toMany: "Book", inverse: "author")
+      Unique("name")
+    }
+    Entity("Book") {
+      Attribute("title", .string).required()
+      Attribute("junk", .string)
+      Relationship("author", to: "Author", inverse: "books")
+      Unique("title")
+    }
+  }
+
+  private static let newer = ManagedObjectModel(version: "2") {
+    Entity("Writer") {
+      Attribute("name", .string).required()
+      Relationship("books", toMany: "Book", inverse: "author")
+      Unique("name")
+    }.renamed(from: "Author")
+    Entity("Book") {
+      Attribute("heading", .string).required().renamed(from: "title")
+      Attribute("language", .string).required().initially("en")
+      Relationship("author", to: "Writer", inverse: "books")
+      Relationship("shelves", toMany: "Shelf", inverse: "books")
+      Unique("heading")
+    }
+    Entity("Shelf") { Relationship("books", toMany: "Book", inverse: "shelves") }
+  }
+
+  /// A store with books and their authors, and the newer model in a file.
+  private func fixture(books: Int) async throws -> ToolFixture {
+    let fixture = try ToolFixture()
+    let key = StoreKey.passphrase(SecretBytes(utf8: ToolFixture.passphrase), .cheapForTests())
+    try await StoreCreation.create(URL(fileURLWithPath: fixture.store), model: Self.older, key: key)
+    try write(Self.newer, "New", fixture)
+    let lines = (0..<books).map { #"{"$entity":"Book","title":"book \#($0)","junk":"junk \#($0)","author":{"name":"author \#($0 % 50)"}}"# }
+    let imported = try fixture.run(
+      ["import", "test.store", "--format", "jsonl", "-"], input: lines.map { $0 + "\n" }.joined())
+    XCTAssertEqual(imported.status, 0, imported.error)
+    return fixture
+  }
+
+  private func write(_ model: ManagedObjectModel, _ name: String, _ fixture: ToolFixture) throws {
+    let folder = fixture.path(name + ".xcdatamodel")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    try model.xmlData().write(to: URL(fileURLWithPath: folder + "/contents"))
+  }
+
+  private func count(_ entity: String, _ fixture: ToolFixture, _ condition: String = "TRUEPREDICATE") throws -> String {
+    let result = try fixture.run(["fetch", "test.store", "--entity", entity, "--where", condition, "--count"])
+    return result.status == 0 ? result.output.trimmingCharacters(in: .newlines) : "status \(result.status)"
+  }
+
+  func testADryRunSaysWhatWouldBeDoneAndChangesNothing() async throws {
+    let fixture = try await fixture(books: 20)
+    let before = try Data(contentsOf: URL(fileURLWithPath: fixture.store))
+    let words = try fixture.run(["migrate", "test.store", "--model", "New.xcdatamodel", "--dry-run"])
+    XCTAssertEqual(words.status, 0, words.error)
+    XCTAssertTrue(words.output.contains("language"), words.output)
+    XCTAssertTrue(words.output.contains("20 rows"), words.output)
+    XCTAssertFalse(words.output.contains("CREATE TABLE"), words.output)
+    let statements = try fixture.run(["migrate", "test.store", "--model", "New.xcdatamodel", "--dry-run", "--sql"])
+    XCTAssertTrue(statements.output.contains("CREATE TABLE"), statements.output)
+    XCTAssertEqual(try Data(contentsOf: URL(fileURLWithPath: fixture.store)), before)
+    XCTAssertEqual(try count("Author", fixture), "20")
+  }
+
+  func testAStoreFollowsItsModelAndABackupStays() async throws {
+    let fixture = try await fixture(books: 120)
+    let migrated = try fixture.run(["migrate", "test.store", "--model", "New.xcdatamodel", "--backup", "before.store"])
+    XCTAssertEqual(migrated.status, 0, migrated.error)
+    XCTAssertTrue(migrated.output.contains("renamed from Author"), migrated.output)
+    XCTAssertEqual(try count("Writer", fixture), "50")
+    XCTAssertEqual(try count("Book", fixture, #"language == "en" AND author.name == "author 7" AND heading BEGINSWITH "book""#), "3")
+    XCTAssertEqual(try fixture.run(["fetch", "before.store", "--entity", "Author", "--count"]).output, "50\n")
+    XCTAssertEqual(try fixture.run(["verify", "test.store"]).output, "ok\n")
+    let again = try fixture.run(["migrate", "test.store", "--model", "New.xcdatamodel"])
+    XCTAssertEqual(again.output, "Nothing has to be done: the store fits the model.\n")
+  }
+
+  func testCleanUpIsPutOffAndDoneLater() async throws {
+    let fixture = try await fixture(books: 30)
+    XCTAssertEqual(try fixture.run(["migrate", "test.store", "--model", "New.xcdatamodel", "--defer"]).status, 0)
+    XCTAssertEqual(try count("Book", fixture, #"language == "en""#), "30")
+    let finished = try fixture.run(["migrate", "test.store", "--finish"])
+    XCTAssertEqual(finished.status, 0, finished.error)
+    XCTAssertTrue(finished.output.hasSuffix("done.\n"), finished.output)
+    XCTAssertEqual(try fixture.run(["migrate", "test.store", "--finish"]).output, "Nothing was put off.\n")
+    XCTAssertEqual(try count("Book", fixture), "30")
+    XCTAssertEqual(try fixture.run(["verify", "test.store"]).output, "ok\n")
+  }
+
+  func testWhatCannotBeInferredIsSaidWithTheWayOut() async throws {
+    let fixture = try await fixture(books: 3)
+    let model = ManagedObjectModel(version: "2") {
+      Entity("Author") {
+        Attribute("name", .integer64).required()
+        Relationship("books", toMany: "Book", inverse: "author")
+      }
+      Entity("Book") {
+        Attribute("title", .string).required()
+        Attribute("isbn", .string).required()
+        Relationship("author", to: "Author", inverse: "books")
+      }
+    }
+    try write(model, "Impossible", fixture)
+    let before = try Data(contentsOf: URL(fileURLWithPath: fixture.store))
+    for options in [[], ["--dry-run"]] {
+      let refused = try fixture.run(["migrate", "test.store", "--model", "Impossible.xcdatamodel"] + options)
+      XCTAssertEqual(refused.status, 65, refused.error)
+      let text = refused.output + refused.error
+      XCTAssertTrue(text.contains("Author.name") && text.contains("Book.isbn"), text)
+    }
+    XCTAssertEqual(try Data(contentsOf: URL(fileURLWithPath: fixture.store)), before)
+  }
+
+  func testOptionsThatContradictEachOtherAreRefused() async throws {
+    let fixture = try ToolFixture()
+    for options in [[], ["--model", "New.xcdatamodel", "--finish"], ["--finish", "--dry-run"], ["--model", "New.xcdatamodel", "--sql"]] {
+      XCTAssertEqual(try fixture.run(["migrate", "test.store"] + options).status, 64, "\(options)")
+    }
+  }
+
+  func testAMigrationThatIsKilledLeavesAStoreThatOpens() async throws {
+    let fixture = try await fixture(books: 4_000)
+    let rounds = ProcessInfo.processInfo.environment["CIPHERDATA_CRASH_ROUNDS"].flatMap(Int.init) ?? 12
+    XCTAssertEqual(try fixture.run(["backup", "test.store", "before.store"]).status, 0)
+    for round in 0..<rounds {
+      XCTAssertEqual(try fixture.run(["replace", "test.store", "before.store", "--yes"]).status, 0)
+      let process = Process()
+      process.executableURL = try ToolFixture.executable
+      process.currentDirectoryURL = fixture.folder.url
+      process.arguments = ["migrate", "test.store", "--model", "New.xcdatamodel", "--passphrase-file", "passphrase"]
+      process.standardOutput = FileHandle.nullDevice
+      try process.run()
+      usleep(UInt32(30_000 + round * 600_000 / rounds))
+      kill(process.processIdentifier, SIGKILL)
+      process.waitUntilExit()
+      let (old, new) = (try count("Author", fixture), try count("Writer", fixture))
+      XCTAssertEqual(Set([old, new]), ["50", "status 64"], "round \(round): \(old), \(new)")
+      XCTAssertEqual(try count("Book", fixture), "4000", "round \(round)")
+      XCTAssertEqual(try fixture.run(["verify", "test.store", "--quick"]).output, "ok\n", "round \(round)")
+    }
+    XCTAssertEqual(try fixture.run(["migrate", "test.store", "--model", "New.xcdatamodel"]).status, 0)
+    XCTAssertEqual(try count("Writer", fixture), "50")
+  }
+}
