@@ -104,7 +104,7 @@ struct MigrateCommand: AsyncParsableCommand {
     if hasDeferred { Tool.note("Clean-up was put off; do it with: cipherdata migrate \(store.store) --finish") }
   }
 
-  /// A plan in words, with its statements or without.
+  /// What changed in the model, and a plan in words, with its statements or without.
   static func text(of plan: MigrationPlan, withStatements: Bool) -> String {
     var shown = plan
     if !withStatements {
@@ -113,7 +113,9 @@ struct MigrateCommand: AsyncParsableCommand {
       }
       shown = MigrationPlan(changes: plan.changes, steps: steps, obstacles: plan.obstacles, conflicts: plan.conflicts)
     }
-    return shown.description.split(separator: "\n").map { TableWriter.printable(String($0)) + "\n" }.joined()
+    let changes = plan.changes.filter { change in !plan.obstacles.contains { $0.description == change.description } }.map(\.description)
+    let lines = (plan.isEmpty ? [] : changes) + shown.description.split(separator: "\n").map(String.init)
+    return lines.map { TableWriter.printable($0) + "\n" }.joined()
   }
 
   private func finishDeferred(_ file: SQLCipherStoreFile, _ sink: OutputSink) async throws {

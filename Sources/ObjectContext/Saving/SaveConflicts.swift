@@ -124,9 +124,7 @@ final class SaveConflicts {
     case .int, .reference, .none: return one.word(index) == other.word(index)
     case .real: return one.real(index) == other.real(index)
     case .text: return one.bytes(index).elementsEqual(other.bytes(index))
-    case .bytes:
-      if let mine = one.external(index), let theirs = other.external(index), mine.isIdentical(to: theirs) { return true }
-      return one.slot(index, kind: .bytes) == other.slot(index, kind: .bytes)
+    case .bytes: return one.hasSameValue(index, kind: .bytes, as: other)
     }
   }
 
