@@ -6,13 +6,7 @@ import ObjectModel
 enum DefaultLiteral {
   /// An expression with the value; NULL for none.
   static func text(_ slot: Slot) -> String {
-    switch slot {
-    case .null: "NULL"
-    case .int(let value): String(value)
-    case .real(let value): exact(value)
-    case .text(let value): value.utf8.contains(0) ? "CAST(\(blob(Data(value.utf8))) AS TEXT)" : quoted(value)
-    case .bytes(let value): blob(value)
-    }
+    if case .real(let value) = slot { exact(value) } else { SQLLiteral.text(slot) }
   }
 
   /// The value as a plain literal, which a column's DEFAULT may be; nil where only an expression is exact.
@@ -21,7 +15,9 @@ enum DefaultLiteral {
     case .null: nil
     case .real(let value): isWhole(value) ? text(slot) : nil
     case .text(let value): value.utf8.contains(0) ? nil : text(slot)
-    case .int, .bytes: text(slot)
+    // The least number has no literal of its own.
+    case .int(let value): value == .min ? nil : text(slot)
+    case .bytes: text(slot)
     }
   }
 
@@ -47,14 +43,5 @@ enum DefaultLiteral {
       exponent += exponent < 0 ? step : -step
     }
     return "(\(text))"
-  }
-
-  private static func quoted(_ text: String) -> String {
-    "'" + String(String.UnicodeScalarView(text.unicodeScalars.flatMap { $0 == "'" ? ["'", "'"] : [$0] })) + "'"
-  }
-
-  private static func blob(_ data: Data) -> String {
-    let digits = Array("0123456789abcdef")
-    return "x'" + String(data.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }) + "'"
   }
 }
