@@ -20,6 +20,15 @@ extension Connection {
   ) throws {
     try LibraryVersion.checkEncryptionIsAvailable(path: path)
     try key.format.checkSupported(path: path)
+    // Held from before the snapshot, so that the files of its large values are there until they are copied.
+    let source: ExternalFolder?
+    if case .copy(let sourcePath, let sourceKey) = contents {
+      source = try ExternalFolder(storePath: StoreFile.absolutePath(sourcePath), key: sourceKey)
+    } else {
+      source = nil
+    }
+    let lock = try source?.lockForReading()
+    defer { withExtendedLifetime(lock) {} }
     try StoreFile.createComplete(path) { temporary in
       try DatabaseCopy.fill(temporary, key: key, contents: contents, options: options, onOpen: onOpen, progress: progress)
       // The last word before the file gets its name: it is encrypted, with this key.
@@ -28,6 +37,26 @@ extension Connection {
       guard try bare.isFirstPageAuthentic(key) else {
         throw StoreAccessError(.encryptionUnavailable("the new file is not encrypted with its key"), path: path, operation: "create")
       }
+      if let source { try copyExternals(of: temporary, key: key, options: options, from: source, to: path, progress: progress) }
     }
+  }
+
+  /// Copies the files of the large values that a finished copy of a store has, before the copy gets its name.
+  private static func copyExternals(
+    of copy: String, key: DatabaseKey, options: ConnectionOptions, from source: ExternalFolder, to path: String, progress: ProgressHandler?
+  ) throws {
+    var options = options
+    options.journalMode = .delete
+    let connection = try Connection(opening: copy, key: key, options: options)
+    let ids: [Int64]
+    do {
+      defer { connection.close() }
+      ids = try connection.readTransaction { try ExternalTable.ids(connection) }
+    }
+    let target = try ExternalFolder(storePath: path, key: key)
+    // There is no store of this name yet: what lies in its folder is left over from a copy that was interrupted.
+    if target.exists { try target.sweep(keeping: []) }
+    try ExternalCopy.copy(ids, from: source, to: target, progress: progress)
+    target.clearPending()
   }
 }

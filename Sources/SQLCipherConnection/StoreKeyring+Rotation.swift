@@ -73,6 +73,16 @@ extension StoreKeyring {
     _ = try source.pragma("locking_mode = EXCLUSIVE")
     try source.execute("BEGIN EXCLUSIVE; COMMIT")
 
+    // Files that wait for a save were written with the key that goes: their owners have to be done first.
+    let external = try ExternalFolder(storePath: storePath, key: current)
+    let externalLock = try external.lockForRemoving()
+    defer { withExtendedLifetime(externalLock) {} }
+    if external.exists, externalLock == nil {
+      throw StoreAccessError(.busy, path: external.path, operation: "rotate the data key")
+    }
+    let renewed = try ExternalFolder(storePath: storePath, key: next)
+    let externalIDs = try ExternalTable.ids(source)
+
     let copy = Self.rotationPath(for: storePath)
     StoreFile.removeDatabase(copy)
     if hasSlots { try edit { file, keys in try file.addGeneration(next, keys: &keys) } }
@@ -84,13 +94,17 @@ extension StoreKeyring {
         throw StoreAccessError(.storeCorrupt(.structure), path: storePath, operation: "rotate the data key", message: "\(findings[0])")
       }
       try StoreFile.syncFile(copy)
+      // Under the new key the files have other names: both sets stand here until the store has its place.
+      try ExternalCopy.copy(externalIDs, from: external, to: renewed, lock: externalLock)
       guard rename(copy, storePath) == 0 else { throw StoreAccessError.system(errno, path: storePath, operation: "rotate the data key") }
     } catch {
       StoreFile.removeDatabase(copy)
+      renewed.removeFiles(externalIDs)
       if hasSlots { try? edit { file, keys in file.keepGeneration(at: 0, keys: &keys) } }
       throw error
     }
     try? StoreFile.syncFolder(of: storePath)
+    if externalLock != nil { _ = try? renewed.sweep(keeping: externalIDs) }
     guard hasSlots else { return state.withLock { $0.single = next } }
     // The store has its new key: should this fail, the next opening finds both generations and finishes.
     try? edit { file, keys in file.keepGeneration(at: 1, keys: &keys) }

@@ -1,0 +1,144 @@
+// ExternalFolder: the hidden folder beside a store that holds the files of its large values; its lock; what lies there and should not.
+
+import Foundation
+
+/// The folder of a store's large values, with the keys of its files.
+///
+/// Whoever writes a file that no row refers to yet holds the folder's lock with others; who removes files holds it alone. So nobody takes a file that
+/// waits for its commit for an orphan, and a copy of the store finds the files of its snapshot. The kernel gives back the locks of a process that dies.
+package struct ExternalFolder: Sendable {
+  /// The folder.
+  package let path: String
+  package let keys: ExternalKeys
+
+  package init(storePath: String, key: DatabaseKey) throws {
+    path = Self.path(for: storePath)
+    keys = try ExternalKeys(key)
+  }
+
+  /// `.NAME_SUPPORT` beside the store `NAME`.
+  package static func path(for storePath: String) -> String {
+    let name = storePath.split(separator: "/").last.map(String.init) ?? storePath
+    return StoreFile.folder(of: storePath) + "/.\(name)_SUPPORT"
+  }
+
+  /// Stands here while files may lie here that nothing refers to.
+  static let pendingName = "pending"
+
+  private var pendingPath: String { path + "/" + Self.pendingName }
+  private func filePath(_ id: Int64) throws -> String { path + "/" + (try keys.name(id)) }
+
+  package var exists: Bool { StoreFile.exists(path) }
+
+  // MARK: Files
+
+  /// Begins the file of a new value. The caller holds the lock.
+  package func makeFile(id: Int64? = nil) throws -> ExternalFileWriter {
+    let id = try id ?? ExternalKeys.newID()
+    return try ExternalFileWriter(path: filePath(id), id: id, keys: keys)
+  }
+
+  /// Opens the file of a value.
+  package func openFile(id: Int64) throws -> ExternalFileReader {
+    try ExternalFileReader(path: filePath(id), id: id, keys: keys)
+  }
+
+  /// Removes the files of values; those that are not there are no error.
+  package func removeFiles(_ ids: some Sequence<Int64>) {
+    for id in ids { if let file = try? filePath(id) { unlink(file) } }
+  }
+
+  /// Makes the folder's entries durable.
+  package func sync() throws { try StoreFile.syncFolder(of: pendingPath) }
+
+  // MARK: Lock
+
+  /// A lock that lasts as long as the object.
+  package final class Lock: Sendable {
+    fileprivate let descriptor: Int32
+    fileprivate init(_ descriptor: Int32) { self.descriptor = descriptor }
+    deinit { _ = Foundation.close(descriptor) }
+  }
+
+  /// Takes the lock with others, to write files; makes the folder where there is none.
+  package func lockForWriting() throws -> Lock {
+    if !exists {
+      guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw StoreAccessError.system(errno, path: path, operation: "make a folder") }
+      try StoreFile.syncFolder(of: path)
+    }
+    guard let lock = try lock(LOCK_SH) else { throw StoreAccessError(.externalDataMissing, path: path, operation: "lock") }
+    guard markPending() else { throw StoreAccessError.system(errno, path: pendingPath, operation: "write a large value") }
+    return lock
+  }
+
+  /// Notes that there may be files that nothing refers to.
+  @discardableResult
+  func markPending() -> Bool {
+    let descriptor = open(pendingPath, O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { return false }
+    _ = Foundation.close(descriptor)
+    return true
+  }
+
+  /// Takes the lock with others, so that nobody removes files; nil where there is no folder.
+  package func lockForReading() throws -> Lock? { try lock(LOCK_SH) }
+
+  /// Takes the lock alone, if nobody else has it; nil where somebody has, or there is no folder.
+  package func lockForRemoving() throws -> Lock? { try lock(LOCK_EX | LOCK_NB) }
+
+  private func lock(_ operation: Int32) throws -> Lock? {
+    let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
+    guard descriptor >= 0 else {
+      if errno == ENOENT { return nil }
+      throw StoreAccessError.system(errno, path: path, operation: "lock")
+    }
+    while flock(descriptor, operation) != 0 {
+      if errno == EINTR { continue }
+      let number = errno
+      _ = Foundation.close(descriptor)
+      if number == EWOULDBLOCK { return nil }
+      throw StoreAccessError.system(number, path: path, operation: "lock")
+    }
+    return Lock(descriptor)
+  }
+
+  // MARK: What lies here
+
+  /// Whether somebody who wrote here did not get to the end: there may be files that nothing refers to.
+  package var isPending: Bool { StoreFile.exists(pendingPath) }
+
+  /// Nothing is left over. The caller holds the lock alone.
+  package func clearPending() { unlink(pendingPath) }
+
+  /// The names of what could be files of values, and of what is none of ours.
+  package func names() -> (files: Set<String>, foreign: [String]) {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+    let files = names.filter(Self.isFileName)
+    return (Set(files), names.filter { !Self.isFileName($0) && $0 != Self.pendingName }.sorted())
+  }
+
+  private static func isFileName(_ name: String) -> Bool {
+    name.utf8.count == 32 && name.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
+  }
+
+  /// Removes the files that belong to none of the values. The caller holds the lock alone and has read the numbers since.
+  ///
+  /// - Returns: How many files were removed.
+  @discardableResult
+  package func sweep(keeping ids: some Sequence<Int64>) throws -> Int {
+    var orphans = names().files
+    for id in ids { orphans.remove(try keys.name(id)) }
+    for name in orphans { unlink(path + "/" + name) }
+    clearPending()
+    return orphans.count
+  }
+
+  /// Removes the folder with the files of all values; what is not ours stays, and the folder with it.
+  package static func remove(storePath: String) {
+    let path = path(for: storePath)
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] where isFileName(name) || name == pendingName {
+      unlink(path + "/" + name)
+    }
+    rmdir(path)
+  }
+}
