@@ -14,6 +14,9 @@ import Foundation
   /// Stops what runs here, from any thread.
   package let interrupter: Interrupter
 
+  /// What goes with the open transaction; whoever has the connection sets it.
+  package var attachment: AnyObject?
+
   let database: DatabaseHandle
   @usableFromInline let pointer: OpaquePointer
   @usableFromInline let statements: StatementTable

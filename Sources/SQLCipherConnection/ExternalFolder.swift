@@ -61,14 +61,17 @@ package struct ExternalFolder: Sendable {
   }
 
   /// Takes the lock with others, to write files; makes the folder where there is none.
-  package func lockForWriting() throws -> Lock {
+  ///
+  /// - Returns: The lock, and whether no work of others is unfinished.
+  package func lockForWriting() throws -> (lock: Lock, wasClean: Bool) {
     if !exists {
       guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw StoreAccessError.system(errno, path: path, operation: "make a folder") }
       try StoreFile.syncFolder(of: path)
     }
     guard let lock = try lock(LOCK_SH) else { throw StoreAccessError(.externalDataMissing, path: path, operation: "lock") }
+    let wasClean = !isPending
     guard markPending() else { throw StoreAccessError.system(errno, path: pendingPath, operation: "write a large value") }
-    return lock
+    return (lock, wasClean)
   }
 
   /// Notes that there may be files that nothing refers to.

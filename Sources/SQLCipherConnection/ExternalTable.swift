@@ -36,7 +36,7 @@ package enum ExternalCopy {
     progress: ProgressHandler? = nil
   ) throws {
     if ids.isEmpty { return }
-    let lock = try lock ?? target.lockForWriting()
+    let lock = try lock ?? target.lockForWriting().lock
     defer { withExtendedLifetime(lock) {} }
     target.markPending()
     do {

@@ -40,9 +40,12 @@ extension SQLCipherIncrementalStore {
   func makePool(_ keyring: StoreKeyring) throws -> ConnectionPool {
     let description = configuration.description
     let options = description.connectionOptions
+    let key = try keyring.databaseKey(options: options)
+    let folder = try ExternalFolder(storePath: path, key: key)
     return try ConnectionPool(
-      path: path, key: try keyring.databaseKey(options: options), options: options, maximumReaders: description.maximumReaderCount,
+      path: path, key: key, options: options, maximumReaders: description.maximumReaderCount,
       onOpen: { [model = configuration.model] connection in
+        try ExternalSchema.register(on: connection, folder: folder)
         try SQLFunctions.register(on: connection, for: model)
         try BatchFunctions.register(on: connection, model: model)
       })
@@ -60,13 +63,23 @@ extension SQLCipherIncrementalStore {
 
   func open(_ keyring: StoreKeyring) throws -> StoreMetadata {
     let description = configuration.description
+    let options = description.connectionOptions
     let pool = try makePool(keyring)
     do {
       let (record, hashes, layout) = try pool.withWriter { try readOrCreate($0) }
       let metadata = metadata(record, hashes: hashes)
       // Where the model differs the coordinator says so and closes the store: there is nothing to work with.
-      if let schema = try schema(hashes: hashes, layout: layout, basis: record.layoutBasis) {
-        let engine = StoreEngine(path: path, pool: pool, schema: schema, trace: StatementTrace(observer: description.sqlObserver))
+      if let schema = try schema(hashes: hashes, layout: layout, record: record) {
+        let folder = try ExternalFolder(storePath: path, key: try keyring.databaseKey(options: options))
+        let externals =
+          record.hasExternalTable
+          ? ExternalStorage(
+            folder: folder, pool: pool, schema: schema, threshold: description.externalStorageThreshold, isReadOnly: options.isReadOnly)
+          : nil
+        // Somebody died while writing large values, or is writing some.
+        if let externals, !options.isReadOnly, folder.isPending { try externals.sweep() }
+        let engine = StoreEngine(
+          path: path, pool: pool, schema: schema, trace: StatementTrace(observer: description.sqlObserver), externals: externals)
         state.withLock { state in
           state.engine = engine
           state.record = record
@@ -102,6 +115,9 @@ extension SQLCipherIncrementalStore {
       let layout = try MetadataTable.readLayout(connection, path: path)
       if hashes == heldHashes, !configuration.description.isReadOnly, record.layoutBasis != MetadataTable.indexesOnly + layoutBasis {
         try connection.writeTransaction { try bringAuxiliariesInStep(layout, connection) }
+        var record = record
+        record.hasExternalTable = record.hasExternalTable || configuration.model.hasExternalAttributes
+        return (record, hashes, layout)
       }
       return (record, hashes, layout)
     }
@@ -134,7 +150,7 @@ extension SQLCipherIncrementalStore {
     try SchemaAuxiliaries(schema: schema).makeAll(connection)
     let record = StoreRecord(
       identifier: UUID().uuidString, type: StoreType.sqlcipher.rawValue, checksum: model.checksum, layoutBasis: layoutBasis,
-      versionIdentifiers: model.model.versionIdentifiers, userMetadata: [:])
+      versionIdentifiers: model.model.versionIdentifiers, userMetadata: [:], hasExternalTable: model.hasExternalAttributes)
     try MetadataTable.insert(
       record, hashes: heldHashes, layout: schema.layout, model: String(decoding: try model.model.xmlData(), as: UTF8.self),
       into: connection)
@@ -142,13 +158,15 @@ extension SQLCipherIncrementalStore {
   }
 
   /// The schema to work with; nil where the store was written with another model.
-  private func schema(hashes: [String: Data], layout: TableLayout?, basis: String) throws -> StoreSchema? {
+  private func schema(hashes: [String: Data], layout: TableLayout?, record: StoreRecord) throws -> StoreSchema? {
     guard hashes == heldHashes else { return nil }
     if let layout {
-      let isInStep = !configuration.description.isReadOnly || basis == MetadataTable.indexesOnly + layoutBasis
-      return try StoreSchema(model: configuration.model, layout: layout, hasFullText: isInStep)
+      let isInStep = !configuration.description.isReadOnly || record.layoutBasis == MetadataTable.indexesOnly + layoutBasis
+      return try StoreSchema(
+        model: configuration.model, layout: layout, hasFullText: isInStep, hasExternalTable: record.hasExternalTable)
     }
-    return try SchemaCache.schema(model: configuration.model, entityNumbers: configuration.entityNumbers, basis: layoutBasis)
+    return try SchemaCache.schema(
+      model: configuration.model, entityNumbers: configuration.entityNumbers, basis: layoutBasis, hasExternalTable: record.hasExternalTable)
   }
 }
 
@@ -157,10 +175,14 @@ enum SchemaCache {
   private static let capacity = 8
   private static let schemas = Mutex<[(basis: String, schema: StoreSchema)]>([])
 
-  static func schema(model: CompiledModel, entityNumbers: [Int], basis: String) throws -> StoreSchema {
+  static func schema(
+    model: CompiledModel, entityNumbers: [Int], basis: String, hasExternalTable: Bool = false
+  ) throws -> StoreSchema {
+    let basis = hasExternalTable ? basis + "/table" : basis
     let known = schemas.withLock { schemas in schemas.first { $0.schema.model === model && $0.basis == basis }?.schema }
     if let known { return known }
-    let schema = try StoreSchema(model: model, layout: TableLayout(model: model, entityNumbers: entityNumbers))
+    let schema = try StoreSchema(
+      model: model, layout: TableLayout(model: model, entityNumbers: entityNumbers), hasExternalTable: hasExternalTable)
     schemas.withLock { schemas in
       if schemas.count >= capacity { schemas.removeFirst() }
       schemas.append((basis, schema))

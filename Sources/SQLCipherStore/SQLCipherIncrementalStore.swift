@@ -128,6 +128,15 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
     try StoreError.mapping { try engine.transaction(body) }
   }
 
+  /// True: large values are kept in files where their attribute allows it.
+  public var takesExternalData: Bool { true }
+
+  /// Collects a value that comes in pieces in an encrypted file; in memory where no attribute of the store has external storage.
+  public func makeExternalDataWriter() throws -> ExternalDataWriter {
+    guard let externals = try writableEngine("write a large value").externals else { return ExternalDataWriter() }
+    return try externals.makeWriter()
+  }
+
   /// Closes all connections and wipes the keys.
   public func close() throws {
     let engine = state.withLock { state in

@@ -16,9 +16,12 @@ final class StoreEngine: Sendable {
   let saveStatements: SaveStatementCache
   let trace: StatementTrace
   let tableSizes = TableSizes()
+  /// The large values outside the rows, where there may be any.
+  let externals: ExternalStorage?
   private let transactions = ThreadTransaction()
 
-  init(path: String, pool: ConnectionPool, schema: StoreSchema, trace: StatementTrace) {
+  init(path: String, pool: ConnectionPool, schema: StoreSchema, trace: StatementTrace, externals: ExternalStorage? = nil) {
+    self.externals = externals
     self.path = path
     self.pool = pool
     self.schema = schema
@@ -39,13 +42,35 @@ final class StoreEngine: Sendable {
       try connection.checkSentinel()
       return result
     }
-    return try pool.withReader(reusingSnapshot: reusingSnapshot, body)
+    guard externals != nil else { return try pool.withReader(reusingSnapshot: reusingSnapshot, body) }
+    // A value may be replaced while a condition reads it; the next snapshot has another.
+    for _ in 0..<3 {
+      do {
+        return try pool.withReader(reusingSnapshot: reusingSnapshot, body)
+      } catch let error as StoreAccessError where error.withExternalKind.kind == .externalDataMissing {
+        continue
+      }
+    }
+    return try pool.withReader(body)
+  }
+
+  /// A writer for rows of this store.
+  func makeRowWriter(rowCapacity: Int) -> RowWriter {
+    let writer = RowWriter(rowCapacity: rowCapacity)
+    writer.externals = externals
+    return writer
+  }
+
+  /// Runs `body` as a write transaction that is no part of another.
+  private func commit<Result>(_ connection: Connection, _ body: () throws -> Result) throws -> Result {
+    guard let externals else { return try connection.writeTransaction(body) }
+    return try externals.committing(connection, body)
   }
 
   /// Runs `body` in a write transaction of its own; inside `performTransaction`, as a part of that which can fail alone.
   func write<Result>(_ body: (Connection) throws -> Result) throws -> Result {
     if let connection = transactions.connection { return try connection.savepoint { try body(connection) } }
-    return try pool.withWriter { connection in try connection.writeTransaction { try body(connection) } }
+    return try pool.withWriter { connection in try commit(connection) { try body(connection) } }
   }
 
   /// Runs `body`, all whose reads and writes on this thread are one transaction.
@@ -65,7 +90,7 @@ final class StoreEngine: Sendable {
       try pool.withWriter { connection in
         transactions.begin(connection, keys)
         defer { transactions.end() }
-        try connection.writeTransaction(body)
+        try commit(connection, body)
       }
       _ = self.keys.adopt(keys)
     } catch {

@@ -4,7 +4,8 @@ import SQLCipherConnection
 
 extension StoreError {
   /// The error of a store for an error of its file.
-  init(_ error: StoreAccessError) {
+  init(_ failure: StoreAccessError) {
+    let error = failure.withExternalKind
     let code = Self.code(of: error)
     let text =
       code == .nestingTooDeep

@@ -80,6 +80,13 @@ extension PersistentStoreDescription {
     set { options["keyLabel"] = newValue }
   }
 
+  /// The least number of bytes of a value that is kept in a file beside the store, where its attribute allows external storage; 128 KiB unless said
+  /// otherwise. Changing it moves no value: each is kept as it was when it was saved.
+  public var externalStorageThreshold: Int {
+    get { options["externalStorageThreshold"] as? Int ?? 131_072 }
+    set { options["externalStorageThreshold"] = newValue }
+  }
+
   /// Who hears of the statements that run, for tests.
   package var sqlObserver: SQLObserver? {
     get { options["sqlObserver"] as? SQLObserver }

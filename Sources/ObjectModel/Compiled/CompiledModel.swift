@@ -24,6 +24,8 @@ public final class CompiledModel: Sendable {
   package let hasFullTextIndexes: Bool
   /// Whether some index is over an expression.
   package let hasExpressionIndexes: Bool
+  /// Whether some attribute's large values may be kept in files.
+  package let hasExternalAttributes: Bool
   private let numbersByName: [String: Int]
 
   /// Validates a model and freezes it.
@@ -39,6 +41,9 @@ public final class CompiledModel: Sendable {
     versionHashes = ModelVersionHash.hashes(of: model)
     checksum = ModelVersionHash.checksum(of: entities, hashes: versionHashes)
     indexChecksum = ModelVersionHash.indexChecksum(of: entities)
+    hasExternalAttributes = entities.contains { entity in
+      entity.largeSlots.contains { entity.slots[$0].attribute?.allowsExternalBinaryDataStorage ?? false }
+    }
     hasFoldedIndexes = model.entities.contains { $0.indexes.contains { $0.elements.contains { $0.collation != .binary } } }
     hasExpressionIndexes = model.entities.contains { $0.indexes.contains { $0.elements.contains { $0.expression != nil } } }
     hasFullTextIndexes = model.entities.contains { $0.indexes.contains(where: \.isFullText) }

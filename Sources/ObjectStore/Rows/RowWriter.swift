@@ -15,6 +15,9 @@ public final class RowWriter {
   @exclusivity(unchecked) @usableFromInline final var position = 0
   @exclusivity(unchecked) @usableFromInline final var slotCount = 0
 
+  /// Who knows the large values outside the rows, for a store that reads such rows.
+  package final var externals: AnyObject?
+
   /// Starts with an empty chunk.
   ///
   /// - Parameter rowCapacity: The rows expected, for the list's reservation and the first chunk. Chunks grow with the rows, since one row that is

@@ -98,7 +98,7 @@ struct BatchInserter {
       let statement = try batch.statement(probe.sql, values)
       defer { statement.reset() }
       guard try statement.step() else { continue }
-      let writer = RowWriter(rowCapacity: 1)
+      let writer = batch.engine.makeRowWriter(rowCapacity: 1)
       try table.readRow(statement, into: writer)
       let holder = writer.endRow()
       if !found.contains(where: { $0.reference == holder.reference }) { found.append(holder) }
@@ -109,7 +109,7 @@ struct BatchInserter {
   private mutating func merge(_ new: RowImage, _ slots: SlotMask, into holder: RowImage, version: Int64) throws {
     var values: [Int: Slot] = [:]
     for slot in slots.slots(below: new.slotCount) { values[slot] = new.slot(slot, kind: merging.entity.slots[slot].kind) }
-    let writer = RowWriter(rowCapacity: 1)
+    let writer = batch.engine.makeRowWriter(rowCapacity: 1)
     let row = BatchEdits.edited(holder, values, entity: schema.model.entities[holder.entityNumber], version: version, into: writer)
     let plan = try batch.engine.saveStatements.update(holder.entityNumber, slots, schema)
     // Statements bind the row's memory without a copy.

@@ -8,7 +8,7 @@ struct RowReadPlan: Sendable {
   /// One step of the plan.
   struct Step: Sendable {
     enum Kind: UInt8, Sendable {
-      case int, real, text, bytes, fixedReference, storedReference
+      case int, real, text, bytes, large, fixedReference, storedReference
     }
     let kind: Kind
     let column: Int32
@@ -33,7 +33,7 @@ struct RowReadPlan: Sendable {
       case .int: kind = .int
       case .real: kind = .real
       case .text: kind = .text
-      case .bytes: kind = .bytes
+      case .bytes: kind = column.isLarge ? .large : .bytes
       case .reference:
         switch column.destination {
         case .fixed(let number): (kind, entity) = (.fixedReference, number)
@@ -77,6 +77,14 @@ struct RowReadPlan: Sendable {
         let bytes = statement.blobBuffer(column)
         if bytes.baseAddress == nil, statement.isNull(column) { continue }
         word = writer.appendBytes(bytes)
+      case .large:
+        if let external = external(statement, step, writer) {
+          word = writer.appendExternal(external)
+          break
+        }
+        let bytes = statement.blobBuffer(column)
+        if bytes.baseAddress == nil, statement.isNull(column) { continue }
+        word = writer.appendBytes(bytes)
       case .fixedReference:
         let key = statement.int64(column)
         if key == 0 { continue }
@@ -90,6 +98,13 @@ struct RowReadPlan: Sendable {
       nulls &= ~(1 &<< UInt64(truncatingIfNeeded: step.slot))
     }
     if slotCount > 0 { writer.storeNulls(nulls) }
+  }
+
+  /// The value outside the row that a number stands for; nil where the column holds the bytes, or nothing.
+  private func external(_ statement: Statement, _ step: Step, _ writer: RowWriter) -> ExternalData? {
+    guard statement.type(step.column) == .integer, let externals = writer.externals as? ExternalStorage else { return nil }
+    let object = ObjectReference(entity: entityNumber, key: statement.int64(0))
+    return externals.value(statement.int64(step.column), at: .init(object: object, slot: step.slot))
   }
 
   private func readMany(_ statement: Statement, into writer: RowWriter) {
@@ -106,6 +121,13 @@ struct RowReadPlan: Sendable {
         let text = statement.textBuffer(column)
         if text.baseAddress != nil { writer.setBytes(text, at: step.slot) }
       case .bytes:
+        let bytes = statement.blobBuffer(column)
+        if bytes.baseAddress != nil || !statement.isNull(column) { writer.setBytes(bytes, at: step.slot) }
+      case .large:
+        if let external = external(statement, step, writer) {
+          writer.setExternal(external, at: step.slot)
+          continue
+        }
         let bytes = statement.blobBuffer(column)
         if bytes.baseAddress != nil || !statement.isNull(column) { writer.setBytes(bytes, at: step.slot) }
       case .fixedReference:

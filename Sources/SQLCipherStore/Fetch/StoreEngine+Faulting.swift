@@ -48,7 +48,7 @@ extension StoreEngine {
     for id in objectIDs where !id.isTemporaryID {
       keysByTable[try schema.table(of: Int(id.entityNumber)).index, default: []].append(id.key)
     }
-    let writer = RowWriter(rowCapacity: objectIDs.count)
+    let writer = makeRowWriter(rowCapacity: objectIDs.count)
     try read(reusingSnapshot: true) { connection in
       for (index, keys) in keysByTable.sorted(by: { $0.key < $1.key }) {
         try readRows(keys[...], of: schema.tables[index], connection, into: writer)
@@ -84,7 +84,7 @@ extension StoreEngine {
         try connection.checkSentinel()
         return RowList()
       }
-      let writer = RowWriter(rowCapacity: 1)
+      let writer = makeRowWriter(rowCapacity: 1)
       try table.readRow(statement, into: writer)
       let image = writer.endRow()
       // SQLCipher reports a damaged page, except the last overflow page of a statement, which it hands out as zeros and remembers: that is what

@@ -62,7 +62,7 @@ extension StoreEngine {
   private func read(_ plan: FetchPlan, _ statement: Statement, space: ObjectIDSpace, limit: Int) throws -> PersistentStoreResult {
     switch plan.output {
     case .rows:
-      let writer = RowWriter(rowCapacity: min(limit, 10_000))
+      let writer = makeRowWriter(rowCapacity: min(limit, 10_000))
       let table = plan.table
       if table.entity == nil {
         let read = table.readPlans[0]
@@ -105,7 +105,7 @@ extension StoreEngine {
     var top = TopRows(sortKeys, capacity: specification.fetchLimit + specification.fetchOffset)
     while try statement.step() { top.offer(statement) }
     let keys = top.keys().dropFirst(specification.fetchOffset)
-    let writer = RowWriter(rowCapacity: keys.count)
+    let writer = makeRowWriter(rowCapacity: keys.count)
     let rows = try rowStatement(plan.table, 0, connection)
     defer { rows.reset() }
     for key in keys {

@@ -22,11 +22,18 @@ extension SQLCipherStoreFile {
   public func exportPlaintext(to url: URL) async throws {
     let keyring = keyring
     try await Self.offActor {
+      let key = try keyring.databaseKey()
+      let folder = try ExternalFolder(storePath: keyring.storePath, key: key)
+      // The files of the snapshot must be there until they are read.
+      let lock = try folder.lockForReading()
+      defer { withExtendedLifetime(lock) {} }
       try PlaintextExchange.exportPlaintext(
-        from: keyring.storePath, key: try keyring.databaseKey(), to: url.path,
+        from: keyring.storePath, key: key, to: url.path,
         onOpen: { connection in
           try FoldedIndexes.register(on: connection)
+          try ExternalSchema.register(on: connection, folder: folder)
           return try FoldedIndexes.removal(from: connection, schema: "target")
+            + ExternalSchema.inlining(from: connection, schema: "target")
         })
     }
   }

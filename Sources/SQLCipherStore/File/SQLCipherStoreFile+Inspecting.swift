@@ -61,8 +61,42 @@ extension SQLCipherStoreFile {
             }
             + FullTextFile.indexes(connection).filter { $0.function != SQLFunctions.words }.map { " table main.\($0.table)" }
         }, progress: progress)
+      let lines = try Self.externalFindings(keyring, isFull: level == .full)
       // What an index of another folding holds cannot be checked: no condition uses it, and the next opening replaces it.
-      return findings.map(\.description).filter { line in !outdated.contains { line.hasSuffix($0) } }
+      return findings.map(\.description).filter { line in !outdated.contains { line.hasSuffix($0) } } + lines
+    }
+  }
+
+  /// What is wrong with the files of large values; nothing where the database itself cannot be read, which was said already.
+  private static func externalFindings(_ keyring: StoreKeyring, isFull: Bool) throws -> [String] {
+    let key = try keyring.databaseKey()
+    let folder = try ExternalFolder(storePath: keyring.storePath, key: key)
+    do {
+      let connection = try Connection(opening: keyring.storePath, key: key)
+      defer { connection.close() }
+      return try ExternalVerification.run(connection, folder: folder, isFull: isFull)
+    } catch let error as StoreAccessError {
+      if case .storeCorrupt = error.kind { return [] }
+      if case .unreadableStore = error.kind { return [] }
+      throw error
+    }
+  }
+
+  /// Removes the files of large values that nothing refers to, as a process leaves them that dies while it saves. Opening the store for writing does it
+  /// too. Nothing happens while somebody else is writing large values.
+  ///
+  /// - Returns: How many files were removed.
+  @discardableResult
+  public func sweepExternalFiles() async throws -> Int {
+    let keyring = keyring
+    return try await Self.offActor {
+      let key = try keyring.databaseKey()
+      let folder = try ExternalFolder(storePath: keyring.storePath, key: key)
+      guard let lock = try folder.lockForRemoving() else { return 0 }
+      defer { withExtendedLifetime(lock) {} }
+      let connection = try Connection(opening: keyring.storePath, key: key)
+      defer { connection.close() }
+      return try folder.sweep(keeping: try connection.readTransaction { try ExternalTable.ids(connection) })
     }
   }
 

@@ -16,7 +16,9 @@ extension QueryGenerator {
         if case .slot(let slot) = values[number] { return SQLFragment(SQLLiteral.text(slot)) }
         return "NULL"
       }
-    case .path(let path): return SQLFragment(text(of: path, scopes[path.scope]) ?? "NULL")
+    case .path(let path):
+      guard let text = text(of: path, scopes[path.scope]) else { return "NULL" }
+      return SQLFragment(isLarge(path) ? "\(ExternalSchema.function)(\(text))" : text)
     case .groupAggregate(let number, _): return groupAggregates[number]
     case .aggregate(let aggregate): return try self.aggregate(aggregate, scopes)
     case .function where isIndexed(expression): return try indexedValue(expression, scopes)
@@ -46,6 +48,18 @@ extension QueryGenerator {
     guard case .function(let function, let arguments, let type) = expression else { return try value(expression, scopes) }
     let values = SQLFragment.joined(try arguments.map { try indexedValue($0, scopes) }, by: ", ")
     return function == .coalesce ? "coalesce(\(values))" : "\(SQLFunctions.indexedCall(function, type))\(values))"
+  }
+
+  /// A value that is only asked whether it is there: nothing outside the row is read for that.
+  func presence(_ expression: ResolvedExpression, _ scopes: [QueryScope]) throws -> SQLFragment {
+    guard case .path(let path) = expression else { return try value(expression, scopes) }
+    return SQLFragment(text(of: path, scopes[path.scope]) ?? "NULL")
+  }
+
+  /// Whether a column's values may be outside the row.
+  private func isLarge(_ path: ResolvedPath) -> Bool {
+    guard schema.hasExternalValues, case .attribute(let attribute) = path.terminal else { return false }
+    return attribute.slot.attributeType == .binary || attribute.slot.attributeType == .transformable
   }
 
   private func text(of path: ResolvedPath, _ scope: QueryScope) -> String? {

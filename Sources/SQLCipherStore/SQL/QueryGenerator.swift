@@ -70,7 +70,7 @@ final class QueryGenerator {
           return try condition(item, scopes)
         }, by: " OR ")
     case .isNull(let expression, let isNegated):
-      return "\(try value(expression, scopes)) \(isNegated ? "IS NOT NULL" : "IS NULL")"
+      return "\(try presence(expression, scopes)) \(isNegated ? "IS NOT NULL" : "IS NULL")"
     case .comparison(let comparison): return try self.comparison(comparison, scopes)
     case .exists(let exists): return try self.exists(exists, scopes)
     case .block(let block, _): throw FetchPredicateError.blockPredicate(name: block.name)

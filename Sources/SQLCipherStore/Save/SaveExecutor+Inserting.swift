@@ -68,7 +68,13 @@ extension SaveExecutor {
         index += 1
         try statement.bind(index, entity - table.entityOffset)
       }
-      for step in plan.steps { try step.bind(row, at: &index, to: statement) }
+      for step in plan.steps {
+        if step.isLarge, !row.isNull(step.slot) {
+          try bindLarge(step, row, at: &index, to: statement)
+        } else {
+          try step.bind(row, at: &index, to: statement)
+        }
+      }
       for relationship in plan.orders {
         index += 1
         if let order = insertedOrders[OrderedMember(relationship: relationship, key: row.key)] {

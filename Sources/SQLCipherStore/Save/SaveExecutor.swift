@@ -31,6 +31,9 @@ struct SaveExecutor {
     var rows: [ObjectReference]
   }
 
+  /// The numbers of the values that are kept outside the rows.
+  let externals = ExternalNumbers()
+
   struct OrderedMember: Hashable {
     let relationship: Int
     let key: Int64
@@ -164,6 +167,8 @@ struct SaveExecutor {
     for step in plan.steps {
       if let parking, parking.contains(step.slot) {
         try step.bindNothing(at: &index, to: statement)
+      } else if step.isLarge, !row.isNull(step.slot) {
+        try bindLarge(step, row, at: &index, to: statement)
       } else {
         try step.bind(row, at: &index, to: statement)
       }

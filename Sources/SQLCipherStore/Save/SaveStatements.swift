@@ -126,11 +126,16 @@ struct BindStep: Sendable {
   let hasEntity: Bool
   /// What is taken from the destination's entity number; nothing is stored for an unknown numbering.
   let entityOffset: Int?
+  /// Whether the value may be outside the row that is saved, and whether the store keeps it so.
+  let isLarge: Bool
+  let keepsExternals: Bool
 
   init(_ column: TableColumn) {
     kind = column.slot.kind
     slot = column.slot.index
     hasEntity = column.entityColumn != nil
+    isLarge = column.isLarge
+    keepsExternals = column.keepsExternals
     if case .stored(let offset) = column.destination { entityOffset = offset } else { entityOffset = nil }
   }
 

@@ -12,6 +12,10 @@ struct TableColumn: Sendable {
   let destination: EntityNumbering
   /// The quoted name of the column of the destination's entity.
   let entityColumn: String?
+  /// Whether its values may be outside the row, whatever the model says now: binary and transformable attributes.
+  let isLarge: Bool
+  /// Whether large values are kept outside the row.
+  let keepsExternals: Bool
   /// The column's position in a row that is read as a whole, without alias prefixes; the entity column follows it.
   let readIndex: Int32
 }
@@ -67,6 +71,12 @@ final class EntityTable: Sendable {
     version = try Identifier.quoted(table.versionColumn)
     entity = try table.entityColumn.map(Identifier.quoted)
     entityOffset = root.number - first.discriminator
+    // What an index or constraint compares stays in the rows.
+    let indexed = Set(
+      root.subtree.flatMap { number in
+        let description = model.entities[number].entityDescription
+        return description.uniquenessConstraints.flatMap { $0 } + description.indexes.flatMap { $0.elements.compactMap(\.propertyName) }
+      })
     var columns: [TableColumn] = []
     var positions: [SlotKey: Int] = [:]
     var readIndex: Int32 = entity == nil ? 2 : 3
@@ -85,10 +95,13 @@ final class EntityTable: Sendable {
       default: throw EntityTable.mismatch(table.name)
       }
       positions[SlotKey(entity: slot.declaringEntity, slot: slot.index)] = columns.count
+      let isLarge = slot.kind == .bytes && (slot.attributeType == .binary || slot.attributeType == .transformable)
       columns.append(
         TableColumn(
           name: try Identifier.quoted(column.name), slot: slot, destination: destination,
-          entityColumn: try column.entityColumn.map(Identifier.quoted), readIndex: readIndex))
+          entityColumn: try column.entityColumn.map(Identifier.quoted), isLarge: isLarge,
+          keepsExternals: isLarge && slot.attribute?.allowsExternalBinaryDataStorage == true && !indexed.contains(slot.name),
+          readIndex: readIndex))
       readIndex += column.entityColumn == nil ? 1 : 2
     }
     self.columns = columns

@@ -19,6 +19,8 @@ struct StoreRecord {
   var layoutBasis: String
   var versionIdentifiers: Set<String>
   var userMetadata: [String: String]
+  /// Whether the file has the table of large values.
+  var hasExternalTable = false
   /// What migrations have put off, in words.
   var deferredTasks: [String] = []
 
@@ -39,7 +41,7 @@ enum MetadataTable {
   static let keys = "cipherdata_keys"
   /// Names that entities' tables do not get: in use, or kept for later versions.
   static let reservedNames = [
-    name, keys, "cipherdata_history", "cipherdata_history_changes", "cipherdata_deferred", "cipherdata_external",
+    name, keys, "cipherdata_history", "cipherdata_history_changes", "cipherdata_deferred", ExternalTable.name,
   ]
 
   static let createStatements = [
@@ -54,6 +56,7 @@ enum MetadataTable {
     let numbers = entityNumbers.count == model.entities.count ? "all" : entityNumbers.map(String.init).joined(separator: ",")
     var basis = "\(TableLayout.assignmentVersion)/\(numbers)/\(model.checksum)"
     if !model.indexChecksum.isEmpty { basis += "/\(model.indexChecksum)" }
+    if model.hasExternalAttributes { basis += "/external" }
     if model.hasFoldedIndexes { basis += "/\(TextFolding.version)" }
     if model.hasExpressionIndexes { basis += "/e\(ExpressionFunctions.version)" }
     if model.hasFullTextIndexes, LibraryVersion.hasFullText { basis += "/w\(TextWords.version)" }
@@ -68,7 +71,8 @@ enum MetadataTable {
     func query(_ deferred: String) throws(StoreAccessError) -> Statement {
       try connection.statement(
         sql:
-          "SELECT format, identifier, type, checksum, layout_basis, version_identifiers, user_metadata, \(deferred) FROM \(name) WHERE id = 1"
+          "SELECT format, identifier, type, checksum, layout_basis, version_identifiers, user_metadata, \(deferred),"
+          + " EXISTS (SELECT 1 FROM sqlite_master WHERE name = '\(ExternalTable.name)') FROM \(name) WHERE id = 1"
       )
     }
     let statement: Statement
@@ -96,7 +100,7 @@ enum MetadataTable {
       layoutBasis: statement.text(4),
       versionIdentifiers: Set(try decode([String].self, statement.text(5), path)),
       userMetadata: try decode([String: String].self, statement.text(6), path),
-      deferredTasks: try decode([String].self, statement.text(7), path))
+      hasExternalTable: statement.int(8) != 0, deferredTasks: try decode([String].self, statement.text(7), path))
   }
 
   /// Brings the metadata of an older format to the present one. Call it in a write transaction.

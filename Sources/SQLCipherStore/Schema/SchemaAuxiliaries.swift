@@ -41,14 +41,24 @@ struct SchemaAuxiliaries {
       + schema.fullText.auxiliaries
   }
 
+  /// All of them for a file, with the triggers of large values where it has such, or may get them; the table of these is made.
+  private func wanted(_ connection: Connection) throws -> [SchemaAuxiliary] {
+    guard try schema.hasExternalValues || ExternalTable.exists(connection) else { return try wanted() }
+    for statement in ExternalTable.createStatements { try connection.execute(statement) }
+    return try wanted() + schema.tables.flatMap(ExternalSchema.triggers)
+  }
+
   /// Makes and fills all of them, in a file that has none.
   func makeAll(_ connection: Connection) throws {
-    for auxiliary in try wanted() { try make(auxiliary, connection) }
+    let hadExternals = try ExternalTable.exists(connection)
+    for auxiliary in try wanted(connection) { try make(auxiliary, connection) }
+    // Rows may have gone or lost columns while there was no trigger.
+    if hadExternals { try ExternalSchema.collect(schema, connection) }
   }
 
   /// Makes what the file lacks and drops what the model does not have. The time is that of making the new ones.
   func bringInStep(_ connection: Connection) throws {
-    let wanted = try wanted()
+    let wanted = try wanted(connection)
     let sqlByName = Dictionary(wanted.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
     let inFile = try Self.inFile(connection)
     var kept = Set(inFile.filter { sqlByName[$0.name] == $0.sql }.map(\.name))

@@ -23,11 +23,17 @@ final class StoreSchema: Sendable {
   let numbers: StatementNumbers
   /// The first statement number that is free for plans.
   let firstPlanNumber: Int
+  /// Whether values may be outside their rows, since the model allows it or an earlier one did.
+  let hasExternalValues: Bool
 
   /// - Parameters:
   ///   - hasFullText: Whether the file has the model's full-text indexes; one that is only read may have others.
+  ///   - hasExternalTable: Whether the file has the table of large values.
   ///   - firstStatementNumber: The first number of the statements; another one where two schemas share a connection.
-  init(model: CompiledModel, layout: TableLayout, hasFullText: Bool = true, firstStatementNumber: Int = 0) throws {
+  init(
+    model: CompiledModel, layout: TableLayout, hasFullText: Bool = true, hasExternalTable: Bool = false, firstStatementNumber: Int = 0
+  ) throws {
+    hasExternalValues = hasExternalTable || model.hasExternalAttributes
     self.model = model
     self.layout = layout
     indexed = IndexedForms(model)

@@ -1,0 +1,88 @@
+// ExternalSchema: what large values need in a database: triggers that note which ones rows let go of, and the function that reads one.
+import Foundation
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+
+/// Large values in the schema and in SQL.
+enum ExternalSchema {
+  /// The function that gives a column's bytes, wherever they are.
+  static let function = "cd_data"
+  private static let triggerPrefix = "t_external_"
+
+  /// The triggers of a table with binary columns: whoever deletes or changes a row, the values that it had are noted as removed.
+  static func triggers(of table: EntityTable) throws -> [SchemaAuxiliary] {
+    let columns = table.columns.filter(\.isLarge).map(\.name)
+    if columns.isEmpty { return [] }
+    func trigger(_ event: String, _ name: String, _ columns: [String], _ test: (String) -> String) throws -> SchemaAuxiliary {
+      let name = "\(triggerPrefix)\(name)"
+      let sql =
+        "CREATE TRIGGER \(try Identifier.quoted(name)) AFTER \(event) ON \(table.name) WHEN \(columns.map(test).joined(separator: " OR "))"
+        + " BEGIN UPDATE \(ExternalTable.name) SET removed = 1 WHERE id IN (\(columns.map { "OLD.\($0)" }.joined(separator: ", "))); END"
+      return SchemaAuxiliary(kind: .trigger, name: name, sql: sql)
+    }
+    var result = [try trigger("DELETE", "delete_\(table.id)", columns) { "typeof(OLD.\($0)) = 'integer'" }]
+    for (number, column) in columns.enumerated() {
+      result.append(
+        try trigger("UPDATE OF \(column)", "update_\(table.id)_\(number)", [column]) {
+          "typeof(OLD.\($0)) = 'integer' AND OLD.\($0) IS NOT NEW.\($0)"
+        })
+    }
+    return result
+  }
+
+  /// Notes values that no row refers to any more, as after tables were rebuilt without triggers. Takes a pass over the tables with binary columns.
+  static func collect(_ schema: StoreSchema, _ connection: Connection) throws {
+    let references = schema.tables.flatMap { table in
+      table.columns.filter(\.isLarge).map { "SELECT \($0.name) FROM \(table.name) WHERE typeof(\($0.name)) = 'integer'" }
+    }
+    let condition = references.isEmpty ? "" : " WHERE id NOT IN (\(references.joined(separator: " UNION ALL ")))"
+    try connection.execute("UPDATE \(ExternalTable.name) SET removed = 1" + condition)
+  }
+
+  /// The statements that put all large values of a copy into its rows, and leave no list of files; the store has one again once it is encrypted and opened.
+  static func inlining(from connection: Connection, schema: String) throws -> [String] {
+    guard try ExternalTable.exists(connection) else { return [] }
+    var statements: [String] = []
+    let triggers = try connection.statement(sql: "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE '\(triggerPrefix)%'")
+    defer { triggers.reset() }
+    while try triggers.step() { statements.append("DROP TRIGGER \(schema).\(try Identifier.quoted(triggers.text(0)))") }
+    for table in try MetadataTable.readLayout(connection, path: connection.path).tables {
+      let name = try Identifier.quoted(table.name)
+      for column in try table.columns.filter({ $0.kind == .bytes }).map({ try Identifier.quoted($0.name) }) {
+        statements.append("UPDATE \(schema).\(name) SET \(column) = \(function)(\(column)) WHERE typeof(\(column)) = 'integer'")
+      }
+    }
+    return statements + ["DROP TABLE \(schema).\(ExternalTable.name)", "UPDATE \(schema).\(MetadataTable.name) SET layout_basis = ''"]
+  }
+
+  /// Makes the function known to a connection.
+  static func register(on connection: Connection, folder: ExternalFolder) throws {
+    try connection.registerFunction(name: function, argumentCount: 1, deterministic: false) { call in
+      guard call.type(0) == .integer else { return call.setResult(argument: 0) }
+      do {
+        let reader = try folder.openFile(id: call.int64(0))
+        var data = Data(capacity: reader.count)
+        while let piece = try reader.next() { data.append(piece) }
+        data.withUnsafeBytes { call.setResult(blob: $0) }
+      } catch let error as StoreAccessError {
+        call.setError(error.kind == .externalDataMissing ? StoreAccessError.externalMissing : StoreAccessError.externalDamaged)
+      } catch {
+        call.setError(StoreAccessError.externalDamaged)
+      }
+    }
+  }
+}
+
+extension StoreAccessError {
+  /// What the function says when it fails; errors of statements have no other place for it.
+  static let externalMissing = "the file of a large value is missing"
+  static let externalDamaged = "the file of a large value cannot be read"
+
+  /// The error of a statement that could not read a large value, as what it is.
+  var withExternalKind: StoreAccessError {
+    guard case .sql(let message) = kind else { return self }
+    if message.contains(Self.externalMissing) { return with(kind: .externalDataMissing) }
+    return message.contains(Self.externalDamaged) ? with(kind: .storeCorrupt(.externalFile)) : self
+  }
+}

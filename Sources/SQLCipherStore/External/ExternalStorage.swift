@@ -1,0 +1,129 @@
+// ExternalStorage: the large values of an open store: reads their files, and removes what no row refers to.
+import Foundation
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+import Synchronization
+
+/// The files of an open store's large values.
+///
+/// A row holds a value's number, an INTEGER where values inside rows are BLOBs; `cipherdata_external` lists the numbers. A file is written before the
+/// transaction that refers to it commits, and removed after the one that lets go of it: what a crash leaves is a file that nothing refers to, which the
+/// next opening finds.
+final class ExternalStorage: Sendable {
+  /// Values up to this size may be kept in memory once they were read, all together in no more than twice of it.
+  static let greatestCachedSize = 4 << 20
+
+  let folder: ExternalFolder
+  /// Values of fewer bytes stay in their rows.
+  let threshold: Int
+  let isReadOnly: Bool
+  private let pool: ConnectionPool
+  private let schema: StoreSchema
+  private let cache = Mutex<[(id: Int64, data: Data)]>([])
+
+  init(folder: ExternalFolder, pool: ConnectionPool, schema: StoreSchema, threshold: Int, isReadOnly: Bool) {
+    self.folder = folder
+    self.pool = pool
+    self.schema = schema
+    self.threshold = max(1, threshold)
+    self.isReadOnly = isReadOnly
+  }
+
+  // MARK: Reading
+
+  /// The value of a number that was read in a row.
+  func value(_ id: Int64, at place: StoredExternal.Place) -> ExternalData {
+    ExternalData(content: StoredExternal(storage: self, id: id, place: place))
+  }
+
+  /// All bytes of a file.
+  func data(_ id: Int64) throws -> Data {
+    if let known = cache.withLock({ $0.first { $0.id == id }?.data }) { return known }
+    let reader = try folder.openFile(id: id)
+    var data = Data(capacity: reader.count)
+    while let piece = try reader.next() { data.append(piece) }
+    if data.count <= Self.greatestCachedSize {
+      cache.withLock { [data] cache in
+        cache.append((id, data))
+        while cache.reduce(0, { $0 + $1.data.count }) > 2 * Self.greatestCachedSize { cache.removeFirst() }
+      }
+    }
+    return data
+  }
+
+  /// What stands at a place now: a number, bytes, or nothing.
+  func current(_ place: StoredExternal.Place) throws -> Slot {
+    guard let table = schema.tableIfHeld(place.object.entity), let column = table.column(entity: place.object.entity, slot: place.slot)
+    else {
+      return .null
+    }
+    return try pool.withReader { connection in
+      let statement = try connection.statement(sql: "SELECT t.\(column.name) FROM \(table.name) AS t WHERE t.\(table.key) = ?")
+      defer { statement.reset() }
+      try statement.bind(1, place.object.key)
+      return try statement.step() ? statement.slot(0) : .null
+    }
+  }
+
+  // MARK: Writing
+
+  /// Runs `body` as a write transaction of a connection; its files come and go with it.
+  func committing<Result>(_ connection: Connection, _ body: () throws -> Result) throws -> Result {
+    let transaction = ExternalTransaction(storage: self, connection: connection)
+    connection.attachment = transaction
+    defer { connection.attachment = nil }
+    do {
+      let result = try connection.writeTransaction {
+        let result = try body()
+        try transaction.prepare()
+        return result
+      }
+      transaction.didCommit()
+      return result
+    } catch {
+      transaction.didFail()
+      throw error
+    }
+  }
+
+  func forget(_ ids: [Int64]) {
+    if !ids.isEmpty { cache.withLock { cache in cache.removeAll { ids.contains($0.id) } } }
+  }
+
+  /// Ends some writing: removes files, unless somebody else is writing or copying; then, or when the process dies, a later sweep does.
+  func tidy(removing ids: [Int64], wasClean: Bool) {
+    guard let lock = try? folder.lockForRemoving() else { return }
+    defer { withExtendedLifetime(lock) {} }
+    if wasClean {
+      folder.removeFiles(ids)
+      folder.clearPending()
+    } else {
+      _ = try? sweepLocked()
+    }
+  }
+
+  /// Removes the files that no row refers to, left by a process that died. Nothing happens while somebody is writing.
+  ///
+  /// - Returns: How many files were removed; nil where somebody is writing.
+  @discardableResult
+  func sweep() throws -> Int? {
+    guard let lock = try folder.lockForRemoving() else { return folder.exists ? nil : 0 }
+    defer { withExtendedLifetime(lock) {} }
+    return try sweepLocked()
+  }
+
+  private func sweepLocked() throws -> Int {
+    // Read after the lock was taken: whoever wrote before has committed or failed.
+    let ids = try pool.withReader { connection in try ExternalTable.ids(connection) }
+    return try folder.sweep(keeping: ids)
+  }
+
+  /// Collects a value that comes in pieces in a file that is no row's yet.
+  func makeWriter() throws -> ExternalDataWriter {
+    if isReadOnly {
+      throw StoreError(.readOnly, "The store was opened read-only.", operation: "write a large value", path: folder.path)
+    }
+    return ExternalDataWriter(try StagedExternal(self))
+  }
+}

@@ -1,0 +1,155 @@
+// ExternalTransaction: the large values that a write transaction adds and lets go of: files before the commit, removals after it.
+import Foundation
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+
+/// What happens to files in one write transaction. Used by the thread that has the connection.
+final class ExternalTransaction {
+  private let storage: ExternalStorage
+  private unowned let connection: Connection
+  private var hold: WritingHold?
+  /// The files written here.
+  private var written: [Int64] = []
+  /// The values that become the store's own with the commit.
+  private var taken: [(value: ExternalData, id: Int64, place: StoredExternal.Place)] = []
+  private var adopted: [FinishedExternal] = []
+  private var removed: [Int64] = []
+  private var isPrepared = false
+
+  init(storage: ExternalStorage, connection: Connection) {
+    self.storage = storage
+    self.connection = connection
+  }
+
+  private func lock() throws {
+    if hold == nil { hold = try WritingHold(storage) }
+  }
+
+  /// Keeps a value in a file, and gives its number.
+  func keep(_ value: ExternalData, at place: StoredExternal.Place) throws -> Int64 {
+    let content = value.content
+    if let own = content as? StoredExternal, own.storage === storage, own.place == place, try isListed(own.id) { return own.id }
+    if let finished = content as? FinishedExternal, finished.storage === storage, finished.adopt() {
+      adopted.append(finished)
+      try list(finished.id, size: finished.size, digest: finished.digest)
+      taken.append((value, finished.id, place))
+      return finished.id
+    }
+    let id = try write { writer in
+      let reader = try value.makeReader()
+      while let piece = try reader.next() { try piece.withUnsafeBytes { try writer.write($0) } }
+    }
+    taken.append((value, id, place))
+    return id
+  }
+
+  /// Keeps bytes in a file, and gives its number.
+  func keep(_ bytes: UnsafeRawBufferPointer) throws -> Int64 { try write { try $0.write(bytes) } }
+
+  private func write(_ fill: (ExternalFileWriter) throws -> Void) throws -> Int64 {
+    try lock()
+    let writer = try storage.folder.makeFile()
+    try fill(writer)
+    let digest = try writer.finish()
+    written.append(writer.id)
+    try list(writer.id, size: writer.count, digest: digest)
+    return writer.id
+  }
+
+  private func list(_ id: Int64, size: Int, digest: [UInt8]) throws {
+    try lock()
+    let statement = try connection.statement(sql: "INSERT INTO \(ExternalTable.name) (id, size, digest) VALUES (?, ?, ?)")
+    try statement.bind(1, id)
+    try statement.bind(2, size)
+    try statement.bind(3, Data(digest))
+    try statement.run()
+  }
+
+  private func isListed(_ id: Int64) throws -> Bool {
+    let statement = try connection.statement(sql: "SELECT 1 FROM \(ExternalTable.name) WHERE id = ? AND removed = 0")
+    defer { statement.reset() }
+    try statement.bind(1, id)
+    return try statement.step()
+  }
+
+  // MARK: The end
+
+  /// The last step before the commit: files are durable, and values that no row has any more leave the list.
+  func prepare() throws {
+    let statement = try connection.statement(sql: "SELECT id FROM \(ExternalTable.name) WHERE removed = 1")
+    while try statement.step() { removed.append(statement.int64(0)) }
+    statement.reset()
+    if !removed.isEmpty {
+      try lock()
+      try connection.statement(sql: "DELETE FROM \(ExternalTable.name) WHERE removed = 1").run()
+    }
+    // A savepoint may have taken back what listed them.
+    var lost: [Int64] = []
+    for id in written where try !isListed(id) { lost.append(id) }
+    for finished in adopted where try !isListed(finished.id) { lost.append(finished.id) }
+    removed += lost
+    taken.removeAll { lost.contains($0.id) }
+    if written.count + adopted.count > 0 { try storage.folder.sync() }
+    isPrepared = true
+  }
+
+  func didCommit() {
+    for (value, id, place) in taken { value.replaceContent(StoredExternal(storage: storage, id: id, place: place)) }
+    storage.forget(removed)
+    hold?.end(removing: removed)
+  }
+
+  func didFail() {
+    if isPrepared {
+      // Nobody knows whether the commit took effect: what to keep is found out by comparing with the table.
+      adopted = []
+      hold?.end(removing: [])
+      hold = nil
+      _ = try? storage.sweep()
+      return
+    }
+    for finished in adopted { finished.release() }
+    storage.folder.removeFiles(written)
+    hold?.end(removing: [])
+  }
+}
+
+extension SaveExecutor {
+  /// Binds the value of a binary attribute: its number where it is kept in a file, else its bytes.
+  func bindLarge(_ step: BindStep, _ row: RowImage, at index: inout Int32, to statement: Statement) throws {
+    let external = row.external(step.slot)
+    guard let storage = engine.externals, let transaction = connection.attachment as? ExternalTransaction, step.keepsExternals else {
+      guard let external else { return try step.bind(row, at: &index, to: statement) }
+      index += 1
+      return try statement.bind(index, try external.data())
+    }
+    if external == nil, row.bytes(step.slot).count < storage.threshold { return try step.bind(row, at: &index, to: statement) }
+    index += 1
+    if let known = externals.id(of: row, step.slot) { return try statement.bind(index, known) }
+    let id: Int64
+    if let external {
+      let place = StoredExternal.Place(object: row.reference, slot: step.slot)
+      let isOwn = (external.content as? StoredExternal).map { $0.storage === storage && $0.place == place } ?? false
+      if !isOwn, try external.count < storage.threshold { return try statement.bind(index, try external.data()) }
+      id = try transaction.keep(external, at: place)
+    } else {
+      id = try transaction.keep(row.bytes(step.slot))
+    }
+    externals.note(id, of: row, step.slot)
+    try statement.bind(index, id)
+  }
+}
+
+/// The numbers that rows of one request have got: a row that is written a second time keeps them.
+final class ExternalNumbers {
+  private struct Key: Hashable {
+    let row: UnsafeRawPointer
+    let slot: Int
+  }
+  /// The rows stay in memory, so that no other takes their place.
+  private var numbers: [Key: (row: RowImage, id: Int64)] = [:]
+
+  func id(of row: RowImage, _ slot: Int) -> Int64? { numbers.isEmpty ? nil : numbers[Key(row: row.base, slot: slot)]?.id }
+  func note(_ id: Int64, of row: RowImage, _ slot: Int) { numbers[Key(row: row.base, slot: slot)] = (row, id) }
+}

@@ -1,0 +1,88 @@
+// ExternalVerification: what is wrong with the files of a store's large values: missing, damaged, foreign, orphaned, referred to by no or two rows.
+import Foundation
+import ObjectStore
+import SQLCipherConnection
+
+/// Checks the files against the rows and the rows against the files.
+struct ExternalVerification {
+  let connection: Connection
+  let folder: ExternalFolder
+  var findings: [String] = []
+
+  /// Lines that say what is wrong.
+  ///
+  /// - Parameter isFull: Whether all bytes of all files are read; otherwise only whether they are there.
+  static func run(_ connection: Connection, folder: ExternalFolder, isFull: Bool) throws -> [String] {
+    var verification = ExternalVerification(connection: connection, folder: folder)
+    // Orphans can be told only while nobody writes.
+    if let lock = try folder.lockForRemoving() {
+      defer { withExtendedLifetime(lock) {} }
+      try verification.findOrphans()
+    }
+    let lock = try folder.lockForReading()
+    defer { withExtendedLifetime(lock) {} }
+    try connection.readTransaction {
+      guard try ExternalTable.exists(connection) else { return }
+      try verification.checkFiles(isFull: isFull)
+      try verification.checkReferences()
+    }
+    return verification.findings
+  }
+
+  private mutating func findOrphans() throws {
+    let ids = try connection.readTransaction { try ExternalTable.ids(connection) }
+    let (files, foreign) = folder.names()
+    let known = Set(try ids.map { try folder.keys.name($0) })
+    for name in files.subtracting(known).sorted() {
+      findings.append("the file \(name) in \(folder.path) belongs to no value; sweepExternalFiles() removes it")
+    }
+    for name in foreign { findings.append("“\(name)” in \(folder.path) is no file of the store") }
+  }
+
+  private mutating func checkFiles(isFull: Bool) throws {
+    let statement = try connection.statement(sql: "SELECT id, size FROM \(ExternalTable.name) WHERE removed = 0 ORDER BY id")
+    defer { statement.reset() }
+    while try statement.step() {
+      let (id, size) = (statement.int64(0), statement.int(1))
+      do {
+        let reader = try folder.openFile(id: id)
+        if isFull { try reader.verify() }
+        if reader.count != size { findings.append("the large value \(id) has \(reader.count) bytes and should have \(size)") }
+      } catch let error as StoreAccessError where error.kind == .externalDataMissing {
+        findings.append("the file of the large value \(id) is missing: \(try folder.keys.name(id))")
+      } catch let error as StoreAccessError where error.kind == .storeCorrupt(.externalFile) {
+        findings.append("the file of the large value \(id) is damaged or was exchanged: \(try folder.keys.name(id))")
+      }
+    }
+  }
+
+  private mutating func checkReferences() throws {
+    let layout = try MetadataTable.readLayout(connection, path: connection.path)
+    var references: [String] = []
+    for table in layout.tables {
+      let name = try Identifier.quoted(table.name)
+      for column in table.columns where column.kind == .bytes {
+        let column = try Identifier.quoted(column.name)
+        references.append("SELECT \(column) AS x, '\(table.id)' AS t FROM \(name) WHERE typeof(\(column)) = 'integer'")
+      }
+    }
+    if references.isEmpty { return }
+    let all = references.joined(separator: " UNION ALL ")
+    let dangling = try numbers("SELECT x FROM (\(all)) WHERE x NOT IN (SELECT id FROM \(ExternalTable.name) WHERE removed = 0) LIMIT 100")
+    for id in dangling { findings.append("a row refers to the large value \(id), which is not listed") }
+    for id in try numbers("SELECT x FROM (\(all)) GROUP BY x HAVING count(*) > 1 LIMIT 100") {
+      findings.append("several rows refer to the large value \(id)")
+    }
+    for id in try numbers("SELECT id FROM \(ExternalTable.name) WHERE removed = 0 AND id NOT IN (SELECT x FROM (\(all))) LIMIT 100") {
+      findings.append("no row refers to the large value \(id)")
+    }
+  }
+
+  private func numbers(_ sql: String) throws -> [Int64] {
+    let statement = try connection.statement(sql: sql)
+    defer { statement.reset() }
+    var result: [Int64] = []
+    while try statement.step() { result.append(statement.int64(0)) }
+    return result
+  }
+}

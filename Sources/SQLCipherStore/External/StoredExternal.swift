@@ -1,0 +1,149 @@
+// StoredExternal, StagedExternal: a large value in a file of the store: one that a row refers to, and one that waits for its save.
+import Foundation
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+import Synchronization
+
+/// A large value that a row refers to.
+struct StoredExternal: ExternalContent {
+  /// Where the number was read.
+  struct Place: Sendable, Hashable {
+    let object: ObjectReference
+    let slot: Int
+  }
+
+  let storage: ExternalStorage
+  let id: Int64
+  let place: Place
+
+  var count: Int { get throws { try read({ try storage.folder.openFile(id: $0).count }, inside: { $0.count }) } }
+
+  func data() throws -> Data { try read({ try storage.data($0) }, inside: { $0 }) }
+
+  func makeReader() throws -> ExternalDataReader {
+    try read(
+      { id in
+        let reader = try storage.folder.openFile(id: id)
+        return ExternalDataReader { try StoreError.mapping { try reader.next() } }
+      }, inside: { ExternalBytes($0).makeReader() })
+  }
+
+  func isSame(as other: any ExternalContent) -> Bool {
+    guard let other = other as? StoredExternal else { return false }
+    return other.storage === storage && other.id == id
+  }
+
+  /// Reads the file. Where it is gone, the value was replaced since its row was read, and what stands there now is read.
+  private func read<Result>(_ file: (Int64) throws -> Result, inside: (Data) throws -> Result) throws -> Result {
+    try StoreError.mapping {
+      var id = id
+      while true {
+        do {
+          return try file(id)
+        } catch let error as StoreAccessError where error.kind == .externalDataMissing {
+          switch try storage.current(place) {
+          case .int(let now) where now != id: id = now
+          case .bytes(let data): return try inside(data)
+          default: throw error
+          }
+        }
+      }
+    }
+  }
+}
+
+/// A large value in a file that no row refers to yet: written piece by piece, saved with an object, or removed.
+///
+/// The lock that it holds keeps others from taking its file for an orphan.
+final class StagedExternal: ExternalDataSink {
+  private let storage: ExternalStorage
+  private let hold: WritingHold
+  private let writer: ExternalFileWriter
+
+  init(_ storage: ExternalStorage) throws {
+    self.storage = storage
+    (hold, writer) = try StoreError.mapping {
+      let hold = try WritingHold(storage)
+      return (hold, try storage.folder.makeFile())
+    }
+  }
+
+  func write(_ bytes: Data) throws {
+    try StoreError.mapping { try bytes.withUnsafeBytes { try writer.write($0) } }
+  }
+
+  func finish() throws -> any ExternalContent {
+    try StoreError.mapping {
+      let digest = try writer.finish()
+      return FinishedExternal(storage: storage, hold: hold, id: writer.id, size: writer.count, digest: digest)
+    }
+  }
+}
+
+/// What a `StagedExternal` became: complete and durable, but for its folder's entry.
+final class FinishedExternal: ExternalContent {
+  let storage: ExternalStorage
+  private let hold: WritingHold
+  let id: Int64
+  let size: Int
+  let digest: [UInt8]
+  private let isAdopted = Mutex(false)
+
+  init(storage: ExternalStorage, hold: WritingHold, id: Int64, size: Int, digest: [UInt8]) {
+    self.storage = storage
+    self.hold = hold
+    self.id = id
+    self.size = size
+    self.digest = digest
+  }
+
+  deinit {
+    if !isAdopted.withLock({ $0 }) { storage.folder.removeFiles([id]) }
+  }
+
+  /// The file is a row's: true for the first who asks.
+  func adopt() -> Bool {
+    isAdopted.withLock { isAdopted in
+      defer { isAdopted = true }
+      return !isAdopted
+    }
+  }
+
+  /// The row was not saved.
+  func release() { isAdopted.withLock { $0 = false } }
+
+  var count: Int { size }
+  func data() throws -> Data { try StoreError.mapping { try storage.data(id) } }
+  func makeReader() throws -> ExternalDataReader {
+    let reader = try StoreError.mapping { try storage.folder.openFile(id: id) }
+    return ExternalDataReader { try StoreError.mapping { try reader.next() } }
+  }
+  func isSame(as other: any ExternalContent) -> Bool { other as? FinishedExternal === self }
+}
+
+/// The lock of somebody who writes files; the last to let go clears up.
+final class WritingHold: Sendable {
+  private let storage: ExternalStorage
+  private let lock: Mutex<ExternalFolder.Lock?>
+  /// Whether nobody else had left something behind before.
+  let wasClean: Bool
+
+  init(_ storage: ExternalStorage) throws {
+    self.storage = storage
+    let (lock, wasClean) = try storage.folder.lockForWriting()
+    self.lock = Mutex(lock)
+    self.wasClean = wasClean
+  }
+
+  deinit { end(removing: []) }
+
+  /// Gives the lock back, and removes files if nobody else writes.
+  func end(removing ids: [Int64]) {
+    let isFirst = lock.withLock { lock in
+      defer { lock = nil }
+      return lock != nil
+    }
+    if isFirst { storage.tidy(removing: ids, wasClean: wasClean) }
+  }
+}
