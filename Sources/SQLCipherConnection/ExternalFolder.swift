@@ -12,20 +12,17 @@ package struct ExternalFolder: Sendable {
   package let keys: ExternalKeys
 
   package init(storePath: String, key: DatabaseKey) throws {
-    path = Self.path(for: storePath)
+    path = StoreFile.supportPath(for: storePath)
     keys = try ExternalKeys(key)
   }
 
-  /// `.NAME_SUPPORT` beside the store `NAME`.
-  package static func path(for storePath: String) -> String {
-    let name = storePath.split(separator: "/").last.map(String.init) ?? storePath
-    return StoreFile.folder(of: storePath) + "/.\(name)_SUPPORT"
-  }
-
   /// Stands here while files may lie here that nothing refers to.
-  static let pendingName = "pending"
+  private static let pendingName = "pending"
+  /// Stands here when it must be found out which they are.
+  private static let orphansName = "orphans"
 
   private var pendingPath: String { path + "/" + Self.pendingName }
+  private var orphansPath: String { path + "/" + Self.orphansName }
   private func filePath(_ id: Int64) throws -> String { path + "/" + (try keys.name(id)) }
 
   package var exists: Bool { StoreFile.exists(path) }
@@ -61,26 +58,27 @@ package struct ExternalFolder: Sendable {
   }
 
   /// Takes the lock with others, to write files; makes the folder where there is none.
-  ///
-  /// - Returns: The lock, and whether no work of others is unfinished.
-  package func lockForWriting() throws -> (lock: Lock, wasClean: Bool) {
+  package func lockForWriting() throws -> Lock {
     if !exists {
       guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw StoreAccessError.system(errno, path: path, operation: "make a folder") }
       try StoreFile.syncFolder(of: path)
     }
     guard let lock = try lock(LOCK_SH) else { throw StoreAccessError(.externalDataMissing, path: path, operation: "lock") }
-    let wasClean = !isPending
-    guard markPending() else { throw StoreAccessError.system(errno, path: pendingPath, operation: "write a large value") }
-    return (lock, wasClean)
+    // Whoever is not alone may die unnoticed by the others: the last one has to look for what is left over.
+    try mark(StoreFile.exists(pendingPath) ? orphansPath : pendingPath)
+    return lock
   }
 
-  /// Notes that there may be files that nothing refers to.
-  @discardableResult
-  func markPending() -> Bool {
-    let descriptor = open(pendingPath, O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard descriptor >= 0 else { return false }
+  /// Notes that a later sweep is needed.
+  package func requestSweep() { try? mark(orphansPath) }
+
+  /// Whether a sweep is needed at the end of some writing.
+  package var needsSweep: Bool { StoreFile.exists(orphansPath) }
+
+  func mark(_ file: String) throws {
+    let descriptor = open(file, O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw StoreAccessError.system(errno, path: file, operation: "write a large value") }
     _ = Foundation.close(descriptor)
-    return true
   }
 
   /// Takes the lock with others, so that nobody removes files; nil where there is no folder.
@@ -108,16 +106,19 @@ package struct ExternalFolder: Sendable {
   // MARK: What lies here
 
   /// Whether somebody who wrote here did not get to the end: there may be files that nothing refers to.
-  package var isPending: Bool { StoreFile.exists(pendingPath) }
+  package var isPending: Bool { StoreFile.exists(pendingPath) || needsSweep }
 
   /// Nothing is left over. The caller holds the lock alone.
-  package func clearPending() { unlink(pendingPath) }
+  package func clearPending() {
+    unlink(pendingPath)
+    unlink(orphansPath)
+  }
 
   /// The names of what could be files of values, and of what is none of ours.
   package func names() -> (files: Set<String>, foreign: [String]) {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
     let files = names.filter(Self.isFileName)
-    return (Set(files), names.filter { !Self.isFileName($0) && $0 != Self.pendingName }.sorted())
+    return (Set(files), names.filter { !Self.isFileName($0) && $0 != Self.pendingName && $0 != Self.orphansName }.sorted())
   }
 
   private static func isFileName(_ name: String) -> Bool {
@@ -134,14 +135,5 @@ package struct ExternalFolder: Sendable {
     for name in orphans { unlink(path + "/" + name) }
     clearPending()
     return orphans.count
-  }
-
-  /// Removes the folder with the files of all values; what is not ours stays, and the folder with it.
-  package static func remove(storePath: String) {
-    let path = path(for: storePath)
-    for name in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] where isFileName(name) || name == pendingName {
-      unlink(path + "/" + name)
-    }
-    rmdir(path)
   }
 }

@@ -36,9 +36,9 @@ package enum ExternalCopy {
     progress: ProgressHandler? = nil
   ) throws {
     if ids.isEmpty { return }
-    let lock = try lock ?? target.lockForWriting().lock
+    let lock = try lock ?? target.lockForWriting()
     defer { withExtendedLifetime(lock) {} }
-    target.markPending()
+    target.requestSweep()
     do {
       for (number, id) in ids.enumerated() {
         try copyFile(id, from: source, to: target)

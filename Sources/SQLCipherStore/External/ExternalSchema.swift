@@ -40,20 +40,17 @@ enum ExternalSchema {
     try connection.execute("UPDATE \(ExternalTable.name) SET removed = 1" + condition)
   }
 
-  /// The statements that put all large values of a copy into its rows, and leave no list of files; the store has one again once it is encrypted and opened.
+  /// The statements that put all large values of a copy into its rows; its list of them is empty then.
   static func inlining(from connection: Connection, schema: String) throws -> [String] {
     guard try ExternalTable.exists(connection) else { return [] }
     var statements: [String] = []
-    let triggers = try connection.statement(sql: "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE '\(triggerPrefix)%'")
-    defer { triggers.reset() }
-    while try triggers.step() { statements.append("DROP TRIGGER \(schema).\(try Identifier.quoted(triggers.text(0)))") }
     for table in try MetadataTable.readLayout(connection, path: connection.path).tables {
       let name = try Identifier.quoted(table.name)
       for column in try table.columns.filter({ $0.kind == .bytes }).map({ try Identifier.quoted($0.name) }) {
         statements.append("UPDATE \(schema).\(name) SET \(column) = \(function)(\(column)) WHERE typeof(\(column)) = 'integer'")
       }
     }
-    return statements + ["DROP TABLE \(schema).\(ExternalTable.name)", "UPDATE \(schema).\(MetadataTable.name) SET layout_basis = ''"]
+    return statements + ["DELETE FROM \(schema).\(ExternalTable.name)"]
   }
 
   /// Makes the function known to a connection.

@@ -91,15 +91,18 @@ final class ExternalStorage: Sendable {
     if !ids.isEmpty { cache.withLock { cache in cache.removeAll { ids.contains($0.id) } } }
   }
 
-  /// Ends some writing: removes files, unless somebody else is writing or copying; then, or when the process dies, a later sweep does.
-  func tidy(removing ids: [Int64], wasClean: Bool) {
-    guard let lock = try? folder.lockForRemoving() else { return }
+  /// Ends some writing: removes files, unless somebody else is writing or copying; then the last of them does, or the next opening.
+  func tidy(removing ids: [Int64]) {
+    guard let lock = try? folder.lockForRemoving() else {
+      if !ids.isEmpty { folder.requestSweep() }
+      return
+    }
     defer { withExtendedLifetime(lock) {} }
-    if wasClean {
+    if folder.needsSweep {
+      _ = try? sweepLocked()
+    } else {
       folder.removeFiles(ids)
       folder.clearPending()
-    } else {
-      _ = try? sweepLocked()
     }
   }
 

@@ -122,7 +122,7 @@ extension SaveExecutor {
     guard let storage = engine.externals, let transaction = connection.attachment as? ExternalTransaction, step.keepsExternals else {
       guard let external else { return try step.bind(row, at: &index, to: statement) }
       index += 1
-      return try statement.bind(index, try external.data())
+      return try bindInside(external, index, to: statement)
     }
     if external == nil, row.bytes(step.slot).count < storage.threshold { return try step.bind(row, at: &index, to: statement) }
     index += 1
@@ -131,13 +131,22 @@ extension SaveExecutor {
     if let external {
       let place = StoredExternal.Place(object: row.reference, slot: step.slot)
       let isOwn = (external.content as? StoredExternal).map { $0.storage === storage && $0.place == place } ?? false
-      if !isOwn, try external.count < storage.threshold { return try statement.bind(index, try external.data()) }
+      if !isOwn, try external.count < storage.threshold { return try bindInside(external, index, to: statement) }
       id = try transaction.keep(external, at: place)
     } else {
       id = try transaction.keep(row.bytes(step.slot))
     }
     externals.note(id, of: row, step.slot)
     try statement.bind(index, id)
+  }
+}
+
+extension SaveExecutor {
+  /// Binds all bytes of a value, which are in the row from now on; what they came from is not needed any more.
+  private func bindInside(_ value: ExternalData, _ index: Int32, to statement: Statement) throws {
+    let data = try value.data()
+    try statement.bind(index, data)
+    value.replaceContent(ExternalBytes(data))
   }
 }
 

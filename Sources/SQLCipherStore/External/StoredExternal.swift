@@ -126,14 +126,9 @@ final class FinishedExternal: ExternalContent {
 final class WritingHold: Sendable {
   private let storage: ExternalStorage
   private let lock: Mutex<ExternalFolder.Lock?>
-  /// Whether nobody else had left something behind before.
-  let wasClean: Bool
-
   init(_ storage: ExternalStorage) throws {
     self.storage = storage
-    let (lock, wasClean) = try storage.folder.lockForWriting()
-    self.lock = Mutex(lock)
-    self.wasClean = wasClean
+    lock = Mutex(try storage.folder.lockForWriting())
   }
 
   deinit { end(removing: []) }
@@ -144,6 +139,6 @@ final class WritingHold: Sendable {
       defer { lock = nil }
       return lock != nil
     }
-    if isFirst { storage.tidy(removing: ids, wasClean: wasClean) }
+    if isFirst { storage.tidy(removing: ids) }
   }
 }

@@ -1,0 +1,162 @@
+// ExternalStorageCrashTests: processes killed while they save large values: no reference without its file, no file that stays without a reference.
+import Foundation
+import ObjectContext
+import ObjectStore
+import SQLCipherConnection
+import XCTest
+import _StoreSpecification
+import _TestSupport
+
+@testable import SQLCipherStore
+
+final class ExternalStorageCrashTests: XCTestCase {
+  /// How many processes are killed; the environment may ask for more.
+  private var rounds: Int { ProcessInfo.processInfo.environment["CIPHERDATA_CRASH_ROUNDS"].flatMap(Int.init) ?? 8 }
+  private var random = SeededGenerator(seed: 4_711)
+
+  func testAKilledSaveLeavesNeitherADanglingReferenceNorAnOrphanForLong() async throws {
+    guard ProcessInfo.processInfo.environment["CIPHERDATA_EXTERNAL_CRASH"] == nil else { return }
+    let films = try FilmStore()
+    try films.open().close()
+    var leftOver = 0
+    for round in 0..<rounds {
+      let child = try Victim("save", films.url.path)
+      let acknowledged = child.kill(after: Int(random.next() % 6) + 1, microseconds: UInt32(random.next() % 12_000))
+      // Before anybody tidies up: every reference has its whole file.
+      let before = try await films.verify()
+      XCTAssertTrue(before.allSatisfy { $0.contains("belongs to no value") }, "round \(round): \(before)")
+      leftOver += before.count
+      let store = try films.open()
+      let titles = Set(try store.newContext().all("Film").compactMap { $0.text("title") })
+      for title in acknowledged { XCTAssertTrue(titles.contains(title), "round \(round): \(title) is lost") }
+      for title in titles {
+        let seed = Int(title.split(separator: "/").last ?? "") ?? 0
+        XCTAssertEqual(try store.poster(title), FilmStore.bytes(140_000 + seed, seed), "round \(round)")
+      }
+      XCTAssertEqual(films.files().count, titles.count, "round \(round)")
+      try store.close()
+      let after = try await films.verify()
+      XCTAssertEqual(after, [], "round \(round)")
+    }
+    print("files left over by \(rounds) killed processes: \(leftOver)")
+  }
+
+  func testAKilledRotationLeavesFilesThatOpenWithItsStore() async throws {
+    guard ProcessInfo.processInfo.environment["CIPHERDATA_EXTERNAL_CRASH"] == nil else { return }
+    let films = try FilmStore(key: .raw(SecretBytes([UInt8](repeating: 6, count: 32))))
+    let store = try films.open()
+    for number in 0..<6 { try store.addFilm("\(number)", FilmStore.bytes(200_000, number)) }
+    try store.close()
+    for round in 0..<rounds {
+      let child = try Victim("rotate", films.url.path)
+      _ = child.kill(after: 1 + round % 2, microseconds: UInt32(random.next() % 60_000))
+      let store = try films.open()
+      for number in 0..<6 { XCTAssertEqual(try store.poster("\(number)"), FilmStore.bytes(200_000, number), "round \(round)") }
+      XCTAssertEqual(films.files().count, 6, "round \(round)")
+      try store.close()
+      let findings = try await films.verify()
+      XCTAssertEqual(findings, [], "round \(round)")
+    }
+  }
+
+  func testTwoProcessesSaveAndSweepWithoutHarm() async throws {
+    guard ProcessInfo.processInfo.environment["CIPHERDATA_EXTERNAL_CRASH"] == nil else { return }
+    let films = try FilmStore()
+    try films.open().close()
+    let child = try Victim("save", films.url.path)
+    let file = try await films.unlock()
+    for _ in 0..<60 {
+      // Opening and sweeping must not take the files of a save that is under way.
+      _ = try await file.sweepExternalFiles()
+      let store = try films.open()
+      for film in try store.newContext().all("Film") {
+        do { _ = try film.externalData(forKey: "poster")?.data() } catch let error as StoreError where error.code == .externalDataMissing {}
+      }
+      try store.close()
+    }
+    let acknowledged = child.kill(after: 3, microseconds: 0)
+    XCTAssertFalse(acknowledged.isEmpty)
+    let store = try films.open()
+    for film in try store.newContext().all("Film") { XCTAssertNotNil(try film.externalData(forKey: "poster")?.data()) }
+    try store.close()
+    let findings = try await films.verify()
+    XCTAssertEqual(findings, [])
+  }
+
+  /// The part that is killed: this program, started again.
+  func testPlayThePartThatIsKilled() async throws {
+    let environment = ProcessInfo.processInfo.environment
+    guard let role = environment["CIPHERDATA_EXTERNAL_CRASH"], let path = environment["CIPHERDATA_EXTERNAL_PATH"] else { return }
+    func acknowledge(_ text: String) { FileHandle.standardOutput.write(Data("ACK \(text)\n".utf8)) }
+    let url = URL(fileURLWithPath: path)
+    if role == "rotate" {
+      let file = try await SQLCipherStoreFile.unlock(at: url, key: .raw(SecretBytes([UInt8](repeating: 6, count: 32))))
+      for number in 0..<1_000 {
+        acknowledge("\(number)")
+        try await file.rotateDataKey()
+      }
+      return
+    }
+    var description = PersistentStoreDescription(url: url, key: FilmStore.databaseKey)
+    description.durability = .fast
+    let store = try OpenStore(description, model: try FilmStore.model())
+    let run = UInt64.random(in: 0...UInt64.max)
+    let context = store.newContext()
+    var old: [ManagedObject] = try context.all("Film")
+    for number in 1..<10_000 {
+      // Insert, replace, delete, stream: one after the other, some together.
+      let film = try context.insert("Film", ["title": "\(run)/\(number)"])
+      if number % 3 == 0 {
+        let writer = try film.makeExternalDataWriter()
+        try writer.write(FilmStore.bytes(140_000 + number, number))
+        try film.setExternalData(writer.finish(), forKey: "poster")
+      } else {
+        try film.setValue(FilmStore.bytes(140_000 + number, number), forKey: "poster")
+      }
+      if old.count > 4 { context.delete(old.removeFirst()) }
+      if number % 4 == 0, let first = old.first {
+        let seed = number + 20_000
+        try first.setValue("\(run)/\(seed)", forKey: "title")
+        try first.setValue(FilmStore.bytes(140_000 + seed, seed), forKey: "poster")
+      }
+      try context.save()
+      old.append(film)
+      acknowledge("\(run)/\(number)")
+    }
+  }
+}
+
+/// This test program, started again for a part in which it is killed.
+private struct Victim {
+  private let process = Process()
+  private let pipe = Pipe()
+
+  init(_ role: String, _ path: String) throws {
+    process.executableURL = URL(fileURLWithPath: try XCTUnwrap(CommandLine.arguments.first))
+    process.arguments = ["SQLCipherStoreTests.ExternalStorageCrashTests/testPlayThePartThatIsKilled"]
+    process.environment = ProcessInfo.processInfo.environment.merging(
+      ["CIPHERDATA_EXTERNAL_CRASH": role, "CIPHERDATA_EXTERNAL_PATH": path]) { $1 }
+    process.standardOutput = pipe
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+  }
+
+  /// Kills it some time after it has acknowledged so often; the last thing that it acknowledged.
+  func kill(after count: Int, microseconds: UInt32) -> [String] {
+    var output = Data()
+    func acknowledged() -> [String] {
+      let lines = String(decoding: output, as: UTF8.self).components(separatedBy: "\n").dropLast()
+      return lines.compactMap { $0.hasPrefix("ACK ") ? String($0.dropFirst(4)) : nil }
+    }
+    while acknowledged().count < count {
+      let data = pipe.fileHandleForReading.availableData
+      if data.isEmpty { break }
+      output += data
+    }
+    usleep(microseconds)
+    Foundation.kill(process.processIdentifier, SIGKILL)
+    output += pipe.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    return acknowledged().last.map { [$0] } ?? []
+  }
+}
