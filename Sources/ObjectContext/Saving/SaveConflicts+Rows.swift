@@ -39,7 +39,7 @@ extension SaveConflicts {
     var values: [Int: Slot] = [:]
     for slot in entity.slots where slot.kind != .none && !slot.isDerived {
       let (my, their) = (mine.slot(slot.index, kind: slot.kind), theirs.slot(slot.index, kind: slot.kind))
-      let isTheirs = base.map { $0.slot(slot.index, kind: slot.kind) != their } ?? true
+      let isTheirs = base.map { !$0.hasSameValue(slot.index, kind: slot.kind, as: theirs) } ?? true
       let takesMine: Bool
       switch decision.mergeType {
       case .mergeByPropertyObjectTrump: takesMine = set.contains(slot.index)

@@ -110,7 +110,7 @@ final class SaveConflicts {
     bases[row.reference] = base
     var changed = SlotMask()
     for slot in entity(row).slots where slot.kind != .none && !slot.isDerived {
-      if row.slot(slot.index, kind: slot.kind) != base.slot(slot.index, kind: slot.kind) { changed.insert(slot.index) }
+      if !row.hasSameValue(slot.index, kind: slot.kind, as: base) { changed.insert(slot.index) }
     }
     if changed.isEmpty { return refresh(base) }
     refreshed[row.reference] = nil

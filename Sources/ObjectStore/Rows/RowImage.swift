@@ -81,6 +81,17 @@ public import ObjectModel
     return Data(bytes(slot))
   }
 
+  /// Whether a slot has the same value as in another row of the entity. Large values that a store keeps are not read: one that was written anew is another,
+  /// and that of an older row may not be there any more.
+  package func hasSameValue(_ index: Int, kind: SlotKind, as other: RowImage) -> Bool {
+    if kind == .bytes {
+      let (mine, theirs) = (external(index), other.external(index))
+      if let mine, let theirs, mine.isIdentical(to: theirs) { return true }
+      for external in [mine, theirs] { if let external, !(external.content is ExternalBytes) { return false } }
+    }
+    return slot(index, kind: kind) == other.slot(index, kind: kind)
+  }
+
   /// The value of a slot, whose kind the entity says. Large values outside the row are read from where they are; null when that fails, whose reason
   /// ``external(_:)`` tells.
   public func slot(_ index: Int, kind: SlotKind) -> Slot {

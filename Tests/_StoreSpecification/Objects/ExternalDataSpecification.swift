@@ -26,6 +26,7 @@ public final class ExternalDataSpecification: ObjectSpecification {
         ("testAValueThatWaitsCountsAsPresent", { $0.testAValueThatWaitsCountsAsPresent }),
         ("testSmallAndEmptyValuesAreValuesToo", { $0.testSmallAndEmptyValuesAreValuesToo }),
         ("testATransactionThatFailsLeavesValuesAsTheyWere", { $0.testATransactionThatFailsLeavesValuesAsTheyWere }),
+        ("testAValueThatOthersReplacedIsAConflict", { $0.testAValueThatOthersReplacedIsAConflict }),
         ("testOnlyBinaryAttributesAreLarge", { $0.testOnlyBinaryAttributesAreLarge }),
       ] as [(String, (ExternalDataSpecification) -> () throws -> Void)])
   }
@@ -305,6 +306,30 @@ public final class ExternalDataSpecification: ObjectSpecification {
       })
     XCTAssertEqual(try self.film("A", store.newContext()).value(forKey: "poster") as? Data, bytes(300_000))
     XCTAssertEqual(try store.count("Film"), 1)
+  }
+
+  func testAValueThatOthersReplacedIsAConflict() throws {
+    for (policy, expected) in [
+      (MergePolicy.mergeByPropertyStoreTrump, bytes(300_000, 2)), (.mergeByPropertyObjectTrump, bytes(300_000, 3)),
+    ] {
+      let store = try makeStore(Self.model)
+      let context = store.newContext()
+      context.mergePolicy = policy
+      context.automaticallyMergesChangesFromParent = false
+      let mine = try context.insert("Film", ["title": "A", "poster": bytes(300_000)])
+      try context.save()
+      let other = store.newContext()
+      let theirs = try find("Film", "title", "A", in: other)
+      try theirs.setValue(bytes(300_000, 2), forKey: "poster")
+      try theirs.setValue(Int32(7), forKey: "year")
+      try other.save()
+      try mine.setValue(bytes(300_000, 3), forKey: "poster")
+      try context.save()
+      XCTAssertEqual(try mine.value(forKey: "poster") as? Data, expected)
+      let found = try film("A", store.newContext())
+      XCTAssertEqual(try found.value(forKey: "poster") as? Data, expected)
+      XCTAssertEqual(try found.value(forKey: "year") as? Int32, 7)
+    }
   }
 
   func testOnlyBinaryAttributesAreLarge() throws {
