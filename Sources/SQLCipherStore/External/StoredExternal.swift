@@ -53,6 +53,17 @@ struct StoredExternal: ExternalContent {
   }
 }
 
+/// A large value in a store that has no list of such: reading it is an error.
+struct UnknownExternal: ExternalContent {
+  var count: Int { get throws { throw failure } }
+  func makeReader() throws -> ExternalDataReader { throw failure }
+
+  private var failure: StoreError {
+    StoreError(
+      .storeCorrupt, "A row refers to a large value, but the store has no list of them; verify the store.", operation: "read a large value")
+  }
+}
+
 /// A large value in a file that no row refers to yet: written piece by piece, saved with an object, or removed.
 ///
 /// The lock that it holds keeps others from taking its file for an orphan.

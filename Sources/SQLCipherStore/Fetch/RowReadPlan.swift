@@ -102,7 +102,9 @@ struct RowReadPlan: Sendable {
 
   /// The value outside the row that a number stands for; nil where the column holds the bytes, or nothing.
   private func external(_ statement: Statement, _ step: Step, _ writer: RowWriter) -> ExternalData? {
-    guard statement.type(step.column) == .integer, let externals = writer.externals as? ExternalStorage else { return nil }
+    guard statement.type(step.column) == .integer else { return nil }
+    // Never bytes that look like a value.
+    guard let externals = writer.externals as? ExternalStorage else { return ExternalData(content: UnknownExternal()) }
     let object = ObjectReference(entity: entityNumber, key: statement.int64(0))
     return externals.value(statement.int64(step.column), at: .init(object: object, slot: step.slot))
   }

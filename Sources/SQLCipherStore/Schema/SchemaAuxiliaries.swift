@@ -50,14 +50,12 @@ struct SchemaAuxiliaries {
 
   /// Makes and fills all of them, in a file that has none.
   func makeAll(_ connection: Connection) throws {
-    let hadExternals = try ExternalTable.exists(connection)
     for auxiliary in try wanted(connection) { try make(auxiliary, connection) }
-    // Rows may have gone or lost columns while there was no trigger.
-    if hadExternals { try ExternalSchema.collect(schema, connection) }
   }
 
   /// Makes what the file lacks and drops what the model does not have. The time is that of making the new ones.
   func bringInStep(_ connection: Connection) throws {
+    let hadExternals = try ExternalTable.exists(connection)
     let wanted = try wanted(connection)
     let sqlByName = Dictionary(wanted.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
     let inFile = try Self.inFile(connection)
@@ -65,6 +63,8 @@ struct SchemaAuxiliaries {
     for auxiliary in wanted { if let source = auxiliary.source, !kept.contains(source) { kept.remove(auxiliary.name) } }
     for found in inFile where !kept.contains(found.name) { try Self.drop(found, connection) }
     for auxiliary in wanted where !kept.contains(auxiliary.name) { try make(auxiliary, connection) }
+    // A migration may have taken values away while there was no trigger.
+    if hadExternals { try ExternalSchema.collect(schema, connection) }
   }
 
   /// Drops the indexes that the schema does not have; the others stay where the tables under them do.
