@@ -14,6 +14,8 @@ import Foundation
   /// Stops what runs here, from any thread.
   package let interrupter: Interrupter
 
+  /// Where the store's large values are.
+  package var externalFolder: ExternalFolder?
   /// What goes with the open transaction; whoever has the connection sets it.
   package var attachment: AnyObject?
 

@@ -209,4 +209,51 @@ final class ExternalStorageCopyTests: XCTestCase {
     XCTAssertFalse(FileManager.default.fileExists(atPath: FilmStore.support(target).path))
     try await check(films)
   }
+
+  func testAMigrationTakesLargeValuesAlongAndLetsGoOfOthers() async throws {
+    let films = try FilmStore()
+    func model(_ version: String, _ properties: [AttributeDescription], others: Bool) throws -> CompiledModel {
+      var entity = EntityDescription(name: "Film")
+      entity.properties = properties.map { .attribute($0) }
+      var clip = EntityDescription(name: "Clip")
+      var data = AttributeDescription(name: "data", type: .binary, isOptional: true)
+      data.allowsExternalBinaryDataStorage = true
+      clip.properties = [.attribute(data)]
+      var model = ManagedObjectModel(entities: others ? [entity, clip] : [entity])
+      model.versionIdentifiers = [version]
+      return try CompiledModel(model)
+    }
+    func attribute(_ name: String, _ type: AttributeType, external: Bool = false, was: String? = nil) -> AttributeDescription {
+      var attribute = AttributeDescription(name: name, type: type, isOptional: true)
+      attribute.allowsExternalBinaryDataStorage = external
+      attribute.renamingIdentifier = was
+      return attribute
+    }
+    let first = try model(
+      "1", [attribute("title", .string), attribute("poster", .binary, external: true), attribute("cut", .binary, external: true)],
+      others: true)
+    let second = try model(
+      "2", [attribute("title", .string), attribute("picture", .binary, was: "poster"), attribute("year", .integer32)], others: false)
+    var store = try films.open(first)
+    let context = store.newContext()
+    try context.insert("Film", ["title": "A", "poster": bytes(200_000), "cut": bytes(200_000, 2)])
+    try context.insert("Clip", ["data": bytes(200_000, 3)])
+    try context.save()
+    XCTAssertEqual(films.files().count, 3)
+    try store.close()
+    store = try films.open(second)
+    try store.withFilm("A") { film, _ in XCTAssertEqual(try film.value(forKey: "picture") as? Data, bytes(200_000)) }
+    let found = try await films.verify()
+    XCTAssertEqual(found, [])
+    // What nothing refers to any more goes with the next save.
+    try store.withFilm("A") { film, context in
+      try film.setValue(Int32(1999), forKey: "year")
+      try context.save()
+    }
+    XCTAssertEqual(films.files().count, 1)
+    try store.withFilm("A") { film, _ in XCTAssertEqual(try film.value(forKey: "picture") as? Data, bytes(200_000)) }
+    try store.close()
+    let findings = try await films.verify()
+    XCTAssertEqual(findings, [])
+  }
 }

@@ -55,6 +55,7 @@ enum ExternalSchema {
 
   /// Makes the function known to a connection.
   static func register(on connection: Connection, folder: ExternalFolder) throws {
+    connection.externalFolder = folder
     try connection.registerFunction(name: function, argumentCount: 1, deterministic: false) { call in
       guard call.type(0) == .integer else { return call.setResult(argument: 0) }
       do {

@@ -18,16 +18,23 @@ final class ExternalStorage: Sendable {
   /// Values of fewer bytes stay in their rows.
   let threshold: Int
   let isReadOnly: Bool
-  private let pool: ConnectionPool
+  /// None where only the files can be asked, inside somebody else's transaction.
+  private let pool: ConnectionPool?
   private let schema: StoreSchema
   private let cache = Mutex<[(id: Int64, data: Data)]>([])
 
-  init(folder: ExternalFolder, pool: ConnectionPool, schema: StoreSchema, threshold: Int, isReadOnly: Bool) {
+  init(folder: ExternalFolder, pool: ConnectionPool?, schema: StoreSchema, threshold: Int, isReadOnly: Bool) {
     self.folder = folder
     self.pool = pool
     self.schema = schema
     self.threshold = max(1, threshold)
     self.isReadOnly = isReadOnly
+  }
+
+  /// Reads the large values of rows inside a transaction that somebody has on a connection, as a migration does. What is written there stays in the rows.
+  convenience init?(joining connection: Connection, schema: StoreSchema) {
+    guard let folder = connection.externalFolder else { return nil }
+    self.init(folder: folder, pool: nil, schema: schema, threshold: .max, isReadOnly: true)
   }
 
   // MARK: Reading
@@ -54,7 +61,8 @@ final class ExternalStorage: Sendable {
 
   /// What stands at a place now: a number, bytes, or nothing.
   func current(_ place: StoredExternal.Place) throws -> Slot {
-    guard let table = schema.tableIfHeld(place.object.entity), let column = table.column(entity: place.object.entity, slot: place.slot)
+    guard let pool, let table = schema.tableIfHeld(place.object.entity),
+      let column = table.column(entity: place.object.entity, slot: place.slot)
     else {
       return .null
     }
@@ -117,6 +125,7 @@ final class ExternalStorage: Sendable {
   }
 
   private func sweepLocked() throws -> Int {
+    guard let pool else { return 0 }
     // Read after the lock was taken: whoever wrote before has committed or failed.
     let ids = try pool.withReader { connection in try ExternalTable.ids(connection) }
     return try folder.sweep(keeping: ids)
