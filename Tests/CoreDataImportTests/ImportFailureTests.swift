@@ -107,6 +107,17 @@ final class ImportFailureTests: XCTestCase {
     XCTAssertEqual(report.objectCount, 2)
   }
 
+  func testRowsOfASubentityThatTheModelHasNotAreNamedOrLeftBehind() async throws {
+    let harness = try fixture(
+      "INSERT INTO Z_PRIMARYKEY VALUES (2, 'Manager', 1, 0); INSERT INTO ZPERSON (Z_PK, Z_ENT, Z_OPT, ZBOSS) VALUES (5, 2, 1, 1)")
+    let error = await assertImportFails(.modelMismatch) { _ = try await harness.open() }
+    XCTAssertEqual(error?.findings, ["the entity Manager has objects and is none of the model's"])
+    var options = CoreDataImportOptions()
+    options.ignoresUnknown = true
+    let report = try await harness.importAll(options: options)
+    XCTAssertEqual(report.objectCount, 2)
+  }
+
   func testCoreDatasOwnHistoryIsLeftBehind() async throws {
     let harness = try fixture(
       "INSERT INTO Z_PRIMARYKEY VALUES (16001, 'CHANGE', 0, 9); CREATE TABLE ACHANGE (Z_PK INTEGER PRIMARY KEY); INSERT INTO ACHANGE VALUES (1)"

@@ -131,6 +131,29 @@ final class SourceReadingTests: XCTestCase {
     try await harness.assertHolds(graph)
   }
 
+  func testFullTextIndexesHoldWhatWasImportedAndWhatWasThereBefore() async throws {
+    var note = Build.entity("Note", [Build.text("body")])
+    note.indexes = [FetchIndexDescription(name: "words", elements: [.fullText("body")])]
+    let model = try Build.compiled([note])
+    let graph = FixtureGraph(
+      model, [FixtureObject("Note", 1, ["body": .text("a green lamp")]), FixtureObject("Note", 2, ["body": .text("a red house")])])
+    let harness = try ImportHarness(model)
+    try AppleFixtureWriter(graph).write(to: harness.source).close()
+    try await harness.importAll()
+    let (coordinator, store) = try await harness.store()
+    _ = try await harness.open().importAll(into: coordinator, store: store)
+    var request = FetchSpecification(entityName: "Note", predicate: try FetchPredicate(format: "body SEARCH 'lamp'"))
+    request.resultType = .count
+    guard case .count(let count) = try coordinator.fetch(request, from: store, scope: RequestScope(objectIDSpace: store.space)) else {
+      return XCTFail("no count")
+    }
+    XCTAssertEqual(count, 2)
+    try coordinator.remove(store)
+    let file = try await SQLCipherStoreFile.unlock(at: harness.target, key: ImportHarness.key)
+    let findings = try await file.verify(.full)
+    XCTAssertEqual(findings, [])
+  }
+
   func testTheNewFileIsEncrypted() async throws {
     let graph = graph(3)
     let harness = try ImportHarness(graph.model)

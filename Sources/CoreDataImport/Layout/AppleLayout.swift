@@ -46,7 +46,9 @@ struct AppleLayout {
       if let join = try join(of: relationship, &findings) { joins.append(join) }
     }
     try checkStrangers(&findings)
-    return SourceLayout(coding: .coreData, model: model, tables: tables, joins: joins, warnings: [])
+    return SourceLayout(
+      coding: .coreData, model: model, tables: tables, joins: joins, warnings: [],
+      strangers: findings.ignoresUnknown ? Set(strangers.map(\.number)) : [])
   }
 
   // MARK: Tables
@@ -87,13 +89,14 @@ struct AppleLayout {
     for (number, name) in strangers {
       // Persistent history counts from 16001; mirroring names its entities by their prefix.
       if number > 16_000 || name.hasPrefix("NSCK") { continue }
-      guard let table = schema.table("Z" + name.uppercased()), table.column("Z_PK") != nil, !usedTables.contains(table.name.uppercased())
-      else {
-        // A subentity's rows are seen as rows of an unknown number.
-        continue
+      // A root has a table of its own; the rows of others stand in one of those that are read.
+      var places: [(table: String, condition: String?)] = usedTables.sorted().map { ($0, "t.Z_ENT = \(number)") }
+      if let own = schema.table("Z" + name.uppercased()), own.column("Z_PK") != nil, !usedTables.contains(own.name.uppercased()) {
+        places.append((own.name, nil))
       }
-      if try SourceLayout.hasValues("Z_PK", in: table.name, connection) {
+      for place in places where try SourceLayout.hasValues("Z_PK", in: place.table, where: place.condition, connection) {
         findings.addUnknown("the entity \(name) has objects and is none of the model's")
+        break
       }
     }
     for (names, what) in [(["ACHANGE", "ATRANSACTION"], "persistent history"), (["ANSCKRECORDMETADATA"], "state of mirroring")] {

@@ -61,9 +61,15 @@ struct SourceLayout {
   let tables: [SourceTable]
   let joins: [SourceJoin]
   let warnings: [String]
+  /// The source's numbers of entities whose rows are left behind.
+  let strangers: Set<Int64>
   private let indexes: [Int]
 
-  init(coding: ValueCoding, model: CompiledModel, tables: [SourceTable], joins: [SourceJoin], warnings: [String]) {
+  init(
+    coding: ValueCoding, model: CompiledModel, tables: [SourceTable], joins: [SourceJoin], warnings: [String],
+    strangers: Set<Int64> = []
+  ) {
+    self.strangers = strangers
     self.coding = coding
     self.model = model
     self.tables = tables
@@ -94,7 +100,8 @@ struct SourceLayout {
     }
     try findings.check(path: connection.path, versionIdentifiers: versionIdentifiers)
     return SourceLayout(
-      coding: result.coding, model: model, tables: result.tables, joins: result.joins, warnings: findings.warnings)
+      coding: result.coding, model: model, tables: result.tables, joins: result.joins, warnings: findings.warnings,
+      strangers: result.strangers)
   }
 
   /// The to-many relationships that are kept in tables of their own, each pair of inverses once.

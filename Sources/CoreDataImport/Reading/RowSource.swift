@@ -120,6 +120,7 @@ final class RowSource {
         isAtEnd = true
         break
       }
+      if layout.strangers.contains(statement.int64(1)) { continue }
       bytes += try readRow(into: writer, &portion.places)
     }
     guard writer.count > 0 else { return nil }
@@ -179,6 +180,7 @@ final class RowSource {
       sql: "SELECT \(table.entityColumn.map { "t.\($0)" } ?? "0"), count(*) FROM \(table.name) AS t GROUP BY 1")
     defer { statement.reset() }
     while try statement.step() {
+      if layout.strangers.contains(statement.int64(0)) { continue }
       guard let number = table.entity(of: statement.int64(0)) else {
         throw CoreDataImportError(
           .invalidKey, "\(statement.int(1)) rows have the entity number \(statement.int64(0)), which is none of the model's entities.",

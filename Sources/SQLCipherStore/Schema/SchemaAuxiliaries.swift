@@ -86,6 +86,11 @@ struct SchemaAuxiliaries {
     for found in try inFile(connection) { try drop(found, connection) }
   }
 
+  /// Drops triggers and what they keep in step, as before many rows are written at once; ``bringInStep(_:)`` makes and fills them anew.
+  static func dropTriggered(_ connection: Connection) throws {
+    for found in try inFile(connection) where found.kind != .index { try drop(found, connection) }
+  }
+
   /// What a file has of this sort. Views and triggers come first: they name the tables.
   private static func inFile(_ connection: Connection) throws -> [SchemaAuxiliary] {
     let statement = try connection.statement(

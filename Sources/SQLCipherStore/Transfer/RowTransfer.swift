@@ -66,7 +66,15 @@ package struct RowTransfer {
   }
 
   /// Runs `body`, all of which takes effect or nothing. It must not wait for another thread's save.
-  package func transaction(_ body: () throws -> Void) throws { try store.performTransaction(body) }
+  ///
+  /// What triggers keep in step is made anew at the end: values that are computed from rows that come later would be computed too early otherwise.
+  package func transaction(_ body: () throws -> Void) throws {
+    try store.performTransaction {
+      try StoreError.mapping { try engine.write { try SchemaAuxiliaries.dropTriggered($0) } }
+      try body()
+      try StoreError.mapping { try engine.write { try SchemaAuxiliaries(schema: engine.schema).bringInStep($0) } }
+    }
+  }
 
   /// Reserves the keys up to the greatest of another store.
   ///
