@@ -41,6 +41,7 @@ final class StoreEngine: Sendable {
 
   /// Works inside the write transaction that the calling thread has on a connection, until ``leaveTransaction()``.
   init(path: String, joining connection: Connection, schema: StoreSchema, trace: StatementTrace) {
+    externals = ExternalStorage(joining: connection, schema: schema)
     self.path = path
     connections = nil
     // Large values stay where they are, and triggers are away, until the migration has ended.

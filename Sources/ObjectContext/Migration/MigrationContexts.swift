@@ -78,6 +78,8 @@ final class MigrationContexts {
 
   /// Saves what a handler has left unsaved.
   func saveDestination() throws {
+    // A value that could not be read must not be missing without a word.
+    try source.throwNotedError()
     try destination.save()
     try session.checkCancellation()
   }

@@ -25,6 +25,7 @@ enum MigrationHandlers {
     // Two engines on one connection: each has its own numbers of statements.
     let newer = try StoreSchema(
       model: context.newer.model, layout: context.newer.layout,
+      hasExternalTable: context.newer.hasExternalValues || context.older.hasExternalValues,
       firstStatementNumber: StoreEngine.firstFreeNumber(behind: context.older))
     let indexes = try relationshipIndexes(newer)
     for index in indexes { try connection.execute(index.sql) }
