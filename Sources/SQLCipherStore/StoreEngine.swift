@@ -44,8 +44,7 @@ final class StoreEngine: Sendable {
     externals = ExternalStorage(joining: connection, schema: schema)
     self.path = path
     connections = nil
-    // Large values stay where they are, and triggers are away, until the migration has ended.
-    externals = nil
+    // Triggers are away until the migration has ended.
     marks = DerivationMarks()
     marks.prepare(for: schema.derivations)
     self.schema = schema

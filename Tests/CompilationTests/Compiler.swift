@@ -22,7 +22,9 @@ struct Compiler {
     var arguments = [
       "swiftc", "-emit-sil", "-wmo", "-o", "/dev/null", "-swift-version", "6", "-module-name", "Checked", "-I", modules.path,
     ]
-    for library in ["CLibcrypto", "CSQLCipher"] { arguments += ["-I", Self.root.appendingPathComponent("Sources/\(library)").path] }
+    for library in ["CLibcrypto", "CSQLCipher", "CZlib"] {
+      arguments += ["-I", Self.root.appendingPathComponent("Sources/\(library)").path]
+    }
     let (status, output) = try Self.run(arguments + clangFlags + flags + files.map(\.path))
     let lines = output.split(separator: "\n").map(String.init)
     // What follows a diagnostic, the source with remarks in it, is indented.

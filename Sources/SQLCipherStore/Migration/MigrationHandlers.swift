@@ -22,17 +22,20 @@ enum MigrationHandlers {
   static func run(_ step: StoreMigrationStep, _ context: Context) throws {
     guard let handler = step.handler else { return }
     let connection = context.connection
+    // Full-text indexes were dropped, and are made at the end.
+    let hasLargeValues = context.newer.hasExternalValues || context.older.hasExternalValues
+    let older = try StoreSchema(
+      model: context.older.model, layout: context.older.layout, hasFullText: false, hasExternalTable: hasLargeValues)
     // Two engines on one connection: each has its own numbers of statements.
     let newer = try StoreSchema(
-      model: context.newer.model, layout: context.newer.layout,
-      hasExternalTable: context.newer.hasExternalValues || context.older.hasExternalValues,
-      firstStatementNumber: StoreEngine.firstFreeNumber(behind: context.older))
+      model: context.newer.model, layout: context.newer.layout, hasFullText: false, hasExternalTable: hasLargeValues,
+      firstStatementNumber: StoreEngine.firstFreeNumber(behind: older))
     let indexes = try relationshipIndexes(newer)
     for index in indexes { try connection.execute(index.sql) }
-    try withEngines([context.older, newer], context) { engines in
+    try withEngines([older, newer], context) { engines in
       try handler(
         MigrationSession(
-          context, source: engines[0], destination: engines[1], sourceModel: context.older.model, destinationModel: newer.model))
+          context, source: engines[0], destination: engines[1], sourceModel: older.model, destinationModel: newer.model))
     }
     for index in indexes { try connection.execute("DROP INDEX \(index.name)") }
   }
