@@ -18,7 +18,8 @@ extension SQLCipherIncrementalStore {
         try pool.withWriter { connection in
           try StoreMigrator(
             connection: connection, path: path, model: configuration.model, entityNumbers: configuration.entityNumbers, request: request,
-            trace: StatementTrace(observer: configuration.description.sqlObserver)
+            trace: StatementTrace(observer: configuration.description.sqlObserver),
+            portionSize: configuration.description.migrationPortionSize
           ).run()
         }
         pool.close()

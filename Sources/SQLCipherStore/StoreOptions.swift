@@ -87,6 +87,12 @@ extension PersistentStoreDescription {
     set { options["externalStorageThreshold"] = newValue }
   }
 
+  /// The rows that a migration copies between two reports of progress, for tests.
+  package var migrationPortionSize: Int {
+    get { options["migrationPortionSize"] as? Int ?? MigrationRunner.standardPortionSize }
+    set { options["migrationPortionSize"] = newValue }
+  }
+
   /// Who hears of the statements that run, for tests.
   package var sqlObserver: SQLObserver? {
     get { options["sqlObserver"] as? SQLObserver }

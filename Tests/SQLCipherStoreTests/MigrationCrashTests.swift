@@ -153,6 +153,7 @@ final class MigrationCrashTests: XCTestCase {
     var description = description(url)
     // Few pages in memory: the others are in the log before the commit.
     description.cacheSize = 64 << 10
+    description.migrationPortionSize = 5
     description.sqlObserver = SQLObserver { _ in snapshot() }
     description.migrationProgress = { _ in snapshot() }
     let coordinator = try open(Self.newer, description)

@@ -7,16 +7,20 @@ import SQLCipherConnection
 /// of all its rows first.
 final class MigrationRunner {
   /// The rows of a portion.
-  static let portionSize = 2_000
+  static let standardPortionSize = 2_000
 
   let connection: Connection
   private let trace: StatementTrace
   private let progress: (@Sendable (MigrationProgress) -> Void)?
   private let cancellation: RequestCancellation?
+  private let portionSize: Int
   private var done = 0
   private var total = 0
 
-  init(_ connection: Connection, request: StoreMigrationRequest, trace: StatementTrace) {
+  init(
+    _ connection: Connection, request: StoreMigrationRequest, trace: StatementTrace, portionSize: Int = MigrationRunner.standardPortionSize
+  ) {
+    self.portionSize = max(1, portionSize)
     self.connection = connection
     self.trace = trace
     progress = request.progress
@@ -126,7 +130,7 @@ final class MigrationRunner {
   private func forEachRange(_ portions: Portions, _ body: (_ low: Int64, _ high: Int64) throws -> Void) throws {
     let bound = try connection.statement(
       sql: "SELECT t.\(portions.key) FROM \(portions.table) AS t WHERE t.\(portions.key) > ? ORDER BY t.\(portions.key) LIMIT 1"
-        + " OFFSET \(Self.portionSize - 1)")
+        + " OFFSET \(portionSize - 1)")
     var low: Int64 = 0
     while true {
       try check()

@@ -14,6 +14,7 @@ struct StoreMigrator {
   let entityNumbers: [Int]
   let request: StoreMigrationRequest
   let trace: StatementTrace
+  var portionSize = MigrationRunner.standardPortionSize
 
   /// Migrates the store, or finds that it is done.
   func run() throws {
@@ -46,7 +47,7 @@ struct StoreMigrator {
     var past = try MetadataTable.readPastModels(connection, path: path)
     try Self.checkNotNewer(record, past, model, path: path)
     var schema = try StoredSchema.read(connection, path: path)
-    let runner = MigrationRunner(connection, request: request, trace: trace)
+    let runner = MigrationRunner(connection, request: request, trace: trace, portionSize: portionSize)
     let steps: [StoreMigrationStep?] = request.steps.isEmpty ? [nil] : request.steps
     var tasks = record.deferredTasks
     var present = record.modelName
