@@ -9,10 +9,12 @@ final class SpecificationComplianceTests: XCTestCase {
   private func names(after word: String, in folder: String) throws -> [String: Set<String>] {
     let url = Fixtures.repository.appendingPathComponent("Tests/_StoreSpecification/\(folder)")
     var found: [String: Set<String>] = [:]
-    for file in try FileManager.default.contentsOfDirectory(atPath: url.path) where file.hasSuffix("Specification.swift") {
+    for file in try FileManager.default.contentsOfDirectory(atPath: url.path) where file.contains("Specification") {
       let text = try String(contentsOf: url.appendingPathComponent(file), encoding: .utf8)
       let parts = text.components(separatedBy: word).dropFirst()
-      found[String(file.dropLast(".swift".count))] = Set(parts.map { String($0.prefix { $0.isLetter || $0.isNumber }) })
+      // A suite may have further files, named after it and a facet.
+      let suite = String(file.dropLast(".swift".count).prefix { $0 != "+" })
+      found[suite, default: []].formUnion(parts.map { String($0.prefix { $0.isLetter || $0.isNumber }) })
     }
     return found
   }
