@@ -18,6 +18,9 @@ extension StoreType {
 /// PersistentStoreCoordinator.registerStoreClass(JSONFileStore.self, forStoreType: .jsonFile)
 /// ```
 public final class JSONFileStore: IncrementalStore {
+  /// True: all rows are at hand, and ``DerivationEvaluation`` computes over them.
+  public static var derivesAttributes: Bool { true }
+
   private struct Content {
     var document: JSONDocument
     var graph: JSONGraph
@@ -83,15 +86,15 @@ public final class JSONFileStore: IncrementalStore {
         return try evaluation.answer(among: current.graph.objects(of: evaluation.entity), resolver: reader, row: current.graph.row(of:))
       case .save(let request):
         try checkWritable("save")
-        try apply(request, to: &current, in: scope)
-        return .saved()
+        return .saved(try apply(request, to: &current, in: scope))
       case .batchInsert, .batchUpdate, .batchDelete:
         try checkWritable("batch")
         let reader = JSONGraphReader(current.graph, space: scope.objectIDSpace)
         let evaluation = BatchEvaluation(request, model: current.graph.model, objectIDSpace: scope.objectIDSpace)
         let save = try evaluation.save(among: current.graph.objects(of:), resolver: reader, row: current.graph.row(of:))
-        try apply(save, to: &current, in: scope)
-        return .batch(BatchChanges(save))
+        var changes = BatchChanges(save)
+        changes.add(try apply(save, to: &current, in: scope))
+        return .batch(changes)
       }
     }
   }
@@ -102,9 +105,10 @@ public final class JSONFileStore: IncrementalStore {
     }
   }
 
-  private func apply(_ save: SaveChangesRequest, to current: inout Content, in scope: RequestScope) throws {
-    try current.graph.apply(save, entityNumbers: Set(configuration.entityNumbers), space: scope.objectIDSpace)
+  private func apply(_ save: SaveChangesRequest, to current: inout Content, in scope: RequestScope) throws -> SaveOutcome {
+    let outcome = try current.graph.apply(save, entityNumbers: Set(configuration.entityNumbers), space: scope.objectIDSpace)
     try keep(current)
+    return outcome
   }
 
   /// The rows of objects.

@@ -4,17 +4,29 @@ import ObjectModel
 import ObjectStore
 
 extension JSONGraph {
-  /// Takes a save over; whoever calls it forgets the graph if it throws.
+  /// Takes a save over and computes derived attributes; whoever calls it forgets the graph if it throws.
   ///
+  /// - Returns: The rows that are other than the request says.
   /// - Throws: ``StoreError`` with the conflicts, or for an entity that the store does not hold.
-  mutating func apply(_ request: SaveChangesRequest, entityNumbers: Set<Int>, space: ObjectIDSpace) throws {
+  mutating func apply(_ request: SaveChangesRequest, entityNumbers: Set<Int>, space: ObjectIDSpace) throws -> SaveOutcome {
     try checkEntities(request, entityNumbers)
     try checkVersions(request, space)
     for deleted in request.deleted { remove(deleted.reference) }
     for update in request.updated { put(update.row) }
     for row in request.inserted { put(row) }
     for change in request.relationshipChanges { apply(change) }
+    let outcome = try updateDerivedAttributes(after: request, space)
+    // Derived values may be unique, too.
     try checkConstraints(request, space)
+    return outcome
+  }
+
+  private mutating func updateDerivedAttributes(after request: SaveChangesRequest, _ space: ObjectIDSpace) throws -> SaveOutcome {
+    var graph = self
+    defer { self = graph }
+    return try DerivationEvaluation(model: model).update(
+      after: request, rows: { entity in graph.objects(of: entity).compactMap { graph.row(of: $0) } },
+      resolver: { JSONGraphReader(graph, space: space) }, put: { graph.put($0) })
   }
 
   private mutating func put(_ image: RowImage) {

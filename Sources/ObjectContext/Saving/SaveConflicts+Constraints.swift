@@ -13,9 +13,9 @@ extension SaveConflicts {
       let reference = survivor(of: objectID.reference)
       if pendingRow(reference) != nil, !parties.contains(reference) { parties.append(reference) }
     }
+    parties = inSavingOrder(parties)
     // A stored object survives a new one, the first of several new ones the others.
-    guard let survivor = conflict.databaseObjectID?.reference ?? parties.first(where: { inserted[$0] == nil }) ?? firstInserted(of: parties)
-    else { return }
+    guard let survivor = conflict.databaseObjectID?.reference ?? parties.first else { return }
     for party in parties where party != survivor {
       if inserted[party] != nil {
         try merge(new: party, into: survivor, decision, conflict)
@@ -30,11 +30,6 @@ extension SaveConflicts {
     var reference = reference
     while let next = merged[reference] { reference = next }
     return reference
-  }
-
-  private func firstInserted(of parties: [ObjectReference]) -> ObjectReference? {
-    let wanted = Set(parties)
-    return insertedOrder.first(where: wanted.contains)
   }
 
   // MARK: A new object and another one

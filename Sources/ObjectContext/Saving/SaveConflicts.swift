@@ -15,6 +15,7 @@ final class SaveConflicts {
   // What the save writes.
   /// New rows, in order.
   private(set) var insertedOrder: [ObjectReference] = []
+  private var insertedPositions: [ObjectReference: Int] = [:]
   private(set) var inserted: [ObjectReference: RowImage] = [:]
   private var updateOrder: [ObjectReference] = []
   private(set) var updates: [ObjectReference: SaveChangesRequest.Update] = [:]
@@ -91,7 +92,16 @@ final class SaveConflicts {
   func pendingRow(_ reference: ObjectReference) -> RowImage? { inserted[reference] ?? updates[reference]?.row }
 
   func insert(_ row: RowImage) {
-    if inserted.updateValue(row, forKey: row.reference) == nil { insertedOrder.append(row.reference) }
+    guard inserted.updateValue(row, forKey: row.reference) == nil else { return }
+    insertedPositions[row.reference] = insertedOrder.count
+    insertedOrder.append(row.reference)
+  }
+
+  /// Objects in the order in which the save writes them, stored ones first: stores report conflicts in any order.
+  func inSavingOrder(_ references: [ObjectReference]) -> [ObjectReference] {
+    references.enumerated().sorted { one, other in
+      (insertedPositions[one.element] ?? -1, one.offset) < (insertedPositions[other.element] ?? -1, other.offset)
+    }.map(\.element)
   }
 
   func removeInsertion(_ reference: ObjectReference) { inserted[reference] = nil }
