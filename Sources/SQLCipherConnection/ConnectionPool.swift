@@ -23,6 +23,7 @@ package final class ConnectionPool: @unchecked Sendable {
   package let options: ConnectionOptions
   private let maximumReaders: Int
   let onOpen: @Sendable (Connection) throws -> Void
+  private let onSnapshot: @Sendable (Connection) throws -> Void
   private let condition = NSCondition()
 
   // Guarded by `condition`.
@@ -43,14 +44,17 @@ package final class ConnectionPool: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - onOpen: Sets up each new connection, for example with functions and collations.
+  ///   - onSnapshot: Called inside each new read transaction before anybody reads in it; it may refuse it.
   package init(
     path: String, key: DatabaseKey, options: ConnectionOptions = ConnectionOptions(), maximumReaders: Int = 4,
-    onOpen: @escaping @Sendable (Connection) throws -> Void = { _ in }
+    onOpen: @escaping @Sendable (Connection) throws -> Void = { _ in },
+    onSnapshot: @escaping @Sendable (Connection) throws -> Void = { _ in }
   ) throws {
     self.path = path
     self.options = options
     self.maximumReaders = max(1, maximumReaders)
     self.onOpen = onOpen
+    self.onSnapshot = onSnapshot
     self.key = key
     writer = try makeConnection(key)
   }
@@ -88,6 +92,7 @@ package final class ConnectionPool: @unchecked Sendable {
         try reader.connection.beginRead()
         reader.snapshot = count
         reader.begun = now
+        try onSnapshot(reader.connection)
       }
       let result = try body(reader.connection)
       if !reusingSnapshot {

@@ -9,6 +9,7 @@ private enum Command {
   static let commit = "COMMIT"
   static let rollback = "ROLLBACK"
   static let sentinel = "SELECT 1 FROM sqlite_master LIMIT 1"
+  static let userVersion = "PRAGMA user_version"
 }
 
 extension Connection {
@@ -30,6 +31,21 @@ extension Connection {
     let statement = try ownStatement(&commands.sentinel, Command.sentinel)
     _ = try statement.step()
     statement.reset()
+  }
+
+  /// The number in the database's first page that is the application's. Inside a transaction it is that of the transaction's snapshot, which it
+  /// begins where nothing was read yet.
+  ///
+  /// Costs about as much as the sentinel: the first page is at hand, and no schema is looked at.
+  package func userVersion() throws(StoreAccessError) -> Int {
+    let statement = try ownStatement(&commands.userVersion, Command.userVersion)
+    defer { statement.reset() }
+    return try statement.step() ? statement.int(0) : 0
+  }
+
+  /// Sets the number that ``userVersion()`` reads, as a part of the open transaction.
+  package func setUserVersion(_ version: Int32) throws(StoreAccessError) {
+    try execute("PRAGMA user_version = \(version)")
   }
 
   /// Runs `body` in one read snapshot and checks, before it ends, that no page failed.
@@ -111,6 +127,7 @@ struct TransactionCommands {
   var commit: Statement?
   var rollback: Statement?
   var sentinel: Statement?
+  var userVersion: Statement?
   var savepoint: Statement?
   var release: Statement?
   var rollbackToSavepoint: Statement?

@@ -38,7 +38,8 @@ extension SQLCipherIncrementalStore {
     return try StoreError.mapping {
       try engine.pool.withWriter { connection in
         let clearing = DeferredClearing(
-          connection: connection, path: path, model: configuration.model, entityNumbers: configuration.entityNumbers, trace: engine.trace)
+          connection: connection, path: path, model: configuration.model, entityNumbers: configuration.entityNumbers, trace: engine.trace,
+          watch: engine.watch)
         guard try clearing.runOne() else { return nil }
         guard let record = try MetadataTable.read(connection, path: path) else { return nil }
         return metadata(record, hashes: try MetadataTable.readHashes(connection, path: path))

@@ -38,8 +38,10 @@ extension SQLCipherIncrementalStore {
 
   /// The connections of the store.
   ///
-  /// - Parameter marks: What their triggers note to.
-  func makePool(_ keyring: StoreKeyring, marks: DerivationMarks) throws -> ConnectionPool {
+  /// - Parameters:
+  ///   - marks: What their triggers note to.
+  ///   - watch: What looks at each new snapshot of a reader.
+  func makePool(_ keyring: StoreKeyring, marks: DerivationMarks, watch: ModelWatch? = nil) throws -> ConnectionPool {
     let description = configuration.description
     let options = description.connectionOptions
     let key = try keyring.databaseKey(options: options)
@@ -51,7 +53,8 @@ extension SQLCipherIncrementalStore {
         try SQLFunctions.register(on: connection, for: model)
         try BatchFunctions.register(on: connection, model: model)
         if !model.derivations.isEmpty { try marks.register(on: connection) }
-      })
+      },
+      onSnapshot: { connection in try watch?.check(connection) })
   }
 
   /// What the store says of itself.
@@ -68,9 +71,14 @@ extension SQLCipherIncrementalStore {
     let description = configuration.description
     let options = description.connectionOptions
     let marks = DerivationMarks()
-    let pool = try makePool(keyring, marks: marks)
+    let watch = ModelWatch(path: path)
+    let pool = try makePool(keyring, marks: marks, watch: watch)
     do {
-      let (record, hashes, layout) = try pool.withWriter { try readOrCreate($0) }
+      let (generation, (record, hashes, layout)) = try pool.withWriter { connection in
+        // Read before the metadata: what somebody migrates from here on shows in the first transaction at the latest.
+        let generation = try connection.userVersion()
+        return (generation, try readOrCreate(connection, generation))
+      }
       let metadata = metadata(record, hashes: hashes)
       // Where the model differs the coordinator says so and closes the store: there is nothing to work with.
       if let schema = try schema(hashes: hashes, layout: layout, record: record) {
@@ -84,7 +92,8 @@ extension SQLCipherIncrementalStore {
         if let externals, !options.isReadOnly, folder.isPending { try externals.sweep() }
         let engine = StoreEngine(
           path: path, pool: pool, schema: schema, trace: StatementTrace(observer: description.sqlObserver), marks: marks,
-          externals: externals)
+          watch: watch, externals: externals)
+        watch.begin(generation: generation, hashes: hashes, layout: schema.layout)
         state.withLock { state in
           state.engine = engine
           state.record = record
@@ -108,7 +117,9 @@ extension SQLCipherIncrementalStore {
     MetadataTable.layoutBasis(model: configuration.model, entityNumbers: configuration.entityNumbers)
   }
 
-  private func readOrCreate(_ connection: Connection) throws -> (StoreRecord, hashes: [String: Data], layout: TableLayout?) {
+  private typealias Stored = (StoreRecord, hashes: [String: Data], layout: TableLayout?)
+
+  private func readOrCreate(_ connection: Connection, _ generation: Int) throws -> Stored {
     if var record = try MetadataTable.read(connection, path: path) {
       if record.format < MetadataTable.formatVersion, !configuration.description.isReadOnly {
         try connection.writeTransaction { try MetadataTable.upgrade(connection, path: path) }
@@ -119,10 +130,14 @@ extension SQLCipherIncrementalStore {
       let hashes = try MetadataTable.readHashes(connection, path: path)
       let layout = try MetadataTable.readLayout(connection, path: path)
       if hashes == heldHashes, !configuration.description.isReadOnly, record.layoutBasis != MetadataTable.indexesOnly + layoutBasis {
-        try connection.writeTransaction { try bringAuxiliariesInStep(layout, connection) }
-        var record = record
-        record.hasExternalTable = record.hasExternalTable || configuration.model.hasExternalAttributes
-        return (record, hashes, layout)
+        return try connection.writeTransaction { () -> Stored in
+          // Somebody has migrated the store meanwhile: his tables are no business of this model.
+          if try connection.userVersion() != generation, let stored = try readStored(connection) { return stored }
+          try bringAuxiliariesInStep(layout, connection)
+          var record = record
+          record.hasExternalTable = record.hasExternalTable || configuration.model.hasExternalAttributes
+          return (record, hashes, layout)
+        }
       }
       return (record, hashes, layout)
     }
@@ -131,11 +146,14 @@ extension SQLCipherIncrementalStore {
     }
     return try connection.writeTransaction {
       // Another process may have been faster.
-      if let record = try MetadataTable.read(connection, path: path) {
-        return (record, try MetadataTable.readHashes(connection, path: path), try MetadataTable.readLayout(connection, path: path))
-      }
+      if let stored = try readStored(connection) { return stored }
       return (try create(connection), heldHashes, nil)
     }
+  }
+
+  private func readStored(_ connection: Connection) throws -> Stored? {
+    guard let record = try MetadataTable.read(connection, path: path) else { return nil }
+    return (record, try MetadataTable.readHashes(connection, path: path), try MetadataTable.readLayout(connection, path: path))
   }
 
   /// Brings what follows from the model in step, and notes it.

@@ -21,12 +21,15 @@ final class StoreEngine: Sendable {
   let externals: ExternalStorage?
   /// What triggers note on the writer.
   let marks: DerivationMarks
+  /// Notices that somebody else migrates the file; none where the engine is a part of a migration.
+  let watch: ModelWatch?
   private let transactions = ThreadTransaction()
 
   init(
     path: String, pool: ConnectionPool, schema: StoreSchema, trace: StatementTrace, marks: DerivationMarks,
-    externals: ExternalStorage? = nil
+    watch: ModelWatch, externals: ExternalStorage? = nil
   ) {
+    self.watch = watch
     self.externals = externals
     self.path = path
     connections = pool
@@ -44,6 +47,7 @@ final class StoreEngine: Sendable {
     externals = ExternalStorage(joining: connection, schema: schema)
     self.path = path
     connections = nil
+    watch = nil
     // Triggers are away until the migration has ended.
     marks = DerivationMarks()
     marks.prepare(for: schema.derivations)
@@ -102,8 +106,12 @@ final class StoreEngine: Sendable {
 
   /// Runs `body` as a write transaction that is no part of another.
   private func commit<Result>(_ connection: Connection, _ body: () throws -> Result) throws -> Result {
-    guard let externals else { return try connection.writeTransaction(body) }
-    return try externals.committing(connection, body)
+    func checkedBody() throws -> Result {
+      try watch?.check(connection)
+      return try body()
+    }
+    guard let externals else { return try connection.writeTransaction(checkedBody) }
+    return try externals.committing(connection, checkedBody)
   }
 
   /// Runs `body` in a write transaction of its own; inside `performTransaction`, as a part of that which can fail alone.

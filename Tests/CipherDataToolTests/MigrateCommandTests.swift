@@ -1,8 +1,12 @@
 // `cipherdata migrate`, by the built tool: what would be done, doing it, putting clean-up off, and being killed in the middle.
 import CipherDataToolKit
 import Foundation
+import ObjectContext
 import ObjectModel
+import ObjectQuery
+import ObjectStore
 import SQLCipherConnection
+import SQLCipherStore
 import XCTest
 
 final class MigrateCommandTests: XCTestCase {
@@ -128,6 +132,41 @@ final class MigrateCommandTests: XCTestCase {
     for options in [[], ["--model", "New.xcdatamodel", "--finish"], ["--finish", "--dry-run"], ["--model", "New.xcdatamodel", "--sql"]] {
       XCTAssertEqual(try fixture.run(["migrate", "test.store"] + options).status, 64, "\(options)")
     }
+  }
+
+  func testAProcessWithTheOlderModelIsStoppedOnceAnotherHasMigratedTheStore() async throws {
+    let fixture = try await fixture(books: 20)
+    let description = PersistentStoreDescription(url: URL(fileURLWithPath: fixture.store), key: .passphrase(ToolFixture.passphrase))
+    let older = try PersistentStoreCoordinator(managedObjectModel: Self.older)
+    try await older.addPersistentStore(with: description)
+    let context = ManagedObjectContext(coordinator: older)
+    let books = try context.fetch(FetchRequest<ManagedObject>(entityName: "Book"))
+    let author = try XCTUnwrap(books[0]["author"] as? ManagedObject)
+    XCTAssertEqual(try fixture.run(["migrate", "test.store", "--model", "New.xcdatamodel", "--defer"]).status, 0)
+
+    func isRefused(_ what: String, _ body: () throws -> Void) {
+      XCTAssertThrowsError(try body(), what) { XCTAssertEqual(($0 as? StoreError)?.code, .modelIncompatible, "\(what): \($0)") }
+    }
+    isRefused("fetch") { _ = try context.count(for: FetchRequest<ManagedObject>(entityName: "Author")) }
+    isRefused("batch") { _ = try context.execute(BatchDeleteRequest(entityName: "Book")) }
+    isRefused("object") { _ = try ManagedObjectContext(coordinator: older).existingObject(with: author.objectID) }
+    try books[1].setValue("late", forKey: "title")
+    context.delete(books[2])
+    isRefused("save") { try context.save() }
+    XCTAssertEqual(try count("Book", fixture), "20")
+    XCTAssertEqual(try count("Book", fixture, #"heading == "late""#), "0")
+    for store in older.persistentStores { try older.remove(store) }
+
+    // With the same model both go on, also while the other clears away.
+    let newer = try PersistentStoreCoordinator(managedObjectModel: Self.newer)
+    try await newer.addPersistentStore(with: description)
+    let current = ManagedObjectContext(coordinator: newer)
+    XCTAssertEqual(try current.count(for: FetchRequest<ManagedObject>(entityName: "Writer")), 20)
+    XCTAssertEqual(try fixture.run(["migrate", "test.store", "--finish"]).status, 0)
+    try current.insertObject(entityName: "Writer").setValue("new", forKey: "name")
+    try current.save()
+    XCTAssertEqual(try count("Writer", fixture), "21")
+    for store in newer.persistentStores { try newer.remove(store) }
   }
 
   func testAMigrationThatIsKilledLeavesAStoreThatOpens() async throws {

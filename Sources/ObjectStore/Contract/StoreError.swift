@@ -45,7 +45,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case storeNotFound
     /// There is something at the URL already.
     case alreadyExists
-    /// The store was written with another model.
+    /// The store has another model: one that it was written with, or that somebody else has migrated it to since it was opened.
     case modelIncompatible
     /// The store was written with another model, and it may not be migrated: it is read-only, or the description does not allow it.
     case migrationNeeded

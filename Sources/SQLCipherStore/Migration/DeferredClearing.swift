@@ -10,6 +10,8 @@ struct DeferredClearing {
   let model: CompiledModel
   let entityNumbers: [Int]
   let trace: StatementTrace
+  /// Refuses to clear anything under another model than the file has by now.
+  let watch: ModelWatch?
 
   /// What is put off, in words: tables with unused columns first, since these may refer to the tables that are dropped after them.
   static func tasks(_ layout: TableLayout) -> [String] {
@@ -25,6 +27,7 @@ struct DeferredClearing {
   func runOne() throws -> Bool {
     let result = try connection.withoutForeignKeys {
       try connection.writeTransaction { () -> Bool in
+        try watch?.check(connection)
         var layout = try MetadataTable.readLayout(connection, path: path)
         if let name = layout.deferredTables?.first {
           try clear(name, &layout)

@@ -95,6 +95,8 @@ struct StoreMigrator {
     try MetadataTable.update(
       record, hashes: schema.model.versionHashes(ofEntities: try entityNumbers(in: schema.model)), layout: schema.layout,
       model: String(decoding: try schema.model.model.xmlData(), as: UTF8.self), pastModels: past, connection)
+    // Whoever has the store open under the older model sees it by this number, even where no table changes.
+    try connection.setUserVersion(Int32(truncatingIfNeeded: try connection.userVersion()) &+ 1)
   }
 
   private func context(

@@ -1,0 +1,79 @@
+// ModelWatch: notices that somebody else has migrated the file of a store that is open here.
+import Foundation
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+import Synchronization
+
+/// What the file was when the store was opened: each transaction asks whether it still is.
+///
+/// Every migration counts up the database's `user_version`, which stands in the first page: that is all that is compared, so a transaction costs less
+/// than a microsecond more. Indexes, triggers, full-text tables and deferred clearing, which change SQLite's `schema_version`, leave it alone; a mere
+/// renaming or widening, which changes no table, does not. Only where the number differs are the metadata read.
+final class ModelWatch: Sendable {
+  private struct Expectation {
+    let hashes: [String: Data]
+    let layout: TableLayout
+  }
+  /// What is no `user_version`: nothing is watched yet.
+  private static let nothing = Int.min
+
+  private let path: String
+  private let generation = Atomic<Int>(ModelWatch.nothing)
+  private let expectation = Mutex<Expectation?>(nil)
+
+  init(path: String) { self.path = path }
+
+  /// Begins to watch.
+  ///
+  /// - Parameters:
+  ///   - generation: The database's `user_version`, read before the others.
+  func begin(generation: Int, hashes: [String: Data], layout: TableLayout) {
+    expectation.withLock { $0 = Expectation(hashes: hashes, layout: layout.withoutLeftovers) }
+    self.generation.store(generation, ordering: .releasing)
+  }
+
+  /// Called first in every transaction, when its snapshot is taken or its lock is held.
+  ///
+  /// - Throws: ``StoreError`` with the code `modelIncompatible` where the file has another model now.
+  func check(_ connection: Connection) throws {
+    let known = generation.load(ordering: .acquiring)
+    guard known != Self.nothing else { return }
+    let found = try connection.userVersion()
+    if found != known { try compare(connection, generation: found) }
+  }
+
+  private func compare(_ connection: Connection, generation: Int) throws {
+    guard let expected = expectation.withLock({ $0 }) else { return }
+    // Also says so where a newer library has brought the file to a format that this one cannot read.
+    guard let record = try MetadataTable.read(connection, path: path) else {
+      throw StoreError(.notAStore, "The database holds no CipherData store any more.", operation: "check the model", path: path)
+    }
+    let hashes = try MetadataTable.readHashes(connection, path: path)
+    // A model may come back under another version identifier, and with other columns.
+    if hashes == expected.hashes, try MetadataTable.readLayout(connection, path: path).withoutLeftovers == expected.layout {
+      self.generation.store(generation, ordering: .releasing)
+      return
+    }
+    let versions = record.versionIdentifiers.sorted().joined(separator: ", ")
+    var error = StoreError(
+      .modelIncompatible,
+      "Somebody else has migrated the store to another version of the model\(versions.isEmpty ? "" : " (\(versions))") since it was opened here."
+        + " Nothing was read or written: close the store and open it anew with that version.",
+      operation: "check the model", path: path)
+    error.differingEntities = Set(hashes.keys).union(expected.hashes.keys).filter { hashes[$0] != expected.hashes[$0] }.sorted()
+    throw error
+  }
+}
+
+extension TableLayout {
+  /// The layout as far as it is read: what a migration left behind goes away while stores are open.
+  fileprivate var withoutLeftovers: TableLayout {
+    var layout = self
+    layout.leftoverTables = nil
+    layout.deferredTables = nil
+    for index in layout.tables.indices { layout.tables[index].leftovers = nil }
+    for index in layout.joinTables.indices { layout.joinTables[index].leftovers = nil }
+    return layout
+  }
+}
