@@ -15,6 +15,11 @@ package enum Identifier {
     return result
   }
 
+  /// The name that ``quoted(_:)`` has quoted.
+  package static func unquoted(_ quoted: String) -> String {
+    String(quoted.dropFirst().dropLast()).replacing("\"\"", with: "\"")
+  }
+
   /// Text as an SQL string literal, inner quotes doubled; for the few places where SQLite takes no bound value.
   package static func literal(_ text: String) throws(StoreAccessError) -> String {
     guard !text.utf8.contains(0) else {

@@ -19,7 +19,8 @@ extension SQLCipherIncrementalStore {
           try StoreMigrator(
             connection: connection, path: path, model: configuration.model, entityNumbers: configuration.entityNumbers, request: request,
             trace: StatementTrace(observer: configuration.description.sqlObserver),
-            portionSize: configuration.description.migrationPortionSize
+            portionSize: configuration.description.migrationPortionSize,
+            externalStorageThreshold: configuration.description.externalStorageThreshold
           ).run()
         }
         pool.close()

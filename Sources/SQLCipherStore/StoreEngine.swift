@@ -44,7 +44,9 @@ final class StoreEngine: Sendable {
 
   /// Works inside the write transaction that the calling thread has on a connection, until ``leaveTransaction()``.
   init(path: String, joining connection: Connection, schema: StoreSchema, trace: StatementTrace) {
-    externals = ExternalStorage(joining: connection, schema: schema)
+    externals = (connection.attachment as? ExternalTransaction).flatMap {
+      ExternalStorage(joining: connection, threshold: $0.storage.threshold)
+    }
     self.path = path
     connections = nil
     watch = nil

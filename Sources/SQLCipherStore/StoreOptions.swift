@@ -83,7 +83,7 @@ extension PersistentStoreDescription {
   /// The least number of bytes of a value that is kept in a file beside the store, where its attribute allows external storage; 128 KiB unless said
   /// otherwise. Changing it moves no value: each is kept as it was when it was saved.
   public var externalStorageThreshold: Int {
-    get { options["externalStorageThreshold"] as? Int ?? 131_072 }
+    get { options["externalStorageThreshold"] as? Int ?? ExternalStorage.standardThreshold }
     set { options["externalStorageThreshold"] = newValue }
   }
 

@@ -41,6 +41,34 @@ final class ExternalStorageCrashTests: XCTestCase {
     print("files left over by \(rounds) killed processes: \(leftOver)")
   }
 
+  func testAKilledBatchRequestLeavesNeitherADanglingReferenceNorAnOrphanForLong() async throws {
+    guard ProcessInfo.processInfo.environment["CIPHERDATA_EXTERNAL_CRASH"] == nil else { return }
+    let films = try FilmStore()
+    try films.open().close()
+    var leftOver = 0
+    for round in 0..<rounds {
+      let child = try Victim("batch", films.url.path)
+      let acknowledged = child.kill(after: Int(random.next() % 6) + 1, microseconds: UInt32(random.next() % 40_000))
+      let before = try await films.verify()
+      XCTAssertTrue(before.allSatisfy { $0.contains("belongs to no value") }, "round \(round): \(before)")
+      leftOver += before.count
+      let store = try films.open()
+      // A request takes effect for all rows or for none.
+      let values = try store.newContext().all("Film").map { try XCTUnwrap($0.value(forKey: "poster") as? Data) }
+      XCTAssertLessThanOrEqual(Set(values).count, 1, "round \(round)")
+      XCTAssertTrue(values.isEmpty || values.count == BatchVictim.rowCount, "round \(round): \(values.count)")
+      if let number = acknowledged.last.flatMap(Int.init), let value = values.first {
+        // It may have done more than it could tell.
+        XCTAssertTrue((number...number + 1).contains { BatchVictim.value($0) == value }, "round \(round): \(number)")
+      }
+      XCTAssertEqual(films.files().count, values.count, "round \(round)")
+      try store.close()
+      let after = try await films.verify()
+      XCTAssertEqual(after, [], "round \(round)")
+    }
+    print("files left over by \(rounds) killed processes: \(leftOver)")
+  }
+
   func testAKilledRotationLeavesFilesThatOpenWithItsStore() async throws {
     guard ProcessInfo.processInfo.environment["CIPHERDATA_EXTERNAL_CRASH"] == nil else { return }
     let films = try FilmStore(key: .raw(SecretBytes([UInt8](repeating: 6, count: 32))))
@@ -100,6 +128,24 @@ final class ExternalStorageCrashTests: XCTestCase {
     var description = PersistentStoreDescription(url: url, key: FilmStore.databaseKey)
     description.durability = .fast
     let store = try OpenStore(description, model: try FilmStore.model())
+    if role == "batch" {
+      // Inserted, set anew twice, deleted: each time all rows.
+      for number in 0..<10_000 {
+        let context = store.newContext()
+        switch number % 4 {
+        case 0:
+          _ = try context.execute(BatchDeleteRequest(entityName: "Film"))
+          _ = try context.execute(
+            BatchInsertRequest(
+              entityName: "Film", objects: (0..<BatchVictim.rowCount).map { ["title": "\($0)", "poster": BatchVictim.value(number)] }))
+        case 1, 2:
+          _ = try context.execute(BatchUpdateRequest(entityName: "Film", propertiesToUpdate: ["poster": BatchVictim.value(number)]))
+        default: _ = try context.execute(BatchDeleteRequest(entityName: "Film"))
+        }
+        acknowledge("\(number)")
+      }
+      return
+    }
     let run = UInt64.random(in: 0...UInt64.max)
     let context = store.newContext()
     var old: [ManagedObject] = try context.all("Film")
@@ -124,6 +170,12 @@ final class ExternalStorageCrashTests: XCTestCase {
       acknowledge("\(run)/\(number)")
     }
   }
+}
+
+/// What the process that runs batch requests writes.
+private enum BatchVictim {
+  static let rowCount = 6
+  static func value(_ number: Int) -> Data { FilmStore.bytes(140_000 + number, number) }
 }
 
 /// This test program, started again for a part in which it is killed.

@@ -100,6 +100,8 @@ final class StoreCopier {
     }
     var request = SaveChangesRequest()
     request.inserted = writer.finish()
+    // Rows would go on referring to the files of the source.
+    if !destination.incrementalStore.takesExternalData { request = try request.withBytesInRows(model) }
     _ = try destination.incrementalStore.execute(.save(request), in: destinationScope)
   }
 

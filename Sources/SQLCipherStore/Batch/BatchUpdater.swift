@@ -32,6 +32,13 @@ struct BatchUpdater {
   private var isConcerned: String { "\(table.name).\(table.key) IN \(keys)" }
 
   func run() throws -> BatchChanges {
+    guard plan.assignments.contains(where: { keepsExternals($0.slot) }),
+      let transaction = batch.connection.attachment as? ExternalTransaction
+    else { return try update() }
+    return try transaction.keeping { try update() }
+  }
+
+  private func update() throws -> BatchChanges {
     try checkDestinations()
     try batch.prepare(name, (["k INTEGER PRIMARY KEY", "e INTEGER"] + computed.indices.map { "v\($0)" }).joined(separator: ", "))
     defer { try? batch.empty(name) }
@@ -106,7 +113,8 @@ struct BatchUpdater {
     let insertion = try selection { generator, scope in
       try computed.map { item in
         let value = try generator.value(item.expression, [scope])
-        return "\(BatchFunctions.assign)(\(plan.entity.number), \(item.slot.index), \(value))"
+        let assigned: SQLFragment = "\(BatchFunctions.assign)(\(plan.entity.number), \(item.slot.index), \(value))"
+        return keepsExternals(item.slot) ? "\(ExternalSchema.keep)(\(assigned))" : assigned
       }
     }
     defer { try? TemporaryLists.empty(insertion.temporaryLists.count, batch.connection) }
@@ -192,11 +200,14 @@ struct BatchUpdater {
 
   private func column(of slot: CompiledSlot) -> TableColumn? { table.column(entity: plan.entity.number, slot: slot.index) }
 
+  /// Whether large values of a slot go into files: each row has one of its own.
+  private func keepsExternals(_ slot: CompiledSlot) -> Bool { column(of: slot)?.keepsExternals ?? false }
+
   /// The SQL of an assignment's value, and what it binds.
   private func value(_ assignment: BatchUpdatePlan.Assignment, of row: String) -> (sql: String, argument: Slot?) {
     switch assignment.value {
     case .constant(.int(let word)) where assignment.slot.kind == .reference: ("?", .int(ObjectReference(rawValue: word).key))
-    case .constant(let value): ("?", value)
+    case .constant(let value): (keepsExternals(assignment.slot) ? "\(ExternalSchema.keep)(?)" : "?", value)
     case .computed:
       (
         "(SELECT b.v\(computed.firstIndex { $0.slot.index == assignment.slot.index } ?? 0) FROM temp.\(name) AS b"
@@ -274,19 +285,6 @@ struct BatchUpdater {
           entityName: schema.model.entities[constraint.entity].name, constraint: constraint.names,
           objectIDs: changed.map { StoreEngine.objectID(of: $0, in: space) },
           databaseObjectID: found.first { !changed.contains($0) }.map { StoreEngine.objectID(of: $0, in: space) }))
-    }
-  }
-}
-
-extension Statement {
-  /// The value of a column as it stands.
-  func slot(_ column: Int32) -> Slot {
-    switch type(column) {
-    case .integer: .int(int64(column))
-    case .real: .real(double(column))
-    case .text: .text(text(column))
-    case .blob: .bytes(data(column))
-    case .null: .null
     }
   }
 }

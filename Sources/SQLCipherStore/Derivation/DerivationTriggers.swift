@@ -96,13 +96,10 @@ struct DerivationTriggers {
 
   /// The statements that take the triggers out of a copy for other programs, which do not know the function and could write nothing.
   static func removal(from connection: Connection, schema: String) throws -> [String] {
-    let condition = "type = 'trigger' AND sql LIKE '%\(mark)(%'"
-    let statement = try connection.statement(sql: "SELECT count(*) FROM sqlite_master WHERE \(condition)")
+    let statement = try connection.statement(sql: "SELECT name FROM sqlite_master WHERE type = 'trigger' AND sql LIKE '%\(mark)(%'")
     defer { statement.reset() }
-    guard try statement.step(), statement.int(0) > 0 else { return [] }
-    // The export writes triggers past the copy's schema, where no DROP finds them.
-    return [
-      "PRAGMA writable_schema = ON", "DELETE FROM \(schema).sqlite_master WHERE \(condition)", "PRAGMA writable_schema = OFF",
-    ]
+    var names: [String] = []
+    while try statement.step() { names.append(statement.text(0)) }
+    return try names.map { "DROP TRIGGER \(schema).\(try Identifier.quoted($0))" }
   }
 }

@@ -8,7 +8,15 @@ import SQLCipherConnection
 enum ExternalSchema {
   /// The function that gives a column's bytes, wherever they are.
   static let function = "cd_data"
+  /// The function that puts bytes into a file, where there are many, and gives its number, in statements that ``ExternalTransaction/keeping(_:)`` runs.
+  static let keep = "cd_keep"
   private static let triggerPrefix = "t_external_"
+
+  /// Makes the table of the large values that rows of models may have, in a file that has none; without it they stay in the rows.
+  static func makeTable(for models: [CompiledModel], _ connection: Connection) throws {
+    guard models.contains(where: \.hasExternalAttributes) else { return }
+    for statement in ExternalTable.createStatements { try connection.execute(statement) }
+  }
 
   /// The triggers of a table with binary columns: whoever deletes or changes a row, the values that it had are noted as removed.
   static func triggers(of table: EntityTable) throws -> [SchemaAuxiliary] {
@@ -53,9 +61,19 @@ enum ExternalSchema {
     return statements + ["DELETE FROM \(schema).\(ExternalTable.name)"]
   }
 
-  /// Makes the function known to a connection.
+  /// Makes the functions known to a connection.
   static func register(on connection: Connection, folder: ExternalFolder) throws {
     connection.externalFolder = folder
+    try connection.registerFunction(name: keep, argumentCount: 1, deterministic: false) { [weak connection] call in
+      guard call.type(0) == .blob, let transaction = connection?.attachment as? ExternalTransaction else {
+        return call.setResult(argument: 0)
+      }
+      do {
+        if let id = try transaction.numberInStatement(call.blob(0)) { call.setResult(id) } else { call.setResult(argument: 0) }
+      } catch {
+        call.setError("a large value cannot be kept")
+      }
+    }
     try connection.registerFunction(name: function, argumentCount: 1, deterministic: false) { call in
       guard call.type(0) == .integer else { return call.setResult(argument: 0) }
       do {

@@ -13,6 +13,8 @@ import Synchronization
 final class ExternalStorage: Sendable {
   /// Values up to this size may be kept in memory once they were read, all together in no more than twice of it.
   static let greatestCachedSize = 4 << 20
+  /// Values of fewer bytes stay in their rows unless a description says otherwise.
+  static let standardThreshold = 131_072
 
   let folder: ExternalFolder
   /// Values of fewer bytes stay in their rows.
@@ -20,10 +22,10 @@ final class ExternalStorage: Sendable {
   let isReadOnly: Bool
   /// None where only the files can be asked, inside somebody else's transaction.
   private let pool: ConnectionPool?
-  private let schema: StoreSchema
+  private let schema: StoreSchema?
   private let cache = Mutex<[(id: Int64, data: Data)]>([])
 
-  init(folder: ExternalFolder, pool: ConnectionPool?, schema: StoreSchema, threshold: Int, isReadOnly: Bool) {
+  init(folder: ExternalFolder, pool: ConnectionPool?, schema: StoreSchema?, threshold: Int, isReadOnly: Bool) {
     self.folder = folder
     self.pool = pool
     self.schema = schema
@@ -31,11 +33,15 @@ final class ExternalStorage: Sendable {
     self.isReadOnly = isReadOnly
   }
 
-  /// Reads the large values of rows inside a transaction that somebody has on a connection, as a migration does. What is written there stays in the rows.
-  convenience init?(joining connection: Connection, schema: StoreSchema) {
+  /// The large values of a transaction that somebody has on a connection, as a migration does. None of them is asked for where it stands now: nobody else
+  /// writes meanwhile.
+  convenience init?(joining connection: Connection, threshold: Int) {
     guard let folder = connection.externalFolder else { return nil }
-    self.init(folder: folder, pool: nil, schema: schema, threshold: .max, isReadOnly: true)
+    self.init(folder: folder, pool: nil, schema: nil, threshold: threshold, isReadOnly: false)
   }
+
+  /// Whether the values are those of one long transaction, after which nobody asks for them here.
+  var isJoined: Bool { pool == nil }
 
   // MARK: Reading
 
@@ -61,7 +67,7 @@ final class ExternalStorage: Sendable {
 
   /// What stands at a place now: a number, bytes, or nothing.
   func current(_ place: StoredExternal.Place) throws -> Slot {
-    guard let pool, let table = schema.tableIfHeld(place.object.entity),
+    guard let pool, let table = schema?.tableIfHeld(place.object.entity),
       let column = table.column(entity: place.object.entity, slot: place.slot)
     else {
       return .null

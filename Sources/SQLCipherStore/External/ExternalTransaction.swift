@@ -6,7 +6,7 @@ import SQLCipherConnection
 
 /// What happens to files in one write transaction. Used by the thread that has the connection.
 final class ExternalTransaction {
-  private let storage: ExternalStorage
+  let storage: ExternalStorage
   private unowned let connection: Connection
   private var hold: WritingHold?
   /// The files written here.
@@ -16,6 +16,10 @@ final class ExternalTransaction {
   private var adopted: [FinishedExternal] = []
   private var removed: [Int64] = []
   private var isPrepared = false
+  /// What the function `cd_keep` has written in the statements under way; nil where nobody lists it afterwards.
+  private var unlisted: [(id: Int64, size: Int, digest: [UInt8])]?
+  /// Why the function failed: a statement's error says no more than that it did.
+  private var failure: (any Error)?
 
   init(storage: ExternalStorage, connection: Connection) {
     self.storage = storage
@@ -27,34 +31,56 @@ final class ExternalTransaction {
   }
 
   /// Keeps a value in a file, and gives its number.
-  func keep(_ value: ExternalData, at place: StoredExternal.Place) throws -> Int64 {
+  ///
+  /// - Parameter storage: The store of the row. In a migration the older and the newer store have one of their own each: a value of one place is no value of
+  ///   the same place in the other.
+  func keep(_ value: ExternalData, at place: StoredExternal.Place, in storage: ExternalStorage) throws -> Int64 {
     let content = value.content
     if let own = content as? StoredExternal, own.storage === storage, own.place == place, try isListed(own.id) { return own.id }
     if let finished = content as? FinishedExternal, finished.storage === storage, finished.adopt() {
       adopted.append(finished)
       try list(finished.id, size: finished.size, digest: finished.digest)
-      taken.append((value, finished.id, place))
+      take(value, finished.id, place, storage)
       return finished.id
     }
-    let id = try write { writer in
-      let reader = try value.makeReader()
-      while let piece = try reader.next() { try piece.withUnsafeBytes { try writer.write($0) } }
-    }
-    taken.append((value, id, place))
+    let reader = try value.makeReader()
+    let id = try keep { try reader.next() }
+    take(value, id, place, storage)
     return id
+  }
+
+  /// The value is the store's own from the commit on. A migration does not keep all that it has written until then.
+  private func take(_ value: ExternalData, _ id: Int64, _ place: StoredExternal.Place, _ storage: ExternalStorage) {
+    if storage.isJoined {
+      value.replaceContent(StoredExternal(storage: storage, id: id, place: place))
+    } else {
+      taken.append((value, id, place))
+    }
+  }
+
+  /// Keeps the pieces of a value in a file, and gives its number.
+  func keep(pieces next: () throws -> Data?) throws -> Int64 {
+    try write { writer in
+      while let piece = try next() { try piece.withUnsafeBytes { try writer.write($0) } }
+    }
   }
 
   /// Keeps bytes in a file, and gives its number.
   func keep(_ bytes: UnsafeRawBufferPointer) throws -> Int64 { try write { try $0.write(bytes) } }
 
   private func write(_ fill: (ExternalFileWriter) throws -> Void) throws -> Int64 {
+    let file = try writeFile(fill)
+    try list(file.id, size: file.size, digest: file.digest)
+    return file.id
+  }
+
+  private func writeFile(_ fill: (ExternalFileWriter) throws -> Void) throws -> (id: Int64, size: Int, digest: [UInt8]) {
     try lock()
     let writer = try storage.folder.makeFile()
     try fill(writer)
     let digest = try writer.finish()
     written.append(writer.id)
-    try list(writer.id, size: writer.count, digest: digest)
-    return writer.id
+    return (writer.id, writer.count, digest)
   }
 
   private func list(_ id: Int64, size: Int, digest: [UInt8]) throws {
@@ -73,10 +99,40 @@ final class ExternalTransaction {
     return try statement.step()
   }
 
+  // MARK: Statements that keep values
+
+  /// Runs statements whose function `cd_keep` puts values into files. A function had better not write rows while a statement does, so the files are listed
+  /// here, after them.
+  func keeping<Result>(_ body: () throws -> Result) throws -> Result {
+    unlisted = []
+    defer {
+      unlisted = nil
+      failure = nil
+    }
+    let result: Result
+    do { result = try body() } catch { throw failure ?? error }
+    for file in unlisted ?? [] { try list(file.id, size: file.size, digest: file.digest) }
+    return result
+  }
+
+  /// The number of the file that bytes are put into; nil where they stay in the row.
+  func numberInStatement(_ bytes: UnsafeRawBufferPointer) throws -> Int64? {
+    guard unlisted != nil, bytes.count >= storage.threshold else { return nil }
+    do {
+      let file = try writeFile { try $0.write(bytes) }
+      unlisted?.append(file)
+      return file.id
+    } catch {
+      failure = error
+      throw error
+    }
+  }
+
   // MARK: The end
 
   /// The last step before the commit: files are durable, and values that no row has any more leave the list.
   func prepare() throws {
+    if storage.isJoined, try !ExternalTable.exists(connection) { return }
     let statement = try connection.statement(sql: "SELECT id FROM \(ExternalTable.name) WHERE removed = 1")
     while try statement.step() { removed.append(statement.int64(0)) }
     statement.reset()
@@ -132,7 +188,7 @@ extension SaveExecutor {
       let place = StoredExternal.Place(object: row.reference, slot: step.slot)
       let isOwn = (external.content as? StoredExternal).map { $0.storage === storage && $0.place == place } ?? false
       if !isOwn, try external.count < storage.threshold { return try bindInside(external, index, to: statement) }
-      id = try transaction.keep(external, at: place)
+      id = try transaction.keep(external, at: place, in: storage)
     } else {
       id = try transaction.keep(row.bytes(step.slot))
     }

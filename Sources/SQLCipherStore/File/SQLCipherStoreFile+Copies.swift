@@ -39,7 +39,7 @@ extension SQLCipherStoreFile {
   }
 
   /// Makes a new encrypted store out of a plain copy that ``exportPlaintext(to:)`` wrote. The plain file stays; deleting it safely is the caller's
-  /// business.
+  /// business. Large values of attributes with external storage go into files again, those of 128 KiB and more.
   ///
   /// - Throws: ``StoreError``; with the code `notAStore` where the plain database holds no CipherData store. Nothing is left then.
   public static func importPlaintext(
@@ -51,12 +51,28 @@ extension SQLCipherStoreFile {
     let file = SQLCipherStoreFile(url: url, keyring: keyring)
     do {
       _ = try await file.readModel()
+      try await file.putLargeValuesIntoFiles()
     } catch {
-      for path in [url.path, url.path + "-wal", url.path + "-shm", keyring.keyFilePath] {
-        try? FileManager.default.removeItem(atPath: path)
-      }
+      try? StoreRemoval.destroy(url.path)
       throw error
     }
     return file
+  }
+
+  /// Puts the large values of a store whose rows hold all bytes into files. Nobody else may have it open.
+  private func putLargeValuesIntoFiles() async throws {
+    let keyring = keyring
+    try await Self.offActor {
+      let key = try keyring.databaseKey()
+      let connection = try Connection(opening: keyring.storePath, key: key)
+      defer { connection.close() }
+      guard try connection.readTransaction({ try ExternalTable.exists(connection) }) else { return }
+      try FoldedIndexes.register(on: connection)
+      try ExternalSchema.register(on: connection, folder: try ExternalFolder(storePath: keyring.storePath, key: key))
+      guard let externals = ExternalStorage(joining: connection, threshold: ExternalStorage.standardThreshold) else { return }
+      try externals.committing(connection) {
+        try ExternalPlacement(connection, try StoredSchema.read(connection, path: keyring.storePath)).moveIntoFiles()
+      }
+    }
   }
 }

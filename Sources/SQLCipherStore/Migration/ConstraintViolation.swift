@@ -12,8 +12,8 @@ enum ConstraintViolation {
     let found =
       indexes.first { $0.sql == error.sql } ?? indexes.first { message.contains($0.name) }
       ?? indexes.first { index in
-        let table = (try? plain(index.table)) ?? ""
-        return message.hasSuffix(": " + index.elements.map { "\(table).\((try? plain($0)) ?? "")" }.joined(separator: ", "))
+        let table = Identifier.unquoted(index.table)
+        return message.hasSuffix(": " + index.elements.map { "\(table).\(Identifier.unquoted($0))" }.joined(separator: ", "))
       }
     guard let found else {
       return StoreError(
@@ -58,7 +58,4 @@ enum ConstraintViolation {
     defer { statement.reset() }
     return try statement.step() ? statement.int(0) : 0
   }
-
-  /// A quoted name without its quotes.
-  private static func plain(_ quoted: String) throws -> String { String(quoted.dropFirst().dropLast()).replacing("\"\"", with: "\"") }
 }

@@ -77,7 +77,7 @@ struct MigrationDryRun {
     let tables = Set(plan.map.source.layout.physicalTables)
     var result: [MigrationPlan.Step] = []
     for index in indexes where present[index.name] != index.sql {
-      let name = String(index.table.dropFirst().dropLast()).replacing("\"\"", with: "\"")
+      let name = Identifier.unquoted(index.table)
       let count = tables.contains(name) ? try number("SELECT count(*) FROM \(index.table)") : 0
       result.append(MigrationPlan.Step(summary: "make the index “\(index.name)”", statements: [index.sql], rowCount: count))
       guard index.meaning.origin == .uniqueness, known[index.name] != index.sql, let sql = olderCount(index, plan) else { continue }

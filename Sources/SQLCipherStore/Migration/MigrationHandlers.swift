@@ -23,7 +23,7 @@ enum MigrationHandlers {
     guard let handler = step.handler else { return }
     let connection = context.connection
     // Full-text indexes were dropped, and are made at the end.
-    let hasLargeValues = context.newer.hasExternalValues || context.older.hasExternalValues
+    let hasLargeValues = try ExternalTable.exists(connection)
     let older = try StoreSchema(
       model: context.older.model, layout: context.older.layout, hasFullText: false, hasExternalTable: hasLargeValues)
     // Two engines on one connection: each has its own numbers of statements.

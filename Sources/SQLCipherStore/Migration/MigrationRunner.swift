@@ -69,7 +69,9 @@ final class MigrationRunner {
     case .dropFollowers: try SchemaAuxiliaries.dropFollowers(connection)
     case .dropIndexes: try SchemaAuxiliaries(schema: schema).dropUnwanted(connection)
     case .handler(let stage): try handler(stage)
-    case .makeAuxiliaries: try SchemaAuxiliaries(schema: schema).bringInStep(connection)
+    case .makeAuxiliaries:
+      try ExternalPlacement(connection, schema).moveIntoRows()
+      try SchemaAuxiliaries(schema: schema).bringInStep(connection)
     }
   }
 

@@ -15,6 +15,8 @@ struct StoreMigrator {
   let request: StoreMigrationRequest
   let trace: StatementTrace
   var portionSize = MigrationRunner.standardPortionSize
+  /// Values of so many bytes go into files, where their attribute allows it.
+  var externalStorageThreshold = ExternalStorage.standardThreshold
 
   /// Migrates the store, or finds that it is done.
   func run() throws {
@@ -24,7 +26,7 @@ struct StoreMigrator {
       // Tables go and come while references to them stay: nothing of it is to be checked row by row.
       try connection.withoutForeignKeys {
         try connection.cancelling(when: { [cancellation = request.cancellation] in cancellation?.isCancelled ?? false }) {
-          try connection.writeTransaction { try migrate() }
+          try transaction { try migrate() }
         }
       }
     } catch {
@@ -35,6 +37,14 @@ struct StoreMigrator {
   }
 
   // MARK: The transaction
+
+  /// Files of large values come and go with it.
+  private func transaction(_ body: () throws -> Void) throws {
+    guard let externals = ExternalStorage(joining: connection, threshold: externalStorageThreshold) else {
+      return try connection.writeTransaction(body)
+    }
+    try externals.committing(connection, body)
+  }
 
   private func migrate() throws {
     guard let record = try MetadataTable.read(connection, path: path) else {
@@ -55,6 +65,7 @@ struct StoreMigrator {
       let target = step?.model ?? model
       let numbers = try entityNumbers(in: target)
       if let step, step.preparation != nil { try MigrationHandlers.prepare(step, context(schema, schema, record, runner)) }
+      try ExternalSchema.makeTable(for: [schema.model, target], connection)
       let planner = MigrationPlanner(
         from: schema, to: target, entityNumbers: numbers, step: step, defersCleanUp: request.defersCleanUp)
       if !planner.obstacles.isEmpty { throw Self.notInferred(planner.obstacles, path: path) }
@@ -72,6 +83,10 @@ struct StoreMigrator {
       past.removeAll { $0 == present || $0 == name }
       past.append(present)
       present = name
+    }
+    try ExternalPlacement(connection, schema).moveIntoFiles { count in
+      try runner.check()
+      if count % 100 == 1 { runner.report("put large values into files") }
     }
     try write(record, schema, past, tasks)
   }

@@ -1,0 +1,62 @@
+// ExternalPlacement: brings the large values of a whole store to where its model has them: out of the rows into files, or back where rows must compare them.
+import ObjectModel
+import SQLCipherConnection
+
+/// Moves large values, inside a write transaction.
+struct ExternalPlacement {
+  private let connection: Connection
+  private let schema: StoreSchema
+
+  init(_ connection: Connection, _ schema: StoreSchema) {
+    self.connection = connection
+    self.schema = schema
+  }
+
+  /// Puts the large values of attributes that allow it into files; a piece of one is in memory at a time. Takes a pass over the tables of such attributes,
+  /// which reads no value that stays.
+  ///
+  /// - Parameter moved: Told after each value how many there were.
+  func moveIntoFiles(moved: (Int) throws -> Void = { _ in }) throws {
+    guard let transaction = connection.attachment as? ExternalTransaction, try ExternalTable.exists(connection) else { return }
+    var count = 0
+    for table in schema.tables {
+      for column in table.columns where column.keepsExternals {
+        let condition = "typeof(t.\(column.name)) = 'blob' AND length(t.\(column.name)) >= ?"
+        let search = try connection.statement(
+          sql: "SELECT t.\(table.key) FROM \(table.name) AS t WHERE t.\(table.key) > ? AND \(condition) ORDER BY t.\(table.key) LIMIT 1")
+        let update = try connection.statement(
+          sql: "UPDATE \(table.name) SET \(column.name) = ? WHERE \(table.name).\(table.key) = ?")
+        var key: Int64 = 0
+        while true {
+          try search.bind(1, key)
+          try search.bind(2, transaction.storage.threshold)
+          guard try search.step() else { break }
+          key = search.int64(0)
+          search.reset()
+          let reader = try BlobReader(connection, table: table.name, column: column.name, key: key)
+          let id = try transaction.keep { try reader.next() }
+          reader.close()
+          try update.bind(1, id)
+          try update.bind(2, key)
+          try update.run()
+          count += 1
+          try moved(count)
+        }
+        search.reset()
+      }
+    }
+  }
+
+  /// Puts values under uniqueness constraints back into their rows, where alone they can be compared: an earlier model had no such constraint.
+  func moveIntoRows() throws {
+    guard try ExternalTable.exists(connection) else { return }
+    for table in schema.tables {
+      let constrained = Set(
+        table.root.subtree.flatMap { schema.model.entities[$0].entityDescription.uniquenessConstraints.flatMap { $0 } })
+      for column in table.columns where column.isLarge && constrained.contains(column.slot.name) {
+        try connection.execute(
+          "UPDATE \(table.name) SET \(column.name) = \(ExternalSchema.function)(\(column.name)) WHERE typeof(\(column.name)) = 'integer'")
+      }
+    }
+  }
+}
