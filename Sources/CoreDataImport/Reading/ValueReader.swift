@@ -7,7 +7,7 @@ import SQLCipherConnection
 /// Turns columns into slots, and counts what has to be told at the end.
 final class ValueReader {
   private let coding: ValueCoding
-  private let external: ExternalFolder
+  private let external: ExternalDataFolder
   private let options: CoreDataImportOptions
   private let model: CompiledModel
   private(set) var externalFileCount = 0
@@ -27,7 +27,7 @@ final class ValueReader {
   init(layout: SourceLayout, store url: URL, options: CoreDataImportOptions) {
     coding = layout.coding
     model = layout.model
-    external = ExternalFolder(store: url)
+    external = ExternalDataFolder(store: url)
     self.options = options
   }
 
@@ -117,7 +117,7 @@ final class ValueReader {
     var value = type == .blob ? statement.blobBuffer(column) : statement.textBuffer(column)
     var file: ExternalData?
     if coding == .coreData, slot.attribute?.allowsExternalBinaryDataStorage == true {
-      switch ExternalFolder.content(value) {
+      switch ExternalDataFolder.content(value) {
       case .inline: value = UnsafeRawBufferPointer(rebasing: value.dropFirst())
       case .unmarked:
         if !value.isEmpty { note(slot, "values have no mark of external storage and are taken as they are") }

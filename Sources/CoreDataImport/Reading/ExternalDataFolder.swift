@@ -1,9 +1,9 @@
-// ExternalFolder: binary values that may lie in files beside the store, told by the first byte of what stands in the column.
+// ExternalDataFolder: binary values that may lie in files beside the store, told by the first byte of what stands in the column.
 import Foundation
 import ObjectStore
 
 /// The folder of a store's external values: `.Name_SUPPORT/_EXTERNAL_DATA` beside `Name.sqlite`.
-struct ExternalFolder {
+struct ExternalDataFolder {
   /// What stands in a column.
   enum Content: Equatable {
     /// The value, behind a byte 1.
