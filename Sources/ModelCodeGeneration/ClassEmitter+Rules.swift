@@ -15,14 +15,11 @@ extension ClassEmitter {
         throw .badRule(entity: plan.entity.name, attribute: attribute.name)
       }
       guard note == "YES" else { continue }
-      var needs = ImportNeeds()
-      guard let type = forms.typeName(of: attribute.type, &needs) else {
-        throw .badRule(entity: plan.entity.name, attribute: attribute.name)
-      }
+      if attribute.type == .undefined { throw .badRule(entity: plan.entity.name, attribute: attribute.name) }
       let literal = SwiftText.literal(attribute.name)
       names.append(literal)
       let function = attribute.isOptional ? "validateOptional" : "validate"
-      cases.append("  case \(literal): try \(function)(&value, as: \(type).self) { try validate\(SwiftText.capitalized(identifier))(&$0) }")
+      cases.append("  case \(literal): try \(function)(&value, forKey: key, by: validate\(SwiftText.capitalized(identifier)))")
     }
     for (composite, _) in plan.composites where composite.attribute.userInfo[Self.ruleKey] != nil {
       throw .badRule(entity: plan.entity.name, attribute: composite.name)

@@ -66,7 +66,7 @@ public enum CodeGenerationError: Error, Sendable, Hashable, CustomStringConverti
     case .badUnknownCase(let entity, let attribute):
       "\(entity).\(attribute): the case for unknown raw values is no Swift identifier; name it without a dot"
     case .badRule(let entity, let attribute):
-      "\(entity).\(attribute): the note swiftValidation must be YES or NO, and only attributes that have a plain type and are not derived can have it"
+      "\(entity).\(attribute): the note swiftValidation must be YES or NO, and only attributes that have a type, are no composites and are not derived can have it"
     case .badImport(let name): "'\(name)' is no name of a module"
     }
   }

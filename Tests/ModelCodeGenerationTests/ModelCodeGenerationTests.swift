@@ -159,6 +159,7 @@ final class ModelCodeGenerationTests: XCTestCase {
       try error { $0.userInfo = ["swiftType": "State", "swiftUnknownCase": "a; evil()"] }, .badUnknownCase(entity: "E", attribute: "t"))
     XCTAssertEqual(try error { $0.userInfo["swiftValidation"] = "perhaps" }, .badRule(entity: "E", attribute: "t"))
     XCTAssertNil(try error { $0.userInfo["swiftValidation"] = "NO" })
+    XCTAssertNil(try error { ($0.userInfo["swiftValidation"], $0.valueClassName) = ("YES", "State") })
     for error in [CodeGenerationError.badRule(entity: "E", attribute: "t"), .badUnknownCase(entity: "E", attribute: "t")] {
       XCTAssertTrue("\(error)".hasPrefix("E.t: "))
     }

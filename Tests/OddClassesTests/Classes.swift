@@ -31,7 +31,16 @@ extension Keywords {
     if value == "shout" { throw Quiet() }
   }
 
-  /// What the rule says.
+  /// A rule for `list`, which takes what the transformer gives.
+  func validateList(_ value: inout [Swift.String]) { value.removeAll { $0 == "" } }
+
+  /// A rule for `custom`, likewise.
+  func validateCustom(_ value: inout Money?) { if value?.cents == 0 { value = nil } }
+
+  /// A rule for `token`, which takes its type and not the raw value's.
+  func validateToken(_ value: inout Token) throws { if value == Token.zero { throw Quiet() } }
+
+  /// What the rules say.
   struct Quiet: Error {}
 }
 
@@ -61,6 +70,8 @@ public struct Token: RawRepresentable, Hashable, Sendable {
   public var rawValue: UUID
   /// A token of a raw value.
   public init(rawValue: UUID) { self.rawValue = rawValue }
+  /// A token that the rule refuses.
+  static let zero = Token(rawValue: UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)))
 }
 
 /// A type of the application's own in a transformable attribute.

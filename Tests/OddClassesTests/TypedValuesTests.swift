@@ -134,17 +134,24 @@ final class TypedValuesTests: XCTestCase {
     object.required.object.in = "x"
     object.token = Token(rawValue: UUID())
     object.loudly = "  a "
+    object.list = ["", "b"]
+    object.custom = Money(cents: 0)
     let below = Below(context: context)
     below.age = -5
     try context.save()
     XCTAssertEqual(object.loudly, "a")
     XCTAssertEqual(below.age, 0)
+    XCTAssertEqual(object.list, ["b"])
+    XCTAssertNil(object.custom)
+    object.token = .zero
+    XCTAssertThrowsError(try context.save()) { XCTAssertTrue($0 is Keywords.Quiet, "\($0)") }
+    object.token = Token(rawValue: UUID())
     object.loudly = "   "
     try context.save()
     XCTAssertNil(object.loudly)
     object.loudly = "shout"
     XCTAssertThrowsError(try context.save()) { XCTAssertTrue($0 is Keywords.Quiet, "\($0)") }
-    XCTAssertEqual(Set.keysWithCustomValidation, ["loudly"])
+    XCTAssertEqual(Set.keysWithCustomValidation.sorted(), ["custom", "list", "loudly", "token"])
     XCTAssertEqual(String.keysWithCustomValidation, [])
   }
 
