@@ -13,7 +13,7 @@ extension SQLCipherIncrementalStore {
     }
     let configuration = configuration
     return try StoreError.mapping {
-      let pool = try makePool(keyring, marks: DerivationMarks())
+      let (pool, _) = try makePool(keyring, marks: DerivationMarks())
       do {
         try pool.withWriter { connection in
           try StoreMigrator(

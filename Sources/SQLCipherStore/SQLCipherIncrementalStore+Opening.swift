@@ -36,17 +36,19 @@ extension SQLCipherIncrementalStore {
     return try StoreError.mapping { try open(keyring) }
   }
 
-  /// The connections of the store.
+  /// The connections of the store, and the folder of its large values.
   ///
   /// - Parameters:
   ///   - marks: What their triggers note to.
   ///   - watch: What looks at each new snapshot of a reader.
-  func makePool(_ keyring: StoreKeyring, marks: DerivationMarks, watch: ModelWatch? = nil) throws -> ConnectionPool {
+  func makePool(
+    _ keyring: StoreKeyring, marks: DerivationMarks, watch: ModelWatch? = nil
+  ) throws -> (ConnectionPool, ExternalFolder) {
     let description = configuration.description
     let options = description.connectionOptions
     let key = try keyring.databaseKey(options: options)
     let folder = try ExternalFolder(storePath: path, key: key)
-    return try ConnectionPool(
+    let pool = try ConnectionPool(
       path: path, key: key, options: options, maximumReaders: description.maximumReaderCount,
       onOpen: { [model = configuration.model] connection in
         try ExternalSchema.register(on: connection, folder: folder)
@@ -55,6 +57,7 @@ extension SQLCipherIncrementalStore {
         if !model.derivations.isEmpty { try marks.register(on: connection) }
       },
       onSnapshot: { connection in try watch?.check(connection) })
+    return (pool, folder)
   }
 
   /// What the store says of itself.
@@ -72,7 +75,7 @@ extension SQLCipherIncrementalStore {
     let options = description.connectionOptions
     let marks = DerivationMarks()
     let watch = ModelWatch(path: path)
-    let pool = try makePool(keyring, marks: marks, watch: watch)
+    let (pool, folder) = try makePool(keyring, marks: marks, watch: watch)
     do {
       let (generation, (record, hashes, layout)) = try pool.withWriter { connection in
         // Read before the metadata: what somebody migrates from here on shows in the first transaction at the latest.
@@ -82,7 +85,6 @@ extension SQLCipherIncrementalStore {
       let metadata = metadata(record, hashes: hashes)
       // Where the model differs the coordinator says so and closes the store: there is nothing to work with.
       if let schema = try schema(hashes: hashes, layout: layout, record: record) {
-        let folder = try ExternalFolder(storePath: path, key: try keyring.databaseKey(options: options))
         let externals =
           record.hasExternalTable
           ? ExternalStorage(

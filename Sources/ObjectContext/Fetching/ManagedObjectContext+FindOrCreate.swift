@@ -120,25 +120,6 @@ extension ManagedObjectContext {
   }
 }
 
-extension FetchConstant {
-  /// The value as an attribute takes it; nil for none, a list for what none takes.
-  fileprivate var swiftValue: Any? {
-    switch self {
-    case .null: nil
-    case .bool(let value): value
-    case .int(let value): value
-    case .real(let value): value
-    case .decimal(let value): value
-    case .string(let value): value
-    case .date(let value): value
-    case .data(let value): value
-    case .uuid(let value): value
-    case .url(let value): value
-    case .object, .entity, .list: [self]
-    }
-  }
-}
-
 /// The properties of a uniqueness constraint, in the order that a caller gave.
 private struct UniqueKey {
   /// The topmost entity that the constraint holds for.

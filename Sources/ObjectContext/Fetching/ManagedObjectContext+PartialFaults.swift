@@ -92,7 +92,7 @@ extension ManagedObject {
   final func readReference(_ slot: Int) -> ObjectReference? {
     if let image { return slot < image.slotCount ? image.reference(slot) : ObjectReference(rawValue: 0) }
     guard hasPartialValue(slot) else { return nil }
-    if case .int(let word)? = overlay?.values[slot] { return ObjectReference(rawValue: word) }
+    if case .int(let word)? = overlay?[slot] { return ObjectReference(rawValue: word) }
     return ObjectReference(rawValue: 0)
   }
 }

@@ -100,23 +100,3 @@ extension ResolvedType {
     }
   }
 }
-
-extension FetchConstant {
-  /// The value inside.
-  fileprivate var swiftValue: Any? {
-    switch self {
-    case .null: nil
-    case .bool(let value): value
-    case .int(let value): value
-    case .real(let value): value
-    case .decimal(let value): value
-    case .string(let value), .entity(let value): value
-    case .date(let value): value
-    case .data(let value): value
-    case .uuid(let value): value
-    case .url(let value): value
-    case .object(let value): value
-    case .list(let values): values.map(\.swiftValue)
-    }
-  }
-}

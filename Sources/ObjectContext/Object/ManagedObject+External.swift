@@ -26,7 +26,7 @@ extension ManagedObject {
     willAccess(slot)
     if let overlay, overlay.present.contains(slot) {
       if let external = overlay.external(slot) { return external }
-      return Data(slot: overlay.values[slot]).map { ExternalData($0) }
+      return Data(slot: overlay[slot]).map { ExternalData($0) }
     }
     guard let image, !image.isNull(slot), compiledEntity.kinds[slot] == .bytes else { return nil }
     return image.external(slot) ?? ExternalData(image.data(slot))
@@ -78,7 +78,7 @@ extension ManagedObject {
   /// Whether a slot has a value, which is not read. Fires a fault.
   final func hasValue(_ slot: Int) -> Bool {
     willAccess(slot)
-    if let overlay, overlay.present.contains(slot) { return overlay.external(slot) != nil || !overlay.values[slot].isNull }
+    if let overlay, overlay.present.contains(slot) { return overlay.external(slot) != nil || !overlay[slot].isNull }
     return image.map { !$0.isNull(slot) } ?? false
   }
 

@@ -18,7 +18,7 @@ extension ManagedObject {
     willAccess(slot)
     if let overlay, overlay.present.contains(slot) {
       if let external = overlay.external(slot) { return bytes(of: external) }
-      return overlay.values[slot]
+      return overlay[slot]
     }
     guard let image else { return .null }
     let kind = compiledEntity.kinds[slot]
@@ -28,7 +28,7 @@ extension ManagedObject {
 
   /// The value of a slot if it is at hand, without firing a fault.
   final func slotValueAtHand(_ slot: Int) -> Slot? {
-    if let overlay, overlay.present.contains(slot) { return overlay.values[slot] }
+    if let overlay, overlay.present.contains(slot) { return overlay[slot] }
     return image?.slot(slot, kind: compiledEntity.kinds[slot])
   }
 
@@ -75,7 +75,7 @@ extension ManagedObject {
   final func referenceValue(_ slot: Int) -> ObjectReference {
     willAccess(slot)
     if let overlay, overlay.present.contains(slot) {
-      if case .int(let word) = overlay.values[slot] { return ObjectReference(rawValue: word) }
+      if case .int(let word) = overlay[slot] { return ObjectReference(rawValue: word) }
       return ObjectReference(rawValue: 0)
     }
     return image.map { $0.reference(slot) } ?? ObjectReference(rawValue: 0)
@@ -84,7 +84,7 @@ extension ManagedObject {
   /// The destination of a to-one relationship if it is at hand, without firing a fault.
   final func referenceValueAtHand(_ slot: Int) -> ObjectReference? {
     if let overlay, overlay.present.contains(slot) {
-      if case .int(let word) = overlay.values[slot] { return ObjectReference(rawValue: word) }
+      if case .int(let word) = overlay[slot] { return ObjectReference(rawValue: word) }
       return ObjectReference(rawValue: 0)
     }
     return image?.reference(slot)

@@ -100,7 +100,7 @@ open class ManagedObject {
     return overlay.dirty.slots(below: entity.slots.count).contains { slot in
       let kind = entity.slots[slot].kind
       if overlay.external(slot) != nil { return true }
-      return kind != .none && image?.slot(slot, kind: kind) != overlay.values[slot]
+      return kind != .none && image?.slot(slot, kind: kind) != overlay[slot]
     }
   }
 

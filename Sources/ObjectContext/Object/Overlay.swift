@@ -28,8 +28,6 @@ final class Overlay {
   }
 
   /// The values by slot. Reading a large one reads all of it, and gives null when that fails: ask `external(_:)` first where that matters.
-  var values: Overlay { self }
-
   subscript(slot: Int) -> Slot {
     get {
       if let externals, let external = externals[slot] { return (try? external.data()).map(Slot.bytes) ?? .null }

@@ -132,7 +132,7 @@ extension ManagedObjectContext {
   func refersToSavedObjects(_ object: ManagedObject) -> Bool {
     if let overlay = object.overlay {
       for slot in object.compiledEntity.slots where slot.relationship != nil && overlay.present.contains(slot.index) {
-        if case .int(let word) = overlay.values[slot.index], ObjectReference(rawValue: word).key > 0 { return true }
+        if case .int(let word) = overlay[slot.index], ObjectReference(rawValue: word).key > 0 { return true }
       }
     }
     return (object.toManyStates ?? []).contains { $0?.added.elements.contains { $0.key > 0 } ?? false }

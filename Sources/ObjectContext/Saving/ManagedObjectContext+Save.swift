@@ -142,8 +142,8 @@ extension ManagedObjectContext {
     for object in unitOfWork.objects {
       if let overlay = object.overlay {
         for slot in object.compiledEntity.slots where slot.relationship != nil && overlay.present.contains(slot.index) {
-          guard case .int(let word) = overlay.values[slot.index] else { continue }
-          overlay.values[slot.index] = .int(savedReference(ObjectReference(rawValue: word)).rawValue)
+          guard case .int(let word) = overlay[slot.index] else { continue }
+          overlay[slot.index] = .int(savedReference(ObjectReference(rawValue: word)).rawValue)
         }
       }
       for state in object.toManyStates ?? [] { state?.replace(savedReference) }
@@ -300,7 +300,7 @@ extension ManagedObject {
       if entity.hasTransientSlots {
         // Transient values live on until the object becomes a fault.
         for slot in entity.slots where slot.isTransient && overlay.present.contains(slot.index) {
-          var value = overlay.values[slot.index]
+          var value = overlay[slot.index]
           if slot.relationship != nil, case .int(let word) = value, let context = managedObjectContext {
             value = .int(context.savedReference(ObjectReference(rawValue: word)).rawValue)
           }

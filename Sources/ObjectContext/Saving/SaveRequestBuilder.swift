@@ -79,7 +79,7 @@ final class SaveRequestBuilder {
     let isNull = image.isNull(slot.index)
     let stored = slot.kind == .bytes && !isNull ? image.external(slot.index) : nil
     if let external = overlay.external(slot.index) { return stored.map { !external.isIdentical(to: $0) } ?? true }
-    let value = overlay.values[slot.index]
+    let value = overlay[slot.index]
     // Whether bytes of another length differ is known without reading them.
     if let stored, case .bytes(let bytes) = value, (try? stored.count) != bytes.count { return true }
     switch value {
@@ -99,7 +99,7 @@ final class SaveRequestBuilder {
 
   private func write(_ overlay: Overlay, _ slot: CompiledSlot, to writer: RowWriter) {
     if let external = overlay.external(slot.index) { return writer.setExternal(external, at: slot.index) }
-    let value = overlay.values[slot.index]
+    let value = overlay[slot.index]
     if case .bytes(let bytes) = value, bytes.count >= Self.largeByteCount, slot.attribute?.allowsExternalBinaryDataStorage ?? false {
       return writer.setExternal(ExternalData(bytes), at: slot.index)
     }

@@ -1,0 +1,23 @@
+// FetchConstant+SwiftValue: constants of predicates and expressions as Swift values.
+import Foundation
+import ObjectQuery
+
+extension FetchConstant {
+  /// The value inside: an entity's name, an object's ID, an array of a list's values.
+  var swiftValue: Any? {
+    switch self {
+    case .null: nil
+    case .bool(let value): value
+    case .int(let value): value
+    case .real(let value): value
+    case .decimal(let value): value
+    case .string(let value), .entity(let value): value
+    case .date(let value): value
+    case .data(let value): value
+    case .uuid(let value): value
+    case .url(let value): value
+    case .object(let value): value
+    case .list(let values): values.map(\.swiftValue)
+    }
+  }
+}
