@@ -59,9 +59,7 @@ extension SaveExecutor {
   private func addLinks(
     _ side: JoinSide, _ relationship: Int, _ links: ArraySlice<(near: ObjectReference, far: ObjectReference)>
   ) throws {
-    var columns = [side.near, side.far]
-    if let entity = side.nearEntity { columns.append(entity) }
-    if let entity = side.farEntity { columns.append(entity) }
+    let columns = side.pairColumns
     let counts = [InsertPlan.greatestRowCount, 4, 1]
     var rest = links
     while !rest.isEmpty {
@@ -78,17 +76,7 @@ extension SaveExecutor {
         guard link.near.key > 0, link.far.key > 0 else {
           throw StoreError(.invalidRequest, "A relationship refers to an object without a permanent ID.", operation: "save")
         }
-        try statement.bind(index + 1, link.near.key)
-        try statement.bind(index + 2, link.far.key)
-        index += 2
-        if case .stored(let offset) = side.nearNumbering {
-          index += 1
-          try statement.bind(index, link.near.entity - offset)
-        }
-        if case .stored(let offset) = side.farNumbering {
-          index += 1
-          try statement.bind(index, link.far.entity - offset)
-        }
+        index = try side.bind(link.near, link.far, to: statement, after: index)
       }
       engine.trace.note(statement)
       try statement.run()

@@ -59,6 +59,25 @@ struct JoinSide: Sendable {
       far: near, farEntity: nearEntity, farOrder: nearOrder, nearOrder: farOrder, nearNumbering: farNumbering, farNumbering: nearNumbering,
       nearEntityNumber: farEntityNumber, farEntityNumber: nearEntityNumber)
   }
+
+  /// The columns of a pair, as ``bind(_:_:to:after:)`` takes them.
+  var pairColumns: [String] { [near, far] + [nearEntity, farEntity].compactMap { $0 } }
+
+  /// Binds a pair behind the parameter with a number, and gives the number of its last one.
+  func bind(_ nearEnd: ObjectReference, _ farEnd: ObjectReference, to statement: Statement, after number: Int32) throws -> Int32 {
+    try statement.bind(number + 1, nearEnd.key)
+    try statement.bind(number + 2, farEnd.key)
+    var number = number + 2
+    if case .stored(let offset) = nearNumbering {
+      number += 1
+      try statement.bind(number, nearEnd.entity - offset)
+    }
+    if case .stored(let offset) = farNumbering {
+      number += 1
+      try statement.bind(number, farEnd.entity - offset)
+    }
+    return number
+  }
 }
 
 /// Finds the storage of each relationship in a layout.

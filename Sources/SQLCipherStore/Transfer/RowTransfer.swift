@@ -151,23 +151,13 @@ package struct RowTransfer {
   }
 
   private func insertion(_ side: JoinSide) -> String {
-    let columns = [side.near, side.far] + [side.nearEntity, side.farEntity, side.nearOrder, side.farOrder].compactMap { $0 }
+    let columns = side.pairColumns + [side.nearOrder, side.farOrder].compactMap { $0 }
     let values = Array(repeating: "?", count: columns.count).joined(separator: ", ")
     return "INSERT OR IGNORE INTO \(side.table) (\(columns.joined(separator: ", "))) VALUES (\(values))"
   }
 
   private func bind(_ link: Link, _ side: JoinSide, to statement: Statement) throws {
-    try statement.bind(1, link.near.key)
-    try statement.bind(2, link.far.key)
-    var index: Int32 = 2
-    if case .stored(let offset) = side.nearNumbering {
-      index += 1
-      try statement.bind(index, link.near.entity - offset)
-    }
-    if case .stored(let offset) = side.farNumbering {
-      index += 1
-      try statement.bind(index, link.far.entity - offset)
-    }
+    var index = try side.bind(link.near, link.far, to: statement, after: 0)
     for (order, place) in [(side.nearOrder, link.nearPlace), (side.farOrder, link.farPlace)] where order != nil {
       index += 1
       if let place { try statement.bind(index, place) } else { try statement.bindNull(index) }
