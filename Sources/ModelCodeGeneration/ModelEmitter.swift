@@ -218,6 +218,7 @@ struct ModelEmitter {
     if attribute.isIndexedBySpotlight { changes.append("isIndexedBySpotlight = true") }
     if attribute.isIndexed { changes.append("isIndexed = true") }
     if let text = attribute.derivationExpression { changes.append("derivationExpression = \(SwiftText.literal(text))") }
+    if let text = attribute.derivationFilter { changes.append("derivationFilter = \(SwiftText.literal(text))") }
     return changes + common(attribute.renamingIdentifier, attribute.versionHashModifier, attribute.userInfo)
   }
 

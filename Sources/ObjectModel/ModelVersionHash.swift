@@ -9,7 +9,7 @@ public import Foundation
 /// - of an attribute: name, type, optional, transient, hash modifier, and the same of the parts of a composite;
 /// - of a relationship: name, destination, inverse, to-many, ordered, least and greatest count, delete rule, optional, transient, hash modifier.
 ///
-/// It does not cover class names, notes, default values, validation bounds, indexes, the expressions of derived attributes, external storage, renaming identifiers, fetched properties,
+/// It does not cover class names, notes, default values, validation bounds, indexes, the expressions and filters of derived attributes, external storage, renaming identifiers, fetched properties,
 /// configurations and version identifiers: a store fits before and after those change. Each part is written with its length before it, so that no
 /// two descriptions have one serialisation; the first byte is the serialisation's version.
 enum ModelVersionHash {

@@ -116,6 +116,107 @@ final class DerivationTests: XCTestCase {
     XCTAssertTrue("\(constrained)".contains("is derived from more than its own object's stored values"), "\(constrained)")
   }
 
+  // MARK: Filters
+
+  func testAFilterIsForAggregatesOnly() {
+    func expect(_ attribute: Attribute, _ reason: String?, line: UInt = #line) {
+      let found = issues(attribute).map(\.description)
+      guard let reason else { return XCTAssertEqual(found, [], line: line) }
+      XCTAssertTrue(found.count == 1 && found[0].contains(reason), "\(found)", line: line)
+      XCTAssertTrue(found.first?.hasPrefix("Order.a: ") ?? false, "\(found)", line: line)
+    }
+    expect(Attribute("a", .integer64).derived("items.@count", where: "price > 1"), nil)
+    expect(Attribute("a", .decimal).derived("items.price.@sum", where: "count == nil"), nil)
+    expect(Attribute("a", .integer64).derived("customer.orders.@count", where: "note == 'x'"), nil)
+    for text in ["note", "customer.name", "canonical:(note)"] {
+      expect(
+        Attribute("a", .string).derived(text, where: "note == 'x'"),
+        "is of '\(text)', which takes one value only; filter an aggregate over a to-many relationship")
+    }
+    expect(Attribute("a", .date).derived("now()", where: "note == 'x'"), "is of 'now()', which takes one value only")
+    expect(Attribute("a", .integer64).derived("items.@count", where: " "), "filter is empty; remove it")
+    expect(Attribute("a", .integer64).derived("items.@count", where: "price >\n1"), "control character; write it in one line")
+    var entity = EntityDescription(name: "Order")
+    var attribute = AttributeDescription(name: "a", type: .string, isOptional: true)
+    attribute.derivationFilter = "note == 'x'"
+    entity.properties = [.attribute(attribute)]
+    let found = ManagedObjectModel(entities: [entity]).validationIssues()
+    XCTAssertEqual(found.count, 1)
+    XCTAssertTrue(
+      "\(found)".contains("of an attribute that is not derived; add the derivation expression or remove the filter"), "\(found)")
+  }
+
+  private func thread(_ expression: String?, where filter: String?) -> ManagedObjectModel {
+    ManagedObjectModel {
+      Entity("Thread") {
+        if let expression { Attribute("unread", .integer64).derived(expression, where: filter) } else { Attribute("unread", .integer64) }
+        Relationship("messages", toMany: "Message", inverse: "thread")
+      }
+      Entity("Message") {
+        Attribute("isRead", .boolean)
+        Relationship("thread", to: "Thread", inverse: "messages")
+      }
+    }
+  }
+
+  func testAFilterFollowsTheRulesOfItsExpressionWhereModelsAreCompared() throws {
+    func compiled(_ expression: String?, _ filter: String?) throws -> CompiledModel { try CompiledModel(thread(expression, where: filter)) }
+    let count = "messages.@count"
+    let (all, unread, read) = (try compiled(count, nil), try compiled(count, "isRead == NO"), try compiled(count, "isRead == YES"))
+    XCTAssertEqual(all.versionHashes, unread.versionHashes)
+    XCTAssertEqual(unread.checksum, read.checksum)
+    XCTAssertEqual(Set([all, unread, read].map(\.derivationChecksum)).count, 3)
+    XCTAssertNotEqual(all.model, unread.model)
+    XCTAssertEqual(unread.derivations[0].filter, "isRead == NO")
+    XCTAssertEqual(unread.derivations[0].identity, "Thread.unread: messages.@count where isRead == NO")
+    XCTAssertNil(all.derivations[0].filter)
+    for (older, newer) in [(all, unread), (unread, read), (read, all)] {
+      let changes = ModelDifference(from: older, to: newer).changes
+      XCTAssertEqual(changes.count, 1)
+      XCTAssertTrue(
+        changes.first?.description.contains("filter of the derivation changed: the values are computed anew") ?? false, "\(changes)")
+    }
+    let dropped = ModelDifference(from: unread, to: try compiled(nil, nil)).changes.map(\.description)
+    XCTAssertEqual(dropped.count, 1)
+    XCTAssertTrue(dropped.first?.contains("no longer derived; its values stay") ?? false, "\(dropped)")
+    XCTAssertTrue(ModelDifference(from: read, to: try compiled(count, "isRead == YES")).isEmpty)
+  }
+
+  func testAModelFileKeepsTheFilter() throws {
+    let model = thread("messages.@count", where: "isRead == NO AND \"a\" != 'ä<'")
+    let data = try model.xmlData()
+    let text = String(decoding: data, as: UTF8.self)
+    XCTAssertTrue(
+      text.contains(
+        "derived=\"YES\" derivationExpression=\"messages.@count\" derivationFilter=\"isRead == NO AND &quot;a&quot; != 'ä&lt;'\""), text)
+    let read = try ManagedObjectModel(xmlData: data)
+    XCTAssertEqual(read.entities[0].attributes[0].derivationFilter, "isRead == NO AND \"a\" != 'ä<'")
+    XCTAssertEqual(try read.xmlData(), data)
+    XCTAssertTrue(
+      ModelDescriptionPrinter.text(model).contains("derived from messages.@count where isRead == NO"), ModelDescriptionPrinter.text(model))
+  }
+
+  func testWhatOneObjectDecidesComesFirst() throws {
+    let model = try CompiledModel(
+      ManagedObjectModel {
+        Entity("Author") {
+          Attribute("name", .string)
+          Attribute("keyed", .integer64).derived("books.@count", where: "key == 'x'")
+          Relationship("books", toMany: "Book", inverse: "author")
+        }
+        Entity("Book") {
+          Attribute("title", .string)
+          Attribute("shout", .string).derived("uppercase:(copied)")
+          Attribute("copied", .string).derived("author.name")
+          Attribute("key", .string).derived("canonical:(small)")
+          Attribute("small", .string).derived("lowercase:(title)")
+          Relationship("author", to: "Author", inverse: "books")
+        }
+      })
+    XCTAssertEqual(model.derivations.map(\.slot.name), ["small", "key", "keyed", "copied", "shout"])
+    XCTAssertEqual(model.derivations.map(\.isOfOneObject), [true, true, false, false, false])
+  }
+
   func testCirclesAreFound() {
     let model = ManagedObjectModel {
       Entity("Node") {

@@ -72,9 +72,9 @@ extension ModelCommand {
       }
     }
 
-    /// Predicates of the model that are none in format language.
+    /// Predicates of the model that are none in format language, and filters of derived attributes that ask for what they cannot.
     private static func predicateIssues(in model: ManagedObjectModel) -> [ModelIssue] {
-      var issues: [ModelIssue] = []
+      var issues = (try? CompiledModel(model)).map(DerivationFilter.issues) ?? []
       func check(_ format: String?, _ entity: String?, _ name: String) {
         guard let format, !format.isEmpty else { return }
         do { _ = try FetchPredicate(format: format) } catch {

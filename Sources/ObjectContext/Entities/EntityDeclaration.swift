@@ -30,7 +30,13 @@ public struct AttributeOption: Sendable {
   /// System search indexes the attribute: a mark for the application's own indexer.
   public static var indexedBySpotlight: AttributeOption { AttributeOption { $0.indexedBySpotlight() } }
   /// The value is computed from an expression in format language; declare the property with `private(set)`.
-  public static func derived(_ expression: String) -> AttributeOption { AttributeOption { $0.derived(expression) } }
+  ///
+  /// - Parameters:
+  ///   - expression: A path, a function of one, an aggregate such as `messages.@count`, or `now()`.
+  ///   - filter: Which members an aggregate takes, as a predicate on their own attributes such as `isRead == NO`; nil for all.
+  public static func derived(_ expression: String, where filter: String? = nil) -> AttributeOption {
+    AttributeOption { $0.derived(expression, where: filter) }
+  }
   /// The least and the greatest number or date.
   public static func range<Value: AttributeValue & Comparable>(_ range: ClosedRange<Value>) -> AttributeOption {
     AttributeOption { $0.range(range) }

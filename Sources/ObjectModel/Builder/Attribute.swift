@@ -77,7 +77,16 @@ public struct Attribute: EntityComponent {
   /// Large values may be kept in files beside the store.
   public func externalStorage() -> Attribute { changed { $0.allowsExternalBinaryDataStorage = true } }
   /// The value is computed from an expression in format language.
-  public func derived(_ expression: String) -> Attribute { changed { $0.derivationExpression = expression } }
+  ///
+  /// - Parameters:
+  ///   - expression: A path, a function of one, an aggregate such as `messages.@count`, or `now()`.
+  ///   - filter: Which members an aggregate takes, as a predicate on their own attributes such as `isRead == NO`; nil for all.
+  public func derived(_ expression: String, where filter: String? = nil) -> Attribute {
+    changed {
+      $0.derivationExpression = expression
+      $0.derivationFilter = filter
+    }
+  }
   /// The value is copied into the history of the object's deletion.
   public func preservedOnDeletion() -> Attribute { changed { $0.preservesValueInHistoryOnDeletion = true } }
   /// System search indexes the attribute: a mark for the application's own indexer.

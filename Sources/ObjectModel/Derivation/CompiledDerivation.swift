@@ -12,11 +12,17 @@ public struct CompiledDerivation: Sendable {
   public let steps: [CompiledRelationship]
   /// The slot at the end of the path, of the last relationship's destination, or of the object itself; nil for `@count` and `now()`.
   public let source: CompiledSlot?
-  /// The expression, after those that it builds on: equal texts are computed alike.
+  /// The predicate, in format language, of the members of the to-many relationship that are taken; nil for all.
+  public let filter: String?
+  /// The expression and the filter, after those that it builds on: equal texts are computed alike.
   package let identity: String
 
   /// Whether the object itself has all that is needed.
   package var isLocal: Bool { steps.isEmpty }
+  /// Whether it depends on the object alone, as what it builds on does.
+  package let isOfOneObject: Bool
+  /// The relationship whose members a filter is asked of.
+  package var filteredStep: Int? { filter == nil ? nil : steps.firstIndex(where: \.isToMany) }
 
   /// The type of the derived attribute.
   package var type: AttributeType { slot.attributeType ?? .undefined }
@@ -33,14 +39,15 @@ struct DerivationCompiler {
     let slot: Int
   }
 
-  /// All derivations; one that builds on another derived attribute comes after that one's.
+  /// All derivations; one that builds on another derived attribute comes after that one's, and first come those of one object, which filters may ask
+  /// for.
   static func derivations(of entities: [CompiledEntity]) -> [CompiledDerivation] {
     guard entities.contains(where: \.hasDerivedSlots) else { return [] }
     var compiler = DerivationCompiler(entities: entities)
     for entity in entities {
       for slot in entity.slots where slot.isDerived && slot.declaringEntity == entity.number { compiler.add(slot) }
     }
-    return compiler.result
+    return compiler.result.filter(\.isOfOneObject) + compiler.result.filter { !$0.isOfOneObject }
   }
 
   private init(entities: [CompiledEntity]) { self.entities = entities }
@@ -75,15 +82,19 @@ struct DerivationCompiler {
     }
     for item in chain.reversed() {
       let entity = item.slot.declaringEntity
+      let filter = item.slot.attribute?.derivationFilter
+      var isOfOneObject = item.steps.isEmpty
       var identity = "\(entities[entity].name).\(item.slot.name): \(item.slot.attribute?.derivationExpression ?? "")"
+      if let filter { identity += " where \(filter)" }
       if let source = item.source, let position = positions[Key(entity: source.declaringEntity, slot: source.index)] {
         identity = result[position].identity + "; " + identity
+        isOfOneObject = isOfOneObject && result[position].isOfOneObject
       }
       positions[Key(entity: entity, slot: item.slot.index)] = result.count
       result.append(
         CompiledDerivation(
-          entity: entity, slot: item.slot, operation: item.expression.operation, steps: item.steps, source: item.source, identity: identity)
-      )
+          entity: entity, slot: item.slot, operation: item.expression.operation, steps: item.steps, source: item.source, filter: filter,
+          identity: identity, isOfOneObject: isOfOneObject))
     }
   }
 }

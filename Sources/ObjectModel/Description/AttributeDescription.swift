@@ -33,6 +33,10 @@ public struct AttributeDescription: Sendable, Hashable {
   public var isIndexed = false
   /// The expression of a derived attribute.
   public var derivationExpression: String?
+  /// The predicate, in format language, of the members that an aggregate of a derived attribute takes; nil for all. It asks about the attributes of
+  /// the objects that the to-many relationship of ``derivationExpression`` leads to. A model file has it as `derivationFilter`, which Core Data's
+  /// editor keeps or leaves out.
+  public var derivationFilter: String?
   /// What the property was called in an earlier version of the model.
   public var renamingIdentifier: String?
   /// Text that changes the version hash when nothing else does.

@@ -82,6 +82,8 @@ extension ModelComparison {
       note(
         newer.derivationExpression == nil ? "no longer derived; its values stay" : "derivation changed: the values are computed anew",
         .inferred)
+    } else if newer.derivationExpression != nil, older.derivationFilter != newer.derivationFilter {
+      note("filter of the derivation changed: the values are computed anew", .inferred)
     }
     if older.allowsExternalBinaryDataStorage != newer.allowsExternalBinaryDataStorage {
       note(newer.allowsExternalBinaryDataStorage ? "large values may be kept in files" : "values are kept in the store", .inferred)

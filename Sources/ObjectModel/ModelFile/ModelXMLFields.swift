@@ -75,6 +75,7 @@ extension ModelXMLField where Description == AttributeDescription {
       _ = try boolean(text, "derived")
     },
     .text("derivationExpression", { $0.derivationExpression }, { $0.derivationExpression = $1 }),
+    .text("derivationFilter", { $0.derivationFilter }, { $0.derivationFilter = $1 }),
     .flag("allowsExternalBinaryDataStorage", { $0.allowsExternalBinaryDataStorage }, { $0.allowsExternalBinaryDataStorage = $1 }),
     .flag("allowsCloudEncryption", { $0.allowsCloudEncryption }, { $0.allowsCloudEncryption = $1 }),
     .flag("preserveAfterDeletion", { $0.preservesValueInHistoryOnDeletion }, { $0.preservesValueInHistoryOnDeletion = $1 }),

@@ -74,7 +74,9 @@ public enum ModelDescriptionPrinter {
       parts.append("length \(bounds)")
     }
     if let pattern = validation.pattern { parts.append("matching \(pattern)") }
-    if let expression = attribute.derivationExpression { parts.append("derived from \(expression)") }
+    if let expression = attribute.derivationExpression {
+      parts.append("derived from \(expression)" + (attribute.derivationFilter.map { " where \($0)" } ?? ""))
+    }
     if attribute.allowsExternalBinaryDataStorage { parts.append("external storage") }
     return parts.joined(separator: ", ")
   }

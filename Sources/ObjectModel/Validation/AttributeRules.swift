@@ -14,10 +14,23 @@ enum AttributeRules {
     default: break
     }
     if let expression = attribute.derivationExpression, expression.isEmpty { problems.append("the derivation expression is empty") }
+    if let filter = attribute.derivationFilter, let reason = filterProblem(filter, attribute) { problems.append(reason) }
     let bounds = boundProblems(of: attribute)
     problems += bounds
     problems += defaultProblems(of: attribute, boundsAreGood: bounds.isEmpty)
     return problems
+  }
+
+  /// What is wrong with a filter apart from its predicate, which a model cannot read.
+  private static func filterProblem(_ filter: String, _ attribute: AttributeDescription) -> String? {
+    guard let text = attribute.derivationExpression else {
+      return "the derivation filter '\(filter)' is of an attribute that is not derived; add the derivation expression or remove the filter"
+    }
+    if filter.allSatisfy(\.isWhitespace) { return "the derivation filter is empty; remove it to take all members" }
+    if ModelNames.hasControlCharacters(filter) { return "the derivation filter has a control character; write it in one line" }
+    guard let expression = DerivationExpression(text), !expression.operation.isAggregate else { return nil }
+    return
+      "the derivation filter '\(filter)' is of '\(text)', which takes one value only; filter an aggregate over a to-many relationship, such as 'items.@count'"
   }
 
   private static func boundProblems(of attribute: AttributeDescription) -> [String] {

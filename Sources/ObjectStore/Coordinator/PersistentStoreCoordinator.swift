@@ -1,6 +1,7 @@
 // PersistentStoreCoordinator: the open stores of a model, and the way of every request to them.
 public import Foundation
 public import ObjectModel
+import ObjectQuery
 import Synchronization
 
 /// The open stores of one model. It routes requests to them, shares the rows they read among all contexts, and tells what each save changed.
@@ -98,6 +99,7 @@ public final class PersistentStoreCoordinator: Sendable {
         path: description.url?.path)
     }
     if !storeClass.derivesAttributes { try checkNothingDerived(numbers, description) }
+    try checkFilters(numbers, description)
     if description.requiresTransformers { try checkTransformers(numbers, description) }
     let configuration = StoreConfiguration(description: description, model: compiledModel, entityNumbers: numbers)
     let store = try storeClass.init(configuration: configuration)
@@ -151,6 +153,22 @@ public final class PersistentStoreCoordinator: Sendable {
           + "configuration without the entity.", operation: "open", path: description.url?.path)
       error.entityName = entity.name
       throw error
+    }
+  }
+
+  /// The filters of derived attributes are texts until now: a model knows nothing of predicates.
+  private func checkFilters(_ numbers: [Int], _ description: PersistentStoreDescription) throws {
+    for derivation in compiledModel.derivations where derivation.filter != nil && numbers.contains(derivation.entity) {
+      do {
+        _ = try DerivationFilter(of: derivation, in: compiledModel)
+      } catch let problem {
+        let name = compiledModel.entities[derivation.entity].name
+        var error = StoreError(
+          .invalidRequest, "The filter of the derived attribute “\(name).\(derivation.slot.name)” cannot be used: \(problem)",
+          operation: "open", path: description.url?.path, underlying: problem)
+        error.entityName = name
+        throw error
+      }
     }
   }
 

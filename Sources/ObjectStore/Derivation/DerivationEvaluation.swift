@@ -10,6 +10,15 @@ public import ObjectQuery
 public struct DerivationEvaluation: Sendable {
   private let model: CompiledModel
   private let now: Double
+  /// The filters by derived attribute. One that cannot be used fails when it is asked: opening a store has refused it before.
+  private let filters: [AttributeKey: Result<DerivationFilter, any Error>]
+
+  private struct AttributeKey: Hashable {
+    let entity: Int
+    let slot: Int
+
+    init(_ derivation: CompiledDerivation) { (entity, slot) = (derivation.entity, derivation.slot.index) }
+  }
 
   /// Prepares for one save or batch request.
   ///
@@ -17,17 +26,43 @@ public struct DerivationEvaluation: Sendable {
   public init(model: CompiledModel, date: Date = Date()) {
     self.model = model
     now = date.timeIntervalSinceReferenceDate
+    var filters: [AttributeKey: Result<DerivationFilter, any Error>] = [:]
+    for derivation in model.derivations where derivation.filter != nil {
+      do {
+        if let filter = try DerivationFilter(of: derivation, in: model) { filters[AttributeKey(derivation)] = .success(filter) }
+      } catch {
+        filters[AttributeKey(derivation)] = .failure(error)
+      }
+    }
+    self.filters = filters
   }
 
   /// The value of a derived attribute of an object; `now()` is the date given.
   public func value<Resolver: ObjectResolver>(
     of derivation: CompiledDerivation, for object: Resolver.Object, resolver: Resolver
   ) throws -> Slot {
+    try value(of: derivation, for: object, resolver: resolver, filter: filter(of: derivation, resolver: resolver))
+  }
+
+  /// What asks the members of a derived attribute; nil where all count.
+  private func filter<Resolver: ObjectResolver>(
+    of derivation: CompiledDerivation, resolver: Resolver
+  ) throws -> PredicateEvaluator<Resolver>? {
+    guard let filter = try filters[AttributeKey(derivation)]?.get() else { return nil }
+    return PredicateEvaluator(predicate: filter.predicate, constants: filter.constants, resolver: resolver)
+  }
+
+  private func value<Resolver: ObjectResolver>(
+    of derivation: CompiledDerivation, for object: Resolver.Object, resolver: Resolver, filter: PredicateEvaluator<Resolver>?
+  ) throws -> Slot {
     if derivation.operation == .now { return .real(now) }
     var objects = [object]
     for step in derivation.steps {
       objects = try objects.flatMap { object in
-        if step.isToMany { return try resolver.members(of: object, toMany: step.index) }
+        if step.isToMany {
+          let members = try resolver.members(of: object, toMany: step.index)
+          return try filter.map { filter in try members.filter { try filter.matches($0) } } ?? members
+        }
         return try resolver.destination(of: object, slot: step.index).map { [$0] } ?? []
       }
     }
@@ -66,9 +101,10 @@ public struct DerivationEvaluation: Sendable {
     for derivation in model.derivations {
       let resolver = try resolver()
       let slot = derivation.slot
+      let filter = try filter(of: derivation, resolver: resolver)
       for row in try rows(model.entities[derivation.entity]) {
         if derivation.operation == .now, !saved.contains(row.reference) { continue }
-        let value = try value(of: derivation, for: row.reference, resolver: resolver)
+        let value = try value(of: derivation, for: row.reference, resolver: resolver, filter: filter)
         if DerivedValue.isSame(value, row.slot(slot.index, kind: slot.kind)) { continue }
         let edited = BatchEdits.edited(
           row, [slot.index: value], entity: model.entities[row.entityNumber], version: row.version, into: writer)

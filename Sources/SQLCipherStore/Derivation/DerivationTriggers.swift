@@ -34,18 +34,18 @@ struct DerivationTriggers {
           SchemaAuxiliary(
             kind: .trigger, name: name,
             sql: "CREATE TRIGGER \(try Identifier.quoted(name)) AFTER \(trigger.event) ON \(trigger.table)\(condition) BEGIN \(calls) END",
-            fill: index == 0 ? fill(derivation) : []))
+            fill: index == 0 ? try fill(derivation) : []))
       }
     }
     return result
   }
 
   /// Computes the attribute of all rows that are there.
-  private func fill(_ derivation: StoreDerivation) -> [String] {
+  private func fill(_ derivation: StoreDerivation) throws -> [String] {
     let table = derivation.table.name
     let isNow = derivation.derivation.operation == .now
     // When a row was saved last before is not known.
-    let value = isNow ? "\(Date().timeIntervalSinceReferenceDate)" : derivation.value(of: table)
+    let value = isNow ? "\(Date().timeIntervalSinceReferenceDate)" : try derivation.value(of: table, in: schema)
     var conditions = [derivation.entityCondition(schema.model, alias: table)].compactMap { $0 }
     if isNow { conditions.append("\(table).\(derivation.column.name) IS NULL") }
     let rows = conditions.isEmpty ? "" : " WHERE \(conditions.joined(separator: " AND "))"
@@ -81,9 +81,17 @@ struct DerivationTriggers {
       case .none: break
       }
     }
-    if let source = derivation.sourceColumn {
+    let source = derivation.sourceColumn
+    if let source {
       let table = steps.last?.destination ?? own
       result.append(update(of: source.name, in: table, [(steps.count, "NEW.\(table.key)")]))
+    }
+    if let (position, columns) = derivation.filterColumns {
+      let table = steps[position - 1].destination
+      // A column that is both the source and asked for is watched already.
+      for column in columns where position != steps.count || column.name != source?.name {
+        result.append(update(of: column.name, in: table, [(position, "NEW.\(table.key)")]))
+      }
     }
     return result
   }

@@ -46,7 +46,7 @@ struct DerivationUpdater {
   private mutating func update(_ derivation: StoreDerivation, _ keys: ArraySlice<Int64>) throws {
     let table = derivation.table
     let isNow = derivation.derivation.operation == .now
-    let value = isNow ? "NULL" : derivation.value(of: "t")
+    let value = isNow ? "NULL" : try derivation.value(of: "t", in: engine.schema)
     let condition = derivation.entityCondition(engine.schema.model, alias: "t").map { " AND \($0)" } ?? ""
     var updates: [(key: Int64, entity: Int, value: Slot)] = []
     try KeyListSize.forEachPiece(of: keys) { piece, size in

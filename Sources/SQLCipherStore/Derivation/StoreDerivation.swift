@@ -18,6 +18,8 @@ struct StoreDerivation: Sendable {
   let column: TableColumn
   /// The relationships of the path with where they are kept; nil where the store does not hold all of it: nothing is found there then.
   let steps: [Step]?
+  /// Which members of the to-many relationship are taken; nil for all.
+  let filter: DerivationFilter?
 
   /// A relationship of the path.
   struct Step: Sendable {
@@ -37,18 +39,19 @@ struct StoreDerivation: Sendable {
   // MARK: The value
 
   /// The value for a row, by its alias or the table's name. Not for `now()`.
-  func value(of row: String) -> String {
+  func value(of row: String, in schema: StoreSchema) throws -> String {
     guard let steps else { return Self.literal(derivation.emptyValue) }
     let end = steps.isEmpty ? row : "d\(steps.count)"
     let source = sourceColumn.map { "\(end).\($0.name)" }
+    let path = path(from: row, steps) + (try filterCondition(schema) ?? "")
     guard let function = derivation.statistic else {
       let value = fitted(changed(source ?? "NULL"))
-      return steps.isEmpty ? value : "(SELECT \(value) FROM \(path(from: row, steps)))"
+      return steps.isEmpty ? value : "(SELECT \(value) FROM \(path))"
     }
-    guard let source else { return fitted("(SELECT count(*) FROM \(path(from: row, steps)))") }
+    guard let source else { return fitted("(SELECT count(*) FROM \(path))") }
     let type = ResolvedType(derivation.source?.attributeType ?? .undefined)
     let aggregate = SQLFunctions.aggregate(function, SQLFragment(source), type, isColumn: true).text
-    let value = "(SELECT \(aggregate) FROM \(path(from: row, steps)))"
+    let value = "(SELECT \(aggregate) FROM \(path))"
     let empty = function.emptyResult(of: type)
     return fitted(empty.isNull ? value : "ifnull(\(value), \(Self.literal(empty)))")
   }
@@ -60,6 +63,20 @@ struct StoreDerivation: Sendable {
       return table.column(entity: derivation.entity, slot: source.index)
     }
     return table.column(entity: last.destinationEntity, slot: source.index)
+  }
+
+  /// What is asked of the members, behind the conditions of the path. Its constants are the model's.
+  private func filterCondition(_ schema: StoreSchema) throws -> String? {
+    guard let filter, let step = derivation.filteredStep, let table = steps?[step].destination else { return nil }
+    let scope = QueryScope(table: table, alias: "d\(step + 1)", of: filter.entity)
+    let condition = try QueryGenerator(schema: schema, constants: .literals(filter.constants)).condition(filter.predicate, [scope])
+    return " AND (\(condition.text))"
+  }
+
+  /// The columns that the filter asks for, and the position of their table.
+  var filterColumns: (position: Int, columns: [TableColumn])? {
+    guard let filter, let step = derivation.filteredStep, let table = steps?[step].destination else { return nil }
+    return (step + 1, filter.slots.compactMap { table.column(entity: $0.declaringEntity, slot: $0.index) })
   }
 
   private func changed(_ value: String) -> String {
@@ -146,7 +163,7 @@ extension StoreDerivation {
   /// The derivations of a store, in the order in which they are computed.
   static func derivations(
     model: CompiledModel, relationships: [RelationshipStorage], table: (Int) -> EntityTable?
-  ) -> [StoreDerivation] {
+  ) throws -> [StoreDerivation] {
     var result: [StoreDerivation] = []
     for derivation in model.derivations {
       guard let own = table(derivation.entity), let column = own.column(entity: derivation.entity, slot: derivation.slot.index) else {
@@ -162,10 +179,13 @@ extension StoreDerivation {
         steps?.append(Step(storage: relationships[relationship.id], source: source, destination: destination))
       }
       let changesText = derivation.operation.isText || derivation.source?.isDerived ?? false
+      let filter = try DerivationFilter(of: derivation, in: model)
+      let basis = (changesText ? [TextFolding.version] : []) + (filter?.basis ?? [])
       result.append(
         StoreDerivation(
           derivation: derivation, number: result.count,
-          identity: derivation.identity + (changesText ? " (\(TextFolding.version))" : ""), table: own, column: column, steps: steps))
+          identity: derivation.identity + (basis.isEmpty ? "" : " (\(basis.joined(separator: "; ")))"), table: own, column: column,
+          steps: steps, filter: filter))
     }
     return result
   }

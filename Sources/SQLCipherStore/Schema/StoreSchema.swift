@@ -56,7 +56,7 @@ final class StoreSchema: Sendable {
     let resolver = StorageResolver(model: model, layout: layout, tables: tables, tableIndexes: indexes)
     relationships = try model.relationships.map { try resolver.storage(of: $0) }
     joinSides = resolver.joinSides(relationships)
-    derivations = StoreDerivation.derivations(
+    derivations = try StoreDerivation.derivations(
       model: model, relationships: relationships,
       table: { [tables, indexes] in
         indexes[$0] < 0 ? nil : tables[indexes[$0]]

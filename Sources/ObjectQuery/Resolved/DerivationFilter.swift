@@ -1,0 +1,214 @@
+// DerivationFilter: which members the aggregate of a derived attribute takes.
+package import ObjectModel
+
+/// The filter of a derived attribute, checked.
+///
+/// Its answer about an object may change only when the object itself is written: so it compares attributes of the object, parts of composites among
+/// them, with constants and with each other, also through functions, and asks whether they and to-one relationships have a value. Another
+/// derived attribute may stand in it where that depends on its own object alone.
+package struct DerivationFilter: Sendable {
+  /// The condition on a member.
+  package let predicate: ResolvedPredicate
+  /// The constants that it refers to by number.
+  package let constants: [ResolvedConstant]
+  /// The number of the members' entity.
+  package let entity: Int
+  /// The attributes and to-one relationships that it asks for, by slot.
+  package let slots: [CompiledSlot]
+  /// What its answers depend on beside its own text: the derivations of its attributes, and the version of the rules that texts are compared by.
+  package let basis: [String]
+
+  /// The greatest number of levels: what a store's language takes inside of a statement of its own.
+  package static let greatestDepth = 12
+  /// The greatest number of comparisons.
+  package static let greatestSize = 200
+
+  /// Checks the filter of a derived attribute; nil where it has none.
+  ///
+  /// - Throws: ``PredicateFormatError`` or ``FetchPredicateError``, each with what to do.
+  package init?(of derivation: CompiledDerivation, in model: CompiledModel) throws {
+    guard let format = derivation.filter, let step = derivation.filteredStep else { return nil }
+    let predicate = try FetchPredicate(format: format, argumentArray: [])
+    try PredicateDepth.check(predicate)
+    try FilterWords.check(predicate)
+    entity = derivation.steps[step].destinationEntity
+    let fetch = try FetchResolver(model: model).resolve(predicate, entity: model.entities[entity])
+    var walk = FilterWalk(model: model, entity: model.entities[entity])
+    try walk.visit(fetch.predicate, depth: 1)
+    self.predicate = fetch.predicate
+    constants = fetch.constants
+    slots = walk.slots.sorted { $0.key < $1.key }.map(\.value)
+    basis = walk.identities.sorted() + (walk.comparesTexts ? [ExpressionFunctions.version] : [])
+  }
+
+  /// What is wrong with the filters of a model, in its order.
+  package static func issues(in model: CompiledModel) -> [ModelIssue] {
+    model.derivations.compactMap { derivation in
+      do {
+        _ = try DerivationFilter(of: derivation, in: model)
+        return nil
+      } catch {
+        return ModelIssue(
+          entityName: model.entities[derivation.entity].name, propertyName: derivation.slot.name,
+          reason: "the derivation filter '\(derivation.filter ?? "")' cannot be used: \(error)")
+      }
+    }
+  }
+}
+
+/// What no filter says, whatever the model: seen before the predicate is simplified.
+private enum FilterWords {
+  static func check(_ predicate: FetchPredicate) throws(FetchPredicateError) {
+    switch predicate {
+    case .constant, .block: break
+    case .not(let item): try check(item)
+    case .and(let items), .or(let items): for item in items { try check(item) }
+    case .comparison(let comparison):
+      switch comparison.op {
+      case .matches:
+        throw refusal("MATCHES", "Its regular expressions are not of one version of the library; use LIKE, BEGINSWITH or CONTAINS.")
+      case .search: throw refusal("SEARCH", "Use CONTAINS[cd].")
+      default: break
+      }
+      if comparison.options.contains(.localeSensitive) {
+        throw refusal("A comparison by locale", "It would not be the same on every machine; use [c], [d] or [cd].")
+      }
+      try check(comparison.left)
+      try check(comparison.right)
+    }
+  }
+
+  private static func check(_ expression: FetchExpression) throws(FetchPredicateError) {
+    switch expression {
+    case .constant, .evaluatedObject, .keyPath: break
+    case .variable(let name): throw refusal("The variable $\(name)", "Write a constant.")
+    case .path(let base, _), .element(let base, _): try check(base)
+    case .aggregate(let items): for item in items { try check(item) }
+    case .function(let name, let arguments):
+      let function = ResolvedFunction(name: name)
+      if function == nil, ["now", "now:"].contains(name.lowercased()) {
+        throw refusal("now()", "The value would be out of date without a save; write a constant, or ask by a fetch.")
+      }
+      if function?.isRandom ?? false || function == .relevance { throw refusal("The function \(name)", "Leave it out.") }
+      for argument in arguments { try check(argument) }
+    case .subquery: throw refusal("SUBQUERY", "Derive the number of its objects in the members' entity, and fetch by that.")
+    case .conditional(let condition, let first, let second):
+      try check(condition)
+      try check(first)
+      try check(second)
+    }
+  }
+
+  static func refusal(_ part: String, _ advice: String) -> FetchPredicateError {
+    .unsupported(part: "\(part) in the filter of a derived attribute", advice: advice)
+  }
+}
+
+/// Collects what a resolved filter asks for, and refuses what lies outside of the member's own row.
+private struct FilterWalk {
+  let model: CompiledModel
+  let entity: CompiledEntity
+  private(set) var slots: [Int: CompiledSlot] = [:]
+  private(set) var identities: Set<String> = []
+  private(set) var comparesTexts = false
+  private var size = 0
+
+  init(model: CompiledModel, entity: CompiledEntity) {
+    self.model = model
+    self.entity = entity
+  }
+
+  mutating func visit(_ predicate: ResolvedPredicate, depth: Int) throws(FetchPredicateError) {
+    guard depth <= DerivationFilter.greatestDepth else { throw .nestingTooDeep(limit: DerivationFilter.greatestDepth) }
+    switch predicate {
+    case .constant: break
+    case .and(let items), .or(let items): for item in items { try visit(item, depth: depth + 1) }
+    case .isNull(.path(let path), _):
+      try count()
+      if path.terminal == .object, path.steps.count == 1 {
+        let relationship = path.steps[0].relationship
+        let slot = model.entities[relationship.sourceEntity].slots[relationship.index]
+        slots[slot.index] = slot
+      } else {
+        try visit(path, isCompared: false)
+      }
+    case .isNull(let expression, _):
+      try count()
+      try visit(expression, depth: depth + 1)
+    case .comparison(let comparison):
+      try count()
+      if comparison.isFolded || comparison.op.isTextOperator { comparesTexts = true }
+      try visit(comparison.left, depth: depth + 1)
+      switch comparison.right {
+      case .expression(let expression): try visit(expression, depth: depth + 1)
+      case .range(let low, let high):
+        try visit(low, depth: depth + 1)
+        try visit(high, depth: depth + 1)
+      case .list: break
+      }
+    case .exists: throw outside("A condition on the members of a to-many relationship")
+    case .block(let block, _): throw .blockPredicate(name: block.name)
+    }
+  }
+
+  private mutating func count() throws(FetchPredicateError) {
+    size += 1
+    guard size <= DerivationFilter.greatestSize else {
+      throw FilterWords.refusal("More than \(DerivationFilter.greatestSize) comparisons", "Use IN with a list.")
+    }
+  }
+
+  private mutating func visit(_ expression: ResolvedExpression, depth: Int) throws(FetchPredicateError) {
+    guard depth <= DerivationFilter.greatestDepth else { throw .nestingTooDeep(limit: DerivationFilter.greatestDepth) }
+    switch expression {
+    case .constant: break
+    case .path(let path): try visit(path, isCompared: true)
+    case .aggregate: throw outside("A value of the members of a to-many relationship")
+    case .groupAggregate: throw outside("An aggregate")
+    case .function(_, let arguments, _):
+      comparesTexts = true
+      for argument in arguments { try visit(argument, depth: depth + 1) }
+    case .conditional(let condition, let first, let second):
+      try visit(condition, depth: depth + 1)
+      try visit(first, depth: depth + 1)
+      try visit(second, depth: depth + 1)
+    }
+  }
+
+  private mutating func visit(_ path: ResolvedPath, isCompared: Bool) throws(FetchPredicateError) {
+    guard path.steps.isEmpty else {
+      throw outside("The path \((path.steps.map(\.relationship.name) + terminalName(path)).joined(separator: "."))")
+    }
+    guard case .attribute(let attribute) = path.terminal else {
+      throw outside(path.terminal == .object ? "A comparison of objects" : "A comparison of entities")
+    }
+    let slot = attribute.slot
+    if isCompared, [.binary, .opaque].contains(attribute.type) {
+      throw FilterWords.refusal(
+        "A comparison of \(slot.name), which is of type \(attribute.type.name),", "Ask only whether it is nil.")
+    }
+    if slot.isDerived {
+      guard let derivation = model.derivations.first(where: { $0.slot === slot }), derivation.isOfOneObject else {
+        throw FilterWords.refusal(
+          "\(slot.name), which is derived from other objects,", "Name attributes that are stored, or derived from their own object alone.")
+      }
+      identities.insert(derivation.identity)
+    }
+    slots[slot.index] = slot
+  }
+
+  private func terminalName(_ path: ResolvedPath) -> [String] {
+    switch path.terminal {
+    case .attribute(let attribute): [attribute.slot.name]
+    case .object: []
+    case .entity: ["entity"]
+    }
+  }
+
+  private func outside(_ part: String) -> FetchPredicateError {
+    FilterWords.refusal(
+      part,
+      "Name attributes of \(entity.name) alone, or ask whether one of its to-one relationships is nil; keep what lies further in such an attribute."
+    )
+  }
+}
