@@ -5,7 +5,6 @@ import ObjectModel
 import ObjectQuery
 import ObjectStore
 import SQLCipherConnection
-import Synchronization
 import XCTest
 import _StoreSpecification
 import _TestSupport
@@ -138,33 +137,21 @@ final class MigrationCrashTests: XCTestCase {
     let url = folder.file("test.store")
     try make(url, authors: 120)
     let before = try XCTUnwrap(contents(url, isNewer: false))
-    let points = Mutex<[URL]>([])
-    @Sendable func snapshot() {
-      let place = points.withLock { points -> URL in
-        points.append(folder.file("\(points.count)"))
-        return points[points.count - 1]
-      }
-      try? FileManager.default.createDirectory(at: place, withIntermediateDirectories: false)
-      for suffix in ["", "-wal"] where FileManager.default.fileExists(atPath: url.path + suffix) {
-        // Closing the copy's descriptor drops this process's locks, which nobody else asks for here.
-        try? FileManager.default.copyItem(atPath: url.path + suffix, toPath: place.appendingPathComponent("test.store").path + suffix)
-      }
-    }
+    let points = CrashPoints(of: url, in: folder)
     var description = description(url)
     // Few pages in memory: the others are in the log before the commit.
     description.cacheSize = 64 << 10
     description.migrationPortionSize = 5
-    description.sqlObserver = SQLObserver { _ in snapshot() }
-    description.migrationProgress = { _ in snapshot() }
+    description.sqlObserver = SQLObserver { _ in points.note() }
+    description.migrationProgress = { _ in points.note() }
     let coordinator = try open(Self.newer, description)
-    snapshot()
+    points.note()
     try close(coordinator)
     XCTAssertEqual(try contents(url, isNewer: true), before)
-    let places = points.withLock { $0 }
-    XCTAssertGreaterThan(places.count, 200)
+    let copies = points.copies
+    XCTAssertGreaterThan(copies.count, 200)
     var newerFrom: Int?
-    for (number, place) in places.enumerated() {
-      let copy = place.appendingPathComponent("test.store")
+    for (number, copy) in copies.enumerated() {
       if let old = try contents(copy, isNewer: false) {
         XCTAssertNil(newerFrom, "point \(number) is older than one before")
         XCTAssertEqual(old, before, "point \(number)")
