@@ -29,21 +29,59 @@ extension Connection {
     }
     let lock = try source?.lockForReading()
     defer { withExtendedLifetime(lock) {} }
+    let target = try ExternalFolder(storePath: path, key: key)
+    var placed: [Int64] = []
+    defer { if !placed.isEmpty, !StoreFile.exists(path) { target.removeFiles(placed) } }
     try StoreFile.createComplete(path) { temporary in
       try DatabaseCopy.fill(temporary, key: key, contents: contents, options: options, onOpen: onOpen, progress: progress)
+      if case .plaintext(_, let finish?) = contents {
+        placed = try self.finish(temporary, key: key, options: options, folder: target, finish)
+      }
       // The last word before the file gets its name: it is encrypted, with this key.
       let bare = try BareDatabaseFile(temporary)
       _ = try bare.salt()
       guard try bare.isFirstPageAuthentic(key) else {
         throw StoreAccessError(.encryptionUnavailable("the new file is not encrypted with its key"), path: path, operation: "create")
       }
-      if let source { try copyExternals(of: temporary, key: key, options: options, from: source, to: path, progress: progress) }
+      if let source { try copyExternals(of: temporary, key: key, options: options, from: source, to: target, progress: progress) }
     }
+    // The store has its name, and the files are its own.
+    if !placed.isEmpty { target.clearPending() }
+    placed = []
+  }
+
+  /// Puts large values of a new database into files, and leaves out the pages that they had.
+  ///
+  /// - Returns: The numbers of the values.
+  private static func finish(
+    _ copy: String, key: DatabaseKey, options: ConnectionOptions, folder: ExternalFolder, _ finish: StoreContents.Finish
+  ) throws -> [Int64] {
+    // There is no store of this name yet: what lies in its folder is left over.
+    if folder.exists { try folder.sweep(keeping: []) }
+    var options = options
+    options.journalMode = .delete
+    var ids: [Int64] = []
+    do {
+      let connection = try Connection(opening: copy, key: key, options: options)
+      defer { connection.close() }
+      guard try finish(connection, folder) else { return [] }
+      ids = try connection.readTransaction { try ExternalTable.ids(connection) }
+    }
+    // Should the process end before the store has its name, the next store of this name finds the files.
+    folder.requestSweep()
+    do {
+      try DatabaseCopy.compact(copy, key: key, options: options)
+    } catch {
+      folder.removeFiles(ids)
+      throw error
+    }
+    return ids
   }
 
   /// Copies the files of the large values that a finished copy of a store has, before the copy gets its name.
   private static func copyExternals(
-    of copy: String, key: DatabaseKey, options: ConnectionOptions, from source: ExternalFolder, to path: String, progress: ProgressHandler?
+    of copy: String, key: DatabaseKey, options: ConnectionOptions, from source: ExternalFolder, to target: ExternalFolder,
+    progress: ProgressHandler?
   ) throws {
     var options = options
     options.journalMode = .delete
@@ -53,7 +91,6 @@ extension Connection {
       defer { connection.close() }
       ids = try connection.readTransaction { try ExternalTable.ids(connection) }
     }
-    let target = try ExternalFolder(storePath: path, key: key)
     // There is no store of this name yet: what lies in its folder is left over from a copy that was interrupted.
     if target.exists { try target.sweep(keeping: []) }
     try ExternalCopy.copy(ids, from: source, to: target, progress: progress)

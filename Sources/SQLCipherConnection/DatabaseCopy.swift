@@ -12,8 +12,11 @@ package enum StoreContents: Sendable {
   case empty
   /// What an encrypted database holds, as one snapshot, while others use it.
   case copy(of: String, key: DatabaseKey)
-  /// What a plain SQLite database holds.
-  case plaintext(of: String)
+  /// What a plain SQLite database holds. Before the new one gets its name, values may be put into files.
+  case plaintext(of: String, finish: Finish?)
+
+  /// Puts values of a new database into the folder that will be its own, in a transaction; answers whether there were any.
+  package typealias Finish = @Sendable (Connection, ExternalFolder) throws -> Bool
 }
 
 enum DatabaseCopy {
@@ -45,10 +48,25 @@ enum DatabaseCopy {
       defer { source.close() }
       try onOpen(source)
       try source.export(to: target, key: key)
-    case .plaintext(let path):
+    case .plaintext(let path, _):
       let source = try PlainDatabase(path)
       try source.export(to: target, key: key)
     }
+  }
+
+  /// Writes a database that nobody has open anew, without its unused pages.
+  static func compact(_ path: String, key: DatabaseKey, options: ConnectionOptions) throws {
+    var options = options
+    options.isForExport = true
+    let temporary = try StoreFile.temporaryName(beside: path)
+    try StoreFile.createExclusively(temporary)
+    defer { StoreFile.removeDatabase(temporary) }
+    do {
+      let source = try Connection(opening: path, key: key, options: options)
+      defer { source.close() }
+      try source.export(to: temporary, key: key)
+    }
+    guard rename(temporary, path) == 0 else { throw StoreAccessError.system(errno, path: path, operation: "copy") }
   }
 
   /// Copies every page of one snapshot of `source`, encrypting it anew with the target's key.

@@ -42,11 +42,13 @@ package enum PlaintextExchange {
   }
 
   /// Makes a new encrypted store out of a plain SQLite file, which stays as it is: deleting it safely is the caller's business.
+  ///
+  /// - Parameter finish: Puts values of the new database into files.
   package static func importPlaintext(
     from path: String, to storePath: String, key: StoreKey, label: String = "", format: SQLCipherFormat = .portable,
-    options: ConnectionOptions = ConnectionOptions()
+    options: ConnectionOptions = ConnectionOptions(), finish: StoreContents.Finish? = nil
   ) async throws -> StoreKeyring {
     try await StoreKeyring.create(
-      storePath: storePath, key: key, label: label, format: format, options: options, contents: .plaintext(of: path))
+      storePath: storePath, key: key, label: label, format: format, options: options, contents: .plaintext(of: path, finish: finish))
   }
 }

@@ -151,6 +151,22 @@ final class JSONImportTests: XCTestCase {
     }
   }
 
+  func testLargeObjectsAreSavedBeforeTheyFillTheMemory() async throws {
+    let context = try await TestStack.context(model())
+    // The input grows by 3 MiB a line; a batch of a thousand would have all of it.
+    let photo = Data(repeating: 7, count: 9 << 18).base64EncodedString()
+    let folder = try TemporaryFolder()
+    let text = (1...7).map { "{\"number\":\($0),\"photo\":\"\(photo)\"}\n" }.joined()
+    let source = try ByteSource(path: folder.file("lines", text).path)
+    var saved: [Int] = []
+    let outcome = try InputImport(format: .jsonl, entity: "Person", skipsBadLines: false).run(from: source, into: context) { _ in
+      saved.append((try? context.count(for: FetchRequest<ManagedObject>(entityName: "Person"))) ?? -1)
+    }
+    XCTAssertEqual(saved, [0, 0, 3, 3, 3, 6, 6])
+    XCTAssertEqual(outcome.summary.inserted, 7)
+    XCTAssertEqual(try context.count(for: FetchRequest<ManagedObject>(entityName: "Person")), 7)
+  }
+
   func testTextsThatOnlyLookAlikeAreDifferentKeys() async throws {
     let context = try await TestStack.context(model())
     try TestStack.importLines("{\"title\":\"caf\u{E9}\"}\n{\"title\":\"cafe\u{301}\"}", into: context, entity: "Playlist")

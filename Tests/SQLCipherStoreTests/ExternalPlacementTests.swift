@@ -196,6 +196,12 @@ final class ExternalPlacementTests: XCTestCase {
     try await films.unlock().exportPlaintext(to: plain)
     let file = try await SQLCipherStoreFile.importPlaintext(from: plain, to: back, key: films.key)
     XCTAssertEqual(films.files(back).count, 1)
+    // The value is not in the database as well.
+    let size = try XCTUnwrap(FileManager.default.attributesOfItem(atPath: back.path)[.size] as? NSNumber).intValue
+    XCTAssertLessThan(size, 150_000)
+    XCTAssertFalse(FileManager.default.fileExists(atPath: FilmStore.support(back).appendingPathComponent("orphans").path))
+    let beside = try FileManager.default.contentsOfDirectory(atPath: films.folder.url.path)
+    XCTAssertEqual(beside.filter { $0.hasPrefix(".cipherdata-") }, [])
     var findings = try await file.verify(.full)
     XCTAssertEqual(findings, [])
     let again = try films.open(compiled, at: back)

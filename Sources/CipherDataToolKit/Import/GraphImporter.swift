@@ -30,7 +30,10 @@ package final class GraphImporter {
   let identities: IdentityTable
   let plan: ExportPlan
   private let batchSize: Int
+  /// The bytes of input above which a batch is saved: large values would fill the memory long before there are enough objects.
+  package static let greatestBatchBytes = 8 << 20
   private var batch: [ImportObject] = []
+  private var batchBytes = 0
   /// The objects of the batch by their keys; they are held here while the batch lasts.
   var found: [IdentityKey: ManagedObject] = [:]
   /// The objects that the input gave names to, by name. This grows with the names of the input, 40 bytes and the name for each.
@@ -52,11 +55,13 @@ package final class GraphImporter {
 
   /// Takes the next object.
   ///
+  /// - Parameter size: The bytes that it had in the input, 0 where they are few.
   /// - Throws: ``InputError`` about it or one before it, or what saving throws.
-  package func add(_ object: ImportObject) throws {
+  package func add(_ object: ImportObject, size: Int = 0) throws {
     summary.records += 1
     batch.append(object)
-    if batch.count >= batchSize { try flush() }
+    batchBytes += size
+    if batch.count >= batchSize || batchBytes >= Self.greatestBatchBytes { try flush() }
   }
 
   /// Saves what was taken.
@@ -66,6 +71,7 @@ package final class GraphImporter {
     guard !batch.isEmpty else { return }
     let objects = batch
     batch.removeAll(keepingCapacity: true)
+    batchBytes = 0
     let before = summary
     do {
       try save(objects)

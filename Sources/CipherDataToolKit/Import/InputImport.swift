@@ -83,7 +83,9 @@ package struct InputImport: Sendable {
     let mapping = JSONMapping(model, defaultEntity: try entity.map { try model.requireEntity(named: $0) })
     while true {
       do {
+        var size = 0
         let read = try lines.next { bytes -> ImportObject? in
+          size = bytes.count
           if bytes.allSatisfy(ASCII.isSpace) { return nil }
           do {
             return try mapping.object(try JSONParser.parse(bytes), line: lines.lineNumber)
@@ -92,7 +94,7 @@ package struct InputImport: Sendable {
           }
         }
         guard let read else { return }
-        if let object = read { try importer.add(object) }
+        if let object = read { try importer.add(object, size: size) }
       } catch let error as InputError where skipsBadLines {
         importer.skip?(error)
       }

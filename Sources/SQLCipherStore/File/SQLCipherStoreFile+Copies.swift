@@ -46,12 +46,12 @@ extension SQLCipherStoreFile {
     from plain: URL, to url: URL, key: StoreKey, label: String = "", format: SQLCipherFormat = .portable
   ) async throws -> SQLCipherStoreFile {
     let keyring = try await StoreError.mapping {
-      try await PlaintextExchange.importPlaintext(from: plain.path, to: url.path, key: key, label: label, format: format)
+      try await PlaintextExchange.importPlaintext(
+        from: plain.path, to: url.path, key: key, label: label, format: format, finish: putLargeValuesIntoFiles)
     }
     let file = SQLCipherStoreFile(url: url, keyring: keyring)
     do {
       _ = try await file.readModel()
-      try await file.putLargeValuesIntoFiles()
     } catch {
       try? StoreRemoval.destroy(url.path)
       throw error
@@ -59,20 +59,16 @@ extension SQLCipherStoreFile {
     return file
   }
 
-  /// Puts the large values of a store whose rows hold all bytes into files. Nobody else may have it open.
-  private func putLargeValuesIntoFiles() async throws {
-    let keyring = keyring
-    try await Self.offActor {
-      let key = try keyring.databaseKey()
-      let connection = try Connection(opening: keyring.storePath, key: key)
-      defer { connection.close() }
-      guard try connection.readTransaction({ try ExternalTable.exists(connection) }) else { return }
-      try FoldedIndexes.register(on: connection)
-      try ExternalSchema.register(on: connection, folder: try ExternalFolder(storePath: keyring.storePath, key: key))
-      guard let externals = ExternalStorage(joining: connection, threshold: ExternalStorage.standardThreshold) else { return }
-      try externals.committing(connection) {
-        try ExternalPlacement(connection, try StoredSchema.read(connection, path: keyring.storePath)).moveIntoFiles()
-      }
+  /// Puts the large values of a store whose rows hold all bytes into files.
+  @Sendable private static func putLargeValuesIntoFiles(_ connection: Connection, _ folder: ExternalFolder) throws -> Bool {
+    guard try connection.readTransaction({ try ExternalTable.exists(connection) }) else { return false }
+    try FoldedIndexes.register(on: connection)
+    try ExternalSchema.register(on: connection, folder: folder)
+    guard let externals = ExternalStorage(joining: connection, threshold: ExternalStorage.standardThreshold) else { return false }
+    var count = 0
+    try externals.committing(connection) {
+      try ExternalPlacement(connection, try StoredSchema.read(connection, path: connection.path)).moveIntoFiles { count = $0 }
     }
+    return count > 0
   }
 }
