@@ -158,12 +158,15 @@ extension SQLCipherIncrementalStore {
     return (record, try MetadataTable.readHashes(connection, path: path), try MetadataTable.readLayout(connection, path: path))
   }
 
-  /// Brings what follows from the model in step, and notes it.
+  /// Brings what follows from the model in step, and notes it, with the model: who goes by that of the store is not to turn it back.
   private func bringAuxiliariesInStep(_ layout: TableLayout, _ connection: Connection) throws {
     let model = configuration.model
     try SchemaAuxiliaries(schema: try StoreSchema(model: model, layout: layout)).bringInStep(connection)
     let isSameLayout = layout == TableLayout(model: model, entityNumbers: configuration.entityNumbers)
-    try MetadataTable.writeLayoutBasis((isSameLayout ? "" : MetadataTable.indexesOnly) + layoutBasis, connection)
+    try MetadataTable.write(
+      layoutBasis: (isSameLayout ? "" : MetadataTable.indexesOnly) + layoutBasis,
+      model: String(decoding: model.model.xmlData(), as: UTF8.self),
+      connection)
   }
 
   private func create(_ connection: Connection) throws -> StoreRecord {

@@ -41,6 +41,40 @@ final class ModelCommandTests: XCTestCase {
     XCTAssertEqual(try tool.run(["model", "lint", "--strict", clean], passphrase: nil).output, "Nothing to say.\n")
   }
 
+  func testLintAndDiffKnowTheFiltersOfDerivedAttributes() throws {
+    let tool = try ToolFixture()
+    func model(_ filter: String, expression: String = "messages.@count") -> ManagedObjectModel {
+      ManagedObjectModel {
+        Entity("Thread") {
+          Attribute("unread", .integer64).derived(expression, where: filter)
+          Relationship("messages", toMany: "Message", inverse: "thread")
+        }
+        Entity("Message") {
+          Attribute("isRead", .boolean).required().initially(false)
+          Relationship("thread", to: "Thread", inverse: "messages")
+        }
+      }
+    }
+    let good = try write(model("isRead == NO"), "Good.xcdatamodeld", in: tool)
+    XCTAssertEqual(try tool.run(["model", "lint", good], passphrase: nil).output, "Nothing to say.\n")
+    for (number, (filter, reason)) in [
+      ("isread == NO", "Did you mean isRead?"), ("isRead ==", "cannot be used"), ("thread.unread > 1", "The path thread.unread"),
+    ].enumerated() {
+      let run = try tool.run(["model", "lint", write(model(filter), "Bad\(number).xcdatamodeld", in: tool)], passphrase: nil)
+      XCTAssertEqual(run.status, 65)
+      XCTAssertTrue(run.output.hasPrefix("error: Thread.unread: the derivation filter '\(filter)' cannot be used: "), run.output)
+      XCTAssertTrue(run.output.contains(reason), run.output)
+    }
+    let other = try write(model("isRead == YES"), "Other.xcdatamodeld", in: tool)
+    XCTAssertEqual(
+      try tool.run(["model", "diff", good, other], passphrase: nil).output,
+      "Thread.unread: filter of the derivation changed: the values are computed anew\nA store of the older version is one of the newer version too.\n"
+    )
+    XCTAssertTrue(
+      try tool.run(["model", "show", good], passphrase: nil).output.contains("derived from messages.@count where isRead == NO"))
+    XCTAssertEqual(try tool.run(["model", "format", "--check", good], passphrase: nil).status, 0)
+  }
+
   func testAddVersionCopiesTheCurrentVersionAndMakesTheCopyCurrent() throws {
     let tool = try ToolFixture()
     let path = try write(ManagedObjectModel { Entity("A") { Attribute("x", .string) } }, "M.xcdatamodeld", in: tool)

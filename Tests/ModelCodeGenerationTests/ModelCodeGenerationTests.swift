@@ -56,6 +56,19 @@ final class ModelCodeGenerationTests: XCTestCase {
     XCTAssertEqual(source, known, "if the change is meant, write the new source into Golden/Library.txt")
   }
 
+  func testTheFilterOfADerivedAttributeIsInTheSource() throws {
+    let source = try source(
+      ManagedObjectModel {
+        Entity("Shelf") {
+          Attribute("open", .integer64).derived("books.@count", where: "state == \"lent\"")
+          Relationship("books", toMany: "Book")
+        }
+        Entity("Book") { Attribute("state", .string) }
+      })
+    XCTAssertTrue(
+      source.contains("$0.derivationExpression = \"books.@count\"\n        $0.derivationFilter = \"state == \\\"lent\\\"\""), source)
+  }
+
   func testTheSourceIsTheSameEachTime() throws {
     let first = try source(library)
     for _ in 0..<5 { XCTAssertEqual(try source(library), first) }

@@ -227,9 +227,11 @@ enum MetadataTable {
     try statement.run()
   }
 
-  static func writeLayoutBasis(_ basis: String, _ connection: Connection) throws {
-    let statement = try connection.statement(sql: "UPDATE \(name) SET layout_basis = ? WHERE id = 1")
-    try statement.bind(1, basis)
+  /// Writes what a model of the same version hashes changes.
+  static func write(layoutBasis: String, model: String, _ connection: Connection) throws {
+    let statement = try connection.statement(sql: "UPDATE \(name) SET layout_basis = ?, model = ? WHERE id = 1")
+    try statement.bind(1, layoutBasis)
+    try statement.bind(2, try compressed(model))
     try statement.run()
   }
 

@@ -232,6 +232,70 @@ extension DerivedAttributeSpecification {
     XCTAssertEqual(try store.count("Word"), 4)
   }
 
+  func testWordsOfDerivedTextsAreFound() throws {
+    let model = try CompiledModel(
+      ManagedObjectModel {
+        Entity("Author") {
+          Attribute("name", .string)
+          Attribute("bookCount", .integer64).derived("books.@count")
+          Attribute("openCount", .integer64).derived("books.@count", where: "isRead == NO")
+          Relationship("books", toMany: "Book", inverse: "author")
+          Index("byName", fullText: "name")
+        }
+        Entity("Book") {
+          Attribute("title", .string)
+          Attribute("isRead", .boolean)
+          Attribute("authorName", .string).derived("author.name")
+          Attribute("titleKey", .string).derived("uppercase:(title)")
+          Relationship("author", to: "Author", inverse: "books")
+          Index("words", fullText: "title", "authorName", "titleKey")
+        }
+      })
+    let store = try makeStore(model)
+    let context = store.newContext()
+    func check(_ query: String, _ titles: [String], _ message: String = "", line: UInt = #line) throws {
+      let request = FetchSpecification(
+        entityName: "Book", predicate: try FetchPredicate(format: "{title, authorName, titleKey} SEARCH %@", query))
+      XCTAssertEqual(try store.texts("title", request).sorted(), titles, "\(query) \(message)", line: line)
+    }
+    let (zola, ann) = (try context.insert("Author", ["name": "Émile Zola"]), try context.insert("Author", ["name": "Ann Fox"]))
+    let books = try ["Nana red", "Earth blue", "Paris red"].enumerated().map { number, title in
+      try context.insert("Book", ["title": title, "author": number < 2 ? zola : ann, "isRead": number == 0])
+    }
+    try context.save()
+    try check("zola", ["Earth blue", "Nana red"])
+    try check("red emile", ["Nana red"], "words of two texts")
+    XCTAssertEqual([zola, ann].map { $0.integer("openCount") }, [1, 1])
+    try zola.setValue("Honoré", forKey: "name")
+    try books[2].setValue(zola, forKey: "author")
+    try books[0].setValue("Nana green", forKey: "title")
+    try context.save()
+    try check("zola", [])
+    try check("honore", ["Earth blue", "Nana green", "Paris red"])
+    try check("green", ["Nana green"])
+    XCTAssertEqual([zola, ann].map { $0.integer("bookCount") }, [3, 0])
+    XCTAssertEqual([zola, ann].map { $0.integer("openCount") }, [2, 0])
+    try context.execute(
+      BatchUpdateRequest(
+        entityName: "Author", predicate: try FetchPredicate(format: "bookCount > 0"), propertiesToUpdate: ["name": "Balzac"]))
+    try context.execute(
+      BatchUpdateRequest(
+        entityName: "Book", predicate: try FetchPredicate(format: "title SEARCH 'blue'"),
+        propertiesToUpdate: ["isRead": true, "title": "Sky"]))
+    try check("balzac", ["Nana green", "Paris red", "Sky"])
+    try check("honore", [])
+    try check("balzac sky", ["Sky"])
+    XCTAssertEqual(try stored(store, zola, "openCount"), .int(1))
+    let authors = FetchSpecification(
+      entityName: "Author", predicate: try FetchPredicate(format: "name SEARCH 'balzac' AND openCount == 1 AND bookCount == 3"))
+    XCTAssertEqual(try store.count(authors), 1)
+    try context.execute(
+      BatchDeleteRequest(entityName: "Book", predicate: try FetchPredicate(format: "authorName SEARCH 'balzac' AND isRead == NO")))
+    try check("balzac", ["Nana green", "Sky"])
+    XCTAssertEqual(try stored(store, zola, "openCount"), .int(0))
+    XCTAssertEqual(try stored(store, zola, "bookCount"), .int(2))
+  }
+
   // MARK: Random graphs
 
   func testARandomGraphIsComputedAsNaively() throws {

@@ -36,6 +36,7 @@ public final class DerivedAttributeSpecification: ObjectSpecification {
         ("testManyRowsAreTold", { $0.testManyRowsAreTold }),
         ("testAFailedSaveLeavesThem", { $0.testAFailedSaveLeavesThem }),
         ("testAFoldedTextMayBeUnique", { $0.testAFoldedTextMayBeUnique }),
+        ("testWordsOfDerivedTextsAreFound", { $0.testWordsOfDerivedTextsAreFound }),
         ("testARandomGraphIsComputedAsNaively", { $0.testARandomGraphIsComputedAsNaively }),
       ] as [(String, (DerivedAttributeSpecification) -> () throws -> Void)])
   }
