@@ -78,6 +78,35 @@ final class MigrateCommandTests: XCTestCase {
     XCTAssertEqual(try count("Author", fixture), "20")
   }
 
+  func testStagesGoThroughTheVersionsOfABundle() async throws {
+    let fixture = try await fixture(books: 20)
+    var between = Self.older
+    between.versionIdentifiers = ["1.5"]
+    between.entities[0].properties.append(.attribute(AttributeDescription(name: "country", type: .string, isOptional: true)))
+    let bundle = VersionedModel(
+      name: "Library",
+      versions: [
+        .init(name: "Library 1", model: Self.older), .init(name: "Library 2", model: between), .init(name: "Library 3", model: Self.newer),
+      ], currentVersionName: "Library 3")
+    try bundle.write(to: URL(fileURLWithPath: fixture.path("Library.xcdatamodeld")))
+    let way = ["migrate", "test.store", "--model", "Library.xcdatamodeld", "--stages"]
+    let before = try Data(contentsOf: URL(fileURLWithPath: fixture.store))
+    let plan = try fixture.run(way + ["--dry-run"])
+    XCTAssertEqual(plan.status, 0, plan.error)
+    XCTAssertTrue(plan.output.contains("stage 1 of 2"), plan.output)
+    XCTAssertTrue(plan.output.contains("add the column “country” to “Author”"), plan.output)
+    XCTAssertTrue(plan.output.contains("stage 2 of 2"), plan.output)
+    XCTAssertTrue(plan.output.contains("copy the rows of “Book” (20 rows)"), plan.output)
+    XCTAssertFalse(plan.output.contains("ALTER TABLE"), plan.output)
+    XCTAssertTrue(try fixture.run(way + ["--dry-run", "--sql"]).output.contains("ALTER TABLE"))
+    let putOff = try fixture.run(way + ["--dry-run", "--defer"])
+    XCTAssertTrue(putOff.output.contains("later: clear the unused columns"), putOff.output)
+    XCTAssertEqual(try Data(contentsOf: URL(fileURLWithPath: fixture.store)), before)
+    XCTAssertEqual(try fixture.run(way).status, 0)
+    XCTAssertEqual(try count("Writer", fixture), "20")
+    XCTAssertEqual(try fixture.run(["migrate", "test.store", "--model", "New.xcdatamodel", "--stages"]).status, 64)
+  }
+
   func testAStoreFollowsItsModelAndABackupStays() async throws {
     let fixture = try await fixture(books: 120)
     let migrated = try fixture.run(["migrate", "test.store", "--model", "New.xcdatamodel", "--backup", "before.store"])

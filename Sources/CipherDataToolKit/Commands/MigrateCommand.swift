@@ -16,6 +16,7 @@ struct MigrateCommand: AsyncParsableCommand {
       With --dry-run nothing is changed: what would be done is printed, with the rows each step concerns.
 
         cipherdata migrate library.store --model Library.xcdatamodeld --dry-run
+        cipherdata migrate library.store --model Library.xcdatamodeld --stages --dry-run
         cipherdata migrate library.store --model Library.xcdatamodeld --backup before.store
         cipherdata migrate library.store --model Library.xcdatamodeld --defer
         cipherdata migrate library.store --finish
@@ -28,6 +29,9 @@ struct MigrateCommand: AsyncParsableCommand {
 
   @Option(help: ArgumentHelp("A version of the bundle; its current one if left out.", valueName: "name"))
   var version: String?
+
+  @Flag(help: "Go through the bundle's versions one after the other, in the order of their names, not straight to the newer model.")
+  var stages = false
 
   @Option(help: ArgumentHelp("Copy the store there first; nothing may be there.", valueName: "file"))
   var backup: String?
@@ -48,10 +52,13 @@ struct MigrateCommand: AsyncParsableCommand {
     guard finish == (model == nil) else {
       throw ValidationError(finish ? "--finish takes no model." : "Give the newer model with --model, or --finish.")
     }
-    if finish, dryRun || defersCleanUp || backup != nil || version != nil {
+    if finish, dryRun || defersCleanUp || backup != nil || version != nil || stages {
       throw ValidationError("--finish goes with no other option.")
     }
     if showsStatements, !dryRun { throw ValidationError("--sql goes with --dry-run.") }
+    if stages, let model, URL(fileURLWithPath: model).pathExtension != "xcdatamodeld" {
+      throw ValidationError("--stages needs an .xcdatamodeld, which has several versions.")
+    }
     if dryRun, backup != nil { throw ValidationError("--dry-run makes no backup.") }
   }
 
@@ -63,29 +70,38 @@ struct MigrateCommand: AsyncParsableCommand {
       if let backup { try BackupCommand.checkDestination(backup) }
       let file = try await store.unlock()
       if dryRun {
-        let plan = try await file.migrationPlan(to: newer)
+        let plan = try await file.migrationPlan(to: newer, with: try description(of: file, model))
         try sink.write(Self.text(of: plan, withStatements: showsStatements))
         try sink.flush()
         if !plan.isPossible { throw ToolError(.badData, "The store cannot follow the model as it is.") }
         return
       }
-      try await migrate(file, to: newer, sink)
+      try await migrate(file, to: newer, try description(of: file, model), sink)
     } else {
       try await finishDeferred(try await store.unlock(), sink)
     }
     try sink.flush()
   }
 
-  private func migrate(_ file: SQLCipherStoreFile, to model: CompiledModel, _ sink: OutputSink) async throws {
+  /// What the store is opened with, or would be.
+  private func description(of file: SQLCipherStoreFile, _ model: String) throws -> PersistentStoreDescription {
+    var description = PersistentStoreDescription(url: file.url, key: file.key)
+    description.createsStore = false
+    description.defersLightweightMigration = defersCleanUp
+    if stages { description.stagedMigrationManager = StagedMigrationManager(try VersionedModel(contentsOf: .path(model))) }
+    return description
+  }
+
+  private func migrate(
+    _ file: SQLCipherStoreFile, to model: CompiledModel, _ description: PersistentStoreDescription, _ sink: OutputSink
+  ) async throws {
     let before = try CompiledModel(try await file.readModel())
     guard before.versionHashes != model.versionHashes else {
       try sink.line("Nothing has to be done: the store fits the model.")
       return
     }
     let progress = SharedProgress("Migrating")
-    var description = PersistentStoreDescription(url: file.url, key: file.key)
-    description.createsStore = false
-    description.defersLightweightMigration = defersCleanUp
+    var description = description
     description.migrationBackupURL = backup.map { .path($0) }
     description.migrationProgress = { step in _ = progress.handler(step.completedUnitCount, step.totalUnitCount) }
     let coordinator = PersistentStoreCoordinator(compiledModel: model)
@@ -106,13 +122,7 @@ struct MigrateCommand: AsyncParsableCommand {
 
   /// What changed in the model, and a plan in words, with its statements or without.
   static func text(of plan: MigrationPlan, withStatements: Bool) -> String {
-    var shown = plan
-    if !withStatements {
-      let steps = plan.steps.map {
-        MigrationPlan.Step(summary: $0.summary, statements: [], rowCount: $0.rowCount, isDeferred: $0.isDeferred)
-      }
-      shown = MigrationPlan(changes: plan.changes, steps: steps, obstacles: plan.obstacles, conflicts: plan.conflicts)
-    }
+    let shown = withStatements ? plan : plan.withoutStatements
     let changes = plan.changes.filter { change in !plan.obstacles.contains { $0.description == change.description } }.map(\.description)
     let lines = (plan.isEmpty ? [] : changes) + shown.description.split(separator: "\n").map(String.init)
     return lines.map { TableWriter.printable($0) + "\n" }.joined()

@@ -37,19 +37,27 @@ public struct StoreMigrationOrigin: Sendable {
   public let infersChanges: Bool
   /// The path of the store's file.
   public let path: String?
-  private let store: any IncrementalStore
+  private let readModel: @Sendable () throws -> CompiledModel?
 
   init(_ metadata: StoreMetadata, in store: any IncrementalStore, description: PersistentStoreDescription) {
+    self.init(metadata, description, path: description.url?.path) { try store.storedModel() }
+  }
+
+  /// A store that nobody has opened, for a plan.
+  package init(
+    _ metadata: StoreMetadata, _ description: PersistentStoreDescription, path: String?,
+    readModel: @escaping @Sendable () throws -> CompiledModel?
+  ) {
     self.metadata = metadata
-    self.store = store
+    self.readModel = readModel
+    self.path = path
     infersChanges = description.shouldInferMappingModelAutomatically
-    path = description.url?.path
   }
 
   /// The model that wrote the store; nil where this kind of store does not keep it.
   ///
   /// - Throws: ``StoreError`` when the model cannot be read.
-  public func model() throws -> CompiledModel? { try store.storedModel() }
+  public func model() throws -> CompiledModel? { try readModel() }
 }
 
 /// A step of a migration: the model that the store has afterwards, and what the application does on the way.

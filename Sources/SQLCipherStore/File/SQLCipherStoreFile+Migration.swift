@@ -14,10 +14,7 @@ extension SQLCipherStoreFile {
   public func migrationPlan(
     to model: CompiledModel, configuration: String? = nil, defersCleanUp: Bool = false
   ) async throws -> MigrationPlan {
-    guard let numbers = model.entityNumbers(inConfiguration: configuration) else {
-      throw StoreError(
-        .invalidRequest, "The model has no configuration “\(configuration ?? "")”.", operation: "plan a migration", path: path)
-    }
+    let numbers = try entityNumbers(of: model, configuration)
     return try await read { connection in
       try FoldedIndexes.register(on: connection)
       return try MigrationDryRun(
@@ -33,5 +30,38 @@ extension SQLCipherStoreFile {
     to model: ManagedObjectModel, configuration: String? = nil, defersCleanUp: Bool = false
   ) async throws -> MigrationPlan {
     try await migrationPlan(to: try CompiledModel(model), configuration: configuration, defersCleanUp: defersCleanUp)
+  }
+
+  /// What opening the store with a description and a model would do to it: stage by stage where the description has stages, or mapping models that are
+  /// needed. The file stays untouched, and no handler is called: what only they decide is said in ``MigrationPlan/Stage/unknowns``.
+  ///
+  /// Numbers of rows are counted for the first stage; for later ones they follow from it as far as inference goes.
+  ///
+  /// - Parameter description: Its stages, mapping models, configuration, `defersLightweightMigration` and `shouldInferMappingModelAutomatically` count.
+  /// - Throws: ``StoreError`` as opening would: `storeNewerThanModel`, `backwardMigration`, `unknownModelReference`, `mappingModelMissing` and so on.
+  public func migrationPlan(to model: CompiledModel, with description: PersistentStoreDescription) async throws -> MigrationPlan {
+    let numbers = try entityNumbers(of: model, description.configuration)
+    return try await read { connection in
+      try FoldedIndexes.register(on: connection)
+      return try MigrationDryRun(
+        connection: connection, path: connection.path, model: model, entityNumbers: numbers,
+        defersCleanUp: description.defersLightweightMigration, description: description
+      ).plan()
+    }
+  }
+
+  /// The same for a model that is not frozen.
+  ///
+  /// - Throws: ``StoreError``, or ``ModelValidationError`` for mistakes of the model.
+  public func migrationPlan(to model: ManagedObjectModel, with description: PersistentStoreDescription) async throws -> MigrationPlan {
+    try await migrationPlan(to: try CompiledModel(model), with: description)
+  }
+
+  private func entityNumbers(of model: CompiledModel, _ configuration: String?) throws -> [Int] {
+    guard let numbers = model.entityNumbers(inConfiguration: configuration) else {
+      throw StoreError(
+        .invalidRequest, "The model has no configuration “\(configuration ?? "")”.", operation: "plan a migration", path: path)
+    }
+    return numbers
   }
 }

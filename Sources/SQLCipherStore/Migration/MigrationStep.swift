@@ -26,6 +26,8 @@ struct MigrationStep {
   let work: Work
   /// What the step counts as in the progress: the query of the number of its rows, asked before the migration begins.
   var countSQL: String?
+  /// The numbers of the older entities whose objects the step concerns, where nothing else decides which.
+  var entities: [Int]?
 }
 
 /// A statement with the placeholders 1 and 2 for the bounds of a range of keys, the first of which is not in it.

@@ -63,7 +63,7 @@ struct StoreMigrator {
     var present = record.modelName
     for step in steps {
       let target = step?.model ?? model
-      let numbers = try entityNumbers(in: target)
+      let numbers = model.entityNumbers(entityNumbers, in: target)
       if let step, step.preparation != nil { try MigrationHandlers.prepare(step, context(schema, schema, record, runner)) }
       try ExternalSchema.makeTable(for: [schema.model, target], connection)
       let planner = MigrationPlanner(
@@ -91,14 +91,6 @@ struct StoreMigrator {
     try write(record, schema, past, tasks)
   }
 
-  /// The entities that the store holds under a model on the way: those of its configuration where there is one of the name, else all.
-  private func entityNumbers(in target: CompiledModel) throws -> [Int] {
-    if target === model { return entityNumbers }
-    let names = Set(entityNumbers.map { model.entities[$0].name })
-    if entityNumbers.count == model.entities.count { return target.entities.map(\.number) }
-    return target.entities.filter { names.contains($0.name) }.map(\.number)
-  }
-
   private func write(_ record: StoreRecord, _ schema: StoreSchema, _ past: [String], _ tasks: [String]) throws {
     let isFresh = schema.layout == TableLayout(model: schema.model, entityNumbers: entityNumbers)
     let basis = MetadataTable.layoutBasis(model: schema.model, entityNumbers: entityNumbers)
@@ -108,7 +100,7 @@ struct StoreMigrator {
     record.layoutBasis = isFresh ? basis : MetadataTable.indexesOnly + basis
     record.deferredTasks = tasks
     try MetadataTable.update(
-      record, hashes: schema.model.versionHashes(ofEntities: try entityNumbers(in: schema.model)), layout: schema.layout,
+      record, hashes: schema.model.versionHashes(ofEntities: model.entityNumbers(entityNumbers, in: schema.model)), layout: schema.layout,
       model: String(decoding: try schema.model.model.xmlData(), as: UTF8.self), pastModels: past, connection)
     // Whoever has the store open under the older model sees it by this number, even where no table changes.
     try connection.setUserVersion(Int32(truncatingIfNeeded: try connection.userVersion()) &+ 1)
@@ -199,6 +191,14 @@ extension CompiledModel {
     if numbers.count == entities.count { return versionHashes }
     let names = Set(numbers.map { entities[$0].name })
     return versionHashes.filter { names.contains($0.key) }
+  }
+
+  /// The entities that a store holds under a model on the way to this one: those of its configuration where there is one of the name, else all.
+  func entityNumbers(_ held: [Int], in model: CompiledModel) -> [Int] {
+    if model === self { return held }
+    if held.count == entities.count { return model.entities.map(\.number) }
+    let names = Set(held.map { entities[$0].name })
+    return model.entities.filter { names.contains($0.name) }.map(\.number)
   }
 }
 

@@ -76,7 +76,8 @@ extension TableMigration {
       MigrationStep(
         summary: mode == .rebuild ? "copy the rows of “\(name)”" : "copy the rows of “\(name)” from “\(source.plainName)”",
         work: .portions(Portions(table: source.name, key: source.key, sql: sql)),
-        countSQL: "SELECT count(*) FROM \(source.name) AS t" + (condition.map { " WHERE \($0)" } ?? ""))
+        countSQL: "SELECT count(*) FROM \(source.name) AS t" + (condition.map { " WHERE \($0)" } ?? ""),
+        entities: survivors.map(\.older.number))
     ]
   }
 
@@ -92,18 +93,19 @@ extension TableMigration {
     var steps: [MigrationStep] = []
     let rows = RowExpressions(map: map, table: source, prefix: source.name)
     let range = "\(source.name).\(source.key) > ? AND \(source.name).\(source.key) <= ?"
-    func add(_ summary: String, _ head: String, _ condition: String?) {
+    func add(_ summary: String, _ head: String, _ condition: String?, of entities: [Int]? = nil) {
       let rest = condition.map { " AND (\($0))" } ?? ""
       steps.append(
         MigrationStep(
           summary: summary, work: .portions(Portions(table: source.name, key: source.key, sql: "\(head) WHERE \(range)\(rest)")),
-          countSQL: "SELECT count(*) FROM \(source.name)" + (condition.map { " WHERE \($0)" } ?? "")))
+          countSQL: "SELECT count(*) FROM \(source.name)" + (condition.map { " WHERE \($0)" } ?? ""),
+          entities: entities))
     }
     if !absent.isEmpty, let entity = rows.entity {
-      let names = absent.map { map.source.model.entities[source.root.number + $0 - 1].name }
+      let numbers = absent.map { source.root.number + $0 - 1 }
       add(
-        "delete the rows of \(names.joined(separator: ", ")) from “\(name)”", "DELETE FROM \(source.name)",
-        NumberMap.membership(entity, absent))
+        "delete the rows of \(numbers.map { map.source.model.entities[$0].name }.joined(separator: ", ")) from “\(name)”",
+        "DELETE FROM \(source.name)", NumberMap.membership(entity, absent), of: numbers)
     }
     let changes = try changes(rows)
     if !changes.isEmpty, !survivors.isEmpty {

@@ -1,0 +1,184 @@
+// StepDescriber: the steps of one planned migration in words and SQL, with the rows that each concerns.
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+
+/// Describes the steps between two versions of the model, on the file as it is or as an earlier stage would leave it.
+struct StepDescriber {
+  /// What the file has, or will have, that follows from the model: an index, a trigger, a full-text table.
+  struct Auxiliary {
+    let type: String
+    let name: String
+    /// The table it belongs to, not quoted; empty where it does not matter.
+    let table: String
+    let sql: String
+  }
+
+  let connection: Connection
+  let path: String
+  let plan: PlannedMigration
+  let auxiliaries: [Auxiliary]
+  /// The rows before and after the steps, where earlier stages decide them; none where the file itself can be asked.
+  var estimates: (older: RowEstimates, newer: RowEstimates)?
+  /// Whether an application's handler may change rows before they are counted here or checked.
+  var isPrepared = false
+  private(set) var steps: [MigrationPlan.Step] = []
+  private(set) var conflicts: [StoreError] = []
+
+  init(
+    connection: Connection, path: String, plan: PlannedMigration, auxiliaries: [Auxiliary],
+    estimates: (older: RowEstimates, newer: RowEstimates)? = nil, isPrepared: Bool = false
+  ) {
+    self.connection = connection
+    self.path = path
+    self.plan = plan
+    self.auxiliaries = auxiliaries
+    self.estimates = estimates
+    self.isPrepared = isPrepared
+  }
+
+  /// Asks the stored rows whether they allow the migration.
+  mutating func ask() throws {
+    for check in plan.checks {
+      let count = try number(check.sql)
+      if count > 0 { note(check.error(count)) }
+    }
+  }
+
+  /// Describes all steps.
+  mutating func describe() throws {
+    for step in plan.steps { try describe(step) }
+    if steps.isEmpty { steps.append(MigrationPlan.Step(summary: "note the newer model; no table changes", statements: [], rowCount: 0)) }
+  }
+
+  /// What is put off when the steps are done.
+  static func deferred(_ plan: PlannedMigration) -> [MigrationPlan.Step] {
+    plan.deferredTasks.map { MigrationPlan.Step(summary: $0, statements: [], rowCount: 0, isDeferred: true) }
+  }
+
+  private mutating func note(_ conflict: StoreError) {
+    var conflict = conflict
+    conflict.path = path
+    conflicts.append(conflict)
+  }
+
+  private func number(_ sql: String) throws -> Int {
+    let statement = try connection.statement(sql: sql)
+    defer { statement.reset() }
+    return try statement.step() ? statement.int(0) : 0
+  }
+
+  private mutating func describe(_ step: MigrationStep) throws {
+    let statements: [String]
+    var table: String?
+    switch step.work {
+    case .schema(let texts): statements = texts
+    case .portions(let portions): (statements, table) = ([portions.sql], portions.table)
+    case .links(let fill): (statements, table) = ([fill.read.sql, fill.write], fill.read.table)
+    case .handler:
+      steps.append(MigrationPlan.Step(summary: step.summary, statements: [], rowCount: 0, rowCountPrecision: .unknown))
+      return
+    case .dropFollowers:
+      statements = try auxiliaries.filter { $0.type != "index" }.map { "DROP \($0.type.uppercased()) \(try Identifier.quoted($0.name))" }
+    case .dropIndexes:
+      let wanted = Dictionary(
+        try SchemaGenerator(schema: plan.schema).indexes().map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
+      statements = try auxiliaries.filter { object in
+        object.type == "index" && wanted[object.name] != object.sql && !plan.replacedTables.contains(object.table)
+      }.map { "DROP INDEX \(try Identifier.quoted($0.name))" }
+    case .makeAuxiliaries: return try describeAuxiliaries()
+    }
+    if statements.isEmpty { return }
+    let (count, precision) = try step.countSQL.map { try rows($0, in: table ?? "", of: step.entities) } ?? (0, .exact)
+    steps.append(
+      MigrationPlan.Step(summary: step.summary, statements: statements, rowCount: count, rowCountPrecision: precision))
+  }
+
+  /// The rows that a step concerns.
+  private func rows(
+    _ sql: String, in table: String, of entities: [Int]?
+  ) throws -> (Int, MigrationPlan.Step.RowCountPrecision) {
+    guard let estimates else { return (try number(sql), isPrepared ? .estimated : .exact) }
+    if let entities, let count = estimates.older.objects(of: entities) { return (count, estimates.older.areExact ? .exact : .estimated) }
+    guard let count = estimates.older.rows(inTable: table) else { return (0, .unknown) }
+    // Which of the rows meet a condition is not known before there are any.
+    return (count, estimates.older.areExact && !sql.contains(" WHERE ") ? .exact : .estimated)
+  }
+
+  private mutating func describeAuxiliaries() throws {
+    let present = Dictionary(
+      auxiliaries.filter { !plan.replacedTables.contains($0.table) }.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
+    let known = Dictionary(auxiliaries.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
+    let indexes = try SchemaGenerator(schema: plan.schema).indexes()
+    let tables = Set(plan.map.source.layout.physicalTables)
+    for index in indexes where present[index.name] != index.sql {
+      var (count, precision) = (0, MigrationPlan.Step.RowCountPrecision.exact)
+      if let estimates {
+        let newer = estimates.newer.rows(inTable: index.table)
+        (count, precision) = (newer ?? 0, newer == nil ? .unknown : estimates.newer.areExact ? .exact : .estimated)
+      } else if tables.contains(Self.plain(index.table)) {
+        (count, precision) = (try number("SELECT count(*) FROM \(index.table)"), isPrepared ? .estimated : .exact)
+      }
+      steps.append(
+        MigrationPlan.Step(
+          summary: "make the index “\(index.name)”", statements: [index.sql], rowCount: count, rowCountPrecision: precision))
+      guard estimates == nil, index.meaning.origin == .uniqueness, known[index.name] != index.sql, let sql = olderCount(index) else {
+        continue
+      }
+      let duplicates = try number(sql)
+      if duplicates > 0 { note(ConstraintViolation.violation(index, count: duplicates, path: path)) }
+    }
+    let names = Set(indexes.map(\.name))
+    let drops = plan.steps.contains { if case .dropFollowers = $0.work { true } else { false } }
+    for auxiliary in try SchemaAuxiliaries(schema: plan.schema).wanted() where !names.contains(auxiliary.name) {
+      guard drops || known[auxiliary.name] != auxiliary.sql else { continue }
+      steps.append(
+        MigrationPlan.Step(summary: "make “\(auxiliary.name)”, and fill it", statements: [auxiliary.sql] + auxiliary.fill, rowCount: 0))
+    }
+  }
+
+  /// The query of how many older rows have the same values under a newer constraint; nil where it takes in values that are not there yet.
+  private func olderCount(_ index: StoreIndex) -> String? {
+    guard let entity = plan.map.destination.entity(named: index.meaning.entityName), let older = plan.map.older(entity),
+      let table = plan.map.source.tableIfHeld(older.number)
+    else { return nil }
+    var columns: [String] = []
+    for property in index.meaning.properties {
+      guard let slot = entity.slots.first(where: { $0.name == property }), let known = plan.map.olderSlot(of: slot, in: entity),
+        let column = table.column(entity: older.number, slot: known.index)
+      else { return nil }
+      columns.append("t.\(column.name)")
+    }
+    let condition = table.entityCondition(older.number, includesSubentities: true, model: plan.map.source.model, alias: "t")
+    let all = ([condition].compactMap { $0 } + columns.map { "\($0) IS NOT NULL" }).joined(separator: " AND ")
+    return "SELECT ifnull(sum(n - 1), 0) FROM (SELECT count(*) AS n FROM \(table.name) AS t WHERE \(all)"
+      + " GROUP BY \(columns.joined(separator: ", ")) HAVING count(*) > 1)"
+  }
+}
+
+extension StepDescriber {
+  /// What the file has that follows from the model.
+  static func inFile(_ connection: Connection) throws -> [Auxiliary] {
+    let statement = try connection.statement(
+      sql: "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE type IN ('index', 'trigger') AND sql IS NOT NULL"
+        + " OR type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%'")
+    defer { statement.reset() }
+    var result: [Auxiliary] = []
+    while try statement.step() {
+      result.append(Auxiliary(type: statement.text(0), name: statement.text(1), table: statement.text(2), sql: statement.text(3)))
+    }
+    return result
+  }
+
+  /// What the file will have once a stage has led to a schema.
+  static func made(for schema: StoreSchema) throws -> [Auxiliary] {
+    let tables = Dictionary(
+      try SchemaGenerator(schema: schema).indexes().map { ($0.name, plain($0.table)) }, uniquingKeysWith: { first, _ in first })
+    return try SchemaAuxiliaries(schema: schema).wanted().filter { $0.kind != .view }.map {
+      Auxiliary(type: $0.kind.rawValue, name: $0.name, table: tables[$0.name] ?? "", sql: $0.sql)
+    }
+  }
+
+  /// A quoted name without its quotes.
+  private static func plain(_ name: String) -> String { String(name.dropFirst().dropLast()).replacing("\"\"", with: "\"") }
+}
