@@ -7,6 +7,7 @@ import ObjectStore
 import Synchronization
 import XCTest
 import _StoreSpecification
+import _TestSupport
 
 @testable import SQLCipherStore
 
@@ -225,6 +226,44 @@ final class OutdatedStoreTests: XCTestCase {
     try current.close()
     try outdated.close()
     try store.check()
+  }
+
+  func testAStoreThatIsOpenForReadingOnlyIsStoppedToo() throws {
+    let store = try filled()
+    var description = store.store.description
+    description.isReadOnly = true
+    let outdated = try OpenStore(description, model: CompiledModel(Self.older))
+    XCTAssertEqual(try outdated.count("Book"), 6)
+    let model = try XCTUnwrap(Self.newer["two attributes change places"])
+    try OpenStore(store.store.description, model: CompiledModel(model)).close()
+    isOutdated("fetch") { _ = try outdated.texts("title", FetchSpecification(entityName: "Book")) }
+    try outdated.close()
+  }
+
+  func testALargeValueOfARefusedSaveLeavesNoFile() throws {
+    func model(_ version: String, _ name: String) -> ManagedObjectModel {
+      ManagedObjectModel(version: version) {
+        Entity("Photo") {
+          Attribute(name, .binary).externalStorage().renamed(from: "data")
+        }
+      }
+    }
+    let large = Data(repeating: 7, count: 300_000)
+    let store = try MigratingStore.make(model("1", "data")) { try $0.make("Photo", ["data": large]) }
+    let outdated = try OpenStore(store.store.description, model: CompiledModel(model("1", "data")))
+    let context = ManagedObjectContext(coordinator: outdated.coordinator)
+    let photo = try context.one("Photo")
+    XCTAssertEqual(photo["data"] as? Data, large)
+    try OpenStore(store.store.description, model: CompiledModel(model("2", "picture"))).close()
+    let support = { store.store.folder.fileNames().filter { $0.contains("_SUPPORT/") } }
+    let before = support()
+    XCTAssertFalse(before.isEmpty)
+    try photo.setValue(Data(repeating: 8, count: 400_000), forKey: "data")
+    try context.make("Photo", ["data": Data(repeating: 9, count: 500_000)])
+    isOutdated("save") { try context.save() }
+    XCTAssertEqual(support(), before)
+    try outdated.close()
+    try store.open(model("2", "picture")) { XCTAssertEqual(try $0.one("Photo")["picture"] as? Data, large) }
   }
 
   // MARK: The same model
