@@ -123,6 +123,24 @@ final class ExternalPlacementTests: XCTestCase {
     try await finish(films, store, fileCount: 0)
   }
 
+  func testAMigrationSweepsWhatAKilledOneLeft() async throws {
+    let films = try FilmStore()
+    var store = try films.open(model(1, external: false))
+    try store.addFilm("A", bytes(200_000))
+    try store.close()
+    let support = FilmStore.support(films.url)
+    try FileManager.default.createDirectory(at: support, withIntermediateDirectories: false)
+    for number in 0..<3 { try bytes(9).write(to: support.appendingPathComponent(String(repeating: "\(number)a", count: 16))) }
+    try Data().write(to: support.appendingPathComponent("pending"))
+    // The older model has no large values, and leaves everything as it is.
+    store = try films.open(model(1, external: false))
+    XCTAssertEqual(try store.poster("A"), bytes(200_000))
+    try store.close()
+    store = try films.open(model(2, external: true))
+    XCTAssertEqual(try store.poster("A"), bytes(200_000))
+    try await finish(films, store, fileCount: 1)
+  }
+
   func testAnotherKindOfStoreTakesTheBytesThemselves() async throws {
     let films = try FilmStore()
     let model = try FilmStore.model()

@@ -213,6 +213,43 @@ final class ExternalStorageTests: XCTestCase {
     try store.close()
   }
 
+  func testValuesThatWaitForASaveShareOneDescriptor() async throws {
+    let films = try FilmStore()
+    let store = try films.open { $0.externalStorageThreshold = 10 }
+    /// How often the folder is open.
+    func descriptors() throws -> Int {
+      let own = "/proc/self/fd"
+      let targets = try FileManager.default.contentsOfDirectory(atPath: own).compactMap {
+        try? FileManager.default.destinationOfSymbolicLink(atPath: own + "/" + $0)
+      }
+      return targets.filter { $0.hasPrefix(FilmStore.support(films.url).path) }.count
+    }
+    let context = store.newContext()
+    for number in 0..<100 {
+      let film = try context.insert("Film", ["title": "\(number)"])
+      let writer = try film.makeExternalDataWriter()
+      try writer.write(bytes(100, number))
+      try film.setExternalData(writer.finish(), forKey: "poster")
+    }
+    XCTAssertEqual(try descriptors(), 1)
+    // Others save and sweep meanwhile.
+    try store.addFilm("other", bytes(20))
+    try store.withFilm("other") { film, context in
+      context.delete(film)
+      try context.save()
+    }
+    let swept = try await films.unlock().sweepExternalFiles()
+    XCTAssertEqual(swept, 0)
+    try context.save()
+    XCTAssertEqual(try descriptors(), 0)
+    XCTAssertEqual(films.files().count, 100)
+    XCTAssertFalse(films.isPending)
+    XCTAssertEqual(try store.poster("77"), bytes(100, 77))
+    try store.close()
+    let findings = try await films.verify()
+    XCTAssertEqual(findings, [])
+  }
+
   func testWhoHasAnOlderRowReadsWhatStandsThereNow() throws {
     let films = try FilmStore()
     let store = try films.open()

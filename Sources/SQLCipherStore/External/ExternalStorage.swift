@@ -24,6 +24,8 @@ final class ExternalStorage: Sendable {
   private let pool: ConnectionPool?
   private let schema: StoreSchema?
   private let cache = Mutex<[(id: Int64, data: Data)]>([])
+  /// The folder's lock, and how many write under it: thousands of values that wait for a save have one descriptor together.
+  private let writing = Mutex<(lock: ExternalFolder.Lock?, count: Int)>((nil, 0))
 
   init(folder: ExternalFolder, pool: ConnectionPool?, schema: StoreSchema?, threshold: Int, isReadOnly: Bool) {
     self.folder = folder
@@ -105,8 +107,25 @@ final class ExternalStorage: Sendable {
     if !ids.isEmpty { cache.withLock { cache in cache.removeAll { ids.contains($0.id) } } }
   }
 
+  /// Takes part in the folder's lock.
+  func beginWriting() throws {
+    try writing.withLock { writing in
+      if writing.count == 0 { writing.lock = try folder.lockForWriting() }
+      writing.count += 1
+    }
+  }
+
+  /// Lets go of a part in the lock, and removes files; with the last part, or later, see ``tidy(removing:)``.
+  func endWriting(removing ids: [Int64]) {
+    writing.withLock { writing in
+      writing.count -= 1
+      if writing.count == 0 { writing.lock = nil }
+    }
+    tidy(removing: ids)
+  }
+
   /// Ends some writing: removes files, unless somebody else is writing or copying; then the last of them does, or the next opening.
-  func tidy(removing ids: [Int64]) {
+  private func tidy(removing ids: [Int64]) {
     guard let lock = try? folder.lockForRemoving() else {
       if !ids.isEmpty { folder.requestSweep() }
       return

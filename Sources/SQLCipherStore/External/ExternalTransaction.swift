@@ -160,9 +160,8 @@ final class ExternalTransaction {
     if isPrepared {
       // Nobody knows whether the commit took effect: what to keep is found out by comparing with the table.
       adopted = []
+      if hold != nil { storage.folder.requestSweep() }
       hold?.end(removing: [])
-      hold = nil
-      _ = try? storage.sweep()
       return
     }
     for finished in adopted { finished.release() }

@@ -133,23 +133,24 @@ final class FinishedExternal: ExternalContent {
   func isSame(as other: any ExternalContent) -> Bool { other as? FinishedExternal === self }
 }
 
-/// The lock of somebody who writes files; the last to let go clears up.
+/// The part that somebody who writes files has in the lock of the open store; the last to let go clears up.
 final class WritingHold: Sendable {
   private let storage: ExternalStorage
-  private let lock: Mutex<ExternalFolder.Lock?>
+  private let isHeld = Mutex(true)
+
   init(_ storage: ExternalStorage) throws {
+    try storage.beginWriting()
     self.storage = storage
-    lock = Mutex(try storage.folder.lockForWriting())
   }
 
   deinit { end(removing: []) }
 
-  /// Gives the lock back, and removes files if nobody else writes.
+  /// Gives the part back, and removes files if nobody else writes.
   func end(removing ids: [Int64]) {
-    let isFirst = lock.withLock { lock in
-      defer { lock = nil }
-      return lock != nil
+    let isFirst = isHeld.withLock { isHeld in
+      defer { isHeld = false }
+      return isHeld
     }
-    if isFirst { storage.tidy(removing: ids) }
+    if isFirst { storage.endWriting(removing: ids) }
   }
 }
