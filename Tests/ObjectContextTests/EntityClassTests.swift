@@ -93,6 +93,15 @@ final class EntityClassTests: XCTestCase {
     XCTAssertEqual([Job.entityName, Item.entityName], ["Job", "Item"])
   }
 
+  func testADerivedAttributeOfAClassMayHaveAFilter() {
+    var declaration = EntityDeclaration("Job", class: "Job", superclass: nil)
+    declaration.attribute("cheap", Int64.self, isOptional: true, .derived("parts.@count", where: "cost < 10"))
+    declaration.attribute("all", Int64.self, isOptional: true, .derived("parts.@count"))
+    let attributes = declaration.entityDescription.attributes
+    XCTAssertEqual(attributes.map(\.derivationExpression), ["parts.@count", "parts.@count"])
+    XCTAssertEqual(attributes.map(\.derivationFilter), ["cost < 10", nil])
+  }
+
   func testObjectsOfTheClassesWork() async throws {
     let container = try PersistentContainer(
       name: "Test", managedObjectModel: ManagedObjectModel(Job.self), classes: ManagedObjectClasses(Job.self),

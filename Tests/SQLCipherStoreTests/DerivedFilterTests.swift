@@ -91,6 +91,8 @@ final class DerivedFilterTests: XCTestCase {
     let (thread, messages) = try fill(first)
     XCTAssertEqual(try hits(first, thread), .int(2))
     try first.close()
+    let basis = "(Message.textKey: canonical:(text); \(ExpressionFunctions.version))"
+    XCTAssertTrue(try triggers(store).allSatisfy { $0.contains(basis) }, "another folding is another basis")
     let open = try store.open(model(filter, key: "lowercase:(text)"))
     XCTAssertEqual(try hits(open, thread), .int(1))
     try open.save { try $0.update(messages[2], ["text": .text("EMILE")]) }

@@ -216,6 +216,39 @@ final class DerivedMigrationTests: XCTestCase {
     try store.check()
   }
 
+  func testAStageInSwiftMayWriteWhatIsDerivedFrom() throws {
+    let older = forum(Self.counts)
+    let newer = forum(
+      [Self.counts[0], Attribute("unread", .integer64).derived("messages.@count", where: "state ==[c] 'NEW'")],
+      [
+        Attribute("state", .string), Attribute("weight", .integer64), Attribute("textKey", .string).derived("lowercase:(text)"),
+        Attribute("threadTitle", .string).derived("thread.title"),
+      ])
+    let store = try MigratingStore.make(older, fill)
+    let stage = CustomMigrationStage(migratingFrom: ManagedObjectModelReference(older), to: ManagedObjectModelReference(newer)) {
+      migration in
+      let threads = try migration.destination.all("Thread")
+      try migration.forEach("Message") { old, new in
+        try new.setValue(old["isRead"] as? Bool == true ? "old" : "new", forKey: "state")
+        if old["text"] as? String == "A0" { try new.setValue(threads[2], forKey: "thread") }
+        if old["text"] as? String == "B0" { migration.destination.delete(new) }
+      }
+      let more = try migration.destination.insertObject(entityName: "Message")
+      for (key, value) in ["text": "C9", "state": "New", "thread": threads[2]] as [String: Any] { try more.setValue(value, forKey: key) }
+    }
+    try store.open(newer, { $0.stagedMigrationManager = StagedMigrationManager([stage]) }) { context in
+      XCTAssertEqual(try values("count", context), [2, 3, 2])
+      XCTAssertEqual(try values("unread", context), [1, 0, 2])
+      let message = try context.one("Message", "text", "C9")
+      XCTAssertEqual(message["threadTitle"] as? String, "C")
+      XCTAssertEqual(message["textKey"] as? String, "c9")
+      try message.setValue("OLD", forKey: "state")
+      try context.save()
+      XCTAssertEqual(try values("unread", context), [1, 0, 1])
+    }
+    try store.check()
+  }
+
   func testAFailedMigrationLeavesTheValuesAndTheirTriggers() throws {
     let older = forum(Self.counts)
     let store = try MigratingStore.make(older) { context in

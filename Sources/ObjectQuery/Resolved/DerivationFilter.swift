@@ -38,7 +38,9 @@ package struct DerivationFilter: Sendable {
     self.predicate = fetch.predicate
     constants = fetch.constants
     slots = walk.slots.sorted { $0.key < $1.key }.map(\.value)
-    basis = walk.identities.sorted() + (walk.comparesTexts ? [ExpressionFunctions.version] : [])
+    // What is derived of one object is mostly a changed text.
+    let needsVersion = walk.comparesTexts || !walk.identities.isEmpty
+    basis = walk.identities.sorted() + (needsVersion ? [ExpressionFunctions.version] : [])
   }
 
   /// What is wrong with the filters of a model, in its order.
