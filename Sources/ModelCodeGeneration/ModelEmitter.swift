@@ -43,12 +43,12 @@ struct ModelEmitter {
       emitter.line("/// A container of the model and its classes; `loadPersistentStores()` opens its stores.")
       emitter.block(
         "\(modifier)static func makeContainer(name: \(swift("String")) = \(SwiftText.literal(name)), persistentStoreDescriptions: "
-          + "[PersistentStoreDescription] = []) throws(ModelValidationError) -> PersistentContainer"
+          + "[PersistentStoreDescription] = [], mergePolicy: MergePolicy = .error) throws(ModelValidationError) -> PersistentContainer"
       ) { emitter in
         emitter.enclosed("try PersistentContainer(", ")") { emitter in
           emitter.line(
             "name: name, managedObjectModel: managedObjectModel, classes: classes, "
-              + "persistentStoreDescriptions: persistentStoreDescriptions")
+              + "persistentStoreDescriptions: persistentStoreDescriptions, mergePolicy: mergePolicy")
         }
       }
       emitter.line()

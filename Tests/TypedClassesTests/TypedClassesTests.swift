@@ -120,4 +120,11 @@ final class TypedClassesTests: XCTestCase {
     }
     XCTAssertNoThrow(try DebianArchiveModel.makeContainer())
   }
+
+  func testTheContainerTakesAMergePolicy() throws {
+    XCTAssertEqual(try DebianArchiveModel.makeContainer().mergePolicy.mergeType, .error)
+    let container = try DebianArchiveModel.makeContainer(mergePolicy: .mergeByPropertyObjectTrump)
+    XCTAssertEqual(container.mergePolicy.mergeType, .mergeByPropertyObjectTrump)
+    XCTAssertEqual(container.newBackgroundContext().mergePolicy.mergeType, .mergeByPropertyObjectTrump)
+  }
 }
