@@ -2,7 +2,9 @@
 import XCTest
 
 final class PublicInterfaceTests: XCTestCase {
-  private static let modules = ["SQLCipherConnection", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore", "ObjectContext"]
+  private static let modules = [
+    "SQLCipherConnection", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore", "ObjectContext", "CoreDataImport",
+  ]
 
   func testThePublicInterfaceIsTheReviewedOne() throws {
     for module in Self.modules {
