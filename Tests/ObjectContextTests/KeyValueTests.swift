@@ -88,6 +88,22 @@ final class KeyValueTests: XCTestCase {
     }
   }
 
+  func testAValueReadAsAnyTypeIsTheValueItself() async throws {
+    try await onThings { stack in
+      let context = stack.makeContext()
+      let colour = ColourTransformer.Colour(red: 1, green: 2, blue: 3)
+      let thing = try context.make("Thing", ["colour": colour, "name": "x"])
+      try context.save()
+      context.reset()
+      let found = try XCTUnwrap(context.existingObject(with: thing.objectID))
+      let value = try XCTUnwrap(found.value(forKey: "colour", as: (any Sendable).self))
+      XCTAssertEqual(value as? ColourTransformer.Colour, colour)
+      XCTAssertEqual("\(type(of: value))", "Colour")
+      XCTAssertEqual("\(type(of: try XCTUnwrap(found.value(forKey: "name", as: (any Sendable).self))))", "String")
+      XCTAssertNil(try found.value(forKey: "point", as: (any Sendable).self))
+    }
+  }
+
   func testIntegersAreTakenInAnyTypeThatHoldsThem() async throws {
     try await onThings { stack in
       let thing = try stack.makeContext().make("Thing")

@@ -52,12 +52,13 @@ extension ManagedObject {
     let stored = slotValue(slot)
     if case .null = stored { return nil }
     guard attribute.type == .transformable, case .bytes(let data) = stored else {
-      guard let typed = try Self.swiftValue(stored, attribute, entityName: compiledEntity.name) as? Value else {
+      guard let value = try Self.swiftValue(stored, attribute, entityName: compiledEntity.name), let typed = value as? Value else {
         throw KeyValueError(.wrongType, key: property.name, entityName: compiledEntity.name)
       }
       return typed
     }
-    if let known = valueGivenOut(slot, stored: stored) as? Value { return known }
+    // Where any type will do, nil would be one of its values.
+    if let known = valueGivenOut(slot, stored: stored), let typed = known as? Value { return typed }
     do {
       let value = try AttributeTransformers.value(from: data, as: type, transformerName: attribute.valueTransformerName)
       noteGivenOut(value, slot, stored: stored)
