@@ -84,6 +84,7 @@ let package = Package(
       name: "CipherDataMacros",
       dependencies: [
         .product(name: "SwiftCompilerPlugin", package: "swift-syntax", condition: .when(traits: ["Macros"])),
+        .product(name: "SwiftDiagnostics", package: "swift-syntax", condition: .when(traits: ["Macros"])),
         .product(name: "SwiftSyntaxMacros", package: "swift-syntax", condition: .when(traits: ["Macros"])),
       ], swiftSettings: strict),
 

@@ -8,7 +8,7 @@ let package = Package(
   dependencies: [.package(name: "CipherData", path: "../..", traits: ["Macros"])],
   targets: [
     .testTarget(
-      name: "MacroTests", dependencies: [.product(name: "CipherData", package: "CipherData")],
+      name: "MacroTests", dependencies: [.product(name: "CipherData", package: "CipherData")], exclude: ["Fixtures"],
       swiftSettings: [.enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("MemberImportVisibility")])
   ]
 )

@@ -1,23 +1,27 @@
 // EntityMacros: entities written as Swift classes. Only with the package trait Macros.
 
 #if Macros
-  /// Declares an entity by a class: its stored properties marked with `@Attribute` and `@Relationship` are the entity's.
+  /// Declares an entity by a class: its stored properties marked with `@Attribute`, `@Relationship` and `@FetchedProperty` are the entity's.
   ///
   /// ```swift
-  /// @Entity final class Book: ManagedObject {
+  /// @Entity(.index("byPages", .descending("pages"))) final class Book: ManagedObject {
   ///   @Attribute var title: String
   ///   @Attribute(.unique, .length(1...20)) var isbn: String?
   ///   @Attribute(.range(0...)) var pages: Int32 = 0
+  ///   @Attribute(.composite) var format: Format?
   ///   @Relationship(inverse: \Author.books) var author: Author?
   ///   @Relationship(deleteRule: .cascade) var chapters: [Chapter]
+  ///   @FetchedProperty(where: "title == $FETCH_SOURCE.title") var editions: [Book]
   /// }
   ///
   /// let model = ManagedObjectModel(Book.self, Author.self)
   /// ```
   ///
   /// A property whose type is no optional is required; its initial value is the attribute's default value, or what it reads without one. A property of a
-  /// type with raw values holds those; one of another `Codable` type is transformable. The model, a container of it and typed queries are those of
-  /// generated classes. The class inherits from `ManagedObject` or from another `@Entity` class, which is the superentity.
+  /// type with raw values holds those; one of a struct with ``Composite(name:_:)`` and the option `.composite` holds its parts; one of another `Codable` type
+  /// is transformable. To-many relationships get `addToChapters(_:)` and the other functions of generated classes, attributes with `.externalStorage` a
+  /// stream beside them (`scanStream`). The model, a container of it and typed queries are those of generated classes. The class inherits from
+  /// `ManagedObject` or from another `@Entity` class, which is the superentity.
   ///
   /// - Parameters:
   ///   - name: The entity's name, a literal; nil for the class's.
@@ -27,7 +31,28 @@
   @attached(extension, conformances: EntityClass, TypedManagedObject, FetchKeyPathNaming, Identifiable)
   public macro Entity(name: String? = nil, _ options: EntityOption...) = #externalMacro(module: "CipherDataMacros", type: "EntityMacro")
 
-  /// Makes a property an attribute of the class's entity. See ``Entity(name:_:)``.
+  /// Declares a kind of composite value by a struct: its properties, all marked with `@Attribute`, are the parts, some of which may be composites again.
+  ///
+  /// ```swift
+  /// @Composite struct Address {
+  ///   @Attribute var street: String?
+  ///   @Attribute(.length(1...80)) var city: String
+  ///   @Attribute(.composite) var place: Place?
+  /// }
+  /// ```
+  ///
+  /// A class holds one as `@Attribute(.composite) var home: Address?`, and typed queries ask for parts by key paths: `$0[\.home][\.city] == "Portland"`.
+  /// The struct gets an initializer with all parts, unless it declares one itself, and is `Sendable` and `Hashable`.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the kind, a literal; nil for the struct's.
+  ///   - options: What else the kind has.
+  @attached(member, names: arbitrary)
+  @attached(extension, conformances: EntityComposite, Hashable)
+  public macro Composite(name: String? = nil, _ options: CompositeOption...) =
+    #externalMacro(module: "CipherDataMacros", type: "CompositeMacro")
+
+  /// Makes a property an attribute of the class's entity, or a part of the struct's kind of composite value. See ``Entity(name:_:)``.
   ///
   /// - Parameter options: What the attribute has beyond its name, type and default value.
   @attached(peer)
@@ -41,6 +66,15 @@
   ///   - options: What else the relationship has.
   @attached(peer)
   public macro Relationship(deleteRule: DeleteRule = .nullify, inverse: AnyKeyPath? = nil, _ options: RelationshipOption...) =
+    #externalMacro(module: "CipherDataMacros", type: "MarkerMacro")
+
+  /// Makes a property a fetched property of the class's entity: the objects of a class that a predicate accepts, read-only, as `[Plant]`.
+  ///
+  /// - Parameters:
+  ///   - predicate: The predicate in format language; `$FETCH_SOURCE` is the object. Nil for all objects.
+  ///   - options: What else the property has.
+  @attached(peer)
+  public macro FetchedProperty(where predicate: String? = nil, _ options: FetchedPropertyOption...) =
     #externalMacro(module: "CipherDataMacros", type: "MarkerMacro")
 
   /// Gives a property its accessors; what ``Entity(name:_:)`` adds to properties.

@@ -1,6 +1,7 @@
 // EntityMacro: what @Entity adds to a class: its entity, its place in the model, and accessors for its properties.
 
 #if Macros
+  import SwiftDiagnostics
   import SwiftSyntax
   import SwiftSyntaxBuilder
   import SwiftSyntaxMacros
@@ -11,29 +12,32 @@
       of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax, conformingTo protocols: [TypeSyntax],
       in context: some MacroExpansionContext
     ) throws -> [DeclSyntax] {
-      let shape = try EntityShape(declaration)
-      var arguments: [String] = []
-      var name = "\"\(shape.className)\""
-      if case .argumentList(let list)? = node.arguments {
-        for argument in list {
-          let text = argument.expression.trimmedDescription
-          if argument.label?.text == "name" { name = text == "nil" ? name : text } else { arguments.append(text) }
-        }
+      let shape: EntityShape
+      let options: TypeOptions
+      do {
+        shape = try EntityShape(entity: declaration, mark: node)
+        options = try TypeOptions(node, typeName: shape.typeName)
+      } catch let mistake as Mistake { throw DiagnosticsError(diagnostics: [mistake.diagnostic]) }
+      for mistake in shape.mistakes + options.mistakes(in: shape) + ruleMistakes(of: shape, at: node) {
+        context.diagnose(mistake.diagnostic)
       }
-      let access = shape.access
-      let superclass = shape.superclass
-      let head = (["\(name)", "class: \"\(shape.className)\"", "superclass: \(superclass.map { "\($0).self" } ?? "nil")"] + arguments)
+      return described(shape, options) + shape.mutators + shape.streams + shape.rules
+    }
+
+    private static func described(_ shape: EntityShape, _ options: TypeOptions) -> [DeclSyntax] {
+      let (access, superclass, name) = (shape.access, shape.superclass, options.name)
+      let head =
+        (["\(name)", "class: \"\(shape.typeName)\"", "superclass: \(superclass.map { "\($0).self" } ?? "nil")"] + options.arguments)
         .joined(separator: ", ")
-      let lines = shape.properties.map(declared).map { "declaration.\($0)" }.joined(separator: "\n  ")
-      let related = (superclass.map { ["\($0).self"] } ?? []) + shape.properties.compactMap(related)
-      let paths = shape.properties.map { property in
-        "names.add(\\Object.\(escaped(property.name)), \\Object?.?.\(escaped(property.name)), \"\(property.name)\")"
-      }
+      let lines = shape.properties.map(\.declaration).map { "declaration.\($0)" }.joined(separator: "\n  ")
+      let others = shape.properties.filter { !$0.isAttribute }.map { "\($0.type).self" }
+      let related = (superclass.map { ["\($0).self"] } ?? []) + others
+      let composites = shape.properties.compactMap { if case .composite = $0.kind { "\($0.type).self" } else { nil } }
       let layout = superclass.map { "after: \($0).\(EntityShape.layoutName($0)), " } ?? ""
       return [
         """
         /// Where the properties of classes below begin.
-        \(raw: access)static var \(raw: EntityShape.layoutName(shape.className)): EntityLayout {
+        \(raw: access)static var \(raw: EntityShape.layoutName(shape.typeName)): EntityLayout {
           EntityLayout(\(raw: layout)slots: \(raw: shape.slotCount), toMany: \(raw: shape.toManyCount))
         }
         """,
@@ -50,26 +54,43 @@
         }
         """,
         """
-        /// The classes that the relationships lead to.
+        /// The classes that relationships and fetched properties lead to.
         \(raw: member(access, superclass))var relatedClasses: [any EntityClass.Type] { [\(raw: related.joined(separator: ", "))] }
+        """,
+        """
+        /// The structs of the composite attributes.
+        \(raw: member(access, superclass))var relatedComposites: [any EntityComposite.Type] { [\(raw: composites.joined(separator: ", "))] }
         """,
         """
         /// Adds the properties to a table.
         \(raw: member(access, superclass))func addKeyPaths(to names: inout KeyPathNames) {
-          \(raw: EntityShape.pathsName(shape.className))(of: \(raw: shape.className).self, to: &names)
+          \(raw: EntityShape.pathsName(shape.typeName))(of: \(raw: shape.typeName).self, to: &names)
+          names.addIdentity(\\\(raw: shape.typeName).id, \\\(raw: shape.typeName)?.?.id)
         }
         """,
         """
         /// Adds the properties of the class to a table, as those of a class below.
-        \(raw: access)static func \(raw: EntityShape.pathsName(shape.className))<Object: \(raw: shape.className)>(
+        \(raw: access)static func \(raw: EntityShape.pathsName(shape.typeName))<Object: \(raw: shape.typeName)>(
           of type: Object.Type, to names: inout KeyPathNames
         ) {
-          \(raw: superclass.map { "\($0).\(EntityShape.pathsName($0))(of: type, to: &names)" }
-            ?? "names.add(\\Object.objectID, \\Object?.?.objectID, \"objectID\")")
-          \(raw: paths.joined(separator: "\n  "))
+          \(raw: paths(of: shape).joined(separator: "\n  "))
         }
         """,
       ]
+    }
+
+    private static func paths(of shape: EntityShape) -> [String] {
+      let lines: [String]
+      if let superclass = shape.superclass {
+        lines = ["\(superclass).\(EntityShape.pathsName(superclass))(of: type, to: &names)"]
+      } else {
+        lines = ["names.add(\\Object.objectID, \\Object?.?.objectID, \"objectID\")"]
+      }
+      return lines
+        + shape.properties.compactMap { property in
+          if case .fetched = property.kind { return nil }
+          return "names.add(\\Object.\(property.identifier), \\Object?.?.\(property.identifier), \"\(property.name)\")"
+        }
     }
 
     /// The beginning of a member that every class of a tree has its own of.
@@ -77,43 +98,31 @@
       "\(access)\(superclass == nil ? "" : "override ")class "
     }
 
-    /// A property as a call of the declaration.
-    private static func declared(_ property: EntityShape.Property) -> String {
-      let more = property.arguments.isEmpty ? "" : ", " + property.arguments.joined(separator: ", ")
-      switch property.kind {
-      case .attribute(let isOptional):
-        let initial = property.initial.flatMap { $0 == "nil" ? nil : ", initial: \($0)" } ?? ""
-        return "attribute(\"\(property.name)\", \(property.type).self, isOptional: \(isOptional)\(initial)\(more))"
-      case .toOne:
-        return "toOne(\"\(property.name)\", \(property.type).self, inverse: \(property.inverse.map { "\"\($0)\"" } ?? "nil")\(more))"
-      case .toMany(let isOrdered):
-        return "toMany(\"\(property.name)\", \(property.type).self, isOrdered: \(isOrdered), "
-          + "inverse: \(property.inverse.map { "\"\($0)\"" } ?? "nil")\(more))"
-      }
+    private static func ruleMistakes(of shape: EntityShape, at node: AttributeSyntax) -> [Mistake] {
+      let ruled = shape.properties.filter { $0.options.contains("validated") }
+      guard let first = ruled.first, !shape.memberNames.isDisjoint(with: ["validateValue", "keysWithCustomValidation"]) else { return [] }
+      return [
+        Mistake(
+          at: node,
+          "the class checks values itself: instead of .validated call validate(&value, forKey: \"\(first.name)\", by:) in its validateValue(_:forKey:)"
+        )
+      ]
     }
 
-    private static func related(_ property: EntityShape.Property) -> String? {
-      if case .attribute = property.kind { return nil }
-      return "\(property.type).self"
-    }
-
-    static func escaped(_ name: String) -> String {
-      ["default", "in", "repeat", "case", "class", "is", "as", "where", "switch", "for", "return", "import", "operator", "protocol"]
-        .contains(name)
-        ? "`\(name)`" : name
-    }
+    // MARK: Accessors and conformances
 
     static func expansion(
       of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax, providingAttributesFor member: some DeclSyntaxProtocol,
       in context: some MacroExpansionContext
     ) throws -> [AttributeSyntax] {
-      guard let variable = member.as(VariableDeclSyntax.self),
-        EntityShape.mark(of: variable, "Attribute") != nil || EntityShape.mark(of: variable, "Relationship") != nil,
-        let name = variable.bindings.first?.pattern.as(IdentifierPatternSyntax.self)?.identifier.text.filter({ $0 != "`" }),
-        let shape = try? EntityShape(declaration), let property = shape.properties.first(where: { $0.name == name })
+      // Mistakes are reported with the members.
+      guard let variable = member.as(VariableDeclSyntax.self), !PropertyShape.marks(of: variable).isEmpty,
+        let identifier = variable.bindings.first?.pattern.as(IdentifierPatternSyntax.self)?.identifier.text,
+        let shape = try? EntityShape(entity: declaration, mark: node),
+        let property = shape.properties.first(where: { $0.identifier == identifier })
       else { return [] }
       let layout = shape.superclass.map { "\($0).\(EntityShape.layoutName($0))" } ?? "nil"
-      return ["@_EntityProperty(\(raw: layout), \(raw: property.index))"]
+      return ["@_EntityProperty(\(raw: layout), \(raw: property.place))"]
     }
 
     static func expansion(
@@ -121,51 +130,26 @@
       conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
     ) throws -> [ExtensionDeclSyntax] {
       // A class below inherits the conformances.
-      guard let shape = try? EntityShape(declaration), shape.superclass == nil else { return [] }
+      guard let shape = try? EntityShape(entity: declaration, mark: node), shape.superclass == nil else { return [] }
       return [try ExtensionDeclSyntax("extension \(type.trimmed): EntityClass, TypedManagedObject, FetchKeyPathNaming, Identifiable {}")]
     }
   }
 
-  /// `@Attribute` and `@Relationship`: marks that `@Entity` reads.
-  struct MarkerMacro: PeerMacro {
-    static func expansion(
-      of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol, in context: some MacroExpansionContext
-    ) throws -> [DeclSyntax] {
-      // Outside of a class with @Entity the mark would say nothing.
-      let owner = context.lexicalContext.first?.as(ClassDeclSyntax.self)
-      let isEntity = owner?.attributes.contains {
-        $0.as(AttributeSyntax.self)?.attributeName.trimmedDescription.split(separator: ".").last == "Entity"
-      }
-      guard isEntity == true else { throw Message("@\(node.attributeName.trimmedDescription) is for properties of a class with @Entity") }
-      return []
-    }
-  }
-
-  /// `@_EntityProperty`: the accessors of a property.
-  struct EntityPropertyMacro: AccessorMacro {
-    static func expansion(
-      of node: AttributeSyntax, providingAccessorsOf declaration: some DeclSyntaxProtocol, in context: some MacroExpansionContext
-    ) throws -> [AccessorDeclSyntax] {
-      guard let variable = declaration.as(VariableDeclSyntax.self), case .argumentList(let list)? = node.arguments, list.count == 2,
-        let layout = list.first?.expression.trimmedDescription, let index = list.last?.expression.trimmedDescription
-      else { return [] }
-      let isRelationship = EntityShape.mark(of: variable, "Relationship") != nil
-      guard let property = try EntityShape.property(variable, isRelationship: isRelationship) else { return [] }
-      func place(_ part: String) -> String { layout == "nil" ? index : "\(layout).\(part) + \(index)" }
-      switch property.kind {
-      case .attribute(isOptional: true):
-        return ["get { optionalEntityValue(\(raw: place("slots"))) }", "set { setEntityValue(newValue, at: \(raw: place("slots"))) }"]
-      case .attribute(isOptional: false):
-        let initial = property.initial.map { ", initial: \($0)" } ?? ""
-        return [
-          "get { entityValue(\(raw: place("slots"))\(raw: initial)) }", "set { setEntityValue(newValue, at: \(raw: place("slots"))) }",
-        ]
-      case .toOne: return ["get { toOne(\(raw: place("slots"))) }", "set { setToOne(newValue, at: \(raw: place("slots"))) }"]
-      case .toMany(let isOrdered):
-        return [
-          "get { \(raw: isOrdered ? "toManyArray" : "toManySet")(\(raw: place("toMany"))) }",
-          "set { setToMany(Array(newValue) as [ManagedObject], at: \(raw: place("toMany"))) }",
-        ]
+  extension PropertyShape {
+    /// The property as a call of a declaration.
+    var declaration: String {
+      let more = arguments.isEmpty ? "" : ", " + arguments.joined(separator: ", ")
+      let metatype = type.hasPrefix("any ") ? "(\(type)).self" : "\(type).self"
+      let back = inverse.map { "\"\($0)\"" } ?? "nil"
+      let value = initial.map { ", initial: \($0)" } ?? ""
+      switch kind {
+      case .value: return "attribute(\"\(name)\", \(metatype), isOptional: \(isOptional)\(value)\(more))"
+      case .transformed: return "transformed(\"\(name)\", \(metatype), isOptional: \(isOptional)\(value)\(more))"
+      case .untyped: return "untyped(\"\(name)\"\(more))"
+      case .composite: return "composite(\"\(name)\", \(metatype), isOptional: \(isOptional)\(more))"
+      case .toOne: return "toOne(\"\(name)\", \(metatype), inverse: \(back)\(more))"
+      case .toMany(let isOrdered): return "toMany(\"\(name)\", \(metatype), isOrdered: \(isOrdered), inverse: \(back)\(more))"
+      case .fetched: return "fetchedProperty(\"\(name)\", \(metatype)\(more))"
       }
     }
   }

@@ -1,144 +1,154 @@
-// EntityShape: what a class marked with @Entity says, read from its source.
+// EntityShape: what a class marked with @Entity, or a struct with @Composite, says, read from its source.
 
 #if Macros
   import SwiftSyntax
-  import SwiftSyntaxBuilder
 
-  /// A class and its properties.
+  /// A class or struct and its properties.
   struct EntityShape {
-    /// A property of the entity.
-    struct Property {
-      /// What the property is.
-      enum Kind {
-        case attribute(isOptional: Bool)
-        case toOne
-        case toMany(isOrdered: Bool)
-      }
-      let name: String
-      let kind: Kind
-      /// The type without the mark of an optional or a collection.
-      let type: String
-      /// The initial value.
-      let initial: String?
-      /// The arguments of the mark, but for `inverse`.
-      let arguments: [String]
-      /// The name of the relationship back.
-      let inverse: String?
-      /// The number among the class's own slots, or to-many relationships.
-      let index: Int
-    }
-
-    let className: String
+    /// The name of the class or struct.
+    let typeName: String
     /// The superclass, if it declares an entity.
-    let superclass: String?
+    private(set) var superclass: String?
+    /// The word that makes its members as visible as it is, with a space.
     let access: String
-    private(set) var properties: [Property] = []
-    private(set) var slotCount = 0
+    private(set) var properties: [PropertyShape] = []
+    /// What is wrong with properties; they are left out.
+    private(set) var mistakes: [Mistake] = []
+    /// The names of the members that the source declares.
+    private(set) var memberNames: Set<String> = []
+    private(set) var hasInitializer = false
+    private var slots = Places()
     private(set) var toManyCount = 0
 
+    /// The number of the own slots: an expression.
+    var slotCount: String { slots.expression }
+
     /// The name of the member that has a class's layout.
-    static func layoutName(_ className: String) -> String { "_\(className.split(separator: ".").last ?? "")Layout" }
-
+    static func layoutName(_ typeName: String) -> String { "_\(lastName(typeName))Layout" }
     /// The name of the member that adds a class's key paths.
-    static func pathsName(_ className: String) -> String { "_add\(className.split(separator: ".").last ?? "")Paths" }
+    static func pathsName(_ typeName: String) -> String { "_add\(lastName(typeName))Paths" }
+    private static func lastName(_ name: String) -> Substring { name.split(separator: ".").last ?? "" }
 
-    /// Reads a class.
-    init(_ declaration: some DeclGroupSyntax) throws {
-      guard let declaration = declaration.as(ClassDeclSyntax.self) else { throw Message("@Entity is for classes") }
-      className = declaration.name.text
-      let inherited = declaration.inheritanceClause?.inheritedTypes.first?.type.trimmedDescription
-      guard let inherited else { throw Message("the class inherits from ManagedObject, or from another class with @Entity") }
+    /// Reads a class with `@Entity`.
+    ///
+    /// - Throws: ``Mistake`` where there can be no entity; mistakes of properties are in ``mistakes``.
+    init(entity declaration: some DeclGroupSyntax, mark: AttributeSyntax) throws {
+      guard let declaration = declaration.as(ClassDeclSyntax.self) else {
+        throw Mistake(at: mark, "@Entity is for classes; a struct of values within an object is marked with @Composite")
+      }
+      if let generics = declaration.genericParameterClause { throw Mistake(at: generics, "a class with @Entity cannot be generic") }
+      guard let inherited = declaration.inheritanceClause?.inheritedTypes.first?.type.trimmedDescription else {
+        throw Mistake(
+          at: declaration.name,
+          "a class with @Entity inherits from ManagedObject, or from another class with @Entity: write '\(declaration.name.text): ManagedObject'"
+        )
+      }
+      typeName = declaration.name.text
       superclass = inherited.split(separator: ".").last == "ManagedObject" ? nil : inherited
-      let levels = ["open", "public", "package", "fileprivate", "private"]
-      let level = declaration.modifiers.map(\.name.text).first { levels.contains($0) }
-      // Members of a private class are seen by its extension.
-      access = level.map { ["open": "public ", "private": "fileprivate "][$0] ?? "\($0) " } ?? ""
+      access = Self.access(declaration.modifiers)
+      read(declaration.memberBlock)
+    }
+
+    /// Reads a struct with `@Composite`.
+    ///
+    /// - Throws: ``Mistake``, as for classes.
+    init(composite declaration: some DeclGroupSyntax, mark: AttributeSyntax) throws {
+      guard let declaration = declaration.as(StructDeclSyntax.self) else {
+        throw Mistake(at: mark, "@Composite is for structs; a class of objects is marked with @Entity")
+      }
+      if let generics = declaration.genericParameterClause { throw Mistake(at: generics, "a struct with @Composite cannot be generic") }
+      typeName = declaration.name.text
+      access = Self.access(declaration.modifiers)
+      read(declaration.memberBlock)
       for member in declaration.memberBlock.members {
         guard let variable = member.decl.as(VariableDeclSyntax.self) else { continue }
-        if let mark = Self.mark(of: variable, "Attribute") {
-          try add(variable, mark, isRelationship: false)
-        } else if let mark = Self.mark(of: variable, "Relationship") {
-          try add(variable, mark, isRelationship: true)
-        }
+        mistakes += Self.problem(ofPart: variable).map { [$0] } ?? []
+      }
+      if properties.isEmpty, mistakes.isEmpty {
+        throw Mistake(at: declaration.name, "a composite has parts: mark its properties with @Attribute")
       }
     }
 
-    /// The attribute of a name on a property.
-    static func mark(of variable: VariableDeclSyntax, _ name: String) -> AttributeSyntax? {
-      variable.attributes.lazy.compactMap { $0.as(AttributeSyntax.self) }
-        .first { $0.attributeName.trimmedDescription.split(separator: ".").last.map(String.init) == name }
+    private static func access(_ modifiers: DeclModifierListSyntax) -> String {
+      let level = modifiers.map(\.name.text).first { ["open", "public", "package", "fileprivate", "private"].contains($0) }
+      // Members of a private type are seen by its extension.
+      return level.map { ["open": "public ", "private": "fileprivate "][$0] ?? "\($0) " } ?? ""
     }
 
-    private mutating func add(_ variable: VariableDeclSyntax, _ mark: AttributeSyntax, isRelationship: Bool) throws {
-      guard let property = try Self.property(variable, isRelationship: isRelationship, slots: slotCount, toMany: toManyCount) else {
-        return
-      }
-      properties.append(property)
-      if case .toMany = property.kind { toManyCount += 1 } else { slotCount += 1 }
-    }
-
-    /// A property that has a mark; nil when it has none.
-    static func property(
-      _ variable: VariableDeclSyntax, isRelationship: Bool, slots: Int = 0, toMany: Int = 0
-    ) throws -> Property? {
-      guard let mark = mark(of: variable, isRelationship ? "Relationship" : "Attribute") else { return nil }
-      guard variable.bindingSpecifier.text == "var", variable.bindings.count == 1, let binding = variable.bindings.first,
-        let name = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier, binding.accessorBlock == nil
-      else { throw Message("a property of an entity is one 'var' without accessors") }
-      guard let type = binding.typeAnnotation?.type else { throw Message("a property of an entity says its type: \(name.text)") }
-      let text = name.text.filter { $0 != "`" }
-      var inverse: String?
-      var arguments: [String] = []
-      if case .argumentList(let list)? = mark.arguments {
-        for argument in list {
-          if argument.label?.text == "inverse" {
-            guard let path = argument.expression.as(KeyPathExprSyntax.self),
-              let last = path.components.last?.component.as(KeyPathPropertyComponentSyntax.self)
-            else {
-              if argument.expression.is(NilLiteralExprSyntax.self) { continue }
-              throw Message("an inverse is a key path of one property, such as \\Author.books")
-            }
-            inverse = last.declName.baseName.text.filter { $0 != "`" }
-          } else {
-            arguments.append(argument.with(\.trailingComma, nil).trimmedDescription)
+    private mutating func read(_ block: MemberBlockSyntax) {
+      for member in block.members {
+        note(member.decl)
+        if let conditional = member.decl.as(IfConfigDeclSyntax.self) { refuseMarks(in: conditional) }
+        guard let variable = member.decl.as(VariableDeclSyntax.self),
+          var property = try? Mistake.collecting(in: &mistakes, { try PropertyShape(variable) })
+        else { continue }
+        if property.isToMany {
+          property.place = "\(toManyCount)"
+          toManyCount += 1
+        } else {
+          property.place = slots.expression
+          switch property.kind {
+          case .composite: slots.types.append(property.type)
+          case .fetched: break
+          default: slots.count += 1
           }
         }
+        properties.append(property)
       }
-      let (kind, inner) = try Self.kind(of: type, isRelationship: isRelationship, name: text)
-      var initial = binding.initializer?.value.trimmedDescription
-      if let value = initial, value.hasPrefix(".") { initial = inner + value }
-      let isToMany = if case .toMany = kind { true } else { false }
-      return Property(
-        name: text, kind: kind, type: inner, initial: isToMany ? nil : initial, arguments: arguments, inverse: inverse,
-        index: isToMany ? toMany : slots)
     }
 
-    private static func kind(of type: TypeSyntax, isRelationship: Bool, name: String) throws -> (Property.Kind, String) {
-      var optional: TypeSyntax?
-      if let wrapped = type.as(OptionalTypeSyntax.self) {
-        optional = wrapped.wrappedType
-      } else if let named = type.as(IdentifierTypeSyntax.self), named.name.text == "Optional" {
-        optional = argument(of: named)
+    private mutating func note(_ member: DeclSyntax) {
+      if let variable = member.as(VariableDeclSyntax.self) {
+        for binding in variable.bindings { memberNames.insert(PropertyShape.plain(binding.pattern.trimmedDescription)) }
+      } else if let function = member.as(FunctionDeclSyntax.self) {
+        memberNames.insert(PropertyShape.plain(function.name.text))
+      } else if member.is(InitializerDeclSyntax.self) {
+        hasInitializer = true
       }
-      guard isRelationship else { return (.attribute(isOptional: optional != nil), (optional ?? type).trimmedDescription) }
-      if let optional { return (.toOne, optional.trimmedDescription) }
-      if let array = type.as(ArrayTypeSyntax.self) { return (.toMany(isOrdered: true), array.element.trimmedDescription) }
-      if let named = type.as(IdentifierTypeSyntax.self), let inner = argument(of: named) {
-        if named.name.text == "Set" { return (.toMany(isOrdered: false), inner.trimmedDescription) }
-        if named.name.text == "Array" { return (.toMany(isOrdered: true), inner.trimmedDescription) }
-      }
-      throw Message("a relationship is an optional of a class, a Set or an Array of one: \(name)")
     }
 
-    private static func argument(of type: IdentifierTypeSyntax) -> TypeSyntax? {
-      guard let first = type.genericArgumentClause?.arguments.first else { return nil }
-      return TypeSyntax("\(raw: first.argument.trimmedDescription)")
+    /// Macros do not know which conditions hold: a property under one would silently be none of the model's.
+    private mutating func refuseMarks(in conditional: IfConfigDeclSyntax) {
+      for clause in conditional.clauses {
+        guard case .decls(let members)? = clause.elements else { continue }
+        for member in members {
+          if let inner = member.decl.as(IfConfigDeclSyntax.self) { refuseMarks(in: inner) }
+          guard let variable = member.decl.as(VariableDeclSyntax.self), let (_, mark) = PropertyShape.marks(of: variable).first else {
+            continue
+          }
+          mistakes.append(Mistake(at: mark, "a property of the model cannot stand under #if: a store would not fit the other program"))
+        }
+      }
+    }
+
+    /// Why a property of a struct with `@Composite` is no part; nil for one that is, and for what is not stored.
+    private static func problem(ofPart variable: VariableDeclSyntax) -> Mistake? {
+      let marks = PropertyShape.marks(of: variable)
+      guard let (mark, attribute) = marks.first else {
+        let isStored = variable.bindings.contains { binding in
+          switch binding.accessorBlock?.accessors {
+          case nil: true
+          case .getter: false
+          case .accessors(let accessors): !accessors.contains { ["get", "_read"].contains($0.accessorSpecifier.text) }
+          }
+        }
+        if !isStored || variable.modifiers.contains(where: { $0.name.text == "static" }) { return nil }
+        return Mistake(at: variable, "every stored property of a composite is a part: mark it with @Attribute, or compute it")
+      }
+      if mark != .attribute { return Mistake(at: attribute, "a composite has attributes only: relationships belong to the class") }
+      guard let property = try? PropertyShape(variable) else { return nil }
+      let others = ["unique", "indexed", "derived", "transient", "externalStorage", "validated"]
+      guard let option = others.first(where: property.options.contains) else { return nil }
+      return Mistake(
+        at: attribute, "a part of a composite cannot be .\(option): say it of the composite attribute, or by the options of @Entity")
     }
   }
 
-  /// A mistake in the use of a macro.
-  struct Message: Error, CustomStringConvertible {
-    let description: String
-    init(_ description: String) { self.description = description }
+  /// A number of slots: so many, and those of composites.
+  private struct Places {
+    var count = 0
+    var types: [String] = []
+
+    var expression: String { (["\(count)"] + types.map { "\($0).slotCount" }).joined(separator: " + ") }
   }
 #endif

@@ -20,7 +20,7 @@ final class ImportRuleTests: XCTestCase {
       "ArgumentParser", "CLibedit",
     ],
     "CipherDataTool": ["CipherDataToolKit", "ArgumentParser"],
-    "CipherDataMacros": ["SwiftCompilerPlugin", "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros"],
+    "CipherDataMacros": ["SwiftCompilerPlugin", "SwiftDiagnostics", "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros"],
     "CSQLCipher": [], "CLibcrypto": [], "CLibedit": [], "CZlib": [],
   ]
   private static let ofTheLanguage: Set<String> = ["Foundation", "Synchronization", "Dispatch", "Glibc", "Darwin", "Musl", "Swift"]

@@ -8,7 +8,7 @@ import XCTest
 
 private enum State: Int16, Sendable { case open, done }
 
-private class Item: ManagedObject, EntityClass, TypedManagedObject, FetchKeyPathNaming {
+private class Item: ManagedObject, EntityClass, TypedManagedObject, FetchKeyPathNaming, Identifiable {
   var title: String {
     get { entityValue(0) }
     set { setEntityValue(newValue, at: 0) }
@@ -28,6 +28,7 @@ private class Item: ManagedObject, EntityClass, TypedManagedObject, FetchKeyPath
     return declaration.entityDescription
   }
   class var relatedClasses: [any EntityClass.Type] { [] }
+  class var relatedComposites: [any EntityComposite.Type] { [] }
   class func addKeyPaths(to names: inout KeyPathNames) { _addItemPaths(of: Item.self, to: &names) }
   static func _addItemPaths<Object: Item>(of type: Object.Type, to names: inout KeyPathNames) {
     names.add(\Object.objectID, \Object?.?.objectID, "objectID")
@@ -49,6 +50,11 @@ private final class Job: Item {
     get { toOne(Item._ItemLayout.slots + 2) }
     set { setToOne(newValue, at: Item._ItemLayout.slots + 2) }
   }
+  var site: Site? {
+    get { optionalComposite(Item._ItemLayout.slots + 3) }
+    set { setComposite(newValue, at: Item._ItemLayout.slots + 3) }
+  }
+  var rivals: [Job] { fetchedProperty("rivals") }
   var parts: Set<Job> {
     get { toManySet(Item._ItemLayout.toMany + 0) }
     set { setToMany(Array(newValue) as [ManagedObject], at: Item._ItemLayout.toMany + 0) }
@@ -60,16 +66,84 @@ private final class Job: Item {
     declaration.attribute("cost", Decimal.self, isOptional: true, .range(0...))
     declaration.toOne("parent", Job.self, inverse: "parts")
     declaration.toMany("parts", Job.self, isOrdered: false, inverse: nil, deleteRule: .cascade, .count(0...3))
+    declaration.composite("site", Site.self, isOptional: true, .renamed(from: "place"))
+    declaration.fetchedProperty("rivals", Job.self, where: "cost == $FETCH_SOURCE.cost AND SELF != $FETCH_SOURCE", .note("a", "b"))
     return declaration.entityDescription
   }
   override class var relatedClasses: [any EntityClass.Type] { [Item.self, Job.self, Job.self] }
-  override class func addKeyPaths(to names: inout KeyPathNames) { _addJobPaths(of: Job.self, to: &names) }
+  override class var relatedComposites: [any EntityComposite.Type] { [Site.self] }
+  override class func addKeyPaths(to names: inout KeyPathNames) {
+    _addJobPaths(of: Job.self, to: &names)
+    names.addIdentity(\Job.id, \Job?.?.id)
+  }
   static func _addJobPaths<Object: Job>(of type: Object.Type, to names: inout KeyPathNames) {
     Item._addItemPaths(of: type, to: &names)
     names.add(\Object.state, \Object?.?.state, "state")
     names.add(\Object.cost, \Object?.?.cost, "cost")
     names.add(\Object.parent, \Object?.?.parent, "parent")
     names.add(\Object.parts, \Object?.?.parts, "parts")
+    names.add(\Object.site, \Object?.?.site, "site")
+  }
+}
+
+private struct Spot: EntityComposite, Hashable {
+  var row: Int
+  var state: State?
+  var tags: [String]
+  init(row: Int, state: State? = nil, tags: [String] = []) { (self.row, self.state, self.tags) = (row, state, tags) }
+  init(of object: ManagedObject, at slot: Int) {
+    row = object.entityValue(slot)
+    state = object.optionalEntityValue(slot + 1)
+    tags = object.entityValue(slot + 2, initial: [])
+  }
+  func write(to object: ManagedObject, at slot: Int) {
+    object.setEntityPart(row, at: slot)
+    object.setEntityPart(state, at: slot + 1)
+    object.setEntityPart(tags, at: slot + 2)
+  }
+  static var slotCount: Int { 3 }
+  static var partNames: [String] { ["row", "state", "tags"] }
+  static var declaredCompositeName: String { "Spot" }
+  static var compositeDescription: CompositeDescription {
+    var declaration = EntityDeclaration(composite: "Spot")
+    declaration.attribute("row", Int.self, isOptional: false, .range(1...))
+    declaration.attribute("state", State.self, isOptional: true)
+    declaration.attribute("tags", [String].self, isOptional: true)
+    return declaration.compositeDescription()
+  }
+  static var relatedComposites: [any EntityComposite.Type] { [] }
+  static func addKeyPaths(to names: inout KeyPathNames) {
+    names.add(\Spot.row, \Spot?.?.row, "row")
+    names.add(\Spot.state, \Spot?.?.state, "state")
+    names.add(\Spot.tags, \Spot?.?.tags, "tags")
+  }
+}
+
+private struct Site: EntityComposite, Hashable {
+  var city: String?
+  var spot: Spot?
+  init(city: String? = nil, spot: Spot? = nil) { (self.city, self.spot) = (city, spot) }
+  init(of object: ManagedObject, at slot: Int) {
+    city = object.optionalEntityValue(slot)
+    spot = object.optionalComposite(slot + 1)
+  }
+  func write(to object: ManagedObject, at slot: Int) {
+    object.setEntityPart(city, at: slot)
+    object.setComposite(spot, at: slot + 1)
+  }
+  static var slotCount: Int { 1 + Spot.slotCount }
+  static var partNames: [String] { ["city"] + Spot.partNames.map { "spot." + $0 } }
+  static var declaredCompositeName: String { "Site" }
+  static var compositeDescription: CompositeDescription {
+    var declaration = EntityDeclaration(composite: "Site")
+    declaration.attribute("city", String.self, isOptional: true)
+    declaration.composite("spot", Spot.self, isOptional: true)
+    return declaration.compositeDescription(.note("kind", "inner"))
+  }
+  static var relatedComposites: [any EntityComposite.Type] { [Spot.self] }
+  static func addKeyPaths(to names: inout KeyPathNames) {
+    names.add(\Site.city, \Site?.?.city, "city")
+    names.add(\Site.spot, \Site?.?.spot, "spot")
   }
 }
 
@@ -81,11 +155,22 @@ final class EntityClassTests: XCTestCase {
         Attribute("cost", .decimal).range(Decimal(0)...)
         Relationship("parent", to: "Job", inverse: "parts")
         Relationship("parts", toMany: "Job", inverse: "parent").onDelete(.cascade).count(0...3)
+        Attribute("site", composite: "Site").renamed(from: "place")
+        FetchedProperty("rivals", entity: "Job", where: "cost == $FETCH_SOURCE.cost AND SELF != $FETCH_SOURCE").note("a", "b")
       }
       Entity("Item", class: "Item", abstract: true) {
         Attribute("title", .string).required().length(1...9)
         Attribute("tags", transforming: [String].self).required().initially(Data("[]".utf8))
         Index("byTitle", on: "title")
+      }
+      Composite("Site") {
+        Attribute("city", .string)
+        Attribute("spot", composite: "Spot")
+      }.note("kind", "inner")
+      Composite("Spot") {
+        Attribute("row", .integer64).required().range(1...)
+        Attribute("state", raw: State.self)
+        Attribute("tags", transforming: [String].self)
       }
     }
     XCTAssertEqual(ManagedObjectModel(version: "1", Job.self), built)
@@ -131,6 +216,44 @@ final class EntityClassTests: XCTestCase {
     XCTAssertEqual(job.state, .open)
     // A property that is none of the model's is an error of the fetch.
     XCTAssertThrowsError(try context.fetch(Job.all.where { $0[\.entityNameForTests] == "x" }))
+  }
+
+  func testCompositesAndFetchedPropertiesOfTheClassesWork() async throws {
+    let model = ManagedObjectModel(Job.self) { Configuration("Some", entities: "Job") }
+    XCTAssertEqual(model.configurations.map(\.name), ["Some"])
+    let container = try PersistentContainer(
+      name: "Test", managedObjectModel: model, classes: ManagedObjectClasses(Job.self),
+      persistentStoreDescriptions: [PersistentStoreDescription(type: .inMemory)])
+    try await container.loadPersistentStores()
+    let context = container.newBackgroundContext()
+    let (job, other) = (Job(context: context), Job(context: context))
+    for (index, job) in [job, other].enumerated() {
+      job.title = "\(index)"
+      job.cost = 1
+    }
+    XCTAssertNil(job.site)
+    job.site = Site(city: "Bath", spot: Spot(row: 4, state: .done, tags: ["x"]))
+    try context.save()
+    XCTAssertEqual(job.rivals, [other])
+    XCTAssertEqual(job.id, job.objectID)
+    context.reset()
+    let request = Job.all.where { $0[\.site][\.city] == "Bath" && $0[\.site][\.spot][\.row] > 3 && $0[\.site][\.spot][\.state] == .done }
+    XCTAssertEqual(request.predicate, try FetchPredicate(format: "site.city == 'Bath' AND site.spot.row > 3 AND site.spot.state == 1"))
+    let found = try XCTUnwrap(context.fetch(request).first)
+    XCTAssertEqual(found.site, Site(city: "Bath", spot: Spot(row: 4, state: .done, tags: ["x"])))
+    XCTAssertEqual(try context.count(for: Job.all.where { $0[\.site] == nil }), 1)
+    XCTAssertEqual(try context.count(for: Job.all.where { $0[\.site][\.spot] != nil && $0[\.site][\.spot][\.tags] != nil }), 1)
+    XCTAssertEqual(try context.count(for: Job.all.where { $0[\.tags] != nil }), 2)
+    let id = found.id
+    let predicate = try FetchPredicate(#Predicate<Job> { $0.site?.spot?.row == 4 && $0.id == id })
+    XCTAssertEqual(predicate, try FetchPredicate(format: "site.spot.row == 4 AND SELF == %@", id))
+    found.site?.spot = nil
+    XCTAssertEqual(found.changedValues().keys.sorted(), ["site.spot.row", "site.spot.state", "site.spot.tags"])
+    found.site?.spot = Spot(row: 0)
+    XCTAssertThrowsError(try context.save())
+    found.site = nil
+    try context.save()
+    XCTAssertNil(found.site)
   }
 
   func testClassesFitNoOtherModel() {

@@ -12,10 +12,17 @@ public protocol EntityClass: ManagedObject {
   static var declaredEntityName: String { get }
   /// The entity. An inverse that only the other class names is not in it; a model of both has it.
   static var entityDescription: EntityDescription { get }
-  /// The classes that the relationships lead to, and the superclass if it declares an entity.
+  /// The classes that relationships and fetched properties lead to, and the superclass if it declares an entity.
   static var relatedClasses: [any EntityClass.Type] { get }
+  /// The structs of the composite attributes, without inherited ones.
+  static var relatedComposites: [any EntityComposite.Type] { get }
   /// Adds the properties that the class declares, and those it inherits, to a table, for a class below or the class itself.
   static func addKeyPaths(to names: inout KeyPathNames)
+}
+
+extension EntityClass where Self: Identifiable {
+  /// The object's ID; a class may have an `id` of its own instead.
+  public var id: ManagedObjectID { objectID }
 }
 
 extension TypedManagedObject where Self: EntityClass {
@@ -43,7 +50,7 @@ public struct EntityLayout: Sendable {
 }
 
 extension ManagedObjectModel {
-  /// The model of classes that declare their entities, and of those that relationships and superclasses lead to.
+  /// The model of classes that declare their entities, and of those that relationships, fetched properties and superclasses lead to.
   ///
   /// An inverse need be named on one side only. Mistakes are reported when the model is compiled, or by ``validationIssues()``.
   ///
@@ -51,27 +58,34 @@ extension ManagedObjectModel {
   ///   - version: What the application calls this version of the model; nil for nothing.
   ///   - first: A class.
   ///   - more: The others; those that nothing leads to, such as subclasses, have to be named.
-  public init(version: String? = nil, _ first: any EntityClass.Type, _ more: any EntityClass.Type...) {
-    self.init(version: version, entityClasses: [first] + more)
+  ///   - parts: What else the model has: a `Configuration`, a `FetchTemplate`, an `Entity` without a class.
+  public init(
+    version: String? = nil, _ first: any EntityClass.Type, _ more: any EntityClass.Type...,
+    @ModelBuilder adding parts: () -> [any ModelComponent] = { [] }
+  ) {
+    self.init(version: version, entityClasses: [first] + more, adding: parts)
   }
 
-  /// The model of classes that declare their entities. See ``init(version:_:_:)``.
-  public init(version: String? = nil, entityClasses classes: [any EntityClass.Type]) {
+  /// The model of classes that declare their entities. See ``init(version:_:_:adding:)``.
+  public init(
+    version: String? = nil, entityClasses classes: [any EntityClass.Type], @ModelBuilder adding parts: () -> [any ModelComponent] = { [] }
+  ) {
     let all = EntityTables.closure(of: classes)
-    self.init(entities: EntityTables.linked(all.map { $0.entityDescription }))
+    self = EntityTables.model(of: all)
     if let version { versionIdentifiers = [version] }
+    for part in parts() { part.add(to: &self) }
     EntityTables.register(all, model: self)
   }
 }
 
 extension ManagedObjectClasses {
-  /// The table of classes that declare their entities, and of those that relationships and superclasses lead to.
+  /// The table of classes that declare their entities, and of those that relationships, fetched properties and superclasses lead to.
   public init(_ first: any EntityClass.Type, _ more: any EntityClass.Type...) { self.init(entityClasses: [first] + more) }
 
-  /// The table of classes that declare their entities, and of those that relationships and superclasses lead to.
+  /// The table of classes that declare their entities, and of those that relationships, fetched properties and superclasses lead to.
   public init(entityClasses classes: [any EntityClass.Type]) {
     let all = EntityTables.closure(of: classes)
-    self = EntityTables.register(all, model: ManagedObjectModel(entities: EntityTables.linked(all.map { $0.entityDescription })))
+    self = EntityTables.register(all, model: EntityTables.model(of: all))
   }
 }
 
@@ -85,6 +99,23 @@ enum EntityTables {
     return ManagedObjectClasses(entityClasses: [type])
   }
 
+  /// The table of a kind of composite value: of its own parts only, where no class was seen yet.
+  static func table(of type: any EntityComposite.Type) -> ManagedObjectClasses {
+    if let known = tables.withLock({ $0[ObjectIdentifier(type)] }) { return known }
+    return ManagedObjectClasses {
+      var names = KeyPathNames()
+      for composite in closure(ofComposites: [type]) { composite.addKeyPaths(to: &names) }
+      return names
+    }
+  }
+
+  /// The model of classes that lead to no others.
+  static func model(of classes: [any EntityClass.Type]) -> ManagedObjectModel {
+    var model = ManagedObjectModel(entities: linked(classes.map { $0.entityDescription }))
+    model.composites = composites(of: classes).map { $0.compositeDescription }
+    return model
+  }
+
   /// Makes the table of classes, which is theirs from now on.
   @discardableResult
   static func register(_ classes: [any EntityClass.Type], model: ManagedObjectModel) -> ManagedObjectClasses {
@@ -96,13 +127,16 @@ enum EntityTables {
       types[type.declaredEntityName] = type
       layouts[type.declaredEntityName] = compiled?.entity(named: type.declaredEntityName)?.layoutFingerprint ?? 0
     }
+    let composites = composites(of: classes)
     let made = ManagedObjectClasses(types, layouts: layouts) {
       var names = KeyPathNames()
       for type in classes { type.addKeyPaths(to: &names) }
+      for type in composites { type.addKeyPaths(to: &names) }
       return names
     }
     tables.withLock { tables in
       for type in classes { tables[ObjectIdentifier(type)] = made }
+      for type in composites { tables[ObjectIdentifier(type)] = made }
     }
     return made
   }
@@ -117,6 +151,26 @@ enum EntityTables {
       for type in waiting where seen.insert(ObjectIdentifier(type)).inserted {
         result.append(type)
         next += type.relatedClasses
+      }
+      waiting = next
+    }
+    return result
+  }
+
+  private static func composites(of classes: [any EntityClass.Type]) -> [any EntityComposite.Type] {
+    closure(ofComposites: classes.flatMap { $0.relatedComposites })
+  }
+
+  /// Kinds of composite values and those within them, each once, in the order in which they are met.
+  private static func closure(ofComposites composites: [any EntityComposite.Type]) -> [any EntityComposite.Type] {
+    var result: [any EntityComposite.Type] = []
+    var seen: Set<ObjectIdentifier> = []
+    var waiting = composites
+    while !waiting.isEmpty {
+      var next: [any EntityComposite.Type] = []
+      for type in waiting where seen.insert(ObjectIdentifier(type)).inserted {
+        result.append(type)
+        next += type.relatedComposites
       }
       waiting = next
     }

@@ -19,6 +19,17 @@ extension ManagedObject {
     transformed(slot, as: Value.self) ?? initial()
   }
 
+  /// Of a type with raw values no value stands for a missing one.
+  @available(*, unavailable, message: "give the property an initial value, or make it an optional with the option .required")
+  public final func entityValue<Value: RawRepresentable>(_ slot: Int) -> Value where Value.RawValue: StoredAttributeValue {
+    preconditionFailure("unavailable")
+  }
+
+  /// Of a `Codable` type no value stands for a missing one.
+  @available(*, unavailable, message: "give the property an initial value, or make it an optional with the option .required")
+  @_disfavoredOverload
+  public final func entityValue<Value: Codable & Sendable>(_ slot: Int) -> Value { preconditionFailure("unavailable") }
+
   /// The value of an optional attribute.
   public final func optionalEntityValue<Value: StoredAttributeValue>(_ slot: Int) -> Value? { optionalValue(slot) }
 
@@ -43,4 +54,18 @@ extension ManagedObject {
   /// Sets or clears an attribute of a `Codable` type.
   @_disfavoredOverload
   public final func setEntityValue<Value: Codable & Sendable>(_ value: Value?, at slot: Int) { setTransformed(value, at: slot) }
+
+  // MARK: Parts of composites
+
+  /// Sets or clears a part of a composite, if it differs.
+  public final func setEntityPart<Value: StoredAttributeValue>(_ value: Value?, at slot: Int) { setPart(value, at: slot) }
+
+  /// Sets or clears a part of a composite of a type with raw values, if it differs.
+  public final func setEntityPart<Value: RawRepresentable>(_ value: Value?, at slot: Int) where Value.RawValue: StoredAttributeValue {
+    setPart(value?.rawValue, at: slot)
+  }
+
+  /// Sets or clears a part of a composite of a `Codable` type, if its bytes differ.
+  @_disfavoredOverload
+  public final func setEntityPart<Value: Codable & Sendable>(_ value: Value?, at slot: Int) { setTransformedPart(value, at: slot) }
 }

@@ -1,5 +1,7 @@
 // KeyPathNames: which properties of the model Swift key paths lead to.
 
+import ObjectModel
+
 /// The names of the generated properties by their key paths, for the classes of a model; generated code fills it.
 public struct KeyPathNames: Sendable {
   private struct Property: Sendable {
@@ -27,6 +29,12 @@ public struct KeyPathNames: Sendable {
     let property = Property(name: name, keyPath: keyPath, continued: continued)
     starting[ObjectIdentifier(type(of: keyPath).rootType), default: []].append(property)
     continuing[ObjectIdentifier(type(of: continued).rootType), default: []].append(property)
+  }
+
+  /// Adds the `id` of a class that declares its entity, if it is the object's ID and no property of the class itself.
+  public mutating func addIdentity(_ keyPath: any AnyKeyPath & Sendable, _ continued: any AnyKeyPath & Sendable) {
+    guard type(of: keyPath).valueType == ManagedObjectID.self else { return }
+    add(keyPath, continued, "objectID")
   }
 
   /// The longest path that is looked for, and how many are tried.

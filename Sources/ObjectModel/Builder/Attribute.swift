@@ -76,6 +76,8 @@ public struct Attribute: EntityComponent {
   public func transient() -> Attribute { changed { $0.isTransient = true } }
   /// Large values may be kept in files beside the store.
   public func externalStorage() -> Attribute { changed { $0.allowsExternalBinaryDataStorage = true } }
+  /// The value is sealed before it is mirrored to other devices: a mark for the application's own mirroring.
+  public func allowsCloudEncryption() -> Attribute { changed { $0.allowsCloudEncryption = true } }
   /// The value is computed from an expression in format language.
   ///
   /// - Parameters:
@@ -97,6 +99,12 @@ public struct Attribute: EntityComponent {
   public func hashModifier(_ text: String) -> Attribute { changed { $0.versionHashModifier = text } }
   /// Adds a note of the application.
   public func note(_ key: String, _ value: String) -> Attribute { changed { $0.userInfo[key] = value } }
+
+  /// The name of the transformer of a transformable attribute.
+  package var transformerName: String? { attribute.valueTransformerName }
+
+  /// The attribute with the name of a transformer.
+  package func transformed(by name: String) -> Attribute { changed { $0.valueTransformerName = name } }
 
   private func changed(_ change: (inout AttributeDescription) -> Void) -> Attribute {
     var copy = self

@@ -12,7 +12,7 @@
 /// }
 /// ```
 public struct Composite: ModelComponent {
-  private let composite: CompositeDescription
+  private var composite: CompositeDescription
 
   /// Declares a kind of composite value.
   ///
@@ -23,6 +23,13 @@ public struct Composite: ModelComponent {
     var holder = EntityDescription(name: name)
     for element in elements() { element.add(to: &holder) }
     composite = CompositeDescription(name: name, elements: holder.attributes)
+  }
+
+  /// Adds a note of the application.
+  public func note(_ key: String, _ value: String) -> Composite {
+    var copy = self
+    copy.composite.userInfo[key] = value
+    return copy
   }
 
   /// Adds the kind to a model.

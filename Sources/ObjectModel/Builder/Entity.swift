@@ -72,6 +72,8 @@ public struct Relationship: EntityComponent {
   public func count(_ range: PartialRangeFrom<Int>) -> Relationship { changed { $0.minCount = range.lowerBound } }
   /// The greatest number of objects.
   public func count(_ range: PartialRangeThrough<Int>) -> Relationship { changed { $0.maxCount = range.upperBound } }
+  /// The relationship is its own inverse: who is a friend has the other for a friend.
+  public func symmetric() -> Relationship { changed { $0.inverseName = $0.name } }
   /// The relationship is kept in memory only.
   public func transient() -> Relationship { changed { $0.isTransient = true } }
   /// What the relationship was called in an earlier version of the model.
@@ -93,11 +95,22 @@ public struct Relationship: EntityComponent {
 
 /// A fetched property in an entity declared in Swift.
 public struct FetchedProperty: EntityComponent {
-  private let property: FetchedPropertyDescription
+  private var property: FetchedPropertyDescription
 
   /// A property that fetches an entity's objects; in the predicate, `$FETCH_SOURCE` is the owner.
   public init(_ name: String, entity: String, where predicate: String? = nil) {
     property = FetchedPropertyDescription(name: name, destination: entity, predicateFormat: predicate)
+  }
+
+  /// The property is not marked optional: what model files may say, and nothing asks.
+  public func required() -> FetchedProperty { changed { $0.isOptional = false } }
+  /// Adds a note of the application; the predicate may ask for it as `$FETCHED_PROPERTY.userInfo.key`.
+  public func note(_ key: String, _ value: String) -> FetchedProperty { changed { $0.userInfo[key] = value } }
+
+  private func changed(_ change: (inout FetchedPropertyDescription) -> Void) -> FetchedProperty {
+    var copy = self
+    change(&copy.property)
+    return copy
   }
 
   /// Adds the property to an entity.

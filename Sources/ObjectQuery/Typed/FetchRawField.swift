@@ -17,6 +17,10 @@ public struct FetchRawField<Value: RawRepresentable, Output>: Sendable where Val
   public static func == (left: Self, right: Value) -> FetchPredicate { left.rawValue == right.rawValue }
   /// Whether the attribute has another value, or none.
   public static func != (left: Self, right: Value) -> FetchPredicate { left.rawValue != right.rawValue }
+  /// Whether the attribute has no value.
+  public static func == (left: Self, right: FetchNil) -> FetchPredicate { left.rawValue == right }
+  /// Whether the attribute has a value.
+  public static func != (left: Self, right: FetchNil) -> FetchPredicate { left.rawValue != right }
   /// Whether the attribute has a value; with nil, whether it has none.
   @_disfavoredOverload public static func == (left: Self, right: Value?) -> FetchPredicate { left.rawValue == right?.rawValue }
   /// Whether the attribute has another value; with nil, whether it has one.

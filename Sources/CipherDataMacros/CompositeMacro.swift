@@ -1,0 +1,114 @@
+// CompositeMacro: what @Composite adds to a struct: its kind of composite value, and reading it from the slots of an object and writing it there.
+
+#if Macros
+  import SwiftDiagnostics
+  import SwiftSyntax
+  import SwiftSyntaxBuilder
+  import SwiftSyntaxMacros
+
+  /// `@Composite`.
+  struct CompositeMacro: MemberMacro, ExtensionMacro {
+    static func expansion(
+      of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax, conformingTo protocols: [TypeSyntax],
+      in context: some MacroExpansionContext
+    ) throws -> [DeclSyntax] {
+      let shape: EntityShape
+      let options: TypeOptions
+      do {
+        shape = try EntityShape(composite: declaration, mark: node)
+        options = try TypeOptions(node, typeName: shape.typeName)
+      } catch let mistake as Mistake { throw DiagnosticsError(diagnostics: [mistake.diagnostic]) }
+      for mistake in shape.mistakes { context.diagnose(mistake.diagnostic) }
+      return (shape.hasInitializer ? [] : [initializer(of: shape)]) + slots(of: shape) + described(shape, options)
+    }
+
+    private static func initializer(of shape: EntityShape) -> DeclSyntax {
+      let parameters = shape.properties.map { property in
+        let initial = property.initial ?? (property.isOptional ? "nil" : nil)
+        return "\(property.identifier): \(property.declaredType)\(initial.map { " = \($0)" } ?? "")"
+      }
+      let lines = shape.properties.map { "self.\($0.identifier) = \($0.identifier)" }
+      return """
+        /// Makes a value of its parts.
+        \(raw: shape.access)init(\(raw: parameters.joined(separator: ", "))) {
+          \(raw: lines.joined(separator: "\n  "))
+        }
+        """
+    }
+
+    private static func slots(of shape: EntityShape) -> [DeclSyntax] {
+      let reads = shape.properties.map {
+        "self.\($0.identifier) = \(EntityPropertyMacro.read($0, at: "slot + \($0.place)", of: "object."))"
+      }
+      let writes = shape.properties.map { EntityPropertyMacro.writePart("self.\($0.identifier)", $0, at: "slot + \($0.place)") }
+      let names = shape.properties.map { property in
+        if case .composite = property.kind { return "\(property.type).partNames.map { \"\(property.name).\" + $0 }" }
+        return "[\"\(property.name)\"]"
+      }
+      return [
+        """
+        /// Reads the parts from the slots of an object.
+        \(raw: shape.access)init(of object: ManagedObject, at slot: Int) {
+          \(raw: reads.joined(separator: "\n  "))
+        }
+        """,
+        """
+        /// Writes the parts that differ to the slots of an object.
+        \(raw: shape.access)func write(to object: ManagedObject, at slot: Int) {
+          \(raw: writes.joined(separator: "\n  "))
+        }
+        """,
+        """
+        /// How many slots the parts take.
+        \(raw: shape.access)static var slotCount: Int { \(raw: shape.slotCount) }
+        """,
+        """
+        /// The names of the parts, by slot.
+        \(raw: shape.access)static var partNames: [String] { [\(raw: names.joined(separator: ", "))].flatMap { $0 } }
+        """,
+      ]
+    }
+
+    private static func described(_ shape: EntityShape, _ options: TypeOptions) -> [DeclSyntax] {
+      let lines = shape.properties.map(\.declaration).map { "declaration.\($0)" }.joined(separator: "\n  ")
+      let composites = shape.properties.compactMap { if case .composite = $0.kind { "\($0.type).self" } else { nil } }
+      let paths = shape.properties.map { property in
+        "names.add(\\\(shape.typeName).\(property.identifier), \\\(shape.typeName)?.?.\(property.identifier), \"\(property.name)\")"
+      }
+      return [
+        """
+        /// The name of the kind.
+        \(raw: shape.access)static var declaredCompositeName: String { \(raw: options.name) }
+        """,
+        """
+        /// The kind with its parts.
+        \(raw: shape.access)static var compositeDescription: CompositeDescription {
+          var declaration = EntityDeclaration(composite: \(raw: options.name))
+          \(raw: lines)
+          return declaration.compositeDescription(\(raw: options.arguments.joined(separator: ", ")))
+        }
+        """,
+        """
+        /// The structs of the parts that are composites themselves.
+        \(raw: shape.access)static var relatedComposites: [any EntityComposite.Type] { [\(raw: composites.joined(separator: ", "))] }
+        """,
+        """
+        /// Adds the parts to a table.
+        \(raw: shape.access)static func addKeyPaths(to names: inout KeyPathNames) {
+          \(raw: paths.joined(separator: "\n  "))
+        }
+        """,
+      ]
+    }
+
+    static func expansion(
+      of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax, providingExtensionsOf type: some TypeSyntaxProtocol,
+      conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
+    ) throws -> [ExtensionDeclSyntax] {
+      // Those that the struct states itself are not asked for.
+      guard !protocols.isEmpty, (try? EntityShape(composite: declaration, mark: node)) != nil else { return [] }
+      let names = protocols.map(\.trimmedDescription).joined(separator: ", ")
+      return [try ExtensionDeclSyntax("extension \(type.trimmed): \(raw: names) {}")]
+    }
+  }
+#endif

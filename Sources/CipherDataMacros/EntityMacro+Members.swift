@@ -1,0 +1,99 @@
+// EntityMacro+Members: what @Entity adds beside properties: mutators of to-many relationships, streams of large values, the calls of rules.
+
+#if Macros
+  import SwiftSyntax
+  import SwiftSyntaxBuilder
+
+  extension EntityShape {
+    /// Where the class's own slots or to-many relationships begin, with a plus; empty for a class without another above.
+    func base(_ part: String) -> String { superclass.map { "\($0).\(Self.layoutName($0)).\(part) + " } ?? "" }
+
+    /// The functions that change the to-many relationships; those that the class declares itself are left out.
+    var mutators: [DeclSyntax] {
+      properties.filter(\.isToMany).flatMap { property -> [DeclSyntax] in
+        guard case .toMany(let isOrdered) = property.kind else { return [] }
+        let (suffix, type) = (Self.capitalized(property.name), property.type)
+        let at = "at: \(base("toMany"))\(property.place)"
+        let modifier = Self.modifier(property.setterAccess ?? property.access)
+        var functions: [(name: String, rest: String)] = [
+          ("addTo\(suffix)", "(_ value: \(type)) { addToToMany(value, \(at)) }"),
+          ("addTo\(suffix)", "(_ values: \(property.declaredType)) { for value in values { addToToMany(value, \(at)) } }"),
+          ("removeFrom\(suffix)", "(_ value: \(type)) { removeFromToMany(value, \(at)) }"),
+          ("removeFrom\(suffix)", "(_ values: \(property.declaredType)) { for value in values { removeFromToMany(value, \(at)) } }"),
+        ]
+        if isOrdered {
+          functions += [
+            ("insertInto\(suffix)", "(_ value: \(type), at position: Int) { insertIntoToMany(value, position: position, \(at)) }"),
+            ("insertInto\(suffix)", "(_ values: [\(type)], at position: Int) { insertIntoToMany(values, position: position, \(at)) }"),
+            ("removeFrom\(suffix)", "(at position: Int) { removeFromToMany(position: position, \(at)) }"),
+            ("removeFrom\(suffix)", "(at positions: some Sequence<Int>) { removeFromToMany(positions: positions, \(at)) }"),
+            (
+              "replace\(suffix)",
+              "(at position: Int, with value: \(type)) { replaceInToMany(position: position, with: value, \(at)) }"
+            ),
+            (
+              "replace\(suffix)",
+              "(at positions: Range<Int>, with values: [\(type)]) { replaceInToMany(positions, with: values, \(at)) }"
+            ),
+          ]
+        }
+        return functions.filter { !memberNames.contains($0.name) }.map { function in
+          """
+          /// Changes `\(raw: property.name)`.
+          \(raw: modifier)final func \(raw: function.name)\(raw: function.rest)
+          """
+        }
+      }
+    }
+
+    /// The properties that stream the values that may lie outside their rows.
+    var streams: [DeclSyntax] {
+      properties.filter {
+        $0.isAttribute && $0.options.contains("externalStorage") && $0.options.isDisjoint(with: ["transient", "derived"])
+      }
+      .map { property in
+        var name = property.name + "Stream"
+        while memberNames.contains(name) { name += "Value" }
+        let place = base("slots") + property.place
+        return """
+          /// The value of `\(raw: property.name)`, read and written piece by piece.
+          \(raw: Self.modifier(property.setterAccess ?? property.access))final var \(raw: name): ExternalData? {
+            get { externalData(at: \(raw: place)) }
+            set { setExternalData(newValue, at: \(raw: place)) }
+          }
+          """
+      }
+    }
+
+    /// The overrides that call the class's rules; none where no attribute has one.
+    var rules: [DeclSyntax] {
+      let ruled = properties.filter { $0.options.contains("validated") }
+      guard !ruled.isEmpty else { return [] }
+      let names = ruled.map { "\"\($0.name)\"" }.joined(separator: ", ")
+      let cases = ruled.map { property in
+        let function = property.isOptional ? "validateOptional" : "validate"
+        return "case \"\(property.name)\": try \(function)(&value, forKey: key, by: validate\(Self.capitalized(property.name)))"
+      }
+      return [
+        """
+        /// The keys whose rules a save calls.
+        \(raw: access)override class var keysWithCustomValidation: [String] { super.keysWithCustomValidation + [\(raw: names)] }
+        """,
+        """
+        /// Checks a value by the class's rule for its key, and by the model's.
+        \(raw: access)override func validateValue(_ value: inout Any?, forKey key: String) throws {
+          switch key {
+          \(raw: cases.joined(separator: "\n  "))
+          default: break
+          }
+          try super.validateValue(&value, forKey: key)
+        }
+        """,
+      ]
+    }
+
+    private static func modifier(_ access: String) -> String { access.isEmpty ? "" : access + " " }
+
+    private static func capitalized(_ name: String) -> String { name.prefix(1).uppercased() + name.dropFirst() }
+  }
+#endif

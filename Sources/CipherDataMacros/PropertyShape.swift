@@ -1,0 +1,251 @@
+// PropertyShape: what a property with a mark says, read from its source.
+
+#if Macros
+  import SwiftSyntax
+  import SwiftSyntaxBuilder
+
+  /// A property with `@Attribute`, `@Relationship` or `@FetchedProperty`.
+  struct PropertyShape {
+    /// The marks of properties.
+    enum Mark: String, CaseIterable {
+      case attribute = "Attribute"
+      case relationship = "Relationship"
+      case fetchedProperty = "FetchedProperty"
+    }
+
+    /// What the property is.
+    enum Kind {
+      /// A type of the library's, one with raw values, or a `Codable` one.
+      case value
+      /// What a named transformer gives.
+      case transformed
+      /// Anything, in memory only.
+      case untyped
+      case composite
+      case toOne
+      case toMany(isOrdered: Bool)
+      case fetched
+    }
+
+    /// The name as the source writes it, in backticks where it is a keyword.
+    let identifier: String
+    let kind: Kind
+    /// Whether the type is an optional.
+    let isOptional: Bool
+    /// The type without the mark of an optional or a collection.
+    let type: String
+    /// The initial value; nil for none.
+    let initial: String?
+    /// The arguments of the mark, but for `inverse`.
+    let arguments: [String]
+    /// The names of the options among them, such as `derived`.
+    let options: Set<String>
+    /// The name of the relationship back.
+    let inverse: String?
+    /// The words before `var` that say who sees the property, such as `public`, and who sets it.
+    let access: String
+    let setterAccess: String?
+    /// Where it is among the class's own slots or to-many relationships: an expression.
+    var place = "0"
+
+    /// The name in the model.
+    var name: String { Self.plain(identifier) }
+
+    /// A name without backticks.
+    static func plain(_ identifier: String) -> String { identifier.filter { $0 != "`" } }
+
+    /// Whether only the store, or a fetch, gives the value.
+    var isReadOnly: Bool {
+      if case .fetched = kind { return true }
+      return options.contains("derived") && setterAccess == nil
+    }
+
+    var isToMany: Bool { if case .toMany = kind { true } else { false } }
+    var isAttribute: Bool {
+      switch kind {
+      case .value, .transformed, .untyped, .composite: true
+      case .toOne, .toMany, .fetched: false
+      }
+    }
+
+    /// The type as it is declared.
+    var declaredType: String {
+      switch kind {
+      case .toMany(isOrdered: false): "Set<\(type)>"
+      case .toMany(isOrdered: true), .fetched: "[\(type)]"
+      default: isOptional ? "\(type)?" : type
+      }
+    }
+
+    /// The marks on a property.
+    static func marks(of variable: VariableDeclSyntax) -> [(mark: Mark, attribute: AttributeSyntax)] {
+      variable.attributes.compactMap { element in
+        guard let attribute = element.as(AttributeSyntax.self),
+          let name = attribute.attributeName.trimmedDescription.split(separator: ".").last, let mark = Mark(rawValue: String(name))
+        else { return nil }
+        return (mark, attribute)
+      }
+    }
+  }
+
+  // MARK: Reading
+
+  extension PropertyShape {
+    /// Reads a property; nil for one without a mark.
+    ///
+    /// - Throws: ``Mistake``.
+    init?(_ variable: VariableDeclSyntax) throws {
+      let marks = Self.marks(of: variable)
+      guard let (mark, attribute) = marks.first else { return nil }
+      if marks.count > 1 {
+        throw Mistake(at: marks[1].attribute, "a property is one of attribute, relationship and fetched property: remove a mark")
+      }
+      for modifier in variable.modifiers where ["static", "class", "lazy", "weak", "unowned"].contains(modifier.name.text) {
+        throw Mistake(at: modifier, "a property of the model is a plain 'var' of the instance: remove '\(modifier.name.text)'")
+      }
+      guard variable.bindingSpecifier.text == "var" else {
+        throw Mistake(
+          at: variable.bindingSpecifier, "a property of the model is a 'var'; of a derived attribute only the setter is left out")
+      }
+      guard variable.bindings.count == 1, let binding = variable.bindings.first,
+        let name = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier
+      else { throw Mistake(at: variable.bindings, "one 'var' declares one property of the model: give each its own") }
+      if let block = binding.accessorBlock {
+        throw Mistake(at: block, "a property of the model has no accessors or observers of its own: the macro writes them")
+      }
+      guard let annotation = binding.typeAnnotation else {
+        throw Mistake(at: binding, "a property of the model says its type: write 'var \(name.text): …'")
+      }
+      identifier = name.text
+      (arguments, options, inverse) = try Self.read(attribute)
+      let (kind, isOptional, type) = try Self.kind(of: annotation.type, mark, options, name: name.text)
+      (self.kind, self.isOptional, self.type) = (kind, isOptional, type)
+      let levels = variable.modifiers.filter { ["open", "public", "package", "internal", "fileprivate", "private"].contains($0.name.text) }
+      let level = levels.first { $0.detail == nil }?.name.text
+      access = level.map { $0 == "open" ? "public" : $0 } ?? ""
+      setterAccess = levels.first { $0.detail?.detail.text == "set" }?.name.text
+      let given = binding.initializer?.value
+      let isNone = given.map { $0.is(NilLiteralExprSyntax.self) } ?? true
+      initial = isNone ? nil : given.map { Self.spelled($0.trimmedDescription, type) }
+      if let given, !isNone { try checkInitial(at: given) }
+      try check(attribute, name: name)
+    }
+
+    /// An initial value that begins with a dot, with its type.
+    private static func spelled(_ value: String, _ type: String) -> String { value.hasPrefix(".") ? type + value : value }
+
+    private static func read(_ mark: AttributeSyntax) throws -> (arguments: [String], options: Set<String>, inverse: String?) {
+      guard case .argumentList(let list)? = mark.arguments else { return ([], [], nil) }
+      var arguments: [String] = []
+      var options: Set<String> = []
+      var inverse: String?
+      for argument in list {
+        if argument.label?.text == "inverse" {
+          if argument.expression.is(NilLiteralExprSyntax.self) { continue }
+          guard let path = argument.expression.as(KeyPathExprSyntax.self), path.components.count == 1,
+            let last = path.components.last?.component.as(KeyPathPropertyComponentSyntax.self)
+          else {
+            throw Mistake(at: argument.expression, "an inverse is a key path of one property of the other class, such as \\Author.books")
+          }
+          inverse = plain(last.declName.baseName.text)
+          continue
+        }
+        if let name = option(argument.expression) { options.insert(name) }
+        arguments.append(argument.with(\.trailingComma, nil).trimmedDescription)
+      }
+      return (arguments, options, inverse)
+    }
+
+    /// The name of an option: `.derived("…")`, `.unique`.
+    static func option(_ expression: ExprSyntax) -> String? {
+      let named = expression.as(FunctionCallExprSyntax.self)?.calledExpression ?? expression
+      return named.as(MemberAccessExprSyntax.self)?.declName.baseName.text
+    }
+
+    // MARK: Types
+
+    private static func kind(
+      of type: TypeSyntax, _ mark: Mark, _ options: Set<String>, name: String
+    ) throws -> (kind: Kind, isOptional: Bool, type: String) {
+      let wrapped = optional(type)
+      let inner = (wrapped ?? type).trimmedDescription
+      switch mark {
+      case .attribute:
+        if options.contains("composite") { return (.composite, wrapped != nil, inner) }
+        if options.contains("transformed") { return (.transformed, wrapped != nil, inner) }
+        let isAny = ["any Sendable", "(any Sendable)"].contains(inner)
+        return (isAny ? .untyped : .value, wrapped != nil, inner)
+      case .relationship:
+        if let wrapped, collection(wrapped) == nil { return (.toOne, true, inner) }
+        if wrapped == nil, let (member, isOrdered) = collection(type) { return (.toMany(isOrdered: isOrdered), false, member) }
+        if wrapped != nil { throw Mistake(at: type, "a relationship to many objects is no optional: an empty collection stands for none") }
+        throw Mistake(
+          at: type,
+          "a relationship is 'Class?' to one object, 'Set<Class>' to many or '[Class]' to many in an order; write '\(inner)?', "
+            + "with the option .required where there has to be one")
+      case .fetchedProperty:
+        if wrapped == nil, let (member, isOrdered) = collection(type), isOrdered { return (.fetched, false, member) }
+        throw Mistake(at: type, "a fetched property is an array of the objects' class: write 'var \(name): [Class]'")
+      }
+    }
+
+    /// What an optional wraps; nil for another type.
+    private static func optional(_ type: TypeSyntax) -> TypeSyntax? {
+      if let wrapped = type.as(OptionalTypeSyntax.self) { return wrapped.wrappedType }
+      guard let named = type.as(IdentifierTypeSyntax.self), named.name.text == "Optional" else { return nil }
+      return argument(of: named)
+    }
+
+    /// The members of an array or a set; nil for another type.
+    private static func collection(_ type: TypeSyntax) -> (member: String, isOrdered: Bool)? {
+      if let array = type.as(ArrayTypeSyntax.self) { return (array.element.trimmedDescription, true) }
+      guard let named = type.as(IdentifierTypeSyntax.self), ["Set", "Array"].contains(named.name.text), let inner = argument(of: named)
+      else {
+        return nil
+      }
+      return (inner.trimmedDescription, named.name.text == "Array")
+    }
+
+    private static func argument(of type: IdentifierTypeSyntax) -> TypeSyntax? {
+      guard let first = type.genericArgumentClause?.arguments.first else { return nil }
+      return TypeSyntax("\(raw: first.argument.trimmedDescription)")
+    }
+
+    // MARK: Rules
+
+    private func checkInitial(at value: ExprSyntax) throws {
+      if options.contains("derived") { throw Mistake(at: value, "a derived attribute takes no initial value: the store computes it") }
+      switch kind {
+      case .value, .transformed: break
+      case .untyped: throw Mistake(at: value, "an attribute of any type takes no initial value: remove it")
+      case .composite: throw Mistake(at: value, "a composite takes no initial value: give its parts initial values")
+      case .toOne: throw Mistake(at: value, "a relationship takes no initial value: set it in awakeFromInsert()")
+      case .toMany:
+        // An empty collection is what it begins with.
+        if value.as(ArrayExprSyntax.self)?.elements.isEmpty == true { return }
+        throw Mistake(at: value, "a relationship takes no initial value: set it in awakeFromInsert()")
+      case .fetched: throw Mistake(at: value, "a fetched property takes no initial value: its predicate says which objects it has")
+      }
+    }
+
+    private func check(_ mark: AttributeSyntax, name: TokenSyntax) throws {
+      switch kind {
+      case .untyped where !options.contains("transient"):
+        throw Mistake(
+          at: mark, "an attribute of any type is kept in memory only, or names its transformer: write .transient or .transformed(by:)")
+      case .untyped where !isOptional: throw Mistake(at: name, "an attribute of any type may be missing: write '(any Sendable)?'")
+      case .transformed where !isOptional && initial == nil:
+        throw Mistake(
+          at: name, "an attribute with a transformer reads its initial value while it has no other: give it one, or make it an optional")
+      case .composite:
+        for option in ["transformed", "derived", "externalStorage", "validated", "indexed", "unique"] where options.contains(option) {
+          throw Mistake(at: mark, "a composite cannot be .\(option): say it of its parts, or by the options of @Entity")
+        }
+      default: break
+      }
+      if options.contains("derived"), options.contains("validated") {
+        throw Mistake(at: mark, "a derived attribute has no rule: the store computes its value")
+      }
+    }
+  }
+#endif

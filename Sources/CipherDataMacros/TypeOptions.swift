@@ -1,0 +1,67 @@
+// TypeOptions: the arguments of @Entity and @Composite.
+
+#if Macros
+  import SwiftSyntax
+
+  /// What stands in the parentheses of `@Entity` and `@Composite`.
+  struct TypeOptions {
+    /// The name of the entity or composite, a string literal.
+    let name: String
+    /// The other arguments.
+    let arguments: [String]
+    private let expressions: [ExprSyntax]
+
+    /// Reads the arguments.
+    ///
+    /// - Throws: ``Mistake``.
+    init(_ mark: AttributeSyntax, typeName: String) throws {
+      var name = "\"\(typeName)\""
+      var expressions: [ExprSyntax] = []
+      if case .argumentList(let list)? = mark.arguments {
+        for argument in list {
+          guard argument.label?.text == "name" else {
+            expressions.append(argument.expression)
+            continue
+          }
+          if argument.expression.is(NilLiteralExprSyntax.self) { continue }
+          guard let literal = argument.expression.as(StringLiteralExprSyntax.self), Self.text(of: literal)?.isEmpty == false else {
+            throw Mistake(at: argument.expression, "the name is a literal that is not empty: stores are made with it")
+          }
+          name = argument.expression.trimmedDescription
+        }
+      }
+      self.name = name
+      self.expressions = expressions
+      arguments = expressions.map(\.trimmedDescription)
+    }
+
+    /// Names in constraints and indexes that no property has. Of a class below another not all properties are known here: the model's validation finds them.
+    func mistakes(in shape: EntityShape) -> [Mistake] {
+      guard shape.superclass == nil, shape.mistakes.isEmpty else { return [] }
+      let known = shape.properties.map(\.name)
+      return expressions.flatMap(Self.names).compactMap { literal in
+        guard let text = Self.text(of: literal), let first = text.split(separator: ".").first, !known.contains(String(first))
+        else {
+          return nil
+        }
+        return Mistake(at: literal, "the class has no property '\(text)'; it has: \(known.joined(separator: ", "))")
+      }
+    }
+
+    /// What a literal says; nil where it is put together.
+    private static func text(of literal: StringLiteralExprSyntax) -> String? {
+      guard literal.segments.count == 1 else { return nil }
+      return literal.segments.first?.as(StringSegmentSyntax.self)?.content.text
+    }
+
+    /// The literals that name properties in `.unique("a", "b")`, `.index("i", on: "a", "b", where: …)` and `.index("i", fullText: "a", "b")`.
+    private static func names(in option: ExprSyntax) -> [StringLiteralExprSyntax] {
+      guard let call = option.as(FunctionCallExprSyntax.self), let name = PropertyShape.option(option) else { return [] }
+      var isName = name == "unique"
+      return call.arguments.compactMap { argument in
+        if let label = argument.label?.text { isName = name == "index" && ["on", "fullText"].contains(label) }
+        return isName ? argument.expression.as(StringLiteralExprSyntax.self) : nil
+      }
+    }
+  }
+#endif
