@@ -1,0 +1,54 @@
+// Large values through the built tool: exported, imported again, decrypted, encrypted, each with its files.
+import CipherDataToolKit
+import Foundation
+import ObjectModel
+import SQLCipherConnection
+import XCTest
+
+final class LargeValueTests: XCTestCase {
+  private func files(_ fixture: ToolFixture, _ store: String) -> [String] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: fixture.path(".\(store)_SUPPORT"))) ?? []
+    return names.filter { $0.count == 32 }
+  }
+
+  private func makeStore(_ fixture: ToolFixture, _ name: String) async throws {
+    let model = ManagedObjectModel {
+      Entity("Photo") {
+        Attribute("title", .string)
+        Attribute("image", .binary).externalStorage()
+        Unique("title")
+      }
+    }
+    try await StoreCreation.create(
+      URL(fileURLWithPath: fixture.path(name)), model: model, key: .passphrase(ToolFixture.passphrase, .cheapForTests()))
+  }
+
+  func testLargeValuesGoOutAndComeBackIntoFiles() async throws {
+    let fixture = try ToolFixture()
+    try await makeStore(fixture, "test.store")
+    let lines = (0..<5).map { number in
+      let image = Data(repeating: UInt8(number), count: number == 0 ? 100 : 200_000 + number).base64EncodedString()
+      return "{\"$entity\":\"Photo\",\"title\":\"\(number)\",\"image\":\"\(image)\"}\n"
+    }
+    XCTAssertEqual(try fixture.run(["import", "test.store", "-"], input: lines.joined()).status, 0)
+    XCTAssertEqual(files(fixture, "test.store").count, 4)
+    let exported = try fixture.run(["export", "test.store"]).output
+    XCTAssertEqual(exported.split(separator: "\n").count, 5)
+
+    try await makeStore(fixture, "copy.store")
+    XCTAssertEqual(try fixture.run(["import", "copy.store", "-"], input: exported).status, 0)
+    XCTAssertEqual(try fixture.run(["decrypt", "test.store", "plain.sqlite"]).status, 0)
+    XCTAssertEqual(try fixture.run(["encrypt", "plain.sqlite", "back.store"]).status, 0)
+    for store in ["copy.store", "back.store"] {
+      XCTAssertEqual(files(fixture, store).count, 4, store)
+      XCTAssertTrue(try fixture.run(["export", store]).output == exported, store)
+      XCTAssertEqual(try fixture.run(["verify", store]).output, "ok\n", store)
+    }
+    // Imported again nothing changes; deleted, all files go.
+    let again = try fixture.run(["import", "copy.store", "-"], input: exported)
+    XCTAssertTrue(again.error.contains("0 objects inserted, 0 changed, 0 deleted"), again.error)
+    XCTAssertEqual(try fixture.run(["delete", "copy.store", "--entity", "Photo", "--where", "title > '1'"]).status, 0)
+    XCTAssertEqual(files(fixture, "copy.store").count, 1)
+    XCTAssertEqual(try fixture.run(["verify", "copy.store"]).output, "ok\n")
+  }
+}
