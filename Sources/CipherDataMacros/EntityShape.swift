@@ -137,10 +137,15 @@
       }
       if mark != .attribute { return Mistake(at: attribute, "a composite has attributes only: relationships belong to the class") }
       guard let property = try? PropertyShape(variable) else { return nil }
-      let others = ["unique", "indexed", "derived", "transient", "externalStorage", "validated"]
-      guard let option = others.first(where: property.options.contains) else { return nil }
-      return Mistake(
-        at: attribute, "a part of a composite cannot be .\(option): say it of the composite attribute, or by the options of @Entity")
+      if !property.options.isDisjoint(with: ["unique", "indexed"]) {
+        return Mistake(
+          at: attribute, "the class that has the composite says what is unique or indexed: @Entity(.unique(\"home.\(property.name)\"))")
+      }
+      if property.options.contains("transient") {
+        return Mistake(at: attribute, "a part of a composite cannot be .transient: make the composite attribute transient")
+      }
+      guard let option = ["derived", "validated"].first(where: property.options.contains) else { return nil }
+      return Mistake(at: attribute, "a part of a composite cannot be .\(option): that is for attributes of the class")
     }
   }
 

@@ -238,8 +238,13 @@
         throw Mistake(
           at: name, "an attribute with a transformer reads its initial value while it has no other: give it one, or make it an optional")
       case .composite:
-        for option in ["transformed", "derived", "externalStorage", "validated", "indexed", "unique"] where options.contains(option) {
-          throw Mistake(at: mark, "a composite cannot be .\(option): say it of its parts, or by the options of @Entity")
+        if !options.isDisjoint(with: ["unique", "indexed"]) {
+          throw Mistake(
+            at: mark,
+            "a composite has no column of its own: name one of its parts in an option of @Entity, such as .unique(\"\(self.name).part\")")
+        }
+        for option in ["transformed", "derived", "externalStorage", "validated"] where options.contains(option) {
+          throw Mistake(at: mark, "a composite cannot be .\(option): its parts have the values")
         }
       default: break
       }

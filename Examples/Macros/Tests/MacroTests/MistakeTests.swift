@@ -34,7 +34,7 @@ final class MistakeTests: XCTestCase {
         XCTAssertTrue((inside + found).contains { $0.contains(text) }, "no error says '\(text)'; those inside say \(inside)")
       }
     }
-    XCTAssertEqual(count, 46)
+    XCTAssertEqual(count, 48)
   }
 
   /// What the compiler says of a program that uses the macros of this build.

@@ -46,6 +46,7 @@ struct ColourTransformer: AttributeTransformer {
   @Attribute var lines: [String] = []
   @Attribute(.transformed(by: "Colour")) var colour: Colour?
   @Attribute var `default`: Bool = false
+  @Attribute(.externalStorage) var photo: Data?
   /// No part.
   var label: String { "\(city), \(street ?? "")" }
 }

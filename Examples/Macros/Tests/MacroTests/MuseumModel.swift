@@ -47,6 +47,7 @@ enum Museum {
         Attribute("lines", transforming: [String].self).required().initially(Data("[]".utf8))
         Attribute("colour", transforming: Colour.self, by: "Colour")
         Attribute("default", .boolean).required().initially(false)
+        Attribute("photo", .binary).externalStorage()
       }.note("form", "letters")
       Composite("Point") {
         Attribute("latitude", .double).required().initially(0).range(-90...90)

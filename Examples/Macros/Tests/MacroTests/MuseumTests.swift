@@ -78,7 +78,7 @@ final class MuseumTests: XCTestCase {
       statue.cached = "memory"
       statue.home = Address(
         street: "1 High Street", city: "York", fate: .lost, point: Point(latitude: 53.9, longitude: -1), binding: .hard, lines: ["x", "y"],
-        colour: Colour(red: 7, green: 7, blue: 7), default: true)
+        colour: Colour(red: 7, green: 7, blue: 7), default: true, photo: Data(repeating: 3, count: 200_000))
       statue.found = Point(latitude: 1, longitude: 2)
       XCTAssertEqual(statue.glow.red, 9)
       XCTAssertEqual(statue.cached, "memory")
@@ -104,7 +104,7 @@ final class MuseumTests: XCTestCase {
         Address(
           street: "1 High Street", city: "York", fate: .lost, point: Point(latitude: 53.9, longitude: -1), binding: .hard,
           lines: ["x", "y"],
-          colour: Colour(red: 7, green: 7, blue: 7), default: true))
+          colour: Colour(red: 7, green: 7, blue: 7), default: true, photo: Data(repeating: 3, count: 200_000)))
       XCTAssertEqual(found.found, Point(latitude: 1, longitude: 2))
       XCTAssertEqual(found.site, Address(city: "Bath"))
       XCTAssertEqual(try found.value(forKey: "home.point.latitude") as? Double, 53.9)
