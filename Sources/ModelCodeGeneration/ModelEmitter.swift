@@ -65,11 +65,10 @@ struct ModelEmitter {
   }
 
   private var usesData: Bool {
-    model.model.entities.contains { entity in
-      entity.attributes.contains { attribute in
-        [attribute.defaultValue, attribute.validation.minimum, attribute.validation.maximum].contains {
-          if case .bytes? = $0 { true } else { false }
-        }
+    let attributes = model.model.entities.flatMap(\.attributes) + model.model.composites.flatMap(\.elements)
+    return attributes.contains { attribute in
+      [attribute.defaultValue, attribute.validation.minimum, attribute.validation.maximum].contains {
+        if case .bytes? = $0 { true } else { false }
       }
     }
   }

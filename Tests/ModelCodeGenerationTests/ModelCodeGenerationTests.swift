@@ -196,6 +196,17 @@ final class ModelCodeGenerationTests: XCTestCase {
     XCTAssertTrue(source.contains("public static var partNames: [String] { [\"a.a\"] }"))
   }
 
+  func testTheModelsFileImportsWhatDefaultsOfPartsNeed() throws {
+    let model = ManagedObjectModel {
+      Entity("E") { Attribute("a", composite: "C") }.codeGeneration(.classDefinition)
+      Composite("C") { Attribute("part", .decimal).initially(Decimal(1)) }
+    }
+    let files = try ModelCodeGenerator(model: model, name: "M").files()
+    let source = try XCTUnwrap(files.first { $0.contents.contains("func makeModel") }?.contents)
+    XCTAssertTrue(source.contains("Data("), source)
+    XCTAssertTrue(source.contains("import Foundation"), source)
+  }
+
   func testClassesInheritAcrossEntitiesWithoutAClass() throws {
     let source = try source(
       ManagedObjectModel {
