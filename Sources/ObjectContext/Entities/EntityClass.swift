@@ -143,18 +143,7 @@ enum EntityTables {
 
   /// Classes and those that they lead to, each once, in the order in which they are met.
   static func closure(of classes: [any EntityClass.Type]) -> [any EntityClass.Type] {
-    var result: [any EntityClass.Type] = []
-    var seen: Set<ObjectIdentifier> = []
-    var waiting = classes
-    while !waiting.isEmpty {
-      var next: [any EntityClass.Type] = []
-      for type in waiting where seen.insert(ObjectIdentifier(type)).inserted {
-        result.append(type)
-        next += type.relatedClasses
-      }
-      waiting = next
-    }
-    return result
+    closure(of: classes, id: { ObjectIdentifier($0) }, next: { $0.relatedClasses })
   }
 
   private static func composites(of classes: [any EntityClass.Type]) -> [any EntityComposite.Type] {
@@ -163,16 +152,17 @@ enum EntityTables {
 
   /// Kinds of composite values and those within them, each once, in the order in which they are met.
   private static func closure(ofComposites composites: [any EntityComposite.Type]) -> [any EntityComposite.Type] {
-    var result: [any EntityComposite.Type] = []
+    closure(of: composites, id: { ObjectIdentifier($0) }, next: { $0.relatedComposites })
+  }
+
+  private static func closure<Kind>(of start: [Kind], id: (Kind) -> ObjectIdentifier, next: (Kind) -> [Kind]) -> [Kind] {
+    var result: [Kind] = []
     var seen: Set<ObjectIdentifier> = []
-    var waiting = composites
+    var waiting = start
     while !waiting.isEmpty {
-      var next: [any EntityComposite.Type] = []
-      for type in waiting where seen.insert(ObjectIdentifier(type)).inserted {
-        result.append(type)
-        next += type.relatedComposites
-      }
-      waiting = next
+      let new = waiting.filter { seen.insert(id($0)).inserted }
+      result += new
+      waiting = new.flatMap(next)
     }
     return result
   }
