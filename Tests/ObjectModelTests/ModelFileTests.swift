@@ -122,6 +122,19 @@ final class ModelFileTests: XCTestCase {
     XCTAssertEqual(try ManagedObjectModel(xmlData: written), model)
   }
 
+  func testAFileIsWrittenWithoutAVersionWhereItWasReadWithoutOne() throws {
+    let head =
+      #"<model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0" minimumToolsVersion="Automatic" "#
+      + #"sourceLanguage="Swift""#
+    for version in ["", #" userDefinedModelVersionIdentifier="""#, #" userDefinedModelVersionIdentifier="2""#] {
+      var model = try Fixtures.model("\(head)\(version)/>")
+      XCTAssertTrue(String(decoding: try model.xmlData(), as: UTF8.self).contains(head + version), version)
+      model.versionIdentifiers = ["3"]
+      let written = try ManagedObjectModel(xmlData: try model.xmlData())
+      XCTAssertEqual(written.versionIdentifiers, ["3"], version)
+    }
+  }
+
   func testCollationsOfIndexesAreKeptAndNonsenseIsRefused() throws {
     func xml(_ attribute: String) -> String {
       """

@@ -6,7 +6,8 @@ extension ModelXMLField where Description == ManagedObjectModel {
     .kept("lastSavedToolsVersion"), .kept("systemVersion"), .kept("minimumToolsVersion", standard: "Automatic"),
     .kept("sourceLanguage", standard: "Swift"), .kept("usedWithCloudKit"), .kept("usedWithSwiftData"),
     .text("userDefinedModelVersionIdentifier") {
-      $0.versionIdentifiers.sorted().joined(separator: ",")
+      // A file that says that there are none, and one that says nothing, are each kept as they are.
+      $0.versionIdentifiers.isEmpty ? nil : $0.versionIdentifiers.sorted().joined(separator: ",")
     } _: {
       $0.versionIdentifiers = Set($1.split(separator: ",").map { trimmed($0) }.filter { !$0.isEmpty })
     },
