@@ -128,10 +128,12 @@ extension SQLCipherIncrementalStore {
         record.format = MetadataTable.formatVersion
       }
       // The usual case reads nothing more: a layout from the same model is the one that is computed.
-      if record.layoutBasis == layoutBasis { return (record, heldHashes, nil) }
+      let renewsModel = configuration.description.renewsModel && !configuration.description.isReadOnly
+      if record.layoutBasis == layoutBasis, !renewsModel { return (record, heldHashes, nil) }
       let hashes = try MetadataTable.readHashes(connection, path: path)
       let layout = try MetadataTable.readLayout(connection, path: path)
-      if hashes == heldHashes, !configuration.description.isReadOnly, record.layoutBasis != MetadataTable.indexesOnly + layoutBasis {
+      let isInStep = record.layoutBasis == MetadataTable.indexesOnly + layoutBasis
+      if hashes == heldHashes, !configuration.description.isReadOnly, renewsModel || !isInStep {
         return try connection.writeTransaction { () -> Stored in
           // Somebody has migrated the store meanwhile: his tables are no business of this model.
           if try connection.userVersion() != generation, let stored = try readStored(connection) { return stored }

@@ -93,6 +93,12 @@ extension PersistentStoreDescription {
     set { options["migrationPortionSize"] = newValue }
   }
 
+  /// Whether opening writes the model into the store even where it changes nothing that the store goes by, such as notes and rules.
+  package var renewsModel: Bool {
+    get { options["renewsModel"] as? Bool ?? false }
+    set { options["renewsModel"] = newValue }
+  }
+
   /// Who hears of the statements that run, for tests.
   package var sqlObserver: SQLObserver? {
     get { options["sqlObserver"] as? SQLObserver }

@@ -120,6 +120,41 @@ final class MigrateCommandTests: XCTestCase {
     XCTAssertEqual(again.output, "Nothing has to be done: the store fits the model.\n")
   }
 
+  func testAStoreTakesOverWhatIsNoOtherVersionOfItsModel() async throws {
+    let fixture = try await fixture(books: 120)
+    let model = ManagedObjectModel(version: "1") {
+      Entity("Author") {
+        Attribute("name", .string).required().length(1...200).note("shown", "YES")
+        Relationship("books", toMany: "Book", inverse: "author")
+        Unique("name")
+      }
+      Entity("Book") {
+        Attribute("title", .string).required()
+        Attribute("junk", .string)
+        Relationship("author", to: "Author", inverse: "books")
+        Unique("title")
+        Index("byJunk", on: "junk")
+      }
+    }
+    try write(model, "Indexed", fixture)
+    let migrate = ["migrate", "test.store", "--model", "Indexed.xcdatamodel"]
+    let dry = try fixture.run(migrate + ["--dry-run"])
+    XCTAssertTrue(dry.output.hasPrefix("Author.name: "), dry.output)
+    XCTAssertTrue(dry.output.contains("Book.byJunk: index added\nNo migration is needed: "), dry.output)
+    let done = try fixture.run(migrate + ["--backup", "before.store"])
+    XCTAssertEqual(done.status, 0, done.error)
+    XCTAssertTrue(done.output.hasSuffix("\nThe store fits the model. It has taken over what changed.\n"), done.output)
+    let ask = ["fetch", "test.store", "--entity", "Book", "--where", #"junk == "junk 7""#, "--explain"]
+    XCTAssertTrue(try fixture.run(ask).output.contains("byJunk"), "the index is used")
+    // The store's model is the newer one, with what is no matter of tables.
+    let long = String(repeating: "a", count: 201)
+    XCTAssertEqual(try fixture.run(["import", "test.store", "-"], input: #"{"$entity":"Author","name":"\#(long)"}"# + "\n").status, 65)
+    XCTAssertEqual(try fixture.run(migrate).output, "Nothing has to be done: the store fits the model.\n")
+    XCTAssertEqual(try fixture.run(["verify", "test.store"]).output, "ok\n")
+    let before = try fixture.run(["fetch", "before.store"] + ask.dropFirst(2))
+    XCTAssertFalse(before.output.contains("byJunk"), before.output)
+  }
+
   func testCleanUpIsPutOffAndDoneLater() async throws {
     let fixture = try await fixture(books: 30)
     XCTAssertEqual(try fixture.run(["migrate", "test.store", "--model", "New.xcdatamodel", "--defer"]).status, 0)

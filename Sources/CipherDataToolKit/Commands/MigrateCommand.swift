@@ -96,10 +96,8 @@ struct MigrateCommand: AsyncParsableCommand {
     _ file: SQLCipherStoreFile, to model: CompiledModel, _ description: PersistentStoreDescription, _ sink: OutputSink
   ) async throws {
     let before = try CompiledModel(try await file.readModel())
-    guard before.versionHashes != model.versionHashes else {
-      try sink.line("Nothing has to be done: the store fits the model.")
-      return
-    }
+    let changes = ModelDifference(from: before, to: model).changes.map { TableWriter.printable($0.description) }
+    guard before.versionHashes != model.versionHashes else { return try await renew(file, model, changes, description, sink) }
     let progress = SharedProgress("Migrating")
     var description = description
     description.migrationBackupURL = backup.map { .path($0) }
@@ -115,16 +113,30 @@ struct MigrateCommand: AsyncParsableCommand {
     progress.finish()
     let hasDeferred = !opened.metadata.deferredMigrationTasks.isEmpty
     try coordinator.remove(opened)
-    for change in ModelDifference(from: before, to: model).changes { try sink.line(TableWriter.printable(change.description)) }
+    for change in changes { try sink.line(change) }
     try sink.line("Migrated.")
     if hasDeferred { Tool.note("Clean-up was put off; do it with: cipherdata migrate \(store.store) --finish") }
+  }
+
+  /// Indexes, derivations, rules and notes are no other version of the model: no migration, but the store takes them over.
+  private func renew(
+    _ file: SQLCipherStoreFile, _ model: CompiledModel, _ changes: [String], _ description: PersistentStoreDescription, _ sink: OutputSink
+  ) async throws {
+    if changes.isEmpty { return try sink.line("Nothing has to be done: the store fits the model.") }
+    if let backup { try await file.backUp(to: .path(backup)) }
+    var description = description
+    description.renewsModel = true
+    let coordinator = PersistentStoreCoordinator(compiledModel: model)
+    try coordinator.remove(try await coordinator.addPersistentStore(with: description))
+    for change in changes { try sink.line(change) }
+    try sink.line("The store fits the model. It has taken over what changed.")
   }
 
   /// What changed in the model, and a plan in words, with its statements or without.
   static func text(of plan: MigrationPlan, withStatements: Bool) -> String {
     let shown = withStatements ? plan : plan.withoutStatements
     let changes = plan.changes.filter { change in !plan.obstacles.contains { $0.description == change.description } }.map(\.description)
-    let lines = (plan.isEmpty ? [] : changes) + shown.description.split(separator: "\n").map(String.init)
+    let lines = changes + shown.description.split(separator: "\n").map(String.init)
     return lines.map { TableWriter.printable($0) + "\n" }.joined()
   }
 

@@ -79,7 +79,8 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
     self.conflicts = conflicts
   }
 
-  /// Whether the store fits the model already.
+  /// Whether the store fits the model already. It may have ``changes`` then that are no other version of it, such as indexes and derivations: these
+  /// follow when the store is opened for writing.
   public var isEmpty: Bool { steps.isEmpty && obstacles.isEmpty && conflicts.isEmpty }
   /// Whether the migration would succeed, as far as it is known: handlers of stages may fail, or leave behind what a later stage does not allow
   /// (``Stage/unknowns``).
@@ -89,7 +90,11 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
 
   /// The plan as text, a line for each step and statement.
   public var description: String {
-    if isEmpty { return "Nothing has to be done: the store fits the model." }
+    if isEmpty {
+      return changes.isEmpty
+        ? "Nothing has to be done: the store fits the model."
+        : "No migration is needed: indexes and derived values follow when the store is opened for writing."
+    }
     var lines: [String] = []
     for obstacle in obstacles { lines.append("cannot be inferred: \(obstacle)") }
     for conflict in conflicts { lines.append("the data does not allow it: \(conflict.message)") }

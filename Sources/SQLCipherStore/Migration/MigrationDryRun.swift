@@ -20,10 +20,10 @@ struct MigrationDryRun {
       throw StoreError(.notAStore, "The database holds no CipherData store.", operation: "plan a migration", path: path)
     }
     let hashes = try MetadataTable.readHashes(connection, path: path)
-    guard hashes != model.versionHashes(ofEntities: entityNumbers) else {
-      return MigrationPlan(changes: [], steps: [], obstacles: [], conflicts: [])
-    }
     let schema = try StoredSchema.read(connection, path: path)
+    guard hashes != model.versionHashes(ofEntities: entityNumbers) else {
+      return MigrationPlan(changes: ModelDifference(from: schema.model, to: model).changes, steps: [], obstacles: [], conflicts: [])
+    }
     let stages = try stages(record, hashes, schema)
     try StoreMigrator.checkNotNewer(record, try MetadataTable.readPastModels(connection, path: path), model, path: path)
     guard stages.isEmpty else {
