@@ -43,7 +43,7 @@ extension SQLCipherIncrementalStore {
           watch: engine.watch)
         guard try clearing.runOne() else { return nil }
         guard let record = try MetadataTable.read(connection, path: path) else { return nil }
-        return metadata(record, hashes: try MetadataTable.readHashes(connection, path: path))
+        return record.metadata(hashes: try MetadataTable.readHashes(connection, path: path))
       }
     }
   }

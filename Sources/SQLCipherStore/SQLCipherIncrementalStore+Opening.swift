@@ -60,16 +60,6 @@ extension SQLCipherIncrementalStore {
     return (pool, folder)
   }
 
-  /// What the store says of itself.
-  func metadata(_ record: StoreRecord, hashes: [String: Data]) -> StoreMetadata {
-    var metadata = StoreMetadata(storeIdentifier: record.identifier, storeType: record.type, modelHashes: hashes)
-    metadata.modelChecksum = record.checksum
-    metadata.deferredMigrationTasks = record.deferredTasks
-    metadata.versionIdentifiers = record.versionIdentifiers
-    metadata.userMetadata = record.userMetadata
-    return metadata
-  }
-
   func open(_ keyring: StoreKeyring) throws -> StoreMetadata {
     let description = configuration.description
     let options = description.connectionOptions
@@ -82,7 +72,7 @@ extension SQLCipherIncrementalStore {
         let generation = try connection.userVersion()
         return (generation, try readOrCreate(connection, generation))
       }
-      let metadata = metadata(record, hashes: hashes)
+      let metadata = record.metadata(hashes: hashes)
       // Where the model differs the coordinator says so and closes the store: there is nothing to work with.
       if let schema = try schema(hashes: hashes, layout: layout, record: record) {
         let externals =

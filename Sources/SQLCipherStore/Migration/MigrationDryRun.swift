@@ -46,13 +46,8 @@ struct MigrationDryRun {
   /// The steps that the description asks for, as a coordinator would find them.
   private func stages(_ record: StoreRecord, _ hashes: [String: Data], _ schema: StoreSchema) throws -> [StoreMigrationStep] {
     guard let description else { return [] }
-    var metadata = StoreMetadata(storeIdentifier: record.identifier, storeType: record.type, modelHashes: hashes)
-    metadata.modelChecksum = record.checksum
-    metadata.deferredMigrationTasks = record.deferredTasks
-    metadata.versionIdentifiers = record.versionIdentifiers
-    metadata.userMetadata = record.userMetadata
     let stored = schema.model
-    let origin = StoreMigrationOrigin(metadata, description, path: path) { stored }
+    let origin = StoreMigrationOrigin(record.metadata(hashes: hashes), description, path: path) { stored }
     let stages = try description.migrationSteps?(origin, model) ?? []
     guard description.shouldInferMappingModelAutomatically || !stages.isEmpty else {
       throw StoreError(

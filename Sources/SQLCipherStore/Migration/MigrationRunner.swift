@@ -82,10 +82,7 @@ final class MigrationRunner {
 
   /// The answer of a query of one number.
   func number(_ sql: String) throws -> Int {
-    let statement = try connection.statement(sql: sql)
-    defer { statement.reset() }
-    trace.note(statement)
-    return try statement.step() ? statement.int(0) : 0
+    try connection.number(sql, trace: trace)
   }
 
   // MARK: Portions

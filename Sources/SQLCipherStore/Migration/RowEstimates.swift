@@ -16,19 +16,14 @@ struct RowEstimates {
   /// Counts what a file holds.
   init(_ schema: StoreSchema, _ connection: Connection) throws {
     self.schema = schema
-    func number(_ sql: String) throws -> Int {
-      let statement = try connection.statement(sql: sql)
-      defer { statement.reset() }
-      return try statement.step() ? statement.int(0) : 0
-    }
     for table in schema.tables {
       for entity in table.root.subtree {
         let condition = table.entityCondition(entity, includesSubentities: false, model: schema.model, alias: "t")
-        objects[entity] = try number("SELECT count(*) FROM \(table.name) AS t" + (condition.map { " WHERE \($0)" } ?? ""))
+        objects[entity] = try connection.number("SELECT count(*) FROM \(table.name) AS t" + (condition.map { " WHERE \($0)" } ?? ""))
       }
     }
     for table in schema.layout.joinTables {
-      links[table.name] = try number("SELECT count(*) FROM \(try Identifier.quoted(table.name))")
+      links[table.name] = try connection.number("SELECT count(*) FROM \(try Identifier.quoted(table.name))")
     }
   }
 

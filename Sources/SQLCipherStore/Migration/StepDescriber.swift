@@ -40,7 +40,7 @@ struct StepDescriber {
   /// Asks the stored rows whether they allow the migration.
   mutating func ask() throws {
     for check in plan.checks {
-      let count = try number(check.sql)
+      let count = try connection.number(check.sql)
       if count > 0 { note(check.error(count)) }
     }
   }
@@ -60,12 +60,6 @@ struct StepDescriber {
     var conflict = conflict
     conflict.path = path
     conflicts.append(conflict)
-  }
-
-  private func number(_ sql: String) throws -> Int {
-    let statement = try connection.statement(sql: sql)
-    defer { statement.reset() }
-    return try statement.step() ? statement.int(0) : 0
   }
 
   private mutating func describe(_ step: MigrationStep) throws {
@@ -98,7 +92,7 @@ struct StepDescriber {
   private func rows(
     _ sql: String, in table: String, of entities: [Int]?
   ) throws -> (Int, MigrationPlan.Step.RowCountPrecision) {
-    guard let estimates else { return (try number(sql), isPrepared ? .estimated : .exact) }
+    guard let estimates else { return (try connection.number(sql), isPrepared ? .estimated : .exact) }
     if let entities, let count = estimates.older.objects(of: entities) { return (count, estimates.older.areExact ? .exact : .estimated) }
     guard let count = estimates.older.rows(inTable: table) else { return (0, .unknown) }
     // Which of the rows meet a condition is not known before there are any.
@@ -117,7 +111,7 @@ struct StepDescriber {
         let newer = estimates.newer.rows(inTable: index.table)
         (count, precision) = (newer ?? 0, newer == nil ? .unknown : estimates.newer.areExact ? .exact : .estimated)
       } else if tables.contains(Self.plain(index.table)) {
-        (count, precision) = (try number("SELECT count(*) FROM \(index.table)"), isPrepared ? .estimated : .exact)
+        (count, precision) = (try connection.number("SELECT count(*) FROM \(index.table)"), isPrepared ? .estimated : .exact)
       }
       steps.append(
         MigrationPlan.Step(
@@ -125,7 +119,7 @@ struct StepDescriber {
       guard estimates == nil, index.meaning.origin == .uniqueness, known[index.name] != index.sql, let sql = olderCount(index) else {
         continue
       }
-      let duplicates = try number(sql)
+      let duplicates = try connection.number(sql)
       if duplicates > 0 { note(ConstraintViolation.violation(index, count: duplicates, path: path)) }
     }
     let names = Set(indexes.map(\.name))

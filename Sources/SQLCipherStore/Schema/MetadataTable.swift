@@ -27,6 +27,16 @@ struct StoreRecord {
   /// What the model that wrote the store is known by in later versions of the store.
   var modelName: String { Self.modelName(checksum, versionIdentifiers) }
 
+  /// What the store says of itself.
+  func metadata(hashes: [String: Data]) -> StoreMetadata {
+    var metadata = StoreMetadata(storeIdentifier: identifier, storeType: type, modelHashes: hashes)
+    metadata.modelChecksum = checksum
+    metadata.deferredMigrationTasks = deferredTasks
+    metadata.versionIdentifiers = versionIdentifiers
+    metadata.userMetadata = userMetadata
+    return metadata
+  }
+
   /// A model's checksum with its identifiers: a later version may have the same entities as an earlier one had.
   static func modelName(_ checksum: String, _ versionIdentifiers: Set<String>) -> String {
     ([checksum] + versionIdentifiers.sorted()).joined(separator: " ")
