@@ -32,7 +32,7 @@ public final class InMemoryStore: IncrementalStore {
     }
   }
 
-  private static let closedError = StoreError(.invalidRequest, "The in-memory store is closed: its rows are gone.")
+  private static let closedError = StoreError(.noOpenStore, "The in-memory store is closed: its rows are gone.")
 
   /// True: at the end of each save and batch request.
   public static var derivesAttributes: Bool { true }

@@ -44,7 +44,7 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
   /// The open engine.
   func engine(_ operation: String) throws -> StoreEngine {
     guard let engine = state.withLock({ $0.engine }) else {
-      throw StoreError(.invalidRequest, "The store is not open.", operation: operation, path: path)
+      throw StoreError(.noOpenStore, "The store is not open: it was closed, or not opened yet.", operation: operation, path: path)
     }
     return engine
   }

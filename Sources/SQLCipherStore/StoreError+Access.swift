@@ -44,7 +44,7 @@ extension StoreError {
     case .cancelled: .cancelled
     case .constraint: .invalidRequest
     case .sql(let message): isTooDeep(message) ? .nestingTooDeep : .internalInconsistency
-    case .closed: .invalidRequest
+    case .closed: .noOpenStore
     }
   }
 

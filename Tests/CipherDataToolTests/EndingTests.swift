@@ -8,6 +8,7 @@ final class EndingTests: XCTestCase {
   func testStoreErrorsEndWithTheStatusOfTheirKind() {
     let cases: [(StoreError.Code, Int32)] = [
       (.keyRequired, 77), (.wrongKey, 77), (.invalidKey, 77), (.keyFileMissing, 77), (.unreadableStore, 77), (.storeNotFound, 66),
+      (.noOpenStore, 66),
       (.alreadyExists, 73), (.storeCorrupt, 74),
       (.keyFileCorrupt, 74), (.diskFull, 74), (.io, 74), (.busy, 75), (.notEncrypted, 65), (.modelIncompatible, 65),
       (.constraintConflict, 65),

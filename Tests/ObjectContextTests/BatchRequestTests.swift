@@ -249,8 +249,8 @@ final class BatchRequestTests: XCTestCase {
     let coordinator = try PersistentStoreCoordinator(managedObjectModel: Library.model)
     let context = ManagedObjectContext(coordinator: coordinator, classes: Library.classes)
     let rows = BatchInsertRequest(entityName: "Tag", objects: [["name": "a"]])
-    XCTAssertThrowsError(try context.execute(rows)) { XCTAssertEqual(($0 as? StoreError)?.code, .entityNotInStore) }
-    XCTAssertThrowsError(try context.execute(setPrice(1))) { XCTAssertEqual(($0 as? StoreError)?.code, .entityNotInStore) }
+    XCTAssertThrowsError(try context.execute(rows)) { XCTAssertEqual(($0 as? StoreError)?.code, .noOpenStore) }
+    XCTAssertThrowsError(try context.execute(setPrice(1))) { XCTAssertEqual(($0 as? StoreError)?.code, .noOpenStore) }
     var description = PersistentStoreDescription(type: .inMemory)
     description.isReadOnly = true
     try await coordinator.addPersistentStore(with: description)

@@ -207,8 +207,8 @@ final class FetchWindowTests: XCTestCase {
       }
       var none = FetchRequest<ManagedObject>(entityName: "Thing")
       none.affectedStores = ["no such store"]
-      XCTAssertEqual(try context.fetch(none), [])
-      XCTAssertEqual(try context.count(for: none), 0)
+      XCTAssertThrowsError(try context.fetch(none)) { XCTAssertEqual(($0 as? StoreError)?.code, .noOpenStore) }
+      XCTAssertThrowsError(try context.count(for: none)) { XCTAssertEqual(($0 as? StoreError)?.code, .noOpenStore) }
     }
   }
 }

@@ -95,7 +95,7 @@ final class InaccessibleFaultTests: XCTestCase {
       XCTAssertNil(fault["name"])
       XCTAssertFalse(fault.isDeleted)
       XCTAssertFalse(context.hasChanges)
-      XCTAssertEqual((context.pendingError as? StoreError)?.code, .storeNotFound)
+      XCTAssertEqual((context.pendingError as? StoreError)?.code, .noOpenStore)
     }
   }
 }

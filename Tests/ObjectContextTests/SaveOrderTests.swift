@@ -144,7 +144,7 @@ final class SaveOrderTests: XCTestCase {
     let coordinator = try PersistentStoreCoordinator(managedObjectModel: Nursery.model)
     let context = ManagedObjectContext(coordinator: coordinator)
     try context.make("Plant", ["name": "rose"])
-    XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? StoreError)?.code, .entityNotInStore) }
+    XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? StoreError)?.code, .noOpenStore) }
     XCTAssertTrue(context.hasChanges)
   }
 }

@@ -146,7 +146,7 @@ final class OpeningTests: XCTestCase {
     let store = try TestStore()
     let open = try store.open()
     try open.close()
-    assertStoreError(.invalidRequest) { try open.count("Tag") }
+    assertStoreError(.noOpenStore) { try open.count("Tag") }
   }
 
   func testAChangedOrderOfPropertiesReadsTheFilesOwnLayout() throws {

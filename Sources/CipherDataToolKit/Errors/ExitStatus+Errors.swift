@@ -69,7 +69,7 @@ package struct Ending: Sendable, Hashable {
       .badData
     case .busy, .mergeConflict: .busy
     case .permissionDenied: error.operation == "create" ? .cannotCreate : .noInput
-    case .storeNotFound: .noInput
+    case .storeNotFound, .noOpenStore: .noInput
     case .alreadyExists: .cannotCreate
     case .invalidRequest, .unsupported, .nestingTooDeep, .entityNotInStore: .usage
     case .cancelled: .interrupted

@@ -37,7 +37,7 @@ extension ManagedObjectContext {
   }
 
   private func row(of objectID: ManagedObjectID) throws -> RowImage? {
-    guard let store = coordinator.store(numbered: objectID.space) else { return nil }
+    let store = try coordinator.openStore(of: objectID, "find object")
     if let row = cachedRow(objectID.reference, of: store) { return row }
     return try coordinator.readRows(of: [objectID], from: store, scope: scope(for: store)).first
   }
@@ -93,9 +93,9 @@ extension ManagedObjectContext {
 
   /// Reads rows from their stores, and puts them below the objects' changes.
   private func rereadRows(of objects: [ManagedObject]) {
-    for (space, group) in Dictionary(grouping: objects, by: \.currentID.space) {
-      guard let store = coordinator.store(numbered: space) else { continue }
+    for group in Dictionary(grouping: objects, by: \.currentID.space).values {
       do {
+        let store = try coordinator.openStore(of: group[0].currentID, "refresh")
         store.cache.remove(group.map(\.currentID.reference))
         let rows = try coordinator.readRows(of: group.map(\.currentID), from: store, scope: scope(for: store))
         // Rows of several entity trees may have one key.

@@ -79,7 +79,7 @@ extension ManagedObjectContext {
     guard !objectID.isTemporaryID else { return fulfillInaccessible(object, trigger: trigger) }
     guard let store = coordinator.store(numbered: objectID.space) else {
       // Nobody knows whether its row is gone.
-      note(StoreError(.storeNotFound, "An object was read whose store is not open any more: \(objectID).", operation: "fault"))
+      note(StoreError.noOpenStore(of: objectID, "fault"))
       return false
     }
     if let row = cachedRow(objectID.reference, of: store) {
@@ -217,10 +217,12 @@ extension ManagedObjectContext {
 
   /// Reads the members of a to-many relationship, and of the same relationship of the object's siblings.
   func loadMembers(of object: ManagedObject, state: ToManyState) {
-    guard !object.currentID.isTemporaryID, !object.flags.contains(.isInserted),
-      let store = coordinator.store(numbered: object.currentID.space)
-    else {
+    guard !object.currentID.isTemporaryID, !object.flags.contains(.isInserted) else {
       state.load(EmptyCollection())
+      return
+    }
+    guard let store = coordinator.store(numbered: object.currentID.space) else {
+      note(StoreError.noOpenStore(of: object.currentID, "fault"))
       return
     }
     let relationship = state.relationship

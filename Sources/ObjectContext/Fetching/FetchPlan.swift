@@ -6,6 +6,7 @@ import ObjectStore
 /// What a fetch needs beyond one store's answer.
 struct FetchPlan {
   let specification: FetchSpecification
+  /// At least one.
   let stores: [PersistentStore]
   /// What the stores are asked and what remains, where they cannot answer everything.
   let split: FetchSplit?
@@ -22,7 +23,8 @@ struct FetchPlan {
   init(_ specification: FetchSpecification, context: ManagedObjectContext) throws {
     self.specification = specification
     let entity = try context.entity(of: specification)
-    stores = context.coordinator.stores(holding: entity, affectedStores: specification.affectedStores)
+    stores = try context.coordinator.openStores(
+      holding: entity, includesSubentities: specification.includesSubentities, affectedStores: specification.affectedStores, "fetch")
     let split = specification.allowsInMemoryFiltering ? try FetchSplit(specification, model: context.model) : nil
     self.split = split?.isWhole == false ? split : nil
     let resolver = FetchResolver(model: context.model, transientKeys: specification.allowsInMemoryFiltering ? .allowed : .refused)

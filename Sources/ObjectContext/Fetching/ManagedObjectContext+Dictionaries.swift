@@ -69,7 +69,9 @@ extension ManagedObjectContext {
     try prepareFetch()
     let entity = try entity(of: specification)
     try refuseFiltering(of: specification)
-    return (specification, entity, coordinator.stores(holding: entity, affectedStores: specification.affectedStores))
+    let stores = try coordinator.openStores(
+      holding: entity, includesSubentities: specification.includesSubentities, affectedStores: specification.affectedStores, "fetch")
+    return (specification, entity, stores)
   }
 
   private func dictionaryRows(of specification: FetchSpecification, from store: PersistentStore) throws -> DictionaryRows {

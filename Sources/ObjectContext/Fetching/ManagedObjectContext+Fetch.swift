@@ -11,7 +11,7 @@ extension ManagedObject: FetchResult {
 extension ManagedObjectContext {
   /// The objects that a request asks for. The context has one object for each row: a registered one keeps its values and unsaved changes.
   ///
-  /// - Throws: ``FetchPredicateError`` for what cannot be asked, ``StoreError`` from the store.
+  /// - Throws: ``FetchPredicateError`` for what cannot be asked, ``StoreError`` from the store; with ``StoreError/Code/noOpenStore`` when none is open.
   public func fetch<Result: ManagedObject>(_ request: FetchRequest<Result>) throws -> [Result] {
     try typed(Result.self, for: request.specification) { try fetchObjects(request.specification) }
   }
@@ -99,11 +99,10 @@ extension ManagedObjectContext {
       objects = try filtered(plan, split)
     } else if plan.needsMerging {
       objects = try merged(plan)
-    } else if let store = plan.stores.first {
+    } else {
+      let store = plan.stores[0]
       let result = try coordinator.fetch(try readSpecification(specification), from: store, scope: scope(for: store))
       objects = try materialize(result, from: store, specification)
-    } else {
-      objects = []
     }
     return try finish(objects, specification)
   }

@@ -65,9 +65,8 @@ extension ManagedObjectContext {
     for source in sources where !source.flags.contains(.isInserted) && !source.currentID.isTemporaryID {
       if !source.state(relationship.index).isLoaded { bySpace[source.currentID.space, default: []].append(source) }
     }
-    for (space, objects) in bySpace {
-      guard let store = coordinator.store(numbered: space) else { continue }
-      try readMembers(of: objects, relationship, from: store)
+    for objects in bySpace.values {
+      try readMembers(of: objects, relationship, from: try coordinator.openStore(of: objects[0].currentID, "fetch"))
     }
     var members: [ManagedObject] = []
     var seen = Set<ManagedObject>()
@@ -85,7 +84,7 @@ extension ManagedObjectContext {
   private func readRows(of objects: [ManagedObject]) throws {
     var bySpace: [UInt32: [ManagedObject]] = [:]
     for object in objects where object.flags.contains(.isFault) && object.image == nil && !object.currentID.isTemporaryID {
-      guard let store = coordinator.store(numbered: object.currentID.space) else { continue }
+      let store = try coordinator.openStore(of: object.currentID, "fetch")
       if let row = cachedRow(object.currentID.reference, of: store) {
         object.image = row
       } else {
@@ -93,7 +92,7 @@ extension ManagedObjectContext {
       }
     }
     for (space, objects) in bySpace {
-      guard let store = coordinator.store(numbered: space) else { continue }
+      let store = try coordinator.openStore(of: objects[0].currentID, "fetch")
       let rows = try coordinator.readRows(of: objects.map(\.currentID), from: store, scope: scope(for: store))
       for row in rows { registeredObject(row.reference, space: space)?.image = row }
     }

@@ -97,7 +97,8 @@ extension ManagedObjectContext {
 
   /// Gives permanent IDs to new objects, before they are saved.
   ///
-  /// - Throws: ``StoreError`` when no open store holds an object's entity.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/noOpenStore`` when no store is open, ``StoreError/Code/entityNotInStore`` when none holds an
+  ///   object's entity.
   public func obtainPermanentIDs(for objects: [ManagedObject]) throws {
     defer { replaceTemporaryReferences() }
     try obtainIDs(for: objects)
@@ -118,9 +119,13 @@ extension ManagedObjectContext {
           return store.entityNumbers.contains(Int(number))
         })
       else {
+        // A store that an object was assigned to may be closed, or hold other entities since.
+        let entity = group[0].compiledEntity
+        _ = try coordinator.openStores(holding: entity, includesSubentities: false, affectedStores: nil, "obtain IDs")
         throw StoreError(
-          .entityNotInStore, "No open store holds the entity “\(group[0].compiledEntity.name)”; add a store first.", operation: "obtain IDs"
-        )
+          .noOpenStore,
+          "The store that an object of “\(entity.name)” was assigned to is not open. Open it, or assign the object to another.",
+          operation: "obtain IDs")
       }
       let ids = try store.incrementalStore.obtainPermanentIDs(for: group.map(\.currentID), in: scope(for: store))
       guard ids.count == group.count else {
@@ -174,10 +179,8 @@ extension ManagedObjectContext {
     for object in work.deleted where !object.flags.contains(.isInaccessible) { builder(object).delete(object) }
     for object in work.locked { builder(object).lock(object) }
     return try order.map { space in
-      guard let store = coordinator.store(numbered: space), let request = try builders[space]?.finish() else {
-        throw StoreError(.storeNotFound, "The store of a changed object is not open any more.", operation: "save")
-      }
-      return (store, request)
+      guard let builder = builders[space], let first = work.first(inSpace: space) else { throw unexpectedResult() }
+      return (try coordinator.openStore(of: first, "save"), try builder.finish())
     }
   }
 
@@ -246,6 +249,11 @@ struct SavedPart {
 /// The objects of one save.
 struct SaveWork {
   var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty && locked.isEmpty }
+
+  /// The ID of one of the objects in a store.
+  func first(inSpace space: UInt32) -> ManagedObjectID? {
+    [inserted, updated, deleted, locked].joined().lazy.map(\.currentID).first { $0.space == space }
+  }
 
   func hasSameObjects(as other: SaveWork) -> Bool {
     inserted == other.inserted && updated == other.updated && deleted == other.deleted

@@ -52,16 +52,16 @@ extension PersistentStoreCoordinator {
   }
 
   private func stores(of request: BatchDeleteRequest) throws -> [PersistentStore] {
+    try checkOpen("batch delete")
     var found: [PersistentStore] = []
     var spaces: Set<UInt32> = []
     for objectID in request.objectIDs where spaces.insert(objectID.space).inserted {
-      guard !objectID.isTemporaryID, let store = store(numbered: objectID.space) else {
+      guard !objectID.isTemporaryID else {
         throw StoreError(
-          objectID.isTemporaryID ? .invalidRequest : .storeNotFound,
-          objectID.isTemporaryID
-            ? "An object that was never saved cannot be deleted by a batch request; delete it in its context."
-            : "The store of an object is not open.", operation: "batch delete")
+          .invalidRequest, "An object that was never saved cannot be deleted by a batch request; delete it in its context.",
+          operation: "batch delete")
       }
+      let store = try openStore(of: objectID, "batch delete")
       if request.affectedStores?.contains(store.identifier) ?? true { found.append(store) }
     }
     try checkWritable(found, "batch delete")
@@ -70,14 +70,7 @@ extension PersistentStoreCoordinator {
 
   /// The stores that hold an entity, all of which can be written to.
   private func stores(holding entityName: String, affectedStores: [String]?, operation: String) throws -> [PersistentStore] {
-    let stores = self.stores(holding: try entity(named: entityName, operation: operation), affectedStores: affectedStores)
-    guard !stores.isEmpty else {
-      var error = StoreError(
-        .entityNotInStore, "No open store\(affectedStores == nil ? "" : " of those named") holds the entity “\(entityName)”.",
-        operation: operation)
-      error.entityName = entityName
-      throw error
-    }
+    let stores = try openStores(holding: try entity(named: entityName, operation: operation), affectedStores: affectedStores, operation)
     try checkWritable(stores, operation)
     return stores
   }

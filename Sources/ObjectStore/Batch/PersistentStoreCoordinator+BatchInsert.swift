@@ -12,14 +12,8 @@ extension PersistentStoreCoordinator {
       throw StoreError(
         .invalidRequest, "The entity “\(entity.name)” is abstract; insert rows of one of its subentities.", operation: "batch insert")
     }
-    let holding = persistentStores.filter {
-      $0.entityNumbers.contains(entity.number) && affectedStores?.contains($0.identifier) ?? true
-    }
-    guard let store = holding.first else {
-      var error = StoreError(.entityNotInStore, "No open store holds the entity “\(entity.name)”.", operation: "batch insert")
-      error.entityName = entity.name
-      throw error
-    }
+    let holding = try openStores(holding: entity, includesSubentities: false, affectedStores: affectedStores, "batch insert")
+    guard let store = holding.first else { throw entityNotInStore(entity, "batch insert") }
     try checkWritable([store], "batch insert")
     return (entity, store)
   }

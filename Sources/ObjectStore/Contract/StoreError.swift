@@ -71,7 +71,9 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case requiredValueMissing
     /// The store type is not registered.
     case unknownStoreType
-    /// The entity lives in no open store.
+    /// No store is open that could answer: none was loaded yet, all were closed, or that of an object, or one that the request names, is not open.
+    case noOpenStore
+    /// Stores are open, and none of them holds the entity.
     case entityNotInStore
     /// An object refers to an object of another store.
     case crossStoreRelationship

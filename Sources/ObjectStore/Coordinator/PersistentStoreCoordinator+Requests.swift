@@ -67,6 +67,7 @@ extension PersistentStoreCoordinator {
 
   /// Runs saves and fetches as one transaction of each open store.
   package func performTransaction(_ body: () throws -> Void) throws {
+    try checkOpen("transaction")
     try performTransaction(of: persistentStores[...], body)
   }
 

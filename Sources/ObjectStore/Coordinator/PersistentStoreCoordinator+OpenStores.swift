@@ -1,0 +1,80 @@
+// PersistentStoreCoordinator+OpenStores: which open stores a request is for, and what is said where there are none.
+package import ObjectModel
+
+extension StoreError {
+  /// No store is open that could answer.
+  ///
+  /// - Parameter operation: What was asked.
+  package static func noOpenStore(_ operation: String) -> StoreError {
+    StoreError(
+      .noOpenStore,
+      "No store is open. Give the container persistentStoreDescriptions, wait for loadPersistentStores() before the first request, and make none "
+        + "after close().", operation: operation)
+  }
+
+  /// The store of an object is not open.
+  package static func noOpenStore(of objectID: ManagedObjectID, _ operation: String) -> StoreError {
+    var error = StoreError(
+      .noOpenStore,
+      "The store of the object \(objectID.uriString) is not open. Open it (loadPersistentStores() does) before its objects are used, and use none "
+        + "after it was closed.", operation: operation)
+    error.entityName = objectID.entityName
+    return error
+  }
+}
+
+extension PersistentStoreCoordinator {
+  /// Throws where no store is open at all.
+  package func checkOpen(_ operation: String) throws(StoreError) {
+    if persistentStores.isEmpty { throw .noOpenStore(operation) }
+  }
+
+  /// The open store of an object.
+  ///
+  /// - Throws: ``StoreError`` with ``StoreError/Code/noOpenStore`` where it is not open: whether there is such an object nobody knows.
+  package func openStore(of objectID: ManagedObjectID, _ operation: String) throws(StoreError) -> PersistentStore {
+    if let store = store(numbered: objectID.space) { return store }
+    throw .noOpenStore(of: objectID, operation)
+  }
+
+  /// The open stores that hold an entity's objects: at least one.
+  ///
+  /// - Parameters:
+  ///   - includesSubentities: Whether stores that hold only entities below it count.
+  ///   - affectedStores: The identifiers of the stores that are meant; nil for all.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/noOpenStore`` where no store is open, or one that is meant is not, with
+  ///   ``StoreError/Code/entityNotInStore`` where none holds the entity: that there are no objects would be said by nobody who has looked.
+  package func openStores(
+    holding entity: CompiledEntity, includesSubentities: Bool = true, affectedStores: [String]?, _ operation: String
+  ) throws(StoreError) -> [PersistentStore] {
+    let open = persistentStores
+    if open.isEmpty { throw .noOpenStore(operation) }
+    if let missing = affectedStores?.first(where: { name in !open.contains { $0.identifier == name } }) {
+      throw StoreError(
+        .noOpenStore, "The store “\(missing)”, which affectedStores names, is not open. Open it, or leave it out.", operation: operation)
+    }
+    let numbers = includesSubentities ? entity.subtree : entity.number..<entity.number + 1
+    let holding = open.filter { store in
+      (affectedStores?.contains(store.identifier) ?? true) && numbers.contains { store.entityNumbers.contains($0) }
+    }
+    guard holding.isEmpty else { return holding }
+    throw entityNotInStore(entity, isNamed: affectedStores != nil, operation)
+  }
+
+  /// No open store holds an entity.
+  ///
+  /// - Parameter isNamed: Whether the request names the stores that are meant.
+  package func entityNotInStore(_ entity: CompiledEntity, isNamed: Bool = false, _ operation: String) -> StoreError {
+    let configurations = compiledModel.model.configurations.filter { $0.entityNames.contains(entity.name) }.map { "“\($0.name)”" }
+    let advice =
+      isNamed
+      ? "Leave affectedStores out, or name one that does."
+      : configurations.isEmpty
+        ? "Open one without a configuration." : "Open one with the configuration \(configurations.joined(separator: " or "))."
+    var error = StoreError(
+      .entityNotInStore, "No open store\(isNamed ? " of those named" : "") holds the entity “\(entity.name)”. \(advice)",
+      operation: operation)
+    error.entityName = entity.name
+    return error
+  }
+}
