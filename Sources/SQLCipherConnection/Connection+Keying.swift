@@ -100,7 +100,8 @@ extension Connection {
       _ = try statement.step()
       statement.reset()
     } catch  where error.code == SQLITE_NOTADB || error.code == SQLITE_CORRUPT {
-      throw error.with(kind: .storeCorrupt(error.code == SQLITE_NOTADB ? .pageMAC : .structure), operation: "open")
+      let isPage = error.code == SQLITE_NOTADB || error.extendedCode == PageGuard.refusal
+      throw error.with(kind: .storeCorrupt(isPage ? .pageMAC : .structure), operation: "open")
     }
   }
 

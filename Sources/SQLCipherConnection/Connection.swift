@@ -47,10 +47,11 @@ import Foundation
     if !isNew { try StoreFile.checkBeforeOpening(path) }
 
     let flags = (options.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE
+    let layer = key == nil ? nil : try PageGuard.name(for: path)
     var opened: OpaquePointer?
     let code =
       options.isImmutable
-      ? sqlite3_open_v2(Self.immutableURI(path), &opened, flags | SQLITE_OPEN_URI, nil) : sqlite3_open_v2(path, &opened, flags, nil)
+      ? sqlite3_open_v2(Self.immutableURI(path), &opened, flags | SQLITE_OPEN_URI, layer) : sqlite3_open_v2(path, &opened, flags, layer)
     guard code == SQLITE_OK, let pointer = opened else {
       let error = StoreAccessError.sqlite(code, handle: opened, path: path, operation: "open")
       sqlite3_close_v2(opened)

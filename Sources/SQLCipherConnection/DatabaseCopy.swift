@@ -40,7 +40,7 @@ enum DatabaseCopy {
     case .copy(let path, let sourceKey) where sourceKey.format == key.format:
       let source = try Connection(opening: path, key: sourceKey, options: options)
       defer { source.close() }
-      try backUp(source, to: target, key: key, options: options, progress: progress)
+      try backUp(source, sourceKey, to: target, key: key, options: options, progress: progress)
     case .copy(let path, let sourceKey):
       var sourceOptions = options
       sourceOptions.isForExport = true
@@ -71,7 +71,23 @@ enum DatabaseCopy {
 
   /// Copies every page of one snapshot of `source`, encrypting it anew with the target's key.
   static func backUp(
-    _ source: Connection, to target: String, key: DatabaseKey, options: ConnectionOptions, progress: ProgressHandler? = nil
+    _ source: Connection, _ sourceKey: DatabaseKey, to target: String, key: DatabaseKey, options: ConnectionOptions,
+    progress: ProgressHandler? = nil
+  ) throws {
+    do {
+      try copyPages(of: source, to: target, key: key, options: options, admitted: nil, progress: progress)
+    } catch let error as StoreAccessError where error.extendedCode == PageGuard.refusal {
+      // A page of zeros may be an unused one that was never written. Finding that out costs something, and hardly any store has one.
+      guard truncate(target, 0) == 0 else { throw StoreAccessError.system(errno, path: target, operation: "back up") }
+      try FreePages.withAdmitted(of: source, key: sourceKey) { admitted in
+        try copyPages(of: source, to: target, key: key, options: options, admitted: admitted, progress: progress)
+      }
+    }
+  }
+
+  private static func copyPages(
+    of source: Connection, to target: String, key: DatabaseKey, options: ConnectionOptions, admitted: FreePages.Admitted?,
+    progress: ProgressHandler?
   ) throws {
     var options = options
     options.journalMode = .delete
@@ -80,6 +96,11 @@ enum DatabaseCopy {
     // The read transaction keeps the snapshot: without it the backup would begin anew whenever somebody commits.
     try source.readTransaction {
       try source.checkSentinel()
+      if let admitted {
+        try admitted.checkIsCurrent(source)
+        GuardedFile.admit(admitted.pages, of: source.pointer)
+      }
+      defer { if admitted != nil { GuardedFile.admit(nil, of: source.pointer) } }
       guard let backup = sqlite3_backup_init(destination.pointer, "main", source.pointer, "main") else {
         throw destination.database.failure(sqlite3_errcode(destination.pointer), operation: "back up")
       }
@@ -114,12 +135,15 @@ private final class PlainDatabase {
     } catch  where error.kind == .notEncrypted {}
     var opened: OpaquePointer?
     // Not read-only: an attached database would be so too.
-    let code = sqlite3_open_v2(path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, nil)
+    let layer = try PageGuard.name(for: path)
+    let code = sqlite3_open_v2(path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, layer)
     guard code == SQLITE_OK, let pointer = opened else {
       let error = StoreAccessError.sqlite(code, handle: opened, path: path, operation: "import")
       sqlite3_close_v2(opened)
       throw error
     }
+    // What it is copied into is guarded.
+    GuardedFile.allowZeros(in: "main", of: pointer)
     database = DatabaseHandle(pointer: pointer, path: path)
     statements = StatementTable(database: database)
     sqlite3_extended_result_codes(pointer, 1)
@@ -193,7 +217,7 @@ private struct Exporter {
       try attach.run()
       attach.clearBindings()
     }
-    guard let key else { return }
+    guard let key else { return GuardedFile.allowZeros(in: "target", of: database.pointer) }
     if LibraryVersion.isSQLCipher4 && key.format.version == 3 { try run("PRAGMA target.cipher_compatibility = 3") }
     try run("PRAGMA target.cipher_page_size = \(key.format.pageSize)")
     try run("PRAGMA target.page_size = \(key.format.pageSize)")

@@ -13,14 +13,26 @@ struct PageAuthenticator {
 
   /// Whether the page is what was written as page `number`. The bytes behind the initialization vector are overwritten.
   func isAuthentic(_ page: UnsafeMutableRawBufferPointer, number: UInt32) -> Bool {
-    let start = number == 1 ? DatabaseKey.saltSize : 0
-    let end = format.pageSize - format.reservedBytes + 16  // the code covers the initialization vector too
     guard page.count == format.pageSize else { return false }
-    let size = format.hash.size
-    let stored = Array(page[end..<end + size])
-    for index in 0..<4 { page[end + index] = UInt8(truncatingIfNeeded: number >> UInt32(8 * index)) }
-    let message = UnsafeRawBufferPointer(rebasing: page[start..<end + 4])
-    guard let code = try? Cryptography.hmac(macKey, message, hash: format.hash) else { return false }
+    let stored = Array(page[codeStart..<codeStart + format.hash.size])
+    guard let code = code(of: page, number: number) else { return false }
     return code.withUnsafeBytes { first in stored.withUnsafeBytes { second in Cryptography.isEqual(first, second) } }
+  }
+
+  /// Writes the code of an encrypted page behind its initialization vector; false on failure.
+  func authenticate(_ page: UnsafeMutableRawBufferPointer, number: UInt32) -> Bool {
+    guard page.count == format.pageSize, let code = code(of: page, number: number) else { return false }
+    UnsafeMutableRawBufferPointer(rebasing: page[codeStart...]).copyBytes(from: code)
+    return true
+  }
+
+  /// The code covers the initialization vector too.
+  private var codeStart: Int { format.pageSize - format.reservedBytes + Cryptography.blockSize }
+
+  /// The code over a page's content, vector and number, which is written where the code stands.
+  private func code(of page: UnsafeMutableRawBufferPointer, number: UInt32) -> [UInt8]? {
+    for index in 0..<4 { page[codeStart + index] = UInt8(truncatingIfNeeded: number >> UInt32(8 * index)) }
+    let start = number == 1 ? DatabaseKey.saltSize : 0
+    return try? Cryptography.hmac(macKey, UnsafeRawBufferPointer(rebasing: page[start..<codeStart + 4]), hash: format.hash)
   }
 }

@@ -50,7 +50,7 @@ extension StoreAccessError {
     case SQLITE_NOMEM: .outOfMemory
     case SQLITE_READONLY: .readOnly
     case SQLITE_INTERRUPT: .cancelled
-    case SQLITE_CORRUPT: .storeCorrupt(.structure)
+    case SQLITE_CORRUPT: .storeCorrupt(extended == PageGuard.refusal ? .pageMAC : .structure)
     case SQLITE_NOTADB: .storeCorrupt(.pageMAC)
     case SQLITE_FULL: .diskFull
     case SQLITE_CONSTRAINT: .constraint

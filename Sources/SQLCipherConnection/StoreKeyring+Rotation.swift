@@ -88,7 +88,7 @@ extension StoreKeyring {
     if hasSlots { try edit { file, keys in try file.addGeneration(next, keys: &keys) } }
     do {
       try StoreFile.createExclusively(copy)
-      try DatabaseCopy.backUp(source, to: copy, key: next, options: options, progress: progress)
+      try DatabaseCopy.backUp(source, current, to: copy, key: next, options: options, progress: progress)
       let findings = try StoreVerification.run(path: copy, key: next, level: .full, options: options, onOpen: onOpen)
       guard findings.isEmpty else {
         throw StoreAccessError(.storeCorrupt(.structure), path: storePath, operation: "rotate the data key", message: "\(findings[0])")

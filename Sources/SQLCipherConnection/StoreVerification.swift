@@ -115,12 +115,22 @@ package struct StoreVerification {
     guard last > 0 else { return }
     let page = UnsafeMutableRawBufferPointer.allocate(byteCount: pageSize, alignment: 16)
     defer { page.deallocate() }
+    var zeros: [Int] = []
     for number in 1...last where number != lockPage {
       if number & 1023 == 0, let progress, !progress(number, last) {
         throw StoreAccessError(.cancelled, path: path, operation: "verify")
       }
       // A page that is newer in the log may stand half written in the file.
-      if try !isAuthentic(number, page, file, authenticator), !logged.contains(number) { findings.append(.page(number)) }
+      switch try state(of: number, page, file, authenticator) {
+      case .authentic: break
+      case .zero: if !logged.contains(number) { zeros.append(number) }
+      case .damaged: if !logged.contains(number) { findings.append(.page(number)) }
+      }
+    }
+    // An unused page need never have been written.
+    if !zeros.isEmpty {
+      let unused = (try? FreePages.leaves(path: path, key: key)) ?? []
+      findings += zeros.filter { !unused.contains(UInt32($0)) }.map { .page($0) }
     }
     if let progress, !progress(last, last) { throw StoreAccessError(.cancelled, path: path, operation: "verify") }
   }
@@ -136,16 +146,21 @@ package struct StoreVerification {
     }
   }
 
-  private func isAuthentic(
-    _ number: Int, _ page: UnsafeMutableRawBufferPointer, _ file: BareDatabaseFile, _ authenticator: PageAuthenticator
-  ) throws -> Bool {
+  private enum PageState {
+    case authentic, zero, damaged
+  }
+
+  private func state(
+    of number: Int, _ page: UnsafeMutableRawBufferPointer, _ file: BareDatabaseFile, _ authenticator: PageAuthenticator
+  ) throws -> PageState {
     // Somebody's checkpoint may be writing it just now.
     for attempt in 0..<3 {
       if attempt > 0 { usleep(2_000) }
       try file.read(into: page, offset: Int64(number - 1) * Int64(page.count))
-      if authenticator.isAuthentic(page, number: UInt32(number)) { return true }
+      if GuardedFile.isZero(page) { return .zero }
+      if authenticator.isAuthentic(page, number: UInt32(number)) { return .authentic }
     }
-    return false
+    return .damaged
   }
 
   /// The pages that have an authentic copy in the log.

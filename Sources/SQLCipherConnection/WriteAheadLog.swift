@@ -12,6 +12,8 @@ enum WriteAheadLog {
     let page: UInt32
     /// True where the frame ends a transaction.
     let isCommit: Bool
+    /// Where the page stands in the log.
+    let offset: Int
   }
 
   /// Whether some frame is page 1 written with the key.
@@ -65,11 +67,34 @@ enum WriteAheadLog {
       sum.add(buffer, 0..<8)
       sum.add(buffer, frameHeaderSize..<size)
       guard sum.equals(bigEndian(buffer, 16), bigEndian(buffer, 20)) else { break }
-      let frame = Frame(page: bigEndian(buffer, 0), isCommit: bigEndian(buffer, 4) != 0)
+      let frame = Frame(page: bigEndian(buffer, 0), isCommit: bigEndian(buffer, 4) != 0, offset: offset + frameHeaderSize)
       if !body(frame, page) { break }
       offset += size
     }
     return true
+  }
+
+  /// Where the newest committed copy of each page stands.
+  static func newestPages(_ path: String, pageSize: Int) -> [UInt32: Int] {
+    var committed: [UInt32: Int] = [:]
+    var pending: [UInt32: Int] = [:]
+    forEachFrame(path, pageSize: pageSize) { frame, _ in
+      pending[frame.page] = frame.offset
+      if frame.isCommit {
+        committed.merge(pending) { $1 }
+        pending = [:]
+      }
+      return true
+    }
+    return committed
+  }
+
+  /// Reads a page of the log; false where the log ends before it.
+  static func read(_ path: String, into page: UnsafeMutableRawBufferPointer, offset: Int) -> Bool {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { return false }
+    defer { _ = Foundation.close(descriptor) }
+    return pread(descriptor, page.baseAddress, page.count, off_t(offset)) == page.count
   }
 
   private static func bigEndian(_ buffer: UnsafeMutableRawBufferPointer, _ offset: Int) -> UInt32 {

@@ -171,7 +171,7 @@ final class CopyTests: StoreTestCase {
       let source = try Connection(opening: path, key: old)
       let copy = StoreKeyring.rotationPath(for: path)
       try StoreFile.createExclusively(copy)
-      try DatabaseCopy.backUp(source, to: copy, key: next, options: ConnectionOptions())
+      try DatabaseCopy.backUp(source, old, to: copy, key: next, options: ConnectionOptions())
       source.close()
       if isSwapped { XCTAssertEqual(rename(copy, path), 0) }
 
