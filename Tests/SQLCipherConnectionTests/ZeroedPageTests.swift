@@ -131,6 +131,30 @@ final class ZeroedPageTests: StoreTestCase {
     XCTAssertEqual(unused, leaves.count)
   }
 
+  func testARotationNeverMakesAZeroedPageGood() async throws {
+    let keyring = try await StoreKeyring.create(storePath: path, key: .raw(SecretBytes((0..<32).map { $0 })))
+    let connection = try Connection(opening: path, key: keyring.databaseKey())
+    try connection.execute("CREATE TABLE t (x); INSERT INTO t VALUES (hex(zeroblob(30000)))")
+    connection.close()
+    let good = try data()
+    let page = good.count / Self.pageSize - 1
+    var changed = good
+    changed.replaceSubrange(range(page), with: Data(count: Self.pageSize))
+    try write(changed)
+    let pool = try ConnectionPool(path: path, key: keyring.databaseKey())
+    do {
+      try await keyring.rotateDataKey(pool: pool)
+      XCTFail("page \(page + 1) was copied")
+    } catch let error as StoreAccessError {
+      XCTAssertEqual(error.kind, .storeCorrupt(.pageMAC), "\(error)")
+    }
+    pool.close()
+    XCTAssertEqual(try names(), ["test.store", "test.store.keys"])
+    XCTAssertEqual(try data()[range(page)].filter { $0 != 0 }, Data(), "the page is as it was")
+    let reader = try Connection(opening: path, key: keyring.databaseKey())
+    assertThrows(.storeCorrupt(.pageMAC)) { try reader.readTransaction { try reader.firstText("SELECT x FROM t") } }
+  }
+
   func testAStoreWhoseUnusedPagesWereNeverWrittenIsSoundAndGrows() throws {
     try makeStore()
     var changed = try data()
