@@ -90,7 +90,7 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
   public func newValuesForObjects(with objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> RowList {
     guard !objectIDs.isEmpty else { return RowList() }
     let engine = try engine("read")
-    return try StoreError.mapping { try engine.rows(of: objectIDs) }
+    return try StoreError.mapping { try engine.rows(of: objectIDs, cancellation: scope.cancellation) }
   }
 
   /// The members of a to-many relationship of objects: one statement for up to 500 of them.
@@ -98,7 +98,9 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
     forRelationship relationship: CompiledRelationship, forObjectsWith objectIDs: [ManagedObjectID], in scope: RequestScope
   ) throws -> RelationshipValues {
     let engine = try engine("read")
-    return try StoreError.mapping { try engine.members(of: relationship, ofObjectsWith: objectIDs) }
+    return try StoreError.mapping {
+      try engine.members(of: relationship, ofObjectsWith: objectIDs, cancellation: scope.cancellation)
+    }
   }
 
   /// Permanent IDs, from blocks of keys that are reserved when the last one is used up.

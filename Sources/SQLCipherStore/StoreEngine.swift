@@ -99,6 +99,12 @@ final class StoreEngine: Sendable {
     return try pool.withReader(body)
   }
 
+  /// Runs `body`, whose statements on a connection end with an error once they are called off: those, and nobody else's.
+  func stopping<Result>(_ connection: Connection, when cancellation: RequestCancellation?, _ body: () throws -> Result) rethrows -> Result {
+    guard let cancellation else { return try body() }
+    return try connection.cancelling(when: { cancellation.isCancelled }, body)
+  }
+
   /// A writer for rows of this store.
   func makeRowWriter(rowCapacity: Int) -> RowWriter {
     let writer = RowWriter(rowCapacity: rowCapacity)
@@ -118,8 +124,19 @@ final class StoreEngine: Sendable {
 
   /// Runs `body` in a write transaction of its own; inside `performTransaction`, as a part of that which can fail alone.
   func write<Result>(_ body: (Connection) throws -> Result) throws -> Result {
-    if let connection = transactions.connection { return try connection.savepoint { try body(connection) } }
+    if let connection = transactions.connection {
+      try Self.checkAlive(connection)
+      return try connection.savepoint { try body(connection) }
+    }
     return try pool.withWriter { connection in try commit(connection) { try body(connection) } }
+  }
+
+  /// A statement that was called off, or a full disk, may have rolled the whole transaction back: what came after it would be written by itself.
+  private static func checkAlive(_ connection: Connection) throws {
+    guard connection.isInAutocommit else { return }
+    throw StoreError(
+      .invalidRequest, "An error has rolled the transaction back, nothing of it is written, and it goes no further: let that error end it.",
+      operation: "transaction", path: connection.path)
   }
 
   /// Runs `body`, all whose reads and writes on this thread are one transaction.
@@ -139,7 +156,10 @@ final class StoreEngine: Sendable {
       try pool.withWriter { connection in
         transactions.begin(connection, keys)
         defer { transactions.end() }
-        try commit(connection, body)
+        try commit(connection) {
+          try body()
+          try Self.checkAlive(connection)
+        }
       }
       _ = self.keys.adopt(keys)
     } catch {

@@ -33,6 +33,10 @@ final class IsolationTests: XCTestCase {
     try check("LeaksFromContextActor")
   }
 
+  func testNothingCanLeaveWorkThatWaits() throws {
+    try check("LeaksFromAsynchronousTask")
+  }
+
   func testAClassOfObjectsCannotBeMadeSendable() throws {
     try check("SendableClass")
   }

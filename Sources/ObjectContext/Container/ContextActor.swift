@@ -12,6 +12,14 @@ import ObjectStore
 public actor ContextActor {
   private let executor: QueueExecutor
   private let context: ManagedObjectContext
+  /// The work that has the context; nil between two pieces.
+  private var turn: Turn?
+  /// How many calls belong to the turn: work may call the actor again.
+  private var callCount = 0
+  /// Whether somebody has the context, or was told to take it.
+  private var isTaken = false
+  /// Those who wait for their turn, the first one first.
+  private var waiting: [CheckedContinuation<Void, Never>] = []
 
   /// Makes an actor with a context over a container's stores.
   public init(container: PersistentContainer) {
@@ -27,23 +35,56 @@ public actor ContextActor {
 
   /// Runs work with the context, one piece after the other. Only `Sendable` values come out.
   ///
-  /// When the task is cancelled, a fetch that runs ends at once and throws ``StoreError`` with ``StoreError/Code/cancelled``, as do those that follow.
-  public func perform<Result: Sendable>(_ body: @Sendable (ManagedObjectContext) throws -> Result) async rethrows -> Result {
+  /// Work that waits for something keeps the context until it has ended: no other piece comes in between. What it calls this actor for meanwhile, itself
+  /// or in tasks of its own, is a part of it.
+  ///
+  /// When the task is cancelled, `Task.isCancelled` is true in the work, and a fetch, a batch request or a save that runs ends at once, inside the store
+  /// too, and throws ``StoreError`` with ``StoreError/Code/cancelled``, as do those that follow. A save is whole or not at all, and after an error the
+  /// context has its changes still.
+  public func perform<Result: Sendable>(_ body: @Sendable (ManagedObjectContext) async throws -> Result) async rethrows -> Result {
+    if let turn, Turn.held.contains(where: { $0 === turn }) { return try await run(body) }
+    if isTaken { await withCheckedContinuation { waiting.append($0) } }
+    isTaken = true
+    let turn = Turn()
+    self.turn = turn
+    context.mergeWaitingChanges()
     let cancellation = RequestCancellation()
+    context.cancellation = cancellation
     return try await withTaskCancellationHandler {
-      try run(body, cancellation)
+      try await Turn.$held.withValue(Turn.held + [turn]) { try await run(body) }
     } onCancel: {
       cancellation.cancel()
     }
   }
 
-  private func run<Result>(_ body: (ManagedObjectContext) throws -> Result, _ cancellation: RequestCancellation) rethrows -> Result {
-    context.cancellation = cancellation
-    context.mergeWaitingChanges()
-    defer {
-      context.processPendingChanges()
-      context.cancellation = nil
-    }
-    return try body(context)
+  private func run<Result: Sendable>(_ body: @Sendable (ManagedObjectContext) async throws -> Result) async rethrows -> Result {
+    callCount += 1
+    defer { endCall() }
+    let lent = LentContext(context: context)
+    return try await withTaskExecutorPreference(executor) { try await body(lent.context) }
   }
+
+  private func endCall() {
+    context.processPendingChanges()
+    callCount -= 1
+    guard callCount == 0 else { return }
+    context.cancellation = nil
+    context.forgetNotedCancellation()
+    turn = nil
+    // Whoever is next has the context from now on: nobody can come before them.
+    if waiting.isEmpty { isTaken = false } else { waiting.removeFirst().resume() }
+  }
+}
+
+/// The work that has an actor's context.
+private final class Turn: Sendable {
+  /// The turns that the task is a part of, of as many actors.
+  @TaskLocal static var held: [Turn] = []
+}
+
+/// A context on its way to the work whose turn it is.
+///
+/// `@unchecked Sendable`: nobody else touches it until the turn has ended, and the work runs on the actor's own queue.
+private struct LentContext: @unchecked Sendable {
+  let context: ManagedObjectContext
 }

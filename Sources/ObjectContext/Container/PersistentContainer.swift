@@ -92,18 +92,21 @@ public final class PersistentContainer: Sendable {
 
   /// Runs work with a context of its own, on a queue of its own, off Swift's cooperative threads. Only `Sendable` values come out.
   ///
-  /// Changes that the work does not save are dropped with the context. When the task is cancelled, a fetch that runs ends at once and throws
-  /// ``StoreError`` with ``StoreError/Code/cancelled``, as do those that follow.
+  /// The work is a part of the task that calls: its values and priority hold, and it may wait for something, after which it is on its queue again. Changes
+  /// that it does not save are dropped with the context.
+  ///
+  /// When the task is cancelled, `Task.isCancelled` is true in the work, and a fetch, a batch request or a save that runs ends at once, inside the store
+  /// too, and throws ``StoreError`` with ``StoreError/Code/cancelled``, as do those that follow. A save is whole or not at all.
   public func performBackgroundTask<Result: Sendable>(
-    _ body: @escaping @Sendable (ManagedObjectContext) throws -> Result
+    _ body: @Sendable (ManagedObjectContext) async throws -> Result
   ) async throws -> Result {
     let cancellation = RequestCancellation()
     return try await withTaskCancellationHandler {
-      try await QueueExecutor(label: "CipherData.BackgroundTask").run {
-        let context = self.makeContext()
+      try await withTaskExecutorPreference(QueueExecutor(label: "CipherData.BackgroundTask")) {
+        let context = makeContext()
         context.cancellation = cancellation
         defer { context.processPendingChanges() }
-        return try body(context)
+        return try await body(context)
       }
     } onCancel: {
       cancellation.cancel()

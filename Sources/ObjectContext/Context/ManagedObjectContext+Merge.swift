@@ -95,7 +95,7 @@ extension ManagedObjectContext {
     }
     guard !read.isEmpty else { return }
     do {
-      let rows = try coordinator.readRows(of: read.map(\.currentID), from: store, scope: scope(for: store))
+      let rows = try coordinator.readRows(of: read.map(\.currentID), from: store, scope: uninterruptedScope(for: store))
       let found = Dictionary(rows.map { ($0.reference, $0) }, uniquingKeysWith: { first, _ in first })
       for object in read { object.takeFreshRow(found[object.currentID.reference]) }
     } catch {

@@ -97,7 +97,7 @@ extension ManagedObjectContext {
       do {
         let store = try coordinator.openStore(of: group[0].currentID, "refresh")
         store.cache.remove(group.map(\.currentID.reference))
-        let rows = try coordinator.readRows(of: group.map(\.currentID), from: store, scope: scope(for: store))
+        let rows = try coordinator.readRows(of: group.map(\.currentID), from: store, scope: uninterruptedScope(for: store))
         // Rows of several entity trees may have one key.
         let found = Dictionary(rows.map { ($0.reference, $0) }, uniquingKeysWith: { first, _ in first })
         for object in group { object.takeFreshRow(found[object.currentID.reference]) }

@@ -87,7 +87,7 @@ public final class ManagedObjectContext {
   @exclusivity(unchecked) var fetchedProperties: [ObjectIdentifier: [String: [ManagedObjectID]]] = [:]
   /// Values of reference types that objects have given out, which may be changed in place.
   @exclusivity(unchecked) var handedOut = HandedOutValues()
-  /// What calls off the fetches of the work that is under way, where somebody can.
+  /// What calls off the requests of the work that is under way, where somebody can.
   var cancellation: RequestCancellation?
   /// How often the context saved.
   var saveCount = 0
@@ -355,9 +355,19 @@ public final class ManagedObjectContext {
 
   func forgetNotedError() { notedError = nil }
 
+  /// Forgets that a read was called off: whoever comes next has called nothing off.
+  func forgetNotedCancellation() {
+    if let error = notedError as? StoreError, error.code == .cancelled { notedError = nil }
+  }
+
   func scope(for store: PersistentStore) -> RequestScope {
-    var scope = RequestScope(objectIDSpace: store.space, contextName: name, transactionAuthor: transactionAuthor)
+    var scope = uninterruptedScope(for: store)
     scope.cancellation = cancellation
     return scope
+  }
+
+  /// The scope of reads that cannot throw, such as a property's: they are few rows, and must not answer that nothing is there.
+  func uninterruptedScope(for store: PersistentStore) -> RequestScope {
+    RequestScope(objectIDSpace: store.space, contextName: name, transactionAuthor: transactionAuthor)
   }
 }

@@ -88,7 +88,7 @@ extension ManagedObjectContext {
     }
     do {
       let ids = siblings(of: object, in: store) ?? [objectID]
-      let rows = try coordinator.readRows(of: ids, from: store, scope: scope(for: store))
+      let rows = try coordinator.readRows(of: ids, from: store, scope: uninterruptedScope(for: store))
       if ids.count > 1, store.cache.isSuspended {
         for row in rows {
           if let sibling = registeredObject(row.reference, space: objectID.space), sibling.flags.contains(.isFault) { sibling.image = row }
@@ -237,13 +237,16 @@ extension ManagedObjectContext {
         return true
       }
     }
-    do { try readMembers(of: objects, relationship, from: store) } catch { note(error) }
+    do { try readMembers(of: objects, relationship, from: store, scope: uninterruptedScope(for: store)) } catch { note(error) }
   }
 
   /// Reads the members of a to-many relationship of several objects of a store with one request, less those whose row is known to be gone.
-  func readMembers(of objects: [ManagedObject], _ relationship: CompiledRelationship, from store: PersistentStore) throws {
+  func readMembers(
+    of objects: [ManagedObject], _ relationship: CompiledRelationship, from store: PersistentStore, scope: RequestScope
+  ) throws {
+    try scope.cancellation?.check()
     let values = try store.incrementalStore.newValues(
-      forRelationship: relationship, forObjectsWith: objects.map(\.currentID), in: scope(for: store))
+      forRelationship: relationship, forObjectsWith: objects.map(\.currentID), in: scope)
     let group = values.references.isEmpty ? 0 : makeGroup(space: store.space.number, references: values.references).number
     for (position, object) in objects.enumerated() {
       let state = object.state(relationship.index)

@@ -66,7 +66,8 @@ extension ManagedObjectContext {
       if !source.state(relationship.index).isLoaded { bySpace[source.currentID.space, default: []].append(source) }
     }
     for objects in bySpace.values {
-      try readMembers(of: objects, relationship, from: try coordinator.openStore(of: objects[0].currentID, "fetch"))
+      let store = try coordinator.openStore(of: objects[0].currentID, "fetch")
+      try readMembers(of: objects, relationship, from: store, scope: scope(for: store))
     }
     var members: [ManagedObject] = []
     var seen = Set<ManagedObject>()

@@ -9,8 +9,9 @@ extension ManagedObjectContext {
   /// The steps: `willSave` of the changed objects until none changes more, delete rules, validation, permanent IDs, the stores' transactions, `didSave`,
   /// notifications. On an error the context keeps its changes (objects may have got their permanent IDs already).
   /// Rows that others have changed since they were read, and unique values that are taken, are dealt with as ``mergePolicy`` says.
+  /// In a task that is cancelled nothing is saved.
   /// - Throws: ``ValidationError`` (all errors at once), or ``StoreError`` with ``StoreError/Code/mergeConflict``,
-  ///   ``StoreError/Code/constraintConflict`` (all conflicts at once, with the values of both sides) and others.
+  ///   ``StoreError/Code/constraintConflict`` (all conflicts at once, with the values of both sides), ``StoreError/Code/cancelled`` and others.
   public func save() throws {
     mergeWaitingChanges()
     try throwNotedError()
@@ -22,8 +23,12 @@ extension ManagedObjectContext {
     do {
       try obtainIDs(for: work.inserted.filter(\.currentID.isTemporaryID))
       let requests = try makeRequests(work)
+      let cancellation = cancellation
+      defer { self.cancellation = cancellation }
       for (store, request) in requests {
         done.append(try save(request, to: store))
+        // What one store has, the others are to have too: from here on nobody can call the save off.
+        self.cancellation = nil
       }
     } catch {
       // What some stores have already is saved; the next save must not write it again.

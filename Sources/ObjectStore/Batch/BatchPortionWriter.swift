@@ -28,6 +28,7 @@ final class BatchPortionWriter: Sendable {
   @discardableResult
   func write(_ portion: BatchInsertion) throws -> BatchChanges {
     if portion.rows.isEmpty { return BatchChanges() }
+    try scope.cancellation?.check("batch insert")
     return try state.withLock { state in
       try checkDestinations(of: portion, known: &state.known)
       let placeholder = ManagedObjectID(space: store.space.number, entityNumber: UInt32(entity.number), key: -1)

@@ -96,6 +96,7 @@ extension PersistentStoreCoordinator {
   private func execute(_ request: PersistentStoreRequest, in store: PersistentStore, scope: RequestScope) throws -> BatchChanges {
     store.saving.lock()
     defer { store.saving.unlock() }
+    try scope.cancellation?.check("batch request")
     guard case .batch(let changes) = try store.incrementalStore.execute(request, in: scope) else {
       throw StoreError(.internalInconsistency, "The store answered a batch request with a result of another kind.", operation: "batch")
     }

@@ -1,10 +1,10 @@
 // RequestCancellation: a request that somebody may call off while a store works on it.
 import Synchronization
 
-/// Calls off the fetches, or the migration, of whoever was given it, from any thread.
+/// Calls off the requests, or the migration, of whoever was given it, from any thread.
 ///
-/// Stores look at ``isCancelled`` while they work, if they can stop: the SQLCipher store does so every few hundred microseconds of a statement. Others
-/// finish, and their answer is dropped.
+/// Stores look at ``isCancelled`` while they work, if they can stop: the SQLCipher store does so every few hundred microseconds of a statement, and a write
+/// that it stops is rolled back. Others finish; the answer to a fetch is dropped then, and what was written stays.
 public final class RequestCancellation: Sendable {
   private let flag = Atomic<Bool>(false)
 

@@ -9,7 +9,7 @@ public struct RequestScope: Sendable {
   public var contextName: String?
   /// The author of the changes, for the history.
   public var transactionAuthor: String?
-  /// What calls a fetch off; nil where nobody can.
+  /// What calls a request off; nil where nobody can.
   public var cancellation: RequestCancellation?
 
   /// Makes a scope.

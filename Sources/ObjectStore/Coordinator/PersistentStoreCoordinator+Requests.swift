@@ -34,6 +34,7 @@ extension PersistentStoreCoordinator {
   /// The rows of objects of one store, read from it; they go into its row cache.
   package func readRows(of objectIDs: [ManagedObjectID], from store: PersistentStore, scope: RequestScope) throws -> RowList {
     let generation = store.cache.generation
+    try scope.cancellation?.check()
     let rows = try store.incrementalStore.newValuesForObjects(with: objectIDs, in: scope)
     store.cache.insert(rows, readAt: generation)
     return rows
@@ -50,6 +51,8 @@ extension PersistentStoreCoordinator {
     let request = store.incrementalStore.takesExternalData ? request : try request.withBytesInRows(scope.objectIDSpace.model)
     store.saving.lock()
     defer { store.saving.unlock() }
+    // Not afterwards: what is saved is saved.
+    try scope.cancellation?.check("save")
     let outcome: SaveOutcome
     do {
       guard case .saved(let answer) = try store.incrementalStore.execute(.save(request), in: scope) else {

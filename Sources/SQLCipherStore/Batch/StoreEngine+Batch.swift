@@ -29,13 +29,11 @@ extension StoreEngine {
   private func write(_ operation: String, _ scope: RequestScope, _ body: (BatchConnection) throws -> BatchChanges) throws -> BatchChanges {
     try writeKeepingReferences(operation: operation) { connection in
       let batch = BatchConnection(engine: self, connection: connection)
-      func run() throws -> BatchChanges {
+      return try stopping(connection, when: scope.cancellation) {
         var (changes, updater) = try deriving(on: connection) { try body(batch) }
         if let updater { changes.add(SaveOutcome(outdated: updater.changedReferences)) }
         return changes
       }
-      guard let cancellation = scope.cancellation else { return try run() }
-      return try connection.cancelling(when: { cancellation.isCancelled }, run)
     }
   }
 }

@@ -42,7 +42,7 @@ enum KeyListSize {
 
 extension StoreEngine {
   /// The rows of objects, in any order; what is gone is missing.
-  func rows(of objectIDs: [ManagedObjectID]) throws -> RowList {
+  func rows(of objectIDs: [ManagedObjectID], cancellation: RequestCancellation? = nil) throws -> RowList {
     if objectIDs.count == 1 { return try row(of: objectIDs[0]) }
     var keysByTable: [Int: [Int64]] = [:]
     for id in objectIDs where !id.isTemporaryID {
@@ -50,8 +50,10 @@ extension StoreEngine {
     }
     let writer = makeRowWriter(rowCapacity: objectIDs.count)
     try read(reusingSnapshot: true) { connection in
-      for (index, keys) in keysByTable.sorted(by: { $0.key < $1.key }) {
-        try readRows(keys[...], of: schema.tables[index], connection, into: writer)
+      try stopping(connection, when: cancellation) {
+        for (index, keys) in keysByTable.sorted(by: { $0.key < $1.key }) {
+          try readRows(keys[...], of: schema.tables[index], connection, into: writer)
+        }
       }
       try connection.checkSentinel()
     }

@@ -25,8 +25,7 @@ extension StoreEngine {
     _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ plan: FetchPlan, _ scope: RequestScope
   ) throws -> PersistentStoreResult {
     try read { connection in
-      guard let cancellation = scope.cancellation else { return try answer(fetch, specification, plan, scope.objectIDSpace, connection) }
-      return try connection.cancelling(when: { cancellation.isCancelled }) {
+      try stopping(connection, when: scope.cancellation) {
         try answer(fetch, specification, plan, scope.objectIDSpace, connection)
       }
     }

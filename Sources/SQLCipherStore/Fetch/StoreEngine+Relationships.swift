@@ -5,7 +5,9 @@ import SQLCipherConnection
 
 extension StoreEngine {
   /// The members of a to-many relationship of objects, in the order of the objects.
-  func members(of relationship: CompiledRelationship, ofObjectsWith objectIDs: [ManagedObjectID]) throws -> RelationshipValues {
+  func members(
+    of relationship: CompiledRelationship, ofObjectsWith objectIDs: [ManagedObjectID], cancellation: RequestCancellation? = nil
+  ) throws -> RelationshipValues {
     var values = RelationshipValues()
     let reader: MemberReader
     switch schema.relationships[relationship.id] {
@@ -23,23 +25,25 @@ extension StoreEngine {
     var references: [ObjectReference] = []
     var ends: [Int] = []
     try read(reusingSnapshot: true) { connection in
-      try KeyListSize.forEachPiece(of: keys[...]) { piece, size in
-        let statement = try connection.statement(schema.numbers.relationship(relationship.id, size), reader.sql(size))
-        defer { statement.reset() }
-        try KeyListSize.bind(piece, size, to: statement)
-        trace.note(statement)
-        var current = piece.startIndex
-        while try statement.step() {
-          let owner = statement.int64(0)
-          while current < piece.endIndex, keys[current] < owner {
+      try stopping(connection, when: cancellation) {
+        try KeyListSize.forEachPiece(of: keys[...]) { piece, size in
+          let statement = try connection.statement(schema.numbers.relationship(relationship.id, size), reader.sql(size))
+          defer { statement.reset() }
+          try KeyListSize.bind(piece, size, to: statement)
+          trace.note(statement)
+          var current = piece.startIndex
+          while try statement.step() {
+            let owner = statement.int64(0)
+            while current < piece.endIndex, keys[current] < owner {
+              ends.append(references.count)
+              current += 1
+            }
+            references.append(reference(statement, 1, reader.members))
+          }
+          while current < piece.endIndex {
             ends.append(references.count)
             current += 1
           }
-          references.append(reference(statement, 1, reader.members))
-        }
-        while current < piece.endIndex {
-          ends.append(references.count)
-          current += 1
         }
       }
       try connection.checkSentinel()

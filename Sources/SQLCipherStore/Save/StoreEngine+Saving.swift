@@ -34,13 +34,15 @@ extension StoreEngine {
     _ request: SaveChangesRequest, in scope: RequestScope, now: Double, namesClashes: Bool
   ) throws -> SaveOutcome {
     try writeKeepingReferences(operation: "save") { connection in
-      let updater = try deriving(on: connection, now: now) {
-        var executor = SaveExecutor(engine: self, connection: connection, request: request, space: scope.objectIDSpace)
-        executor.namesClashes = namesClashes
-        try executor.run()
-        if !schema.derivations.isEmpty { marks.forgetLocal() }
-      }.updater
-      return try updater?.outcome(of: request) ?? SaveOutcome()
+      try stopping(connection, when: scope.cancellation) {
+        let updater = try deriving(on: connection, now: now) {
+          var executor = SaveExecutor(engine: self, connection: connection, request: request, space: scope.objectIDSpace)
+          executor.namesClashes = namesClashes
+          try executor.run()
+          if !schema.derivations.isEmpty { marks.forgetLocal() }
+        }.updater
+        return try updater?.outcome(of: request) ?? SaveOutcome()
+      }
     }
   }
 

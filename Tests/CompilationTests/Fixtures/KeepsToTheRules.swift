@@ -24,6 +24,23 @@ import ObjectStore
   return objectIDs.map { container.viewContext.object(with: $0) }
 }
 
+/// Work may wait for something, and goes on with its objects.
+func loads(container: PersistentContainer, library: ContextActor, title: @Sendable () async throws -> String) async throws -> [String] {
+  let first = try await container.performBackgroundTask { context in
+    let book = try context.insertObject(entityName: "Book")
+    try book.setValue(try await title(), forKey: "title")
+    try context.save()
+    return try book.value(forKey: "title") as? String ?? ""
+  }
+  let second = try await library.perform { context in
+    let book = try context.insertObject(entityName: "Book")
+    async let other = title()
+    try book.setValue(try await other, forKey: "title")
+    return try book.value(forKey: "title") as? String ?? ""
+  }
+  return [first, second]
+}
+
 /// A background context belongs to whoever asked for it, and may be given away once, with its objects.
 func handsOver(container: PersistentContainer) async throws {
   let context = container.newBackgroundContext()

@@ -15,3 +15,10 @@ func stores(container: PersistentContainer) async throws {
   }
   _ = kept
 }
+
+func returnsAnObject(container: PersistentContainer) async throws {
+  _ = try await container.performBackgroundTask { context in  // ERROR: does not conform to the 'Sendable' protocol
+    await Task.yield()
+    return try context.insertObject(entityName: "Book")
+  }
+}

@@ -1,0 +1,30 @@
+// A context and objects that asynchronous work hands to others while it goes on.
+import ObjectContext
+
+actor Reader {
+  func read(_ context: ManagedObjectContext) {}
+}
+
+func handsToAnActor(container: PersistentContainer, reader: Reader) async throws {
+  try await container.performBackgroundTask { context in
+    await reader.read(context)  // ERROR: risks causing data races
+    try context.save()
+  }
+}
+
+@MainActor func shows(_ object: ManagedObject) {}
+
+func handsToTheMainActor(library: ContextActor) async throws {
+  try await library.perform { context in
+    let book = try context.insertObject(entityName: "Book")
+    await shows(book)  // ERROR: risks causing data races
+    try context.save()
+  }
+}
+
+func sharesWithATask(library: ContextActor) async throws {
+  try await library.perform { context in
+    let task = Task { try context.save() }  // ERROR: risks causing data races
+    try await task.value
+  }
+}
