@@ -39,7 +39,7 @@ extension ManagedObjectContext {
   package func dictionaryResults(of request: FetchSpecification) throws -> DictionaryResults {
     let (specification, entity, stores) = try prepareDictionaries(request, .dictionaries)
     if stores.count > 1 { return try mergedDictionaries(specification, entity, stores) }
-    guard let store = stores.first else { return DictionaryResults(columns: [], rows: [], entity: entity, model: model) }
+    let store = stores[0]
     let rows = try dictionaryRows(of: specification, from: store)
     return DictionaryResults(
       columns: rows.columns, rows: rows.rows.map { DictionaryResults.Row(space: store.space.number, values: $0) }, entity: entity,
@@ -54,7 +54,7 @@ extension ManagedObjectContext {
       all.resultType = .dictionaries
       return try mergedDictionaries(all, entity, stores).rows.count
     }
-    guard let store = stores.first else { return 0 }
+    let store = stores[0]
     guard case .count(let count) = try coordinator.fetch(specification, from: store, scope: scope(for: store)) else {
       throw unexpectedResult()
     }
@@ -99,15 +99,9 @@ extension ManagedObjectContext {
     _ specification: FetchSpecification, _ entity: CompiledEntity, _ stores: [PersistentStore]
   ) throws -> DictionaryResults {
     let resolved = try FetchResolver(model: model).resolve(specification)
-    guard resolved.projection?.isGrouped != true else {
-      var error = StoreError(
-        .invalidRequest,
-        """
-        The objects of “\(entity.name)” are in \(stores.count) stores, and groups and aggregates are computed by one. Name one store in affectedStores, \
-        or fetch the properties and group them yourself.
-        """, operation: "fetch")
-      error.entityName = entity.name
-      throw error
+    if let projection = resolved.projection, projection.isGrouped {
+      return windowed(
+        specification, columns: projection.columns.map { DictionaryRows.Column($0) }, rows: try groups(specification, stores), entity)
     }
     let forEach = specification.forMerging(of: entity)
     var columns: [DictionaryRows.Column] = []
@@ -136,9 +130,35 @@ extension ManagedObjectContext {
       var seen: Set<[Slot]> = []
       rows = rows.filter { seen.insert($0.values + (hasObjects ? [.int(Int64($0.space))] : [])).inserted }
     }
+    return windowed(specification, columns: columns, rows: rows, entity)
+  }
+
+  /// The part of the rows that offset and limit leave.
+  private func windowed(
+    _ specification: FetchSpecification, columns: [DictionaryRows.Column], rows: [DictionaryResults.Row], _ entity: CompiledEntity
+  ) -> DictionaryResults {
     let start = min(max(specification.fetchOffset, 0), rows.count)
-    let end = specification.fetchLimit > 0 ? min(start + specification.fetchLimit, rows.count) : rows.count
+    let end = specification.fetchLimit > 0 ? start + min(specification.fetchLimit, rows.count - start) : rows.count
     return DictionaryResults(columns: columns, rows: Array(rows[start..<end]), entity: entity, model: model)
+  }
+
+  /// What each of several stores is asked for its part of a fetch of dictionaries.
+  func mergeableDictionaries(_ specification: FetchSpecification) throws -> FetchSpecification {
+    guard try FetchResolver(model: model).resolve(specification).projection?.isGrouped ?? false else {
+      return specification.forMerging(of: try entity(of: specification))
+    }
+    return try GroupQuestion(specification, model: model, sumsInStores: true).specification
+  }
+
+  /// The groups of several stores: what each answers, put together, then the condition on groups and the order.
+  private func groups(_ specification: FetchSpecification, _ stores: [PersistentStore]) throws -> [DictionaryResults.Row] {
+    func rows(sumsInStores: Bool) throws -> [DictionaryResults.Row] {
+      let question = try GroupQuestion(specification, model: model, sumsInStores: sumsInStores)
+      var merger = GroupMerger(question)
+      for store in stores { try merger.add(try dictionaryRows(of: question.specification, from: store), space: store.space.number) }
+      return try merger.rows()
+    }
+    do { return try rows(sumsInStores: true) } catch is SumDoesNotFit { return try rows(sumsInStores: false) }
   }
 
   /// What a store orders by: of an object, its key.

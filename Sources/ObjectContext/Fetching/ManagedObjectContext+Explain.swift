@@ -16,7 +16,12 @@ extension ManagedObjectContext {
     let plan = try FetchPlan(specification, context: self)
     var inMemory: [String] = []
     var asked = specification
-    if specification.resultType != .dictionaries {
+    if specification.resultType == .dictionaries {
+      if plan.stores.count > 1 {
+        asked = try mergeableDictionaries(specification)
+        inMemory.append("the rows of \(plan.stores.count) stores are put together")
+      }
+    } else {
       asked = try readSpecification(plan.storeSpecification)
       let name = specification.entityName
       if plan.changedCount > 0 {

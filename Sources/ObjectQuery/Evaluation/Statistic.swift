@@ -38,6 +38,12 @@ package struct Statistic: Sendable {
     }
   }
 
+  /// Takes values that were counted, and for a sum or a mean summed, elsewhere.
+  package mutating func add(sum: Int64, ofValues number: Int64) {
+    count += number
+    integers.add(sum)
+  }
+
   /// The result; no value for no values, except that their count is 0.
   package var result: Slot {
     if function == .count { return .int(count) }

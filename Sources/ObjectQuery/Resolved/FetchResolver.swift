@@ -49,6 +49,22 @@ package struct FetchResolver: Sendable {
       transientKeyPaths: resolution.transientKeyPaths)
   }
 
+  /// Resolves a fetch of groups, and tells what its parts were made of: so each can be asked by itself.
+  package func resolveWithSources(
+    _ specification: FetchSpecification
+  ) throws(FetchPredicateError) -> (fetch: ResolvedFetch, sources: ResolutionSources) {
+    guard let entity = model.entity(named: specification.entityName) else {
+      throw FetchPredicateError.unknownEntity(name: specification.entityName)
+    }
+    var resolution = makeResolution(of: entity)
+    resolution.sources = ResolutionSources()
+    let (projection, sortKeys) = try resolution.resolveProjection(specification)
+    let fetch = ResolvedFetch(
+      entity: entity, includesSubentities: specification.includesSubentities, predicate: .constant(true), projection: projection,
+      sortKeys: sortKeys, constants: resolution.constants)
+    return (fetch, resolution.sources ?? ResolutionSources())
+  }
+
   func makeResolution(of entity: CompiledEntity) -> PredicateResolution {
     PredicateResolution(model: model, entity: entity, allowsTransients: transientKeys == .allowed, now: now)
   }

@@ -32,6 +32,12 @@ indirect enum Operand {
 extension PredicateResolution {
   /// The operand that an expression is. Recursion is bounded by ``PredicateDepth``.
   mutating func operand(_ expression: FetchExpression) throws(FetchPredicateError) -> Operand {
+    let operand = try makeOperand(of: expression)
+    if scopes.count == 1, case .expression(let resolved, _) = operand { sources?.note(resolved, expression) }
+    return operand
+  }
+
+  private mutating func makeOperand(of expression: FetchExpression) throws(FetchPredicateError) -> Operand {
     switch expression {
     case .constant(.list(let items)): return .list(items.map { .constant($0) })
     case .constant(let value): return .constant(value)

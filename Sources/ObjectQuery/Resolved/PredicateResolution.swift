@@ -17,6 +17,8 @@ struct PredicateResolution {
   var sharesConstants = false
   /// The aggregates of groups; nil where none may stand.
   var groupAggregates: GroupAggregateTable?
+  /// What resolved parts were made of; nil where nobody wants to know.
+  var sources: ResolutionSources?
 
   init(model: CompiledModel, entity: CompiledEntity, allowsTransients: Bool, now: Date) {
     self.model = model
@@ -32,7 +34,10 @@ struct PredicateResolution {
     case .not(let item): return try resolve(item, isNegated: !isNegated)
     case .and(let items): return try join(items, isConjunction: !isNegated, isNegated: isNegated)
     case .or(let items): return try join(items, isConjunction: isNegated, isNegated: isNegated)
-    case .comparison(let comparison): return try resolve(comparison, isNegated: isNegated)
+    case .comparison(let comparison):
+      let resolved = try resolve(comparison, isNegated: isNegated)
+      if scopes.count == 1 { sources?.note(resolved, isNegated ? .not(predicate) : predicate) }
+      return resolved
     case .block(let block):
       guard allowsTransients else { throw .blockPredicate(name: block.name) }
       return .block(block, isNegated: isNegated)

@@ -46,7 +46,7 @@ extension ResolvedExpression {
   }
 
   /// Whether it is an integer that becomes a double where it does not fit in 64 bits.
-  var mayOverflow: Bool {
+  package var mayOverflow: Bool {
     guard type == .integer else { return false }
     switch self {
     case .constant, .path: return false
@@ -63,7 +63,7 @@ extension ResolvedExpression {
   }
 
   /// Whether its value depends on an object, or on chance. Recursion is bounded as the predicate's nesting is.
-  var dependsOnObjects: Bool {
+  package var dependsOnObjects: Bool {
     switch self {
     case .constant: false
     case .path, .aggregate, .groupAggregate: true

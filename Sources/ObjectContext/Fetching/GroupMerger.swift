@@ -1,0 +1,163 @@
+// GroupMerger: the groups of several stores, put together.
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+
+/// A sum that a store was asked for did not fit in 64 bits: the values have to be asked instead.
+struct SumDoesNotFit: Error {}
+
+/// Puts groups of several stores together: those with equal keys are one. An object is in one store only, so groups by objects stay apart.
+struct GroupMerger {
+  private let question: GroupQuestion
+  private var groups: [Group] = []
+  private var numbers: [[Slot]: Int] = [:]
+
+  private struct Group {
+    let space: UInt32
+    /// What orders groups that are equal by the order.
+    let tie: [Slot]
+    /// The group's own constants.
+    let constants: [ResolvedConstant]
+    var statistics: [Statistic]
+    /// The values of aggregates of different values.
+    var seen: [Set<[Slot]>]
+  }
+
+  private struct Row {
+    let space: UInt32
+    let values: [Slot]
+    let order: [Slot]
+    let tie: [Slot]
+  }
+
+  init(_ question: GroupQuestion) { self.question = question }
+
+  // MARK: Taking
+
+  /// Takes a store's answer.
+  ///
+  /// - Throws: ``SumDoesNotFit``.
+  mutating func add(_ answer: DictionaryRows, space: UInt32) throws {
+    for row in answer.rows {
+      let key = question.keyColumns.flatMap { identity(row[$0], answer.columns[$0], space) }
+      let number = numbers[key] ?? addGroup(key, row, answer, space)
+      guard case .int(let count) = row[question.countColumn] else { continue }
+      for (index, partial) in question.partials.enumerated() {
+        try take(row, partial, at: index, of: number, count: count, answer, space)
+      }
+    }
+  }
+
+  /// What tells a value from others: of an object also its store.
+  private func identity(_ value: Slot, _ column: DictionaryRows.Column, _ space: UInt32) -> [Slot] {
+    guard case .object = column.content, !value.isNull else { return [value, .null] }
+    return [value, .int(Int64(space))]
+  }
+
+  private mutating func addGroup(_ key: [Slot], _ row: [Slot], _ answer: DictionaryRows, _ space: UInt32) -> Int {
+    let constants = question.carried.map { column -> ResolvedConstant in
+      guard case .object = answer.columns[column].content, case .int(let word) = row[column] else { return .slot(row[column]) }
+      let reference = ObjectReference(rawValue: word)
+      return .object(ManagedObjectID(space: space, entityNumber: UInt32(reference.entity), key: reference.key))
+    }
+    let tie = question.keyColumns.map { column -> Slot in
+      guard case .object = answer.columns[column].content, case .int(let word) = row[column] else { return row[column] }
+      return .int(ObjectReference(rawValue: word).key)
+    }
+    return addGroup(key, space: space, tie: tie, constants: constants)
+  }
+
+  private mutating func addGroup(_ key: [Slot], space: UInt32, tie: [Slot], constants: [ResolvedConstant]) -> Int {
+    let aggregates = question.projection.aggregates
+    groups.append(
+      Group(
+        space: space, tie: tie, constants: constants, statistics: aggregates.map { Statistic($0.function) },
+        seen: aggregates.map { _ in [] }))
+    numbers[key] = groups.count - 1
+    return groups.count - 1
+  }
+
+  private mutating func take(
+    _ row: [Slot], _ partial: PartialAggregate, at index: Int, of group: Int, count: Int64, _ answer: DictionaryRows, _ space: UInt32
+  ) throws {
+    switch partial {
+    case .count(let column):
+      if case .int(let number) = row[column] { groups[group].statistics[index].add(sum: 0, ofValues: number) }
+    case .sum(let column, let countColumn):
+      guard case .int(let number) = row[countColumn], number > 0 else { return }
+      guard case .int(let sum) = row[column] else { throw SumDoesNotFit() }
+      groups[group].statistics[index].add(sum: sum, ofValues: number)
+    case .extreme(let column): groups[group].statistics[index].add(row[column])
+    case .values(let column): take(row[column], identity(row[column], answer.columns[column], space), at: index, of: group, count: count)
+    case .same(let value): take(value, [value], at: index, of: group, count: count)
+    }
+  }
+
+  /// Takes a value that some objects have.
+  private mutating func take(_ value: Slot, _ identity: [Slot], at index: Int, of group: Int, count: Int64) {
+    if SlotComparison.isMissing(value) { return }
+    if question.projection.aggregates[index].isDistinct {
+      if count > 0, groups[group].seen[index].insert(identity).inserted { groups[group].statistics[index].add(value) }
+    } else {
+      for _ in 0..<count { groups[group].statistics[index].add(value) }
+    }
+  }
+
+  // MARK: Giving
+
+  /// The rows of the groups that are left, in order.
+  mutating func rows() throws -> [DictionaryResults.Row] {
+    let projection = question.projection
+    // All objects are one group, also when there are none.
+    if projection.groupKeys.isEmpty, groups.isEmpty {
+      _ = addGroup([], space: 0, tie: [], constants: question.carried.map { _ in .slot(.null) })
+    }
+    var rows: [Row] = []
+    for group in groups {
+      if let row = try row(of: group) { rows.append(row) }
+    }
+    if projection.isDistinct {
+      let hasObjects = projection.columns.contains { $0.content == .object }
+      var seen: Set<[Slot]> = []
+      rows = rows.filter { seen.insert($0.values + (hasObjects ? [.int(Int64($0.space))] : [])).inserted }
+    }
+    rows = rows.enumerated().sorted { left, right in
+      for (index, key) in question.sortKeys.enumerated() {
+        let order = SlotOrder.compare(left.element.order[index], right.element.order[index], by: key.comparison)
+        if order != 0 { return key.isAscending ? order < 0 : order > 0 }
+      }
+      for (first, second) in zip(left.element.tie, right.element.tie) {
+        let order = SlotOrder.compare(first, second)
+        if order != 0 { return order < 0 }
+      }
+      return left.offset < right.offset
+    }.map(\.element)
+    return try rows.map { row in
+      DictionaryResults.Row(space: row.space, values: try zip(projection.columns, row.values).map { try $0.converted($1) })
+    }
+  }
+
+  private func row(of group: Group) throws -> Row? {
+    let projection = question.projection
+    let constants = question.constants + group.constants
+    var evaluator = PredicateEvaluator(predicate: projection.having, constants: constants, resolver: LivingObjectResolver())
+    evaluator.groupValues = zip(projection.aggregates, group.statistics).map { $1.result.isNull ? $0.emptyResult : $1.result }
+    guard try evaluator.matches(group: nil) else { return nil }
+    func object(_ expression: ResolvedExpression) -> ManagedObjectID? {
+      guard case .constant(let number, _) = expression, case .object(let id) = constants[number] else { return nil }
+      return id
+    }
+    func present(_ value: Slot) -> Slot { SlotComparison.isMissing(value) ? .null : value }
+    let values = try projection.columns.map { column in
+      if let id = object(column.expression) { return Slot.int(id.reference.rawValue) }
+      return present(try evaluator.value(of: column.expression, forGroup: nil))
+    }
+    let order = try question.sortKeys.map { key in
+      if let id = object(key.expression) { return Slot.int(id.key) }
+      return try evaluator.value(of: key.expression, forGroup: nil)
+    }
+    guard projection.isDistinct else { return Row(space: group.space, values: values, order: order, tie: group.tie) }
+    let tie = zip(projection.columns, values).map { column, value in object(column.expression).map { .int($0.key) } ?? value }
+    return Row(space: group.space, values: values, order: order, tie: tie)
+  }
+}
