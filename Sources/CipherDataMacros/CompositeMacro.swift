@@ -30,7 +30,7 @@
       let lines = shape.properties.map { "self.\($0.identifier) = \($0.identifier)" }
       return """
         /// Makes a value of its parts.
-        \(raw: shape.access)init(\(raw: parameters.joined(separator: ", "))) {
+        \(raw: shape.access)nonisolated init(\(raw: parameters.joined(separator: ", "))) {
           \(raw: lines.joined(separator: "\n  "))
         }
         """
@@ -48,23 +48,23 @@
       return [
         """
         /// Reads the parts from the slots of an object.
-        \(raw: shape.access)init(of object: ManagedObject, at slot: Int) {
+        \(raw: shape.access)nonisolated init(of object: ManagedObject, at slot: Int) {
           \(raw: reads.joined(separator: "\n  "))
         }
         """,
         """
         /// Writes the parts that differ to the slots of an object.
-        \(raw: shape.access)func write(to object: ManagedObject, at slot: Int) {
+        \(raw: shape.access)nonisolated func write(to object: ManagedObject, at slot: Int) {
           \(raw: writes.joined(separator: "\n  "))
         }
         """,
         """
         /// How many slots the parts take.
-        \(raw: shape.access)static var slotCount: Int { \(raw: shape.slotCount) }
+        \(raw: shape.access)nonisolated static var slotCount: Int { \(raw: shape.slotCount) }
         """,
         """
         /// The names of the parts, by slot.
-        \(raw: shape.access)static var partNames: [String] { [\(raw: names.joined(separator: ", "))].flatMap { $0 } }
+        \(raw: shape.access)nonisolated static var partNames: [String] { [\(raw: names.joined(separator: ", "))].flatMap { $0 } }
         """,
       ]
     }
@@ -78,11 +78,11 @@
       return [
         """
         /// The name of the kind.
-        \(raw: shape.access)static var declaredCompositeName: String { \(raw: options.name) }
+        \(raw: shape.access)nonisolated static var declaredCompositeName: String { \(raw: options.name) }
         """,
         """
         /// The kind with its parts.
-        \(raw: shape.access)static var compositeDescription: CompositeDescription {
+        \(raw: shape.access)nonisolated static var compositeDescription: CompositeDescription {
           var declaration = EntityDeclaration(composite: \(raw: options.name))
           \(raw: lines)
           return declaration.compositeDescription(\(raw: options.arguments.joined(separator: ", ")))
@@ -90,11 +90,11 @@
         """,
         """
         /// The structs of the parts that are composites themselves.
-        \(raw: shape.access)static var relatedComposites: [any EntityComposite.Type] { [\(raw: composites.joined(separator: ", "))] }
+        \(raw: shape.access)nonisolated static var relatedComposites: [any EntityComposite.Type] { [\(raw: composites.joined(separator: ", "))] }
         """,
         """
         /// Adds the parts to a table.
-        \(raw: shape.access)static func addKeyPaths(to names: inout KeyPathNames) {
+        \(raw: shape.access)nonisolated static func addKeyPaths(to names: inout KeyPathNames) {
           \(raw: paths.joined(separator: "\n  "))
         }
         """,
@@ -108,7 +108,7 @@
       // Those that the struct states itself are not asked for.
       guard !protocols.isEmpty, (try? EntityShape(composite: declaration, mark: node)) != nil else { return [] }
       let names = protocols.map(\.trimmedDescription).joined(separator: ", ")
-      return [try ExtensionDeclSyntax("extension \(type.trimmed): \(raw: names) {}")]
+      return [try ExtensionDeclSyntax("nonisolated extension \(type.trimmed): \(raw: names) {}")]
     }
   }
 #endif

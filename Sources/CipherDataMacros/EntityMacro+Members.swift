@@ -40,7 +40,7 @@
         return functions.filter { !memberNames.contains($0.name) }.map { function in
           """
           /// Changes `\(raw: property.name)`.
-          \(raw: modifier)final func \(raw: function.name)\(raw: function.rest)
+          \(raw: modifier)nonisolated final func \(raw: function.name)\(raw: function.rest)
           """
         }
       }
@@ -57,7 +57,7 @@
         let place = base("slots") + property.place
         return """
           /// The value of `\(raw: property.name)`, read and written piece by piece.
-          \(raw: Self.modifier(property.setterAccess ?? property.access))final var \(raw: name): ExternalData? {
+          \(raw: Self.modifier(property.setterAccess ?? property.access))nonisolated final var \(raw: name): ExternalData? {
             get { externalData(at: \(raw: place)) }
             set { setExternalData(newValue, at: \(raw: place)) }
           }
@@ -77,11 +77,11 @@
       return [
         """
         /// The keys whose rules a save calls.
-        \(raw: access)override class var keysWithCustomValidation: [String] { super.keysWithCustomValidation + [\(raw: names)] }
+        \(raw: access)nonisolated override class var keysWithCustomValidation: [String] { super.keysWithCustomValidation + [\(raw: names)] }
         """,
         """
         /// Checks a value by the class's rule for its key, and by the model's.
-        \(raw: access)override func validateValue(_ value: inout Any?, forKey key: String) throws {
+        \(raw: access)nonisolated override func validateValue(_ value: inout Any?, forKey key: String) throws {
           switch key {
           \(raw: cases.joined(separator: "\n  "))
           default: break

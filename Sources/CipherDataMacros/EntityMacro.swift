@@ -37,7 +37,7 @@
       return [
         """
         /// Where the properties of classes below begin.
-        \(raw: access)static var \(raw: EntityShape.layoutName(shape.typeName)): EntityLayout {
+        \(raw: access)nonisolated static var \(raw: EntityShape.layoutName(shape.typeName)): EntityLayout {
           EntityLayout(\(raw: layout)slots: \(raw: shape.slotCount), toMany: \(raw: shape.toManyCount))
         }
         """,
@@ -70,7 +70,7 @@
         """,
         """
         /// Adds the properties of the class to a table, as those of a class below.
-        \(raw: access)static func \(raw: EntityShape.pathsName(shape.typeName))<Object: \(raw: shape.typeName)>(
+        \(raw: access)nonisolated static func \(raw: EntityShape.pathsName(shape.typeName))<Object: \(raw: shape.typeName)>(
           of type: Object.Type, to names: inout KeyPathNames
         ) {
           \(raw: paths(of: shape).joined(separator: "\n  "))
@@ -95,7 +95,7 @@
 
     /// The beginning of a member that every class of a tree has its own of.
     private static func member(_ access: String, _ superclass: String?) -> String {
-      "\(access)\(superclass == nil ? "" : "override ")class "
+      "\(access)nonisolated \(superclass == nil ? "" : "override ")class "
     }
 
     private static func ruleMistakes(of shape: EntityShape, at node: AttributeSyntax) -> [Mistake] {
@@ -131,7 +131,8 @@
     ) throws -> [ExtensionDeclSyntax] {
       // A class below inherits the conformances.
       guard let shape = try? EntityShape(entity: declaration, mark: node), shape.superclass == nil else { return [] }
-      return [try ExtensionDeclSyntax("extension \(type.trimmed): EntityClass, TypedManagedObject, FetchKeyPathNaming, Identifiable {}")]
+      let head = "nonisolated extension \(type.trimmed): EntityClass, TypedManagedObject, FetchKeyPathNaming, Identifiable"
+      return [try ExtensionDeclSyntax("\(raw: head) {}")]
     }
   }
 

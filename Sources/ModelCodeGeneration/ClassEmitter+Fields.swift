@@ -38,7 +38,7 @@ extension ClassEmitter {
     guard !members.isEmpty else { return }
     emitter.line()
     emitter.line("/// What typed queries see of `\(plan.className)`.")
-    emitter.block("extension FetchObject where FetchedClass: \(plan.className)") { emitter in
+    emitter.block("nonisolated extension FetchObject where FetchedClass: \(plan.className)") { emitter in
       for member in members {
         emitter.line("/// \(member.comment) in typed queries.")
         emitter.line("\(options.modifier)var \(SwiftText.escaped(member.identifier)): \(member.type) { \(member.value) }")

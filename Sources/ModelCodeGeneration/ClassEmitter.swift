@@ -45,10 +45,10 @@ struct ClassEmitter {
     let head: String
     if plan.isDeclared {
       emitter.line("/// An object of the \(kind) `\(SwiftText.comment(plan.entity.name))`.")
-      head = "\(options.classModifier)class \(plan.className): \(plan.superclassName)"
+      head = "\(options.classModifier)nonisolated class \(plan.className): \(plan.superclassName)"
     } else {
       emitter.line("/// The properties of the \(kind) `\(SwiftText.comment(plan.entity.name))`.")
-      head = "extension \(plan.className)"
+      head = "nonisolated extension \(plan.className)"
     }
     if members.isEmpty {
       emitter.line(head + " {}")
@@ -62,7 +62,7 @@ struct ClassEmitter {
     }
     if plan.isRoot {
       emitter.line()
-      emitter.block("extension \(plan.className): TypedManagedObject, Identifiable") { emitter in
+      emitter.block("nonisolated extension \(plan.className): TypedManagedObject, Identifiable") { emitter in
         emitter.line("/// The classes of the model that the class belongs to.")
         emitter.line("\(options.modifier)static var classTable: ManagedObjectClasses { \(modelName).classes }")
         if plan.hasFreeID {

@@ -31,7 +31,7 @@ struct CompositeEmitter {
     let modifier = options.modifier
     let isHashable = try isHashable(plan)
     emitter.line("/// A value of the composite `\(SwiftText.comment(plan.composite.name))`.")
-    emitter.block("\(modifier)struct \(plan.typeName): CompositeValue\(isHashable ? ", Hashable" : "")") { emitter in
+    emitter.block("\(modifier)nonisolated struct \(plan.typeName): CompositeValue\(isHashable ? ", Hashable" : "")") { emitter in
       for part in parts {
         emitter.line("/// The part `\(SwiftText.comment(part.name))`.")
         emitter.line("\(modifier)var \(part.identifier): \(part.declared)")
@@ -63,7 +63,7 @@ struct CompositeEmitter {
     }
     emitter.line()
     emitter.line("/// What typed queries see of `\(plan.typeName)`.")
-    emitter.block("extension FetchComposite where Composite == \(plan.typeName)") { emitter in
+    emitter.block("nonisolated extension FetchComposite where Composite == \(plan.typeName)") { emitter in
       for part in parts {
         emitter.line("/// The part `\(SwiftText.comment(part.name))` in typed queries.")
         emitter.line("\(modifier)var \(part.identifier): \(part.field)")

@@ -21,7 +21,7 @@ struct ModelEmitter {
   func emit(to emitter: inout SwiftEmitter) -> ImportNeeds {
     let modifier = options.modifier
     emitter.line("/// The model, and the classes of its entities.")
-    emitter.block("\(modifier)enum \(name)") { emitter in
+    emitter.block("\(modifier)nonisolated enum \(name)") { emitter in
       emitter.line("/// The model.")
       emitter.line("\(modifier)static let managedObjectModel: ManagedObjectModel = makeModel()")
       emitter.line()

@@ -15,11 +15,7 @@ struct Fixture {
 
   /// Compiles the program, beside other files, and compares the errors with the lines that are marked.
   func check(beside others: [URL] = [], flags: [String] = [], line: UInt = #line) throws {
-    var expected: [Int: String] = [:]
-    let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n", omittingEmptySubsequences: false)
-    for (index, text) in lines.enumerated() {
-      if let range = text.range(of: "// ERROR: ") { expected[index + 1] = String(text[range.upperBound...]) }
-    }
+    let expected = try expected()
     let (status, diagnostics) = try Compiler().check([file] + others, flags: ["-parse-as-library"] + flags)
     let errors = diagnostics.filter { $0.contains("error: ") }
     XCTAssertEqual(status == 0, expected.isEmpty, errors.joined(separator: "\n"), line: line)
@@ -31,6 +27,27 @@ struct Fixture {
     for error in errors where !expected.keys.contains(where: { error.contains("\(name).swift:\($0):") }) {
       XCTFail("unexpected: \(error)", line: line)
     }
+  }
+
+  /// The lines that are marked.
+  var refusedLines: Set<Int> { get throws { Set(try expected().keys) } }
+
+  /// The lines of the program that the compiler says something of, and what.
+  func diagnostics(beside others: [URL] = [], flags: [String]) throws -> [(line: Int, text: String)] {
+    let (_, diagnostics) = try Compiler().check([file] + others, flags: ["-parse-as-library"] + flags)
+    return diagnostics.map { text in
+      let place = text.firstMatch(of: /\.swift:([0-9]+):/).flatMap { Int($0.1) }
+      return (place ?? 0, text)
+    }
+  }
+
+  private func expected() throws -> [Int: String] {
+    var expected: [Int: String] = [:]
+    let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n", omittingEmptySubsequences: false)
+    for (index, text) in lines.enumerated() {
+      if let range = text.range(of: "// ERROR: ") { expected[index + 1] = String(text[range.upperBound...]) }
+    }
+    return expected
   }
 
   /// The classes generated for the model of `Examples/Sources/Quickstart`, in a folder that lives as long as a closure runs.
@@ -50,6 +67,6 @@ struct Fixture {
 final class FixtureTests: XCTestCase {
   func testEveryFixtureIsCompiledByATest() throws {
     let names = try FileManager.default.contentsOfDirectory(atPath: Fixture.folder.path).filter { $0.hasSuffix(".swift") }
-    XCTAssertEqual(names.count, 12)
+    XCTAssertEqual(names.count, 16)
   }
 }

@@ -41,6 +41,46 @@ final class IsolationTests: XCTestCase {
     try check("SendableClass")
   }
 
+  func testObjectsOfGeneratedClassesCannotLeaveTheirContext() throws {
+    try Fixture.withLibraryClasses { try Fixture("LeaksGeneratedObjects").check(beside: [$0]) }
+    try check("SendsUnseenInSwift5")
+  }
+
+  // MARK: The Swift 5 language mode, as the article on concurrency says
+
+  /// What is given away by other ways than a `Sendable` closure.
+  private static let sent = ["SendsUnseenInSwift5", "LeaksFromActor", "LeaksFromViewContext", "UsesContextFromTwoTasks"]
+  private static let swift5 = ["-swift-version", "5"]
+  private static let strict = swift5 + ["-strict-concurrency=complete"]
+
+  func testSwift5ModeSaysNothingOfGeneratedClassesOfTheSameTarget() throws {
+    try Fixture.withLibraryClasses { library in
+      let fixture = Fixture("LeaksGeneratedObjects")
+      XCTAssertEqual(try fixture.diagnostics(beside: [library], flags: Self.swift5).map(\.text), [])
+      XCTAssertEqual(Set(try fixture.diagnostics(beside: [library], flags: Self.strict).map(\.line)), try fixture.refusedLines)
+    }
+  }
+
+  func testSwift5ModeSaysNothingOfWhatIsSent() throws {
+    for name in Self.sent {
+      let fixture = Fixture(name)
+      XCTAssertEqual(try fixture.diagnostics(flags: Self.swift5).map(\.text), [], name)
+      XCTAssertEqual(Set(try fixture.diagnostics(flags: Self.strict).map(\.line)), try fixture.refusedLines, name)
+    }
+  }
+
+  func testSwift5ModeWarnsOfManagedObjectsAndContextsInSendableClosures() throws {
+    for name in ["LeaksFromBackgroundTask", "LeaksIntoBackgroundTask", "LeaksFromContextActor", "SendableClass"] {
+      let found = try Fixture(name).diagnostics(flags: Self.swift5)
+      XCTAssertEqual(Set(found.map(\.line)), try Fixture(name).refusedLines, name)
+      XCTAssertTrue(found.allSatisfy { $0.text.contains("warning: ") }, "\(name): \(found)")
+    }
+  }
+
+  func testSwift5ModeRefusesTheViewContextElsewhere() throws {
+    try Fixture("UsesViewContextElsewhere").check(flags: Self.swift5)
+  }
+
   private func check(_ name: String, line: UInt = #line) throws {
     try Fixture(name).check(line: line)
   }

@@ -98,10 +98,12 @@ final class ModelCodeGenerationTests: XCTestCase {
     let sources = try CodeGenerationOptions.Access.allCases.map { access in
       try source(library, CodeGenerationOptions(access: access, moduleName: "Library"))
     }
-    XCTAssertTrue(sources[0].contains("open class Item: ManagedObject {\n  /// The attribute `title`.\n  public final var title"))
-    XCTAssertTrue(sources[1].contains("public class Item: ManagedObject {"))
-    XCTAssertTrue(sources[2].contains("package class Item: ManagedObject {\n  /// The attribute `title`.\n  package final var title"))
-    XCTAssertTrue(sources[3].contains("\nclass Item: ManagedObject {\n  /// The attribute `title`.\n  final var title"))
+    XCTAssertTrue(
+      sources[0].contains("open nonisolated class Item: ManagedObject {\n  /// The attribute `title`.\n  public final var title"))
+    XCTAssertTrue(sources[1].contains("public nonisolated class Item: ManagedObject {"))
+    XCTAssertTrue(
+      sources[2].contains("package nonisolated class Item: ManagedObject {\n  /// The attribute `title`.\n  package final var title"))
+    XCTAssertTrue(sources[3].contains("\nnonisolated class Item: ManagedObject {\n  /// The attribute `title`.\n  final var title"))
     XCTAssertTrue(sources[3].contains("\nimport CipherData\nimport Foundation\n"))
   }
 
@@ -187,11 +189,11 @@ final class ModelCodeGenerationTests: XCTestCase {
         Composite("data") { Attribute("a", composite: "2 of") }
         Composite("2 of") { Attribute("a", .binary) }
       })
-    XCTAssertTrue(source.contains("public struct AddressValue: CompositeValue, Hashable {"))
+    XCTAssertTrue(source.contains("public nonisolated struct AddressValue: CompositeValue, Hashable {"))
     XCTAssertTrue(
       source.contains("public final var a: AddressValue? {\n    get { optionalComposite(0) }\n    set { setComposite(newValue, at: 0) }"))
     XCTAssertTrue(source.contains("public var a: DataValue?"))
-    XCTAssertTrue(source.contains("public struct _2_of: CompositeValue, Hashable {"))
+    XCTAssertTrue(source.contains("public nonisolated struct _2_of: CompositeValue, Hashable {"))
     XCTAssertTrue(source.contains("public static var partNames: [String] { [\"a.a.a\"] }"))
     XCTAssertTrue(source.contains("public static var partNames: [String] { [\"a.a\"] }"))
   }
@@ -215,7 +217,7 @@ final class ModelCodeGenerationTests: XCTestCase {
         Entity("Leaf", class: ".Leaf", parent: "Middle") { Attribute("c", .string) }.codeGeneration(.classDefinition)
         Entity("Own", class: ".Own", parent: "Leaf")
       })
-    XCTAssertTrue(source.contains("public class Leaf: Root {"))
+    XCTAssertTrue(source.contains("public nonisolated class Leaf: Root {"))
     XCTAssertTrue(source.contains("public final var b: String? {\n    get { optionalValue(1) }"))
     XCTAssertTrue(source.contains("public final var c: String? {\n    get { optionalValue(2) }"))
     XCTAssertFalse(source.contains("class Own"))
@@ -239,6 +241,6 @@ final class ModelCodeGenerationTests: XCTestCase {
 
   func testAnEntityNamedLikeTheModelDoesNotClash() throws {
     let model = ManagedObjectModel { Entity("LibraryModel").codeGeneration(.classDefinition) }
-    XCTAssertTrue(try source(model).contains("public enum LibraryModelDescription {"))
+    XCTAssertTrue(try source(model).contains("public nonisolated enum LibraryModelDescription {"))
   }
 }

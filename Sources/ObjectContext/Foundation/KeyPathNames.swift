@@ -4,12 +4,13 @@ import ObjectModel
 
 /// The names of the generated properties by their key paths, for the classes of a model; generated code fills it.
 public struct KeyPathNames: Sendable {
-  private struct Property: Sendable {
+  // Key paths of properties capture nothing, so that they may go anywhere; the compiler does not say so in the Swift 5 language mode.
+  private struct Property: @unchecked Sendable {
     let name: String
     /// The property of an object.
-    let keyPath: any AnyKeyPath & Sendable
+    let keyPath: AnyKeyPath
     /// The property of an optional object: what a path through a to-one relationship goes on with.
-    let continued: any AnyKeyPath & Sendable
+    let continued: AnyKeyPath
   }
   /// The properties by what their key paths start from.
   private var starting: [ObjectIdentifier: [Property]] = [:]
@@ -22,17 +23,17 @@ public struct KeyPathNames: Sendable {
   /// Adds a property of a class, or a part of a composite: `names.add(\Book.title, \Book?.?.title, "title")`.
   ///
   /// - Parameters:
-  ///   - keyPath: Its key path from an object.
+  ///   - keyPath: Its key path from an object, of properties only: one with a subscript could capture what is not `Sendable`.
   ///   - continued: Its key path from an optional object.
   ///   - name: Its name in the model.
-  public mutating func add(_ keyPath: any AnyKeyPath & Sendable, _ continued: any AnyKeyPath & Sendable, _ name: String) {
+  public mutating func add(_ keyPath: AnyKeyPath, _ continued: AnyKeyPath, _ name: String) {
     let property = Property(name: name, keyPath: keyPath, continued: continued)
     starting[ObjectIdentifier(type(of: keyPath).rootType), default: []].append(property)
     continuing[ObjectIdentifier(type(of: continued).rootType), default: []].append(property)
   }
 
   /// Adds the `id` of a class that declares its entity, if it is the object's ID and no property of the class itself.
-  public mutating func addIdentity(_ keyPath: any AnyKeyPath & Sendable, _ continued: any AnyKeyPath & Sendable) {
+  public mutating func addIdentity(_ keyPath: AnyKeyPath, _ continued: AnyKeyPath) {
     guard type(of: keyPath).valueType == ManagedObjectID.self else { return }
     add(keyPath, continued, "objectID")
   }
@@ -43,11 +44,11 @@ public struct KeyPathNames: Sendable {
   /// The keys that a key path leads through; nil when a step is no generated property.
   func keys(of keyPath: AnyKeyPath) -> [String]? {
     guard let properties = starting[ObjectIdentifier(type(of: keyPath).rootType)] else { return nil }
-    if let property = properties.first(where: { $0.keyPath as AnyKeyPath == keyPath }) { return [property.name] }
+    if let property = properties.first(where: { $0.keyPath == keyPath }) { return [property.name] }
     // A path of several steps does not tell them: all paths are made until one is it. Paths that were put together differ from those that were written
     // by ==, but have their hash.
     let (hash, value) = (keyPath.hashValue, ObjectIdentifier(type(of: keyPath).valueType))
-    var ends = properties.map { (keyPath: $0.keyPath as AnyKeyPath, keys: [$0.name]) }
+    var ends = properties.map { (keyPath: $0.keyPath, keys: [$0.name]) }
     var count = 0
     for _ in 1..<KeyPathNames.greatestLength {
       var longer: [(keyPath: AnyKeyPath, keys: [String])] = []

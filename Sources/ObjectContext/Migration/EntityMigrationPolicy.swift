@@ -13,7 +13,9 @@ import ObjectStore
 ///
 /// One policy object does all steps of a mapping. What it throws calls the migration off; the store is then as it was. Objects are saved and let go
 /// in batches: keep IDs, or what ``MigrationManager/userInfo`` holds, not objects.
-open class EntityMigrationPolicy {
+///
+/// A class below is `nonisolated` as this one is, whatever the default isolation of its target.
+nonisolated open class EntityMigrationPolicy {
   /// Makes a policy; called once for each mapping of a migration.
   public required init() {}
 

@@ -7,7 +7,9 @@ public import ObjectStore
 /// Objects belong to their context's isolation and are not `Sendable`; pass ``objectID`` instead. Typed classes, made by the generator, inherit from
 /// this class; entities without a class have objects of this class itself. An object whose values were not asked for yet is a *fault*: it gets
 /// them when a property is read.
-open class ManagedObject {
+///
+/// A class below is `nonisolated` as this one is, whatever the default isolation of its target.
+nonisolated open class ManagedObject {
   // The hot path of every property read: the row when the object is no fault and has no overlay. Exclusivity is not checked at run time because
   // a context's isolation admits one access at a time; the check costs 17 ns a read.
   @exclusivity(unchecked) @usableFromInline final var plainRow: UnsafeRawPointer?

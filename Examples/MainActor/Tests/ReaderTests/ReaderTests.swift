@@ -1,0 +1,31 @@
+// ReaderTests: applications whose code is the main actor's do what they should.
+import Foundation
+import XCTest
+
+// XCTest's classes are nobody's.
+nonisolated final class ReaderTests: XCTestCase {
+  private func output(of name: String) throws -> String {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("Reader-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().appendingPathComponent(name)
+    process.environment = ProcessInfo.processInfo.environment.merging(["TMPDIR": folder.path]) { _, new in new }
+    let output = Pipe()
+    process.standardOutput = output
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    XCTAssertEqual(process.terminationStatus, 0, name)
+    return text
+  }
+
+  func testAnApplicationOfTheMainActorUsesClassesOfAnotherTarget() throws {
+    XCTAssertEqual(
+      try output(of: "Reader"), "The Dispossessed, Ursula K. Le Guin (2)\nThe Left Hand of Darkness, Ursula K. Le Guin (2)\n")
+  }
+
+  func testAnApplicationInSwift5ModeUsesAClassOfItsOwn() throws {
+    XCTAssertEqual(try output(of: "Swift5Reader"), "3 new\n")
+  }
+}

@@ -1,0 +1,22 @@
+// What the Swift 5 language mode lets pass without a word, and Swift 6 finds by following values; the article on concurrency lists it.
+import ObjectContext
+
+@MainActor final class Reader {
+  private var objects: [ManagedObject] = []
+
+  func take(_ object: ManagedObject) { objects.append(object) }
+}
+
+func intoTheMainActor(reader: Reader, object: ManagedObject) async {
+  await reader.take(object)  // ERROR: risks causing data races
+}
+
+func outOfABackgroundTask(container: PersistentContainer) async throws {
+  try await container.performBackgroundTask { context in
+    let object = try context.insertObject(entityName: "Book")
+    Task { @MainActor in
+      _ = object.objectID  // ERROR: risks causing data races
+    }
+    try context.save()
+  }
+}
