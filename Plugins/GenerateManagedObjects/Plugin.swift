@@ -11,78 +11,75 @@ import PackagePlugin
 /// ```
 ///
 /// (one model may stand without the list), or, without that file, every `.xcdatamodeld` and `.xcdatamodel` in the target's folder.
+///
+/// A build is planned anew only when files come or go. So what the file says is not read here but by the generator, whose input it is, and whose one output
+/// has the same name whatever the file says.
 @main struct GenerateManagedObjects: BuildToolPlugin {
-  /// What the configuration file says of a model.
-  struct Model: Decodable {
-    var model: String
-    var access: String?
-    var module: String?
-    var name: String?
-    var imports: [String]?
-  }
-
-  struct Configuration: Decodable {
-    var models: [Model]
-  }
-
-  /// Why no commands can be made.
-  struct Problem: Error, CustomStringConvertible {
-    let description: String
-  }
-
   func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
     guard let target = target as? any SourceModuleTarget else { return [] }
     let tool = try context.tool(named: "generate-managed-objects").url
     let file = target.directoryURL.appendingPathComponent("CipherDataModel.json")
-    let isConfigured = FileManager.default.fileExists(atPath: file.path)
-    let models = isConfigured ? try configured(file) : found(in: target.directoryURL)
+    if FileManager.default.fileExists(atPath: file.path) { return [configured(file, target, tool, context)] }
+    let models = models(in: target.directoryURL)
     if models.isEmpty {
       Diagnostics.warning("GenerateManagedObjects found no model: add a CipherDataModel.json or an .xcdatamodeld to the target's folder")
     }
-    return try models.map { model in
-      let url =
-        model.model.hasPrefix("/") ? URL(fileURLWithPath: model.model) : context.package.directoryURL.appendingPathComponent(model.model)
-      let name = model.name ?? url.deletingPathExtension().lastPathComponent
+    return models.map { url in
+      let name = url.deletingPathExtension().lastPathComponent
       let output = context.pluginWorkDirectoryURL.appendingPathComponent("\(name)+ManagedObjects.swift")
-      var inputs = try files(of: url)
-      if isConfigured { inputs.append(file) }
-      var arguments = ["--model", url.path, "--output", output.path, "--name", name, "--module", model.module ?? target.moduleName]
-      if let access = model.access { arguments += ["--access", access] }
-      for module in model.imports ?? [] { arguments += ["--import", module] }
       return .buildCommand(
-        displayName: "Generate the classes of \(name)", executable: tool, arguments: arguments, inputFiles: inputs, outputFiles: [output])
+        displayName: "Generate the classes of \(name)", executable: tool,
+        arguments: ["--model", url.path, "--output", output.path, "--name", name, "--module", target.moduleName],
+        inputFiles: files(of: url), outputFiles: [output])
     }
   }
 
-  private func configured(_ file: URL) throws -> [Model] {
-    do {
-      let data = try Data(contentsOf: file)
-      let decoder = JSONDecoder()
-      if let list = try? decoder.decode(Configuration.self, from: data) { return list.models }
-      return [try decoder.decode(Model.self, from: data)]
-    } catch {
-      throw Problem(description: "\(file.path): error: the file needs a \"model\" with a path, or \"models\" with a list of such")
+  private func configured(_ file: URL, _ target: any SourceModuleTarget, _ tool: URL, _ context: PluginContext) -> Command {
+    let package = context.package.directoryURL
+    // Whatever model the file comes to name, its edits are to be seen.
+    var bundles = models(in: package)
+    bundles += named(in: file, package).filter { url in !bundles.contains { $0.path == url.path } }
+    let inputs = bundles.flatMap(files(of:))
+    let output = context.pluginWorkDirectoryURL.appendingPathComponent("CipherDataModel+ManagedObjects.swift")
+    let arguments = ["--configuration", file.path, "--package", package.path, "--output", output.path, "--module", target.moduleName]
+    return .buildCommand(
+      displayName: "Generate the classes of \(target.name)", executable: tool,
+      arguments: arguments + inputs.flatMap { ["--planned", $0.path] }, inputFiles: [file] + inputs, outputFiles: [output])
+  }
+
+  /// The models that the file names as the build is planned, some of which may lie outside the package; the generator says what is wrong with the file.
+  private func named(in file: URL, _ package: URL) -> [URL] {
+    guard let data = try? Data(contentsOf: file), let object = try? JSONSerialization.jsonObject(with: data) as? [String: Any] else {
+      return []
+    }
+    let models = object["models"] as? [[String: Any]] ?? [object]
+    return models.compactMap { $0["model"] as? String }.map { path in
+      (path.hasPrefix("/") ? URL(fileURLWithPath: path) : package.appendingPathComponent(path)).standardizedFileURL
     }
   }
 
-  private func found(in folder: URL) -> [Model] {
-    let walk = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
-    var models: [Model] = []
+  /// The models in a folder; those of packages within it are their own.
+  private func models(in folder: URL) -> [URL] {
+    let walk = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil, options: .skipsHiddenFiles)
+    var models: [URL] = []
     while let url = walk?.nextObject() as? URL {
-      guard ["xcdatamodeld", "xcdatamodel"].contains(url.pathExtension) else { continue }
-      // The versions inside a bundle are not models of their own.
-      walk?.skipDescendants()
-      models.append(Model(model: url.path))
+      if ["xcdatamodeld", "xcdatamodel"].contains(url.pathExtension) {
+        // The versions inside a bundle are not models of their own.
+        walk?.skipDescendants()
+        models.append(url)
+      } else if url.lastPathComponent == "node_modules"
+        || FileManager.default.fileExists(atPath: url.appendingPathComponent("Package.swift").path)
+      {
+        walk?.skipDescendants()
+      }
     }
-    return models.sorted { $0.model < $1.model }
+    return models.sorted { $0.path < $1.path }
   }
 
   /// The files of a model, so that a change of any of them writes the classes again.
-  private func files(of url: URL) throws -> [URL] {
+  private func files(of url: URL) -> [URL] {
     var isDirectory: ObjCBool = false
-    guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isDirectory) else {
-      throw Problem(description: "\(url.path): error: there is no such model; paths begin at the package's folder")
-    }
+    guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isDirectory) else { return [] }
     guard isDirectory.boolValue else { return [url] }
     let walk = FileManager.default.enumerator(at: url, includingPropertiesForKeys: nil)
     var files: [URL] = []

@@ -53,6 +53,8 @@ public enum CodeGenerationError: Error, Sendable, Hashable, CustomStringConverti
   case badUnknownCase(entity: String, attribute: String)
   /// An attribute is said to have a rule in Swift, but cannot have one.
   case badRule(entity: String, attribute: String)
+  /// Two models of one file have the same name.
+  case sharedName(String)
   /// The module to import is not written as one.
   case badImport(String)
 
@@ -67,6 +69,7 @@ public enum CodeGenerationError: Error, Sendable, Hashable, CustomStringConverti
       "\(entity).\(attribute): the case for unknown raw values is no Swift identifier; name it without a dot"
     case .badRule(let entity, let attribute):
       "\(entity).\(attribute): the note swiftValidation must be YES or NO, and only attributes that have a type, are no composites and are not derived can have it"
+    case .sharedName(let name): "two models would be called '\(name)'; give one of them another \"name\""
     case .badImport(let name): "'\(name)' is no name of a module"
     }
   }

@@ -47,3 +47,40 @@ struct ImportNeeds: Equatable {
     others = others || other.others
   }
 }
+
+/// The import lines of a file.
+struct ImportLines {
+  private enum Level: Int { case `internal`, package, `public` }
+  private var levels: [String: Level] = [:]
+
+  /// Adds what the source of a model needs. Only what a signature shows is imported publicly: more would be a warning.
+  mutating func add(_ needs: ImportNeeds, _ options: CodeGenerationOptions) {
+    let level: Level =
+      switch options.access {
+      case .internal: .internal
+      case .package: .package
+      case .open, .public: .public
+      }
+    add("CipherData", level)
+    if needs.foundation || needs.foundationInSignatures { add("Foundation", needs.foundationInSignatures ? level : .internal) }
+    if needs.others { for module in options.imports { add(module, level) } }
+  }
+
+  private mutating func add(_ module: String, _ level: Level) {
+    if level.rawValue >= levels[module]?.rawValue ?? 0 { levels[module] = level }
+  }
+
+  /// The lines, the library's first.
+  var lines: [String] {
+    let first = ["CipherData", "Foundation"]
+    let others = levels.keys.filter { !first.contains($0) }.sorted()
+    return (first + others).compactMap { module in
+      switch levels[module] {
+      case nil: nil
+      case .internal: "import \(module)"
+      case .package: "package import \(module)"
+      case .public: "public import \(module)"
+      }
+    }
+  }
+}

@@ -1,4 +1,4 @@
-// generate-managed-objects: the build-tool plugin's tool; it writes the typed classes of a model into one file.
+// generate-managed-objects: the build-tool plugin's tool; it writes the typed classes of a target's models into one file.
 import Foundation
 import ModelCodeGeneration
 import ObjectModel
@@ -6,6 +6,9 @@ import ObjectModel
 /// What the command line asks for.
 struct Arguments {
   var model: String?
+  var configuration: String?
+  var package: String?
+  var planned: Set<String> = []
   var output: String?
   var name: String?
   var options = CodeGenerationOptions()
@@ -13,6 +16,7 @@ struct Arguments {
   static let usage = """
     usage: generate-managed-objects --model MODEL --output FILE [--name NAME] [--access open|public|package|internal]
            [--module MODULE] [--import MODULE]...
+           generate-managed-objects --configuration FILE --package FOLDER --output FILE [--module MODULE] [--planned FILE]...
     """
 
   /// Reads the arguments; nil when they make no sense.
@@ -22,6 +26,9 @@ struct Arguments {
       guard let value = rest.popFirst() else { return nil }
       switch flag {
       case "--model": model = value
+      case "--configuration": configuration = value
+      case "--package": package = value
+      case "--planned": planned.insert(URL(fileURLWithPath: value).standardizedFileURL.path)
       case "--output": output = value
       case "--name": name = value
       case "--module": options.moduleName = value
@@ -32,34 +39,73 @@ struct Arguments {
       default: return nil
       }
     }
-    guard model != nil, output != nil else { return nil }
+    guard output != nil, (model == nil) != (configuration == nil), (configuration == nil) == (package == nil) else { return nil }
   }
 }
 
+func say(_ message: String) { FileHandle.standardError.write(Data((message + "\n").utf8)) }
+
 func fail(_ message: String, _ code: Int32) -> Never {
-  FileHandle.standardError.write(Data((message + "\n").utf8))
+  say(message)
   exit(code)
 }
 
-guard let arguments = Arguments(Array(CommandLine.arguments.dropFirst())), let path = arguments.model, let output = arguments.output else {
-  fail(Arguments.usage, 64)
+/// Reads a model. Build systems read `path:line: error: reason`.
+func generator(of url: URL, name: String?, _ options: CodeGenerationOptions) -> ModelCodeGenerator {
+  do {
+    let model = try ManagedObjectModel(contentsOf: url)
+    return try ModelCodeGenerator(model: model, name: name ?? url.deletingPathExtension().lastPathComponent, options: options)
+  } catch let error as ModelFileError {
+    let place = [error.path ?? url.path, error.line.map(String.init)].compactMap { $0 }.joined(separator: ":")
+    fail("\(place): error: \(error.reason)", 65)
+  } catch let error as ModelValidationError {
+    fail(error.issues.map { "\(url.path): error: \($0)" }.joined(separator: "\n"), 65)
+  } catch {
+    fail("\(url.path): error: \(error)", 65)
+  }
+}
+
+/// The models of a configuration file.
+func generators(_ file: String, package: String, _ arguments: Arguments) -> [ModelCodeGenerator] {
+  guard let data = FileManager.default.contents(atPath: file) else { fail("\(file): error: the file cannot be read", 66) }
+  let configuration: PluginConfiguration
+  do { configuration = try PluginConfiguration(data) } catch { fail("\(file):\(error)", 65) }
+  return configuration.models.map { model in
+    let url =
+      (model.path.hasPrefix("/") ? URL(fileURLWithPath: model.path) : URL(fileURLWithPath: package).appendingPathComponent(model.path))
+      .standardizedFileURL
+    guard FileManager.default.fileExists(atPath: url.path) else {
+      fail("\(file):\(model.line): error: there is no model \(url.path); paths begin at the package's folder", 65)
+    }
+    if !arguments.planned.contains(url.path) {
+      say(
+        "\(file):\(model.line): warning: the build was planned before \(url.lastPathComponent) was there, and does not see edits of it alone; "
+          + "save Package.swift once more to plan it anew")
+    }
+    var options = model.options
+    options.moduleName = options.moduleName ?? arguments.options.moduleName
+    return generator(of: url, name: model.name, options)
+  }
+}
+
+guard let arguments = Arguments(Array(CommandLine.arguments.dropFirst())), let output = arguments.output else { fail(Arguments.usage, 64) }
+let file = URL(fileURLWithPath: output)
+let made: [ModelCodeGenerator]
+if let configuration = arguments.configuration, let package = arguments.package {
+  made = generators(configuration, package: package, arguments)
+} else {
+  let url = URL(fileURLWithPath: arguments.model ?? "")
+  made = [generator(of: url, name: arguments.name, arguments.options)]
 }
 do {
-  let url = URL(fileURLWithPath: path)
-  let model = try ManagedObjectModel(contentsOf: url)
-  let name = arguments.name ?? url.deletingPathExtension().lastPathComponent
-  let source = try ModelCodeGenerator(model: model, name: name, options: arguments.options).source()
-  let file = URL(fileURLWithPath: output)
-  try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
-  try Data(source.utf8).write(to: file, options: .atomic)
-} catch let error as ModelFileError {
-  // Build systems read `path:line: error: reason`.
-  let place = [error.path ?? path, error.line.map(String.init)].compactMap { $0 }.joined(separator: ":")
-  fail("\(place): error: \(error.reason)", 65)
-} catch let error as ModelValidationError {
-  fail(error.issues.map { "\(path): error: \($0)" }.joined(separator: "\n"), 65)
+  let source = Data(try ModelCodeGenerator.source(of: made, fileName: file.lastPathComponent).utf8)
+  // What has not changed is not compiled again.
+  if FileManager.default.contents(atPath: output) != source {
+    try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+    try source.write(to: file, options: .atomic)
+  }
 } catch let error as CodeGenerationError {
-  fail("\(path): error: \(error)", 65)
+  fail("\(arguments.configuration ?? arguments.model ?? output): error: \(error)", 65)
 } catch {
   fail("\(output): error: \(error.localizedDescription)", 73)
 }
