@@ -328,6 +328,30 @@ final class TaskCancellationTests: XCTestCase {
     XCTAssertEqual(name, "40")
   }
 
+  func testWhatOthersSaveIsMergedAfterWorkThatWaits() async throws {
+    let container = try await container([PersistentStoreDescription(type: .inMemory)])
+    let (first, second) = (ContextActor(container: container), ContextActor(container: container))
+    let tags = tags
+    try await second.perform { context in
+      Tag(context: context).name = "old"
+      try context.save()
+    }
+    let names = try await first.perform { context in
+      context.automaticallyMergesChangesFromParent = true
+      let tag = try XCTUnwrap(context.fetch(tags).first)
+      let before = tag.name
+      try await second.perform { context in
+        try context.fetch(tags).first?.name = "new"
+        try context.save()
+      }
+      for _ in 0..<50 { await Task.yield() }
+      return [before, tag.name]
+    }
+    XCTAssertEqual(names, ["old", "old"])
+    let later = try await first.perform { try $0.fetch(tags).map(\.name) }
+    XCTAssertEqual(later, ["new"])
+  }
+
   func testWorkMayCallItsOwnActorAndOthersInTurn() async throws {
     let container = try await container([PersistentStoreDescription(type: .inMemory)])
     let (first, second) = (ContextActor(container: container), ContextActor(container: container))

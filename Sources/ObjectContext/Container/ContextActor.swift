@@ -26,7 +26,8 @@ public actor ContextActor {
     executor = QueueExecutor(label: "CipherData.ContextActor")
     context = container.makeContext()
     context.wakesForChanges = { [weak self] in
-      Task { await self?.perform { $0.mergeWaitingChanges() } }
+      // Of no task: who saves may do so in work of this actor, and this is no part of that.
+      Task.detached { await self?.perform { $0.mergeWaitingChanges() } }
     }
   }
 

@@ -62,7 +62,8 @@ public final class PersistentContainer: Sendable {
     }
   }
 
-  /// Closes all stores. Key material is wiped; objects that are still held read their last values only.
+  /// Closes all stores. Key material is wiped; objects that are still held read their last values only, and requests throw ``StoreError`` with
+  /// ``StoreError/Code/noOpenStore``, as before the stores were loaded.
   public func close() throws {
     for store in persistentStoreCoordinator.persistentStores { try persistentStoreCoordinator.remove(store) }
   }

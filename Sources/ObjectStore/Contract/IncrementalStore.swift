@@ -128,7 +128,7 @@ public protocol IncrementalStore: AnyObject, Sendable {
   /// Where a value that comes in pieces is collected. By default in memory.
   func makeExternalDataWriter() throws -> ExternalDataWriter
 
-  /// Closes the storage. Requests that follow fail.
+  /// Closes the storage. Requests that follow fail, with ``StoreError/Code/noOpenStore``.
   func close() throws
 }
 
