@@ -271,6 +271,19 @@ final class MergedGroupTests: XCTestCase {
     try close(context)
   }
 
+  func testWhatNoStoreCanTellIsAnErrorWithTheWayOut() async throws {
+    let folder = try TemporaryFolder()
+    let context = try await context([.inMemory, .sqlcipher], folder)
+    let part = [Row(entity: "Author", values: ["name": "A"]), Row(entity: "Book", values: ["year": 1], target: ("author", 0))]
+    try fill(context, [part, part])
+    XCTAssertEqual(try fetch("count(coalesce(author, author.mentor))", context), [[.int(2)]])
+    XCTAssertThrowsError(try fetch("count(distinct coalesce(author, author.mentor))", context)) { error in
+      XCTAssertEqual((error as? StoreError)?.code, .invalidRequest, "\(error)")
+      XCTAssertTrue("\(error)".contains("affectedStores"), "\(error)")
+    }
+    try close(context)
+  }
+
   func testWhatCanBePutTogetherIsComputedByTheStores() async throws {
     let folder = try TemporaryFolder()
     let observer = SQLObserver()

@@ -59,7 +59,10 @@ struct GroupQuestion {
     specification.returnsDistinctResults = false
     specification.sortDescriptors = []
     (specification.fetchLimit, specification.fetchOffset) = (0, 0)
-    keyColumns = request.propertiesToGroupBy.map { column($0.expression) }
+    keyColumns = try zip(request.propertiesToGroupBy, projection.groupKeys).map { property, key in
+      guard Self.isFetched(key) else { throw Self.inseparable(request) }
+      return column(property.expression)
+    }
     countColumn = column(.function("count:", [.evaluatedObject]))
     partials = try projection.aggregates.map { try partial($0, sumsInStores: sumsInStores) }
     truth = constants.count
@@ -94,6 +97,12 @@ struct GroupQuestion {
   /// No name that a caller gives looks like it.
   private static func name(_ number: Int) -> String { "\u{0}\(number)" }
 
+  /// Whether the values of an expression can be told: which entity an object is of is known of paths only.
+  private static func isFetched(_ expression: ResolvedExpression) -> Bool {
+    if case .path = expression { return true }
+    return ![.object, .entity, .opaque].contains(expression.type)
+  }
+
   private mutating func partial(_ aggregate: ResolvedGroupAggregate, sumsInStores: Bool) throws -> PartialAggregate {
     guard let value = aggregate.value else { return .count(countColumn) }
     guard value.dependsOnObjects else {
@@ -110,6 +119,7 @@ struct GroupQuestion {
       return .sum(column(.function("sum:", [source])), count: column(.function("count:", [source])))
     case .count, .median, .mode, .standardDeviation, .only: break
     }
+    guard Self.isFetched(value) else { throw Self.inseparable(specification) }
     let values = column(source)
     let property = FetchProperty.expression(source, as: Self.name(values))
     if !specification.propertiesToGroupBy.contains(where: { $0.expression == source }) {
