@@ -126,6 +126,26 @@ final class Deb822Tests: XCTestCase {
     for blockSize in [16, 17, 63, 4096] { XCTAssertEqual(try records(text, blockSize: blockSize), expected) }
   }
 
+  /// With a comparison of each name with each other it would take minutes.
+  func testAStanzaMayHaveAHundredThousandFields() throws {
+    let fields = (0..<100_000).map { "X-Field-\($0): \($0)\n" }.joined()
+    let record = try XCTUnwrap(records("Package: a\nVersion: 1\n\(fields)Architecture: all\n", blockSize: 1 << 16).first)
+    XCTAssertEqual(record.architecture, "all")
+  }
+
+  func testAFieldThatOccursTwiceIsFoundAmongMany() throws {
+    for (count, again) in [(10, "x-FIELD-3"), (100, "x-FIELD-3"), (100, "x-FIELD-70"), (100, "X-Field-99"), (63, "PACKAGE")] {
+      let fields = (0..<count).map { "X-Field-\($0): \($0)\n" }.joined()
+      XCTAssertThrowsError(try records("Package: a\n\(fields)\(again): 1\n", blockSize: 1 << 16), again) { error in
+        XCTAssertEqual((error as? InputError)?.line, count + 2, again)
+        XCTAssertEqual((error as? InputError)?.key, again)
+      }
+    }
+    // The next stanza begins anew.
+    let stanza = "Package: a\nVersion: 1\nArchitecture: all\n" + (0..<100).map { "X-Field-\($0): \($0)\n" }.joined()
+    XCTAssertEqual(try records(stanza + "\n" + stanza, blockSize: 1 << 16).count, 2)
+  }
+
   func testAnAddressAloneIsAMaintainer() throws {
     let record = try XCTUnwrap(records("Package: a\nVersion: 1\nArchitecture: all\nMaintainer: x@example.org\n").first)
     XCTAssertEqual(record.maintainer, MaintainerRecord(name: nil, email: "x@example.org"))

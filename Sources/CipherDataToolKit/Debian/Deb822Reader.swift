@@ -42,6 +42,9 @@ package struct Deb822Stanza {
   package private(set) var line = 0
   private var bytes: [UInt8] = []
   private var fields: [(name: Range<Int>, value: Range<Int>)] = []
+  /// The names in lower case, where there are so many that looking through all for each takes long.
+  private var manyNames: Set<[UInt8]> = []
+  private static let many = 64
 
   /// Whether there are no fields.
   package var isEmpty: Bool { fields.isEmpty }
@@ -80,6 +83,7 @@ package struct Deb822Stanza {
   fileprivate mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
     fields.removeAll(keepingCapacity: true)
+    manyNames.removeAll()
   }
 
   fileprivate mutating func append(_ line: UnsafeRawBufferPointer, number: Int) throws {
@@ -99,12 +103,21 @@ package struct Deb822Stanza {
     let nameStart = bytes.count
     bytes.append(contentsOf: line[0..<colon])
     let name = nameStart..<bytes.count
-    if fields.contains(where: { isSame($0.name, name) }) {
+    if isTaken(name) {
       throw InputError(line: number, key: String(decoding: bytes[name], as: UTF8.self), "The field occurs twice in its stanza.")
     }
     bytes.append(contentsOf: Self.trimmed(line, from: colon + 1))
     fields.append((name, name.upperBound..<bytes.count))
   }
+
+  /// Whether a field has the name already; notes it.
+  private mutating func isTaken(_ name: Range<Int>) -> Bool {
+    if fields.count < Self.many { return fields.contains { isSame($0.name, name) } }
+    if manyNames.isEmpty { for field in fields { manyNames.insert(lowercased(field.name)) } }
+    return !manyNames.insert(lowercased(name)).inserted
+  }
+
+  private func lowercased(_ range: Range<Int>) -> [UInt8] { bytes[range].map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 } }
 
   private func isSame(_ first: Range<Int>, _ second: Range<Int>) -> Bool {
     guard first.count == second.count else { return false }
