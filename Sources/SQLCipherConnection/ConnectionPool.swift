@@ -56,6 +56,7 @@ package final class ConnectionPool: @unchecked Sendable {
     self.onOpen = onOpen
     self.onSnapshot = onSnapshot
     self.key = key
+    try Descriptors.check(path: path)
     writer = try makeConnection(key)
   }
 
@@ -225,21 +226,28 @@ package final class ConnectionPool: @unchecked Sendable {
         reader.connection.close()
         readerCount -= 1
       } else {
+        var reader = reader
+        if reader.snapshot != nil, !startTimer() {
+          // Nothing would end it.
+          reader.connection.abandonTransaction()
+          reader.snapshot = nil
+        }
         idleReaders.append(reader)
-        if reader.snapshot != nil { startTimer() }
       }
       wakeWaiters()
     }
   }
 
-  /// Under the lock.
-  private func startTimer() {
-    guard timer == nil else { return }
+  /// Under the lock. False where no timer can be had.
+  private func startTimer() -> Bool {
+    guard timer == nil else { return true }
+    guard Descriptors.mayMakeTimer() else { return false }
     let timer = DispatchSource.makeTimerSource(queue: .global(qos: .utility))
     timer.schedule(deadline: .now() + .milliseconds(50), repeating: .milliseconds(50), leeway: .milliseconds(10))
     timer.setEventHandler { [weak self] in self?.endIdleSnapshots() }
     self.timer = timer
     timer.resume()
+    return true
   }
 
   /// Ends the open snapshots that are too old to be used again; stops the timer when none is left.

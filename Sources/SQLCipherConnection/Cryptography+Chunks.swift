@@ -66,7 +66,7 @@ final class ChunkCipher {
   }
 
   private static var failure: StoreAccessError {
-    StoreAccessError(.encryptionUnavailable("libcrypto failed at AES-GCM"), path: nil, operation: "AES-GCM")
+    Cryptography.failure("AES-GCM")
   }
 }
 
@@ -94,6 +94,6 @@ package final class GrowingDigest {
   }
 
   private static var failure: StoreAccessError {
-    StoreAccessError(.encryptionUnavailable("libcrypto failed at SHA-256"), path: nil, operation: "SHA-256")
+    Cryptography.failure("SHA-256")
   }
 }

@@ -43,7 +43,7 @@ extension Cryptography {
   static func sha256(_ bytes: [UInt8]) throws(StoreAccessError) -> [UInt8] {
     var digest = [UInt8](repeating: 0, count: 32)
     guard EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha256(), nil) == 1 else {
-      throw StoreAccessError(.encryptionUnavailable("libcrypto failed at SHA-256"), path: nil, operation: "SHA-256")
+      throw failure("SHA-256")
     }
     return digest
   }
@@ -55,6 +55,6 @@ extension Cryptography {
   }
 
   private static func agreementFailure() -> StoreAccessError {
-    StoreAccessError(.encryptionUnavailable("libcrypto failed at X25519"), path: nil, operation: "X25519")
+    failure("X25519")
   }
 }

@@ -1,6 +1,7 @@
 // The one file that calls libcrypto: random bytes, wiping, scrypt, PBKDF2, HMAC, HKDF, AES-256-GCM. A port to another library replaces it.
 
 import CLibcrypto
+import Foundation
 
 /// The primitives that keys and files are protected with.
 enum Cryptography {
@@ -185,7 +186,22 @@ enum Cryptography {
     return isAuthentic ? secret : nil
   }
 
-  private static func failure(_ what: String) -> StoreAccessError {
-    StoreAccessError(.encryptionUnavailable("libcrypto failed at \(what)"), path: nil, operation: what)
+  /// The error of a call that failed, by libcrypto's own list of errors, which is emptied.
+  static func failure(_ what: String) -> StoreAccessError {
+    var isOutOfMemory = false
+    while true {
+      let code = ERR_get_error()
+      if code == 0 { break }
+      // ERR_GET_REASON and ERR_R_MALLOC_FAILURE, which are macros.
+      if code & 0x7f_ffff == 256 | 3 << 18 { isOutOfMemory = true }
+    }
+    // A part that could not be loaded says that it is not there, and not why: ask for as little memory as every call has to have.
+    if !isOutOfMemory {
+      let probe = malloc(16 << 20)
+      isOutOfMemory = probe == nil
+      free(probe)
+    }
+    if isOutOfMemory { return StoreAccessError(.outOfMemory, path: nil, operation: what) }
+    return StoreAccessError(.encryptionUnavailable("libcrypto failed at \(what)"), path: nil, operation: what)
   }
 }

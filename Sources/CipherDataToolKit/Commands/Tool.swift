@@ -1,6 +1,7 @@
 // Tool: the command `cipherdata` from its arguments to its exit status.
 import ArgumentParser
 import Foundation
+import SQLCipherConnection
 
 /// The tool, without the process around it.
 package enum Tool {
@@ -27,6 +28,18 @@ package enum Tool {
       let message = CipherDataCommand.fullMessage(for: error)
       print(message, to: status == .success ? STDOUT_FILENO : STDERR_FILENO)
       return status == .success ? 0 : ExitStatus.usage.rawValue
+    } catch {
+      let ending = Ending(error)
+      print("cipherdata: \(ending.message)", to: STDERR_FILENO)
+      return ending.status.rawValue
+    }
+  }
+
+  /// The exit status where the process may open too few files to do anything, which is told on standard error; nil where there are enough.
+  package static func statusWithoutResources() -> Int32? {
+    do throws(StoreAccessError) {
+      try Descriptors.check(path: nil)
+      return nil
     } catch {
       let ending = Ending(error)
       print("cipherdata: \(ending.message)", to: STDERR_FILENO)
