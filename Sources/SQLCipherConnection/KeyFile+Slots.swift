@@ -28,9 +28,10 @@ extension KeyFile {
     return (file, UnlockedKeys(dataKeys: [key.key]))
   }
 
-  /// Tries the secret on each slot that it may fit; `nil` where it opens none.
-  func unlock(_ secret: UnlockSecret, path: String) throws(StoreAccessError) -> (keys: UnlockedKeys, slot: UUID)? {
-    for slot in slots {
+  /// Tries the secret on each slot that it may fit, as far as the work goes; `nil` where it opens none.
+  func unlock(_ secret: UnlockSecret, path: String, work: inout KeyWork) throws(StoreAccessError) -> (keys: UnlockedKeys, slot: UUID)? {
+    for slot in slotsByLikelihood {
+      if case .passphrase = secret, !work.spend(on: slot) { continue }
       guard let opened = try open(slot, secret) else { continue }
       let privateKey = opened.slice(0..<32)
       let second = opened.slice(32..<64)
@@ -46,6 +47,7 @@ extension KeyFile {
       }
       var keys = UnlockedKeys(dataKeys: dataKeys)
       try authenticate(&keys, path: path)
+      LastSlots.note(slot.id, of: storeID)
       return (keys, slot.id)
     }
     return nil
@@ -69,7 +71,7 @@ extension KeyFile {
   /// Adds a slot that the secret opens.
   mutating func addSlot(
     _ secret: UnlockSecret, kind: KeySlot.Kind, label: String, kdf: KDF, id: UUID = UUID(), created: Date = Date(), at index: Int? = nil,
-    keys: inout UnlockedKeys
+    limit: KeyWorkLimit = KeyWorkLimit(), keys: inout UnlockedKeys
   ) throws(StoreAccessError) {
     guard slots.count < Self.maximumSlots else {
       throw StoreAccessError(
@@ -83,6 +85,7 @@ extension KeyFile {
     var slot = Slot(
       id: id, kind: kind, created: Int64(created.timeIntervalSince1970), label: Self.shortened(label), log2N: UInt8(log2N),
       salt: try Cryptography.randomBytes(16), nonce: try Cryptography.randomBytes(Cryptography.nonceSize), box: [], sealedKeys: [])
+    try limit.check(adding: slot, to: self)
     let privateKey = try Cryptography.randomSecret(Cryptography.agreementKeySize)
     let second = try Cryptography.randomSecret(32)
     guard let wrappingKey = try Self.wrappingKey(secret, slot) else {

@@ -46,9 +46,10 @@ package enum PlaintextExchange {
   /// - Parameter finish: Puts values of the new database into files.
   package static func importPlaintext(
     from path: String, to storePath: String, key: StoreKey, label: String = "", format: SQLCipherFormat = .portable,
-    options: ConnectionOptions = ConnectionOptions(), finish: StoreContents.Finish? = nil
+    workLimit: KeyWorkLimit = KeyWorkLimit(), options: ConnectionOptions = ConnectionOptions(), finish: StoreContents.Finish? = nil
   ) async throws -> StoreKeyring {
     try await StoreKeyring.create(
-      storePath: storePath, key: key, label: label, format: format, options: options, contents: .plaintext(of: path, finish: finish))
+      storePath: storePath, key: key, label: label, format: format, workLimit: workLimit, options: options,
+      contents: .plaintext(of: path, finish: finish))
   }
 }

@@ -101,6 +101,10 @@ extension StoreAccessError {
     case .keyFileCorrupt(let what): "the key file is damaged (\(what)); restore it from a backup"
     case .keyFileExists: "a key file without a store stands here already; move it away before creating a store of this name"
     case .keyProviderFailed: "the key provider failed" + (underlying.map { ": \(type(of: $0))" } ?? "")
+    case .keyWorkExceeded(let slot, let needed, false):
+      "the key opens none of the slots that were tried, and key slot \(slot) takes more work than is spent on a key file unasked: if you trust the file, allow a key work of \(needed) (keyWorkLimit, --key-work)"
+    case .keyWorkExceeded(let slot, let needed, true):
+      "key slot \(slot) would take more work than opening spends on a key file unasked: allow a key work of \(needed) (keyWorkLimit, --key-work) here and wherever the store is opened, or choose a cheaper derivation"
     case .lastSlot: "the last key slot cannot be removed, the store could never be opened again"
     case .unknownSlot: "there is no such key slot"
     case .noSuchFile: "there is no such file"
@@ -120,6 +124,8 @@ extension StoreAccessError {
     case .unsupportedFormat(let what): "the store's format is not supported: \(what)"
     case .busy: "another connection holds the store; try again"
     case .readOnly: "the store, its folder or its file system can only be read"
+    case .readOnlyLog:
+      "the store has a write-ahead log or a journal, and its folder can only be read; copy the store with everything beside it to a folder of your own, or open it once where it can be written"
     case .permissionDenied: "no permission"
     case .diskFull: "no space is left on the disk"
     case .io(let number): number == 0 ? "input or output failed" : "input or output failed: \(String(cString: strerror(number)))"

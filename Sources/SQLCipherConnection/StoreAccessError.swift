@@ -51,6 +51,8 @@ import Foundation
     case keyFileCorrupt(String)
     case keyFileExists
     case keyProviderFailed
+    /// A slot of the key file costs more work than may be spent; or would, where it `isNew`.
+    case keyWorkExceeded(slot: String, needed: Int, isNew: Bool)
     case lastSlot
     case unknownSlot
     case noSuchFile
@@ -65,6 +67,8 @@ import Foundation
     case unsupportedFormat(String)
     case busy
     case readOnly
+    /// The store has a log, and nothing may be written beside it, which reading a log takes.
+    case readOnlyLog
     case permissionDenied
     case diskFull
     case io(Int32)

@@ -27,12 +27,13 @@ extension StoreKeyring {
   /// - Parameters:
   ///   - onOpen: Registers what the schema needs; used only where the copy has another page format.
   package func backUp(
-    to path: String, key: StoreKey, label: String = "", options: ConnectionOptions = ConnectionOptions(),
+    to path: String, key: StoreKey, label: String = "", workLimit: KeyWorkLimit? = nil, options: ConnectionOptions = ConnectionOptions(),
     onOpen: @escaping @Sendable (Connection) throws -> Void = { _ in }, progress: ProgressHandler? = nil
   ) async throws -> StoreKeyring {
     let source = try await Self.offActor { try self.databaseKey(options: options) }
     return try await Self.create(
-      storePath: path, key: key, label: label, format: source.format, options: options, contents: .copy(of: storePath, key: source),
+      storePath: path, key: key, label: label, format: source.format, workLimit: workLimit ?? self.workLimit, options: options,
+      contents: .copy(of: storePath, key: source),
       onOpen: onOpen, progress: progress)
   }
 }

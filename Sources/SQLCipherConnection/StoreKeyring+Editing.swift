@@ -38,15 +38,17 @@ extension StoreKeyring {
     let (secret, kind, kdf) = try await Self.newSecret(from: new, request: request())
     return try await Self.offActor {
       try self.edit { file, keys in
-        guard let id = try oldSecrets.lazy.compactMap({ try file.unlock($0, path: self.keyFilePath)?.slot }).first,
-          let index = file.slots.firstIndex(where: { $0.id == id })
-        else { throw StoreAccessError(.wrongKey, path: self.storePath, operation: "change the key") }
+        var work = KeyWork(self.workLimit)
+        var opened: UUID?
+        for secret in oldSecrets where opened == nil { opened = try file.unlock(secret, path: self.keyFilePath, work: &work)?.slot }
+        guard let id = opened, let index = file.slots.firstIndex(where: { $0.id == id }) else {
+          throw work.refusal(file, path: self.storePath) ?? StoreAccessError(.wrongKey, path: self.storePath, operation: "change the key")
+        }
         let slot = file.slots.remove(at: index)
         // The slot gets a new key pair: the old one must not open what is sealed from now on.
         try file.addSlot(
           secret, kind: kind, label: slot.label, kdf: kdf, id: id, created: Date(timeIntervalSince1970: TimeInterval(slot.created)),
-          at: index,
-          keys: &keys)
+          at: index, limit: self.workLimit, keys: &keys)
         return file.slots[index].description
       }
     }
@@ -62,7 +64,7 @@ extension StoreKeyring {
 
   private func add(_ secret: UnlockSecret, kind: KeySlot.Kind, label: String, kdf: KDF) throws -> KeySlot {
     try edit { file, keys in
-      try file.addSlot(secret, kind: kind, label: label, kdf: kdf, keys: &keys)
+      try file.addSlot(secret, kind: kind, label: label, kdf: kdf, limit: workLimit, keys: &keys)
       return file.slots[file.slots.count - 1].description
     }
   }

@@ -13,8 +13,9 @@ extension StoreKeyring {
   ///
   /// - Parameters:
   ///   - format: The page format; a SQLCipher passphrase brings its own.
+  ///   - workLimit: What opening may spend: a slot that takes more is not made.
   package static func create(
-    storePath: String, key: StoreKey, label: String = "", format: SQLCipherFormat = .portable,
+    storePath: String, key: StoreKey, label: String = "", format: SQLCipherFormat = .portable, workLimit: KeyWorkLimit = KeyWorkLimit(),
     options: ConnectionOptions = ConnectionOptions(), contents: StoreContents = .empty,
     onOpen: @escaping @Sendable (Connection) throws -> Void = { _ in }, progress: ProgressHandler? = nil
   ) async throws -> StoreKeyring {
@@ -23,6 +24,7 @@ extension StoreKeyring {
       try Connection.prepare(path: path, key: key, options: options, contents: contents, onOpen: onOpen, progress: progress)
     }
     try LibraryVersion.checkEncryptionIsAvailable(path: path)
+    try Descriptors.check(path: path)
     try StoreReplacement.finish(path)
     if StoreFile.exists(path) { throw StoreAccessError(.fileExists, path: path, operation: "create") }
     switch key {
@@ -47,10 +49,10 @@ extension StoreKeyring {
       return try await offActor {
         let databaseKey = try DatabaseKey.random(format: format)
         var (file, keys) = KeyFile.make(for: databaseKey)
-        try file.addSlot(secret, kind: kind, label: label, kdf: kdf, keys: &keys)
+        try file.addSlot(secret, kind: kind, label: label, kdf: kdf, limit: workLimit, keys: &keys)
         try file.finish(keys)
         try createStore(path, keyFile: file.serialized()) { try prepare(databaseKey) }
-        return StoreKeyring(storePath: path, state: State(file: file, keys: keys, single: nil))
+        return StoreKeyring(storePath: path, workLimit: workLimit, state: State(file: file, keys: keys, single: nil))
       }
     }
   }
@@ -83,18 +85,22 @@ extension StoreKeyring {
   /// Unlocks an existing store. Nothing of the store is changed, whether it succeeds or not; a replacement that was interrupted is finished first.
   ///
   /// What is wrong with the file itself (missing, plain, no store) is said before the key is asked for.
-  package static func unlock(storePath: String, key: StoreKey?) async throws -> StoreKeyring {
+  package static func unlock(
+    storePath: String, key: StoreKey?, workLimit: KeyWorkLimit = KeyWorkLimit()
+  ) async throws -> StoreKeyring {
     let path = try StoreFile.absolutePath(storePath)
+    try Descriptors.check(path: path)
     try StoreReplacement.finish(path)
     guard case .provider(let provider) = key else {
       // All in one piece of work: each change of threads costs more than a raw key's unlocking.
-      return try await offActor { try unlockWithoutAsking(path, key) }
+      return try await offActor { try unlockWithoutAsking(path, key, workLimit) }
     }
     let (file, isPending) = try await offActor { () throws -> (KeyFile, Bool) in
       _ = try BareDatabaseFile(path).salt()
       return try findKeyFile(for: path)
     }
     var previous: SecretBytes?
+    var work = KeyWork(workLimit)
     for attempt in 1...maximumAttempts {
       let request = StoreKeyRequest(
         url: URL(fileURLWithPath: path), storeID: file.storeID, slots: file.slots.map(\.description), attempt: attempt, reason: .open)
@@ -103,12 +109,18 @@ extension StoreKeyring {
       if secret == previous { break }
       previous = secret
       let secrets = try unlockSecrets(provided: secret)
-      if let keyring = try await offActor({ try unlock(file, isPending: isPending, secrets, path: path) }) { return keyring }
+      let attempt = work
+      let (keyring, spent) = try await offActor { () throws -> (StoreKeyring?, KeyWork) in
+        var work = attempt
+        return (try unlock(file, isPending: isPending, secrets, path: path, work: &work), work)
+      }
+      if let keyring { return keyring }
+      work = spent
     }
-    throw StoreAccessError(.wrongKey, path: path, operation: "unlock")
+    throw work.refusal(file, path: path) ?? StoreAccessError(.wrongKey, path: path, operation: "unlock")
   }
 
-  private static func unlockWithoutAsking(_ path: String, _ key: StoreKey?) throws -> StoreKeyring {
+  private static func unlockWithoutAsking(_ path: String, _ key: StoreKey?, _ limit: KeyWorkLimit) throws -> StoreKeyring {
     let salt = try BareDatabaseFile(path).salt()
     let single: DatabaseKey
     switch key {
@@ -120,17 +132,18 @@ extension StoreKeyring {
       single = try sqlcipherKey(passphrase, salt: salt, format: format)
     case .raw(let secret):
       try checkRaw(secret)
-      return try unlock(path, [.raw(secret)])
+      return try unlock(path, [.raw(secret)], limit)
     case .passphrase(let secret, _):
-      return try unlock(path, try passphraseSecrets(secret))
+      return try unlock(path, try passphraseSecrets(secret), limit)
     }
     return StoreKeyring(storePath: path, state: State(file: nil, keys: UnlockedKeys(dataKeys: []), single: single))
   }
 
-  private static func unlock(_ path: String, _ secrets: [UnlockSecret]) throws -> StoreKeyring {
+  private static func unlock(_ path: String, _ secrets: [UnlockSecret], _ limit: KeyWorkLimit) throws -> StoreKeyring {
     let (file, isPending) = try findKeyFile(for: path)
-    guard let keyring = try unlock(file, isPending: isPending, secrets, path: path) else {
-      throw StoreAccessError(.wrongKey, path: path, operation: "unlock")
+    var work = KeyWork(limit)
+    guard let keyring = try unlock(file, isPending: isPending, secrets, path: path, work: &work) else {
+      throw work.refusal(file, path: path) ?? StoreAccessError(.wrongKey, path: path, operation: "unlock")
     }
     return keyring
   }
@@ -154,9 +167,9 @@ extension StoreKeyring {
     return keyring
   }
 
-  static func unlockFirst(_ file: KeyFile, _ secrets: [UnlockSecret], path: String) throws -> UnlockedKeys? {
+  static func unlockFirst(_ file: KeyFile, _ secrets: [UnlockSecret], path: String, work: inout KeyWork) throws -> UnlockedKeys? {
     for secret in secrets {
-      if let unlocked = try file.unlock(secret, path: path) { return unlocked.keys }
+      if let unlocked = try file.unlock(secret, path: path, work: &work) { return unlocked.keys }
     }
     return nil
   }

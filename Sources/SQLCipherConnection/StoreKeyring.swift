@@ -16,10 +16,13 @@ package final class StoreKeyring: Sendable {
 
   /// The store's file.
   package let storePath: String
+  /// What may be spent on the key file.
+  package let workLimit: KeyWorkLimit
   let state: Mutex<State>
 
-  init(storePath: String, state: State) {
+  init(storePath: String, workLimit: KeyWorkLimit = KeyWorkLimit(), state: State) {
     self.storePath = storePath
+    self.workLimit = workLimit
     self.state = Mutex(state)
   }
 

@@ -8,7 +8,7 @@ import Synchronization
 extension SQLCipherIncrementalStore: FileStore {
   /// What a store knows of itself; its key is needed, since nothing of it is clear text.
   public static func metadata(ofStoreWith description: PersistentStoreDescription) async throws -> StoreMetadata {
-    let file = try await SQLCipherStoreFile.unlock(at: try url(of: description, "read the metadata"), key: description.key)
+    let file = try await unlock(description, "read the metadata")
     return try await file.metadata()
   }
 
@@ -16,13 +16,13 @@ extension SQLCipherIncrementalStore: FileStore {
   public static func setUserMetadata(
     _ metadata: [String: String], ofStoreWith description: PersistentStoreDescription
   ) async throws {
-    let file = try await SQLCipherStoreFile.unlock(at: try url(of: description, "set metadata"), key: description.key)
+    let file = try await unlock(description, "set metadata")
     try await file.setUserMetadata(metadata)
   }
 
   /// The model that a store was written with.
   public static func cachedModel(ofStoreWith description: PersistentStoreDescription) async throws -> ManagedObjectModel {
-    try await SQLCipherStoreFile.unlock(at: try url(of: description, "read the model"), key: description.key).readModel()
+    try await unlock(description, "read the model").readModel()
   }
 
   /// Removes a store with all its files; the key file first, overwritten.
@@ -36,10 +36,11 @@ extension SQLCipherIncrementalStore: FileStore {
     with destination: PersistentStoreDescription, byStoreWith source: PersistentStoreDescription
   ) async throws {
     let path = try url(of: destination, "replace").path
-    let file = try await SQLCipherStoreFile.unlock(at: try url(of: source, "replace"), key: source.key)
+    let file = try await unlock(source, "replace")
     try await StoreError.mapping {
       try await StoreReplacement.replace(path) { staged in
-        try await file.copy(to: URL(fileURLWithPath: staged), key: destination.key, label: destination.keyLabel)
+        try await file.copy(
+          to: URL(fileURLWithPath: staged), key: destination.key, label: destination.keyLabel, keyWorkLimit: destination.keyWorkLimit)
       }
     }
   }
@@ -48,11 +49,18 @@ extension SQLCipherIncrementalStore: FileStore {
   public func copy(to description: PersistentStoreDescription) async throws -> PersistentStoreDescription? {
     guard description.type == .sqlcipher, let keyring = state.withLock({ $0.keyring }) else { return nil }
     let file = SQLCipherStoreFile(url: configuration.description.url ?? URL(fileURLWithPath: path), keyring: keyring)
-    try await file.copy(to: try Self.url(of: description, "migrate the store"), key: description.key, label: description.keyLabel)
+    try await file.copy(
+      to: try Self.url(of: description, "migrate the store"), key: description.key, label: description.keyLabel,
+      keyWorkLimit: description.keyWorkLimit)
     var result = description
     result.createsStore = false
     result.key = description.key ?? configuration.description.key
     return result
+  }
+
+  private static func unlock(_ description: PersistentStoreDescription, _ operation: String) async throws -> SQLCipherStoreFile {
+    try await SQLCipherStoreFile.unlock(
+      at: try url(of: description, operation), key: description.key, keyWorkLimit: description.keyWorkLimit)
   }
 
   private static func url(of description: PersistentStoreDescription, _ operation: String) throws -> URL {
@@ -99,7 +107,13 @@ extension SQLCipherStoreFile {
   }
 
   /// Copies the store for a key of its own, or with its keys.
-  func copy(to url: URL, key: StoreKey?, label: String) async throws {
-    if let key { try await backUp(to: url, key: key, label: label) } else { try await backUp(to: url) }
+  func copy(to url: URL, key: StoreKey?, label: String, keyWorkLimit: Int?) async throws {
+    guard let key else { return try await backUp(to: url) }
+    let workLimit = keyWorkLimit.map { KeyWorkLimit($0) }
+    try await StoreError.mapping {
+      try await keyring.backUp(
+        to: url.path, key: key, label: label, workLimit: workLimit, onOpen: { try FoldedIndexes.register(on: $0) }
+      ).close()
+    }
   }
 }

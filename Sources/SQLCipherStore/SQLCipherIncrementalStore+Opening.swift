@@ -14,7 +14,7 @@ extension SQLCipherIncrementalStore {
       try StoreReplacement.finish(path)
       if FileManager.default.fileExists(atPath: path) {
         if let keyring = description.key?.unlockedKeyring(for: path) { return keyring }
-        return try await StoreKeyring.unlock(storePath: path, key: description.key)
+        return try await StoreKeyring.unlock(storePath: path, key: description.key, workLimit: description.keyWork)
       }
       guard description.createsStore, !description.isReadOnly else {
         throw StoreError(.storeNotFound, "There is no store here.", operation: "open", path: path)
@@ -23,7 +23,8 @@ extension SQLCipherIncrementalStore {
         throw StoreError(.keyRequired, "A new store needs a key: set the description's key.", operation: "create", path: path)
       }
       return try await StoreKeyring.create(
-        storePath: path, key: key, label: description.keyLabel, format: description.format, options: description.connectionOptions)
+        storePath: path, key: key, label: description.keyLabel, format: description.format, workLimit: description.keyWork,
+        options: description.connectionOptions)
     }
     state.withLock { $0.keyring = keyring }
   }

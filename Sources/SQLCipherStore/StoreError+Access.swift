@@ -24,6 +24,7 @@ extension StoreError {
     case .keyRequired: .keyRequired
     case .invalidKey: .invalidKey
     case .wrongKey: .wrongKey
+    case .keyWorkExceeded: .keyWorkExceeded
     case .keyFileMissing: .keyFileMissing
     case .keyFileCorrupt: .keyFileCorrupt
     case .keyFileExists, .fileExists: .alreadyExists
@@ -37,7 +38,7 @@ extension StoreError {
     case .externalDataMissing: .externalDataMissing
     case .unsupportedFormat: .unsupportedFormat
     case .busy: .busy
-    case .readOnly: .readOnly
+    case .readOnly, .readOnlyLog: .readOnly
     case .permissionDenied: .permissionDenied
     case .diskFull: .diskFull
     case .io, .outOfMemory: .io

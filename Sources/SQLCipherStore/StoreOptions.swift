@@ -74,6 +74,17 @@ extension PersistentStoreDescription {
     set { options["format"] = newValue }
   }
 
+  /// How much work opening may spend on the key file, whose parameters are used before anything can prove them: so many derivations of the standard cost,
+  /// scrypt with N = 2^17, which take 128 MiB and about half a second each. A dearer one counts as several, with N = 2^20 as eight.
+  ///
+  /// Without a wish (nil) it is the work of 16 of them, and none that takes more than 256 MiB. With one, a slot may take all of it, with its memory. Where
+  /// the key opens none of the slots that may be tried, opening fails with `keyWorkExceeded`, which says what value is needed; making a slot that the
+  /// limit would not open fails likewise. The slot that opened the store last in this process is tried first, then the cheapest.
+  public var keyWorkLimit: Int? {
+    get { options["keyWorkLimit"] as? Int }
+    set { options["keyWorkLimit"] = newValue }
+  }
+
   /// The name of the first key slot of a new store.
   public var keyLabel: String {
     get { options["keyLabel"] as? String ?? "" }
@@ -104,6 +115,9 @@ extension PersistentStoreDescription {
     get { options["sqlObserver"] as? SQLObserver }
     set { options["sqlObserver"] = newValue }
   }
+
+  /// The same, as keyrings take it.
+  var keyWork: KeyWorkLimit { KeyWorkLimit(keyWorkLimit) }
 
   /// What the connections are opened with.
   var connectionOptions: ConnectionOptions {

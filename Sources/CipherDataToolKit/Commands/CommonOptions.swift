@@ -12,6 +12,16 @@ struct PassphraseOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Read the passphrase from the first line of a file.", valueName: "file"))
   var passphraseFile: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "The work that may be spent on the key file, in derivations of the standard cost (scrypt, N = 2^17); 16 of up to 256 MiB unless said otherwise. Raise it only for a file that you trust.",
+      valueName: "number"))
+  var keyWork: Int?
+
+  func validate() throws {
+    if let keyWork, keyWork < 1 { throw ValidationError("--key-work takes a number from 1.") }
+  }
+
   /// The passphrase of an existing store; a recovery key is taken too.
   func key(for path: String) throws -> StoreKey {
     .passphrase(try PassphraseSource(file: passphraseFile, prompt: "Passphrase for \(path): ").read())
@@ -20,7 +30,7 @@ struct PassphraseOptions: ParsableArguments {
   /// Unlocks a store's file. What is wrong with the file is said before a passphrase is asked for.
   func unlock(_ path: String) async throws -> SQLCipherStoreFile {
     try await Self.check(path)
-    return try await SQLCipherStoreFile.unlock(at: .path(path), key: try key(for: path))
+    return try await SQLCipherStoreFile.unlock(at: .path(path), key: try key(for: path), keyWorkLimit: keyWork)
   }
 
   /// Says what is wrong with a store's file without its key.

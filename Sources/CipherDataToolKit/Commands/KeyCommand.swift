@@ -21,8 +21,9 @@ struct KeyCommand: AsyncParsableCommand {
     func run() async throws {
       try await PassphraseOptions.check(store.store)
       let old = try store.passphrase.key(for: store.store)
-      let file = try await SQLCipherStoreFile.unlock(at: .path(store.store), key: old)
+      let file = try await SQLCipherStoreFile.unlock(at: .path(store.store), key: old, keyWorkLimit: store.passphrase.keyWork)
       try await file.changeKey(from: old, to: try newPassphrase.key())
+      KeyCommand.noteWork(file)
       Tool.note("The passphrase was changed. Copies of \(file.keyFileURL.path) made before still open with the old one.")
     }
   }
@@ -37,6 +38,7 @@ struct KeyCommand: AsyncParsableCommand {
     func run() async throws {
       let file = try await store.unlock()
       let slot = try await file.addKey(try newPassphrase.key(), label: label)
+      KeyCommand.noteWork(file)
       Tool.note("Added key \(KeyCommand.shortID(slot)).")
     }
   }
@@ -107,6 +109,12 @@ struct KeyCommand: AsyncParsableCommand {
   }
 
   // MARK: Printing
+
+  /// Says what it takes to open a store whose keys cost more than is spent unasked.
+  static func noteWork(_ file: SQLCipherStoreFile) {
+    guard let work = file.requiredKeyWork else { return }
+    Tool.note("The keys take more work than is spent unasked: some open the store only with --key-work \(work).")
+  }
 
   static func shortID(_ slot: KeySlot) -> String { String(slot.id.uuidString.lowercased().prefix(8)) }
 

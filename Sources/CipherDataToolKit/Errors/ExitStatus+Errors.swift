@@ -60,7 +60,7 @@ package struct Ending: Sendable, Hashable {
   private static func status(of error: StoreError) -> ExitStatus {
     switch error.code {
     case .encryptionUnavailable: .unavailable
-    case .keyRequired, .invalidKey, .wrongKey, .keyFileMissing, .keyProviderFailed, .unreadableStore: .noKey
+    case .keyRequired, .invalidKey, .wrongKey, .keyWorkExceeded, .keyFileMissing, .keyProviderFailed, .unreadableStore: .noKey
     case .keyFileCorrupt, .storeCorrupt, .externalDataMissing, .diskFull, .io, .readOnly: .damage
     case .notEncrypted, .notAStore, .unsupportedFormat, .modelIncompatible, .migrationNeeded, .mappingNotInferred,
       .migrationConstraintViolation, .migrationFailed, .storeNewerThanModel, .unknownModelReference, .modelChecksumMismatch,
@@ -88,8 +88,10 @@ package struct Ending: Sendable, Hashable {
   private static func status(of kind: StoreAccessError.Kind) -> ExitStatus {
     switch kind {
     case .encryptionUnavailable: .unavailable
-    case .keyRequired, .invalidKey, .wrongKey, .keyFileMissing, .keyProviderFailed, .unreadableStore, .lastSlot, .unknownSlot: .noKey
-    case .keyFileCorrupt, .storeCorrupt, .externalDataMissing, .diskFull, .io, .readOnly: .damage
+    case .keyRequired, .invalidKey, .wrongKey, .keyWorkExceeded, .keyFileMissing, .keyProviderFailed, .unreadableStore, .lastSlot,
+      .unknownSlot:
+      .noKey
+    case .keyFileCorrupt, .storeCorrupt, .externalDataMissing, .diskFull, .io, .readOnly, .readOnlyLog: .damage
     case .notEncrypted, .notAStore, .unsupportedFormat, .constraint: .badData
     case .busy: .busy
     case .noSuchFile, .permissionDenied: .noInput

@@ -13,6 +13,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case invalidKey
     /// No slot of the key file opens with the key.
     case wrongKey
+    /// A slot of the key file takes more work than opening may spend on it; the description's key work limit raises it.
+    case keyWorkExceeded
     /// The store needs a key file, and there is none.
     case keyFileMissing
     /// The key file was damaged or changed by somebody else.

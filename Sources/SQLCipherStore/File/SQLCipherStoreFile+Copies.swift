@@ -9,7 +9,7 @@ extension SQLCipherStoreFile {
     try await StoreError.mapping { try await keyring.backUp(to: url.path, progress: progress) }
   }
 
-  /// Copies the store for another key, which is then the only one that opens the copy.
+  /// Copies the store for another key, which is then the only one that opens the copy. The key work limit is the one that this file was unlocked with.
   public func backUp(to url: URL, key: StoreKey, label: String = "", progress: Progress? = nil) async throws {
     try await StoreError.mapping {
       try await keyring.backUp(
@@ -43,11 +43,13 @@ extension SQLCipherStoreFile {
   ///
   /// - Throws: ``StoreError``; with the code `notAStore` where the plain database holds no CipherData store. Nothing is left then.
   public static func importPlaintext(
-    from plain: URL, to url: URL, key: StoreKey, label: String = "", format: SQLCipherFormat = .portable
+    from plain: URL, to url: URL, key: StoreKey, label: String = "", format: SQLCipherFormat = .portable,
+    keyWorkLimit: Int? = nil
   ) async throws -> SQLCipherStoreFile {
     let keyring = try await StoreError.mapping {
       try await PlaintextExchange.importPlaintext(
-        from: plain.path, to: url.path, key: key, label: label, format: format, finish: putLargeValuesIntoFiles)
+        from: plain.path, to: url.path, key: key, label: label, format: format, workLimit: KeyWorkLimit(keyWorkLimit),
+        finish: putLargeValuesIntoFiles)
     }
     let file = SQLCipherStoreFile(url: url, keyring: keyring)
     do {

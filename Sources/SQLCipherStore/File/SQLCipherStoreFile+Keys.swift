@@ -18,7 +18,14 @@ extension SQLCipherStoreFile {
     try StoreError.mapping { try StoreKeyring.slots(at: url.path) }
   }
 
+  /// What ``unlock(at:key:keyWorkLimit:)`` must be given, or a store description's `keyWorkLimit`, so that every key opens the store; nil where none is
+  /// needed.
+  public var requiredKeyWork: Int? { KeyWorkLimit.needed(for: keyring.slots.map(\.kdf)) }
+
   /// Adds a key. The database is not touched.
+  ///
+  /// - Throws: ``StoreError``; with the code `keyWorkExceeded` for a passphrase whose derivation costs more than openings spend with the limit that this
+  ///   file was unlocked with.
   @discardableResult
   public func addKey(_ key: StoreKey, label: String = "") async throws -> KeySlot {
     try await StoreError.mapping { try await keyring.addSlot(key, label: label) }

@@ -28,11 +28,12 @@ public final class SQLCipherStoreFile: Sendable {
 
   /// Unlocks an existing store. Nothing on disk is changed.
   ///
+  /// - Parameter keyWorkLimit: How much work may be spent on the key file, here and where keys are added; see `PersistentStoreDescription.keyWorkLimit`.
   /// - Throws: ``StoreError`` with the code `storeNotFound`, `keyRequired`, `wrongKey`, `notEncrypted`, `notAStore`, `keyFileMissing` and so on.
-  public static func unlock(at url: URL, key: StoreKey?) async throws -> SQLCipherStoreFile {
+  public static func unlock(at url: URL, key: StoreKey?, keyWorkLimit: Int? = nil) async throws -> SQLCipherStoreFile {
     let keyring = try await StoreError.mapping { () async throws -> StoreKeyring in
       if let keyring = key?.unlockedKeyring(for: url.path) { return keyring }
-      return try await StoreKeyring.unlock(storePath: url.path, key: key)
+      return try await StoreKeyring.unlock(storePath: url.path, key: key, workLimit: KeyWorkLimit(keyWorkLimit))
     }
     return SQLCipherStoreFile(url: url, keyring: keyring)
   }
