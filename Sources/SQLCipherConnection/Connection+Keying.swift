@@ -109,7 +109,7 @@ extension Connection {
     let mode = options.journalMode.rawValue
     if !options.isReadOnly {
       // Asking first: changing the mode, even to the same one, takes locks.
-      if try pragma("journal_mode") != mode {
+      if !options.keepsJournalMode, try pragma("journal_mode") != mode {
         let now = try pragma("journal_mode = \(mode)")
         guard now == mode else { throw refused("journal_mode", found: now ?? "") }
       }

@@ -19,6 +19,8 @@ import Foundation
   /// What goes with the open transaction; whoever has the connection sets it.
   package var attachment: AnyObject?
 
+  /// What the file was when it was opened where nothing may be written.
+  let medium: ReadOnlyMedium?
   let database: DatabaseHandle
   @usableFromInline let pointer: OpaquePointer
   @usableFromInline let statements: StatementTable
@@ -45,6 +47,9 @@ import Foundation
     try key?.format.checkSupported(path: path)
     let path = try StoreFile.absolutePath(path)
     if !isNew { try StoreFile.checkBeforeOpening(path) }
+    let medium = options.isReadOnly && !isNew ? ReadOnlyMedium(path) : nil
+    var options = options
+    if medium?.isComplete ?? false { options.isImmutable = true }
 
     let flags = (options.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE
     let layer = key == nil ? nil : try PageGuard.name(for: path)
@@ -60,6 +65,7 @@ import Foundation
     let database = DatabaseHandle(pointer: pointer, path: path)
     self.path = path
     self.options = options
+    self.medium = options.isImmutable ? medium : nil
     self.format = key?.format ?? .portable
     self.pointer = pointer
     self.database = database
@@ -72,8 +78,12 @@ import Foundation
     }
     sqlite3_busy_timeout(pointer, Int32(clamping: options.busyTimeoutMilliseconds))
     if let key {
-      try setKey(key, isNew: isNew)
-      try configure(isNew: isNew)
+      do throws(StoreAccessError) {
+        try setKey(key, isNew: isNew)
+        try configure(isNew: isNew)
+      } catch {
+        throw options.isReadOnly ? error.onReadOnlyMedium(path) : error
+      }
     } else {
       try configurePlain()
     }

@@ -30,6 +30,9 @@ package struct ConnectionOptions: Sendable, Hashable {
   /// Pages in the write-ahead log after which a commit copies them into the file.
   package var checkpointPages = 1_000
 
+  /// Leaves the journal mode as the file has it: changing it writes.
+  var keepsJournalMode = false
+
   /// Leaves out what would stop SQLCipher's export from writing the copy's schema; for connections that do nothing else.
   var isForExport = false
 

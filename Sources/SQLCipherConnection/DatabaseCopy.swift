@@ -38,16 +38,16 @@ enum DatabaseCopy {
       try connection.execute("CREATE TABLE \"new\" (x); DROP TABLE \"new\"")
       _ = try connection.pragma("wal_checkpoint(TRUNCATE)")
     case .copy(let path, let sourceKey) where sourceKey.format == key.format:
-      let source = try Connection(opening: path, key: sourceKey, options: options)
+      let source = try Connection.reading(path, key: sourceKey, options: options)
       defer { source.close() }
       try backUp(source, sourceKey, to: target, key: key, options: options, progress: progress)
     case .copy(let path, let sourceKey):
       var sourceOptions = options
       sourceOptions.isForExport = true
-      let source = try Connection(opening: path, key: sourceKey, options: sourceOptions)
-      defer { source.close() }
-      try onOpen(source)
-      try source.export(to: target, key: key)
+      try Connection.withUnchangedFile(path, key: sourceKey, options: sourceOptions) { source in
+        try onOpen(source)
+        try source.export(to: target, key: key)
+      }
     case .plaintext(let path, _):
       let source = try PlainDatabase(path)
       try source.export(to: target, key: key)

@@ -6,6 +6,8 @@ import CSQLCipher
 enum ResultCode {
   /// A page ends before its size (SQLITE_IOERR_SHORT_READ).
   static let shortRead = SQLITE_IOERR | 2 << 8
+  /// A transaction was interrupted, and who may only read cannot take it back (SQLITE_READONLY_ROLLBACK).
+  static let readOnlyRollback = SQLITE_READONLY | 3 << 8
 }
 
 /// What the linked library is and can do. All version gates of the module stand here.

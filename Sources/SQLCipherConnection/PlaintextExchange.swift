@@ -35,10 +35,10 @@ package enum PlaintextExchange {
     let path = try StoreFile.absolutePath(path)
     var options = options
     options.isForExport = true
-    let source = try Connection(opening: storePath, key: key, options: options)
-    defer { source.close() }
-    let last = try onOpen(source)
-    try StoreFile.createComplete(path) { temporary in try source.export(to: temporary, key: nil, last: last) }
+    try Connection.withUnchangedFile(storePath, key: key, options: options) { source in
+      let last = try onOpen(source)
+      try StoreFile.createComplete(path) { temporary in try source.export(to: temporary, key: nil, last: last) }
+    }
   }
 
   /// Makes a new encrypted store out of a plain SQLite file, which stays as it is: deleting it safely is the caller's business.

@@ -158,11 +158,14 @@ extension StoreKeyring {
     return (file, isPending)
   }
 
-  private static func unlock(_ file: KeyFile, isPending: Bool, _ secrets: [UnlockSecret], path: String) throws -> StoreKeyring? {
-    guard let keys = try unlockFirst(file, secrets, path: KeyFileStorage.path(for: path)) else { return nil }
-    let keyring = StoreKeyring(storePath: path, state: State(file: file, keys: keys, single: nil))
+  private static func unlock(
+    _ file: KeyFile, isPending: Bool, _ secrets: [UnlockSecret], path: String, work: inout KeyWork
+  ) throws -> StoreKeyring? {
+    guard let keys = try unlockFirst(file, secrets, path: KeyFileStorage.path(for: path), work: &work) else { return nil }
+    let keyring = StoreKeyring(storePath: path, workLimit: work.limit, state: State(file: file, keys: keys, single: nil))
     if isPending, let newest = try keyring.candidates.first, try BareDatabaseFile(path).isFirstPageAuthentic(newest) {
-      try adopt(KeyFileStorage.pendingPath(for: path), for: path)
+      // Where nothing may be written it waits on.
+      try? adopt(KeyFileStorage.pendingPath(for: path), for: path)
     }
     return keyring
   }

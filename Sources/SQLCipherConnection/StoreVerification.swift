@@ -63,7 +63,9 @@ package struct StoreVerification {
     var verification = StoreVerification(path: try StoreFile.absolutePath(path), key: key, progress: progress)
     var connection: Connection?
     do {
-      let opened = try Connection(opening: path, key: key, options: options)
+      let opened =
+        try options.isReadOnly
+        ? Connection.reading(path, key: key, options: options) : Connection(opening: path, key: key, options: options)
       try onOpen(opened)
       connection = opened
     } catch let error as StoreAccessError {
@@ -71,7 +73,7 @@ package struct StoreVerification {
     }
     defer { connection?.close() }
     if level == .full { try verification.checkPages(connection) }
-    if let connection { try verification.checkStructure(connection, level) }
+    if let connection { try verification.checkStructure(connection, level, onOpen) }
     return verification.findings
   }
 
@@ -190,7 +192,8 @@ package struct StoreVerification {
   // MARK: - Structure
 
   /// Compares full-text tables with the texts, in the words of later versions, whose check does it. For a moment it takes the lock of writers.
-  private mutating func checkFullText(_ connection: Connection) throws {
+  /// Where nothing can be written it is left out.
+  private mutating func checkFullText(_ connection: Connection, _ onOpen: (Connection) throws -> Void) throws {
     var tables: [String] = []
     do throws(StoreAccessError) {
       let list = try connection.statement(sql: "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE % USING fts4%'")
@@ -199,18 +202,37 @@ package struct StoreVerification {
     } catch {
       try note(error)
     }
-    for table in tables {
-      do throws(StoreAccessError) {
-        let name = try Identifier.quoted(table)
-        try connection.execute("INSERT INTO \(name) (\(name)) VALUES ('integrity-check')")
-      } catch {
-        guard case .storeCorrupt = error.kind else { throw error }
-        findings.append(.structure("malformed inverted index for FTS4 table main.\(table)"))
+    if tables.isEmpty || connection.options.isImmutable { return }
+    func check(_ connection: Connection) throws -> [String] {
+      try tables.filter { table in
+        do throws(StoreAccessError) {
+          let name = try Identifier.quoted(table)
+          try connection.execute("INSERT INTO \(name) (\(name)) VALUES ('integrity-check')")
+          return false
+        } catch {
+          guard case .storeCorrupt = error.kind else { throw error }
+          return true
+        }
       }
     }
+    var malformed: [String] = []
+    do {
+      malformed =
+        try connection.options.keepsJournalMode
+        ? Connection.withUnchangedFile(path, key: key, options: connection.options) { connection in
+          try onOpen(connection)
+          return try check(connection)
+        } : check(connection)
+    } catch let error as StoreAccessError where connection.options.keepsJournalMode && [.readOnly, .permissionDenied].contains(error.kind) {
+    } catch let error as StoreAccessError {
+      try note(error)
+    }
+    for table in malformed { findings.append(.structure("malformed inverted index for FTS4 table main.\(table)")) }
   }
 
-  private mutating func checkStructure(_ connection: Connection, _ level: VerificationLevel) throws {
+  private mutating func checkStructure(
+    _ connection: Connection, _ level: VerificationLevel, _ onOpen: (Connection) throws -> Void
+  ) throws {
     do throws(StoreAccessError) {
       let check = try connection.statement(sql: level == .full ? "PRAGMA integrity_check(100)" : "PRAGMA quick_check(100)")
       defer { check.reset() }
@@ -221,7 +243,7 @@ package struct StoreVerification {
     } catch {
       try note(error)
     }
-    if level == .full, !LibraryVersion.checksFullText { try checkFullText(connection) }
+    if level == .full, !LibraryVersion.checksFullText { try checkFullText(connection, onOpen) }
     do {
       let check = try connection.statement(sql: "PRAGMA foreign_key_check")
       defer { check.reset() }

@@ -45,14 +45,20 @@ final class ToolFixture {
   }
 
   /// Runs the tool in the folder, with the store's passphrase unless told otherwise.
+  ///
+  /// - Parameter wrapper: A program, by its whole path, and arguments of it, that runs the tool: to give it other rights or fewer resources.
   @discardableResult
-  func run(_ arguments: [String], input: String? = nil, environment: [String: String] = [:], passphrase: String? = "passphrase") throws
+  func run(
+    _ arguments: [String], input: String? = nil, environment: [String: String] = [:], passphrase: String? = "passphrase",
+    through wrapper: [String] = []
+  ) throws
     -> ToolResult
   {
     let process = Process()
-    process.executableURL = try Self.executable
+    let command = wrapper + [try Self.executable.path] + arguments + (passphrase.map { ["--passphrase-file", $0] } ?? [])
+    process.executableURL = URL(fileURLWithPath: command[0])
     process.currentDirectoryURL = folder.url
-    process.arguments = arguments + (passphrase.map { ["--passphrase-file", $0] } ?? [])
+    process.arguments = Array(command.dropFirst())
     // An empty environment but for where libraries are: the suite may run on a SQLCipher in a folder of its own.
     process.environment = environment.merging(
       ProcessInfo.processInfo.environment.filter { $0.key == "LD_LIBRARY_PATH" }, uniquingKeysWith: { first, _ in first })

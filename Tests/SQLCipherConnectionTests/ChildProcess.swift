@@ -63,6 +63,7 @@ final class ChildProcessTests: XCTestCase {
     case "read": try read(arguments[0])
     case "open": answer(kind { try Connection(opening: arguments[0], key: testKey()).close() })
     case "unprivileged": try unprivileged(arguments)
+    case "add a slot unprivileged": await addSlotUnprivileged(arguments[0])
     case "save until killed": try saveUntilKilled(arguments[0])
     case "rotate until killed": try await rotateUntilKilled(arguments[0])
     case "replace until killed": try await replaceUntilKilled(arguments[0], by: Array(arguments.dropFirst()))
@@ -126,6 +127,40 @@ final class ChildProcessTests: XCTestCase {
             XCTAssertEqual(try connection.firstInteger("SELECT count(*) FROM t"), 3)
           })
       }
+      if argument.hasPrefix("R:") {
+        answer(
+          kind {
+            let connection = try Connection.reading(path, key: testKey())
+            XCTAssertEqual(try connection.firstInteger("SELECT count(*) FROM t"), 3)
+          })
+      }
+      if argument.hasPrefix("v:") {
+        var options = ConnectionOptions()
+        options.isReadOnly = true
+        answer("\(try StoreVerification.run(path: path, key: testKey(), level: .full, options: options))")
+      }
+      if argument.hasPrefix("w:") { answer(kind { try readWhileItIsWritten(path) }) }
+    }
+  }
+
+  /// Reads a file without locks, and changes it between two reads.
+  private func readWhileItIsWritten(_ path: String) throws {
+    let connection = try Connection.reading(path, key: testKey())
+    try connection.readTransaction { XCTAssertEqual(try connection.firstInteger("SELECT count(*) FROM t"), 3) }
+    let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+    try file.seekToEnd()
+    try file.write(contentsOf: Data(count: 4096))
+    try file.close()
+    try connection.readTransaction { _ = try connection.firstInteger("SELECT count(*) FROM t") }
+  }
+
+  private func addSlotUnprivileged(_ path: String) async {
+    guard setgid(65534) == 0, setuid(65534) == 0 else { return answer("cannot drop privileges") }
+    do {
+      _ = try await StoreKeyring.unlock(storePath: path, key: cheap("one")).addSlot(cheap("two"))
+      answer("ok")
+    } catch {
+      answer((error as? StoreAccessError).map { "\($0.kind)" } ?? "\(error)")
     }
   }
 

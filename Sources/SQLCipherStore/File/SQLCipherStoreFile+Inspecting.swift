@@ -52,7 +52,8 @@ extension SQLCipherStoreFile {
     return try await Self.offActor {
       var outdated: [String] = []
       let findings = try StoreVerification.run(
-        path: keyring.storePath, key: try keyring.databaseKey(), level: level == .full ? .full : .quick,
+        path: keyring.storePath, key: try keyring.databaseKey(options: Self.readingOptions), level: level == .full ? .full : .quick,
+        options: Self.readingOptions,
         onOpen: { connection in
           try FoldedIndexes.register(on: connection)
           outdated =
@@ -68,11 +69,11 @@ extension SQLCipherStoreFile {
   }
 
   /// What is wrong with the files of large values; nothing where the database itself cannot be read, which was said already.
-  private static func externalFindings(_ keyring: StoreKeyring, isFull: Bool) throws -> [String] {
-    let key = try keyring.databaseKey()
+  private static func externalFindings(_ keyring: StoreKeyring, isFull: Bool) throws -> [StoreFinding] {
+    let key = try keyring.databaseKey(options: readingOptions)
     let folder = try ExternalFolder(storePath: keyring.storePath, key: key)
     do {
-      let connection = try Connection(opening: keyring.storePath, key: key)
+      let connection = try Connection.reading(keyring.storePath, key: key)
       defer { connection.close() }
       return try ExternalVerification.run(connection, folder: folder, isFull: isFull)
     } catch let error as StoreAccessError {

@@ -62,13 +62,19 @@ public final class SQLCipherStoreFile: Sendable {
     }
   }
 
-  /// Runs `body` with a connection of its own in one read transaction.
+  /// What only looks at the file is opened with: it never changes it.
+  static var readingOptions: ConnectionOptions {
+    var options = ConnectionOptions()
+    options.isReadOnly = true
+    return options
+  }
+
+  /// Runs `body` with a connection of its own in one read transaction. The file is not changed.
   func read<Result: Sendable>(_ body: @escaping @Sendable (Connection) throws -> Result) async throws -> Result {
     let keyring = keyring
     return try await Self.offActor {
-      var options = ConnectionOptions()
-      options.isReadOnly = access(keyring.storePath, W_OK) != 0
-      let connection = try Connection(opening: keyring.storePath, key: try keyring.databaseKey(options: options), options: options)
+      let key = try keyring.databaseKey(options: Self.readingOptions)
+      let connection = try Connection.reading(keyring.storePath, key: key)
       defer { connection.close() }
       try SQLFunctions.register(on: connection)
       return try connection.readTransaction { try body(connection) }

@@ -1,0 +1,72 @@
+// Too few descriptors, too little memory: a message and a status, or at the least a whole store.
+import CipherDataToolKit
+import Foundation
+import SQLCipherConnection
+import XCTest
+
+final class LowResourceTests: XCTestCase {
+  private func limited(_ limit: String) throws -> [String] {
+    let shell = "/bin/bash"
+    guard FileManager.default.isExecutableFile(atPath: shell) else { throw XCTSkip("there is no bash") }
+    // A process that is ended by the system leaves no core file and is not looked into.
+    return [shell, "-c", "ulimit -c 0; \(limit) || exit 99; exec timeout -s KILL 30 \"$@\"", "sh"]
+  }
+
+  private func run(_ fixture: ToolFixture, _ arguments: [String], _ limit: String, input: String? = nil) throws -> ToolResult {
+    try fixture.run(
+      arguments, input: input, environment: ["SWIFT_BACKTRACE": "enable=no"],
+      passphrase: arguments[0] == "key" ? nil : "passphrase", through: limited(limit))
+  }
+
+  func testTooFewDescriptorsAreAnErrorAndNoTrap() async throws {
+    let fixture = try ToolFixture()
+    try await fixture.makeStore()
+    let before = try Data(contentsOf: URL(fileURLWithPath: fixture.store))
+    // With three there is none to load the program's libraries by.
+    for count in 4...14 {
+      for arguments in [["info", "test.store"], ["export", "test.store"], ["key", "list", "test.store"], ["verify", "test.store"]] {
+        let result = try run(fixture, arguments, "ulimit -n \(count)")
+        XCTAssertTrue([0, 74].contains(result.status), "\(count) \(arguments): \(result.status) \(result.error)")
+        if result.status == 74 { XCTAssertTrue(result.error.contains("Too many open files"), "\(count) \(arguments): \(result.error)") }
+        if count < 7 { XCTAssertEqual(result.status, 74) }
+      }
+    }
+    XCTAssertEqual(try Data(contentsOf: URL(fileURLWithPath: fixture.store)), before)
+    XCTAssertEqual(try fixture.run(["verify", "test.store"]).output, "ok\n")
+  }
+
+  func testWhatCannotBeAllocatedIsOutOfMemory() async throws {
+    let fixture = try ToolFixture()
+    // The derivation of a real passphrase takes 128 MiB.
+    try await StoreCreation.create(
+      URL(fileURLWithPath: fixture.store), model: try TestStack.model("DebianArchive"),
+      key: .passphrase(SecretBytes(utf8: ToolFixture.passphrase)))
+    let before = try Data(contentsOf: URL(fileURLWithPath: fixture.store))
+    var told = 0
+    for limit in [180_000, 200_000, 230_000, 260_000] {
+      let result = try run(fixture, ["info", "test.store"], "ulimit -v \(limit)")
+      XCTAssertNotEqual(result.status, 69, "\(limit): \(result.error)")
+      if result.error.contains("Out of memory") { told += 1 }
+    }
+    XCTAssertGreaterThan(told, 0)
+    XCTAssertEqual(try Data(contentsOf: URL(fileURLWithPath: fixture.store)), before)
+  }
+
+  /// Where the language's own runtime cannot have memory the process ends, or waits for some: somebody ends it.
+  func testTooLittleMemoryNeverHarmsTheStore() async throws {
+    let fixture = try ToolFixture()
+    try await fixture.makeStore()
+    let lines = (0..<300).map { "{\"name\":\"\($0)\"}\n" }.joined()
+    var ends: Set<Int32> = []
+    for (number, limit) in [165_000, 180_000, 200_000, 230_000, 260_000, 300_000].enumerated() {
+      let result = try run(fixture, ["import", "test.store", "--entity", "Tag"], "ulimit -v \(limit)", input: lines)
+      ends.insert(result.status)
+      // What was said to be done is there, and nothing of what was not.
+      let count = Int(try fixture.run(["fetch", "test.store", "--entity", "Tag", "--count"]).output.dropLast())
+      XCTAssertEqual(try fixture.run(["verify", "test.store"]).output, "ok\n", "limit \(number)")
+      XCTAssertTrue(count == 0 || count == 300 || result.status != 0, "\(limit): \(count ?? -1)")
+      if result.status == 0 { XCTAssertEqual(count, 300) }
+    }
+    XCTAssertTrue(ends.contains { $0 != 0 }, "the limits are too generous: \(ends)")
+  }
+}

@@ -1,0 +1,89 @@
+// Commands that only read: they change no store, and work where nothing may be written.
+import CipherDataToolKit
+import Foundation
+import SQLCipherConnection
+import XCTest
+
+final class ReadOnlyFolderTests: XCTestCase {
+  private static let readers = [
+    ["info", "test.store"], ["verify", "test.store"], ["verify", "test.store", "--quick"], ["export", "test.store"],
+    ["fetch", "test.store", "--entity", "Package"],
+  ]
+
+  private func storeWithPackages() async throws -> ToolFixture {
+    let fixture = try ToolFixture()
+    try await fixture.makeStore()
+    XCTAssertEqual(try fixture.run(["import", "test.store", "--format", "deb822", "-"], input: PackageImportTests.index).status, 0)
+    return fixture
+  }
+
+  private func bytes(_ fixture: ToolFixture, _ suffix: String = "") throws -> Data {
+    try Data(contentsOf: URL(fileURLWithPath: fixture.store + suffix))
+  }
+
+  /// Leaves the log of a save that is not in the file yet, as a kill does.
+  private func leaveLog(_ fixture: ToolFixture) async throws -> (file: Data, log: Data) {
+    let keyring = try await StoreKeyring.unlock(storePath: fixture.store, key: .passphrase(ToolFixture.passphrase))
+    let connection = try Connection(opening: fixture.store, key: keyring.databaseKey())
+    try connection.execute("PRAGMA user_version = 4711")
+    let (file, log) = (try bytes(fixture), try bytes(fixture, "-wal"))
+    connection.close()
+    return (file, log)
+  }
+
+  func testNoCommandThatReadsCopiesTheLogOfAnotherStateIntoTheStore() async throws {
+    let fixture = try await storeWithPackages()
+    let (_, log) = try await leaveLog(fixture)
+    XCTAssertEqual(try fixture.run(["delete", "test.store", "--entity", "Package", "--where", "name == 'hello'"]).status, 0)
+    let before = try bytes(fixture)
+    let decrypt = ["decrypt", "test.store", "plain"]
+    for arguments in Self.readers + [["backup", "test.store", "copy"], decrypt, ["key", "list", "test.store"]] {
+      try log.write(to: URL(fileURLWithPath: fixture.store + "-wal"))
+      _ = try fixture.run(arguments, passphrase: arguments[0] == "key" ? nil : "passphrase")
+      XCTAssertEqual(try bytes(fixture), before, "\(arguments)")
+      XCTAssertEqual(try bytes(fixture, "-wal"), log, "\(arguments)")
+    }
+  }
+
+  func testCommandsThatReadWorkInAFolderThatMayNotBeWritten() async throws {
+    let setpriv = "/usr/bin/setpriv"
+    guard getuid() == 0, FileManager.default.isExecutableFile(atPath: setpriv) else {
+      throw XCTSkip("only root can become somebody without rights")
+    }
+    let fixture = try await storeWithPackages()
+    let nobody = [setpriv, "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
+    let folder = fixture.path("media")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    for name in ["test.store", "test.store.keys"] {
+      try FileManager.default.moveItem(atPath: fixture.path(name), toPath: folder + "/" + name)
+      chmod(folder + "/" + name, 0o444)
+    }
+    chmod(folder, 0o555)
+    defer { chmod(folder, 0o755) }
+    func there(_ arguments: [String]) -> [String] { arguments.map { $0 == "test.store" ? "media/test.store" : $0 } }
+    for arguments in Self.readers {
+      let result = try fixture.run(there(arguments), through: nobody)
+      XCTAssertEqual(result.status, 0, "\(arguments): \(result.error)")
+      XCTAssertEqual(result.output, try fixture.run(there(arguments)).output, "\(arguments)")
+    }
+    // With a log that is not in the file.
+    chmod(folder, 0o755)
+    for name in ["test.store", "test.store.keys"] {
+      try FileManager.default.copyItem(atPath: folder + "/" + name, toPath: fixture.path(name))
+    }
+    chmod(fixture.store, 0o644)
+    let (file, log) = try await leaveLog(fixture)
+    try FileManager.default.removeItem(atPath: folder + "/test.store")
+    for (suffix, bytes) in [("", file), ("-wal", log)] {
+      try bytes.write(to: URL(fileURLWithPath: folder + "/test.store" + suffix))
+      chmod(folder + "/test.store" + suffix, 0o444)
+    }
+    chmod(folder, 0o555)
+    for arguments in Self.readers {
+      let result = try fixture.run(there(arguments), through: nobody)
+      XCTAssertEqual(result.status, 74, "\(arguments): \(result.error)")
+      XCTAssertTrue(result.error.contains("write-ahead log") && result.error.contains("copy the store"), result.error)
+      XCTAssertEqual(result.output, "")
+    }
+  }
+}
