@@ -59,7 +59,7 @@ enum DatabaseCopy {
     var options = options
     options.isForExport = true
     let temporary = try StoreFile.temporaryName(beside: path)
-    try StoreFile.createExclusively(temporary)
+    try StoreFile.createExclusively(temporary, for: FileOwner(of: path))
     defer { StoreFile.removeDatabase(temporary) }
     do {
       let source = try Connection(opening: path, key: key, options: options)

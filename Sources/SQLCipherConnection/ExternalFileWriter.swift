@@ -19,20 +19,16 @@ package final class ExternalFileWriter {
   private let sealed = UnsafeMutableRawBufferPointer.allocate(
     byteCount: ExternalFileFormat.chunkSize + Cryptography.tagSize, alignment: 16)
 
-  init(path: String, id: Int64, keys: ExternalKeys) throws {
+  /// - Parameter owner: Whose the file is to be, as far as this process may give it.
+  init(path: String, id: Int64, keys: ExternalKeys, owner: FileOwner? = nil) throws {
     self.path = path
     self.id = id
     let salt = try Cryptography.randomBytes(ExternalFileFormat.saltSize)
     let header = ExternalFileFormat.header(salt: salt)
     cipher = try ChunkCipher(key: keys.key(id, salt: salt), header: header)
     digest = try GrowingDigest()
-    try StoreFile.createExclusively(path)
-    descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
-    guard descriptor >= 0 else {
-      let error = StoreAccessError.system(errno, path: path, operation: Self.operation)
-      unlink(path)
-      throw error
-    }
+    descriptor = try StoreFile.openExclusively(path)
+    try owner?.give(descriptor, path: path, replacing: false)
     try header.withUnsafeBytes { bytes in try put(bytes) }
   }
 

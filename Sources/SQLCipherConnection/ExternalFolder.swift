@@ -10,8 +10,10 @@ package struct ExternalFolder: Sendable {
   /// The folder.
   package let path: String
   package let keys: ExternalKeys
+  private let storePath: String
 
   package init(storePath: String, key: DatabaseKey) throws {
+    self.storePath = storePath
     path = StoreFile.supportPath(for: storePath)
     keys = try ExternalKeys(key)
   }
@@ -32,7 +34,7 @@ package struct ExternalFolder: Sendable {
   /// Begins the file of a new value. The caller holds the lock.
   package func makeFile(id: Int64? = nil) throws -> ExternalFileWriter {
     let id = try id ?? ExternalKeys.newID()
-    return try ExternalFileWriter(path: filePath(id), id: id, keys: keys)
+    return try ExternalFileWriter(path: filePath(id), id: id, keys: keys, owner: FileOwner(of: storePath)?.ofFile)
   }
 
   /// Opens the file of a value.
@@ -60,7 +62,7 @@ package struct ExternalFolder: Sendable {
   /// Takes the lock with others, to write files; makes the folder where there is none.
   package func lockForWriting() throws -> Lock {
     if !exists {
-      guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw StoreAccessError.system(errno, path: path, operation: "make a folder") }
+      try makeFolder(path)
       try StoreFile.syncFolder(of: path)
     }
     guard let lock = try lock(LOCK_SH) else { throw StoreAccessError(.externalDataMissing, path: path, operation: "lock") }
@@ -76,9 +78,26 @@ package struct ExternalFolder: Sendable {
   package var needsSweep: Bool { StoreFile.exists(orphansPath) }
 
   func mark(_ file: String) throws {
-    let descriptor = open(file, O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard descriptor >= 0 else { throw StoreAccessError.system(errno, path: file, operation: "write a large value") }
-    _ = Foundation.close(descriptor)
+    if StoreFile.exists(file) { return }
+    do throws(StoreAccessError) {
+      try StoreFile.createExclusively(file, for: FileOwner(of: storePath)?.ofFile, replacing: false)
+    } catch  where error.kind == .fileExists {
+    } catch {
+      throw error.with(kind: error.kind, operation: "write a large value")
+    }
+  }
+
+  /// Makes a folder that belongs to the store's owner.
+  private func makeFolder(_ folder: String) throws {
+    guard mkdir(folder, 0o700) == 0 else {
+      if errno == EEXIST { return }
+      throw StoreAccessError.system(errno, path: folder, operation: "make a folder")
+    }
+    guard let owner = FileOwner(of: storePath)?.ofFolder else { return }
+    let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    guard descriptor >= 0 else { throw StoreAccessError.system(errno, path: folder, operation: "make a folder") }
+    defer { _ = Foundation.close(descriptor) }
+    try owner.give(descriptor, path: folder, replacing: false)
   }
 
   /// Takes the lock with others, so that nobody removes files; nil where there is no folder.

@@ -28,12 +28,21 @@ enum KeyFileStorage {
     return bytes
   }
 
-  /// Replaces the file as a whole, durably; its owner alone may read it. After a crash either the old or the new one stands there.
+  /// Replaces the file as a whole, durably; who could read and write the old one can the new one, a new file its owner alone. After a crash either the
+  /// old or the new one stands there.
   static func write(_ bytes: [UInt8], to path: String, mayReplace: Bool = true) throws(StoreAccessError) {
     let temporary = try StoreFile.temporaryName(beside: path)
-    try StoreFile.createExclusively(temporary)
+    let descriptor = try StoreFile.openExclusively(temporary)
     do throws(StoreAccessError) {
-      try fill(temporary, bytes)
+      defer { _ = Foundation.close(descriptor) }
+      try fill(descriptor, bytes, path: temporary)
+      if mayReplace { try FileOwner(of: path)?.give(descriptor, path: path) }
+      guard fsync(descriptor) == 0 else { throw .system(errno, path: temporary, operation: "write the key file") }
+    } catch {
+      unlink(temporary)
+      throw error
+    }
+    do throws(StoreAccessError) {
       if mayReplace {
         guard rename(temporary, path) == 0 else { throw .system(errno, path: path, operation: "write the key file") }
       } else {
@@ -47,10 +56,7 @@ enum KeyFileStorage {
     try StoreFile.syncFolder(of: path)
   }
 
-  private static func fill(_ path: String, _ bytes: [UInt8]) throws(StoreAccessError) {
-    let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
-    guard descriptor >= 0 else { throw .system(errno, path: path, operation: "write the key file") }
-    defer { _ = Foundation.close(descriptor) }
+  private static func fill(_ descriptor: Int32, _ bytes: [UInt8], path: String) throws(StoreAccessError) {
     var position = 0
     while position < bytes.count {
       let count = bytes.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress?.advanced(by: position), $0.count - position) }
@@ -58,7 +64,6 @@ enum KeyFileStorage {
       guard count > 0 else { throw .system(count < 0 ? errno : EIO, path: path, operation: "write the key file") }
       position += count
     }
-    guard fsync(descriptor) == 0 else { throw .system(errno, path: path, operation: "write the key file") }
   }
 
   /// Runs `body` while no other process edits a key file of this folder. The lock is on the folder: the file itself is replaced.

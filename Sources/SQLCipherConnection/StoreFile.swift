@@ -47,15 +47,34 @@ enum StoreFile {
     guard status.st_size >= 512 else { throw StoreAccessError(.notAStore(.stub), path: path, operation: "open") }
   }
 
-  /// Creates an empty file that only the owner may read; an existing one is refused.
-  static func createExclusively(_ path: String) throws(StoreAccessError) {
+  /// Creates an empty file that only its owner may read, and opens it to be written; an existing one is refused.
+  static func openExclusively(_ path: String) throws(StoreAccessError) -> Int32 {
     let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw .system(errno, path: path, operation: "create") }
     // The umask may only take rights away; the owner must keep both.
-    let code = fchmod(descriptor, 0o600)
-    let number = errno
-    _ = Foundation.close(descriptor)
-    guard code == 0 else { throw .system(number, path: path, operation: "create") }
+    guard fchmod(descriptor, 0o600) == 0 else {
+      let number = errno
+      _ = Foundation.close(descriptor)
+      unlink(path)
+      throw .system(number, path: path, operation: "create")
+    }
+    return descriptor
+  }
+
+  /// Creates an empty file; an existing one is refused.
+  ///
+  /// - Parameters:
+  ///   - owner: Whose it is to be; where there is none it is this process's, and only its owner may read it.
+  ///   - replacing: Whether it will take the place of that owner's file.
+  static func createExclusively(_ path: String, for owner: FileOwner? = nil, replacing: Bool = true) throws(StoreAccessError) {
+    let descriptor = try openExclusively(path)
+    defer { _ = Foundation.close(descriptor) }
+    do throws(StoreAccessError) {
+      try owner?.give(descriptor, path: path, replacing: replacing)
+    } catch {
+      unlink(path)
+      throw error
+    }
   }
 
   /// Makes a database file under another name, fills it, makes it durable, and gives it its name. An existing file is refused; on an

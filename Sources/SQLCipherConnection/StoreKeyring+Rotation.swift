@@ -87,7 +87,7 @@ extension StoreKeyring {
     StoreFile.removeDatabase(copy)
     if hasSlots { try edit { file, keys in try file.addGeneration(next, keys: &keys) } }
     do {
-      try StoreFile.createExclusively(copy)
+      try StoreFile.createExclusively(copy, for: FileOwner(of: storePath))
       try DatabaseCopy.backUp(source, current, to: copy, key: next, options: options, progress: progress)
       let findings = try StoreVerification.run(path: copy, key: next, level: .full, options: options, onOpen: onOpen)
       guard findings.isEmpty else {

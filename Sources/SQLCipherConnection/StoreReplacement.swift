@@ -34,6 +34,7 @@ package enum StoreReplacement {
       if !StoreFile.exists(KeyFileStorage.path(for: staged)) { try StoreFile.createExclusively(stage + "/" + keylessName) }
       let support = StoreFile.supportPath(for: staged)
       if !StoreFile.exists(support) { guard mkdir(support, 0o700) == 0 else { throw system(support) } }
+      try giveToOwner(of: path, stage: stage)
       try StoreFile.syncFolder(of: staged)
       try KeyFileStorage.withLock(for: path) {
         let lock = try StoreRemoval.lockIfThere(path, operation: "replace")
@@ -46,6 +47,16 @@ package enum StoreReplacement {
       try? StoreRemoval.removeFolder(stage)
       throw error
     }
+  }
+
+  /// Gives the new store, and the folder that it waits in, to whom the old one belongs.
+  private static func giveToOwner(of path: String, stage: String) throws {
+    guard let owner = FileOwner(of: path) else { return }
+    try owner.giveTree(stage)
+    // These two may have owners of their own.
+    let staged = stage + "/" + storeName
+    try FileOwner(of: KeyFileStorage.path(for: path))?.giveTree(KeyFileStorage.path(for: staged))
+    try FileOwner(of: StoreFile.supportPath(for: path))?.giveTree(StoreFile.supportPath(for: staged))
   }
 
   /// Finishes a replacement that was interrupted; usually there is none, and one look tells.
