@@ -1,6 +1,7 @@
 // ExternalFolder: the hidden folder beside a store that holds the files of its large values; its lock; what lies there and should not.
 
 import Foundation
+package import Synchronization
 
 /// The folder of a store's large values, with the keys of its files.
 ///
@@ -23,6 +24,10 @@ package struct ExternalFolder: Sendable {
   /// Stands here when it must be found out which they are.
   private static let orphansName = "orphans"
 
+  /// Holds a file for each open store that puts removals off until a sync.
+  private static let waitingName = "waiting"
+
+  private var waitingPath: String { path + "/" + Self.waitingName }
   private var pendingPath: String { path + "/" + Self.pendingName }
   private var orphansPath: String { path + "/" + Self.orphansName }
   private func filePath(_ id: Int64) throws -> String { path + "/" + (try keys.name(id)) }
@@ -125,7 +130,29 @@ package struct ExternalFolder: Sendable {
   // MARK: What lies here
 
   /// Whether somebody who wrote here did not get to the end: there may be files that nothing refers to.
-  package var isPending: Bool { StoreFile.exists(pendingPath) || needsSweep }
+  package var isPending: Bool { StoreFile.exists(pendingPath) || needsSweep || StoreFile.exists(waitingPath) }
+
+  /// Notes that an open store keeps files which it has let go of until the next sync. The caller takes part in the lock.
+  package func beginWaiting(_ name: String) throws {
+    try makeFolder(waitingPath)
+    try mark(waitingPath + "/" + name)
+  }
+
+  /// Takes the note back. The caller holds the lock alone.
+  package func endWaiting(_ name: String) {
+    unlink(waitingPath + "/" + name)
+    // It stays as long as another store's note is in it.
+    rmdir(waitingPath)
+  }
+
+  /// Makes durable what was committed until now: a power cut brings back no row without its file.
+  package func syncLog() throws {
+    try WriteAheadLog.sync(storePath + "-wal")
+    Self.logObserver.withLock { $0 }?(storePath)
+  }
+
+  /// Told of each sync of a log, for tests.
+  package static let logObserver = Mutex<(@Sendable (_ storePath: String) -> Void)?>(nil)
 
   /// Nothing is left over. The caller holds the lock alone.
   package func clearPending() {
@@ -137,8 +164,10 @@ package struct ExternalFolder: Sendable {
   package func names() -> (files: Set<String>, foreign: [String]) {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
     let files = names.filter(Self.isFileName)
-    return (Set(files), names.filter { !Self.isFileName($0) && $0 != Self.pendingName && $0 != Self.orphansName }.sorted())
+    return (Set(files), names.filter { !Self.isFileName($0) && !Self.notes.contains($0) }.sorted())
   }
+
+  private static let notes = [pendingName, orphansName, waitingName]
 
   private static func isFileName(_ name: String) -> Bool {
     name.utf8.count == 32 && name.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
@@ -151,8 +180,11 @@ package struct ExternalFolder: Sendable {
   package func sweep(keeping ids: some Sequence<Int64>) throws -> Int {
     var orphans = names().files
     for id in ids { orphans.remove(try keys.name(id)) }
+    // Whoever let go of them may have committed without a sync.
+    if !orphans.isEmpty { try syncLog() }
     for name in orphans { unlink(path + "/" + name) }
     clearPending()
+    if StoreFile.exists(waitingPath) { try StoreRemoval.removeFolder(waitingPath) }
     return orphans.count
   }
 }

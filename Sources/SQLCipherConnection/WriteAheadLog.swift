@@ -97,6 +97,13 @@ enum WriteAheadLog {
     return pread(descriptor, page.baseAddress, page.count, off_t(offset)) == page.count
   }
 
+  /// Makes all that was written into the log durable. Where there is none, its frames are in the database, which is durable then.
+  static func sync(_ path: String) throws(StoreAccessError) {
+    do throws(StoreAccessError) {
+      try StoreFile.syncFile(path)
+    } catch  where error.kind == .noSuchFile {}
+  }
+
   private static func bigEndian(_ buffer: UnsafeMutableRawBufferPointer, _ offset: Int) -> UInt32 {
     UInt32(bigEndian: UnsafeRawBufferPointer(buffer).loadUnaligned(fromByteOffset: offset, as: UInt32.self))
   }

@@ -151,6 +151,7 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
       defer { state = State() }
       return state.engine
     }
+    engine?.externals?.removeWaiting()
     try? engine?.pool.close()
   }
 }

@@ -102,6 +102,8 @@ final class LargeValueStageTests: XCTestCase {
 
   private func makeAlbum(_ count: Int) async throws -> MigratingStore {
     let store = try MigratingStore()
+    // The files of what is deleted go at once.
+    store.description.durability = .full
     store.description.externalStorageThreshold = 1_000
     try await store.fill(Self.album(1)) { context in
       for number in 0..<count { try context.make("Photo", ["number": number, "image": Self.image(number + 1)]) }

@@ -83,8 +83,10 @@ final class FileOwnerTests: StoreTestCase {
     let writer = try folder.makeFile(id: 7)
     _ = try writer.finish()
     folder.requestSweep()
+    try folder.beginWaiting("test")
     XCTAssertEqual(try status(folder.path), expected(0o750))
-    for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
+    XCTAssertEqual(try status(folder.path + "/waiting"), expected(0o750))
+    for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where name != "waiting" {
       XCTAssertEqual(try status(folder.path + "/" + name), expected(0o640), name)
     }
   }

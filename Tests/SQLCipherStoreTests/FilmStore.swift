@@ -41,7 +41,8 @@ final class FilmStore {
     configure: (inout PersistentStoreDescription) -> Void = { _ in }
   ) throws -> OpenStore {
     var description = PersistentStoreDescription(url: url ?? self.url, key: key ?? self.key)
-    description.durability = .fast
+    // Files of values that are let go of are removed at once then.
+    description.durability = .full
     description.sqlObserver = observer
     configure(&description)
     return try OpenStore(description, model: try model ?? FilmStore.model())

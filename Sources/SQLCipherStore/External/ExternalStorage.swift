@@ -15,6 +15,9 @@ final class ExternalStorage: Sendable {
   static let greatestCachedSize = 4 << 20
   /// Values of fewer bytes stay in their rows unless a description says otherwise.
   static let standardThreshold = 131_072
+  /// As many files, or bytes of values, wait for a sync at most.
+  static let greatestWaitingCount = 64
+  static let greatestWaitingSize = 64 << 20
 
   let folder: ExternalFolder
   /// Values of fewer bytes stay in their rows.
@@ -26,6 +29,10 @@ final class ExternalStorage: Sendable {
   private let cache = Mutex<[(id: Int64, data: Data)]>([])
   /// The folder's lock, and how many write under it: thousands of values that wait for a save have one descriptor together.
   private let writing = Mutex<(lock: ExternalFolder.Lock?, count: Int)>((nil, 0))
+
+  /// The files that commits have let go of which may not be on the disk yet; one sync does for all.
+  private let waiting = Mutex<(ids: [Int64], size: Int)>(([], 0))
+  private let waitingName = UUID().uuidString
 
   init(folder: ExternalFolder, pool: ConnectionPool?, schema: StoreSchema?, threshold: Int, isReadOnly: Bool) {
     self.folder = folder
@@ -135,8 +142,52 @@ final class ExternalStorage: Sendable {
       _ = try? sweepLocked()
     } else {
       folder.removeFiles(ids)
+      if waiting.withLock({ $0.ids.count >= Self.greatestWaitingCount || $0.size >= Self.greatestWaitingSize }) { removeWaitingLocked() }
       folder.clearPending()
     }
+  }
+
+  // MARK: Waiting
+
+  /// What may be removed now of the files that a commit without a sync has let go of: none as a rule, they wait for a sync. The caller takes part in the
+  /// folder's lock.
+  func removableAfterSync(_ ids: [Int64], size: Int) -> [Int64] {
+    if ids.isEmpty { return [] }
+    do {
+      // After a migration nobody comes back to them.
+      if isJoined {
+        try folder.syncLog()
+        return ids
+      }
+      // Should the process end before, the next opening removes them.
+      try folder.beginWaiting(waitingName)
+      waiting.withLock { waiting in
+        waiting.ids += ids
+        waiting.size += size
+      }
+    } catch {
+      folder.requestSweep()
+    }
+    return []
+  }
+
+  /// Removes the files that wait, after a sync for all of them. Where somebody is writing, the last one to end does it, or the next opening.
+  func removeWaiting() {
+    if waiting.withLock({ $0.ids.isEmpty }) { return }
+    guard let lock = try? folder.lockForRemoving() else { return folder.requestSweep() }
+    defer { withExtendedLifetime(lock) {} }
+    removeWaitingLocked()
+  }
+
+  /// The same for who has the lock.
+  private func removeWaitingLocked() {
+    // A log that cannot be synced may be lost: the files stay, and their note too.
+    guard (try? folder.syncLog()) != nil else { return }
+    waiting.withLock { waiting in
+      folder.removeFiles(waiting.ids)
+      waiting = ([], 0)
+    }
+    folder.endWaiting(waitingName)
   }
 
   /// Removes the files that no row refers to, left by a process that died. Nothing happens while somebody is writing.
@@ -153,7 +204,9 @@ final class ExternalStorage: Sendable {
     guard let pool else { return 0 }
     // Read after the lock was taken: whoever wrote before has committed or failed.
     let ids = try pool.withReader { connection in try ExternalTable.ids(connection) }
-    return try folder.sweep(keeping: ids)
+    let count = try folder.sweep(keeping: ids)
+    waiting.withLock { $0 = ([], 0) }
+    return count
   }
 
   /// Collects a value that comes in pieces in a file that is no row's yet.

@@ -14,7 +14,10 @@ final class ExternalTransaction {
   /// The values that become the store's own with the commit.
   private var taken: [(value: ExternalData, id: Int64, place: StoredExternal.Place)] = []
   private var adopted: [FinishedExternal] = []
-  private var removed: [Int64] = []
+  /// The values that the commit lets go of, and their bytes.
+  private var removed: (ids: [Int64], size: Int) = ([], 0)
+  /// Files that were written, and whose rows a savepoint took back.
+  private var lost: [Int64] = []
   private var isPrepared = false
   /// What the function `cd_keep` has written in the statements under way; nil where nobody lists it afterwards.
   private var unlisted: [(id: Int64, size: Int, digest: [UInt8])]?
@@ -133,18 +136,19 @@ final class ExternalTransaction {
   /// The last step before the commit: files are durable, and values that no row has any more leave the list.
   func prepare() throws {
     if storage.isJoined, try !ExternalTable.exists(connection) { return }
-    let statement = try connection.statement(sql: "SELECT id FROM \(ExternalTable.name) WHERE removed = 1")
-    while try statement.step() { removed.append(statement.int64(0)) }
+    let statement = try connection.statement(sql: "SELECT id, size FROM \(ExternalTable.name) WHERE removed = 1")
+    while try statement.step() {
+      removed.ids.append(statement.int64(0))
+      removed.size += statement.int(1)
+    }
     statement.reset()
-    if !removed.isEmpty {
+    if !removed.ids.isEmpty {
       try lock()
       try connection.statement(sql: "DELETE FROM \(ExternalTable.name) WHERE removed = 1").run()
     }
     // A savepoint may have taken back what listed them.
-    var lost: [Int64] = []
     for id in written where try !isListed(id) { lost.append(id) }
     for finished in adopted where try !isListed(finished.id) { lost.append(finished.id) }
-    removed += lost
     taken.removeAll { lost.contains($0.id) }
     if written.count + adopted.count > 0 { try storage.folder.sync() }
     isPrepared = true
@@ -152,8 +156,11 @@ final class ExternalTransaction {
 
   func didCommit() {
     for (value, id, place) in taken { value.replaceContent(StoredExternal(storage: storage, id: id, place: place)) }
-    storage.forget(removed)
-    hold?.end(removing: removed)
+    storage.forget(removed.ids + lost)
+    // Without a sync a power cut may bring back the rows: then their files have to be there.
+    let isDurable = connection.options.durability == .full
+    let gone = isDurable ? removed.ids : storage.removableAfterSync(removed.ids, size: removed.size)
+    hold?.end(removing: gone + lost)
   }
 
   func didFail() {
