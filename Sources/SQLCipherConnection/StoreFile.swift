@@ -90,7 +90,13 @@ enum StoreFile {
     try syncFile(temporary)
     // A hard link fails where the name is taken, which a rename would not.
     guard link(temporary, path) == 0 else { throw StoreAccessError.system(errno, path: path, operation: "create") }
-    try syncFolder(of: path)
+    do {
+      try syncFolder(of: path)
+    } catch {
+      // Who is told of an error expects nothing here.
+      unlink(path)
+      throw error
+    }
   }
 
   /// Makes a file's bytes durable. No connection may have it open.

@@ -64,14 +64,23 @@ extension StoreKeyring {
     if StoreFile.exists(keyPath) { throw StoreAccessError(.keyFileExists, path: keyPath, operation: "create") }
     // Waits under another name: a store without its key file would be lost, a waiting key file without its store harms nobody.
     let pending = KeyFileStorage.pendingPath(for: path)
-    try KeyFileStorage.write(keyFile, to: pending)
     do {
+      try KeyFileStorage.write(keyFile, to: pending)
       try prepare()
     } catch {
       unlink(pending)
       throw error
     }
-    try adopt(pending, for: path)
+    do {
+      try adopt(pending, for: path)
+    } catch {
+      // Who is told of an error must not take what stands here for a whole store. All of it was made just now.
+      StoreFile.removeDatabase(path)
+      try? StoreRemoval.removeFolder(StoreFile.supportPath(for: path))
+      unlink(pending)
+      if let written = try? KeyFileStorage.read(keyPath), written == keyFile { unlink(keyPath) }
+      throw error
+    }
   }
 
   /// Gives a waiting key file its name.

@@ -219,6 +219,28 @@ final class CopyTests: StoreTestCase {
     try assertNoPlaintext(except: ["plain.sqlite"])
   }
 
+  func testABackupWhoseKeyFileCannotGetItsNameLeavesNothing() async throws {
+    let keyring = try await makeStore()
+    let copy = folder + "/copy"
+    // Something takes the key file's place while the database is copied.
+    func isInTheWay() -> ProgressHandler {
+      { _, _ in
+        try? FileManager.default.createDirectory(atPath: copy + ".keys/x", withIntermediateDirectories: true)
+        return true
+      }
+    }
+    do {
+      try await keyring.backUp(to: copy, progress: isInTheWay())
+      XCTFail("a backup without its key file succeeds")
+    } catch is StoreAccessError {}
+    XCTAssertEqual(try names(), ["copy.keys", "test.store", "test.store.keys"])
+    do {
+      _ = try await keyring.backUp(to: folder + "/copy", key: cheap("two"), progress: isInTheWay())
+      XCTFail("a backup without its key file succeeds")
+    } catch is StoreAccessError {}
+    XCTAssertEqual(try names(), ["copy.keys", "test.store", "test.store.keys"])
+  }
+
   func testOnlyAPlainDatabaseIsImported() async throws {
     let keyring = try await makeStore()
     _ = keyring
