@@ -51,4 +51,33 @@ final class LargeValueTests: XCTestCase {
     XCTAssertEqual(files(fixture, "copy.store").count, 1)
     XCTAssertEqual(try fixture.run(["verify", "copy.store"]).output, "ok\n")
   }
+
+  func testWhatAKilledSaveLeavesIsNoDamageAndIsSweptOnRequest() async throws {
+    let fixture = try ToolFixture()
+    try await makeStore(fixture, "test.store")
+    let image = Data(repeating: 7, count: 200_000).base64EncodedString()
+    let line = "{\"$entity\":\"Photo\",\"title\":\"a\",\"image\":\"\(image)\"}\n"
+    XCTAssertEqual(try fixture.run(["import", "test.store", "-"], input: line).status, 0)
+    let support = fixture.path(".test.store_SUPPORT")
+    let orphan = support + "/" + String(repeating: "0a", count: 16)
+    try Data("half a value".utf8).write(to: URL(fileURLWithPath: orphan))
+    let found = try fixture.run(["verify", "test.store"])
+    XCTAssertEqual(found.status, 0, found.error)
+    let lines = found.output.split(separator: "\n")
+    XCTAssertEqual(lines.count, 2, found.output)
+    XCTAssertTrue(lines[0].hasPrefix("left over: the file 0a0a"), found.output)
+    XCTAssertEqual(lines.last, "ok")
+    // A damaged store is not swept.
+    let file = try XCTUnwrap(files(fixture, "test.store").first { !$0.hasPrefix("0a0a") })
+    try FileManager.default.moveItem(atPath: support + "/" + file, toPath: fixture.path("kept"))
+    let damaged = try fixture.run(["verify", "test.store", "--sweep"])
+    XCTAssertEqual(damaged.status, 74)
+    XCTAssertTrue(damaged.output.contains("is missing"), damaged.output)
+    XCTAssertTrue(FileManager.default.fileExists(atPath: orphan))
+    try FileManager.default.moveItem(atPath: fixture.path("kept"), toPath: support + "/" + file)
+    let swept = try fixture.run(["verify", "test.store", "--sweep"])
+    XCTAssertEqual(swept.output, "ok\n")
+    XCTAssertTrue(swept.error.contains("Removed 1 left-over file."), swept.error)
+    XCTAssertEqual(files(fixture, "test.store"), [file])
+  }
 }

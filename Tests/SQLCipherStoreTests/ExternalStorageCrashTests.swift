@@ -26,6 +26,8 @@ final class ExternalStorageCrashTests: XCTestCase {
       let before = try await films.verify()
       XCTAssertTrue(before.allSatisfy { $0.contains("belongs to no value") }, "round \(round): \(before)")
       leftOver += before.count
+      let damage = try await films.unlock().verify(.full)
+      XCTAssertEqual(damage, [], "round \(round)")
       let store = try films.open()
       let titles = Set(try store.newContext().all("Film").compactMap { $0.text("title") })
       for title in acknowledged { XCTAssertTrue(titles.contains(title), "round \(round): \(title) is lost") }

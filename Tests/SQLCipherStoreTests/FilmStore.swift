@@ -52,7 +52,8 @@ final class FilmStore {
     try await SQLCipherStoreFile.unlock(at: url ?? self.url, key: key ?? self.key)
   }
 
-  func verify(_ level: StoreVerificationLevel = .full) async throws -> [String] { try await unlock().verify(level) }
+  /// What is damaged, and what is left over.
+  func verify(_ level: StoreVerificationLevel = .full) async throws -> [String] { try await unlock().findings(level).map(\.description) }
 
   /// The folder of the files.
   static func support(_ url: URL) -> URL { url.deletingLastPathComponent().appendingPathComponent(".\(url.lastPathComponent)_SUPPORT") }

@@ -9,22 +9,35 @@ import SQLCipherStore
 /// Checks a store.
 struct VerifyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "verify", abstract: "Check a store: every page's authentication, the database's structure, references. Repairs nothing.")
+    commandName: "verify", abstract: "Check a store: every page's authentication, the database's structure, references. Repairs nothing.",
+    discussion: """
+      What a killed process may leave beside a sound store, files of large values that belong to nothing, is told as left over; it is no damage. --sweep \
+      removes it; so does the next command that writes.
+      """)
 
   @OptionGroup var store: StoreOptions
   @Flag(help: "Check the structure only, not every page's authentication.") var quick = false
+  @Flag(help: "Remove what is left over, where the store is sound.") var sweep = false
 
   func run() async throws {
     let file = try await store.unlock()
     let progress = SharedProgress("Verifying")
-    let findings = try await file.verify(quick ? .quick : .full, progress: progress.handler)
+    let findings = try await file.findings(quick ? .quick : .full, progress: progress.handler)
     progress.finish()
+    let damage = findings.filter { $0.kind == .damage }
     let sink = OutputSink()
-    for finding in findings { try sink.line(TableWriter.printable(finding)) }
-    if findings.isEmpty { try sink.line("ok") }
+    for finding in damage { try sink.line(TableWriter.printable(finding.description)) }
+    // A damaged list of what belongs to the store is nothing to go by.
+    if sweep, damage.isEmpty {
+      let count = try await file.sweepExternalFiles()
+      if count > 0 { Tool.note("Removed \(count) left-over file\(count == 1 ? "" : "s").") }
+    } else {
+      for finding in findings where finding.kind == .leftOver { try sink.line("left over: " + TableWriter.printable(finding.description)) }
+    }
+    if damage.isEmpty { try sink.line("ok") }
     try sink.flush()
-    if !findings.isEmpty {
-      throw ToolError(.damage, "\(store.store): \(findings.count) finding\(findings.count == 1 ? "" : "s"): the store is damaged.")
+    if !damage.isEmpty {
+      throw ToolError(.damage, "\(store.store): \(damage.count) finding\(damage.count == 1 ? "" : "s"): the store is damaged.")
     }
   }
 }

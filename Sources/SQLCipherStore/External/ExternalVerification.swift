@@ -1,4 +1,5 @@
-// ExternalVerification: what is wrong with the files of a store's large values: missing, damaged, foreign, orphaned, referred to by no or two rows.
+// ExternalVerification: what is wrong with the files of a store's large values: missing, damaged, referred to by no or two rows; orphans and foreign files,
+// which are left over.
 import Foundation
 import ObjectStore
 import SQLCipherConnection
@@ -7,12 +8,12 @@ import SQLCipherConnection
 struct ExternalVerification {
   let connection: Connection
   let folder: ExternalFolder
-  var findings: [String] = []
+  var findings: [StoreFinding] = []
 
-  /// Lines that say what is wrong.
+  /// What is wrong, and what is left over.
   ///
   /// - Parameter isFull: Whether all bytes of all files are read; otherwise only whether they are there.
-  static func run(_ connection: Connection, folder: ExternalFolder, isFull: Bool) throws -> [String] {
+  static func run(_ connection: Connection, folder: ExternalFolder, isFull: Bool) throws -> [StoreFinding] {
     var verification = ExternalVerification(connection: connection, folder: folder)
     // Orphans can be told only while nobody writes.
     if let lock = try folder.lockForRemoving() {
@@ -34,10 +35,12 @@ struct ExternalVerification {
     let (files, foreign) = folder.names()
     let known = Set(try ids.map { try folder.keys.name($0) })
     for name in files.subtracting(known).sorted() {
-      findings.append("the file \(name) in \(folder.path) belongs to no value; sweepExternalFiles() removes it")
+      findings.append(StoreFinding(.leftOver, "the file \(name) in \(folder.path) belongs to no value; sweeping removes it"))
     }
-    for name in foreign { findings.append("“\(name)” in \(folder.path) is no file of the store") }
+    for name in foreign { findings.append(StoreFinding(.leftOver, "“\(name)” in \(folder.path) is no file of the store")) }
   }
+
+  private mutating func note(_ damage: String) { findings.append(StoreFinding(.damage, damage)) }
 
   private mutating func checkFiles(isFull: Bool) throws {
     let statement = try connection.statement(sql: "SELECT id, size FROM \(ExternalTable.name) WHERE removed = 0 ORDER BY id")
@@ -47,11 +50,11 @@ struct ExternalVerification {
       do {
         let reader = try folder.openFile(id: id)
         if isFull { try reader.verify() }
-        if reader.count != size { findings.append("the large value \(id) has \(reader.count) bytes and should have \(size)") }
+        if reader.count != size { note("the large value \(id) has \(reader.count) bytes and should have \(size)") }
       } catch let error as StoreAccessError where error.kind == .externalDataMissing {
-        findings.append("the file of the large value \(id) is missing: \(try folder.keys.name(id))")
+        note("the file of the large value \(id) is missing: \(try folder.keys.name(id))")
       } catch let error as StoreAccessError where error.kind == .storeCorrupt(.externalFile) {
-        findings.append("the file of the large value \(id) is damaged or was exchanged: \(try folder.keys.name(id))")
+        note("the file of the large value \(id) is damaged or was exchanged: \(try folder.keys.name(id))")
       }
     }
   }
@@ -69,12 +72,12 @@ struct ExternalVerification {
     if references.isEmpty { return }
     let all = references.joined(separator: " UNION ALL ")
     let dangling = try numbers("SELECT x FROM (\(all)) WHERE x NOT IN (SELECT id FROM \(ExternalTable.name) WHERE removed = 0) LIMIT 100")
-    for id in dangling { findings.append("a row refers to the large value \(id), which is not listed") }
+    for id in dangling { note("a row refers to the large value \(id), which is not listed") }
     for id in try numbers("SELECT x FROM (\(all)) GROUP BY x HAVING count(*) > 1 LIMIT 100") {
-      findings.append("several rows refer to the large value \(id)")
+      note("several rows refer to the large value \(id)")
     }
     for id in try numbers("SELECT id FROM \(ExternalTable.name) WHERE removed = 0 AND id NOT IN (SELECT x FROM (\(all))) LIMIT 100") {
-      findings.append("no row refers to the large value \(id)")
+      note("no row refers to the large value \(id)")
     }
   }
 

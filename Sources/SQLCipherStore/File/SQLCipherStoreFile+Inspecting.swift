@@ -44,10 +44,18 @@ public struct StoreFileInformation: Sendable {
 }
 
 extension SQLCipherStoreFile {
-  /// Checks the store, which may be in use, and tells everything that is wrong with it, one line each; empty when nothing is. It repairs nothing.
+  /// Checks the store, which may be in use, and tells everything that is wrong with it, one line each; empty when nothing is. It changes and repairs
+  /// nothing. What is left over beside a sound store is told by ``findings(_:progress:)`` only.
   ///
   /// - Throws: Only where the check itself cannot be done.
   public func verify(_ level: StoreVerificationLevel, progress: Progress? = nil) async throws -> [String] {
+    try await findings(level, progress: progress).filter { $0.kind == .damage }.map(\.description)
+  }
+
+  /// Checks the store as ``verify(_:progress:)`` does, and tells also what is left over: files of large values that a killed process leaves, say.
+  ///
+  /// - Throws: Only where the check itself cannot be done.
+  public func findings(_ level: StoreVerificationLevel, progress: Progress? = nil) async throws -> [StoreFinding] {
     let keyring = keyring
     return try await Self.offActor {
       var outdated: [String] = []
@@ -64,7 +72,8 @@ extension SQLCipherStoreFile {
         }, progress: progress)
       let lines = try Self.externalFindings(keyring, isFull: level == .full)
       // What an index of another folding holds cannot be checked: no condition uses it, and the next opening replaces it.
-      return findings.map(\.description).filter { line in !outdated.contains { line.hasSuffix($0) } } + lines
+      return findings.map(\.description).filter { line in !outdated.contains { line.hasSuffix($0) } }.map { StoreFinding(.damage, $0) }
+        + lines
     }
   }
 

@@ -1,0 +1,23 @@
+// StoreFinding: one thing that a verification found: damage, or something left over that harms nobody.
+
+/// One thing that ``SQLCipherStoreFile/findings(_:progress:)`` found.
+public struct StoreFinding: Sendable, Hashable, CustomStringConvertible {
+  /// How bad it is.
+  public enum Kind: Sendable, Hashable {
+    /// Something that the store has is wrong, missing or changed: restore a backup.
+    case damage
+    /// Something lies beside the store that belongs to nothing in it, as a process leaves the file of a large value that is killed while it saves. The
+    /// store is sound. ``SQLCipherStoreFile/sweepExternalFiles()`` removes such files, and so does the next opening for writing.
+    case leftOver
+  }
+
+  /// How bad it is.
+  public var kind: Kind
+  /// What was found, in one line: names of tables, indexes and files, numbers of pages; no values.
+  public var description: String
+
+  init(_ kind: Kind, _ description: String) {
+    self.kind = kind
+    self.description = description
+  }
+}
