@@ -27,6 +27,14 @@ final class EndingTests: XCTestCase {
     }
   }
 
+  func testTheHelpTellsEveryExitStatus() throws {
+    let fixture = try ToolFixture()
+    let help = try fixture.run(["--help"], passphrase: nil).output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    guard let range = help.range(of: "Exit status: ") else { return XCTFail(help) }
+    let told = help[range.upperBound...]
+    for status in ExitStatus.allCases { XCTAssertTrue(" \(told)".contains(" \(status.rawValue) "), "\(status)") }
+  }
+
   func testTheMessageIsOneLineWithoutControlCharacters() {
     let ending = Ending(ToolError(.badData, "first\nsecond\u{1B}[31m"))
     XCTAssertEqual(ending.message, "first; second\u{FFFD}[31m")

@@ -73,8 +73,7 @@ struct CipherDataCommand: AsyncParsableCommand {
       A store is a SQLCipher database with the model inside it and its keys beside it (STORE.keys). The passphrase comes from \
       --passphrase-file, from the variable CIPHERDATA_PASSPHRASE, or from a prompt; never from an argument.
 
-      Exit status: 0 done, 64 usage, 65 bad data, 66 no input, 69 no working SQLCipher, 73 cannot create, 74 input/output error or damage, \
-      75 busy, 77 wrong or missing key.
+      \(ExitStatus.overview)
       """,
     version: Tool.version,
     subcommands: [
