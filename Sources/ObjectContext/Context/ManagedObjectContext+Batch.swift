@@ -68,11 +68,10 @@ extension ManagedObjectContext {
 
   private func entityName(of request: BatchInsertRequest) throws -> String {
     if let name = request.entityName { return name }
-    guard let type = request.objectType as? ManagedObject.Type, let name = classes.entityName(of: type) else {
-      throw StoreError(
-        .invalidRequest, "The class of the rows is not in the context's class table; use an entity's name.", operation: "batch insert")
+    guard let type = request.objectType as? ManagedObject.Type else {
+      throw StoreError(.invalidRequest, "The rows have neither a class nor an entity's name.", operation: "batch insert")
     }
-    return name
+    return try knownEntity(ofClass: type, operation: "batch insert").name
   }
 
   /// Runs a request; what it wrote, also before it failed, is merged here and told to others.

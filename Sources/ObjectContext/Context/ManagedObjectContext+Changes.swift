@@ -12,13 +12,14 @@ extension ManagedObjectContext {
   @discardableResult
   public func insertObject(entityName: String) throws -> ManagedObject {
     guard let entity = model.entity(named: entityName) else { throw unknownEntity(entityName, operation: "insert") }
-    guard !entity.isAbstract else {
-      throw StoreError(
-        .invalidRequest, "The entity “\(entityName)” is abstract; insert an object of one of its subentities.", operation: "insert")
-    }
+    if entity.isAbstract { throw abstractEntity(entityName) }
     let object = type(ofEntity: entity.number).init(ManagedObjectSeed(newObjectOf: entity, in: self))
     registerInserted(object)
     return object
+  }
+
+  func abstractEntity(_ name: String) -> StoreError {
+    StoreError(.invalidRequest, "The entity “\(name)” is abstract; insert an object of one of its subentities.", operation: "insert")
   }
 
   func unknownEntity(_ name: String, operation: String) -> StoreError {

@@ -139,12 +139,10 @@ public final class ManagedObjectContext {
 
   // MARK: Classes
 
-  /// The entity of a class; a class that is not in the table is a mistake of the program.
+  /// The entity of a class; a class that is not in the table is a mistake of the program. ``insertObject(_:)`` throws instead.
   func entity(ofClass type: ManagedObject.Type) -> CompiledEntity {
     if let lastClass, lastClass.type == ObjectIdentifier(type) { return lastClass.entity }
-    guard let name = classes.entityName(of: type), let entity = model.entity(named: name) else {
-      preconditionFailure("\(type) is not the class of an entity of this context's model; add it to the container's ManagedObjectClasses")
-    }
+    guard let name = classes.entityName(of: type), let entity = model.entity(named: name) else { preconditionFailure(whyUnknown(type)) }
     lastClass = (ObjectIdentifier(type), entity)
     return entity
   }

@@ -65,6 +65,7 @@ extension ManagedObjectContext {
   func checkClass<Result: ManagedObject>(_ type: Result.Type, for specification: FetchSpecification) throws {
     let entity = try entity(of: specification)
     guard type == ManagedObject.self || entity.subtree.allSatisfy({ self.type(ofEntity: $0) is Result.Type }) else {
+      if classes.type(of: entity.name) == nil { throw StoreError(.invalidRequest, whyUnknown(type), operation: "fetch") }
       throw StoreError(
         .invalidRequest, "Objects of the entity “\(entity.name)” are not of the class \(type) in this context's class table.",
         operation: "fetch")

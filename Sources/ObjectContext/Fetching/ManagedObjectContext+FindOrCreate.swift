@@ -56,11 +56,7 @@ extension ManagedObjectContext {
   public func findOrCreate<Object: ManagedObject>(
     _ type: Object.Type, keys: [String], values: [[any FetchConstantConvertible]], _ prepare: (Object) throws -> Void = { _ in }
   ) throws -> [Object] {
-    guard let name = classes.entityName(of: type), let entity = model.entity(named: name) else {
-      throw StoreError(
-        .invalidRequest, "\(type) is not the class of an entity in this context's class table; use findOrCreate(entityName:keys:values:).",
-        operation: "find or create")
-    }
+    let entity = try knownEntity(ofClass: type, operation: "find or create")
     let objects = try objects(of: entity, keys: keys, values: values) { object in
       if let object = object as? Object { try prepare(object) }
     }

@@ -37,7 +37,8 @@ nonisolated open class ManagedObject {
 
   /// Inserts a new object of the class's entity into a context, with its default values, and calls ``awakeFromInsert()``.
   ///
-  /// The class must be in the context's class table (see ``ManagedObjectClasses``).
+  /// The class must be in the context's class table (see ``ManagedObjectClasses``), as it is where the generated `makeContainer` made the container;
+  /// otherwise the program is stopped. ``ManagedObjectContext/insertObject(_:)`` throws instead.
   public convenience init(context: ManagedObjectContext) {
     self.init(ManagedObjectSeed(newObjectOf: context.entity(ofClass: Self.self), in: context))
     context.registerInserted(self)

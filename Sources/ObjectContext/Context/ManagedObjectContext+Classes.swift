@@ -1,0 +1,40 @@
+// ManagedObjectContext+Classes: the entities of classes, and what to do where a class is not in the context's table.
+import ObjectModel
+import ObjectStore
+
+extension ManagedObjectContext {
+  /// Inserts a new object of a class's entity, with its default values: as ``ManagedObject/init(context:)``, but what is wrong is thrown.
+  ///
+  /// - Throws: ``StoreError`` with ``StoreError/Code/invalidRequest`` when the class is not in the context's class table, or its entity is abstract.
+  @discardableResult
+  public func insertObject<Object: ManagedObject>(_ type: Object.Type) throws -> Object {
+    let entity = try knownEntity(ofClass: type, operation: "insert")
+    if entity.isAbstract { throw abstractEntity(entity.name) }
+    let object = Object(ManagedObjectSeed(newObjectOf: entity, in: self))
+    registerInserted(object)
+    return object
+  }
+
+  /// The entity of a class.
+  ///
+  /// - Throws: ``StoreError`` that names the call which is missing.
+  func knownEntity(ofClass type: ManagedObject.Type, operation: String) throws(StoreError) -> CompiledEntity {
+    if let name = classes.entityName(of: type), let entity = model.entity(named: name) { return entity }
+    throw StoreError(.invalidRequest, whyUnknown(type), operation: operation)
+  }
+
+  /// Why a class is not known here, and which call is missing.
+  func whyUnknown(_ type: ManagedObject.Type) -> String {
+    let head = "The class \(type) is not in this context's class table."
+    guard let typed = type as? any TypedManagedObject.Type else {
+      return "\(head) Register it in the ManagedObjectClasses that the container is made with, or insert objects by their entity's name."
+    }
+    let table = typed.classTable
+    guard let name = table.entityName(of: type), model.entity(named: name) != nil, table.issues(with: model).isEmpty else {
+      return
+        "\(head) It was generated for another model than the context's: make the container of the class's own model, by its makeContainer."
+    }
+    return "\(head) Make the container by the makeContainer of the generated model, or give PersistentContainer the argument"
+      + " `classes: \(type).classTable`."
+  }
+}

@@ -1,0 +1,49 @@
+// MissingClassesTests: a container that was made without its classes says which call is missing.
+import CipherData
+import XCTest
+
+final class MissingClassesTests: XCTestCase {
+  private func context(_ container: PersistentContainer) async throws -> sending ManagedObjectContext {
+    container.persistentStoreDescriptions = [PersistentStoreDescription(type: .inMemory)]
+    try await container.loadPersistentStores()
+    return container.newBackgroundContext()
+  }
+
+  private func assertRefused(_ part: String, line: UInt = #line, _ body: () throws -> Void) {
+    XCTAssertThrowsError(try body(), line: line) { error in
+      guard let error = error as? StoreError else { return XCTFail("\(error)", line: line) }
+      XCTAssertEqual(error.code, .invalidRequest, line: line)
+      XCTAssertTrue(error.message.contains(part), error.message, line: line)
+    }
+  }
+
+  func testEveryThrowingWayNamesTheCallThatIsMissing() async throws {
+    let context = try await context(PersistentContainer(name: "M", managedObjectModel: MessengerModel.managedObjectModel))
+    let missing = "makeContainer of the generated model, or give PersistentContainer the argument `classes: Chat.classTable`"
+    assertRefused(missing) { try context.insertObject(Chat.self) }
+    assertRefused(missing) { _ = try context.fetch(Chat.all) }
+    assertRefused(missing) { try context.findOrCreate(Chat.self, key: "position", values: [1]) }
+    assertRefused(missing) { _ = try context.execute(BatchInsertRequest(Chat.self) { _ in true }) }
+    // By their entities' names objects are plain ones.
+    XCTAssertTrue(type(of: try context.insertObject(entityName: "Chat")) == ManagedObject.self)
+  }
+
+  func testAClassOfAnotherModelIsToldAsThat() async throws {
+    let context = try await context(MessengerModel.makeContainer())
+    assertRefused("generated for another model") { try context.insertObject(Package.self) }
+    assertRefused("Register it in the ManagedObjectClasses") { try context.insertObject(Unknown.self) }
+  }
+
+  func testTheTableThatTheMessageNamesIsTheOne() async throws {
+    let context = try await context(
+      PersistentContainer(name: "M", managedObjectModel: MessengerModel.managedObjectModel, classes: Chat.classTable))
+    let chat = try context.insertObject(Chat.self)
+    XCTAssertTrue(chat.isInserted)
+    XCTAssertEqual(try context.fetch(Chat.all), [chat])
+    XCTAssertIdentical(try context.insertObject(entityName: "Chat") as? Chat, context.insertedObjects.first { $0 !== chat })
+    assertRefused("is abstract") { try context.insertObject(Message.self) }
+  }
+
+  /// A class that nobody generated.
+  final class Unknown: ManagedObject {}
+}
