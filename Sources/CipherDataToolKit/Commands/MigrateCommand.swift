@@ -101,6 +101,7 @@ struct MigrateCommand: AsyncParsableCommand {
     let progress = SharedProgress("Migrating")
     var description = description
     description.migrationBackupURL = backup.map { .path($0) }
+    description.namesMigrationBackupExactly = true
     description.migrationProgress = { step in _ = progress.handler(step.completedUnitCount, step.totalUnitCount) }
     let coordinator = PersistentStoreCoordinator(compiledModel: model)
     let opened: PersistentStore

@@ -33,9 +33,15 @@ public struct PersistentStoreDescription: Sendable {
   /// Whether a migration puts off costly clean-up, such as dropping tables and columns, until
   /// ``PersistentStoreCoordinator/finishDeferredLightweightMigration()``.
   public var defersLightweightMigration = false
-  /// Where a copy of the store goes before it is migrated: encrypted, with the same keys, to be opened by the older model. Nothing may be there. Nil makes
-  /// none; a migration that fails leaves none, since the store is as it was then.
+  /// Where a copy of the store goes when a migration begins: encrypted, with the same keys, to be opened by the older model. Nil makes none; a migration that
+  /// fails leaves none, since the store is as it was then.
+  ///
+  /// The name gets the version that the store has (the identifiers of its model, or else eight digits of the model's checksum), and a number where that name
+  /// is taken: `before.store` becomes `before-library-1.store`, or `before-library-1-2.store`. So the URL can stay set for ever; nothing is overwritten.
+  /// ``PersistentStore/migrationBackupURL`` tells where the copy lies.
   public var migrationBackupURL: URL?
+  /// Whether the copy has just the name of ``migrationBackupURL``, where nothing may be: for who chooses a name for this once.
+  package var namesMigrationBackupExactly = false
   /// Told how far a migration has come, on the thread that migrates.
   public var migrationProgress: (@Sendable (MigrationProgress) -> Void)?
   /// Calls off a migration, from any thread; the store is then as it was.

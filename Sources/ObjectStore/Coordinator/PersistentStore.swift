@@ -13,13 +13,18 @@ public final class PersistentStore: Sendable {
   public let incrementalStore: any IncrementalStore
   /// The numbers of the entities it holds.
   package let entityNumbers: Set<Int>
+  /// Where the copy from before the migration lies that opening the store has run; nil where none was run, or no copy was asked for.
+  public let migrationBackupURL: URL?
   package let space: ObjectIDSpace
   package let cache: RowCache
   /// Held from a save's beginning until the row cache has it, and throughout a transaction: the cache sees saves in the store's order.
   let saving = NSRecursiveLock()
   private let storedMetadata: Mutex<StoreMetadata>
 
-  init(configuration: StoreConfiguration, store: any IncrementalStore, metadata: StoreMetadata, cacheLimit: Int) {
+  init(
+    configuration: StoreConfiguration, store: any IncrementalStore, metadata: StoreMetadata, cacheLimit: Int, migrationBackupURL: URL? = nil
+  ) {
+    self.migrationBackupURL = migrationBackupURL
     storeDescription = configuration.description
     identifier = metadata.storeIdentifier
     incrementalStore = store

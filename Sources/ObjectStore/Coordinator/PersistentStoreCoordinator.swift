@@ -104,20 +104,20 @@ public final class PersistentStoreCoordinator: Sendable {
     let configuration = StoreConfiguration(description: description, model: compiledModel, entityNumbers: numbers)
     let store = try storeClass.init(configuration: configuration)
     var metadata: StoreMetadata
+    var backupURL: URL?
     do {
       try await store.unlock()
       metadata = try store.loadMetadata()
       let differing = differingEntities(metadata, entityNumbers: numbers)
       if !differing.isEmpty {
-        metadata = try await withBackup(of: store, description) {
-          try migrate(store, metadata, differing: differing, description: description)
-        }
+        (metadata, backupURL) = try await migrate(store, metadata, differing: differing, description: description)
       }
     } catch {
       try? store.close()
       throw error
     }
-    return PersistentStore(configuration: configuration, store: store, metadata: metadata, cacheLimit: rowCacheLimit)
+    return PersistentStore(
+      configuration: configuration, store: store, metadata: metadata, cacheLimit: rowCacheLimit, migrationBackupURL: backupURL)
   }
 
   static func unknownType(_ description: PersistentStoreDescription) -> StoreError {

@@ -3,36 +3,31 @@ import Foundation
 import ObjectModel
 
 extension PersistentStoreCoordinator {
-  /// Runs a migration after a copy of the store was made, where the description asks for one.
-  func withBackup(
-    of store: any IncrementalStore, _ description: PersistentStoreDescription, _ migrate: () throws -> StoreMetadata
-  ) async throws -> StoreMetadata {
-    guard let url = description.migrationBackupURL, !description.isReadOnly, description.shouldMigrateStoreAutomatically else {
-      return try migrate()
-    }
-    // The copy opens with the store's keys.
-    var copy = PersistentStoreDescription(type: description.type, url: url)
-    copy.configuration = description.configuration
-    guard let files = store as? any FileStore, try await files.copy(to: copy) != nil else {
-      throw StoreError(
-        .unsupported, "Stores of the type “\(description.type)” cannot be copied before a migration: set no migrationBackupURL.",
-        operation: "migrate", path: description.url?.path)
-    }
+  /// Migrates a store that another model wrote, after a copy of it was made where the description asks for one.
+  ///
+  /// - Parameter differing: The names of the entities that differ.
+  /// - Returns: The store's metadata, and where the copy lies.
+  func migrate(
+    _ store: any IncrementalStore, _ metadata: StoreMetadata, differing: [String], description: PersistentStoreDescription
+  ) async throws -> (metadata: StoreMetadata, backupURL: URL?) {
+    let request = try request(for: store, metadata, differing: differing, description: description)
+    // What cannot be inferred begins no migration: the store says what stands in its way.
+    let begins =
+      try !request.steps.isEmpty || store.storedModel().map { ModelDifference(from: $0, to: compiledModel).canBeInferred } ?? true
+    let copy = begins ? try await backUp(store, metadata, description) : nil
     do {
-      return try migrate()
+      return (try run(request, in: store, differing: differing, description: description), copy?.url)
     } catch {
       // The store is as it was: nobody needs the copy.
-      try? await destroyPersistentStore(with: copy)
+      if let copy { try? await destroyPersistentStore(with: copy) }
       throw error
     }
   }
 
-  /// Migrates a store that another model wrote.
-  ///
-  /// - Parameter differing: The names of the entities that differ.
-  func migrate(
-    _ store: any IncrementalStore, _ metadata: StoreMetadata, differing: [String], description: PersistentStoreDescription
-  ) throws -> StoreMetadata {
+  /// What is asked of a store that another model wrote.
+  private func request(
+    for store: any IncrementalStore, _ metadata: StoreMetadata, differing: [String], description: PersistentStoreDescription
+  ) throws -> StoreMigrationRequest {
     func refusal(_ code: StoreError.Code, _ why: String) -> StoreError {
       var error = StoreError(
         code, "The store was written with another model; these entities differ: \(differing.joined(separator: ", ")). \(why)",
@@ -56,6 +51,12 @@ extension PersistentStoreCoordinator {
         .migrationNeeded,
         "The description forbids to infer what to do (shouldInferMappingModelAutomatically), and names no steps of a migration.")
     }
+    return request
+  }
+
+  private func run(
+    _ request: StoreMigrationRequest, in store: any IncrementalStore, differing: [String], description: PersistentStoreDescription
+  ) throws -> StoreMetadata {
     let migrated: StoreMetadata
     do {
       migrated = try store.migrate(request)

@@ -1,0 +1,59 @@
+// PersistentStoreCoordinator+Backup: the copy of a store that is about to be migrated, and its name.
+import Foundation
+import ObjectModel
+
+extension PersistentStoreCoordinator {
+  /// Copies a store that is about to be migrated, where its description asks for that.
+  ///
+  /// - Returns: The description of the copy, which opens with the store's keys.
+  func backUp(
+    _ store: any IncrementalStore, _ metadata: StoreMetadata, _ description: PersistentStoreDescription
+  ) async throws -> PersistentStoreDescription? {
+    guard let wish = description.migrationBackupURL else { return nil }
+    let url = description.namesMigrationBackupExactly ? wish : MigrationBackupName(wish, metadata).free()
+    var copy = PersistentStoreDescription(type: description.type, url: url)
+    copy.configuration = description.configuration
+    guard let files = store as? any FileStore, try await files.copy(to: copy) != nil else {
+      throw StoreError(
+        .unsupported, "Stores of the type “\(description.type)” cannot be copied before a migration: set no migrationBackupURL.",
+        operation: "migrate", path: description.url?.path)
+    }
+    return copy
+  }
+}
+
+/// The name of a copy from before a migration: that which was wished for, with the version that the store has. `before.store` gives
+/// `before-library-1.store`, and `before-library-1-2.store` where the former is taken.
+struct MigrationBackupName {
+  private let folder: URL
+  private let stem: String
+  private let ending: String
+
+  init(_ wish: URL, _ metadata: StoreMetadata) {
+    folder = wish.deletingLastPathComponent()
+    stem = "\(wish.deletingPathExtension().lastPathComponent)-\(Self.version(metadata))"
+    ending = wish.pathExtension.isEmpty ? "" : "." + wish.pathExtension
+  }
+
+  /// The version's identifiers, with what a file's name should not have as underscores; a part of the model's checksum where it has none.
+  private static func version(_ metadata: StoreMetadata) -> String {
+    let identifiers = metadata.versionIdentifiers.filter { !$0.isEmpty }.sorted()
+    if identifiers.isEmpty { return metadata.modelChecksum.isEmpty ? "older" : String(metadata.modelChecksum.prefix(8)) }
+    let allowed = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.+")
+    return String(identifiers.joined(separator: "+").prefix(64).map { allowed.contains($0) ? $0 : "_" })
+  }
+
+  /// The first name that no file of a store has.
+  func free() -> URL {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+    var number = 1
+    while true {
+      let name = number == 1 ? stem + ending : "\(stem)-\(number)\(ending)"
+      // A store has other files beside it, as NAME.keys and NAME-wal.
+      if !names.contains(where: { $0 == name || $0.hasPrefix(name + ".") || $0.hasPrefix(name + "-") }) {
+        return folder.appendingPathComponent(name)
+      }
+      number += 1
+    }
+  }
+}
