@@ -32,6 +32,26 @@ extension SQLCipherIncrementalStore {
     }
   }
 
+  /// Whether the store is still of another model, and of none that came after this one.
+  public func beginsMigration(_ request: StoreMigrationRequest) throws -> Bool {
+    guard let keyring = state.withLock({ $0.keyring }) else {
+      throw StoreError(.keyRequired, "The store is not unlocked.", operation: "migrate", path: path)
+    }
+    return try StoreError.mapping {
+      var options = configuration.description.connectionOptions
+      options.isReadOnly = true
+      let connection = try Connection(opening: path, key: try keyring.databaseKey(options: options), options: options)
+      defer { connection.close() }
+      return try connection.readTransaction {
+        let record = try SQLCipherStoreFile.record(connection, operation: "migrate")
+        let past = try MetadataTable.readPastModels(connection, path: path)
+        try StoreMigrator.checkNotNewer(record, past, configuration.model, path: path)
+        return try MetadataTable.readHashes(connection, path: path)
+          != configuration.model.versionHashes(ofEntities: configuration.entityNumbers)
+      }
+    }
+  }
+
   /// Clears away one thing that a migration has left: unused columns of a table, or an unused table. Saves wait meanwhile.
   public func finishDeferredMigrationTask() throws -> StoreMetadata? {
     let engine = try engine("finish a migration")

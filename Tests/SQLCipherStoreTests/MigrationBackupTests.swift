@@ -85,6 +85,11 @@ final class MigrationBackupTests: XCTestCase {
     ) { XCTAssertEqual(($0 as? StoreError)?.code, .migrationNeeded) }
     XCTAssertThrowsError(try open(store, model("2", "x", "y"), backup: nowhere), "a migration without its copy")
     XCTAssertNil(try open(store, model("1", "x"), backup: nowhere))
+    // A program that is older than the store.
+    try open(store, model("2", "x", "y"), backup: folder.appendingPathComponent("before.store"))
+    XCTAssertThrowsError(try open(store, model("1", "x"), backup: nowhere)) {
+      XCTAssertEqual(($0 as? StoreError)?.code, .storeNewerThanModel)
+    }
   }
 
   func testAMigrationThatFailsLeavesNoCopy() throws {

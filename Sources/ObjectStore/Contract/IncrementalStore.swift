@@ -78,6 +78,10 @@ public protocol IncrementalStore: AnyObject, Sendable {
 
   /// The model that wrote the store, where the store keeps it; nil by default. Called after ``loadMetadata()``.
   func storedModel() throws -> CompiledModel?
+  /// Whether a migration would begin: false where somebody else has brought the store in step meanwhile. Changes nothing.
+  ///
+  /// - Throws: ``StoreError`` where none can, as ``StoreError/Code/storeNewerThanModel``.
+  func beginsMigration(_ request: StoreMigrationRequest) throws -> Bool
 
   /// Does one task that a deferred migration has put off; does nothing by default.
   ///
@@ -149,6 +153,9 @@ extension IncrementalStore {
 
   /// Nil: the store does not keep it.
   public func storedModel() throws -> CompiledModel? { nil }
+
+  /// True: ``migrate(_:)`` says what it cannot do.
+  public func beginsMigration(_ request: StoreMigrationRequest) throws -> Bool { true }
 
   /// Does nothing.
   public func finishDeferredMigrationTask() throws -> StoreMetadata? { nil }

@@ -11,10 +11,7 @@ extension PersistentStoreCoordinator {
     _ store: any IncrementalStore, _ metadata: StoreMetadata, differing: [String], description: PersistentStoreDescription
   ) async throws -> (metadata: StoreMetadata, backupURL: URL?) {
     let request = try request(for: store, metadata, differing: differing, description: description)
-    // What cannot be inferred begins no migration: the store says what stands in its way.
-    let begins =
-      try !request.steps.isEmpty || store.storedModel().map { ModelDifference(from: $0, to: compiledModel).canBeInferred } ?? true
-    let copy = begins ? try await backUp(store, metadata, description) : nil
+    let copy = try begins(request, in: store, description) ? try await backUp(store, metadata, description) : nil
     do {
       return (try run(request, in: store, differing: differing, description: description), copy?.url)
     } catch {
@@ -22,6 +19,15 @@ extension PersistentStoreCoordinator {
       if let copy { try? await destroyPersistentStore(with: copy) }
       throw error
     }
+  }
+
+  /// Whether a copy is to be made now. What cannot be inferred begins no migration: the store says what stands in its way.
+  private func begins(
+    _ request: StoreMigrationRequest, in store: any IncrementalStore, _ description: PersistentStoreDescription
+  ) throws -> Bool {
+    guard description.migrationBackupURL != nil, try store.beginsMigration(request) else { return false }
+    guard request.steps.isEmpty, let older = try store.storedModel() else { return true }
+    return ModelDifference(from: older, to: compiledModel).canBeInferred
   }
 
   /// What is asked of a store that another model wrote.
