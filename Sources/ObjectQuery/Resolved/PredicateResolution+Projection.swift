@@ -209,9 +209,13 @@ extension AttributeType {
 }
 
 extension ResolvedType {
-  /// Whether values can be given as an attribute's of a type. Integers may turn out too great for 16 or 32 bits, which is an error then.
+  /// Whether values can be given as an attribute's of a type. Numbers may turn out too great for an integer type, which is an error then; of those with a
+  /// fraction, such as averages, integer types have the whole part.
   fileprivate func fits(in type: AttributeType) -> Bool {
     switch (self, type) {
+    case (.real, .integer16), (.real, .integer32), (.real, .integer64), (.decimal, .integer16), (.decimal, .integer32),
+      (.decimal, .integer64):
+      true
     case (.boolean, .integer16), (.boolean, .integer32), (.boolean, .integer64), (.boolean, .double), (.boolean, .float),
       (.boolean, .decimal),
       (.integer, .integer16), (.integer, .integer32), (.integer, .double), (.integer, .float), (.integer, .decimal), (.real, .float),

@@ -80,9 +80,9 @@ extension ResolvedColumn {
       case (.double, .bytes), (.float, .bytes): SlotComparison.decimal(of: value).map { real($0, type) }
       case (.float, .int(let number)): .real(Double(Float(number)))
       case (.float, .real(let number)): .real(Double(Float(number)))
-      case (.integer16, .int(let number)): Int16(exactly: number).map { .int(Int64($0)) }
-      case (.integer32, .int(let number)): Int32(exactly: number).map { .int(Int64($0)) }
-      case (.integer16, _), (.integer32, _): nil
+      case (.integer16, _): whole(value).flatMap { Int16(exactly: $0) }.map { .int(Int64($0)) }
+      case (.integer32, _): whole(value).flatMap { Int32(exactly: $0) }.map { .int(Int64($0)) }
+      case (.integer64, _): whole(value).map { .int($0) }
       default: value
       }
     guard let result else {
@@ -90,6 +90,19 @@ extension ResolvedColumn {
         .invalidRequest, "A value of “\(name)” does not fit in the result type \(type.rawValue): choose a greater one.", operation: "fetch")
     }
     return result
+  }
+
+  /// A number without its fraction; nil where 64 bits do not hold it.
+  private func whole(_ value: Slot) -> Int64? {
+    switch value {
+    case .int(let number): return number
+    case .real(let number): return Int64(exactly: number.rounded(.towardZero))
+    default:
+      guard let number = SlotComparison.decimal(of: value) else { return nil }
+      var (given, rounded) = (number, Decimal())
+      NSDecimalRound(&rounded, &given, 0, number < 0 ? .up : .down)
+      return Int64(NSDecimalNumber(decimal: rounded).stringValue)
+    }
   }
 
   private func real(_ number: Decimal, _ type: AttributeType) -> Slot {

@@ -24,6 +24,7 @@ public final class AggregateSpecification: StoreSpecification {
         ("testObjectsAndEntitiesAreResults", { $0.testObjectsAndEntitiesAreResults }),
         ("testColumnsSayWhatTheirValuesAre", { $0.testColumnsSayWhatTheirValuesAre }),
         ("testResultTypesChangeTheFormOfValues", { $0.testResultTypesChangeTheFormOfValues }),
+        ("testAnAverageMayBeAnInteger", { $0.testAnAverageMayBeAnInteger }),
         ("testResultsAreOrderedByNamesAndExpressions", { $0.testResultsAreOrderedByNamesAndExpressions }),
         ("testObjectsAreOrderedByExpressions", { $0.testObjectsAreOrderedByExpressions }),
         ("testDistinctExpressionsAreReturnedOnce", { $0.testDistinctExpressionsAreReturnedOnce }),
@@ -264,12 +265,43 @@ public final class AggregateSpecification: StoreSpecification {
       XCTAssertEqual(
         ($0 as? StoreError)?.message, "A value of “v” does not fit in the result type Integer 16: choose a greater one.")
     }
-    XCTAssertThrowsError(try value("average(rating)", as: .integer64)) {
+    XCTAssertThrowsError(try value("average(rating)", as: .string)) {
       XCTAssertEqual(
         "\($0)",
-        "The result type Integer 64 of v, whose values are of type floating-point number, is not supported here. Leave resultType out, or choose a type that holds every such value."
+        "The result type String of v, whose values are of type floating-point number, is not supported here. Leave resultType out, or choose a type that holds every such value."
       )
     }
+  }
+
+  func testAnAverageMayBeAnInteger() throws {
+    let open = try makeBooks()
+    func value(_ format: String, as type: AttributeType, _ predicate: String? = nil) throws -> Slot? {
+      var specification = FetchSpecification(entityName: "Book", predicate: try predicate.map { try FetchPredicate(format: $0) })
+      specification.propertiesToFetch = [.expression(try FetchExpression(format: format), as: "v", resultType: type)]
+      return try open.dictionaries(specification).rows.first?.first
+    }
+    for type in [AttributeType.integer16, .integer32, .integer64] {
+      XCTAssertEqual(try value("average(pages)", as: type), .int(2), "A mean without a fraction.")
+      XCTAssertEqual(try value("average(rating)", as: type), .int(1), "The whole part of 1.5.")
+      XCTAssertEqual(try value("0 - average(rating)", as: type), .int(-1), "The whole part of -1.5.")
+      XCTAssertEqual(try value("average(price)", as: type), .int(2), "The whole part of 2.4375, a decimal.")
+      XCTAssertEqual(try value("average(price)", as: type, "price < 0"), .int(-2))
+      XCTAssertEqual(try value("median(rating)", as: type), .int(2))
+      XCTAssertEqual(try value("average(pages)", as: type, "title == 'none'"), .null, "There is none of nothing.")
+    }
+    XCTAssertThrowsError(try value("average(pages) * 100000", as: .integer16)) {
+      XCTAssertEqual(
+        ($0 as? StoreError)?.message, "A value of “v” does not fit in the result type Integer 16: choose a greater one.")
+    }
+    XCTAssertThrowsError(try value("average(rating) * 1e300", as: .integer64))
+    // Of groups, too.
+    var groups = FetchSpecification(entityName: "Book")
+    groups.propertiesToGroupBy = ["author.name"]
+    groups.sortDescriptors = [FetchSortDescriptor("author.name")]
+    groups.propertiesToFetch = [
+      "author.name", .expression(try FetchExpression(format: "average(pages)"), as: "mean", resultType: .integer32),
+    ]
+    XCTAssertEqual(try open.dictionaries(groups).rows, [[.null, .null], [.text("Ada"), .int(2)], [.text("Bob"), .int(1)]])
   }
 
   func testResultsAreOrderedByNamesAndExpressions() throws {
