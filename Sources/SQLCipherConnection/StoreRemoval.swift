@@ -5,12 +5,18 @@ import Foundation
 /// Removes stores.
 package enum StoreRemoval {
   /// Removes a store: its key file first, overwritten, so that whatever survives of the rest is unreadable; then the database with its log and the
-  /// files of its large values. What is not there is no error, so an interrupted removal is finished by another.
+  /// files of its large values. As long as something of it is left, the rest may be missing, so an interrupted removal is finished by another.
   ///
-  /// - Throws: `.busy` where somebody has the store open; then nothing is touched.
+  /// - Throws: `.busy` where somebody has the store open; then nothing is touched. `.noSuchFile` where nothing of a store is there.
   package static func destroy(_ storePath: String) throws {
     let path = try StoreFile.absolutePath(storePath)
+    func checkIsThere() throws {
+      guard names(of: path).contains(where: isThere) else { throw StoreAccessError(.noSuchFile, path: path, operation: "destroy") }
+    }
+    // Before the lock, whose folder may be missing too; and under it, since somebody else may have been faster.
+    try checkIsThere()
     try KeyFileStorage.withLock(for: path) {
+      try checkIsThere()
       try StoreReplacement.finishLocked(path)
       let lock = try lockIfThere(path, operation: "destroy")
       defer { withExtendedLifetime(lock) {} }
@@ -27,6 +33,20 @@ package enum StoreRemoval {
       throw StoreAccessError(.notAStore(.notARegularFile), path: path, operation: operation)
     }
     return status.st_size < 512 ? nil : try ExclusiveFileLock(path, operation: operation)
+  }
+
+  /// Whether there is a file or folder, or a link to a missing one.
+  private static func isThere(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0
+  }
+
+  /// All that may belong to a store, what a killed rotation or replacement has left included.
+  private static func names(of path: String) -> [String] {
+    let rotation = StoreKeyring.rotationPath(for: path)
+    return [path, KeyFileStorage.path(for: path), KeyFileStorage.pendingPath(for: path), rotation]
+      + StoreFile.companionSuffixes.flatMap { [path + $0, rotation + $0] }
+      + [StoreFile.supportPath(for: path), StoreReplacement.folder(for: path)]
   }
 
   private static func removeAll(_ path: String) throws {

@@ -24,7 +24,13 @@ final class RemovalTests: XCTestCase {
     XCTAssertEqual(try names(fixture), ["test.store", "test.store.keys"])
     XCTAssertEqual(try fixture.run(["destroy", "test.store", "--yes"], passphrase: nil).status, 0)
     XCTAssertEqual(try names(fixture), [])
-    XCTAssertEqual(try fixture.run(["destroy", "test.store", "--yes"], passphrase: nil).status, 66)
+    let missing = try fixture.run(["destroy", "test.store", "--yes"], passphrase: nil)
+    XCTAssertEqual(missing.status, 66)
+    XCTAssertTrue(missing.error.contains("test.store"), missing.error)
+    // What a removal that was killed has left is no store any more, and goes all the same.
+    _ = try fixture.folder.file("test.store-wal", "left")
+    XCTAssertEqual(try fixture.run(["destroy", "test.store", "--yes"], passphrase: nil).status, 0)
+    XCTAssertEqual(try names(fixture), [])
   }
 
   func testABackupIsRestoredInTheStoresPlace() async throws {

@@ -119,8 +119,35 @@ final class StoreFilesTests: XCTestCase {
     description.key = nil
     try await coordinator().destroyPersistentStore(with: description)
     XCTAssertEqual(try files(), [])
-    try await coordinator().destroyPersistentStore(with: description)
+    await assertThrows(.storeNotFound) { try await self.coordinator().destroyPersistentStore(with: description) }
     try await make(self.description("a.store", passphrase: "two"))
+  }
+
+  func testAStoreThatIsNotThereIsNotDestroyed() async throws {
+    await assertThrows(.storeNotFound) { try await self.coordinator().destroyPersistentStore(with: self.description("a.store")) }
+    // A neighbour is no part of it.
+    try await make(description("a.store2", passphrase: "one"))
+    await assertThrows(.storeNotFound) { try await self.coordinator().destroyPersistentStore(with: self.description("a.store")) }
+    XCTAssertEqual(try files(), ["a.store2", "a.store2.keys"])
+    let elsewhere = PersistentStoreDescription(url: folder.file("missing").appendingPathComponent("a.store"))
+    await assertThrows(.storeNotFound) { try await self.coordinator().destroyPersistentStore(with: elsewhere) }
+  }
+
+  func testWhatAnInterruptedRemovalHasLeftIsRemovedByAnother() async throws {
+    let left = [
+      ["a.store"], ["a.store.keys"], ["a.store-wal"], ["a.store-shm"], ["a.store", "a.store-wal"], [".a.store_SUPPORT/file"],
+      ["a.store", ".a.store_SUPPORT/file"],
+    ]
+    for names in left {
+      for name in names {
+        let url = folder.file(name)
+        try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try Data("left".utf8).write(to: url)
+      }
+      try await coordinator().destroyPersistentStore(with: description("a.store"))
+      XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: folder.url.path), [], "\(names)")
+      await assertThrows(.storeNotFound) { try await self.coordinator().destroyPersistentStore(with: self.description("a.store")) }
+    }
   }
 
   func testAStoreInUseIsNotDestroyed() async throws {

@@ -11,16 +11,16 @@ struct DestroyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "destroy",
     abstract: "Remove a store with all its files. No passphrase is needed, and nothing brings it back.",
-    discussion: "The key file goes first, overwritten. Copies of it, and backups, are not reached. A store in use is refused.")
+    discussion: """
+      The key file goes first, overwritten. Copies of it, and backups, are not reached. A store in use is refused. What \
+      an interrupted removal has left is removed by another.
+      """)
 
   @Argument(help: "The store's file.") var store: String
   @Flag(help: "Do it; without this nothing is done.") var yes = false
 
   func run() async throws {
     try RemovalConfirmation.check(yes, "remove \(store) with all its files")
-    guard FileManager.default.fileExists(atPath: store) || FileManager.default.fileExists(atPath: store + ".keys") else {
-      throw ToolError(.noInput, "There is no store \(store).")
-    }
     let coordinator = try PersistentStoreCoordinator(managedObjectModel: ManagedObjectModel())
     try await coordinator.destroyPersistentStore(with: PersistentStoreDescription(url: .path(store)))
   }

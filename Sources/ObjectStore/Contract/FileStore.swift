@@ -14,7 +14,10 @@ public protocol FileStore: IncrementalStore {
   /// The model that a store was written with.
   static func cachedModel(ofStoreWith description: PersistentStoreDescription) async throws -> ManagedObjectModel
 
-  /// Removes a store with all its files. Nobody may have it open. A store that is not there is no error.
+  /// Removes a store with all its files. Nobody may have it open.
+  ///
+  /// As long as something of it is left, the rest may be missing: an interrupted removal is finished by another.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/storeNotFound`` where nothing of a store is there.
   static func destroyStore(with description: PersistentStoreDescription) async throws
 
   /// Puts a copy of one store in the place of another, or where there is none. Whatever happens, one of the two stands there whole.

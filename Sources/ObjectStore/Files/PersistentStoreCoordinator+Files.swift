@@ -22,10 +22,12 @@ extension PersistentStoreCoordinator {
     try await fileStoreClass(description, "read the model").cachedModel(ofStoreWith: description)
   }
 
-  /// Removes a store with all its files: database, log, key file, files of large values. No key is needed. A store that is not there is no error.
+  /// Removes a store with all its files: database, log, key file, files of large values. No key is needed. What an interrupted removal
+  /// has left of one is removed by another.
   ///
   /// What was encrypted is unreadable once the key file is gone; copies of the key file and backups are not reached.
-  /// - Throws: ``StoreError``: ``StoreError/Code/busy`` where anybody has the store open, and nothing is touched.
+  /// - Throws: ``StoreError``: ``StoreError/Code/busy`` where anybody has the store open, and nothing is touched;
+  ///   ``StoreError/Code/storeNotFound`` where nothing of a store is there.
   public func destroyPersistentStore(with description: PersistentStoreDescription) async throws {
     try checkNotOpen(description, "destroy")
     try await Self.fileStoreClass(description, "destroy").destroyStore(with: description)
