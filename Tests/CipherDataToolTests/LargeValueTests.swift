@@ -80,4 +80,34 @@ final class LargeValueTests: XCTestCase {
     XCTAssertTrue(swept.error.contains("Removed 1 left-over file."), swept.error)
     XCTAssertEqual(files(fixture, "test.store"), [file])
   }
+
+  func testAnObjectWithAValueThatCannotBeReadIsNotWritten() async throws {
+    let fixture = try ToolFixture()
+    try await makeStore(fixture, "test.store")
+    var known: Set<String> = []
+    var file = ""
+    for number in 0..<4 {
+      let image = Data(repeating: UInt8(number), count: 200_000).base64EncodedString()
+      let line = "{\"$entity\":\"Photo\",\"title\":\"\(number)\",\"image\":\"\(image)\"}\n"
+      XCTAssertEqual(try fixture.run(["import", "test.store", "-"], input: line).status, 0)
+      let now = Set(files(fixture, "test.store"))
+      if number == 2 { file = now.subtracting(known).first ?? "" }
+      known = now
+    }
+    try FileManager.default.removeItem(atPath: fixture.path(".test.store_SUPPORT/" + file))
+    let fetch = ["fetch", "test.store", "--entity", "Photo", "--sort", "title", "--format"]
+    for arguments in [
+      ["export", "test.store"], ["export", "test.store", "--entity", "Photo"], fetch + ["jsonl"], fetch + ["csv"], fetch + ["json"],
+    ] {
+      let result = try fixture.run(arguments)
+      XCTAssertEqual(result.status, 74, "\(arguments): \(result.error)")
+      XCTAssertFalse(result.output.contains("\"2\"") || result.output.contains("\n2,"), "\(arguments)")
+      XCTAssertFalse(result.output.contains("\"3\"") || result.output.contains("\n3,"), "\(arguments)")
+    }
+    // What is not asked for does not matter.
+    let titles = try fixture.run([
+      "fetch", "test.store", "--entity", "Photo", "--select", "title", "--sort", "title", "--format", "csv",
+    ])
+    XCTAssertEqual(titles.output, "title\r\n0\r\n1\r\n2\r\n3\r\n")
+  }
 }

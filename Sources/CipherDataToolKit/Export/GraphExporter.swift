@@ -32,22 +32,28 @@ package final class GraphExporter {
     if let entity {
       // Objects of a chosen entity have lines, whoever owns them.
       try forEachBatch(of: Array(entity.subtree), ownerless: nil) { objects in
-        for object in objects { try write(line(object)) }
+        for object in objects { try writeWhole(line(object), write) }
       }
       return
     }
     for root in plan.roots {
       try forEachBatch(of: Array(model.entities[root].subtree), ownerless: ownerPath(of: root)) { objects in
-        for object in objects { try write(line(object)) }
+        for object in objects { try writeWhole(line(object), write) }
       }
     }
     for root in plan.roots {
       for number in model.entities[root].subtree where plan.links(of: model.entities[number]).contains(where: \.isLate) {
         try forEachBatch(of: [number], ownerless: nil) { objects in
-          for object in objects { if let line = try lateLine(object) { try write(line) } }
+          for object in objects { try writeWhole(lateLine(object), write) }
         }
       }
     }
+  }
+
+  /// Writes a line once all that is in it is known to be good: what could not be read would look like a value that is not there.
+  private func writeWhole(_ line: JSONValue?, _ write: (JSONValue) throws -> Void) throws {
+    if let error = context.pendingError { throw error }
+    if let line { try write(line) }
   }
 
   /// The name of the relationship from the objects of a root to their owners; nil when they have none.
@@ -68,7 +74,6 @@ package final class GraphExporter {
       if constraint == nil { ids.sort { $0.key < $1.key } }
       for start in stride(from: 0, to: ids.count, by: batchSize) {
         try body(context.objects(with: Array(ids[start..<min(start + batchSize, ids.count)]), entityName: entity.name))
-        if let error = context.pendingError { throw error }
         context.forgetEverything()
       }
     }

@@ -87,6 +87,7 @@ extension ResultFetcher {
       for object in try context.objects(with: Array(ids), entityName: model.entities[Int(number)].name) {
         labels[object.objectID] = identities.label(of: object)
       }
+      if let error = context.pendingError { throw error }
     }
     context.forgetEverything()
     return labels

@@ -48,9 +48,11 @@ package struct ResultFetcher {
     for start in stride(from: 0, to: ids.count, by: batchSize) {
       let chunk = Array(ids[start..<min(start + batchSize, ids.count)])
       for object in try context.objects(with: chunk, entityName: entity.name) {
-        try writer.write(columns.map { $0.value(of: object, identities: identities, isCell: isCell) })
+        let row = columns.map { $0.value(of: object, identities: identities, isCell: isCell) }
+        // What could not be read would look like a value that is not there.
+        if let error = context.pendingError { throw error }
+        try writer.write(row)
       }
-      if let error = context.pendingError { throw error }
       context.forgetEverything()
     }
     try writer.finish()
