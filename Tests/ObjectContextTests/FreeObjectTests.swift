@@ -54,10 +54,14 @@ final class FreeObjectTests: XCTestCase {
     try await onEachStore([.inMemory]) { stack in
       let context = stack.makeContext()
       let (book, author) = (try free("Book", stack), try context.make("Author"))
-      try book.setValue(author, forKey: "author")
+      XCTAssertThrowsError(try book.setValue(author, forKey: "author")) { XCTAssertEqual(($0 as? StoreError)?.code, .invalidRequest) }
       XCTAssertNil(book.one("author"))
-      try author.setValue(Set([book]), forKey: "books")
+      XCTAssertThrowsError(try author.setValue(Set([book]), forKey: "books")) {
+        XCTAssertEqual(($0 as? StoreError)?.code, .invalidRequest)
+      }
       XCTAssertEqual(author.many("books"), [])
+      XCTAssertNil(context.pendingError)
+      author.addToToMany(book, at: 0)
       XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? StoreError)?.code, .invalidRequest) }
     }
   }

@@ -36,11 +36,15 @@ final class InaccessibleFaultTests: XCTestCase {
     }
   }
 
-  func testSettingItsPropertiesDoesNotBringTheRowBack() async throws {
+  func testSettingItsPropertiesIsToldAndDoesNotBringTheRowBack() async throws {
     try await onEachStore { stack in
       let (context, fault) = try goneFault(stack)
       fault.title = "new"
       XCTAssertTrue(fault.isDeleted)
+      XCTAssertEqual(fault.title, "")
+      XCTAssertEqual((context.pendingError as? StoreError)?.code, .objectNotFound)
+      XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? StoreError)?.code, .objectNotFound) }
+      XCTAssertThrowsError(try fault.setValue("newer", forKey: "title")) { XCTAssertEqual(($0 as? StoreError)?.code, .objectNotFound) }
       try context.save()
       XCTAssertEqual(try stack.makeContext().objects("Book"), [])
     }

@@ -75,9 +75,12 @@ final class InverseTests: XCTestCase {
       let (context, other) = (stack.makeContext(), stack.makeContext())
       let book = try context.make("Book", ["title": "T"])
       let author = try other.make("Author", ["name": "A"])
-      try book.setValue(author, forKey: "author")
+      XCTAssertThrowsError(try book.setValue(author, forKey: "author")) { XCTAssertEqual(($0 as? StoreError)?.code, .invalidRequest) }
       XCTAssertNil(book.one("author"))
       XCTAssertEqual(author.many("books"), [])
+      XCTAssertNil(context.pendingError)
+      book.setToOne(author, at: 3)
+      XCTAssertNil(book.one("author"))
       XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? StoreError)?.code, .invalidRequest) }
     }
   }
@@ -86,7 +89,13 @@ final class InverseTests: XCTestCase {
     try await onEachStore([.inMemory]) { stack in
       let context = stack.makeContext()
       let book = try context.make("Book", ["title": "T"])
-      try book.setValue(try context.make("Tag"), forKey: "author")
+      let tag = try context.make("Tag")
+      XCTAssertThrowsError(try book.setValue(tag, forKey: "author")) {
+        XCTAssertEqual(($0 as? KeyValueError)?.code, .wrongType)
+        XCTAssertTrue("\($0)".contains("Book.author") && "\($0)".contains("Tag"), "\($0)")
+      }
+      XCTAssertNil(context.pendingError)
+      book.setToOne(tag, at: 3)
       XCTAssertNil(book.one("author"))
       XCTAssertTrue("\(context.pendingError.map { "\($0)" } ?? "")".contains("Book.author"))
     }

@@ -230,6 +230,31 @@ final class KeyValueTests: XCTestCase {
     }
   }
 
+  func testAPrimitiveValueIsNoChangeUntilSomethingElseIs() async throws {
+    try await onEachStore { stack in
+      let context = stack.makeContext()
+      let book = try context.make("Book", ["title": "T"])
+      try context.save()
+      try book.setPrimitiveValue(Int32(7), forKey: "pages")
+      XCTAssertEqual(book["pages"] as? Int32, 7)
+      XCTAssertFalse(book.hasChanges)
+      XCTAssertFalse(book.hasPersistentChangedValues)
+      XCTAssertEqual(book.changedValues().count, 0)
+      XCTAssertEqual(book.changedValuesForCurrentEvent().count, 0)
+      XCTAssertFalse(context.hasChanges)
+      try context.save()
+      XCTAssertNil(try stack.makeContext().existingObject(with: book.objectID)["pages"])
+      // It goes with another change.
+      try book.setValue("U", forKey: "title")
+      XCTAssertTrue(book.hasPersistentChangedValues)
+      XCTAssertEqual(Set(book.changedValues().keys), ["title", "pages"])
+      XCTAssertEqual(Set(book.changedValuesForCurrentEvent().keys), ["title"])
+      try context.save()
+      stack.forgetRows()
+      XCTAssertEqual(try stack.makeContext().existingObject(with: book.objectID)["pages"] as? Int32, 7)
+    }
+  }
+
   func testChangesAreToldWithOldAndNewValues() async throws {
     try await onThings { stack in
       let context = stack.makeContext()

@@ -41,6 +41,35 @@ final class LookupTests: XCTestCase {
     }
   }
 
+  func testAnExistingObjectIsNeverAFault() async throws {
+    try await onEachStore { stack in
+      let setup = stack.makeContext()
+      let author = try setup.make("Author", ["name": "A"])
+      try setup.save()
+      for isCached in [true, false] {
+        if !isCached { stack.forgetRows() }
+        let context = stack.makeContext()
+        let found = try XCTUnwrap(context.existingObject(with: author.objectID) as? Author)
+        XCTAssertFalse(found.isFault)
+        XCTAssertEqual(found.log, ["awakeFromFetch"])
+        context.refresh(found, mergeChanges: false)
+        XCTAssertTrue(found.isFault)
+        XCTAssertTrue(try context.existingObject(with: author.objectID) === found)
+        XCTAssertFalse(found.isFault)
+        // One that a fetch has given as a fault, with its row at hand or a part of it.
+        let other = stack.makeContext()
+        var request = FetchRequest<ManagedObject>(entityName: "Author")
+        request.propertiesToFetch = ["name"]
+        let partial = try other.fetch(request)[0]
+        XCTAssertTrue(partial.isFault)
+        XCTAssertFalse(try other.existingObject(with: author.objectID).isFault)
+        XCTAssertEqual(partial.text("name"), "A")
+        let new = try other.make("Author", ["name": "B"])
+        XCTAssertFalse(try other.existingObject(with: new.objectID).isFault)
+      }
+    }
+  }
+
   func testAnExistingObjectIsReadOnce() async throws {
     try await onEachStore { stack in
       let id = try makeTag(stack)

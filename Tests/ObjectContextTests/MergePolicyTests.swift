@@ -175,7 +175,7 @@ final class MergePolicyTests: XCTestCase {
       XCTAssertFalse(user.isUsable)
       XCTAssertEqual(user.text("name"), "ann", "It reads as it was last.")
       XCTAssertEqual(user.many("admirers"), [])
-      try user.setValue("eve", forKey: "name")
+      XCTAssertThrowsError(try user.setValue("eve", forKey: "name"))
       XCTAssertFalse(context.hasChanges)
       let dropped = try context.make("User", ["name": "bob"])
       context.delete(dropped)

@@ -70,6 +70,40 @@ final class MergingTests: XCTestCase {
     }
   }
 
+  func testInsertedObjectsAreMadeForWhoAsks() async throws {
+    try await onEachStore { stack in
+      let (context, other) = (stack.makeContext(), stack.makeContext())
+      let old = try other.make("Author", ["name": "old"])
+      try other.save()
+      let held = try context.named("old", "Author")
+      context.automaticallyMergesChangesFromParent = true
+      // Notifications are posted in the context's isolation, which is this test's.
+      nonisolated(unsafe) var told: [Notification] = []
+      let observer = NotificationCenter.default.addObserver(
+        forName: ManagedObjectContext.didChangeObjectsNotification, object: context, queue: nil
+      ) { told.append($0) }
+      defer { NotificationCenter.default.removeObserver(observer) }
+      let new = try (0..<3).map { try other.make("Author", ["name": "\($0)"]) }
+      try old.setValue("older", forKey: "name")
+      try other.save()
+      stack.forgetRows()
+      context.processPendingChanges()
+      let count = stack.statements?.count
+      let note = try XCTUnwrap(told.first)
+      let key = ManagedObjectContext.NotificationKey.self
+      XCTAssertEqual(note.userInfo?[key.insertedObjectIDs.rawValue] as? Set<ManagedObjectID>, Set(new.map(\.objectID)))
+      XCTAssertEqual(context.registeredObjects, [held], "None was made.")
+      let objects = note.managedObjects(.insertedObjects)
+      XCTAssertEqual(Set(objects.map(\.objectID)), Set(new.map(\.objectID)))
+      XCTAssertTrue(objects.allSatisfy { $0.isFault && $0.managedObjectContext === context })
+      XCTAssertEqual(stack.statements?.count, count, "Nothing is read.")
+      XCTAssertEqual(Set(objects.compactMap { $0.text("name") }), ["0", "1", "2"])
+      XCTAssertEqual(note.managedObjects(.refreshedObjects), [held])
+      XCTAssertEqual(note.managedObjects(.deletedObjects), [])
+      XCTAssertEqual(Notification(name: Notification.Name("other")).managedObjects(.insertedObjects), [])
+    }
+  }
+
   func testAContextMergesByItself() async throws {
     try await onEachStore { stack in
       let (saver, theirs, reader, own) = try self.contexts(stack)

@@ -121,9 +121,10 @@ final class MultipleStoresTests: XCTestCase {
       let (note, folder) = (try context.make("Note", ["name": "n"]), try context.make("Folder", ["name": "f"]))
       try context.assign(folder, to: coordinator.persistentStores[1])
       try context.save()
-      try note.setValue(folder, forKey: "folder")
+      XCTAssertThrowsError(try note.setValue(folder, forKey: "folder")) {
+        XCTAssertEqual(($0 as? StoreError)?.code, .crossStoreRelationship)
+      }
       XCTAssertNil(note.one("folder"))
-      XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? StoreError)?.code, .crossStoreRelationship) }
       try context.save()
     }
   }

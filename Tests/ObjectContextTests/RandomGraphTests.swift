@@ -159,7 +159,7 @@ final class RandomGraphTests: XCTestCase {
           members.add(try object(child))
           pending.setParent(name, of: child)
         } else {
-          let position = Int.random(in: 0..<3, using: &random)
+          let position = min(Int.random(in: 0..<3, using: &random), members.count)
           members.insert(try object(child), at: position)
           pending.setParent(name, of: child)
           var order = (pending.order[name] ?? []).filter { $0 != child }

@@ -37,12 +37,15 @@ final class ResetTests: XCTestCase {
       XCTAssertEqual(author.name, "A")
       XCTAssertEqual(author.books, [])
       XCTAssertNil(book.author)
-      author.name = "B"
-      book.author = author
-      author.addToToMany(book, at: 0)
       context.delete(author)
       context.refresh(author, mergeChanges: false)
+      XCTAssertNil(context.pendingError)
+      author.name = "B"
+      XCTAssertEqual(author.name, "A")
+      book.author = author
+      author.addToToMany(book, at: 0)
       XCTAssertFalse(context.hasChanges)
+      XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? StoreError)?.code, .objectNotFound) }
       try context.save()
       XCTAssertEqual(try context.all(Author.self).map(\.name), ["A"])
     }

@@ -58,7 +58,7 @@ final class ToManyTests: XCTestCase {
         XCTAssertEqual(list.names(key), ["4", "0", "1", "two", "3"])
         members.replace(at: 0, with: members.objects[4])
         XCTAssertEqual(list.names(key), ["3", "0", "1", "two"])
-        members.insert(members.objects[0], at: 99)
+        members.insert(members.objects[0], at: 4)
         XCTAssertEqual(list.names(key), ["0", "1", "two", "3"])
         try context.save()
         XCTAssertEqual(list.names(key), ["0", "1", "two", "3"])

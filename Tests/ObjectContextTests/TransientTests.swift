@@ -67,6 +67,46 @@ final class TransientTests: XCTestCase {
     }
   }
 
+  func testOneWithADefaultHasItAgainAfterAFault() async throws {
+    let model = ManagedObjectModel {
+      Entity("Thing", class: "Moody") {
+        Attribute("name", .string)
+        Attribute("mood", .string).required().transient().initially("calm")
+        Attribute("level", .integer32).transient().initially(3)
+      }
+    }
+    try await onEachStore(model: model, classes: ManagedObjectClasses(["Thing": Moody.self])) { stack in
+      let context = stack.makeContext()
+      let thing = try XCTUnwrap(context.make("Thing", ["name": "a"]) as? Moody)
+      func check(_ thing: Moody, _ mood: String, _ level: Int32?, _ place: String) throws {
+        XCTAssertEqual(try thing.value(forKey: "mood") as? String, mood, place)
+        XCTAssertEqual(thing.mood, mood, place)
+        XCTAssertEqual(try thing.value(forKey: "level") as? Int32, level, place)
+        XCTAssertEqual(thing.level, level, place)
+        XCTAssertEqual(try FetchPredicate(format: "mood == %@", mood).evaluate(with: thing), true, place)
+      }
+      try check(thing, "calm", 3, "new")
+      try context.save()
+      try check(thing, "calm", 3, "saved")
+      context.refresh(thing, mergeChanges: false)
+      try check(thing, "calm", 3, "a fault again")
+      XCTAssertFalse(context.hasChanges)
+      XCTAssertEqual(thing.changedValues().count, 0)
+      (thing.mood, thing.level) = ("glad", nil)
+      try check(thing, "glad", nil, "set")
+      thing.setOptionalValue("b", at: 0)
+      try context.save()
+      try check(thing, "glad", nil, "saved again: it is no fault")
+      thing.level = 8
+      context.rollback()
+      try check(thing, "calm", 3, "rolled back")
+      stack.forgetRows()
+      for fault in try [stack.makeContext().existingObject(with: thing.objectID), stack.makeContext().objects("Thing")[0]] {
+        try check(try XCTUnwrap(fault as? Moody), "calm", 3, "read")
+      }
+    }
+  }
+
   func testAStoreCannotBeAskedForThem() async throws {
     try await onThings { stack in
       let context = stack.makeContext()
@@ -105,5 +145,17 @@ final class TransientTests: XCTestCase {
       try thing.setValue("four", forKey: "any")
       XCTAssertEqual(thing["any"] as? String, "four")
     }
+  }
+}
+
+/// A class with transient properties that have defaults.
+private final class Moody: ManagedObject {
+  var mood: String {
+    get { value(1) }
+    set { setValue(newValue, at: 1) }
+  }
+  var level: Int32? {
+    get { optionalValue(2) }
+    set { setOptionalValue(newValue, at: 2) }
   }
 }

@@ -201,10 +201,17 @@ final class TypedValuesTests: XCTestCase {
     XCTAssertEqual(order(), [1, 5, 3, 2])
     owner.replaceClass_of(at: 0, with: all[2])
     XCTAssertEqual(order(), [2, 5, 3])
-    owner.replaceClass_of(at: 9, with: all[0])
-    owner.replaceClass_of(at: Int.max, with: all[0])
-    XCTAssertEqual(order(), [2, 5, 3])
-    owner.removeFromClass_of(at: IndexSet([0, 2, 7]))
+    XCTAssertNil(context.pendingError)
+    let wrong: [() -> Void] = [
+      { owner.replaceClass_of(at: 9, with: all[0]) }, { owner.replaceClass_of(at: Int.max, with: all[0]) },
+      { owner.removeFromClass_of(at: IndexSet([0, 2, 7])) },
+    ]
+    for write in wrong {
+      write()
+      XCTAssertEqual(order(), [2, 5, 3])
+      XCTAssertThrowsError(try context.save()) { XCTAssertTrue("\($0)".contains("class_of") || "\($0)".contains("position"), "\($0)") }
+    }
+    owner.removeFromClass_of(at: IndexSet([0, 2]))
     XCTAssertEqual(order(), [5])
     XCTAssertEqual(all.map { $0.repeat === owner }, [false, false, false, false, false, true])
   }

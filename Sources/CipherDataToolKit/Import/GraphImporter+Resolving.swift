@@ -125,7 +125,9 @@ extension GraphImporter {
 
   /// Sets what differs.
   private func apply(_ object: ImportObject, to living: ManagedObject, isNew: Bool) throws {
-    for (slot, value) in object.values where !Fingerprint.isSame(living.slotValue(slot), value) {
+    let slots = living.compiledEntity.slots
+    // What the store derives is in exported lines, too.
+    for (slot, value) in object.values where !slots[slot].isDerived && !Fingerprint.isSame(living.slotValue(slot), value) {
       living.setSlotValue(value, at: slot)
       if !isNew { changed.insert(living) }
     }

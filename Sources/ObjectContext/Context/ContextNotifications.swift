@@ -63,6 +63,37 @@ extension ManagedObjectContext {
   public func changes() -> AsyncStream<ContextChange> { notifications.stream() }
 }
 
+extension Notification {
+  /// The objects that a notification of a context tells of under a key, with those that it tells by their IDs.
+  ///
+  /// Merging tells of inserted objects by their IDs, since few observers want them as objects. Who asks for them gets faults, made now; nothing is read. Objects
+  /// are used where their context is: in the observer that the notification is posted to. Empty for notifications of others, and for the keys of IDs.
+  public func managedObjects(_ key: ManagedObjectContext.NotificationKey) -> Set<ManagedObject> {
+    guard let context = object as? ManagedObjectContext else { return [] }
+    var objects = userInfo?[AnyHashable(key.rawValue)] as? Set<ManagedObject> ?? []
+    if let idKey = key.ofIDs, let ids = userInfo?[AnyHashable(idKey.rawValue)] as? Set<ManagedObjectID> {
+      for id in ids {
+        // Of deleted objects only those are left that somebody holds.
+        let object = key == .deletedObjects ? context.registeredObject(for: id) : context.object(with: id)
+        if let object { objects.insert(object) }
+      }
+    }
+    return objects
+  }
+}
+
+extension ManagedObjectContext.NotificationKey {
+  /// The key of the IDs of a key's objects.
+  fileprivate var ofIDs: Self? {
+    switch self {
+    case .insertedObjects: .insertedObjectIDs
+    case .updatedObjects: .updatedObjectIDs
+    case .deletedObjects: .deletedObjectIDs
+    default: nil
+    }
+  }
+}
+
 /// Posts notifications and feeds streams. Posting happens in the context's isolation.
 final class ContextNotifications {
   private var continuations: [AsyncStream<ContextChange>.Continuation] = []

@@ -132,6 +132,14 @@ extension ManagedObjectContext {
       return note(StoreError(.invalidRequest, "The object's entity belongs to another model.", operation: "insert"))
     }
     object.contextReference = Unmanaged.passUnretained(self)
+    if object.flags.contains(.hasLostRelationship) {
+      object.flags.remove(.hasLostRelationship)
+      note(
+        StoreError(
+          .invalidRequest,
+          "A relationship of the object was set before it had a context, which is lost; insert objects before their relationships are set.",
+          operation: "insert"))
+    }
     registerInserted(object)
   }
 

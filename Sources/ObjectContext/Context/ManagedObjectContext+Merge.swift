@@ -7,7 +7,7 @@ extension ManagedObjectContext {
   ///
   /// Objects that were updated take their new rows, below their unsaved changes, which win; deleted ones leave the context, with their unsaved changes;
   /// to-many relationships are read anew when they are asked for. One notification ``didChangeObjectsNotification`` tells of it: refreshed and deleted
-  /// objects are in it as objects, inserted ones by their IDs, since nobody may want them as objects.
+  /// objects are in it as objects, inserted ones by their IDs, of which `notification.managedObjects(.insertedObjects)` makes objects for who wants them.
   public func mergeChanges(from changes: ChangeSet) {
     guard !changes.isEmpty,
       let store = coordinator.persistentStores.first(where: { $0.identifier == changes.storeIdentifier })

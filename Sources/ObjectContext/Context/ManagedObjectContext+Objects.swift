@@ -16,24 +16,38 @@ extension ManagedObjectContext {
     if let object = registeredObject(for: objectID) { return object }
     guard knows(objectID), !objectID.isTemporaryID else {
       // An ID of another model, of a closed store or of an object that is gone: it stays empty.
-      return ManagedObject(ManagedObjectSeed(goneObjectOf: objectID))
+      return goneObject(ManagedObject.self, objectID)
     }
     return makeFault(objectID.reference, space: objectID.space)
   }
 
-  /// The object of an ID, read from the store unless its row is at hand.
+  /// An empty object for an ID that is of no use. Who writes to it is told here.
+  func goneObject<Object: ManagedObject>(_ type: Object.Type, _ objectID: ManagedObjectID) -> Object {
+    let object = Object(ManagedObjectSeed(goneObjectOf: objectID))
+    object.formerContextNumber = number
+    return object
+  }
+
+  /// The object of an ID with its values, read from the store unless its row is at hand: never a fault.
   ///
   /// - Throws: ``StoreError`` with ``StoreError/Code/objectNotFound`` when there is no such object or it is deleted, or what the store throws.
   public func existingObject(with objectID: ManagedObjectID) throws -> ManagedObject {
     if let object = registeredObject(for: objectID) {
       if !object.flags.isDisjoint(with: [.isDeleted, .isInaccessible]) { throw notFound(objectID) }
-      if !object.flags.contains(.isFault) || object.image != nil { return object }
-      guard let row = try row(of: objectID) else { throw notFound(objectID) }
-      object.image = row
+      guard object.flags.contains(.isFault) else { return object }
+      if object.image == nil {
+        guard let row = try row(of: objectID) else { throw notFound(objectID) }
+        object.image = row
+      }
+      object.fireFault(trigger: nil)
       return object
     }
     guard knows(objectID), !objectID.isTemporaryID, let row = try row(of: objectID) else { throw notFound(objectID) }
-    return makeObject(ManagedObjectID(space: objectID.space, entityNumber: UInt32(row.entityNumber), key: row.key), image: row)
+    let id = ManagedObjectID(space: objectID.space, entityNumber: UInt32(row.entityNumber), key: row.key)
+    // The ID may have been fetched as that of a superentity.
+    let object = registeredObject(row.reference, space: objectID.space) ?? makeObject(id, image: row)
+    object.fireFault(trigger: nil)
+    return object
   }
 
   private func row(of objectID: ManagedObjectID) throws -> RowImage? {
@@ -168,6 +182,7 @@ extension ManagedObjectContext {
       for state in object.toManyStates ?? [] { state?.discardChanges() }
       // Whether its row is gone is asked anew.
       if object.flags.contains(.isInaccessible) { object.turnIntoFault() }
+      if !object.flags.contains(.isFault) { object.setTransientDefaults() }
       object.updatePlainRow()
       object.awake(fromSnapshotEvents: .rollback)
     }

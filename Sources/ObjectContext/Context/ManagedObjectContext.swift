@@ -97,8 +97,12 @@ public final class ManagedObjectContext {
   var goneReferences: Set<ObjectReference> = []
   /// New objects of the save that ends, and the stored ones that they were merged into.
   var mergedReferences: [ObjectReference: ObjectReference] = [:]
-  /// What went wrong where nothing could be thrown; the next save or fetch throws it.
+  /// What went wrong where nothing could be thrown; the next save throws it.
   private var notedError: (any Error)?
+  /// Whether a fetch has thrown it already.
+  private var isNotedErrorTold = false
+  /// How often something went wrong where nothing could be thrown.
+  private(set) var notedErrorCount = 0
   private var retained: Set<ManagedObject> = []
   let notifications = ContextNotifications()
 
@@ -121,9 +125,11 @@ public final class ManagedObjectContext {
     types = model.entities.map { classes.type(of: $0.name) ?? ManagedObject.self }
     roots = model.entities.map(\.root)
     relationshipsWithStates = Array(repeating: false, count: model.relationships.count)
+    LivingContexts.add(self)
   }
 
   deinit {
+    LivingContexts.remove(number)
     var forgotten: [Int: [ManagedObjectID]] = [:]
     forEachRegistered { object in
       object.contextReference = nil
@@ -299,6 +305,7 @@ public final class ManagedObjectContext {
     forget(object)
     handedOut.remove(object)
     object.contextReference = nil
+    object.formerContextNumber = number
     retained.remove(object)
   }
 
@@ -337,21 +344,34 @@ public final class ManagedObjectContext {
 
   /// Keeps the first error of those that could not be thrown where they happened.
   func note(_ error: any Error) {
-    if notedError == nil { notedError = error }
+    notedErrorCount += 1
+    if notedError != nil, !isNotedErrorTold { return }
+    (notedError, isNotedErrorTold) = (error, false)
   }
 
-  /// Throws what could not be thrown earlier.
+  /// Throws what could not be thrown earlier, and is done with it.
   func throwNotedError() throws {
     if let error = notedError {
-      notedError = nil
+      forgetNotedError()
       throw error
     }
   }
 
-  /// The error of the last property read that could not be answered, such as a damaged page; nil when there was none. ``save()`` and fetches throw it.
+  /// Throws, once, what could not be thrown earlier. It stays for the next save: that somebody has fetched meanwhile makes no values right.
+  func tellNotedError() throws {
+    guard let error = notedError, !isNotedErrorTold else { return }
+    isNotedErrorTold = true
+    throw error
+  }
+
+  /// What went wrong where nothing could be thrown: a property that could not be read, such as one on a damaged page, or a change that cannot be kept; nil
+  /// when nothing has.
+  ///
+  /// The next fetch throws it, and so does the next ``save()``, whether somebody has fetched meanwhile or not: it writes nothing. After that it is gone, as
+  /// after ``rollback()`` and ``reset()``.
   public var pendingError: (any Error)? { notedError }
 
-  func forgetNotedError() { notedError = nil }
+  func forgetNotedError() { (notedError, isNotedErrorTold) = (nil, false) }
 
   /// Forgets that a read was called off: whoever comes next has called nothing off.
   func forgetNotedCancellation() {

@@ -17,6 +17,7 @@ extension ManagedObject {
     }
     forgetPartialRow()
     flags.remove(.isFault)
+    setTransientDefaults()
     updatePlainRow()
     flags.insert(.isAwaking)
     awakeFromFetch()

@@ -26,7 +26,7 @@ public struct BatchedResults<Result: ManagedObject>: RandomAccessCollection {
   /// The object at a position. Reads its page if that is not at hand.
   public subscript(position: Int) -> Result {
     // An ID that is of no use any more, as after a reset of the context, has a plain object.
-    pages.object(at: position) as? Result ?? Result(ManagedObjectSeed(goneObjectOf: pages.ids[position]))
+    pages.object(at: position) as? Result ?? pages.context.goneObject(Result.self, pages.ids[position])
   }
 }
 

@@ -5,10 +5,14 @@ public import ObjectQuery
 extension FetchPredicate {
   /// Whether an object meets the predicate now, its unsaved changes included, by the rules that stores answer it by. Transient properties may be asked for.
   ///
-  /// - Throws: ``FetchPredicateError`` when the predicate does not fit the object's entity.
+  /// - Throws: ``FetchPredicateError`` when the predicate does not fit the object's entity; what went wrong where a value that decides it was read.
   public func evaluate(with object: ManagedObject) throws -> Bool {
-    guard let model = object.managedObjectContext?.model ?? ObjectIDSpace.space(object.objectID.space)?.model else { return false }
-    return try evaluate(with: object, in: model, resolver: LivingObjectResolver())
+    let context = object.managedObjectContext
+    guard let model = context?.model ?? ObjectIDSpace.space(object.objectID.space)?.model else { return false }
+    let errorCount = context?.notedErrorCount
+    let result = try evaluate(with: object, in: model, resolver: LivingObjectResolver())
+    if let context, context.notedErrorCount != errorCount, let error = context.pendingError { throw error }
+    return result
   }
 }
 

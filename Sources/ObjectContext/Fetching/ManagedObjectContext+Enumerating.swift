@@ -20,13 +20,16 @@ extension ManagedObjectContext {
   ///   - request: What to visit.
   ///   - batchSize: How many rows are read together.
   ///   - body: Called for each object; set its second parameter to end the walk. What it throws ends the walk too.
-  /// - Throws: ``FetchPredicateError`` for what cannot be asked, ``StoreError`` from the store, what `body` throws.
+  /// - Throws: ``FetchPredicateError`` for what cannot be asked, ``StoreError`` from the store, what `body` throws; and, as soon as `body` is done with the
+  ///   object, what went wrong where it could not throw (``pendingError``), such as a property that could not be read.
   public func enumerate<Result: ManagedObject>(
     _ request: FetchRequest<Result>, batchSize: Int = 500, _ body: (Result, inout Bool) throws -> Void
   ) throws {
     try enumerateBatches(request, batchSize: batchSize) { objects, stop in
       for object in objects where !object.isDeleted {
         try body(object, &stop)
+        // What the body has read of the object was not all there.
+        try tellNotedError()
         if stop { return }
       }
     }
@@ -48,6 +51,7 @@ extension ManagedObjectContext {
       defer { processPendingChanges() }
       let objects = try pages.passingPage(number).compactMap { $0 as? Result }.filter { !$0.isDeleted }
       if !objects.isEmpty { try body(objects, &stop) }
+      try tellNotedError()
     }
   }
 

@@ -21,7 +21,9 @@ extension ManagedObjectContext {
     var specification = request.specification
     specification.resultType = .objectIDs
     try prepareFetch()
-    return try objectIDs(of: FetchPlan(specification, context: self))
+    let ids = try objectIDs(of: FetchPlan(specification, context: self))
+    try tellNotedError()
+    return ids
   }
 
   /// How many results a request has: objects with unsaved changes, or dictionaries, which show saved values.
@@ -47,7 +49,9 @@ extension ManagedObjectContext {
       }
       if !plan.needsMerging { return total }
     }
-    return plan.window(of: total + (try plan.changedMatches().count)).count
+    let changed = try plan.changedMatches().count
+    try tellNotedError()
+    return plan.window(of: total + changed).count
   }
 
   // MARK: Steps
@@ -74,7 +78,7 @@ extension ManagedObjectContext {
 
   func prepareFetch() throws {
     processPendingChanges()
-    try throwNotedError()
+    try tellNotedError()
   }
 
   func entity(of specification: FetchSpecification) throws -> CompiledEntity {
@@ -112,6 +116,8 @@ extension ManagedObjectContext {
   func finish(_ objects: [ManagedObject], _ specification: FetchSpecification) throws -> [ManagedObject] {
     if !specification.relationshipKeyPathsForPrefetching.isEmpty { prefetched = try prefetch(specification, for: objects) }
     if !specification.returnsObjectsAsFaults { for object in objects { object.willAccess() } }
+    // What could not be read while objects were filtered, sorted and fired makes the answer wrong.
+    try tellNotedError()
     return objects
   }
 

@@ -88,6 +88,8 @@ extension ManagedObjectContext {
         known[key.identity(of: object)] = object
       }
     }
+    // An object that could not be read would be made a second time.
+    try tellNotedError()
     return try wanted.map { values in
       if let object = known[values.identity] {
         guard object.compiledEntity.isKind(of: entity) else { throw other(object, than: entity) }
@@ -208,7 +210,7 @@ private struct UniqueKey {
     for (position, slot) in slots.enumerated() {
       if let related = values.related[position] {
         object.setToOne(related, at: slot.index)
-      } else {
+      } else if !slot.isDerived {
         object.setSlotValue(values.stored[position], at: slot.index)
       }
     }

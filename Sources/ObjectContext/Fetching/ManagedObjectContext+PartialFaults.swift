@@ -70,7 +70,7 @@ extension ManagedObject {
   final func takePartialRow(_ values: ArraySlice<Slot>, slots: [Int]) {
     forgetPartialRow()
     guard overlay == nil else { return }
-    let partial = Overlay(slotCount: compiledEntity.slots.count)
+    let partial = Overlay(of: compiledEntity)
     for (value, slot) in zip(values, slots) { partial.keep(value, at: slot) }
     overlay = partial
     flags.insert(.isPartial)

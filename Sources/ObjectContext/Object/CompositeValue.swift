@@ -49,7 +49,7 @@ extension ManagedObject {
 
   /// Sets a `transformable` part of a composite attribute if its bytes differ. If its transformer fails, nothing is changed and the next save throws.
   public final func setTransformedPart(_ value: (any Sendable)?, at slot: Int) {
-    do { setPart(try transformedSlot(of: value, at: slot), at: slot) } catch { managedObjectContext?.note(error) }
+    do { setPart(try transformedSlot(of: value, at: slot), at: slot) } catch { tell(error) }
   }
 
   private func setPart(_ value: Slot, at slot: Int) {

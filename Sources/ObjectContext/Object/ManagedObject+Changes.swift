@@ -4,7 +4,10 @@ import ObjectStore
 
 extension ManagedObject {
   /// The new values of the properties changed since the object was read or saved, by name; a cleared one has the value nil. Fires no fault.
+  ///
+  /// What ``setPrimitiveValue(_:forKey:)`` has set is among them once something else was changed, with which it is saved.
   public final func changedValues() -> [String: Any?] {
+    guard hasChanges else { return [:] }
     let entity = compiledEntity
     var values: [String: Any?] = [:]
     if let overlay {
@@ -41,7 +44,7 @@ extension ManagedObject {
       switch entity.property(named: key) {
       case .attribute(let slot):
         guard let attribute = slot.attribute else { continue }
-        let stored = image?.slot(slot.index, kind: slot.kind) ?? .null
+        let stored = image.map { storedValue(slot.index, of: $0) } ?? .null
         values.updateValue(try Self.swiftValue(stored, attribute, entityName: entity.name), forKey: key)
       case .toOne(let relationship):
         let reference = image?.reference(relationship.index) ?? ObjectReference(rawValue: 0)

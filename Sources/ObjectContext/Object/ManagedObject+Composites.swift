@@ -14,7 +14,9 @@ extension ManagedObject {
 
   /// Sets all parts of a composite attribute: those that the dictionary does not name have no value then. Nothing is changed when one does not fit.
   final func setValues(_ value: Any?, of composite: CompiledComposite) throws {
-    for (slot, value) in try slotValues(from: value, for: composite) { setSlotValue(value, at: slot) }
+    let values = try slotValues(from: value, for: composite)
+    try checkWritable(composite.slots.lowerBound)
+    for (slot, value) in values { setSlotValue(value, at: slot) }
   }
 
   private func slotValues(from value: Any?, for composite: CompiledComposite) throws -> [Int: Slot] {

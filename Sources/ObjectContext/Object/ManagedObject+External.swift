@@ -16,9 +16,12 @@ extension ManagedObject {
   /// Sets or clears a binary attribute: to a file's content (``ExternalData/init(contentsOf:)``), to what an ``ExternalDataWriter`` collected, to another
   /// object's value, or to bytes. Nothing is copied before the save, which reads the value piece by piece. Fires a fault.
   ///
-  /// - Throws: ``KeyValueError`` for a key of another property.
+  /// - Throws: ``KeyValueError`` for a key of another property or of a derived one; ``StoreError`` when the object's row or context is gone.
   public final func setExternalData(_ value: ExternalData?, forKey key: String) throws {
-    setExternalData(value, at: try largeSlot(key).index)
+    let slot = try largeSlot(key)
+    try checkSettable(slot)
+    try checkWritable(slot.index)
+    setExternalData(value, at: slot.index)
   }
 
   /// The value of a binary attribute by its slot: what generated properties call. See ``externalData(forKey:)``.
@@ -37,8 +40,10 @@ extension ManagedObject {
     guard let value else { return setSlotValue(.null, at: slot) }
     // A value that is kept in memory only is read at once: nobody else would hold it.
     if compiledEntity.slots[slot].isTransient || flags.contains(.isAwaking) { return setSlotValue(bytes(of: value), at: slot) }
-    fireFault(trigger: slot)
-    overlayForWriting().setExternal(value, at: slot)
+    guard prepareToWrite(slot) else { return }
+    let overlay = overlayForWriting()
+    if overlay.derived.contains(slot) { return tell(derivedError(compiledEntity.slots[slot])) }
+    overlay.setExternal(value, at: slot)
     noteChange()
   }
 
@@ -61,7 +66,9 @@ extension ManagedObject {
     let writer = try makeExternalDataWriter()
     var iterator = chunks.makeAsyncIterator()
     while let chunk = try await iterator.next(isolation: isolation) { try writer.write(chunk) }
-    setExternalData(try writer.finish(), at: slot)
+    let value = try writer.finish()
+    try checkWritable(slot)
+    setExternalData(value, at: slot)
   }
 
   private final func largeSlot(_ key: String) throws(KeyValueError) -> CompiledSlot {

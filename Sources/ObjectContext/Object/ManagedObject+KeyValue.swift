@@ -70,9 +70,10 @@ extension ManagedObject {
 
   /// Sets a `transformable` attribute by its slot: what the generated property of such an attribute calls.
   ///
-  /// - Throws: ``KeyValueError`` when the value cannot be turned into bytes.
+  /// - Throws: ``KeyValueError`` when the value cannot be turned into bytes; ``StoreError`` when the object's row or context is gone.
   public final func setTransformedValue(_ value: (any Sendable)?, at slot: Int) throws {
     let stored = try transformedSlot(of: value, at: slot)
+    try checkWritable(slot)
     setSlotValue(stored, at: slot)
     noteGivenOut(value, slot, stored: stored)
   }
@@ -84,28 +85,58 @@ extension ManagedObject {
 
   /// Sets a property, and the inverse of a relationship. Integers are taken by any integer type that holds them.
   ///
-  /// - Throws: ``KeyValueError``; nothing is changed then.
+  /// - Throws: ``KeyValueError``, also for an object of another entity and for a derived attribute; ``StoreError`` for an object of another context or
+  ///   store, and when this object's row or context is gone. Nothing is changed then.
   public final func setValue(_ value: Any?, forKey key: String) throws {
     let entity = compiledEntity
     switch entity.property(named: key) {
     case .attribute(let slot):
+      try checkSettable(slot)
       let stored = try slotValue(from: value, for: slot)
+      try checkWritable(slot.index)
       setSlotValue(stored, at: slot.index)
       if slot.attributeType == .transformable { noteGivenOut(value, slot.index, stored: stored) }
     case .toOne(let relationship):
-      guard let value = AttributeConversion.unwrapped(value) else { return setToOne(nil, at: relationship.index) }
-      guard let object = value as? ManagedObject else { throw KeyValueError(.wrongType, key: key, entityName: entity.name) }
+      let value = AttributeConversion.unwrapped(value)
+      let object = value as? ManagedObject
+      guard value == nil || object != nil else { throw KeyValueError(.wrongType, key: key, entityName: entity.name) }
+      try checkMembers(object.map { [$0] } ?? [], relationship)
+      try checkWritable(relationship.index)
+      if let object, let refusal = managedObjectContext?.refusal(of: object, for: relationship, of: self) { throw refusal }
       setToOne(object, at: relationship.index)
     case .toMany(let relationship):
+      let members: [ManagedObject]
       switch AttributeConversion.unwrapped(value) {
-      case nil: setToMany([], at: relationship.index)
-      case let objects as [ManagedObject]: setToMany(objects, at: relationship.index)
-      case let objects as Set<ManagedObject>: setToMany(Array(objects), at: relationship.index)
+      case nil: members = []
+      case let objects as [ManagedObject]: members = objects
+      case let objects as Set<ManagedObject>: members = Array(objects)
       default: throw KeyValueError(.wrongType, key: key, entityName: entity.name)
       }
+      if flags.contains(.isBatchRow) { return setToMany(members, at: relationship.index) }
+      try checkMembers(members, relationship)
+      try replaceMembers(members, at: relationship.index)
     case .composite(let composite): try setValues(value, of: composite)
     case .fetched: throw KeyValueError(.readOnly, key: key, entityName: entity.name)
     case nil: throw KeyValueError(.unknownKey, key: key, entityName: entity.name)
+    }
+  }
+
+  /// Throws unless a relationship takes some objects, by their entity; and where this object has no context, by which it could take any.
+  private func checkMembers(_ members: [ManagedObject], _ relationship: CompiledRelationship) throws {
+    if flags.contains(.isBatchRow) { return }
+    guard let model = managedObjectContext?.model else {
+      try checkWritable(nil)
+      if members.isEmpty { return }
+      throw StoreError(
+        .invalidRequest, "“\(compiledEntity.name).\(relationship.name)” was set before its object had a context; insert the object first.",
+        operation: "set relationship")
+    }
+    let destination = model.entities[relationship.destinationEntity]
+    // Objects of another context may be of another model's entities.
+    for member in members where member.managedObjectContext === managedObjectContext && !member.compiledEntity.isKind(of: destination) {
+      throw KeyValueError(
+        .wrongType, key: relationship.name, entityName: compiledEntity.name,
+        detail: "it takes objects of the entity “\(destination.name)”, and “\(member.compiledEntity.name)” is none")
     }
   }
 
@@ -146,8 +177,15 @@ extension ManagedObject {
     return (object, String(rest))
   }
 
-  /// The value of a property; nil also when there is no such property.
-  public final subscript(key: String) -> Any? { try? value(forKey: key) }
+  /// The value of a property; nil also when there is no such property, and when it cannot be read, which ``ManagedObjectContext/pendingError`` tells.
+  public final subscript(key: String) -> Any? {
+    do { return try value(forKey: key) } catch let error as KeyValueError where error.code != .transformFailed {
+      return nil
+    } catch {
+      tell(error)
+      return nil
+    }
+  }
 
   /// The value of an attribute as it stands, without firing a fault.
   ///
@@ -160,15 +198,18 @@ extension ManagedObject {
     return try Self.swiftValue(slotValueAtHand(slot.index) ?? .null, attribute, entityName: entity.name)
   }
 
-  /// Sets an attribute without making the object changed: it is saved only if something else is set too.
+  /// Sets an attribute without making the object changed: it is saved only if something else is set too, and is no change until then.
   ///
-  /// - Throws: ``KeyValueError``.
+  /// - Throws: ``KeyValueError``; ``StoreError`` when the object's row or context is known to be gone.
   public final func setPrimitiveValue(_ value: Any?, forKey key: String) throws {
     let entity = compiledEntity
     guard case .attribute(let slot) = entity.property(named: key) else {
       throw KeyValueError(.unknownKey, key: key, entityName: entity.name, detail: "primitive values are those of attributes")
     }
-    overlayForWriting().set(try slotValue(from: value, for: slot), at: slot.index)
+    try checkSettable(slot)
+    let stored = try slotValue(from: value, for: slot)
+    try checkWritable(nil)
+    overlayForWriting().setQuietly(stored, at: slot.index)
   }
 
   // MARK: Conversion

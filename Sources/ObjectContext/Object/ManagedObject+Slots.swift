@@ -20,22 +20,27 @@ extension ManagedObject {
       if let external = overlay.external(slot) { return bytes(of: external) }
       return overlay[slot]
     }
-    guard let image else { return .null }
+    return image.map { storedValue(slot, of: $0) } ?? .null
+  }
+
+  /// The value of a slot if it is at hand, without firing a fault.
+  final func slotValueAtHand(_ slot: Int) -> Slot? {
+    if let overlay, overlay.present.contains(slot) { return overlay.external(slot).map(bytes) ?? overlay[slot] }
+    return image.map { storedValue(slot, of: $0) }
+  }
+
+  /// The value that a row has. Of a large value that cannot be read the context is told.
+  final func storedValue(_ slot: Int, of image: RowImage) -> Slot {
     let kind = compiledEntity.kinds[slot]
     if kind == .bytes, let external = image.external(slot) { return bytes(of: external) }
     return image.slot(slot, kind: kind)
   }
 
-  /// The value of a slot if it is at hand, without firing a fault.
-  final func slotValueAtHand(_ slot: Int) -> Slot? {
-    if let overlay, overlay.present.contains(slot) { return overlay[slot] }
-    return image?.slot(slot, kind: compiledEntity.kinds[slot])
-  }
-
-  /// Sets the value of a slot as a change. Fires a fault.
+  /// Sets the value of a slot as a change. Fires a fault. What cannot be kept changes nothing and is told by ``ManagedObjectContext/pendingError``.
   package final func setSlotValue(_ value: Slot, at slot: Int) {
-    fireFault(trigger: slot)
+    guard prepareToWrite(slot) else { return }
     let overlay = overlayForWriting()
+    if overlay.derived.contains(slot), !flags.contains(.isBatchRow) { return tell(derivedError(compiledEntity.slots[slot])) }
     // What awakeFromFetch sets is no change: it is neither saved nor reported.
     if flags.contains(.isAwaking) { return overlay.keep(value, at: slot) }
     overlay.set(value, at: slot)
@@ -46,7 +51,7 @@ extension ManagedObject {
   final func overlayForWriting() -> Overlay {
     if flags.contains(.isPartial) { fireFault(trigger: nil) }
     if let overlay { return overlay }
-    let made = Overlay(slotCount: compiledEntity.slots.count)
+    let made = Overlay(of: compiledEntity)
     overlay = made
     plainRow = nil
     return made
@@ -57,6 +62,16 @@ extension ManagedObject {
     if entity.slotsWithDefaults.isEmpty { return }
     let overlay = overlayForWriting()
     for slot in entity.slotsWithDefaults { overlay.keep(entity.slots[slot].defaultValue, at: slot) }
+  }
+
+  /// Gives transient attributes their default values, since no store has them: an object begins with them whenever it gets its values.
+  final func setTransientDefaults() {
+    let entity = compiledEntity
+    if entity.transientSlotsWithDefaults.isEmpty { return }
+    let overlay = overlayForWriting()
+    for slot in entity.transientSlotsWithDefaults where !overlay.present.contains(slot) {
+      overlay.keep(entity.slots[slot].defaultValue, at: slot)
+    }
   }
 
   /// The object was changed: it joins the context's unit of work.

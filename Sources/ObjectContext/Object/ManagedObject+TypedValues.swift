@@ -40,7 +40,7 @@ extension ManagedObject {
 
   /// Sets a `transformable` attribute. If its transformer fails, nothing is changed and the next save throws.
   public final func setTransformed(_ value: (any Sendable)?, at slot: Int) {
-    do { try setTransformedValue(value, at: slot) } catch { managedObjectContext?.note(error) }
+    do { try setTransformedValue(value, at: slot) } catch { tell(error) }
   }
 
   @usableFromInline final func firedRow(_ slot: Int) -> UnsafeRawPointer? {

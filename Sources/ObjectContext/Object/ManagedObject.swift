@@ -97,6 +97,7 @@ nonisolated open class ManagedObject {
   /// Whether a save would write something: the object is new or deleted, or a persistent value differs from its row. Fires no fault.
   public final var hasPersistentChangedValues: Bool {
     if flags.contains(.isInserted) || flags.contains(.isDeleted) { return true }
+    guard flags.contains(.isUpdated) else { return false }
     if let states = toManyStates, states.contains(where: { $0?.isChanged ?? false }) { return true }
     guard let overlay else { return false }
     let entity = compiledEntity

@@ -61,4 +61,6 @@ struct ObjectFlags: OptionSet {
   static let isPartial = ObjectFlags(rawValue: 32768)
   /// Holds the values of one row of a batch insertion.
   static let isBatchRow = ObjectFlags(rawValue: 65536)
+  /// A relationship was set before it had a context, and is lost.
+  static let hasLostRelationship = ObjectFlags(rawValue: 131072)
 }

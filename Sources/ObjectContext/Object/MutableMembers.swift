@@ -31,14 +31,17 @@ public struct MutableMembers {
   public func remove(_ member: ManagedObject) { object.removeFromToMany(member, at: index) }
   /// Takes all out.
   public func removeAll() { object.setToMany([], at: index) }
-  /// Puts an object at a position of ordered members, moving it there if it is one already. Positions beyond the end mean the end.
+  /// Puts an object at a position of ordered members, moving it there if it is one already; the number of members is the end. At a position that is not
+  /// there nothing is changed, and ``ManagedObjectContext/pendingError`` tells.
   public func insert(_ member: ManagedObject, at position: Int) { object.insertIntoToMany(member, position: position, at: index) }
-  /// Takes the member at a position out; nothing happens when there is none.
+  /// Takes the member at a position out. Where there is none nothing is changed, and ``ManagedObjectContext/pendingError`` tells.
   public func remove(at position: Int) { object.removeFromToMany(position: position, at: index) }
-  /// Puts an object in the place of the member at a position; nothing happens when there is none.
+  /// Puts an object in the place of the member at a position. Where there is none, or no order, nothing is changed, and
+  /// ``ManagedObjectContext/pendingError`` tells.
   public func replace(at position: Int, with member: ManagedObject) {
     let members = objects
-    guard isOrdered, members.indices.contains(position), members[position] !== member else { return }
+    let relationship = object.compiledEntity.toManyRelationships[index]
+    guard object.hasPosition(position, upTo: isOrdered ? members.count - 1 : -1, relationship), members[position] !== member else { return }
     object.removeFromToMany(members[position], at: index)
     let before = members[..<position].count { $0 !== member }
     object.insertIntoToMany(member, position: before, at: index)

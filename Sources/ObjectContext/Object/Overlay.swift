@@ -15,9 +15,14 @@ final class Overlay {
   @exclusivity(unchecked) final var dirty = SlotMask()
   /// The slots set since changes were last processed.
   @exclusivity(unchecked) final var changedInEvent = SlotMask()
+  /// The slots that the store computes, which nobody sets.
+  final let derived: SlotMask
 
-  init(slotCount: Int) {
-    self.slotCount = slotCount
+  init(of entity: CompiledEntity) {
+    slotCount = entity.slots.count
+    var derived = SlotMask()
+    if entity.hasDerivedSlots { for slot in entity.slots where slot.isDerived { derived.insert(slot.index) } }
+    self.derived = derived
     slots = .allocate(capacity: slotCount)
     slots.initialize(repeating: .null, count: slotCount)
   }
@@ -53,6 +58,12 @@ final class Overlay {
   func keep(_ value: Slot, at slot: Int) {
     self[slot] = value
     present.insert(slot)
+  }
+
+  /// Sets a value that is no change by itself, but is saved when the object is.
+  func setQuietly(_ value: Slot, at slot: Int) {
+    keep(value, at: slot)
+    dirty.insert(slot)
   }
 
   /// Sets a value as a change.

@@ -43,15 +43,37 @@ extension ManagedObject {
   }
 
   /// Replaces the members of a to-many relationship, in the order given if it has one. An object given twice counts once.
+  ///
+  /// With an object among them that cannot be a member nothing is changed, and ``ManagedObjectContext/pendingError`` tells.
   public final func setToMany(_ members: some Collection<ManagedObject>, at index: Int) {
     if flags.contains(.isBatchRow) { _ = state(index) }
-    guard let context = managedObjectContext, let state = loadedState(index) else { return }
+    do { try replaceMembers(members, at: index) } catch { tell(error) }
+  }
+
+  /// Replaces the members of a to-many relationship.
+  ///
+  /// - Throws: Where an object cannot be a member, or this object's row or context is gone; nothing is changed then.
+  final func replaceMembers(_ members: some Collection<ManagedObject>, at index: Int) throws {
+    guard let context = managedObjectContext else {
+      if !members.isEmpty || !flags.contains(.isInserted) { refuseRelationship() }
+      return
+    }
+    try checkWritable(nil)
+    let state = state(index)
     let relationship = state.relationship
     var wanted: [ObjectReference] = []
     var seen = Set<ObjectReference>()
-    for member in members where context.accepts(member, for: relationship, of: self) {
+    let assigned = context.assignedSpaces
+    for member in members {
+      if let refusal = context.refusal(of: member, for: relationship, of: self) {
+        context.assignedSpaces = assigned
+        throw refusal
+      }
       if seen.insert(member.currentID.reference).inserted { wanted.append(member.currentID.reference) }
     }
+    if !state.isLoaded { context.loadMembers(of: self, state: state) }
+    // Which members are to go is not known then; the context knows why.
+    guard state.isLoaded else { return }
     for reference in state.members where !seen.contains(reference) {
       if let member = context.object(reference, near: self) { removeFromToMany(member, at: index) }
     }
@@ -64,8 +86,9 @@ extension ManagedObject {
 
   /// Adds an object to a to-many relationship and keeps the inverse in step. Does not read the members.
   public final func addToToMany(_ member: ManagedObject, at index: Int) {
-    guard let context = managedObjectContext else { return }
     let relationship = compiledEntity.toManyRelationships[index]
+    guard let context = managedObjectContext else { return refuseRelationship() }
+    guard canTakeMembers else { return }
     guard context.accepts(member, for: relationship, of: self) else { return }
     guard let inverse = context.model.inverse(of: relationship), !inverse.isToMany else {
       addMember(member, to: relationship)
@@ -82,6 +105,7 @@ extension ManagedObject {
 
   /// Takes an object out of a to-many relationship and keeps the inverse in step. Does not read the members.
   public final func removeFromToMany(_ member: ManagedObject, at index: Int) {
+    guard canTakeMembers else { return }
     guard let context = managedObjectContext, member.managedObjectContext === context else { return }
     let relationship = compiledEntity.toManyRelationships[index]
     guard let inverse = context.model.inverse(of: relationship) else {
@@ -98,9 +122,13 @@ extension ManagedObject {
     }
   }
 
-  /// Inserts an object into an ordered relationship at a position, moving it if it is a member already. Positions beyond the end mean the end.
+  /// Inserts an object into an ordered relationship at a position, moving it if it is a member already. The number of members is the end.
+  ///
+  /// At a position that is not there nothing is changed, and ``ManagedObjectContext/pendingError`` tells.
   public final func insertIntoToMany(_ member: ManagedObject, position: Int, at index: Int) {
     guard let state = loadedState(index), state.relationship.isOrdered else { return addToToMany(member, at: index) }
+    // Places are not known then; the context knows why.
+    guard state.isLoaded, hasPosition(position, upTo: state.count, state.relationship) else { return }
     addToToMany(member, at: index)
     var order = state.members.filter { $0 != member.currentID.reference }
     guard order.count < state.count || state.contains(member.currentID.reference) else { return }
@@ -109,10 +137,29 @@ extension ManagedObject {
     noteChange()
   }
 
-  /// Takes the member at a position out of an ordered relationship; nothing happens when there is none.
+  /// Takes the member at a position out of an ordered relationship. Where there is none nothing is changed, and ``ManagedObjectContext/pendingError`` tells.
   public final func removeFromToMany(position: Int, at index: Int) {
-    guard let state = loadedState(index), state.members.indices.contains(position) else { return }
+    guard canTakeMembers, let state = loadedState(index), state.isLoaded else { return }
+    guard hasPosition(position, upTo: state.count - 1, state.relationship) else { return }
     if let member = managedObjectContext?.object(state.members[position], near: self) { removeFromToMany(member, at: index) }
+  }
+
+  /// Whether members can be added and removed; where not, the context is told.
+  private final var canTakeMembers: Bool {
+    if contextReference != nil, flags.isDisjoint(with: [.isInaccessible, .isGone]) { return true }
+    return prepareToWrite(nil)
+  }
+
+  /// Whether a position is one of an ordered relationship; where not, the context is told.
+  final func hasPosition(_ position: Int, upTo last: Int, _ relationship: CompiledRelationship) -> Bool {
+    if position >= 0, position <= last { return true }
+    let places = last < 0 ? "none" : "0 to \(last)"
+    tell(
+      StoreError(
+        .invalidRequest,
+        "“\(compiledEntity.name).\(relationship.name)” was asked for the position \(position), which is not there (there are: \(places)); nothing was changed.",
+        operation: "set relationship"))
+    return false
   }
 
   /// The IDs of a relationship's objects, without firing their faults.

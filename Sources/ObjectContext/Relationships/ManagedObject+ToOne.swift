@@ -34,9 +34,11 @@ extension ManagedObject {
   /// Sets a to-one relationship and its inverse.
   public final func setToOne(_ destination: ManagedObject?, at slot: Int) {
     guard let context = managedObjectContext, let relationship = compiledEntity.slots[slot].relationship else {
-      if flags.contains(.isBatchRow) { setDestinationOfRow(destination, at: slot) }
+      if flags.contains(.isBatchRow) { return setDestinationOfRow(destination, at: slot) }
+      if destination != nil || !flags.contains(.isInserted) { refuseRelationship() }
       return
     }
+    guard prepareToWrite(slot) else { return }
     if let destination, !context.accepts(destination, for: relationship, of: self) { return }
     let old = referenceValue(slot)
     let new = destination?.currentID.reference ?? ObjectReference(rawValue: 0)
@@ -71,8 +73,9 @@ extension ManagedObject {
     return managedObjectContext?.destination(reference, of: self, slot: slot)
   }
 
-  /// Sets the slot alone, without its inverse.
+  /// Sets the slot alone, without its inverse. Nothing happens where the row is gone: nobody has asked for this end of the relationship.
   final func setReference(_ reference: ObjectReference, at slot: Int) {
+    guard fireFault(trigger: slot) else { return }
     setSlotValue(reference.isNull ? .null : .int(reference.rawValue), at: slot)
   }
 }
@@ -90,33 +93,34 @@ extension ManagedObjectContext {
 
   /// Whether an object may be put into a relationship; a mistake is kept and thrown by the next save.
   func accepts(_ destination: ManagedObject, for relationship: CompiledRelationship, of source: ManagedObject) -> Bool {
+    guard let refusal = refusal(of: destination, for: relationship, of: source) else { return true }
+    note(refusal)
+    return false
+  }
+
+  /// Why an object may not be put into a relationship; nil where it may. A new object may go to another store for it.
+  func refusal(of destination: ManagedObject, for relationship: CompiledRelationship, of source: ManagedObject) -> StoreError? {
     guard destination.contextReference?.toOpaque() == Unmanaged.passUnretained(self).toOpaque() else {
-      note(
-        StoreError(
-          .invalidRequest,
-          "“\(source.compiledEntity.name).\(relationship.name)” was set to an object that is not in the same context; "
-            + "look the object up in this context by its ID first.", operation: "set relationship"))
-      return false
+      return StoreError(
+        .invalidRequest,
+        "“\(source.compiledEntity.name).\(relationship.name)” was set to an object that is not in the same context; "
+          + "look the object up in this context by its ID first.", operation: "set relationship")
     }
     guard model.entities[relationship.destinationEntity].subtree.contains(Int(destination.currentID.entityNumber)) else {
-      note(
-        StoreError(
-          .invalidRequest,
-          "“\(source.compiledEntity.name).\(relationship.name)” cannot refer to an object of the entity “\(destination.compiledEntity.name)”.",
-          operation: "set relationship"))
-      return false
+      return StoreError(
+        .invalidRequest,
+        "“\(source.compiledEntity.name).\(relationship.name)” cannot refer to an object of the entity “\(destination.compiledEntity.name)”.",
+        operation: "set relationship")
     }
     let here = space(of: source)
     let there = space(of: destination)
     if here != there, !move(source, to: there), !move(destination, to: here) {
-      note(
-        StoreError(
-          .crossStoreRelationship,
-          "“\(source.compiledEntity.name).\(relationship.name)” cannot refer to an object of another store.",
-          operation: "set relationship"))
-      return false
+      return StoreError(
+        .crossStoreRelationship,
+        "“\(source.compiledEntity.name).\(relationship.name)” cannot refer to an object of another store.",
+        operation: "set relationship")
     }
-    return true
+    return nil
   }
 
   /// Lets a new object that nobody assigned go to the store of an object that it is related to.

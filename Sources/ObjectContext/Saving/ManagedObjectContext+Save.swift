@@ -10,7 +10,7 @@ extension ManagedObjectContext {
   /// notifications. On an error the context keeps its changes (objects may have got their permanent IDs already).
   /// Rows that others have changed since they were read, and unique values that are taken, are dealt with as ``mergePolicy`` says.
   /// In a task that is cancelled nothing is saved.
-  /// - Throws: ``ValidationError`` (all errors at once), or ``StoreError`` with ``StoreError/Code/mergeConflict``,
+  /// - Throws: ``ValidationError`` (all errors at once), what ``pendingError`` tells, or ``StoreError`` with ``StoreError/Code/mergeConflict``,
   ///   ``StoreError/Code/constraintConflict`` (all conflicts at once, with the values of both sides), ``StoreError/Code/cancelled`` and others.
   public func save() throws {
     mergeWaitingChanges()
@@ -22,6 +22,7 @@ extension ManagedObjectContext {
     var done: [SavedPart] = []
     do {
       try obtainIDs(for: work.inserted.filter(\.currentID.isTemporaryID))
+      try checkRows(of: work.updated)
       let requests = try makeRequests(work)
       let cancellation = cancellation
       defer { self.cancellation = cancellation }
@@ -157,6 +158,29 @@ extension ManagedObjectContext {
         }
       }
       for state in object.toManyStates ?? [] { state?.replace(savedReference) }
+    }
+  }
+
+  /// Members were added to objects whose rows nobody has read: whether these are there still is asked, of all at once.
+  private func checkRows(of objects: [ManagedObject]) throws {
+    var unread: [UInt32: [ManagedObject]] = [:]
+    for object in objects where object.image == nil && !object.currentID.isTemporaryID {
+      guard let states = object.toManyStates,
+        states.contains(where: { $0.map { !$0.added.isEmpty && !$0.relationship.isTransient } ?? false })
+      else { continue }
+      unread[object.currentID.space, default: []].append(object)
+    }
+    for (space, objects) in unread {
+      guard let store = coordinator.store(numbered: space) else { continue }
+      let ids = objects.filter { cachedRow($0.currentID.reference, of: store) == nil }.map(\.currentID)
+      if ids.isEmpty { continue }
+      let found = Set(try coordinator.readRows(of: ids, from: store, scope: scope(for: store)).references)
+      guard let gone = ids.first(where: { !found.contains($0.reference) }) else { continue }
+      var error = StoreError(
+        .objectNotFound, "Members were added to the object \(gone.uriString), whose row is gone: somebody has deleted it.",
+        operation: "save")
+      error.entityName = gone.entityName
+      throw error
     }
   }
 

@@ -37,6 +37,8 @@ public final class CompiledEntity: Sendable {
   public let hasDerivedSlots: Bool
   /// The slots that start with a value.
   public let slotsWithDefaults: [Int]
+  /// The slots that start with a value and are kept in memory only.
+  package let transientSlotsWithDefaults: [Int]
   /// A number for the names, types and numbers of the entity's properties: code with literal slot numbers fits entities of the same fingerprint.
   public let layoutFingerprint: UInt64
   /// Composite attributes and their composite parts, inherited first. Their other parts are ``slots`` with dotted names, such as `home.city`.
@@ -65,6 +67,7 @@ public final class CompiledEntity: Sendable {
     hasTransientSlots = slots.contains { $0.isTransient }
     hasDerivedSlots = slots.contains { $0.isDerived }
     slotsWithDefaults = slots.filter { !$0.defaultValue.isNull }.map(\.index)
+    transientSlotsWithDefaults = slots.filter { $0.isTransient && !$0.defaultValue.isNull }.map(\.index)
     layoutFingerprint = Self.fingerprint(slots, toManyRelationships)
     var names: [String: CompiledProperty] = [:]
     for slot in slots { names[slot.name] = slot.relationship.map { .toOne($0) } ?? .attribute(slot) }

@@ -10,19 +10,23 @@ import XCTest
 extension DerivedAttributeSpecification {
   // MARK: Writing
 
-  func testAssignedValuesDoNotLast() throws {
+  func testTheyCannotBeSet() throws {
     let (store, context) = try make()
-    let author = try context.insert("Author", ["name": "Ann", "nameKey": "wrong", "bookCount": Int32(9)])
-    XCTAssertEqual(author.text("nameKey"), "wrong")
-    try context.save()
-    XCTAssertEqual(author.text("nameKey"), "ann")
-    XCTAssertEqual(author["bookCount"] as? Int32, 0)
-    try author.setValue("wrong", forKey: "nameKey")
-    try author.setValue(Int32(7), forKey: "bookCount")
-    try context.save()
-    XCTAssertEqual(author.text("nameKey"), "ann")
-    XCTAssertEqual(author["bookCount"] as? Int32, 0)
-    try author.setValue("wrong", forKey: "nameKey")
+    let author = try context.insert("Author", ["name": "Ann"])
+    for isSaved in [false, true] {
+      XCTAssertThrowsError(try author.setValue("wrong", forKey: "nameKey")) { XCTAssertEqual(($0 as? KeyValueError)?.code, .readOnly) }
+      XCTAssertThrowsError(try author.setValue(nil, forKey: "bookCount")) { XCTAssertEqual(($0 as? KeyValueError)?.code, .readOnly) }
+      XCTAssertThrowsError(try author.setPrimitiveValue(Int32(7), forKey: "bookCount"))
+      XCTAssertNil(context.pendingError)
+      // What generated code has no setter for can be written by hand.
+      guard case .attribute(let slot)? = author.compiledEntity.property(named: "nameKey") else { return XCTFail("no attribute") }
+      author.setOptionalValue("wrong", at: slot.index)
+      XCTAssertEqual(author.text("nameKey"), isSaved ? "ann" : nil)
+      XCTAssertThrowsError(try context.save()) { XCTAssertTrue("\($0)".contains("Author.nameKey"), "\($0)") }
+      try context.save()
+      XCTAssertEqual(author.text("nameKey"), "ann")
+      XCTAssertEqual(author["bookCount"] as? Int32, 0)
+    }
     try author.setValue("Bob", forKey: "name")
     try context.save()
     XCTAssertEqual(author.text("nameKey"), "bob")

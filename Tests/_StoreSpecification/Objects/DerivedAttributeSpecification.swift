@@ -25,7 +25,7 @@ public final class DerivedAttributeSpecification: ObjectSpecification {
         ("testSubentitiesInheritAndAreCounted", { $0.testSubentitiesInheritAndAreCounted }),
         ("testReferencesToDeletedObjectsGiveNoValue", { $0.testReferencesToDeletedObjectsGiveNoValue }),
         ("testPartsOfCompositesAreSources", { $0.testPartsOfCompositesAreSources }),
-        ("testAssignedValuesDoNotLast", { $0.testAssignedValuesDoNotLast }),
+        ("testTheyCannotBeSet", { $0.testTheyCannotBeSet }),
         ("testARequiredDerivedAttributeNeedsNoValue", { $0.testARequiredDerivedAttributeNeedsNoValue }),
         ("testBatchRequestsKeepThemRight", { $0.testBatchRequestsKeepThemRight }),
         ("testABatchUpdateCannotSetThem", { $0.testABatchUpdateCannotSetThem }),

@@ -1,0 +1,91 @@
+// ManagedObject+Writing: whether an object can be written to, and where it is told that a write cannot be kept.
+import ObjectModel
+import ObjectStore
+import Synchronization
+
+extension ManagedObject {
+  /// Gets ready for a write. False when what is written would be lost: nothing is to be changed then, and the context knows why.
+  ///
+  /// - Parameter slot: The slot; nil for a to-many relationship.
+  @inline(__always) final func prepareToWrite(_ slot: Int?) -> Bool {
+    if contextReference != nil, flags.isDisjoint(with: [.isFault, .isInaccessible, .isGone]) { return true }
+    do {
+      try checkWritable(slot)
+      return true
+    } catch {
+      tell(error)
+      return false
+    }
+  }
+
+  /// Throws when what is written to the object would be lost. Fires a fault, unless it is for a to-many relationship.
+  final func checkWritable(_ slot: Int?) throws {
+    // One that was made without a context is written to before it has one.
+    if contextReference == nil, flags.contains(.isInserted), !flags.contains(.isGone) { return }
+    if contextReference == nil || flags.contains(.isGone) {
+      throw lostWrite("which is in no context any more: its deletion was saved, or the context was reset")
+    }
+    if slot != nil, flags.contains(.isFault), !fireFault(trigger: slot), !flags.contains(.isInaccessible) {
+      throw managedObjectContext?.pendingError ?? lostWrite("whose values cannot be read")
+    }
+    if flags.contains(.isInaccessible) { throw lostWrite("whose row is gone: somebody has deleted it") }
+  }
+
+  private final func lostWrite(_ why: String) -> StoreError {
+    var error = StoreError(
+      .objectNotFound, "A change cannot be saved: it was made to the object \(objectID.uriString), \(why). Look for the object anew.",
+      operation: "set value")
+    error.entityName = compiledEntity.name
+    return error
+  }
+
+  /// Keeps an error for the next save, in the object's context or the one that it has left.
+  final func tell(_ error: any Error) {
+    if let context = managedObjectContext { return context.note(error) }
+    // There is nobody to tell when the context is gone as well; key-value access throws even then.
+    if flags.contains(.isGone) { LivingContexts.context(formerContextNumber)?.note(error) }
+  }
+
+  /// A relationship was set where there is no context.
+  final func refuseRelationship() {
+    if flags.contains(.isGone) || !flags.contains(.isInserted) { _ = prepareToWrite(nil) } else { flags.insert(.hasLostRelationship) }
+  }
+
+  /// Throws when a property is not the application's to set.
+  final func checkSettable(_ slot: CompiledSlot) throws(KeyValueError) {
+    if slot.isDerived { throw derivedError(slot) }
+  }
+
+  final func derivedError(_ slot: CompiledSlot) -> KeyValueError {
+    KeyValueError(.readOnly, key: slot.name, entityName: compiledEntity.name, detail: "its value is derived, by the store")
+  }
+
+  // MARK: The context that an object was in
+
+  /// The number of the context that an object that is gone was in.
+  ///
+  /// It stands where living objects have their fetch group: objects that are gone have none.
+  final var formerContextNumber: UInt64 {
+    get { UInt64(groupPosition) << 32 | UInt64(group) }
+    set { (group, groupPosition) = (UInt32(truncatingIfNeeded: newValue), UInt32(truncatingIfNeeded: newValue >> 32)) }
+  }
+}
+
+/// The contexts there are, for objects that have left theirs: one that is of no use any more keeps none alive, and pays for no weak reference.
+enum LivingContexts {
+  private static let addresses = Mutex<[UInt64: UInt]>([:])
+
+  static func add(_ context: ManagedObjectContext) {
+    let (number, address) = (context.number, UInt(bitPattern: Unmanaged.passUnretained(context).toOpaque()))
+    addresses.withLock { $0[number] = address }
+  }
+
+  static func remove(_ number: UInt64) { addresses.withLock { _ = $0.removeValue(forKey: number) } }
+
+  /// The context of a number. Objects, gone or not, are used in the isolation of their context only, so it cannot go meanwhile.
+  static func context(_ number: UInt64) -> ManagedObjectContext? {
+    addresses.withLock { $0[number] }.flatMap { UnsafeRawPointer(bitPattern: $0) }.map {
+      Unmanaged<ManagedObjectContext>.fromOpaque($0).takeUnretainedValue()
+    }
+  }
+}
