@@ -5,6 +5,7 @@ import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
+import _TestSupport
 
 final class MergePolicyTests: XCTestCase {
   private static let model = ManagedObjectModel {
@@ -155,6 +156,78 @@ final class MergePolicyTests: XCTestCase {
         XCTAssertEqual(stored["a"] as? Int64, policy.mergeType == .overwrite ? 1 : 3)
       }
     }
+  }
+
+  // MARK: What a conflict shows
+
+  /// The values of `visits` that a conflict shows: original, the object's, the coordinator's, the store's; and what a ported policy takes for theirs.
+  private func visits(_ error: (any Error)?) -> [Int?]? {
+    (error as? StoreError)?.mergeConflicts.first.map { conflict in
+      [conflict.originalSnapshot, conflict.objectSnapshot, conflict.cachedSnapshot, conflict.persistedSnapshot, conflict.storeSnapshot].map
+      {
+        $0?.value("visits", as: Int.self)
+      }
+    }
+  }
+
+  private func conflict(_ context: ManagedObjectContext) -> (any Error)? {
+    do {
+      try context.save()
+      return nil
+    } catch { return error }
+  }
+
+  func testAConflictWithinACoordinatorShowsTheOthersValuesAsTheCoordinators() async throws {
+    try await onEachStore(model: Self.model, classes: ManagedObjectClasses()) { stack in
+      let (context, other) = (stack.makeContext(), stack.makeContext())
+      let users = try ["ann", "bob", "cid"].map { try context.make("User", ["name": $0, "visits": 1]) }
+      try context.save()
+      let same = try users.map { try other.existingObject(with: $0.objectID) }
+      try users[0].setValue(2, forKey: "visits")
+      try same[0].setValue(3, forKey: "visits")
+      try other.save()
+      XCTAssertEqual(visits(conflict(context)), [1, 2, 3, nil, 3])
+      // Again, with a coordinator that has forgotten the row meanwhile.
+      XCTAssertEqual(visits(conflict(context)), [1, 2, 3, nil, 3])
+      context.rollback()
+      // A deletion has the values that the object had.
+      try users[1].setValue(2, forKey: "visits")
+      context.delete(users[1])
+      try same[1].setValue(3, forKey: "visits")
+      try other.save()
+      XCTAssertEqual(visits(conflict(context)), [1, 2, 3, nil, 3])
+      context.rollback()
+      // Of a row that is gone neither has any.
+      try users[2].setValue(2, forKey: "visits")
+      other.delete(same[2])
+      try other.save()
+      let error = conflict(context)
+      XCTAssertEqual(visits(error), [1, 2, nil, nil, nil])
+      XCTAssertEqual((error as? StoreError)?.mergeConflicts.first?.newVersion, 0)
+    }
+  }
+
+  func testAConflictWithAnotherCoordinatorShowsTheStoresValuesToo() async throws {
+    let folder = try TemporaryFolder()
+    let coordinators = [
+      try PersistentStoreCoordinator(managedObjectModel: Self.model), try PersistentStoreCoordinator(managedObjectModel: Self.model),
+    ]
+    for coordinator in coordinators { try await coordinator.addPersistentStore(with: .encrypted(in: folder)) }
+    let (context, other) = (ManagedObjectContext(coordinator: coordinators[0]), ManagedObjectContext(coordinator: coordinators[1]))
+    let users = try ["ann", "bob"].map { try context.make("User", ["name": $0, "visits": 1]) }
+    try context.save()
+    try users[0].setValue(2, forKey: "visits")
+    try other.named("ann", "User").setValue(3, forKey: "visits")
+    try other.save()
+    XCTAssertEqual(visits(conflict(context)), [1, 2, 1, 3, 3])
+    // Now it knows.
+    XCTAssertEqual(visits(conflict(context)), [1, 2, 3, nil, 3])
+    context.rollback()
+    try users[1].setValue(2, forKey: "visits")
+    other.delete(try other.named("bob", "User"))
+    try other.save()
+    XCTAssertEqual(visits(conflict(context)), [1, 2, 1, nil, nil])
+    for coordinator in coordinators { for store in coordinator.persistentStores { try coordinator.remove(store) } }
   }
 
   // MARK: Objects that are of no use any more

@@ -24,7 +24,8 @@ public final class PersistentContainer: Sendable {
   ///   - classes: The classes of the objects; generated code has the table of its model.
   ///   - descriptions: The stores to open.
   ///   - mergePolicy: How saves deal with rows that others have changed and with unique values that are taken. They throw unless said otherwise.
-  /// - Throws: ``ModelValidationError`` with every mistake of the model, or with the entities whose classes were generated for another model.
+  /// - Throws: ``ModelValidationError`` with every mistake of the model, or with the entities whose classes were generated for another model,
+  ///   or with the rules of the merge policy that do not fit it.
   public init(
     name: String, managedObjectModel model: ManagedObjectModel, classes: ManagedObjectClasses = ManagedObjectClasses(),
     persistentStoreDescriptions: [PersistentStoreDescription] = [], mergePolicy: MergePolicy = .error
@@ -33,7 +34,8 @@ public final class PersistentContainer: Sendable {
     self.mergePolicy = mergePolicy
     self.classes = classes
     persistentStoreCoordinator = try PersistentStoreCoordinator(managedObjectModel: model)
-    let issues = classes.issues(with: persistentStoreCoordinator.compiledModel)
+    let compiled = persistentStoreCoordinator.compiledModel
+    let issues = classes.issues(with: compiled) + mergePolicy.issues(with: compiled)
     guard issues.isEmpty else { throw ModelValidationError(issues: issues) }
     descriptions = Mutex(persistentStoreDescriptions)
   }

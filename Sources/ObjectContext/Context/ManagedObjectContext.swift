@@ -19,7 +19,11 @@ public final class ManagedObjectContext {
   /// Who makes the changes, for the history.
   public var transactionAuthor: String?
   /// How saves deal with rows that others have changed, and with unique values that are taken.
-  public var mergePolicy = MergePolicy.error
+  ///
+  /// With rules that do not fit the model, every save throws ``MergePolicyError``, and ``pendingError`` tells it at once.
+  public var mergePolicy = MergePolicy.error {
+    didSet { checkMergePolicy() }
+  }
   /// Notes of the application.
   public var userInfo: [String: Any] = [:]
   /// How many seconds old rows of the row cache may be when a fault is fired: any age when negative, which is the default; 0 always reads the store.
@@ -101,6 +105,8 @@ public final class ManagedObjectContext {
   private var notedError: (any Error)?
   /// Whether a fetch has thrown it already.
   private var isNotedErrorTold = false
+  /// Why the merge policy does not fit the model.
+  var mergePolicyError: MergePolicyError?
   /// How often something went wrong where nothing could be thrown.
   private(set) var notedErrorCount = 0
   private var retained: Set<ManagedObject> = []
@@ -126,6 +132,7 @@ public final class ManagedObjectContext {
     roots = model.entities.map(\.root)
     relationshipsWithStates = Array(repeating: false, count: model.relationships.count)
     LivingContexts.add(self)
+    checkMergePolicy()
   }
 
   deinit {
@@ -369,7 +376,7 @@ public final class ManagedObjectContext {
   ///
   /// The next fetch throws it, and so does the next ``save()``, whether somebody has fetched meanwhile or not: it writes nothing. After that it is gone, as
   /// after ``rollback()`` and ``reset()``.
-  public var pendingError: (any Error)? { notedError }
+  public var pendingError: (any Error)? { notedError ?? mergePolicyError }
 
   func forgetNotedError() { (notedError, isNotedErrorTold) = (nil, false) }
 

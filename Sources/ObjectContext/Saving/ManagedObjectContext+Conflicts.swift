@@ -19,6 +19,7 @@ extension ManagedObjectContext {
         conflicts = known
         if round > Self.mergeRounds { throw try known.described(error) }
         try known.resolve(error)
+        try known.validate()
         request = known.makeRequest()
       }
     }

@@ -10,11 +10,13 @@ extension ManagedObjectContext {
   /// notifications. On an error the context keeps its changes (objects may have got their permanent IDs already).
   /// Rows that others have changed since they were read, and unique values that are taken, are dealt with as ``mergePolicy`` says.
   /// In a task that is cancelled nothing is saved.
-  /// - Throws: ``ValidationError`` (all errors at once), what ``pendingError`` tells, or ``StoreError`` with ``StoreError/Code/mergeConflict``,
-  ///   ``StoreError/Code/constraintConflict`` (all conflicts at once, with the values of both sides), ``StoreError/Code/cancelled`` and others.
+  /// - Throws: ``ValidationError`` (all errors at once), ``MergePolicyError``, what ``pendingError`` tells, or ``StoreError`` with
+  ///   ``StoreError/Code/mergeConflict``, ``StoreError/Code/constraintConflict`` (all conflicts at once, with the values of both sides),
+  ///   ``StoreError/Code/cancelled`` and others.
   public func save() throws {
     mergeWaitingChanges()
     try throwNotedError()
+    if let mergePolicyError { throw mergePolicyError }
     guard hasChanges || !unitOfWork.locked.isEmpty else { return }
     notifications.postWillSave(in: self)
     let work = try settle()

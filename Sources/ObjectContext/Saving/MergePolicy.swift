@@ -30,13 +30,23 @@ public struct MergePolicy: Sendable, CustomStringConvertible {
   /// The policy for all that no rule says otherwise about.
   public let mergeType: MergeType
   private let resolver: (any MergeResolver)?
-  private var types: [String: MergeType] = [:]
-  private var rules: [PropertyName: ValueRule] = [:]
+  private(set) var types: [String: MergeType] = [:]
+  private(set) var rules: [PropertyName: PropertyRule] = [:]
 
-  private struct PropertyName: Hashable {
+  struct PropertyName: Hashable {
     let entity: String
     let key: String
   }
+
+  /// A rule with the type of its values.
+  struct PropertyRule {
+    let typeName: String
+    /// Whether a slot's values are of the type.
+    let takes: @Sendable (CompiledSlot) -> Bool
+    let rule: ValueRule
+  }
+
+  var hasResolver: Bool { resolver != nil }
 
   /// One of the built-in policies.
   public init(merge type: MergeType) {
@@ -73,23 +83,33 @@ public struct MergePolicy: Sendable, CustomStringConvertible {
   /// The policy with a rule for a property, for the objects of an entity and those below it.
   ///
   /// The rule is asked where both sides have changed the property to different values, unless the type for the object is ``MergeType/error``. What it
-  /// returns is saved. It runs during the save, and may run again for the same object when somebody else saves at the same moment.
+  /// returns is validated and saved. It runs during the save, and may run again for the same object when somebody else saves at the same moment.
+  ///
+  /// Rules that do not fit the model (an unknown entity or key, another type, a base policy that never asks them) are refused where the policy meets it: by
+  /// ``PersistentContainer``, or ``MergePolicyError``.
   /// - Parameters:
   ///   - entityName: The entity.
   ///   - key: An attribute, a part of a composite, or a to-one relationship.
-  ///   - type: The attribute's Swift type; ``ManagedObjectID`` for a relationship.
+  ///   - type: The attribute's Swift type, or an enumeration of its raw values; ``ManagedObjectID`` for a relationship.
   ///   - rule: Gives the value to save; nil for none.
   public func resolving<Value: Sendable>(
     _ entityName: String, _ key: String, as type: Value.Type = Value.self,
     _ rule: @escaping @Sendable (ValueConflict<Value>) throws -> Value?
   ) -> MergePolicy {
     var policy = self
-    policy.rules[PropertyName(entity: entityName, key: key)] = { conflict in
-      try rule(
-        ValueConflict(
-          objectID: conflict.objectID, key: key, original: conflict.original?.value(key), object: conflict.object.value(key),
-          store: conflict.store.value(key)))
-    }
+    policy.rules[PropertyName(entity: entityName, key: key)] = PropertyRule(
+      typeName: "\(type)",
+      takes: { slot in
+        guard let attribute = slot.attribute else { return type == ManagedObjectID.self }
+        return AttributeConversion.holds(attribute, type)
+      },
+      rule: { conflict in
+        // A value that cannot be read must not look like none: the rule would save that.
+        try rule(
+          ValueConflict(
+            objectID: conflict.objectID, key: key, original: conflict.original?.readValue(key), object: conflict.object.readValue(key),
+            store: conflict.store.readValue(key)))
+      })
     return policy
   }
 
@@ -106,7 +126,7 @@ public struct MergePolicy: Sendable, CustomStringConvertible {
     try resolver?.decision(for: conflict) ?? MergeDecision(type(for: entity, in: model))
   }
 
-  private func type(for entity: CompiledEntity, in model: CompiledModel) -> MergeType {
+  func type(for entity: CompiledEntity, in model: CompiledModel) -> MergeType {
     if types.isEmpty { return mergeType }
     return model.lineage(of: entity).lazy.compactMap { types[$0.name] }.first ?? mergeType
   }
@@ -114,7 +134,7 @@ public struct MergePolicy: Sendable, CustomStringConvertible {
   /// The rule for a property of an entity; nil where the type decides.
   func rule(for key: String, of entity: CompiledEntity, in model: CompiledModel) -> ValueRule? {
     if rules.isEmpty { return nil }
-    return model.lineage(of: entity).lazy.compactMap { rules[PropertyName(entity: $0.name, key: key)] }.first
+    return model.lineage(of: entity).lazy.compactMap { rules[PropertyName(entity: $0.name, key: key)]?.rule }.first
   }
 }
 

@@ -49,9 +49,9 @@ extension SaveConflicts {
       }
       if takesMine { sources[slot.index] = mine }
       if isMine, isTheirs, let rule = context.mergePolicy.rule(for: slot.name, of: entity, in: model), !isSame(slot, mine, theirs),
-        let object = conflict.objectSnapshot, let store = conflict.persistedSnapshot
+        let object = conflict.objectSnapshot, let store = conflict.storeSnapshot
       {
-        let states = SnapshotConflict(objectID: conflict.objectID, original: conflict.cachedSnapshot, object: object, store: store)
+        let states = SnapshotConflict(objectID: conflict.objectID, original: conflict.originalSnapshot, object: object, store: store)
         values[slot.index] = try self.slot(of: rule(states), slot, entity)
       }
     }
@@ -78,7 +78,11 @@ extension SaveConflicts {
 
   /// A rule's value as it is stored.
   func slot(of value: (any Sendable)?, _ slot: CompiledSlot, _ entity: CompiledEntity) throws -> Slot {
-    guard let relationship = slot.relationship else { return try ManagedObject.slotValue(from: value, for: slot, entityName: entity.name) }
+    guard let relationship = slot.relationship else {
+      let isCoded = slot.attributeType == .transformable
+      return try ManagedObject.slotValue(
+        from: isCoded ? value : value.map(AttributeConversion.withoutEnumeration), for: slot, entityName: entity.name)
+    }
     guard let value = AttributeConversion.unwrapped(value) else { return .null }
     guard let objectID = value as? ManagedObjectID, objectID.space == space, !objectID.isTemporaryID,
       model.entities[relationship.destinationEntity].subtree.contains(Int(objectID.entityNumber))

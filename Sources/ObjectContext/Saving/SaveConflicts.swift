@@ -46,6 +46,8 @@ final class SaveConflicts {
   var formerRows: [ObjectReference: [RowImage]] = [:]
   /// All objects in conflict: they are told.
   var touched: Set<ObjectReference> = []
+  /// Objects whose rows were merged and have not been validated since.
+  private var unvalidated: Set<ObjectReference> = []
 
   init(_ request: SaveChangesRequest, to store: PersistentStore, of context: ManagedObjectContext) {
     self.context = context
@@ -60,6 +62,13 @@ final class SaveConflicts {
     }
     for item in request.deleted { deletions[item.reference] = item.version }
     for item in request.locked { locked[item.reference] = item.version }
+    unvalidated = []
+  }
+
+  /// The objects whose rows were merged since the last call, in the order in which they are written.
+  func takeMergedRows() -> [ObjectReference] {
+    defer { unvalidated = [] }
+    return unvalidated.isEmpty ? [] : (insertedOrder + updateOrder).filter { unvalidated.remove($0) != nil }
   }
 
   /// The request as it stands.
@@ -92,6 +101,7 @@ final class SaveConflicts {
   func pendingRow(_ reference: ObjectReference) -> RowImage? { inserted[reference] ?? updates[reference]?.row }
 
   func insert(_ row: RowImage) {
+    unvalidated.insert(row.reference)
     guard inserted.updateValue(row, forKey: row.reference) == nil else { return }
     insertedPositions[row.reference] = insertedOrder.count
     insertedOrder.append(row.reference)
@@ -121,6 +131,7 @@ final class SaveConflicts {
     var changed = SlotMask()
     for slot in entity(row).slots where slot.kind != .none && !slot.isDerived && !isSame(slot, row, base) { changed.insert(slot.index) }
     if changed.isEmpty { return refresh(base) }
+    unvalidated.insert(row.reference)
     refreshed[row.reference] = nil
     if updates[row.reference] == nil { updateOrder.append(row.reference) }
     updates[row.reference] = SaveChangesRequest.Update(row: row, changedSlots: changed, oldVersion: base.version)
@@ -140,7 +151,8 @@ final class SaveConflicts {
 
   /// A row with some values changed, and some taken from other rows of its entity.
   func edited(
-    _ row: RowImage, _ values: [Int: Slot], taking sources: [Int: RowImage] = [:], version: Int64? = nil
+    _ row: RowImage, _ values: [Int: Slot], taking sources: [Int: RowImage] = [:], externals: [Int: ExternalData] = [:],
+    version: Int64? = nil
   ) -> RowImage {
     let writer = RowWriter(rowCapacity: 1)
     let entity = entity(row)
@@ -148,6 +160,8 @@ final class SaveConflicts {
     for slot in entity.slots where slot.kind != .none {
       if let value = values[slot.index] {
         writer.set(value, at: slot.index)
+      } else if let external = externals[slot.index] {
+        writer.setExternal(external, at: slot.index)
       } else {
         // Large values are not read for it.
         writer.copy(slot.index, kind: slot.kind, from: sources[slot.index] ?? row)
@@ -167,15 +181,35 @@ final class SaveConflicts {
 
   func snapshot(_ row: RowImage?) -> RowSnapshot? { row.map { RowSnapshot($0, of: entity($0), space: space) } }
 
+  /// The row of an object with its unsaved changes, where it is not written.
+  private func currentRow(_ reference: ObjectReference, over base: RowImage?) -> RowImage? {
+    guard let base, let overlay = object(reference)?.overlay else { return base }
+    var (values, externals): ([Int: Slot], [Int: ExternalData]) = ([:], [:])
+    for slot in entity(base).slots where slot.kind != .none && !slot.isDerived && overlay.dirty.contains(slot.index) {
+      if let external = overlay.external(slot.index) {
+        externals[slot.index] = external
+      } else if slot.kind == .reference, case .int(let word) = overlay[slot.index] {
+        values[slot.index] = .int(context.savedReference(ObjectReference(rawValue: word)).rawValue)
+      } else {
+        values[slot.index] = overlay[slot.index]
+      }
+    }
+    return values.isEmpty && externals.isEmpty ? base : edited(base, values, externals: externals)
+  }
+
   /// A store's error with the values of both sides.
   func described(_ error: StoreError) throws -> StoreError {
     var error = error
     for index in error.mergeConflicts.indices {
       let reference = error.mergeConflicts[index].objectID.reference
       let base = base(reference)
-      error.mergeConflicts[index].cachedSnapshot = snapshot(base)
-      error.mergeConflicts[index].objectSnapshot = snapshot(updates[reference]?.row ?? base)
-      error.mergeConflicts[index].persistedSnapshot = snapshot(error.mergeConflicts[index].persistedRow)
+      let (stored, cached) = (error.mergeConflicts[index].persistedRow, error.mergeConflicts[index].cachedRow)
+      error.mergeConflicts[index].originalSnapshot = snapshot(base)
+      error.mergeConflicts[index].objectSnapshot = snapshot(updates[reference]?.row ?? currentRow(reference, over: base))
+      // A coordinator that has an older row learns of the newer one now; one that has none takes the store's for its own.
+      let isOlder = cached.map { $0.version != stored?.version } ?? false
+      error.mergeConflicts[index].cachedSnapshot = snapshot(isOlder ? cached : stored)
+      error.mergeConflicts[index].persistedSnapshot = isOlder ? snapshot(stored) : nil
       error.mergeConflicts[index].isDeletion = deletions[reference] != nil
     }
     let stored = try storedRows(Set(error.constraintConflicts.compactMap { $0.databaseObjectID?.reference }))

@@ -53,6 +53,43 @@ extension AttributeConversion {
     return value
   }
 
+  /// Whether values of an attribute can be read as a type, and written as it. Of a `transformable` attribute whose transformer is not known yet, any type may be.
+  package static func holds<Value>(_ attribute: AttributeDescription, _ type: Value.Type) -> Bool {
+    if let optional = type as? any AnyOptionalType.Type { return holds(attribute, optional.wrappedType) }
+    if type == (any Sendable).self { return true }
+    if attribute.type == .transformable {
+      guard let name = attribute.valueTransformerName, !AttributeTransformers.isForCodableValues(name) else {
+        return type is any Decodable.Type && type is any Encodable.Type
+      }
+      guard let transformer = AttributeTransformers.transformer(forName: name) else { return true }
+      return valueType(of: transformer) is Value.Type
+    }
+    if !(type is any AttributeValue.Type), let raw = type as? any RawRepresentable.Type { return holds(attribute, rawType(of: raw)) }
+    let integers: [Any.Type] = [Int.self, Int64.self, Int32.self, Int16.self]
+    switch attribute.type {
+    case .integer16, .integer32, .integer64: return integers.contains { $0 == type }
+    case .boolean: return type == Bool.self
+    case .double, .float: return type == Double.self || type == Float.self
+    case .date: return type == Date.self
+    case .string: return type == String.self
+    case .uri: return type == URL.self
+    case .uuid: return type == UUID.self
+    case .decimal: return type == Decimal.self
+    case .binary: return type == Data.self
+    case .undefined, .composite, .transformable: return type is any AttributeValue.Type
+    }
+  }
+
+  /// A value of an enumeration as its raw value, which is what attributes take; others as they are.
+  package static func withoutEnumeration<Value: Sendable>(_ value: Value) -> any Sendable {
+    if value is any AttributeValue { return value }
+    if let value = value as? any RawRepresentable, let raw = value.rawValue as? any AttributeValue { return raw }
+    return value
+  }
+
+  private static func rawType<Value: RawRepresentable>(of type: Value.Type) -> Any.Type { Value.RawValue.self }
+  private static func valueType<Transformer: AttributeTransformer>(of transformer: Transformer) -> Any.Type { Transformer.Value.self }
+
   /// A stored value as a Swift type: one of an attribute's, or an enumeration whose raw values are of such a type.
   private static func typed(_ slot: Slot, as type: Any.Type) -> Any? {
     if let type = type as? any AttributeValue.Type { return type.init(slot: slot) }
@@ -63,4 +100,12 @@ extension AttributeConversion {
   private static func raw<Value: RawRepresentable>(_ slot: Slot, as type: Value.Type) -> Any? {
     (typed(slot, as: Value.RawValue.self) as? Value.RawValue).flatMap(Value.init(rawValue:))
   }
+}
+
+/// The type of any optional.
+private protocol AnyOptionalType {
+  static var wrappedType: Any.Type { get }
+}
+extension Optional: AnyOptionalType {
+  fileprivate static var wrappedType: Any.Type { Wrapped.self }
 }

@@ -57,6 +57,11 @@ public enum AttributeTransformers {
     name.isEmpty || defaultNames.contains(name) || transformer(forName: name) != nil
   }
 
+  /// Whether an attribute with a transformer's name keeps `Codable` values of any type as JSON.
+  static func isForCodableValues(_ name: String) -> Bool {
+    name.isEmpty || defaultNames.contains(name) && transformer(forName: name) == nil
+  }
+
   /// The names of Foundation's secure transformer. The third is its constant's, which models have where somebody took it for its value.
   private static let defaultNames: Set<String> = [
     "NSSecureUnarchiveFromData", "NSSecureUnarchiveFromDataTransformer", "NSSecureUnarchiveFromDataTransformerName",

@@ -9,16 +9,27 @@ public struct MergeConflict: Sendable {
   public let oldVersion: Int64
   /// The version in the store; 0 when the row is gone.
   public let newVersion: Int64
-  /// The row in the store; nil when it is gone. ``persistedSnapshot`` has its values by name.
+  /// The row in the store; nil when it is gone. ``storeSnapshot`` has its values by name.
   public let persistedRow: RowImage?
-  /// The values that the save was to write, or, of an object that is only deleted or checked, those that were read. Contexts fill it in.
+  /// The row that the coordinator had at hand when the conflict was found.
+  package var cachedRow: RowImage?
+  /// The values that the object has in its context, unsaved changes included. Contexts fill it in.
   public var objectSnapshot: RowSnapshot?
-  /// The values that were read. Contexts fill it in.
+  /// The values that the coordinator has. Contexts fill it in.
+  ///
+  /// Where another context of the coordinator has saved, or the coordinator has read the row since, they are the other side's, and ``persistedSnapshot`` is
+  /// nil. Where another process or coordinator has, they are the older ones that the coordinator still had. Nil when the coordinator knows that the row is gone.
   public var cachedSnapshot: RowSnapshot?
-  /// The values in the store; nil when the row is gone. Contexts fill it in.
+  /// The values in the store, where they are others than the coordinator has; nil when the coordinator has them (``cachedSnapshot``), or the row is gone.
+  /// Contexts fill it in.
   public var persistedSnapshot: RowSnapshot?
+  /// The values that the object's changes began with: those that its context has read or saved last. Core Data has no counterpart. Contexts fill it in.
+  public var originalSnapshot: RowSnapshot?
   /// Whether the save was to delete the object. Contexts fill it in.
   public var isDeletion = false
+
+  /// The other side's values, whichever kind of conflict it is; nil when the row is gone.
+  public var storeSnapshot: RowSnapshot? { persistedRow == nil ? nil : persistedSnapshot ?? cachedSnapshot }
 
   /// Makes a conflict.
   public init(objectID: ManagedObjectID, oldVersion: Int64, newVersion: Int64, persistedRow: RowImage?) {
@@ -99,6 +110,22 @@ public struct RowSnapshot: Sendable, CustomStringConvertible, CustomReflectable 
     if slot.kind == .reference { return destination(slot) as? Value }
     guard let attribute = slot.attribute else { return nil }
     return try? AttributeConversion.value(of: row.slot(slot.index, kind: slot.kind), attribute, as: type)
+  }
+
+  /// The value of a property as a type, as ``value(_:as:)`` gives it.
+  ///
+  /// - Throws: Where there is one that cannot be read, or is of another type.
+  package func readValue<Value>(_ key: String, as type: Value.Type = Value.self) throws -> Value? {
+    guard let slot = entity.slot(named: key), slot.kind != .none, !row.isNull(slot.index) else { return nil }
+    guard slot.kind != .reference else { return destination(slot) as? Value }
+    guard let attribute = slot.attribute else { return nil }
+    let stored: Slot
+    if slot.kind == .bytes, let external = row.external(slot.index) {
+      stored = .bytes(try external.data())
+    } else {
+      stored = row.slot(slot.index, kind: slot.kind)
+    }
+    return try AttributeConversion.value(of: stored, attribute, as: type)
   }
 
   /// The names of the properties whose values differ from another snapshot's.

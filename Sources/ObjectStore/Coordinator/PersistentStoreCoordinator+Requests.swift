@@ -59,7 +59,10 @@ extension PersistentStoreCoordinator {
         throw StoreError(.internalInconsistency, "The store answered a save with a result of another kind.", operation: "save")
       }
       outcome = answer
-    } catch let error as StoreError where error.code == .mergeConflict {
+    } catch var error as StoreError where error.code == .mergeConflict {
+      for index in error.mergeConflicts.indices {
+        error.mergeConflicts[index].cachedRow = store.cache.row(error.mergeConflicts[index].objectID.reference)
+      }
       // The cache held what others have changed since.
       store.cache.remove(error.mergeConflicts.map(\.objectID.reference))
       throw error

@@ -304,8 +304,8 @@ public final class MergePolicySpecification: ObjectSpecification {
     let seen = Mutex<[String]>([])
     let policy = MergePolicy(
       Deciding { conflict in
-        if conflict.persistedSnapshot?["b"] as? Int64 == 13 { throw Refusal() }
-        let states = [conflict.cachedSnapshot, conflict.objectSnapshot, conflict.persistedSnapshot]
+        if conflict.storeSnapshot?["b"] as? Int64 == 13 { throw Refusal() }
+        let states = [conflict.originalSnapshot, conflict.objectSnapshot, conflict.storeSnapshot]
         seen.withLock { $0 = states.map { $0?.value("a", as: Int.self).map(String.init) ?? "-" } }
         return MergeDecision(.mergeByPropertyStoreTrump, values: ["b": 42])
       })
@@ -336,11 +336,13 @@ public final class MergePolicySpecification: ObjectSpecification {
     XCTAssertEqual(error?.coreDataCode, 133020)
     XCTAssertEqual(conflict.object(in: rivals.context), rivals.mine)
     XCTAssertEqual([conflict.oldVersion, conflict.newVersion], [1, 2])
-    XCTAssertEqual(conflict.cachedSnapshot?["key"] as? String, "k")
+    XCTAssertEqual(conflict.originalSnapshot?["key"] as? String, "k")
     XCTAssertEqual(conflict.objectSnapshot?["key"] as? String, "my secret")
-    XCTAssertEqual(conflict.persistedSnapshot?["key"] as? String, "their secret")
-    let (cached, stored) = (try XCTUnwrap(conflict.cachedSnapshot), try XCTUnwrap(conflict.persistedSnapshot))
-    XCTAssertEqual(stored.keys(differingFrom: cached), ["a", "key"])
+    // The other context is of the same coordinator, which has its values.
+    XCTAssertEqual(conflict.cachedSnapshot?["key"] as? String, "their secret")
+    XCTAssertNil(conflict.persistedSnapshot)
+    let (original, stored) = (try XCTUnwrap(conflict.originalSnapshot), try XCTUnwrap(conflict.storeSnapshot))
+    XCTAssertEqual(stored.keys(differingFrom: original), ["a", "key"])
     XCTAssertFalse(conflict.isDeletion)
     for text in ["\(String(describing: error))", "\(conflict)", String(reflecting: conflict)] {
       XCTAssertFalse(text.contains("secret"), "No value is printed.")

@@ -1,0 +1,80 @@
+// MergePolicy+Checking: mistakes in the rules of a policy, found as soon as it meets a model.
+public import ObjectModel
+import ObjectStore
+
+/// The mistakes in a merge policy, for the model of the context that it was given to: rules that nothing would ask, or that could not save what they give.
+///
+/// The context tells it by ``ManagedObjectContext/pendingError`` at once and throws it from every save, which writes nothing, until it is given another policy. A
+/// container is not made with such a policy: there the mistakes come in the ``ModelValidationError``.
+public struct MergePolicyError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The mistakes, by entity and property; never empty.
+  public let issues: [ModelIssue]
+
+  /// The mistakes in one line.
+  public var description: String {
+    "the merge policy does not fit the model: " + issues.map(\.description).joined(separator: "; ")
+  }
+}
+
+extension MergePolicy {
+  /// The mistakes of using the policy with a model, by entity and property; none in a built-in policy.
+  func issues(with model: CompiledModel) -> [ModelIssue] {
+    if types.isEmpty && rules.isEmpty { return [] }
+    let typeIssues = types.keys.sorted().compactMap { typeIssue($0, model) }
+    let names = rules.keys.sorted { ($0.entity, $0.key) < ($1.entity, $1.key) }
+    return typeIssues + names.compactMap { ruleIssue($0, model) }
+  }
+
+  private func typeIssue(_ name: String, _ model: CompiledModel) -> ModelIssue? {
+    guard model.entity(named: name) != nil else { return unknownEntity(name, model) }
+    guard hasResolver else { return nil }
+    return ModelIssue(
+      entityName: name,
+      reason: "the merge policy's type for the entity is never followed, since its resolver decides; let the resolver return the type")
+  }
+
+  private func ruleIssue(_ name: PropertyName, _ model: CompiledModel) -> ModelIssue? {
+    guard let entity = model.entity(named: name.entity) else { return unknownEntity(name.entity, model) }
+    func issue(_ reason: String) -> ModelIssue { ModelIssue(entityName: name.entity, propertyName: name.key, reason: reason) }
+    // The property may be one that only entities below have.
+    let owners = model.entities[entity.subtree].filter { $0.property(named: name.key) != nil }
+    if owners.isEmpty {
+      return issue("the merge policy has a rule for it, and there is no such property; rules are for attributes and to-one relationships")
+    }
+    let slots = owners.compactMap { $0.slot(named: name.key) }.filter { $0.kind != .none && !$0.isDerived }
+    guard slots.count == owners.count else {
+      return issue(
+        "the merge policy has a rule for it, which nothing would ask: rules are for stored attributes, parts of composites and to-one relationships"
+      )
+    }
+    guard let rule = rules[name] else { return nil }
+    if let slot = slots.first(where: { !rule.takes($0) }) {
+      let wanted =
+        slot.relationship == nil
+        ? "the attribute’s values are of another type (\(slot.attributeType?.rawValue ?? ""))" : "a relationship’s are ManagedObjectIDs"
+      return issue("the merge policy's rule is for values of the type \(rule.typeName), and \(wanted)")
+    }
+    if !hasResolver, owners.allSatisfy({ type(for: $0, in: model) == .error }) {
+      return issue(
+        "the merge policy's rule is never asked, since the policy for these objects is “error”; add the rule to another one, such as mergeByPropertyObjectTrump"
+      )
+    }
+    return nil
+  }
+
+  private func unknownEntity(_ name: String, _ model: CompiledModel) -> ModelIssue {
+    ModelIssue(
+      entityName: name,
+      reason:
+        "the merge policy has a rule for it, and the model has no such entity; it has \(model.entities.map(\.name).sorted().joined(separator: ", "))"
+    )
+  }
+}
+
+extension ManagedObjectContext {
+  /// Looks whether the merge policy fits the model.
+  func checkMergePolicy() {
+    let issues = mergePolicy.issues(with: model)
+    mergePolicyError = issues.isEmpty ? nil : MergePolicyError(issues: issues)
+  }
+}

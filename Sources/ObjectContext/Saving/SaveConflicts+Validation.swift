@@ -1,0 +1,102 @@
+// SaveConflicts+Validation: what a merge policy has made of rows is validated before it is written, as objects are.
+import ObjectModel
+import ObjectStore
+
+extension SaveConflicts {
+  /// Validates the rows that were merged since the last time, by all rules: the model's, and those of the objects' classes.
+  ///
+  /// Nothing has been written yet. An object has the merged values as long as it is asked, and is then as it was.
+  /// - Throws: ``ValidationError`` with all errors.
+  func validate() throws {
+    let references = takeMergedRows()
+    if references.isEmpty { return }
+    var errors: [ValidationError] = []
+    for reference in references {
+      do {
+        if let row = inserted[reference] {
+          try validate(row, over: nil)
+        } else if let update = updates[reference] {
+          try validate(update.row, over: base(reference) ?? update.row, changed: update.changedSlots)
+        }
+      } catch let error as ValidationError {
+        errors += error.code == .multipleErrors ? error.errors : [error]
+      }
+    }
+    // What validators have put in place of values is validated as a part of what they were asked about.
+    _ = takeMergedRows()
+    if !errors.isEmpty { throw ValidationError(errors) }
+  }
+
+  /// Validates a row, over the one that it takes the place of; a new one where there is none.
+  private func validate(_ row: RowImage, over base: RowImage?, changed: SlotMask? = nil) throws {
+    let entity = entity(row)
+    let object = holder(of: row)
+    let isNew = base == nil && object.flags.contains(.isInserted)
+    let overlay = Overlay(of: entity)
+    for slot in entity.slots {
+      if slot.kind == .none {
+        // Values that are in memory only stay what they are.
+        if let own = object.overlay, own.present.contains(slot.index) { overlay.keep(own[slot.index], at: slot.index) }
+      } else if !slot.isDerived, changed?.contains(slot.index) ?? true {
+        if let external = slot.kind == .bytes ? row.external(slot.index) : nil {
+          overlay.setExternal(external, at: slot.index)
+        } else {
+          overlay.set(row.slot(slot.index, kind: slot.kind), at: slot.index)
+        }
+      }
+    }
+    try object.lending(base ?? row, overlay, in: context, isNew: isNew) {
+      if isNew { try object.validateForInsert() } else { try object.validateForUpdate() }
+    }
+    // A validator may have put another value in place of the one it was given.
+    var values: [Int: Slot] = [:]
+    for slot in entity.slots where slot.kind != .none && !slot.isDerived && overlay.dirty.contains(slot.index) {
+      guard overlay.external(slot.index) == nil, slot.kind != .bytes || row.external(slot.index) == nil else { continue }
+      var value = overlay[slot.index]
+      if slot.kind == .reference, case .int(let word) = value {
+        value = .int(context.savedReference(ObjectReference(rawValue: word)).rawValue)
+      }
+      if value != row.slot(slot.index, kind: slot.kind) { values[slot.index] = value }
+    }
+    if values.isEmpty { return }
+    if let base, inserted[row.reference] == nil { update(edited(row, values), over: base) } else { insert(edited(row, values)) }
+  }
+
+  /// The object that has a row after the save: the living one, or a new one that takes the stored one's identity; one for the purpose where there is none.
+  private func holder(of row: RowImage) -> ManagedObject {
+    let reference = row.reference
+    if let object = object(reference) {
+      if object.flags.contains(.isFault) {
+        if object.image == nil { object.image = base(reference) ?? row }
+        object.fireFault(trigger: nil)
+      }
+      return object
+    }
+    if let new = merged.keys.first(where: { survivor(of: $0) == reference && $0.entity == reference.entity }), let object = object(new) {
+      return object
+    }
+    return context.type(ofEntity: row.entityNumber).init(
+      ManagedObjectSeed(objectID: objectID(reference), context: nil, image: row, flags: []))
+  }
+}
+
+extension ManagedObject {
+  /// Has other values as long as a body runs.
+  fileprivate final func lending(_ row: RowImage, _ values: Overlay, in owner: ManagedObjectContext, isNew: Bool, _ body: () throws -> Void)
+    rethrows
+  {
+    let (image, overlay, flags, context) = (self.image, self.overlay, self.flags, contextReference)
+    defer {
+      (self.image, self.overlay, self.flags, contextReference) = (image, overlay, flags, context)
+      updatePlainRow()
+    }
+    contextReference = Unmanaged.passUnretained(owner)
+    self.image = row
+    self.overlay = values
+    // Nothing is registered: the save has these values already.
+    self.flags.formUnion([.isUpdated, .hasPendingChange])
+    if !isNew { self.flags.remove(.isInserted) }
+    plainRow = nil
+    try body()
+  }
+}
