@@ -1,7 +1,7 @@
 // Tool: the command `cipherdata` from its arguments to its exit status.
 import ArgumentParser
+import CipherData
 import Foundation
-import SQLCipherConnection
 
 /// The tool, without the process around it.
 package enum Tool {
@@ -49,7 +49,7 @@ package enum Tool {
 
   /// Whether an error comes from the argument parser: a mistake in the arguments, or a request for help.
   static func isOfParser(_ error: any Error) -> Bool {
-    if error is ValidationError || error is CleanExit { return true }
+    if error is ArgumentParser.ValidationError || error is CleanExit { return true }
     // The parser's own error type is not public.
     return String(reflecting: type(of: error)).hasPrefix("ArgumentParser.")
   }
