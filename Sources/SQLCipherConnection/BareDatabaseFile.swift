@@ -12,15 +12,17 @@ final class BareDatabaseFile {
     try LibraryVersion.checkEncryptionIsAvailable(path: path)
     let path = try StoreFile.absolutePath(path)
     try StoreFile.checkBeforeOpening(path)
-    var opened: OpaquePointer?
-    let code = sqlite3_open_v2(path, &opened, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, nil)
-    guard code == SQLITE_OK, let opened else {
-      let error = StoreAccessError.sqlite(code, handle: opened, path: path, operation: "open")
-      sqlite3_close_v2(opened)
-      throw error
-    }
-    pointer = opened
+    pointer = try DatabaseHandle.openFile(path, SQLITE_OPEN_READONLY, operation: "open")
     self.path = path
+  }
+
+  /// Opens the file that stands at the path, and keeps everybody from exchanging it.
+  ///
+  /// - Throws: `.busy` where somebody is exchanging it for longer than that.
+  init(locking path: String, timeoutMilliseconds: Int) throws(StoreAccessError) {
+    try LibraryVersion.checkEncryptionIsAvailable(path: path)
+    self.path = try StoreFile.absolutePath(path)
+    pointer = try DatabasePlace.open(self.path, flags: SQLITE_OPEN_READONLY, timeoutMilliseconds: timeoutMilliseconds).pointer
   }
 
   deinit { sqlite3_close_v2(pointer) }

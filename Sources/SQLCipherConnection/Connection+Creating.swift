@@ -20,23 +20,33 @@ extension Connection {
   ) throws {
     try LibraryVersion.checkEncryptionIsAvailable(path: path)
     try key.format.checkSupported(path: path)
-    // Held from before the snapshot, so that the files of its large values are there until they are copied.
+    // Its lock is held from before the snapshot, so that the files of its large values are there until they are copied.
     let source: ExternalFolder?
     if case .copy(let sourcePath, let sourceKey) = contents {
       source = try ExternalFolder(storePath: StoreFile.absolutePath(sourcePath), key: sourceKey)
     } else {
       source = nil
     }
-    let lock = try source?.lockForReading()
+    var lock: ExternalFolder.Lock?
     defer { withExtendedLifetime(lock) {} }
+    // Open until all is copied: nobody puts another store, with another folder, in its place meanwhile.
+    var sourceConnection: Connection?
+    defer { sourceConnection?.close() }
     let target = try ExternalFolder(storePath: path, key: key)
     var placed: [Int64] = []
     defer { if !placed.isEmpty, !StoreFile.exists(path) { target.removeFiles(placed) } }
     try StoreFile.createComplete(path) { temporary in
-      try DatabaseCopy.fill(temporary, key: key, contents: contents, options: options, onOpen: onOpen, progress: progress)
+      try DatabaseCopy.fill(
+        temporary, key: key, contents: contents, options: options, onOpen: onOpen,
+        onSource: { connection in
+          sourceConnection = connection
+          lock = try source?.lockForReading()
+        }, progress: progress)
       if case .plaintext(_, let finish?) = contents {
         placed = try self.finish(temporary, key: key, options: options, folder: target, finish)
       }
+      // A source without a log has its lock only while it is read: from here on until its large values are copied.
+      try sourceConnection?.lockPlace()
       // The last word before the file gets its name: it is encrypted, with this key.
       let bare = try BareDatabaseFile(temporary)
       _ = try bare.salt()

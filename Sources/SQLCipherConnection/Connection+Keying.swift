@@ -43,10 +43,28 @@ extension Connection {
       if authenticator.isAuthentic(page, number: 1) { return }
     }
     // A crash may have torn the page while it was written: the newer copy is in the log, the older one in the rollback journal.
-    if WriteAheadLog.holdsAuthenticFirstPage(path + "-wal", authenticator: authenticator) { return }
+    if try WriteAheadLog.holdsAuthenticFirstPage(path + "-wal", authenticator: authenticator) { return }
     if StoreFile.size(path + "-journal") ?? 0 > 512 { return }
+    // The salt stands in clear text: another one is that of another data key, unless pages of this one stand behind it. Nobody has ever written zeros.
+    if key.isProven, !page[..<DatabaseKey.saltSize].elementsEqual(key.salt), page[..<DatabaseKey.saltSize].contains(where: { $0 != 0 }),
+      try !hasAuthenticPage(authenticator, page)
+    {
+      throw StoreAccessError(.keyFileOutdated, path: path, operation: "open", code: SQLITE_NOTADB)
+    }
     throw StoreAccessError(
       key.isProven ? .storeCorrupt(.pageMAC) : .unreadableStore, path: path, operation: "open", code: SQLITE_NOTADB)
+  }
+
+  /// Whether one of a few pages behind the first was written with the key.
+  private func hasAuthenticPage(_ authenticator: PageAuthenticator, _ page: UnsafeMutableRawBufferPointer) throws(StoreAccessError) -> Bool
+  {
+    let count = (StoreFile.size(path) ?? 0) / format.pageSize
+    for number in stride(from: 2, through: count, by: max(1, count / 8)) {
+      let code = readFile(into: page, offset: Int64(number - 1) * Int64(format.pageSize))
+      guard code == SQLITE_OK else { throw database.failure(code, operation: "open") }
+      if authenticator.isAuthentic(page, number: UInt32(clamping: number)) { return true }
+    }
+    return false
   }
 
   /// Refuses a log that somebody put beside the store: SQLite checks a plain sum only, and would copy its pages into the file.
@@ -54,7 +72,7 @@ extension Connection {
     guard let authenticator, StoreFile.size(path + "-wal") ?? 0 > WriteAheadLog.headerSize else { return }
     for attempt in 0..<2 {
       if attempt > 0 { usleep(2_000) }
-      if WriteAheadLog.isAuthentic(path + "-wal", authenticator: authenticator) { return }
+      if try WriteAheadLog.isAuthentic(path + "-wal", authenticator: authenticator) { return }
     }
     throw StoreAccessError(.storeCorrupt(.wal), path: path + "-wal", operation: "open")
   }
@@ -86,6 +104,7 @@ extension Connection {
     // The first read that SQLite does: from here on it decides whether the pages make a database.
     try firstRead()
     guard let version = try pragma("cipher_version"), !version.isEmpty else {
+      if isOutOfMemory { throw StoreAccessError(.outOfMemory, path: path, operation: "open", code: SQLITE_NOMEM) }
       throw StoreAccessError(.encryptionUnavailable("the library does not answer as SQLCipher"), path: path, operation: "open")
     }
     guard let size = try pragma("page_size"), size == String(format.pageSize) else {
@@ -107,15 +126,34 @@ extension Connection {
 
   private func setJournal() throws(StoreAccessError) {
     let mode = options.journalMode.rawValue
+    var now = try pragma("journal_mode")
     if !options.isReadOnly {
       // Asking first: changing the mode, even to the same one, takes locks.
-      if !options.keepsJournalMode, try pragma("journal_mode") != mode {
-        let now = try pragma("journal_mode = \(mode)")
+      if !options.keepsJournalMode, now != mode {
+        try lockPlace()
+        now = try pragma("journal_mode = \(mode)")
         guard now == mode else { throw refused("journal_mode", found: now ?? "") }
+        // The lock went with the change, and the next read opens the log.
+        try lockPlace()
+        try firstRead()
       }
       try set("wal_autocheckpoint", options.checkpointPages)
     }
+    keepsLock = now == ConnectionOptions.JournalMode.wal.rawValue
     try set("synchronous", options.durability == .full ? 2 : 1)
+  }
+
+  /// Takes a reader's lock where SQLite holds none, and makes sure that the file is the one at its path: to be called before SQLite reads.
+  ///
+  /// - Throws: `.exchanged`; the connection is of no use then.
+  func lockPlace() throws(StoreAccessError) {
+    guard let place, !keepsLock, isInAutocommit, !isClosed else { return }
+    do throws(StoreAccessError) {
+      try place.lock(timeoutMilliseconds: options.busyTimeoutMilliseconds, operation: "open")
+    } catch {
+      if error.kind == .exchanged { database.giveUp() }
+      throw error
+    }
   }
 
   /// Sets a pragma and reads it back: SQLite ignores a pragma that it does not know without a word.
@@ -132,8 +170,18 @@ extension Connection {
     return statement.isNull(0) ? nil : statement.text(0)
   }
 
+  /// A setting that was not taken, or whose answer got lost because there was no memory for it.
   private func refused(_ name: String, found: String) -> StoreAccessError {
-    StoreAccessError(
+    if isOutOfMemory { return StoreAccessError(.outOfMemory, path: path, operation: "open", code: SQLITE_NOMEM) }
+    return StoreAccessError(
       .encryptionUnavailable("the library did not take the setting \(name), it says \(found)"), path: path, operation: "open")
+  }
+
+  /// Whether SQLite lacks memory: it says so, or gets no little piece.
+  private var isOutOfMemory: Bool {
+    if sqlite3_errcode(pointer) & 0xff == SQLITE_NOMEM { return true }
+    guard let piece = sqlite3_malloc(Int32(4 * format.pageSize)) else { return true }
+    sqlite3_free(piece)
+    return false
   }
 }

@@ -29,12 +29,18 @@ extension Connection {
   }
 
   /// Runs `body` with a connection that may write, into other files, say; the store's own stays as it is.
+  ///
+  /// - Parameters:
+  ///   - keepsReader: Whether `onReader` keeps the connection that it is called with, and closes it in the end.
   static func withUnchangedFile<Result>(
-    _ path: String, key: DatabaseKey, options: ConnectionOptions, _ body: (Connection) throws -> Result
+    _ path: String, key: DatabaseKey, options: ConnectionOptions, keepsReader: Bool = false,
+    onReader: (Connection) throws -> Void = { _ in }, _ body: (Connection) throws -> Result
   ) throws -> Result {
     // As long as this one is open, no other connection's closing copies the log into the file.
     let reader = try reading(path, key: key, options: options)
-    defer { reader.close() }
+    // Who takes it closes it.
+    defer { if !keepsReader { reader.close() } }
+    try onReader(reader)
     var options = options
     options.isReadOnly = false
     options.checkpointPages = 0

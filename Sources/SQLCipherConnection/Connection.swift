@@ -21,6 +21,11 @@ import Foundation
 
   /// What the file was when it was opened where nothing may be written.
   let medium: ReadOnlyMedium?
+  /// Where the file stood when it was opened; nil for one that nobody else knows, or that nobody can exchange.
+  let place: DatabasePlace?
+  /// True from where SQLite holds a reader's lock as long as the connection is open, as it does with a log.
+  var keepsLock = false
+
   let database: DatabaseHandle
   @usableFromInline let pointer: OpaquePointer
   @usableFromInline let statements: StatementTable
@@ -46,21 +51,22 @@ import Foundation
     try LibraryVersion.checkEncryptionIsAvailable(path: path)
     try key?.format.checkSupported(path: path)
     let path = try StoreFile.absolutePath(path)
-    if !isNew { try StoreFile.checkBeforeOpening(path) }
     let medium = options.isReadOnly && !isNew ? ReadOnlyMedium(path) : nil
     var options = options
     if medium?.isComplete ?? false { options.isImmutable = true }
 
-    let flags = (options.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE
+    let flags = options.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
     let layer = key == nil ? nil : try PageGuard.name(for: path)
-    var opened: OpaquePointer?
-    let code =
-      options.isImmutable
-      ? sqlite3_open_v2(Self.immutableURI(path), &opened, flags | SQLITE_OPEN_URI, layer) : sqlite3_open_v2(path, &opened, flags, layer)
-    guard code == SQLITE_OK, let pointer = opened else {
-      let error = StoreAccessError.sqlite(code, handle: opened, path: path, operation: "open")
-      sqlite3_close_v2(opened)
-      throw error
+    let pointer: OpaquePointer
+    if isNew || key == nil || options.isImmutable {
+      if !isNew { try StoreFile.checkBeforeOpening(path) }
+      pointer = try DatabaseHandle.openFile(
+        path, flags, uri: options.isImmutable ? Self.immutableURI(path) : nil, layer: layer, operation: "open")
+      place = nil
+    } else {
+      let opened = try DatabasePlace.open(path, flags: flags, layer: layer, timeoutMilliseconds: options.busyTimeoutMilliseconds)
+      pointer = opened.pointer
+      place = opened
     }
     let database = DatabaseHandle(pointer: pointer, path: path)
     self.path = path

@@ -38,6 +38,8 @@ package final class ConnectionPool: @unchecked Sendable {
   private var commits: UInt64 = 0
   /// True while some connection of the pool is open.
   private var hasConnection = false
+  /// The file of the first connection: what was read from it says nothing of another.
+  private var identity: FileIdentity?
   private var timer: (any DispatchSourceTimer)?
 
   /// Opens the writer, so that a store which cannot be opened says so here; readers are opened when they are needed.
@@ -118,7 +120,12 @@ package final class ConnectionPool: @unchecked Sendable {
     let key = try beginExclusive()
     defer { endExclusive() }
     let outcome = try body(key)
-    if let newKey = outcome.key { locked { self.key = newKey } }
+    if let newKey = outcome.key {
+      locked {
+        self.key = newKey
+        identity = nil
+      }
+    }
     return outcome.result
   }
 
@@ -303,7 +310,16 @@ package final class ConnectionPool: @unchecked Sendable {
     var options = options
     options.trustsLog = locked { hasConnection }
     let connection = try Connection(opening: path, key: key, options: options)
-    locked { hasConnection = true }
+    let isSame = locked {
+      identity = identity ?? connection.place?.identity
+      guard identity == connection.place?.identity else { return false }
+      hasConnection = true
+      return true
+    }
+    guard isSame else {
+      connection.close()
+      throw StoreAccessError(.exchanged, path: path, operation: "open")
+    }
     connection.didCommit = { [weak self] in self?.locked { self?.commits += 1 } }
     try onOpen(connection)
     return connection

@@ -165,8 +165,11 @@ enum Cryptography {
   }
 
   /// Opens what `seal` made; `nil` where the key or anything authenticated differs.
-  static func open(_ sealed: [UInt8], key: SecretBytes, nonce: [UInt8], authenticating data: [UInt8]) -> SecretBytes? {
-    guard key.count == 32, nonce.count == nonceSize, sealed.count >= tagSize, let context = EVP_CIPHER_CTX_new() else { return nil }
+  static func open(
+    _ sealed: [UInt8], key: SecretBytes, nonce: [UInt8], authenticating data: [UInt8]
+  ) throws(StoreAccessError) -> SecretBytes? {
+    guard key.count == 32, nonce.count == nonceSize, sealed.count >= tagSize else { return nil }
+    guard let context = EVP_CIPHER_CTX_new() else { throw failure("AES-GCM") }
     defer { EVP_CIPHER_CTX_free(context) }
     let size = sealed.count - tagSize
     var tag = Array(sealed[size...])

@@ -24,9 +24,11 @@ enum DatabaseCopy {
   private static let pagesPerStep: Int32 = 512
 
   /// Fills an empty file.
+  ///
+  /// - Parameter onSource: Called with the connection to the store that is copied, before its snapshot is taken.
   static func fill(
     _ target: String, key: DatabaseKey, contents: StoreContents, options: ConnectionOptions,
-    onOpen: (Connection) throws -> Void = { _ in }, progress: ProgressHandler? = nil
+    onOpen: (Connection) throws -> Void = { _ in }, onSource: (Connection) throws -> Void = { _ in }, progress: ProgressHandler? = nil
   ) throws {
     var options = options
     options.isReadOnly = false
@@ -39,12 +41,12 @@ enum DatabaseCopy {
       _ = try connection.pragma("wal_checkpoint(TRUNCATE)")
     case .copy(let path, let sourceKey) where sourceKey.format == key.format:
       let source = try Connection.reading(path, key: sourceKey, options: options)
-      defer { source.close() }
+      try onSource(source)
       try backUp(source, sourceKey, to: target, key: key, options: options, progress: progress)
     case .copy(let path, let sourceKey):
       var sourceOptions = options
       sourceOptions.isForExport = true
-      try Connection.withUnchangedFile(path, key: sourceKey, options: sourceOptions) { source in
+      try Connection.withUnchangedFile(path, key: sourceKey, options: sourceOptions, keepsReader: true, onReader: onSource) { source in
         try onOpen(source)
         try source.export(to: target, key: key)
       }

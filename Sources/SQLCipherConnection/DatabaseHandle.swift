@@ -17,10 +17,25 @@ import Synchronization
     interrupter = Interrupter(pointer)
   }
 
+  /// Opens a database file, and reads nothing of it.
+  static func openFile(
+    _ path: String, _ flags: Int32, uri: String? = nil, layer: String? = nil, operation: String
+  ) throws(StoreAccessError) -> OpaquePointer {
+    let flags = flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | (uri == nil ? 0 : SQLITE_OPEN_URI)
+    var opened: OpaquePointer?
+    let code = sqlite3_open_v2(uri ?? path, &opened, flags, layer)
+    guard code == SQLITE_OK, let opened else {
+      let error = StoreAccessError.sqlite(code, handle: opened, path: path, operation: operation)
+      sqlite3_close_v2(opened)
+      throw error
+    }
+    return opened
+  }
+
   deinit { close() }
 
   private(set) var isClosed = false
-  /// True after a page failed its check: SQLCipher remembers it, and the handle answers nothing more.
+  /// True after a page failed its check: SQLCipher remembers it, and the handle answers nothing more. Or the file was exchanged.
   private(set) var isDamaged = false
 
   /// Closes the handle. A statement that somebody still holds keeps SQLite's own memory of it alive until it is finalized.
@@ -41,6 +56,9 @@ import Synchronization
     if case .storeCorrupt = error.kind { isDamaged = true }
     return error
   }
+
+  /// The file is no longer the store's: whoever has the connection closes it.
+  func giveUp() { isDamaged = true }
 }
 
 /// Stops what a connection is doing, from any thread.

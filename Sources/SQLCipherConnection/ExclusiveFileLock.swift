@@ -13,33 +13,14 @@ final class ExclusiveFileLock {
   /// - Throws: `.busy` where somebody has the file open.
   init(_ path: String, operation: String) throws(StoreAccessError) {
     try LibraryVersion.checkEncryptionIsAvailable(path: path)
-    var opened: OpaquePointer?
-    let code = sqlite3_open_v2(path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, nil)
-    guard code == SQLITE_OK, let opened else {
-      let error = StoreAccessError.sqlite(code, handle: opened, path: path, operation: operation)
-      sqlite3_close_v2(opened)
-      throw error
-    }
-    pointer = opened
-    // First a reader's lock, then everybody's: SQLite's order.
-    for level in [SQLITE_LOCK_SHARED, SQLITE_LOCK_EXCLUSIVE] {
-      let code = Self.lock(opened, level)
-      guard code == SQLITE_OK else { throw .sqlite(code, handle: nil, path: path, operation: operation) }
-    }
+    // First a reader's lock, then everybody's: SQLite's order. A file that somebody has exchanged meanwhile is nobody's.
+    pointer = try DatabasePlace.open(path, flags: SQLITE_OPEN_READWRITE, timeoutMilliseconds: 0, operation: operation).pointer
+    let code = DatabaseFileLock.take(SQLITE_LOCK_EXCLUSIVE, pointer)
+    guard code == SQLITE_OK else { throw .sqlite(code, handle: nil, path: path, operation: operation) }
   }
 
   deinit {
-    var file: UnsafeMutablePointer<sqlite3_file>?
-    if sqlite3_file_control(pointer, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK, let file {
-      _ = file.pointee.pMethods?.pointee.xUnlock?(file, SQLITE_LOCK_NONE)
-    }
+    DatabaseFileLock.giveBack(pointer)
     sqlite3_close_v2(pointer)
-  }
-
-  private static func lock(_ pointer: OpaquePointer, _ level: Int32) -> Int32 {
-    var file: UnsafeMutablePointer<sqlite3_file>?
-    let code = sqlite3_file_control(pointer, "main", SQLITE_FCNTL_FILE_POINTER, &file)
-    guard code == SQLITE_OK, let file, let lock = file.pointee.pMethods?.pointee.xLock else { return SQLITE_CANTOPEN }
-    return lock(file, level)
   }
 }

@@ -112,6 +112,16 @@ package struct ExternalFolder: Sendable {
   package func lockForRemoving() throws -> Lock? { try lock(LOCK_EX | LOCK_NB) }
 
   private func lock(_ operation: Int32) throws -> Lock? {
+    while true {
+      guard let lock = try lockOnce(operation) else { return nil }
+      // A replacement of the store puts another folder here; the lock of the old one is worth nothing then.
+      var status = stat()
+      guard fstat(lock.descriptor, &status) == 0 else { throw StoreAccessError.system(errno, path: path, operation: "lock") }
+      if FileIdentity(path: path) == FileIdentity(status) { return lock }
+    }
+  }
+
+  private func lockOnce(_ operation: Int32) throws -> Lock? {
     let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else {
       if errno == ENOENT { return nil }

@@ -78,7 +78,7 @@ enum FreePages {
       file = try BareDatabaseFile(path)
       cipher = try PageCipher(key: key)
       pageSize = key.format.pageSize
-      logged = WriteAheadLog.newestPages(path + "-wal", pageSize: pageSize)
+      logged = try WriteAheadLog.newestPages(path + "-wal", pageSize: pageSize)
     }
 
     var damaged: StoreAccessError { StoreAccessError(.storeCorrupt(.structure), path: path, operation: "read the unused pages") }

@@ -19,6 +19,14 @@ struct UnlockedKeys: Sendable {
   var dataKeys: [SecretBytes]
   /// By slot: the public key and the second secret, 64 bytes.
   var table: [UUID: SecretBytes] = [:]
+  /// What lies in the box of the slot that was opened: it opens the later data keys too that another process seals for the slot.
+  var opened: OpenedSlot?
+}
+
+/// A slot's identifier, its private key and its second secret.
+struct OpenedSlot: Sendable {
+  let id: UUID
+  let secret: SecretBytes
 }
 
 extension KeyFile {
@@ -33,24 +41,49 @@ extension KeyFile {
     for slot in slotsByLikelihood {
       if case .passphrase = secret, !work.spend(on: slot) { continue }
       guard let opened = try open(slot, secret) else { continue }
-      let privateKey = opened.slice(0..<32)
-      let second = opened.slice(32..<64)
-      var dataKeys: [SecretBytes] = []
-      for (generation, sealed) in zip(generations, slot.sealedKeys) {
-        let (shared, publicKey) = try Cryptography.sharedSecret(privateKey, sealed.ephemeralKey)
-        let key = try Self.sealingKey(shared: shared, second: second, ephemeralKey: sealed.ephemeralKey, publicKey: publicKey)
-        guard
-          let dataKey = Cryptography.open(
-            sealed.box, key: key, nonce: sealed.nonce, authenticating: sealingData(slot: slot.id, generation: generation))
-        else { throw corrupt("slot \(slot.id) does not hold the store's key", path) }
-        dataKeys.append(dataKey)
-      }
-      var keys = UnlockedKeys(dataKeys: dataKeys)
+      guard let dataKeys = try dataKeys(in: slot, opened) else { throw corrupt("slot \(slot.id) does not hold the store's key", path) }
+      var keys = UnlockedKeys(dataKeys: dataKeys, opened: OpenedSlot(id: slot.id, secret: opened))
       try authenticate(&keys, path: path)
       LastSlots.note(slot.id, of: storeID)
       return (keys, slot.id)
     }
     return nil
+  }
+
+  /// Unlocks the file as another process has left it, with what an earlier state of it yielded; `nil` where that does not suffice.
+  func unlock(knowing known: UnlockedKeys, of earlier: KeyFile, path: String) throws(StoreAccessError) -> UnlockedKeys? {
+    var dataKeys: [SecretBytes] = []
+    for generation in generations {
+      for (old, key) in zip(earlier.generations, known.dataKeys) where old.number == generation.number && old.salt == generation.salt {
+        dataKeys.append(key)
+      }
+    }
+    if dataKeys.count != generations.count {
+      guard let opened = known.opened, let slot = slots.first(where: { $0.id == opened.id }),
+        let sealed = try self.dataKeys(in: slot, opened.secret)
+      else { return nil }
+      dataKeys = sealed
+    }
+    var keys = UnlockedKeys(dataKeys: dataKeys, opened: known.opened)
+    try authenticate(&keys, path: path)
+    return keys
+  }
+
+  /// The data keys sealed for a slot whose box was opened; `nil` where one is not.
+  private func dataKeys(in slot: Slot, _ opened: SecretBytes) throws(StoreAccessError) -> [SecretBytes]? {
+    let privateKey = opened.slice(0..<32)
+    let second = opened.slice(32..<64)
+    var dataKeys: [SecretBytes] = []
+    for (generation, sealed) in zip(generations, slot.sealedKeys) {
+      let (shared, publicKey) = try Cryptography.sharedSecret(privateKey, sealed.ephemeralKey)
+      let key = try Self.sealingKey(shared: shared, second: second, ephemeralKey: sealed.ephemeralKey, publicKey: publicKey)
+      guard
+        let dataKey = try Cryptography.open(
+          sealed.box, key: key, nonce: sealed.nonce, authenticating: sealingData(slot: slot.id, generation: generation))
+      else { return nil }
+      dataKeys.append(dataKey)
+    }
+    return dataKeys
   }
 
   /// Checks the whole file with the data key, and reads the table that lies in it.
@@ -60,7 +93,7 @@ extension KeyFile {
     let isEqual = code.withUnsafeBytes { left in mac.withUnsafeBytes { right in Cryptography.isEqual(left, right) } }
     guard isEqual else { throw corrupt("it was changed by somebody without the key", path) }
     guard
-      let table = Cryptography.open(
+      let table = try Cryptography.open(
         tableBox, key: try Cryptography.derivedKey(from: first, purpose: "CipherData key file table"), nonce: tableNonce,
         authenticating: header)
     else { throw corrupt("its table does not open", path) }
@@ -97,26 +130,38 @@ extension KeyFile {
     for (generation, dataKey) in zip(generations, keys.dataKeys) {
       slot.sealedKeys.append(try sealed(dataKey, slot: slot.id, entry: entry, generation: generation))
     }
-    slots.insert(slot, at: index ?? slots.count)
+    slots.insert(slot, at: min(index ?? slots.count, slots.count))
     keys.table[slot.id] = entry
+    if keys.opened == nil || keys.opened?.id == id { keys.opened = OpenedSlot(id: id, secret: privateKey.appending(second)) }
   }
 
   /// Adds the next generation of the data key, sealed for every slot.
-  mutating func addGeneration(_ key: DatabaseKey, keys: inout UnlockedKeys) throws(StoreAccessError) {
-    let generation = Generation(number: (generations.map(\.number).max() ?? 0) + 1, salt: key.salt)
+  ///
+  /// - Returns: Its number.
+  mutating func addGeneration(_ key: DatabaseKey, keys: inout UnlockedKeys) throws(StoreAccessError) -> UInt32 {
+    let (number, isFull) = (generations.map(\.number).max() ?? 0).addingReportingOverflow(1)
+    guard !isFull else { throw corrupt("it has had all data keys that can be numbered", nil) }
+    let generation = Generation(number: number, salt: key.salt)
     for index in slots.indices {
-      guard let entry = keys.table[slots[index].id] else { continue }
+      guard let entry = keys.table[slots[index].id] else { throw corrupt("slot \(slots[index].id) is not in its table", nil) }
       slots[index].sealedKeys.append(try sealed(key.key, slot: slots[index].id, entry: entry, generation: generation))
     }
     generations.append(generation)
     keys.dataKeys.append(key.key)
+    return number
   }
 
-  /// Forgets all generations but one.
-  mutating func keepGeneration(at index: Int, keys: inout UnlockedKeys) {
+  /// Forgets all generations but one. By its number: where it stands in the file another process may have changed.
+  ///
+  /// - Returns: False where the file does not have it; nothing is changed then.
+  mutating func keepGeneration(_ number: UInt32, keys: inout UnlockedKeys) -> Bool {
+    guard let index = generations.firstIndex(where: { $0.number == number }), index < keys.dataKeys.count,
+      slots.allSatisfy({ index < $0.sealedKeys.count })
+    else { return false }
     generations = [generations[index]]
     for slot in slots.indices { slots[slot].sealedKeys = [slots[slot].sealedKeys[index]] }
     keys.dataKeys = [keys.dataKeys[index]]
+    return true
   }
 
   /// Seals the table and computes the code: the last step before the file is written.
@@ -137,7 +182,7 @@ extension KeyFile {
 
   private func open(_ slot: Slot, _ secret: UnlockSecret) throws(StoreAccessError) -> SecretBytes? {
     guard let key = try Self.wrappingKey(secret, slot) else { return nil }
-    return Cryptography.open(slot.box, key: key, nonce: slot.nonce, authenticating: header + fields(of: slot))
+    return try Cryptography.open(slot.box, key: key, nonce: slot.nonce, authenticating: header + fields(of: slot))
   }
 
   /// The key of a slot's box; `nil` where the secret is not of the slot's sort.
@@ -185,7 +230,7 @@ extension KeyFile {
     try Cryptography.hmac(try Cryptography.derivedKey(from: dataKey, purpose: "CipherData key file"), body, hash: .sha256)
   }
 
-  private func corrupt(_ what: String, _ path: String) -> StoreAccessError {
+  private func corrupt(_ what: String, _ path: String?) -> StoreAccessError {
     StoreAccessError(.keyFileCorrupt(what), path: path, operation: "unlock")
   }
 

@@ -66,15 +66,52 @@ enum KeyFileStorage {
     }
   }
 
-  /// Runs `body` while no other process edits a key file of this folder. The lock is on the folder: the file itself is replaced.
-  static func withLock<Result>(for path: String, _ body: () throws -> Result) throws -> Result {
-    let folder = StoreFile.folder(of: path)
-    let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw StoreAccessError.system(errno, path: folder, operation: "lock the key file") }
-    defer { _ = Foundation.close(descriptor) }
-    while flock(descriptor, LOCK_EX) != 0 {
-      guard errno == EINTR else { throw StoreAccessError.system(errno, path: folder, operation: "lock the key file") }
+  /// The name of the file whose lock keeps others from editing the key file. It is there only while somebody edits.
+  static func lockPath(for path: String) -> String { path + ".lock" }
+
+  /// Runs `body` while no other process edits the key file, or exchanges the store.
+  ///
+  /// The lock is on a file of its own that only the owner can open: the folder's could be taken, and kept, by everybody who may read it.
+  ///
+  /// - Throws: `.busy` where somebody has the lock for longer than the limit.
+  static func withLock<Result>(for path: String, timeoutMilliseconds: Int = 10_000, _ body: () throws -> Result) throws -> Result {
+    let lockPath = lockPath(for: path)
+    let descriptor = try lock(lockPath, timeoutMilliseconds: timeoutMilliseconds)
+    defer {
+      // In this order: whoever waits for a file that has lost its name looks for another.
+      unlink(lockPath)
+      _ = Foundation.close(descriptor)
     }
     return try body()
+  }
+
+  private static func lock(_ path: String, timeoutMilliseconds: Int) throws(StoreAccessError) -> Int32 {
+    let operation = "lock the key file"
+    let end = DispatchTime.now().uptimeNanoseconds + UInt64(max(0, timeoutMilliseconds)) * 1_000_000
+    var pause: UInt32 = 1_000
+    while true {
+      let descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
+      // Another user's, root's for example, who is at it.
+      let isAnothers = descriptor < 0 && errno == EACCES && StoreFile.exists(path)
+      guard descriptor >= 0 || isAnothers else { throw .system(errno, path: path, operation: operation) }
+      if descriptor >= 0 {
+        if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
+          var status = stat()
+          if fstat(descriptor, &status) == 0, FileIdentity(path: path) == FileIdentity(status) { return descriptor }
+          // Its owner has removed it before this one locked it.
+          _ = Foundation.close(descriptor)
+          continue
+        }
+        let number = errno
+        _ = Foundation.close(descriptor)
+        guard number == EWOULDBLOCK || number == EINTR else { throw .system(number, path: path, operation: operation) }
+      }
+      guard DispatchTime.now().uptimeNanoseconds < end else {
+        throw StoreAccessError(
+          .busy, path: path, operation: operation, message: "another process edits the key file, or has left this file behind")
+      }
+      usleep(pause)
+      pause = min(2 * pause, 20_000)
+    }
   }
 }

@@ -8,6 +8,8 @@ enum ResultCode {
   static let shortRead = SQLITE_IOERR | 2 << 8
   /// A transaction was interrupted, and who may only read cannot take it back (SQLITE_READONLY_ROLLBACK).
   static let readOnlyRollback = SQLITE_READONLY | 3 << 8
+  /// Another file stands where the database stood (SQLITE_READONLY_DBMOVED).
+  static let databaseMoved = SQLITE_READONLY | 4 << 8
 }
 
 /// What the linked library is and can do. All version gates of the module stand here.

@@ -38,6 +38,7 @@ extension StoreAccessError {
       case EACCES, EPERM: .permissionDenied
       case EROFS: .readOnly
       case ENOSPC, EDQUOT: .diskFull
+      case ENOMEM: .outOfMemory
       case EISDIR, ELOOP, ENOTDIR: .notAStore(.notARegularFile)
       default: .io(number)
       }
@@ -48,7 +49,7 @@ extension StoreAccessError {
     switch extended & 0xff {
     case SQLITE_BUSY, SQLITE_LOCKED: .busy
     case SQLITE_NOMEM: .outOfMemory
-    case SQLITE_READONLY: .readOnly
+    case SQLITE_READONLY: extended == ResultCode.databaseMoved ? .exchanged : .readOnly
     case SQLITE_INTERRUPT: .cancelled
     case SQLITE_CORRUPT: .storeCorrupt(extended == PageGuard.refusal ? .pageMAC : .structure)
     case SQLITE_NOTADB: .storeCorrupt(.pageMAC)
@@ -73,6 +74,7 @@ extension StoreAccessError {
     case ENOSPC, EDQUOT: .diskFull
     case EACCES, EPERM: .permissionDenied
     case EROFS: .readOnly
+    case ENOMEM: .outOfMemory
     default: .io(number)
     }
   }
@@ -100,6 +102,8 @@ extension StoreAccessError {
     case .keyFileMissing: "the key file beside the store is missing; restore it from a backup, without it the store cannot be opened"
     case .keyFileCorrupt(let what): "the key file is damaged (\(what)); restore it from a backup"
     case .keyFileExists: "a key file without a store stands here already; move it away before creating a store of this name"
+    case .keyFileOutdated:
+      "the key file belongs to another state of the store: its data key is not the one that the store was last encrypted with; put back the key file that was written with this state of the store, or a backup of the store with the key file that belongs to it; if neither was exchanged, the beginning of the store is damaged"
     case .keyProviderFailed: "the key provider failed" + (underlying.map { ": \(type(of: $0))" } ?? "")
     case .keyWorkExceeded(let slot, let needed, false):
       "the key opens none of the slots that were tried, and key slot \(slot) takes more work than is spent on a key file unasked: if you trust the file, allow a key work of \(needed) (keyWorkLimit, --key-work)"
@@ -114,6 +118,7 @@ extension StoreAccessError {
     case .notAStore(.stub): "the file is too short to be a store"
     case .notAStore(.notARegularFile): "not a regular file"
     case .unreadableStore: "the key does not fit the file: either the key is wrong or the file is damaged, which cannot be told apart here"
+    case .otherFormat(let format): "the key opens the file in another format than the one that was given: open it as \(format)"
     case .storeCorrupt(.pageMAC): "the store is damaged or was changed: a page fails its authentication"
     case .storeCorrupt(.structure): "the store is damaged: its pages do not make a database"
     case .storeCorrupt(.wal): "the write-ahead log beside the store is damaged or belongs to another store"
@@ -123,6 +128,7 @@ extension StoreAccessError {
       "the file of a large value is not beside the store: either the value was replaced or deleted since it was read, or the file was lost; verify the store"
     case .unsupportedFormat(let what): "the store's format is not supported: \(what)"
     case .busy: "another connection holds the store; try again"
+    case .exchanged: "another process has replaced, rotated or removed the store meanwhile; open it again"
     case .readOnly: "the store, its folder or its file system can only be read"
     case .readOnlyLog:
       "the store has a write-ahead log or a journal, and its folder can only be read; copy the store with everything beside it to a folder of your own, or open it once where it can be written"

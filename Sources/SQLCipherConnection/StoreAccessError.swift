@@ -50,6 +50,8 @@ import Foundation
     case keyFileMissing
     case keyFileCorrupt(String)
     case keyFileExists
+    /// None of the key file's data keys is that of the store: it is older than the store, or newer.
+    case keyFileOutdated
     case keyProviderFailed
     /// A slot of the key file costs more work than may be spent; or would, where it `isNew`.
     case keyWorkExceeded(slot: String, needed: Int, isNew: Bool)
@@ -61,11 +63,15 @@ import Foundation
     case notAStore(NotAStore)
     /// The key is the database's own and does not fit the file: a wrong key or a damaged file, which cannot be told apart without slots.
     case unreadableStore
+    /// The key is right, but the file was written in another page format than the one that was named.
+    case otherFormat(SQLCipherFormat)
     case storeCorrupt(Corruption)
     /// The file of a large value is not there.
     case externalDataMissing
     case unsupportedFormat(String)
     case busy
+    /// Another process has replaced, rotated or removed the store meanwhile.
+    case exchanged
     case readOnly
     /// The store has a log, and nothing may be written beside it, which reading a log takes.
     case readOnlyLog

@@ -36,7 +36,8 @@ enum StoreFile {
   }
 
   /// Refuses what cannot be a store, before SQLite would take an empty file for a new database or hang on a pipe.
-  static func checkBeforeOpening(_ path: String) throws(StoreAccessError) {
+  @discardableResult
+  static func checkBeforeOpening(_ path: String) throws(StoreAccessError) -> FileIdentity {
     var status = stat()
     guard stat(path, &status) == 0 else { throw .system(errno, path: path, operation: "open") }
     guard status.st_mode & S_IFMT == S_IFREG else {
@@ -45,6 +46,7 @@ enum StoreFile {
     guard status.st_size > 0 else { throw StoreAccessError(.notAStore(.empty), path: path, operation: "open") }
     // A plain database may have pages of 512 bytes: what the header says decides above that size.
     guard status.st_size >= 512 else { throw StoreAccessError(.notAStore(.stub), path: path, operation: "open") }
+    return FileIdentity(status)
   }
 
   /// Creates an empty file that only its owner may read, and opens it to be written; an existing one is refused.

@@ -9,15 +9,18 @@ extension StoreKeyring {
   package func backUp(to path: String, options: ConnectionOptions = ConnectionOptions(), progress: ProgressHandler? = nil) async throws {
     let target = try StoreFile.absolutePath(path)
     try await Self.offActor {
-      let key = try self.databaseKey(options: options)
-      let contents = StoreContents.copy(of: self.storePath, key: key)
-      guard self.hasSlots else {
-        return try Connection.prepare(path: target, key: key, options: options, contents: contents, progress: progress)
-      }
-      let keyFile = try KeyFileStorage.read(self.keyFilePath)
-      _ = try KeyFile(parsing: keyFile, path: self.keyFilePath)
-      try Self.createStore(target, keyFile: keyFile) {
-        try Connection.prepare(path: target, key: key, options: options, contents: contents, progress: progress)
+      try self.withDatabaseKey(options: options) { key in
+        let contents = StoreContents.copy(of: self.storePath, key: key)
+        guard self.hasSlots else {
+          return try Connection.prepare(path: target, key: key, options: options, contents: contents, progress: progress)
+        }
+        let keyFile = try KeyFileStorage.read(self.keyFilePath)
+        guard try KeyFile(parsing: keyFile, path: self.keyFilePath).generations.contains(where: { $0.salt == key.salt }) else {
+          throw StoreAccessError(.exchanged, path: self.keyFilePath, operation: "back up")
+        }
+        try Self.createStore(target, keyFile: keyFile) {
+          try Connection.prepare(path: target, key: key, options: options, contents: contents, progress: progress)
+        }
       }
     }
   }
@@ -30,10 +33,21 @@ extension StoreKeyring {
     to path: String, key: StoreKey, label: String = "", workLimit: KeyWorkLimit? = nil, options: ConnectionOptions = ConnectionOptions(),
     onOpen: @escaping @Sendable (Connection) throws -> Void = { _ in }, progress: ProgressHandler? = nil
   ) async throws -> StoreKeyring {
-    let source = try await Self.offActor { try self.databaseKey(options: options) }
-    return try await Self.create(
-      storePath: path, key: key, label: label, format: source.format, workLimit: workLimit ?? self.workLimit, options: options,
-      contents: .copy(of: storePath, key: source),
-      onOpen: onOpen, progress: progress)
+    var attempts = 0
+    while true {
+      let source = try await Self.offActor {
+        try self.withDatabaseKey(options: options) { key in
+          try Connection.reading(self.storePath, key: key, options: options).close()
+          return key
+        }
+      }
+      do {
+        return try await Self.create(
+          storePath: path, key: key, label: label, format: source.format, workLimit: workLimit ?? self.workLimit, options: options,
+          contents: .copy(of: storePath, key: source), onOpen: onOpen, progress: progress)
+      } catch let error as StoreAccessError where [.exchanged, .keyFileOutdated].contains(error.kind) && attempts < 3 {
+        attempts += 1
+      }
+    }
   }
 }

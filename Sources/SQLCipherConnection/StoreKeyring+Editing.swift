@@ -73,28 +73,25 @@ extension StoreKeyring {
     StoreKeyRequest(url: URL(fileURLWithPath: storePath), storeID: storeID, slots: slots, attempt: 1, reason: .changeKeys)
   }
 
-  /// Reads the key file anew, since another process may have changed it, lets `body` change it, and replaces it.
+  /// Reads the key file anew, since another process may have changed it, lets `body` change it, and replaces it where it did.
   @discardableResult
   func edit<Result>(_ body: (inout KeyFile, inout UnlockedKeys) throws -> Result) throws -> Result {
     let known = state.withLock { $0 }
     guard !known.isClosed else { throw StoreAccessError(.closed, path: storePath, operation: "change keys") }
     guard let knownFile = known.file else { throw Self.noSlots(storePath) }
     return try KeyFileStorage.withLock(for: keyFilePath) {
-      var file = try Self.readFile(keyFilePath)
-      var keys = UnlockedKeys(dataKeys: [])
-      for generation in file.generations {
-        guard let index = knownFile.generations.firstIndex(where: { $0.number == generation.number }) else {
-          throw StoreAccessError(
-            .keyFileCorrupt("the data key was changed by another process; open the store again"), path: keyFilePath,
-            operation: "change keys")
-        }
-        keys.dataKeys.append(known.keys.dataKeys[index])
+      let found = try Self.readFile(keyFilePath)
+      guard var keys = try found.unlock(knowing: known.keys, of: knownFile, path: keyFilePath) else {
+        throw StoreAccessError(.exchanged, path: keyFilePath, operation: "change keys")
       }
-      try file.authenticate(&keys, path: keyFilePath)
+      var file = found
       let result = try body(&file, &keys)
-      try file.finish(keys)
-      try KeyFileStorage.write(file.serialized(), to: keyFilePath)
+      if file.body != found.body {
+        try file.finish(keys)
+        try KeyFileStorage.write(file.serialized(), to: keyFilePath)
+      }
       state.withLock { [file, keys] state in
+        guard !state.isClosed else { return }
         state.file = file
         state.keys = keys
       }

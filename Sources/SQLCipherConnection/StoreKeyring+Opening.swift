@@ -132,6 +132,7 @@ extension StoreKeyring {
   private static func unlockWithoutAsking(_ path: String, _ key: StoreKey?, _ limit: KeyWorkLimit) throws -> StoreKeyring {
     let salt = try BareDatabaseFile(path).salt()
     let single: DatabaseKey
+    var given: GivenKey?
     switch key {
     case nil, .provider:
       throw StoreAccessError(.keyRequired, path: path, operation: "open")
@@ -139,13 +140,14 @@ extension StoreKeyring {
       single = try detectFormat(secret, salt: salt, path: path)
     case .sqlcipherPassphrase(let passphrase, let format):
       single = try sqlcipherKey(passphrase, salt: salt, format: format)
+      given = .sqlcipherPassphrase(passphrase)
     case .raw(let secret):
       try checkRaw(secret)
       return try unlock(path, [.raw(secret)], limit)
     case .passphrase(let secret, _):
       return try unlock(path, try passphraseSecrets(secret), limit)
     }
-    return StoreKeyring(storePath: path, state: State(file: nil, keys: UnlockedKeys(dataKeys: []), single: single))
+    return StoreKeyring(storePath: path, state: State(file: nil, keys: UnlockedKeys(dataKeys: []), single: single, given: given))
   }
 
   private static func unlock(_ path: String, _ secrets: [UnlockSecret], _ limit: KeyWorkLimit) throws -> StoreKeyring {
@@ -158,7 +160,7 @@ extension StoreKeyring {
   }
 
   /// The key file, or the one that waits: a crash between the store's creation and the naming of its key file leaves it so.
-  private static func findKeyFile(for path: String) throws(StoreAccessError) -> (file: KeyFile, isPending: Bool) {
+  static func findKeyFile(for path: String) throws(StoreAccessError) -> (file: KeyFile, isPending: Bool) {
     let keyPath = KeyFileStorage.path(for: path)
     let pending = KeyFileStorage.pendingPath(for: path)
     let isPending = !StoreFile.exists(keyPath) && StoreFile.exists(pending)
@@ -171,7 +173,8 @@ extension StoreKeyring {
     _ file: KeyFile, isPending: Bool, _ secrets: [UnlockSecret], path: String, work: inout KeyWork
   ) throws -> StoreKeyring? {
     guard let keys = try unlockFirst(file, secrets, path: KeyFileStorage.path(for: path), work: &work) else { return nil }
-    let keyring = StoreKeyring(storePath: path, workLimit: work.limit, state: State(file: file, keys: keys, single: nil))
+    let keyring = StoreKeyring(
+      storePath: path, workLimit: work.limit, state: State(file: file, keys: keys, single: nil, given: .secrets(secrets)))
     if isPending, let newest = try keyring.candidates.first, try BareDatabaseFile(path).isFirstPageAuthentic(newest) {
       // Where nothing may be written it waits on.
       try? adopt(KeyFileStorage.pendingPath(for: path), for: path)
@@ -269,7 +272,7 @@ extension StoreKeyring {
   }
 
   /// Finds the format that fits, since there is no key file to say it; the portable one where none does.
-  private static func detectFormat(_ secret: SecretBytes, salt: [UInt8], path: String) throws -> DatabaseKey {
+  static func detectFormat(_ secret: SecretBytes, salt: [UInt8], path: String) throws -> DatabaseKey {
     let file = try BareDatabaseFile(path)
     for format in [SQLCipherFormat.portable, .sqlcipher4, .sqlcipher3] {
       let key = try DatabaseKey(key: secret, salt: salt, format: format)

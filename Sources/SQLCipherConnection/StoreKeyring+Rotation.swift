@@ -7,33 +7,6 @@ extension StoreKeyring {
   /// The copy under the new key until it takes the store's place.
   static func rotationPath(for storePath: String) -> String { storePath + ".new" }
 
-  /// Finds the generation that the database really has, and rewrites the key file with that one alone.
-  func settle(_ candidates: [DatabaseKey], options: ConnectionOptions) throws -> DatabaseKey {
-    let bare = try BareDatabaseFile(storePath)
-    let authentic = try candidates.firstIndex { try bare.isFirstPageAuthentic($0) }
-    // Torn by a crash: let each key be tried with the log and the journal.
-    var lastError: (any Error)?
-    for index in authentic.map({ [$0] }) ?? Array(candidates.indices) {
-      do {
-        // The open connection keeps a rotation of another process from starting, and waits for one that runs.
-        let connection = try Connection(opening: storePath, key: candidates[index], options: options)
-        defer { connection.close() }
-        if !options.isReadOnly {
-          // The candidates stand in the opposite order of the generations.
-          let generation = candidates.count - 1 - index
-          try edit { file, keys in file.keepGeneration(at: generation, keys: &keys) }
-          StoreFile.removeDatabase(Self.rotationPath(for: storePath))
-        }
-        return candidates[index]
-      } catch {
-        lastError = error
-      }
-    }
-    throw lastError ?? StoreAccessError(.storeCorrupt(.pageMAC), path: storePath, operation: "open")
-  }
-}
-
-extension StoreKeyring {
   /// Encrypts the whole store anew under a new data key, sealed for all slots; afterwards no removed slot and no old key opens it.
   ///
   /// The pool's connections are closed while it runs; another process that has the store open makes it fail with `.busy`. It needs the
@@ -42,7 +15,7 @@ extension StoreKeyring {
   /// - Parameters:
   ///   - newKey: The new key of a store without slots; must be nil where there are any.
   package func rotateDataKey(pool: ConnectionPool, newKey: DatabaseKey? = nil, progress: ProgressHandler? = nil) async throws {
-    try await Self.offActor {
+    let failure = try await Self.offActor { () throws -> (any Error)? in
       try pool.withExclusiveAccess { current in
         let next: DatabaseKey
         if self.hasSlots {
@@ -52,29 +25,29 @@ extension StoreKeyring {
         } else {
           throw StoreAccessError(.keyRequired, path: self.storePath, operation: "rotate the data key")
         }
-        try self.rotate(from: current, to: next, options: pool.options, onOpen: pool.onOpen, progress: progress)
-        return ((), next)
+        let failure = try self.rotate(from: current, to: next, options: pool.options, onOpen: pool.onOpen, progress: progress)
+        return (failure, next)
       }
     }
+    if let failure { throw failure }
   }
 
   /// Does it while nobody else in this process has the store open.
+  ///
+  /// - Returns: What failed after the store got its new key; before that the error is thrown, and nothing is changed.
   func rotate(
     from current: DatabaseKey, to next: DatabaseKey, options: ConnectionOptions, onOpen: (Connection) throws -> Void,
     progress: ProgressHandler?
-  ) throws {
+  ) throws -> (any Error)? {
     var options = options
     // Leaving the write-ahead log fails while anybody has the store open: that is the test for other processes.
     options.journalMode = .delete
     options.busyTimeoutMilliseconds = min(options.busyTimeoutMilliseconds, 1_000)
-    let source = try Connection(opening: storePath, key: current, options: options)
+    let (source, key) = try openForRotation(current, options)
     defer { source.close() }
-    // From here on nobody can come in: the lock stays until the connection closes.
-    _ = try source.pragma("locking_mode = EXCLUSIVE")
-    try source.execute("BEGIN EXCLUSIVE; COMMIT")
 
     // Files that wait for a save were written with the key that goes: their owners have to be done first.
-    let external = try ExternalFolder(storePath: storePath, key: current)
+    let external = try ExternalFolder(storePath: storePath, key: key)
     let externalLock = try external.lockForRemoving()
     defer { withExtendedLifetime(externalLock) {} }
     if external.exists, externalLock == nil {
@@ -85,7 +58,7 @@ extension StoreKeyring {
 
     let copy = Self.rotationPath(for: storePath)
     StoreFile.removeDatabase(copy)
-    if hasSlots { try edit { file, keys in try file.addGeneration(next, keys: &keys) } }
+    let numbers = hasSlots ? try addGeneration(next, after: key) : nil
     do {
       try StoreFile.createExclusively(copy, for: FileOwner(of: storePath))
       try DatabaseCopy.backUp(source, current, to: copy, key: next, options: options, progress: progress)
@@ -100,13 +73,59 @@ extension StoreKeyring {
     } catch {
       StoreFile.removeDatabase(copy)
       renewed.removeFiles(externalIDs)
-      if hasSlots { try? edit { file, keys in file.keepGeneration(at: 0, keys: &keys) } }
+      if let numbers { _ = try? edit { file, keys in file.keepGeneration(numbers.old, keys: &keys) } }
       throw error
     }
-    try? StoreFile.syncFolder(of: storePath)
+    if numbers == nil { state.withLock { $0.single = next } }
+    do {
+      // A power cut may bring back the old file as long as its name is not on the disk: until then it keeps its key and its large values.
+      try Self.syncFolder(storePath)
+    } catch {
+      return error
+    }
     if externalLock != nil { _ = try? renewed.sweep(keeping: externalIDs) }
-    guard hasSlots else { return state.withLock { $0.single = next } }
     // The store has its new key: should this fail, the next opening finds both generations and finishes.
-    try? edit { file, keys in file.keepGeneration(at: 1, keys: &keys) }
+    if let numbers { _ = try? edit { file, keys in file.keepGeneration(numbers.new, keys: &keys) } }
+    return nil
+  }
+
+  /// Stands in for the sync of the store's folder, for tests.
+  static let folderSync = Mutex<(@Sendable (String) throws -> Void)?>(nil)
+
+  private static func syncFolder(_ path: String) throws {
+    if let replacement = folderSync.withLock({ $0 }) { return try replacement(path) }
+    try StoreFile.syncFolder(of: path)
+  }
+
+  /// A connection beside which nobody has the store, and its key, which another process may have changed.
+  private func openForRotation(_ current: DatabaseKey, _ options: ConnectionOptions) throws -> (Connection, DatabaseKey) {
+    let (source, key) =
+      hasSlots
+      ? try withDatabaseKey(options: options) { (try Connection(opening: storePath, key: $0, options: options), $0) }
+      : (try Connection(opening: storePath, key: current, options: options), current)
+    do {
+      // From here on nobody can come in: the lock stays until the connection closes.
+      _ = try source.pragma("locking_mode = EXCLUSIVE")
+      try source.lockPlace()
+      try source.execute("BEGIN EXCLUSIVE; COMMIT")
+      // Somebody may have come in, and begun a log, just before.
+      guard try source.pragma("journal_mode") == options.journalMode.rawValue, !StoreFile.exists(storePath + "-wal") else {
+        throw StoreAccessError(.busy, path: storePath, operation: "rotate the data key")
+      }
+      return (source, key)
+    } catch {
+      source.close()
+      throw error
+    }
+  }
+
+  /// Adds a generation to the key file, which has that of the store alone before. The numbers of both.
+  private func addGeneration(_ next: DatabaseKey, after current: DatabaseKey) throws -> (old: UInt32, new: UInt32) {
+    try edit { file, keys in
+      guard let old = file.generations.first(where: { $0.salt == current.salt })?.number, file.keepGeneration(old, keys: &keys) else {
+        throw StoreAccessError(.keyFileOutdated, path: keyFilePath, operation: "rotate the data key")
+      }
+      return (old, try file.addGeneration(next, keys: &keys))
+    }
   }
 }

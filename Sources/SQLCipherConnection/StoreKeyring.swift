@@ -3,6 +3,14 @@
 package import Foundation
 import Synchronization
 
+/// What the user gave.
+enum GivenKey: Sendable {
+  /// What may open a slot.
+  case secrets([UnlockSecret])
+  /// A passphrase of SQLCipher's own.
+  case sqlcipherPassphrase(SecretBytes)
+}
+
 /// The unlocked keys of a store, and its key file where it has one.
 package final class StoreKeyring: Sendable {
   struct State: Sendable {
@@ -11,6 +19,8 @@ package final class StoreKeyring: Sendable {
     var keys: UnlockedKeys
     /// For a store without slots: the key as it is.
     var single: DatabaseKey?
+    /// What the user gave, until a connection has shown that it fits: a store that is exchanged before is unlocked with it again.
+    var given: GivenKey?
     var isClosed = false
   }
 
@@ -65,21 +75,12 @@ package final class StoreKeyring: Sendable {
     }
   }
 
-  /// The key that the database has now. Where a rotation was interrupted, finds out which, and finishes the key file.
-  package func databaseKey(options: ConnectionOptions = ConnectionOptions()) throws -> DatabaseKey {
-    let candidates = try candidates
-    guard candidates.count > 1 else {
-      guard let key = candidates.first else { throw StoreAccessError(.keyRequired, path: storePath, operation: "key") }
-      return key
-    }
-    return try settle(candidates, options: options)
-  }
-
   /// Forgets the keys: their bytes are wiped as soon as no connection needs them.
   package func close() {
     state.withLock { state in
       state.keys = UnlockedKeys(dataKeys: [])
       state.single = nil
+      state.given = nil
       state.isClosed = true
     }
   }

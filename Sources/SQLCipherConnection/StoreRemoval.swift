@@ -15,7 +15,7 @@ package enum StoreRemoval {
     }
     // Before the lock, whose folder may be missing too; and under it, since somebody else may have been faster.
     try checkIsThere()
-    try KeyFileStorage.withLock(for: path) {
+    try KeyFileStorage.withLock(for: KeyFileStorage.path(for: path)) {
       try checkIsThere()
       try StoreReplacement.finishLocked(path)
       let lock = try lockIfThere(path, operation: "destroy")

@@ -36,7 +36,7 @@ package enum StoreReplacement {
       if !StoreFile.exists(support) { guard mkdir(support, 0o700) == 0 else { throw system(support) } }
       try giveToOwner(of: path, stage: stage)
       try StoreFile.syncFolder(of: staged)
-      try KeyFileStorage.withLock(for: path) {
+      try KeyFileStorage.withLock(for: KeyFileStorage.path(for: path)) {
         let lock = try StoreRemoval.lockIfThere(path, operation: "replace")
         guard rename(stage, folder(for: path)) == 0 else { throw system(stage) }
         try StoreFile.syncFolder(of: path)
@@ -63,10 +63,10 @@ package enum StoreReplacement {
   package static func finish(_ storePath: String) throws {
     let path = try StoreFile.absolutePath(storePath)
     guard StoreFile.exists(folder(for: path)) else { return }
-    try KeyFileStorage.withLock(for: path) { try finishLocked(path) }
+    try KeyFileStorage.withLock(for: KeyFileStorage.path(for: path)) { try finishLocked(path) }
   }
 
-  /// The same for a caller that holds the folder's lock.
+  /// The same for a caller that holds the lock.
   static func finishLocked(_ path: String) throws {
     guard StoreFile.exists(folder(for: path)) else { return }
     let lock = try StoreRemoval.lockIfThere(path, operation: "finish a replacement")

@@ -100,7 +100,7 @@ package struct StoreVerification {
     if let connection { try? connection.beginRead() }
     defer { if let connection { connection.abandonTransaction() } }
     let expected = try expectedPages(connection)
-    let logged = checkLog(authenticator)
+    let logged = try checkLog(authenticator)
     let pageSize = key.format.pageSize
     let size = file.size
     let count = size / pageSize
@@ -166,12 +166,12 @@ package struct StoreVerification {
   }
 
   /// The pages that have an authentic copy in the log.
-  private mutating func checkLog(_ authenticator: PageAuthenticator) -> Set<Int> {
+  private mutating func checkLog(_ authenticator: PageAuthenticator) throws -> Set<Int> {
     var pages: Set<Int> = []
     var pending: [VerificationFinding] = []
     var found: [VerificationFinding] = []
     var index = 0
-    WriteAheadLog.forEachFrame(path + "-wal", pageSize: key.format.pageSize) { frame, page in
+    try WriteAheadLog.forEachFrame(path + "-wal", pageSize: key.format.pageSize) { frame, page in
       index += 1
       if authenticator.isAuthentic(page, number: frame.page) {
         pages.insert(Int(frame.page))
@@ -230,6 +230,16 @@ package struct StoreVerification {
     for table in malformed { findings.append(.structure("malformed inverted index for FTS4 table main.\(table)")) }
   }
 
+  /// SQLite's check says of a page that could not be read for the time being what it says of damage, with the code behind it.
+  static func checkIsDamage(_ line: String, path: String) throws(StoreAccessError) {
+    guard let mark = line.range(of: "error code="), let code = Int32(line[mark.upperBound...].prefix { $0.isNumber }) else { return }
+    let error = StoreAccessError.sqlite(code, handle: nil, path: path, operation: "verify")
+    switch error.kind {
+    case .io, .outOfMemory, .diskFull, .permissionDenied, .busy: throw error
+    default: return
+    }
+  }
+
   private mutating func checkStructure(
     _ connection: Connection, _ level: VerificationLevel, _ onOpen: (Connection) throws -> Void
   ) throws {
@@ -238,6 +248,7 @@ package struct StoreVerification {
       defer { check.reset() }
       while try check.step() {
         let line = check.text(0)
+        try Self.checkIsDamage(line, path: path)
         if line != "ok" { findings.append(.structure(line)) }
       }
     } catch {

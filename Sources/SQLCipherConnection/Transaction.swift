@@ -15,6 +15,7 @@ private enum Command {
 extension Connection {
   /// Opens a read transaction; its snapshot is taken by the first read.
   package func beginRead() throws(StoreAccessError) {
+    try lockPlace()
     try ownStatement(&commands.begin, Command.begin).run()
   }
 
@@ -68,6 +69,7 @@ extension Connection {
   /// Runs `body` in one write transaction, which takes the writer's lock at once; commits, or rolls everything back on an error.
   @discardableResult
   package func writeTransaction<Result>(_ body: () throws -> Result) throws -> Result {
+    try lockPlace()
     try ownStatement(&commands.beginImmediate, Command.beginImmediate).run()
     do {
       let result = try body()

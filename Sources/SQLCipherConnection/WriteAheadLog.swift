@@ -17,9 +17,9 @@ enum WriteAheadLog {
   }
 
   /// Whether some frame is page 1 written with the key.
-  static func holdsAuthenticFirstPage(_ path: String, authenticator: PageAuthenticator) -> Bool {
+  static func holdsAuthenticFirstPage(_ path: String, authenticator: PageAuthenticator) throws(StoreAccessError) -> Bool {
     var isFound = false
-    forEachFrame(path, pageSize: authenticator.format.pageSize) { frame, page in
+    try forEachFrame(path, pageSize: authenticator.format.pageSize) { frame, page in
       if frame.page == 1, authenticator.isAuthentic(page, number: 1) { isFound = true }
       return !isFound
     }
@@ -27,10 +27,10 @@ enum WriteAheadLog {
   }
 
   /// Whether every page that SQLite would take from the log was written with the key.
-  static func isAuthentic(_ path: String, authenticator: PageAuthenticator) -> Bool {
+  static func isAuthentic(_ path: String, authenticator: PageAuthenticator) throws(StoreAccessError) -> Bool {
     var hasBadFrame = false
     var isAuthentic = true
-    let hasPageSize = forEachFrame(path, pageSize: authenticator.format.pageSize) { frame, page in
+    let hasPageSize = try forEachFrame(path, pageSize: authenticator.format.pageSize) { frame, page in
       if !authenticator.isAuthentic(page, number: frame.page) { hasBadFrame = true }
       // What no commit follows is not taken.
       if frame.isCommit, hasBadFrame { isAuthentic = false }
@@ -44,13 +44,18 @@ enum WriteAheadLog {
   ///
   /// Returns false where the log is sound and has pages of another size. A log that SQLite would ignore has no frames.
   @discardableResult
-  static func forEachFrame(_ path: String, pageSize: Int, _ body: (Frame, UnsafeMutableRawBufferPointer) -> Bool) -> Bool {
+  static func forEachFrame(
+    _ path: String, pageSize: Int, _ body: (Frame, UnsafeMutableRawBufferPointer) -> Bool
+  ) throws(StoreAccessError) -> Bool {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else { return true }
+    guard descriptor >= 0 else {
+      if errno == ENOENT { return true }
+      throw .system(errno, path: path, operation: operation)
+    }
     defer { _ = Foundation.close(descriptor) }
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: max(frameHeaderSize + pageSize, headerSize), alignment: 16)
     defer { buffer.deallocate() }
-    guard pread(descriptor, buffer.baseAddress, headerSize, 0) == headerSize else { return true }
+    guard try read(descriptor, buffer, headerSize, 0, path) == headerSize else { return true }
     let magic = bigEndian(buffer, 0)
     guard magic & ~1 == 0x377f_0682 else { return true }
     var sum = Sum(isBigEndian: magic & 1 == 1)
@@ -62,7 +67,7 @@ enum WriteAheadLog {
     let page = UnsafeMutableRawBufferPointer(rebasing: buffer[frameHeaderSize..<frameHeaderSize + pageSize])
     let size = frameHeaderSize + pageSize
     var offset = headerSize
-    while pread(descriptor, buffer.baseAddress, size, off_t(offset)) == size {
+    while try read(descriptor, buffer, size, offset, path) == size {
       guard (bigEndian(buffer, 8), bigEndian(buffer, 12)) == salts, bigEndian(buffer, 0) != 0 else { break }
       sum.add(buffer, 0..<8)
       sum.add(buffer, frameHeaderSize..<size)
@@ -75,10 +80,10 @@ enum WriteAheadLog {
   }
 
   /// Where the newest committed copy of each page stands.
-  static func newestPages(_ path: String, pageSize: Int) -> [UInt32: Int] {
+  static func newestPages(_ path: String, pageSize: Int) throws(StoreAccessError) -> [UInt32: Int] {
     var committed: [UInt32: Int] = [:]
     var pending: [UInt32: Int] = [:]
-    forEachFrame(path, pageSize: pageSize) { frame, _ in
+    try forEachFrame(path, pageSize: pageSize) { frame, _ in
       pending[frame.page] = frame.offset
       if frame.isCommit {
         committed.merge(pending) { $1 }
@@ -102,6 +107,19 @@ enum WriteAheadLog {
     do throws(StoreAccessError) {
       try StoreFile.syncFile(path)
     } catch  where error.kind == .noSuchFile {}
+  }
+
+  private static let operation = "read the log"
+
+  /// What cannot be read is no end of the log: the log would count as checked.
+  private static func read(
+    _ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer, _ size: Int, _ offset: Int, _ path: String
+  ) throws(StoreAccessError) -> Int {
+    while true {
+      let count = pread(descriptor, buffer.baseAddress, size, off_t(offset))
+      if count >= 0 { return count }
+      guard errno == EINTR else { throw .system(errno, path: path, operation: operation) }
+    }
   }
 
   private static func bigEndian(_ buffer: UnsafeMutableRawBufferPointer, _ offset: Int) -> UInt32 {

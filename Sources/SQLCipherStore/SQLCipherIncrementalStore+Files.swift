@@ -89,7 +89,9 @@ extension SQLCipherStoreFile {
     let keyring = keyring
     try await Self.offActor {
       let options = ConnectionOptions()
-      let connection = try Connection(opening: keyring.storePath, key: try keyring.databaseKey(options: options), options: options)
+      let connection = try keyring.withDatabaseKey(options: options) {
+        try Connection(opening: keyring.storePath, key: $0, options: options)
+      }
       defer { connection.close() }
       try connection.writeTransaction {
         _ = try Self.record(connection, operation: "set metadata")

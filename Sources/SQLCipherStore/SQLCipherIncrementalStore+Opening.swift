@@ -47,18 +47,19 @@ extension SQLCipherIncrementalStore {
   ) throws -> (ConnectionPool, ExternalFolder) {
     let description = configuration.description
     let options = description.connectionOptions
-    let key = try keyring.databaseKey(options: options)
-    let folder = try ExternalFolder(storePath: path, key: key)
-    let pool = try ConnectionPool(
-      path: path, key: key, options: options, maximumReaders: description.maximumReaderCount,
-      onOpen: { [model = configuration.model] connection in
-        try ExternalSchema.register(on: connection, folder: folder)
-        try SQLFunctions.register(on: connection, for: model)
-        try BatchFunctions.register(on: connection, model: model)
-        if !model.derivations.isEmpty { try marks.register(on: connection) }
-      },
-      onSnapshot: { connection in try watch?.check(connection) })
-    return (pool, folder)
+    return try keyring.withDatabaseKey(options: options) { key in
+      let folder = try ExternalFolder(storePath: path, key: key)
+      let pool = try ConnectionPool(
+        path: path, key: key, options: options, maximumReaders: description.maximumReaderCount,
+        onOpen: { [model = configuration.model] connection in
+          try ExternalSchema.register(on: connection, folder: folder)
+          try SQLFunctions.register(on: connection, for: model)
+          try BatchFunctions.register(on: connection, model: model)
+          if !model.derivations.isEmpty { try marks.register(on: connection) }
+        },
+        onSnapshot: { connection in try watch?.check(connection) })
+      return (pool, folder)
+    }
   }
 
   func open(_ keyring: StoreKeyring) throws -> StoreMetadata {

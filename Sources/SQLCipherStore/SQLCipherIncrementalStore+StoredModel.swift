@@ -14,7 +14,7 @@ extension SQLCipherIncrementalStore {
     return try StoreError.mapping {
       var options = configuration.description.connectionOptions
       options.isReadOnly = true
-      let connection = try Connection.reading(path, key: try keyring.databaseKey(options: options), options: options)
+      let connection = try keyring.withDatabaseKey(options: options) { try Connection.reading(path, key: $0, options: options) }
       defer { connection.close() }
       let text = try connection.readTransaction { try MetadataTable.readModel(connection, path: path) }
       do {

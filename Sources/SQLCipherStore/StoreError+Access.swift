@@ -27,21 +27,23 @@ extension StoreError {
     case .keyWorkExceeded: .keyWorkExceeded
     case .keyFileMissing: .keyFileMissing
     case .keyFileCorrupt: .keyFileCorrupt
+    case .keyFileOutdated: .keyFileOutdated
     case .keyFileExists, .fileExists: .alreadyExists
     case .keyProviderFailed: .keyProviderFailed
     case .lastSlot, .unknownSlot: .invalidRequest
     case .noSuchFile: .storeNotFound
     case .notEncrypted: .notEncrypted
     case .notAStore: .notAStore
-    case .unreadableStore: .unreadableStore
+    case .unreadableStore, .otherFormat: .unreadableStore
     case .storeCorrupt: .storeCorrupt
     case .externalDataMissing: .externalDataMissing
     case .unsupportedFormat: .unsupportedFormat
-    case .busy: .busy
+    case .busy, .exchanged: .busy
     case .readOnly, .readOnlyLog: .readOnly
     case .permissionDenied: .permissionDenied
     case .diskFull: .diskFull
-    case .io, .outOfMemory: .io
+    case .io: .io
+    case .outOfMemory: .outOfMemory
     case .cancelled: .cancelled
     case .constraint: .invalidRequest
     case .sql(let message): isTooDeep(message) ? .nestingTooDeep : .internalInconsistency

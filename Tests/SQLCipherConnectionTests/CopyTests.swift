@@ -132,7 +132,7 @@ final class CopyTests: StoreTestCase {
     await assertThrowsAsync(.unreadableStore) { try await open(path, .databaseKey(oldKey)) }
     // Whoever kept the old key file and the removed passphrase has the old data key, which opens nothing any more.
     try oldKeyFile.write(to: URL(fileURLWithPath: path + ".keys"))
-    await assertThrowsAsync(.storeCorrupt(.pageMAC)) { try await open(path, cheap("gone")) }
+    await assertThrowsAsync(.keyFileOutdated) { try await open(path, cheap("gone")) }
     try assertNoPlaintext()
   }
 

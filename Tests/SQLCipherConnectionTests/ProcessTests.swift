@@ -27,6 +27,51 @@ final class ProcessTests: StoreTestCase {
     XCTAssertEqual(try connection.firstText("PRAGMA integrity_check"), "ok")
   }
 
+  /// The numbers that the children answered with; what else they said is a failure.
+  private func numbers(_ children: [ChildProcess], file: StaticString = #filePath, line: UInt = #line) -> [Int] {
+    children.map { child in
+      let (output, status) = child.finish()
+      XCTAssertEqual(status, 0, output, file: file, line: line)
+      let answers = ChildProcess.answers(in: output)
+      for answer in answers where Int(answer) == nil { XCTFail(answer, file: file, line: line) }
+      return answers.last.flatMap(Int.init) ?? 0
+    }
+  }
+
+  func testOpenersAndRotatorsInProcessesOfTheirOwnLoseNothingAndCallNothingDamaged() async throws {
+    let keyring = try await StoreKeyring.create(storePath: path, key: cheap("one"))
+    let connection = try Connection(opening: path, key: keyring.databaseKey())
+    try connection.execute("CREATE TABLE t (a)")
+    connection.close()
+    let openers = try (0..<3).map { try ChildProcess("save among others", [path, "40", "\($0)"]) }
+    let rotators = try (0..<2).map { _ in try ChildProcess("rotate among others", [path, "40"]) }
+    let saved = numbers(openers).reduce(0, +)
+    let rotated = numbers(rotators).reduce(0, +)
+    XCTAssertGreaterThan(saved, 0)
+    XCTAssertGreaterThan(rotated, 0)
+    let again = try keyring.withDatabaseKey { try Connection(opening: path, key: $0) }
+    XCTAssertEqual(try again.firstInteger("SELECT count(*) FROM t"), Int64(saved))
+    again.close()
+    XCTAssertEqual(try StoreVerification.run(path: path, key: keyring.databaseKey(), level: .full), [])
+  }
+
+  func testOpenersAndReplacersInProcessesOfTheirOwnLoseNoSaveOfAnOpenStore() async throws {
+    let keyring = try await StoreKeyring.create(storePath: path, key: cheap("one"))
+    let connection = try Connection(opening: path, key: keyring.databaseKey())
+    try connection.execute("CREATE TABLE t (a); INSERT INTO t VALUES (hex(randomblob(20000)))")
+    connection.close()
+    // One with the same data key, whose pages nothing tells from those of the store, and one with another.
+    try await keyring.backUp(to: folder + "/same")
+    let other = try await keyring.backUp(to: folder + "/other", key: cheap("one"))
+    other.close()
+    let openers = try (0..<2).map { try ChildProcess("save among others", [path, "30", "\($0)"]) }
+    let replacers = try ["/same", "/other"].map { try ChildProcess("replace among others", [path, folder + $0, "10"]) }
+    XCTAssertGreaterThan(numbers(openers).reduce(0, +), 0)
+    XCTAssertGreaterThan(numbers(replacers).reduce(0, +), 0)
+    let last = try await StoreKeyring.unlock(storePath: path, key: cheap("one"))
+    XCTAssertEqual(try StoreVerification.run(path: path, key: last.databaseKey(), level: .full), [])
+  }
+
   func testEightThreadsOpenAndCloseWithoutAnError() throws {
     try makeStore(rows: 3)
     let path = path

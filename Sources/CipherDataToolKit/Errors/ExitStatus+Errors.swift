@@ -60,7 +60,9 @@ package struct Ending: Sendable, Hashable {
   private static func status(of error: StoreError) -> ExitStatus {
     switch error.code {
     case .encryptionUnavailable: .unavailable
-    case .keyRequired, .invalidKey, .wrongKey, .keyWorkExceeded, .keyFileMissing, .keyProviderFailed, .unreadableStore: .noKey
+    case .keyRequired, .invalidKey, .wrongKey, .keyWorkExceeded, .keyFileMissing, .keyFileOutdated, .keyProviderFailed, .unreadableStore:
+      .noKey
+    case .outOfMemory: .software
     case .keyFileCorrupt, .storeCorrupt, .externalDataMissing, .diskFull, .io, .readOnly: .damage
     case .notEncrypted, .notAStore, .unsupportedFormat, .modelIncompatible, .migrationNeeded, .mappingNotInferred,
       .migrationConstraintViolation, .migrationFailed, .storeNewerThanModel, .unknownModelReference, .modelChecksumMismatch,
@@ -88,16 +90,17 @@ package struct Ending: Sendable, Hashable {
   private static func status(of kind: StoreAccessError.Kind) -> ExitStatus {
     switch kind {
     case .encryptionUnavailable: .unavailable
-    case .keyRequired, .invalidKey, .wrongKey, .keyWorkExceeded, .keyFileMissing, .keyProviderFailed, .unreadableStore, .lastSlot,
-      .unknownSlot:
+    case .keyRequired, .invalidKey, .wrongKey, .keyWorkExceeded, .keyFileMissing, .keyFileOutdated, .keyProviderFailed, .unreadableStore,
+      .otherFormat, .lastSlot, .unknownSlot:
       .noKey
     case .keyFileCorrupt, .storeCorrupt, .externalDataMissing, .diskFull, .io, .readOnly, .readOnlyLog: .damage
     case .notEncrypted, .notAStore, .unsupportedFormat, .constraint: .badData
-    case .busy: .busy
+    case .busy, .exchanged: .busy
     case .noSuchFile, .permissionDenied: .noInput
     case .fileExists, .keyFileExists: .cannotCreate
     case .cancelled: .interrupted
-    case .outOfMemory, .sql, .closed: .software
+    case .outOfMemory: .software
+    case .sql, .closed: .software
     }
   }
 

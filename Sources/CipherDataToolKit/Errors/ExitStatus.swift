@@ -22,7 +22,7 @@ package enum ExitStatus: Int32, Sendable, CaseIterable {
   case damage = 74
   /// Somebody else holds the store; try again.
   case busy = 75
-  /// The key is wrong or missing, or the key file asks for more work than it may.
+  /// The key is wrong or missing, the key file is of another time than the store, or it asks for more work than it may.
   case noKey = 77
   /// The user interrupted the work.
   case interrupted = 130

@@ -19,13 +19,15 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case keyFileMissing
     /// The key file was damaged or changed by somebody else.
     case keyFileCorrupt
+    /// The key file is older or newer than the store: it has no key of what the store was last encrypted with.
+    case keyFileOutdated
     /// The key provider failed.
     case keyProviderFailed
     /// The file is a plaintext database.
     case notEncrypted
     /// The file is no store: empty, a stub, a directory.
     case notAStore
-    /// The key is wrong or the file is damaged; without a key file the two cannot be told apart.
+    /// The key is wrong or the file is damaged; without a key file the two cannot be told apart. Or the key is that of another page format, which is named.
     case unreadableStore
     /// The store is damaged.
     case storeCorrupt
@@ -33,7 +35,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case externalDataMissing
     /// The store was written by a newer version or in a format that this engine cannot read.
     case unsupportedFormat
-    /// Somebody else holds the store.
+    /// Somebody else holds the store, or exchanges it just now.
     case busy
     /// The store or its disk is read-only.
     case readOnly
@@ -43,6 +45,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case diskFull
     /// Input or output failed.
     case io
+    /// The process got no memory.
+    case outOfMemory
     /// There is no store at the URL.
     case storeNotFound
     /// There is something at the URL already.

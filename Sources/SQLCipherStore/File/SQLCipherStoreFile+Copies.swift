@@ -22,19 +22,21 @@ extension SQLCipherStoreFile {
   public func exportPlaintext(to url: URL) async throws {
     let keyring = keyring
     try await Self.offActor {
-      let key = try keyring.databaseKey()
-      let folder = try ExternalFolder(storePath: keyring.storePath, key: key)
-      // The files of the snapshot must be there until they are read.
-      let lock = try folder.lockForReading()
-      defer { withExtendedLifetime(lock) {} }
-      try PlaintextExchange.exportPlaintext(
-        from: keyring.storePath, key: key, to: url.path,
-        onOpen: { connection in
-          try FoldedIndexes.register(on: connection)
-          try ExternalSchema.register(on: connection, folder: folder)
-          return try FoldedIndexes.removal(from: connection, schema: "target")
-            + ExternalSchema.inlining(from: connection, schema: "target")
-        })
+      try keyring.withDatabaseKey(options: Self.readingOptions) { key in
+        let folder = try ExternalFolder(storePath: keyring.storePath, key: key)
+        // The files of the snapshot must be there until they are read. The store is open when the lock is taken, so that it is this store's folder.
+        var lock: ExternalFolder.Lock?
+        defer { withExtendedLifetime(lock) {} }
+        try PlaintextExchange.exportPlaintext(
+          from: keyring.storePath, key: key, to: url.path,
+          onOpen: { connection in
+            lock = try folder.lockForReading()
+            try FoldedIndexes.register(on: connection)
+            try ExternalSchema.register(on: connection, folder: folder)
+            return try FoldedIndexes.removal(from: connection, schema: "target")
+              + ExternalSchema.inlining(from: connection, schema: "target")
+          })
+      }
     }
   }
 

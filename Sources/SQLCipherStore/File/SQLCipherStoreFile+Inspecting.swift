@@ -59,17 +59,18 @@ extension SQLCipherStoreFile {
     let keyring = keyring
     return try await Self.offActor {
       var outdated: [String] = []
-      let findings = try StoreVerification.run(
-        path: keyring.storePath, key: try keyring.databaseKey(options: Self.readingOptions), level: level == .full ? .full : .quick,
-        options: Self.readingOptions,
-        onOpen: { connection in
-          try FoldedIndexes.register(on: connection)
-          outdated =
-            try FoldedIndexes.inFile(connection).filter { ![SQLFunctions.foldIndexed, SQLFunctions.indexed].contains($0.function) }.map {
-              " index \($0.index)"
-            }
-            + FullTextFile.indexes(connection).filter { $0.function != SQLFunctions.words }.map { " table main.\($0.table)" }
-        }, progress: progress)
+      let findings = try keyring.withDatabaseKey(options: Self.readingOptions) { key in
+        try StoreVerification.run(
+          path: keyring.storePath, key: key, level: level == .full ? .full : .quick, options: Self.readingOptions,
+          onOpen: { connection in
+            try FoldedIndexes.register(on: connection)
+            outdated =
+              try FoldedIndexes.inFile(connection).filter { ![SQLFunctions.foldIndexed, SQLFunctions.indexed].contains($0.function) }.map {
+                " index \($0.index)"
+              }
+              + FullTextFile.indexes(connection).filter { $0.function != SQLFunctions.words }.map { " table main.\($0.table)" }
+          }, progress: progress)
+      }
       let lines = try Self.externalFindings(keyring, isFull: level == .full)
       // What an index of another folding holds cannot be checked: no condition uses it, and the next opening replaces it.
       return findings.map(\.description).filter { line in !outdated.contains { line.hasSuffix($0) } }.map { StoreFinding(.damage, $0) }
@@ -79,11 +80,12 @@ extension SQLCipherStoreFile {
 
   /// What is wrong with the files of large values; nothing where the database itself cannot be read, which was said already.
   private static func externalFindings(_ keyring: StoreKeyring, isFull: Bool) throws -> [StoreFinding] {
-    let key = try keyring.databaseKey(options: readingOptions)
-    let folder = try ExternalFolder(storePath: keyring.storePath, key: key)
     do {
-      let connection = try Connection.reading(keyring.storePath, key: key)
+      let (connection, key) = try keyring.withDatabaseKey(options: readingOptions) {
+        (try Connection.reading(keyring.storePath, key: $0), $0)
+      }
       defer { connection.close() }
+      let folder = try ExternalFolder(storePath: keyring.storePath, key: key)
       return try ExternalVerification.run(connection, folder: folder, isFull: isFull)
     } catch let error as StoreAccessError {
       if case .storeCorrupt = error.kind { return [] }
@@ -100,12 +102,12 @@ extension SQLCipherStoreFile {
   public func sweepExternalFiles() async throws -> Int {
     let keyring = keyring
     return try await Self.offActor {
-      let key = try keyring.databaseKey()
+      // First the store: while it is open nobody puts another one, with another folder, in its place.
+      let (connection, key) = try keyring.withDatabaseKey { (try Connection(opening: keyring.storePath, key: $0), $0) }
+      defer { connection.close() }
       let folder = try ExternalFolder(storePath: keyring.storePath, key: key)
       guard let lock = try folder.lockForRemoving() else { return 0 }
       defer { withExtendedLifetime(lock) {} }
-      let connection = try Connection(opening: keyring.storePath, key: key)
-      defer { connection.close() }
       return try folder.sweep(keeping: try connection.readTransaction { try ExternalTable.ids(connection) })
     }
   }

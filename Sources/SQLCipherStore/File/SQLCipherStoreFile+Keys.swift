@@ -59,8 +59,9 @@ extension SQLCipherStoreFile {
   public func rotateDataKey(progress: Progress? = nil) async throws {
     let options = ConnectionOptions()
     try await StoreError.mapping {
-      let pool = try ConnectionPool(
-        path: path, key: try keyring.databaseKey(options: options), options: options, onOpen: { try FoldedIndexes.register(on: $0) })
+      let pool = try keyring.withDatabaseKey(options: options) {
+        try ConnectionPool(path: path, key: $0, options: options, onOpen: { try FoldedIndexes.register(on: $0) })
+      }
       defer { pool.close() }
       try await keyring.rotateDataKey(pool: pool, progress: progress)
     }

@@ -73,8 +73,7 @@ public final class SQLCipherStoreFile: Sendable {
   func read<Result: Sendable>(_ body: @escaping @Sendable (Connection) throws -> Result) async throws -> Result {
     let keyring = keyring
     return try await Self.offActor {
-      let key = try keyring.databaseKey(options: Self.readingOptions)
-      let connection = try Connection.reading(keyring.storePath, key: key)
+      let connection = try keyring.withDatabaseKey(options: Self.readingOptions) { try Connection.reading(keyring.storePath, key: $0) }
       defer { connection.close() }
       try SQLFunctions.register(on: connection)
       return try connection.readTransaction { try body(connection) }

@@ -1,0 +1,318 @@
+// Stores that are replaced, rotated or removed between an opening's first look and its lock.
+
+import Foundation
+import Synchronization
+import XCTest
+
+@testable import SQLCipherConnection
+
+/// A connection that another thread has made, and nobody uses at the same time.
+private struct Holder: @unchecked Sendable { let connection: Connection }
+
+private func values(_ connection: Connection) throws -> [Int64] {
+  let statement = try connection.statement(sql: "SELECT a FROM t ORDER BY rowid")
+  defer { statement.reset() }
+  var result: [Int64] = []
+  while try statement.step() { result.append(statement.int64(0)) }
+  return result
+}
+
+/// Puts a copy of a store in the place of one, in the middle of somebody's opening.
+private func replace(_ path: String, by keyring: StoreKeyring) throws {
+  try finish { try await StoreReplacement.replace(path) { try await keyring.backUp(to: $0) } }
+}
+
+private func finish(_ body: @escaping @Sendable () async throws -> Void) throws {
+  let done = DispatchSemaphore(value: 0)
+  let failure = Mutex<(any Error)?>(nil)
+  Task.detached {
+    do { try await body() } catch { failure.withLock { $0 = error } }
+    done.signal()
+  }
+  done.wait()
+  if let error = failure.withLock({ $0 }) { throw error }
+}
+
+final class ExchangeTests: StoreTestCase {
+  override func tearDownWithError() throws {
+    DatabasePlace.whenOpened.withLock { $0 = nil }
+    StoreKeyring.folderSync.withLock { $0 = nil }
+    try super.tearDownWithError()
+  }
+
+  /// Makes a store that holds one number.
+  @discardableResult
+  private func makeStore(_ value: Int, named name: String = "test.store", key: StoreKey = cheap("one")) async throws -> StoreKeyring {
+    let keyring = try await StoreKeyring.create(storePath: folder + "/" + name, key: key)
+    let connection = try Connection(opening: folder + "/" + name, key: keyring.databaseKey())
+    try connection.execute("CREATE TABLE t (a); INSERT INTO t VALUES (\(value))")
+    connection.close()
+    return keyring
+  }
+
+  /// Runs `body` once, the next time that the store's file is opened and not locked yet.
+  private func stretchOnce(_ body: @escaping @Sendable () throws -> Void) {
+    let path = path
+    let isDone = Mutex(false)
+    DatabasePlace.whenOpened.withLock {
+      $0 = { opened in
+        let isFirst = isDone.withLock { isDone in
+          defer { if opened == path { isDone = true } }
+          return opened == path && !isDone
+        }
+        guard isFirst else { return }
+        do { try body() } catch { XCTFail("\(error)") }
+      }
+    }
+  }
+
+  func testAnOpeningBetweenWhoseOpenAndLockTheStoreIsReplacedHasTheNewOne() async throws {
+    let keyring = try await makeStore(1)
+    try await keyring.backUp(to: folder + "/backup")
+    let backup = try await StoreKeyring.unlock(storePath: folder + "/backup", key: cheap("one"))
+    let key = try keyring.databaseKey()
+    let old = try Connection(opening: path, key: key)
+    try old.execute("INSERT INTO t VALUES (2)")
+    old.close()
+    let path = path
+    // The one that comes later has a log already when the one that came first begins to read.
+    let kept = Mutex<Holder?>(nil)
+    stretchOnce {
+      try replace(path, by: backup)
+      let connection = try Connection(opening: path, key: key)
+      try connection.execute("INSERT INTO t VALUES (3)")
+      kept.withLock { $0 = Holder(connection: connection) }
+    }
+    let connection = try Connection(opening: path, key: key)
+    XCTAssertEqual(try values(connection), [1, 3])
+    try connection.execute("INSERT INTO t VALUES (4)")
+    connection.close()
+    kept.withLock { holder in
+      holder?.connection.close()
+      holder = nil
+    }
+    let again = try Connection(opening: path, key: key)
+    XCTAssertEqual(try values(again), [1, 3, 4])
+    again.close()
+    XCTAssertEqual(try StoreVerification.run(path: path, key: key, level: .full), [])
+  }
+
+  func testAnOpeningOfAStoreThatIsReplacedByOneWithOtherKeysReadsTheKeyFileAgain() async throws {
+    try await makeStore(1)
+    let other = try await makeStore(2, named: "other")
+    let keyring = try await StoreKeyring.unlock(storePath: path, key: cheap("one"))
+    stretchOnce { [path] in try replace(path, by: other) }
+    let connection = try keyring.withDatabaseKey { try Connection(opening: path, key: $0) }
+    defer { connection.close() }
+    XCTAssertEqual(try values(connection), [2])
+  }
+
+  func testAnOpeningOfAStoreThatIsReplacedByOneWithAnotherPassphraseSaysSo() async throws {
+    try await makeStore(1)
+    let other = try await makeStore(2, named: "other", key: cheap("two"))
+    let keyring = try await StoreKeyring.unlock(storePath: path, key: cheap("one"))
+    stretchOnce { [path] in try replace(path, by: other) }
+    assertThrows(.wrongKey) { try keyring.withDatabaseKey { try Connection(opening: path, key: $0) } }
+  }
+
+  func testAnOpeningOfAStoreWithoutSlotsThatIsReplacedMeanwhileTakesTheOtherSalt() async throws {
+    for key in [StoreKey.databaseKey(SecretBytes([UInt8](repeating: 5, count: 32))), .sqlcipherPassphrase("one", .portable)] {
+      try await makeStore(1, key: key)
+      let other = try await makeStore(2, named: "other", key: key)
+      let keyring = try await StoreKeyring.unlock(storePath: path, key: key)
+      stretchOnce { [path] in try replace(path, by: other) }
+      let connection = try keyring.withDatabaseKey { try Connection(opening: path, key: $0) }
+      XCTAssertEqual(try values(connection), [2])
+      connection.close()
+      for name in ["test.store", "other"] { try StoreRemoval.destroy(folder + "/" + name) }
+    }
+  }
+
+  func testAnOpeningDuringWhichTheDataKeyIsRotatedAsksNobodyForAKey() async throws {
+    try await makeStore(1)
+    let keyring = try await StoreKeyring.unlock(storePath: path, key: cheap("one"))
+    // Nothing of the passphrase is in memory any more after this.
+    try keyring.withDatabaseKey { try Connection(opening: path, key: $0).close() }
+    XCTAssertNil(keyring.state.withLock { $0.given.map { _ in true } })
+    for _ in 0..<3 {
+      let rotating = try await StoreKeyring.unlock(storePath: path, key: cheap("one"))
+      stretchOnce { [path] in
+        try finish {
+          let pool = try ConnectionPool(path: path, key: rotating.databaseKey())
+          try await rotating.rotateDataKey(pool: pool)
+          pool.close()
+        }
+      }
+      let connection = try keyring.withDatabaseKey { try Connection(opening: path, key: $0) }
+      XCTAssertEqual(try values(connection), [1])
+      connection.close()
+    }
+    // Neither does an edit of the slots.
+    let rotating = try await StoreKeyring.unlock(storePath: path, key: cheap("one"))
+    let pool = try ConnectionPool(path: path, key: rotating.databaseKey())
+    try await rotating.rotateDataKey(pool: pool)
+    pool.close()
+    _ = try await keyring.addSlot(cheap("two"), label: "two")
+    XCTAssertEqual(try StoreKeyring.slots(at: path).map(\.label), ["", "two"])
+  }
+
+  func testARemovalBetweenOpenAndLockLeavesNothingToOpen() async throws {
+    let keyring = try await makeStore(1)
+    let path = path
+    stretchOnce { try StoreRemoval.destroy(path) }
+    assertThrows(.noSuchFile) { try keyring.withDatabaseKey { try Connection(opening: path, key: $0) } }
+    XCTAssertEqual(try names(), [])
+  }
+
+  func testWhoLocksAStoreThatWasJustRotatedLocksTheNewOne() async throws {
+    let keyring = try await makeStore(1)
+    let path = path
+    // Somebody opens the rotated store while the old one is about to be locked: it is not to be taken from him.
+    let kept = Mutex<Holder?>(nil)
+    stretchOnce {
+      try finish {
+        let pool = try ConnectionPool(path: path, key: keyring.databaseKey())
+        try await keyring.rotateDataKey(pool: pool)
+        pool.close()
+        let connection = try Connection(opening: path, key: keyring.databaseKey())
+        kept.withLock { $0 = Holder(connection: connection) }
+      }
+    }
+    assertThrows(.busy) { try ExclusiveFileLock(path, operation: "destroy") }
+    XCTAssertEqual(try kept.withLock { try $0.map { try values($0.connection) } }, [1])
+    kept.withLock { $0?.connection.close() }
+  }
+
+  func testAReaderOfAStoreWithoutALogNoticesThatItWasReplaced() async throws {
+    let keyring = try await makeStore(1)
+    try await keyring.backUp(to: folder + "/backup")
+    let backup = try await StoreKeyring.unlock(storePath: folder + "/backup", key: cheap("one"))
+    var options = ConnectionOptions()
+    options.journalMode = .delete
+    try Connection(opening: path, key: keyring.databaseKey(), options: options).close()
+    options.isReadOnly = true
+    let pool = try ConnectionPool(path: path, key: keyring.databaseKey(), options: options)
+    defer { pool.close() }
+    XCTAssertEqual(try pool.withReader { try values($0) }, [1])
+    try await StoreReplacement.replace(path) { try await backup.backUp(to: $0) }
+    for _ in 0..<3 { assertThrows(.exchanged) { try pool.withReader { try values($0) } } }
+    let again = try ConnectionPool(path: path, key: keyring.databaseKey(), options: options)
+    defer { again.close() }
+    XCTAssertEqual(try again.withReader { try values($0) }, [1])
+  }
+
+  func testTheLockOfAFolderOfLargeValuesThatWasReplacedIsTakenAnew() async throws {
+    let keyring = try await makeStore(1)
+    let external = try ExternalFolder(storePath: path, key: keyring.databaseKey())
+    let old = try XCTUnwrap(try external.lockForWriting())
+    XCTAssertEqual(rename(external.path, external.path + ".old"), 0)
+    XCTAssertEqual(mkdir(external.path, 0o700), 0)
+    let new = try XCTUnwrap(try external.lockForRemoving())
+    XCTAssertNil(try external.lockForRemoving())
+    withExtendedLifetime((old, new)) {}
+  }
+
+  // MARK: - Key files of another time
+
+  func testAKeyFileOlderThanTheStoreIsSaidToBeSo() async throws {
+    let keyring = try await makeStore(1)
+    let old = try Data(contentsOf: URL(fileURLWithPath: path + ".keys"))
+    let pool = try ConnectionPool(path: path, key: keyring.databaseKey())
+    try await keyring.rotateDataKey(pool: pool)
+    pool.close()
+    let new = try Data(contentsOf: URL(fileURLWithPath: path + ".keys"))
+    try old.write(to: URL(fileURLWithPath: path + ".keys"))
+    let before = try snapshot()
+    let stale = try await StoreKeyring.unlock(storePath: path, key: cheap("one"))
+    let error = assertThrows(.keyFileOutdated) { try stale.withDatabaseKey { try Connection(opening: path, key: $0) } }
+    XCTAssertTrue(error?.description.contains("put back the key file") ?? false)
+    XCTAssertEqual(try snapshot(), before)
+    // As soon as the right one stands there, the same keyring opens the store.
+    try new.write(to: URL(fileURLWithPath: path + ".keys"))
+    let connection = try stale.withDatabaseKey { try Connection(opening: path, key: $0) }
+    XCTAssertEqual(try values(connection), [1])
+    connection.close()
+  }
+
+  func testDamageOfTheFirstPageIsStillDamage() async throws {
+    let keyring = try await makeStore(1)
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    // The salt stands in the key file too: the page is what was written, whatever stands in its first bytes.
+    bytes[3] ^= 1
+    try bytes.write(to: URL(fileURLWithPath: path))
+    let connection = try keyring.withDatabaseKey { try Connection(opening: path, key: $0) }
+    XCTAssertEqual(try values(connection), [1])
+    connection.close()
+    bytes[3] ^= 1
+    bytes[700] ^= 1
+    try bytes.write(to: URL(fileURLWithPath: path))
+    assertThrows(.storeCorrupt(.pageMAC)) { try keyring.withDatabaseKey { try Connection(opening: path, key: $0) } }
+  }
+
+  func testAnOpeningWhileAnotherOneHoldsTheStoreAloneIsBusyNotReadOnly() async throws {
+    let keyring = try await makeStore(1)
+    let lock = try ExclusiveFileLock(path, operation: "test")
+    var options = ConnectionOptions()
+    options.busyTimeoutMilliseconds = 20
+    assertThrows(.busy) { try keyring.withDatabaseKey(options: options) { try Connection(opening: path, key: $0, options: options) } }
+    withExtendedLifetime(lock) {}
+  }
+
+  // MARK: - Rotations that were interrupted
+
+  /// The key file as a rotation leaves it that is killed before its end; the store has the new key already.
+  private func interruptRotation(_ keyring: StoreKeyring) async throws {
+    let pool = try ConnectionPool(path: path, key: keyring.databaseKey())
+    struct Stop: Error {}
+    StoreKeyring.folderSync.withLock { $0 = { _ in throw Stop() } }
+    do {
+      try await keyring.rotateDataKey(pool: pool)
+      XCTFail("the folder was not synced, and nobody says so")
+    } catch is Stop {}
+    StoreKeyring.folderSync.withLock { $0 = nil }
+    // The pool goes on with the new key.
+    XCTAssertEqual(try pool.withReader { try values($0) }, [1])
+    pool.close()
+  }
+
+  func testTheOldDataKeyStaysWhereTheFolderCouldNotBeSynced() async throws {
+    let keyring = try await makeStore(1)
+    let old = try Data(contentsOf: URL(fileURLWithPath: path))
+    try await interruptRotation(keyring)
+    XCTAssertEqual(try KeyFile(parsing: KeyFileStorage.read(path + ".keys"), path: path).generations.count, 2)
+    // A power cut brings the old file back.
+    let new = try Data(contentsOf: URL(fileURLWithPath: path))
+    for file in [old, new] {
+      let keys = try Data(contentsOf: URL(fileURLWithPath: path + ".keys"))
+      try file.write(to: URL(fileURLWithPath: path))
+      for suffix in StoreFile.companionSuffixes { unlink(path + suffix) }
+      let found = try await StoreKeyring.unlock(storePath: path, key: cheap("one"))
+      let connection = try found.withDatabaseKey { try Connection(opening: path, key: $0) }
+      XCTAssertEqual(try values(connection), [1])
+      connection.close()
+      XCTAssertEqual(try found.candidates.count, 1)
+      try keys.write(to: URL(fileURLWithPath: path + ".keys"))
+    }
+  }
+
+  func testAKeyringThatIsBehindFinishesAnInterruptedRotationByTheNumberOfTheGeneration() async throws {
+    try await interruptRotation(try await makeStore(1))
+    // Both have read the key file with two generations; one finishes it.
+    let first = try await StoreKeyring.unlock(storePath: path, key: cheap("one"))
+    let second = try await StoreKeyring.unlock(storePath: path, key: cheap("one"))
+    XCTAssertEqual(try second.candidates.count, 2)
+    let key = try first.databaseKey()
+    XCTAssertEqual(try second.databaseKey().key, key.key)
+    XCTAssertEqual(try second.candidates.count, 1)
+    // A third one is behind by a whole rotation.
+    try await interruptRotation(first)
+    let third = try await StoreKeyring.unlock(storePath: path, key: cheap("one"))
+    let pool = try ConnectionPool(path: path, key: first.databaseKey())
+    try await first.rotateDataKey(pool: pool)
+    pool.close()
+    XCTAssertEqual(try third.candidates.count, 2)
+    let connection = try third.withDatabaseKey { try Connection(opening: path, key: $0) }
+    XCTAssertEqual(try values(connection), [1])
+    connection.close()
+  }
+}
