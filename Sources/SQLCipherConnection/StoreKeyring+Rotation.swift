@@ -61,7 +61,7 @@ extension StoreKeyring {
     let numbers = hasSlots ? try addGeneration(next, after: key) : nil
     do {
       try StoreFile.createExclusively(copy, for: FileOwner(of: storePath))
-      try DatabaseCopy.backUp(source, current, to: copy, key: next, options: options, progress: progress)
+      try DatabaseCopy.backUp(source, key, to: copy, key: next, options: options, progress: progress)
       let findings = try StoreVerification.run(path: copy, key: next, level: .full, options: options, onOpen: onOpen)
       guard findings.isEmpty else {
         throw StoreAccessError(.storeCorrupt(.structure), path: storePath, operation: "rotate the data key", message: "\(findings[0])")

@@ -1,4 +1,5 @@
 // What the documents refer to exists.
+import Foundation
 import XCTest
 
 final class DocumentTests: XCTestCase {
@@ -25,6 +26,27 @@ final class DocumentTests: XCTestCase {
       where index % 2 == 1 {
         guard folders.contains(where: part.hasPrefix), !part.contains(where: { " *<\n".contains($0) }) else { continue }
         XCTAssertTrue(Repository.exists(String(part)), "\(document) names \(part), which is not there")
+      }
+    }
+  }
+
+  func testEachOfTheTenLinesNamesATestThatExists() throws {
+    let readme = try Repository.text("README.md")
+    let section = try XCTUnwrap(
+      readme.components(separatedBy: "## Security in ten lines").dropFirst().first?.components(separatedBy: "\n## ").first)
+    let lines = section.split(separator: "\n").filter { $0.first?.isNumber == true }
+    XCTAssertEqual(lines.count, 10)
+    let sources = try Repository.swiftFiles(in: "Tests").map { try Repository.text($0) }
+    for line in lines {
+      // Odd parts stand between backquotes.
+      let code = line.split(separator: "`", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 1 }.map(\.element)
+      let tests = code.filter { $0.prefix { $0 != "." }.hasSuffix("Tests") }
+      XCTAssertFalse(tests.isEmpty, "no test is named: \(line)")
+      for test in tests {
+        let parts = test.split(separator: ".")
+        let holders = sources.filter { $0.contains("class \(parts[0]): ") }
+        XCTAssertFalse(holders.isEmpty, "\(parts[0]) is not there")
+        if parts.count > 1 { XCTAssertTrue(holders.contains { $0.contains("func \(parts[1])(") }, "\(test) is not there") }
       }
     }
   }

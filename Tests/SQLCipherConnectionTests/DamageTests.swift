@@ -154,6 +154,29 @@ final class DamageTests: StoreTestCase {
     }
   }
 
+  func testAnOlderPageOfTheSameStoreIsNotNoticed() throws {
+    // What the documents say is not protected: every page is authentic, and nothing says which is the newest.
+    _ = try makeStore()
+    let old = try Data(contentsOf: URL(fileURLWithPath: path))
+    let writer = try Connection(opening: path, key: testKey())
+    try writer.execute("UPDATE t SET text = 'row 0 is new' WHERE id = 3")
+    writer.close()
+    var replayed = try Data(contentsOf: URL(fileURLWithPath: path))
+    let changed = (1..<old.count / Self.pageSize).filter { page in
+      let range = page * Self.pageSize..<(page + 1) * Self.pageSize
+      return old[range] != replayed[range]
+    }
+    for page in changed {
+      let range = page * Self.pageSize..<(page + 1) * Self.pageSize
+      replayed.replaceSubrange(range, with: old[range])
+    }
+    try replayed.write(to: URL(fileURLWithPath: path))
+    let reader = try Connection(opening: path, key: testKey(isProven: true))
+    XCTAssertNotEqual(try reader.readTransaction { try reader.firstText("SELECT text FROM t WHERE id = 3") }, "row 0 is new")
+    reader.close()
+    XCTAssertEqual(try StoreVerification.run(path: path, key: testKey(isProven: true), level: .full), [])
+  }
+
   func testWhatIsNoRegularFileIsRefused() throws {
     let things = folder + "/things"
     try FileManager.default.createDirectory(atPath: things, withIntermediateDirectories: true)

@@ -327,10 +327,12 @@ final class ZeroedPageTests: StoreTestCase {
     let first = UInt32(try data().count / Self.pageSize + 1)
     let lock = UInt32((1 << 30) / Self.pageSize + 1)
     let free = (first...last).filter { $0 != lock }
-    let capacity = (Self.pageSize - 48) / 4 - 8
+    var capacity = 0
     var next: UInt32 = 0
     var added: UInt32 = 0
     edit(1, isNew: false) { page in
+      // SQLCipher 4 reserves more bytes at the end of a page than this format needs.
+      capacity = (Self.pageSize - Int(page[20])) / 4 - 8
       next = number(page, 32)
       added = number(page, 36)
     }
