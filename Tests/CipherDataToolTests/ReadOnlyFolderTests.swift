@@ -79,11 +79,17 @@ final class ReadOnlyFolderTests: XCTestCase {
       chmod(folder + "/test.store" + suffix, 0o444)
     }
     chmod(folder, 0o555)
-    for arguments in Self.readers {
-      let result = try fixture.run(there(arguments), through: nobody)
-      XCTAssertEqual(result.status, 74, "\(arguments): \(result.error)")
-      XCTAssertTrue(result.error.contains("write-ahead log") && result.error.contains("copy the store"), result.error)
-      XCTAssertEqual(result.output, "")
+    let results = try Self.readers.map { try fixture.run(there($0), through: nobody) }
+    for (arguments, result) in zip(Self.readers, results) {
+      if result.status == 0 {
+        // SQLite 3.22 and later need no index beside the log: what is in it is read.
+        XCTAssertEqual(result.output, try fixture.run(there(arguments)).output, "\(arguments)")
+      } else {
+        XCTAssertEqual(result.status, 74, "\(arguments): \(result.error)")
+        XCTAssertTrue(result.error.contains("write-ahead log") && result.error.contains("copy the store"), result.error)
+        XCTAssertEqual(result.output, "")
+      }
     }
+    XCTAssertEqual(Set(results.map(\.status)).count, 1, "all read, or none")
   }
 }
