@@ -116,6 +116,8 @@ extension Connection {
   private func firstRead() throws(StoreAccessError) {
     do {
       let statement = try self.statement(sql: "SELECT count(*) FROM sqlite_master")
+      // The schema has been read, and without a log the lock went with that: another file's journal would be taken for this one's.
+      try lockPlace()
       _ = try statement.step()
       statement.reset()
     } catch  where error.code == SQLITE_NOTADB || error.code == SQLITE_CORRUPT {
