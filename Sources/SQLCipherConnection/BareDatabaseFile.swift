@@ -56,7 +56,10 @@ final class BareDatabaseFile {
   func isFirstPageAuthentic(_ key: DatabaseKey) throws(StoreAccessError) -> Bool {
     var page = try prefix(key.format.pageSize)
     let authenticator = try PageAuthenticator(key: key)
-    return page.withUnsafeMutableBytes { authenticator.isAuthentic($0, number: 1) }
+    let result: Result<Bool, StoreAccessError> = page.withUnsafeMutableBytes { bytes in
+      do throws(StoreAccessError) { return .success(try authenticator.isAuthentic(bytes, number: 1)) } catch { return .failure(error) }
+    }
+    return try result.get()
   }
 
   /// A plain database says so in its first bytes.

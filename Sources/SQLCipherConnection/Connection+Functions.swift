@@ -67,6 +67,8 @@ public import CSQLCipher
 
   /// Makes the statement fail with a message, which must contain no stored value.
   package func setError(_ message: String) { sqlite3_result_error(context, message, -1) }
+  /// Makes the statement fail for want of memory.
+  package func setOutOfMemory() { sqlite3_result_error_nomem(context) }
   /// Makes the statement fail as if interrupted, where the function found out that its caller was cancelled.
   package func setCancelled() { sqlite3_result_error_code(context, SQLITE_INTERRUPT) }
 }

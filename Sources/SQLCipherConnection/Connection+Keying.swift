@@ -40,7 +40,7 @@ extension Connection {
       let code = readFile(into: page, offset: 0)
       if code == ResultCode.shortRead { throw StoreAccessError(.notAStore(.stub), path: path, operation: "open") }
       guard code == SQLITE_OK else { throw database.failure(code, operation: "open") }
-      if authenticator.isAuthentic(page, number: 1) { return }
+      if try authenticator.isAuthentic(page, number: 1) { return }
     }
     // A crash may have torn the page while it was written: the newer copy is in the log, the older one in the rollback journal.
     if try WriteAheadLog.holdsAuthenticFirstPage(path + "-wal", authenticator: authenticator) { return }
@@ -62,7 +62,7 @@ extension Connection {
     for number in stride(from: 2, through: count, by: max(1, count / 8)) {
       let code = readFile(into: page, offset: Int64(number - 1) * Int64(format.pageSize))
       guard code == SQLITE_OK else { throw database.failure(code, operation: "open") }
-      if authenticator.isAuthentic(page, number: UInt32(clamping: number)) { return true }
+      if try authenticator.isAuthentic(page, number: UInt32(clamping: number)) { return true }
     }
     return false
   }

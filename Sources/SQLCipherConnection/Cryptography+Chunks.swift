@@ -40,7 +40,10 @@ final class ChunkCipher {
   }
 
   /// Decrypts a chunk; false, with zeros, where it is not what was sealed as this chunk.
-  func open(_ input: UnsafeRawBufferPointer, _ index: Int, isLast: Bool, into output: UnsafeMutableRawBufferPointer) -> Bool {
+  func open(_ input: UnsafeRawBufferPointer, _ index: Int, isLast: Bool, into output: UnsafeMutableRawBufferPointer)
+    throws(StoreAccessError)
+    -> Bool
+  {
     let size = input.count - Cryptography.tagSize
     guard size >= 0, output.count == size, let target = output.baseAddress?.assumingMemoryBound(to: UInt8.self),
       let source = input.baseAddress?.assumingMemoryBound(to: UInt8.self)
@@ -48,15 +51,16 @@ final class ChunkCipher {
     var tag = [UInt8](input[size...])
     var written: Int32 = 0
     let nonce = Self.nonce(index, isLast: isLast)
-    let isAuthentic = key.withUnsafeBytes { key in
+    let isRead = key.withUnsafeBytes { key in
       EVP_DecryptInit_ex(context, EVP_aes_256_gcm(), nil, key.baseAddress?.assumingMemoryBound(to: UInt8.self), nonce) == 1
         && EVP_DecryptUpdate(context, nil, &written, header, Int32(header.count)) == 1
         && EVP_DecryptUpdate(context, target, &written, source, Int32(size)) == 1
         && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_GCM_SET_TAG, Int32(Cryptography.tagSize), &tag) == 1
-        && EVP_DecryptFinal_ex(context, target + Int(written), &written) == 1
     }
+    let isAuthentic = isRead && EVP_DecryptFinal_ex(context, target + Int(written), &written) == 1
     // Bytes that are not authentic are given to nobody.
     if !isAuthentic { Cryptography.wipe(output) }
+    if !isRead { throw Self.failure }
     return isAuthentic
   }
 

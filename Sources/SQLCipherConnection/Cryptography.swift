@@ -164,7 +164,7 @@ enum Cryptography {
     return output
   }
 
-  /// Opens what `seal` made; `nil` where the key or anything authenticated differs.
+  /// Opens what `seal` made; `nil` where the key or anything authenticated differs, which the last step alone finds out.
   static func open(
     _ sealed: [UInt8], key: SecretBytes, nonce: [UInt8], authenticating data: [UInt8]
   ) throws(StoreAccessError) -> SecretBytes? {
@@ -175,16 +175,17 @@ enum Cryptography {
     var tag = Array(sealed[size...])
     var written: Int32 = 0
     var isAuthentic = false
-    let secret = SecretBytes(count: size) { output in
+    let secret = try SecretBytes(count: size) { (output) throws(StoreAccessError) in
       guard let base = output.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
-      isAuthentic = key.withUnsafeBytes { keyBytes in
+      let isRead = key.withUnsafeBytes { keyBytes in
         EVP_DecryptInit_ex(
           context, EVP_aes_256_gcm(), nil, keyBytes.baseAddress?.assumingMemoryBound(to: UInt8.self), nonce) == 1
           && EVP_DecryptUpdate(context, nil, &written, data, Int32(data.count)) == 1
           && EVP_DecryptUpdate(context, base, &written, sealed, Int32(size)) == 1
           && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_GCM_SET_TAG, Int32(tagSize), &tag) == 1
-          && EVP_DecryptFinal_ex(context, base + Int(written), &written) == 1
       }
+      guard isRead else { throw failure("AES-GCM") }
+      isAuthentic = EVP_DecryptFinal_ex(context, base + Int(written), &written) == 1
     }
     return isAuthentic ? secret : nil
   }

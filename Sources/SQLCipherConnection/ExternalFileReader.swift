@@ -95,8 +95,8 @@ package final class ExternalFileReader {
     let whole = ExternalFileFormat.chunkSize + Cryptography.tagSize
     let sealed = try Self.read(descriptor, size + Cryptography.tagSize, at: ExternalFileFormat.headerSize + index * whole, path)
     var data = Data(count: size)
-    let isAuthentic = data.withUnsafeMutableBytes { output in
-      sealed.withUnsafeBytes { cipher.open($0, index, isLast: isLast, into: output) }
+    let isAuthentic = try data.withUnsafeMutableBytes { output in
+      try sealed.withUnsafeBytes { try cipher.open($0, index, isLast: isLast, into: output) }
     }
     guard isAuthentic else { throw Self.damaged(path) }
     return data

@@ -31,7 +31,7 @@ enum FreePages {
     for _ in 0..<attempts {
       let version = try connection.pragma("data_version")
       let leaves = try leaves(path: connection.path, key: key)
-      let pages = AdmittedPages(leaves) { number, page in cipher.sealZeros(into: page, number: number) }
+      let pages = AdmittedPages(leaves) { (number, page) throws(StoreAccessError) in try cipher.sealZeros(into: page, number: number) }
       do {
         return try body(Admitted(pages: pages, version: version))
       } catch let error as StoreAccessError where error.kind == .busy {
@@ -91,10 +91,10 @@ enum FreePages {
         for attempt in 0..<3 {
           if attempt > 0 { usleep(2_000) }
           if let offset = logged[number] {
-            if WriteAheadLog.read(path + "-wal", into: page, offset: offset), cipher.open(page, number: number) { return true }
+            if WriteAheadLog.read(path + "-wal", into: page, offset: offset), try cipher.open(page, number: number) { return true }
           }
           try file.read(into: page, offset: Int64(number - 1) * Int64(pageSize))
-          if cipher.open(page, number: number) { return true }
+          if try cipher.open(page, number: number) { return true }
         }
         return false
       }

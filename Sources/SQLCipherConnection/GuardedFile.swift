@@ -7,9 +7,9 @@ import Foundation
 package final class AdmittedPages {
   let numbers: Set<UInt32>
   /// Writes the page that stands for one that was never written, as SQLCipher would have written it.
-  let fill: (UInt32, UnsafeMutableRawBufferPointer) -> Bool
+  let fill: (UInt32, UnsafeMutableRawBufferPointer) throws(StoreAccessError) -> Void
 
-  init(_ numbers: Set<UInt32>, fill: @escaping (UInt32, UnsafeMutableRawBufferPointer) -> Bool) {
+  init(_ numbers: Set<UInt32>, fill: @escaping (UInt32, UnsafeMutableRawBufferPointer) throws(StoreAccessError) -> Void) {
     self.numbers = numbers
     self.fill = fill
   }
@@ -112,8 +112,13 @@ struct GuardedFile {
       // Parts of the header are read with sizes of their own. A short first page is a file that is none yet, or none at all.
       guard state.pointee.isEncrypted, offset % Int64(count) == 0, code == SQLITE_OK || offset > 0 else { return code }
       let number = UInt32(truncatingIfNeeded: offset / Int64(count) + 1)
-      if let admitted = state.pointee.admitted?.takeUnretainedValue(), admitted.numbers.contains(number), admitted.fill(number, page) {
-        return SQLITE_OK
+      if let admitted = state.pointee.admitted?.takeUnretainedValue(), admitted.numbers.contains(number) {
+        do throws(StoreAccessError) {
+          try admitted.fill(number, page)
+          return SQLITE_OK
+        } catch {
+          return error.kind == .outOfMemory ? SQLITE_NOMEM : SQLITE_IOERR
+        }
       }
       state.pointee.hasRefused = true
       return PageGuard.refusal

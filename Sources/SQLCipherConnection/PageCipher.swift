@@ -22,25 +22,27 @@ package struct PageCipher {
   }
 
   /// Decrypts a page in place; false, with nothing decrypted, where it is not what was written as page `number`.
-  package func open(_ page: UnsafeMutableRawBufferPointer, number: UInt32) -> Bool {
-    guard authenticator.isAuthentic(page, number: number) else { return false }
+  package func open(_ page: UnsafeMutableRawBufferPointer, number: UInt32) throws(StoreAccessError) -> Bool {
+    guard try authenticator.isAuthentic(page, number: number) else { return false }
     let vector = Array(page[contentEnd..<contentEnd + Cryptography.blockSize])
-    return Cryptography.decrypt(content(page, number), key: key, vector: vector)
+    guard Cryptography.decrypt(content(page, number), key: key, vector: vector) else { throw Cryptography.failure("AES-CBC") }
+    return true
   }
 
   /// Encrypts a page in place; what stands where vector and code belong is overwritten.
-  package func seal(_ page: UnsafeMutableRawBufferPointer, number: UInt32) -> Bool {
-    guard page.count == format.pageSize, let vector = try? Cryptography.randomBytes(Cryptography.blockSize),
-      Cryptography.encrypt(content(page, number), key: key, vector: vector)
-    else { return false }
+  package func seal(_ page: UnsafeMutableRawBufferPointer, number: UInt32) throws(StoreAccessError) {
+    let vector = try Cryptography.randomBytes(Cryptography.blockSize)
+    guard page.count == format.pageSize, Cryptography.encrypt(content(page, number), key: key, vector: vector) else {
+      throw Cryptography.failure("AES-CBC")
+    }
     page[contentEnd...].copyBytes(from: vector)
-    return authenticator.authenticate(page, number: number)
+    try authenticator.authenticate(page, number: number)
   }
 
   /// Makes an encrypted page that holds zeros.
-  func sealZeros(into page: UnsafeMutableRawBufferPointer, number: UInt32) -> Bool {
+  func sealZeros(into page: UnsafeMutableRawBufferPointer, number: UInt32) throws(StoreAccessError) {
     page.initializeMemory(as: UInt8.self, repeating: 0)
-    return seal(page, number: number)
+    try seal(page, number: number)
   }
 }
 

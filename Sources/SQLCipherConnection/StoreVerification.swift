@@ -131,10 +131,20 @@ package struct StoreVerification {
     }
     // An unused page need never have been written.
     if !zeros.isEmpty {
-      let unused = (try? FreePages.leaves(path: path, key: key)) ?? []
-      findings += zeros.filter { !unused.contains(UInt32($0)) }.map { .page($0) }
+      let unused = try unusedPages()
+      findings += zeros.filter { !unused.contains(UInt32(clamping: $0)) }.map { .page($0) }
     }
     if let progress, !progress(last, last) { throw StoreAccessError(.cancelled, path: path, operation: "verify") }
+  }
+
+  /// The pages that need never have been written; none where damage hides them.
+  private func unusedPages() throws -> Set<UInt32> {
+    do {
+      return try FreePages.leaves(path: path, key: key)
+    } catch let error as StoreAccessError {
+      if case .storeCorrupt = error.kind { return [] }
+      throw error
+    }
   }
 
   /// The number of pages that the database says it has.
@@ -160,7 +170,7 @@ package struct StoreVerification {
       if attempt > 0 { usleep(2_000) }
       try file.read(into: page, offset: Int64(number - 1) * Int64(page.count))
       if GuardedFile.isZero(page) { return .zero }
-      if authenticator.isAuthentic(page, number: UInt32(number)) { return .authentic }
+      if try authenticator.isAuthentic(page, number: UInt32(clamping: number)) { return .authentic }
     }
     return .damaged
   }
@@ -171,9 +181,9 @@ package struct StoreVerification {
     var pending: [VerificationFinding] = []
     var found: [VerificationFinding] = []
     var index = 0
-    try WriteAheadLog.forEachFrame(path + "-wal", pageSize: key.format.pageSize) { frame, page in
+    try WriteAheadLog.forEachFrame(path + "-wal", pageSize: key.format.pageSize) { (frame, page) throws(StoreAccessError) in
       index += 1
-      if authenticator.isAuthentic(page, number: frame.page) {
+      if try authenticator.isAuthentic(page, number: frame.page) {
         pages.insert(Int(frame.page))
       } else {
         pending.append(.logFrame(index: index, page: Int(frame.page)))

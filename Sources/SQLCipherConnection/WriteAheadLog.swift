@@ -19,8 +19,8 @@ enum WriteAheadLog {
   /// Whether some frame is page 1 written with the key.
   static func holdsAuthenticFirstPage(_ path: String, authenticator: PageAuthenticator) throws(StoreAccessError) -> Bool {
     var isFound = false
-    try forEachFrame(path, pageSize: authenticator.format.pageSize) { frame, page in
-      if frame.page == 1, authenticator.isAuthentic(page, number: 1) { isFound = true }
+    try forEachFrame(path, pageSize: authenticator.format.pageSize) { (frame, page) throws(StoreAccessError) in
+      if frame.page == 1, try authenticator.isAuthentic(page, number: 1) { isFound = true }
       return !isFound
     }
     return isFound
@@ -30,8 +30,8 @@ enum WriteAheadLog {
   static func isAuthentic(_ path: String, authenticator: PageAuthenticator) throws(StoreAccessError) -> Bool {
     var hasBadFrame = false
     var isAuthentic = true
-    let hasPageSize = try forEachFrame(path, pageSize: authenticator.format.pageSize) { frame, page in
-      if !authenticator.isAuthentic(page, number: frame.page) { hasBadFrame = true }
+    let hasPageSize = try forEachFrame(path, pageSize: authenticator.format.pageSize) { (frame, page) throws(StoreAccessError) in
+      if try !authenticator.isAuthentic(page, number: frame.page) { hasBadFrame = true }
       // What no commit follows is not taken.
       if frame.isCommit, hasBadFrame { isAuthentic = false }
       return isAuthentic
@@ -45,7 +45,7 @@ enum WriteAheadLog {
   /// Returns false where the log is sound and has pages of another size. A log that SQLite would ignore has no frames.
   @discardableResult
   static func forEachFrame(
-    _ path: String, pageSize: Int, _ body: (Frame, UnsafeMutableRawBufferPointer) -> Bool
+    _ path: String, pageSize: Int, _ body: (Frame, UnsafeMutableRawBufferPointer) throws(StoreAccessError) -> Bool
   ) throws(StoreAccessError) -> Bool {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
@@ -73,7 +73,7 @@ enum WriteAheadLog {
       sum.add(buffer, frameHeaderSize..<size)
       guard sum.equals(bigEndian(buffer, 16), bigEndian(buffer, 20)) else { break }
       let frame = Frame(page: bigEndian(buffer, 0), isCommit: bigEndian(buffer, 4) != 0, offset: offset + frameHeaderSize)
-      if !body(frame, page) { break }
+      if try !body(frame, page) { break }
       offset += size
     }
     return true

@@ -71,6 +71,7 @@ final class ChildProcessTests: XCTestCase {
     case "rotate among others": try await rotateAmongOthers(arguments[0], count: Int(arguments[1]) ?? 0)
     case "replace among others": try await replaceAmongOthers(arguments[0], by: arguments[1], count: Int(arguments[2]) ?? 0)
     case "derive in little memory": answer(kind { try deriveInLittleMemory() })
+    case "check in no memory": for text in try checkInNoMemory() { answer(text) }
     case "create until killed": try await createUntilKilled(arguments[0])
     case "talkative": try await talkative(arguments[0])
     default: XCTFail("no such part")
@@ -79,7 +80,7 @@ final class ChildProcessTests: XCTestCase {
 
   private func answer(_ text: String) { print("ANSWER \(text)") }
 
-  private func kind(_ body: () throws -> Void) -> String {
+  func kind(_ body: () throws -> Void) -> String {
     do {
       try body()
       return "ok"

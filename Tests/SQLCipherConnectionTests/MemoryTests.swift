@@ -1,5 +1,6 @@
 // What is told where no memory is left, and where something cannot be read for the time being: neither is damage, nor a lack of encryption.
 
+import CLibcrypto
 import CSQLCipher
 import Foundation
 import XCTest
@@ -20,11 +21,99 @@ extension ChildProcessTests {
   }
 }
 
+/// How many pieces of memory libcrypto gets until it gets no more. One thread uses it.
+private nonisolated(unsafe) var piecesLeft = Int.max
+
+extension ChildProcessTests {
+  /// Checks what is sound while libcrypto gets less and less memory; each way's different outcomes.
+  func checkInNoMemory() throws -> [String] {
+    let isReplaced = CRYPTO_set_mem_functions(
+      { size, _, _ in
+        guard piecesLeft > 0 else { return nil }
+        piecesLeft -= 1
+        return malloc(size)
+      },
+      { old, size, _, _ in
+        guard piecesLeft > 0 else { return nil }
+        piecesLeft -= 1
+        return realloc(old, size)
+      }, { old, _, _ in free(old) })
+    guard isReplaced == 1 else { return ["libcrypto has memory already"] }
+    let authenticator = try PageAuthenticator(key: testKey())
+    let cipher = try PageCipher(key: testKey())
+    var page = [UInt8](repeating: 5, count: try testKey().format.pageSize)
+    try page.withUnsafeMutableBytes { try cipher.seal($0, number: 3) }
+    let key = SecretBytes([UInt8](repeating: 1, count: 32))
+    let nonce = [UInt8](repeating: 2, count: Cryptography.nonceSize)
+    let box = try Cryptography.seal(key, key: key, nonce: nonce, authenticating: [3])
+    var chunk = [UInt8](repeating: 0, count: 48)
+    let chunks = try ChunkCipher(key: key, header: [4])
+    try chunk.withUnsafeMutableBytes { output in
+      try [UInt8](repeating: 6, count: 32).withUnsafeBytes { try chunks.seal($0, 0, isLast: true, into: output) }
+    }
+    let sealed = chunk
+    let path = NSTemporaryDirectory() + "/cipherdata-\(UUID().uuidString)"
+    defer { for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) } }
+    let connection = try Connection.create(path: path, key: testKey())
+    defer { connection.close() }
+    try connection.execute("CREATE TABLE t (a)")
+    let file = try BareDatabaseFile(path)
+
+    func outcomes(_ check: () throws -> Bool) -> String {
+      var found: Set<String> = []
+      for count in 0..<60 {
+        // The list of errors has its memory from here on.
+        ERR_clear_error()
+        piecesLeft = count
+        var isSound = false
+        let outcome = kind { isSound = try check() }
+        piecesLeft = .max
+        // libcrypto does not say everywhere why it failed, and the process itself has memory here.
+        if outcome.hasPrefix("encryptionUnavailable") { continue }
+        found.insert(outcome == "ok" ? "\(isSound)" : outcome)
+      }
+      return found.sorted().joined(separator: " ")
+    }
+    return [
+      outcomes {
+        var page = page
+        return try page.withUnsafeMutableBytes { try authenticator.isAuthentic($0, number: 3) }
+      },
+      outcomes {
+        var page = page
+        return try page.withUnsafeMutableBytes { try cipher.open($0, number: 3) }
+      },
+      outcomes {
+        var page = page
+        try page.withUnsafeMutableBytes { try cipher.seal($0, number: 3) }
+        return true
+      },
+      outcomes { try Cryptography.open(box, key: key, nonce: nonce, authenticating: [3]) == key },
+      outcomes {
+        let chunks = try ChunkCipher(key: key, header: [4])
+        var output = [UInt8](repeating: 0, count: 32)
+        return try output.withUnsafeMutableBytes { output in
+          try sealed.withUnsafeBytes { try chunks.open($0, 0, isLast: true, into: output) }
+        }
+      },
+      outcomes { try WriteAheadLog.isAuthentic(path + "-wal", authenticator: authenticator) },
+      outcomes { try WriteAheadLog.holdsAuthenticFirstPage(path + "-wal", authenticator: authenticator) },
+      outcomes { try file.isFirstPageAuthentic(testKey()) || true },
+    ]
+  }
+}
+
 final class MemoryTests: StoreTestCase {
   func testADerivationWithoutMemorySaysSo() throws {
     let (output, status) = try ChildProcess("derive in little memory").finish()
     XCTAssertEqual(status, 0, output)
     XCTAssertEqual(ChildProcess.answers(in: output), ["outOfMemory"], output)
+  }
+
+  func testWhatCannotBeCheckedForWantOfMemoryIsNoDamage() throws {
+    let (output, status) = try ChildProcess("check in no memory").finish()
+    XCTAssertEqual(status, 0, output)
+    XCTAssertEqual(ChildProcess.answers(in: output), Array(repeating: "outOfMemory true", count: 8), output)
   }
 
   func testCodesOfLittleMemoryAreToldAsSuch() {

@@ -313,10 +313,10 @@ final class ZeroedPageTests: StoreTestCase {
       let offset = off_t(number - 1) * off_t(Self.pageSize)
       if !isNew {
         XCTAssertEqual(pread(descriptor, &page, page.count, offset), page.count)
-        XCTAssertTrue(page.withUnsafeMutableBytes { cipher.open($0, number: number) })
+        XCTAssertTrue(try page.withUnsafeMutableBytes { try cipher.open($0, number: number) })
       }
       body(&page)
-      XCTAssertTrue(page.withUnsafeMutableBytes { cipher.seal($0, number: number) })
+      XCTAssertNoThrow(try page.withUnsafeMutableBytes { try cipher.seal($0, number: number) })
       XCTAssertEqual(pwrite(descriptor, page, page.count, offset), page.count)
     }
     func put(_ value: UInt32, _ offset: Int, _ page: inout [UInt8]) {

@@ -82,6 +82,7 @@ enum ExternalSchema {
         while let piece = try reader.next() { data.append(piece) }
         data.withUnsafeBytes { call.setResult(blob: $0) }
       } catch let error as StoreAccessError {
+        if error.kind == .outOfMemory { return call.setOutOfMemory() }
         call.setError(error.kind == .externalDataMissing ? StoreAccessError.externalMissing : StoreAccessError.externalDamaged)
       } catch {
         call.setError(StoreAccessError.externalDamaged)
