@@ -137,7 +137,7 @@ final class RowSource {
         entityName: root, key: sourceKey)
     }
     let key = sourceKey &+ offset
-    guard sourceKey > 0, key > 0, key < Int64(1) << 46 else {
+    guard statement.type(0) == .integer, sourceKey > 0, key > 0, key < Int64(1) << 46 else {
       throw CoreDataImportError(
         .invalidKey, "the row's primary key cannot be one: keys lie between 1 and 2⁴⁶.", entityName: root, key: sourceKey)
     }

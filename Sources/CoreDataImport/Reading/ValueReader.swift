@@ -131,7 +131,7 @@ final class ValueReader {
             entityName: model.entities[slot.declaringEntity].name, propertyName: slot.name, key: key)
         }
         externalFileCount += 1
-        fileBytes += try found.count
+        fileBytes = fileBytes.addingReportingOverflow(try found.count).partialValue & .max
         file = found
       }
     }

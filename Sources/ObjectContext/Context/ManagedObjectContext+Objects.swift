@@ -37,7 +37,7 @@ extension ManagedObjectContext {
       guard object.flags.contains(.isFault) else { return object }
       if object.image == nil {
         guard let row = try row(of: objectID) else { throw notFound(objectID) }
-        object.image = row
+        object.image = try checked(row, as: objectID)
       }
       object.fireFault(trigger: nil)
       return object

@@ -95,7 +95,7 @@ extension ManagedObjectContext {
         }
       }
       for row in rows where row.key == objectID.key {
-        object.image = row
+        object.image = try checked(row, as: objectID)
         return true
       }
       return fulfillInaccessible(object, trigger: trigger)
@@ -103,6 +103,14 @@ extension ManagedObjectContext {
       note(error)
       return false
     }
+  }
+
+  /// A row that a store has given for an ID, which may be that of a superentity. Another entity's slots would be read as this one's.
+  func checked(_ row: RowImage, as objectID: ManagedObjectID) throws -> RowImage {
+    guard model.entities[Int(objectID.entityNumber)].subtree.contains(row.entityNumber) else {
+      throw StoreError.rowOfAnotherEntity(objectID)
+    }
+    return row
   }
 
   /// The row of the row cache, if ``stalenessInterval`` lets it count.
@@ -255,5 +263,16 @@ extension ManagedObjectContext {
       state.memberGroup = group
       state.memberGroupStart = position == 0 ? 0 : values.ends[position - 1]
     }
+  }
+}
+
+extension StoreError {
+  /// What a store has under an object's key is of another entity than the reference to it says.
+  fileprivate static func rowOfAnotherEntity(_ objectID: ManagedObjectID) -> StoreError {
+    var error = StoreError(
+      .storeCorrupt, "The row of the object \(objectID.uriString) is of another entity than what refers to it says; verify the store.",
+      operation: "fault")
+    error.entityName = objectID.entityName
+    return error
   }
 }

@@ -99,7 +99,7 @@ package struct IntegerSum: Sendable {
     low += value & 0xFFFF_FFFF
   }
 
-  private var parts: (high: Int64, low: Int64) { (high + (low >> 32), low & 0xFFFF_FFFF) }
+  private var parts: (high: Int64, low: Int64) { (high &+ (low >> 32), low & 0xFFFF_FFFF) }
 
   /// The sum; nil where it does not fit in 64 bits.
   package var integer: Int64? {

@@ -150,14 +150,18 @@ package final class RowCache: Sendable {
     let index = Int(reference.key & 511)
     return state.withLock { state in
       guard let page = state.pages[key], let image = page.entries[index].image else { return nil }
-      return Double(Self.now() &- page.entries[index].time) <= age * 100 ? image : nil
+      return image.entityNumber == reference.entity && Double(Self.now() &- page.entries[index].time) <= age * 100 ? image : nil
     }
   }
 
   /// The row of an object; nil when it is not at hand.
   package func row(_ reference: ObjectReference) -> RowImage? {
     let key = PageKey(root: roots[reference.entity], number: reference.key >> 9)
-    return state.withLock { $0.pages[key]?.entries[Int(reference.key & 511)].image }
+    // A reference may name another entity of the tree than the row: its slots are others.
+    return state.withLock {
+      guard let image = $0.pages[key]?.entries[Int(reference.key & 511)].image, image.entityNumber == reference.entity else { return nil }
+      return image
+    }
   }
 
   /// Takes over what a save wrote.

@@ -148,7 +148,9 @@ struct BatchInserter {
     let last =
       try lastPlaces[owner] ?? batch.number("SELECT max(t.\(side.order)) FROM \(table.name) AS t WHERE t.\(side.column) = ?", owner.key)
       ?? 0
-    lastPlaces[owner] = last + OrderKeys.gap
-    return last + OrderKeys.gap
+    // Behind the greatest number of all the keys decide, and those of new members are greater.
+    let (next, isTooFar) = last.addingReportingOverflow(OrderKeys.gap)
+    lastPlaces[owner] = isTooFar ? .max : next
+    return lastPlaces[owner]
   }
 }

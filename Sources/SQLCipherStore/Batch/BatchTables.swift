@@ -33,7 +33,7 @@ struct BatchConnection {
     let statement = try statement(sql, arguments.map { .int($0) })
     defer { statement.reset() }
     var found: [ObjectReference] = []
-    while try statement.step() { found.append(ObjectReference(entity: statement.int(1), key: statement.int64(0))) }
+    while try statement.step() { found.append(try schema.reference(key: statement.int64(0), entity: statement.int(1))) }
     return found
   }
 

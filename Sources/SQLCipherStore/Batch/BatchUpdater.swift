@@ -226,7 +226,7 @@ struct BatchUpdater {
       if let argument { arguments.append(argument) }
       guard let entityColumn = column.entityColumn, case .constant(let value) = assignment.value else { continue }
       assignments.append("\(entityColumn) = ?")
-      if case .int(let word) = value, case .stored(let offset) = column.destination {
+      if case .int(let word) = value, case .stored(let offset, _) = column.destination {
         arguments.append(.int(Int64(ObjectReference(rawValue: word).entity - offset)))
       } else {
         arguments.append(.null)

@@ -58,7 +58,10 @@ struct DerivationUpdater {
       engine.trace.note(statement)
       while try statement.step() {
         let new = isNow ? Slot.real(now) : statement.slot(3)
-        if !DerivedValue.isSame(statement.slot(2), new) { updates.append((statement.int64(0), statement.int(1), new)) }
+        if !DerivedValue.isSame(statement.slot(2), new) {
+          let reference = try engine.schema.reference(key: statement.int64(0), entity: statement.int(1))
+          updates.append((reference.key, reference.entity, new))
+        }
       }
     }
     guard !updates.isEmpty else { return }

@@ -139,7 +139,8 @@ final class ExternalTransaction {
     let statement = try connection.statement(sql: "SELECT id, size FROM \(ExternalTable.name) WHERE removed = 1")
     while try statement.step() {
       removed.ids.append(statement.int64(0))
-      removed.size += statement.int(1)
+      // What the list says may be anything; more than that waits for no sync.
+      removed.size += max(0, min(statement.int(1), ExternalStorage.greatestWaitingSize))
     }
     statement.reset()
     if !removed.ids.isEmpty {

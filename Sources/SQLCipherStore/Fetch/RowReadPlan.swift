@@ -15,6 +15,16 @@ struct RowReadPlan: Sendable {
     let slot: Int
     /// The entity's number, or what is added to the stored one.
     let entity: Int
+    /// The first of the entities that the stored number may mean, and how many they are.
+    let first: Int
+    let count: UInt
+
+    /// The entity behind a stored number.
+    @inline(__always) func entity(_ stored: Int) throws -> Int {
+      let number = stored &+ entity
+      guard UInt(bitPattern: number &- first) < count else { throw StoreError.strangeEntity }
+      return number
+    }
   }
 
   let entityNumber: Int
@@ -29,6 +39,7 @@ struct RowReadPlan: Sendable {
     steps = columns.compactMap { column in
       let kind: Step.Kind
       var entity = 0
+      var known = 0..<0
       switch column.slot.kind {
       case .int: kind = .int
       case .real: kind = .real
@@ -37,25 +48,28 @@ struct RowReadPlan: Sendable {
       case .reference:
         switch column.destination {
         case .fixed(let number): (kind, entity) = (.fixedReference, number)
-        case .stored(let offset): (kind, entity) = (.storedReference, offset)
+        case .stored(let offset, let entities): (kind, entity, known) = (.storedReference, offset, entities)
         case .none: return nil
         }
       case .none: return nil
       }
-      return Step(kind: kind, column: column.readIndex, slot: column.slot.index, entity: entity)
+      return Step(
+        kind: kind, column: column.readIndex, slot: column.slot.index, entity: entity, first: known.lowerBound, count: UInt(known.count))
     }
   }
 
   /// Reads the current row of a statement that selects `EntityTable.readColumns`.
   ///
   /// The type of a column is asked for only where its value is 0 or without an address: each question costs 10 ns.
-  @inline(__always) func read(_ statement: Statement, into writer: RowWriter) {
-    writer.beginRow(entityNumber: entityNumber, slotCount: slotCount, key: statement.int64(0), version: statement.int64(1))
-    if slotCount <= 64 { readFew(statement, into: writer) } else { readMany(statement, into: writer) }
+  @inline(__always) func read(_ statement: Statement, into writer: RowWriter) throws {
+    let key = statement.int64(0)
+    guard KeyAllocator.isKey(key) else { throw StoreError.strangeKey }
+    writer.beginRow(entityNumber: entityNumber, slotCount: slotCount, key: key, version: statement.int64(1))
+    if slotCount <= 64 { try readFew(statement, into: writer) } else { try readMany(statement, into: writer) }
   }
 
   /// The null bits of up to 64 slots are gathered in a register.
-  @inline(__always) private func readFew(_ statement: Statement, into writer: RowWriter) {
+  @inline(__always) private func readFew(_ statement: Statement, into writer: RowWriter) throws {
     var nulls = UInt64.max
     for index in steps.indices {
       let step = steps[index]
@@ -88,11 +102,13 @@ struct RowReadPlan: Sendable {
       case .fixedReference:
         let key = statement.int64(column)
         if key == 0 { continue }
+        guard KeyAllocator.isKey(key) else { throw StoreError.strangeKey }
         word = ObjectReference(entity: step.entity, key: key).rawValue
       case .storedReference:
         let key = statement.int64(column)
         if key == 0 { continue }
-        word = ObjectReference(entity: statement.int(column + 1) + step.entity, key: key).rawValue
+        guard KeyAllocator.isKey(key) else { throw StoreError.strangeKey }
+        word = ObjectReference(entity: try step.entity(statement.int(column + 1)), key: key).rawValue
       }
       writer.storeWord(word, at: step.slot)
       nulls &= ~(1 &<< UInt64(truncatingIfNeeded: step.slot))
@@ -109,7 +125,7 @@ struct RowReadPlan: Sendable {
     return externals.value(statement.int64(step.column), at: .init(object: object, slot: step.slot))
   }
 
-  private func readMany(_ statement: Statement, into writer: RowWriter) {
+  private func readMany(_ statement: Statement, into writer: RowWriter) throws {
     for step in steps {
       let column = step.column
       switch step.kind {
@@ -134,12 +150,14 @@ struct RowReadPlan: Sendable {
         if bytes.baseAddress != nil || !statement.isNull(column) { writer.setBytes(bytes, at: step.slot) }
       case .fixedReference:
         let key = statement.int64(column)
-        if key != 0 { writer.setReference(ObjectReference(entity: step.entity, key: key), at: step.slot) }
+        if key == 0 { continue }
+        guard KeyAllocator.isKey(key) else { throw StoreError.strangeKey }
+        writer.setReference(ObjectReference(entity: step.entity, key: key), at: step.slot)
       case .storedReference:
         let key = statement.int64(column)
-        if key != 0 {
-          writer.setReference(ObjectReference(entity: statement.int(column + 1) + step.entity, key: key), at: step.slot)
-        }
+        if key == 0 { continue }
+        guard KeyAllocator.isKey(key) else { throw StoreError.strangeKey }
+        writer.setReference(ObjectReference(entity: try step.entity(statement.int(column + 1)), key: key), at: step.slot)
       }
     }
   }
@@ -148,11 +166,23 @@ struct RowReadPlan: Sendable {
 extension EntityTable {
   /// Reads the current row of a statement that selects `readColumns`, whatever its entity.
   @inline(__always) func readRow(_ statement: Statement, into writer: RowWriter) throws {
-    if entity == nil { return readPlans[0].read(statement, into: writer) }
-    let position = statement.int(2) + entityOffset - root.number
+    if entity == nil { return try readPlans[0].read(statement, into: writer) }
+    let position = statement.int(2) &+ entityOffset &- root.number
     guard position >= 0, position < readPlans.count else {
       throw StoreError(.storeCorrupt, "A row of “\(plainName)” has an entity that the model does not know.", operation: "read")
     }
-    readPlans[position].read(statement, into: writer)
+    try readPlans[position].read(statement, into: writer)
+  }
+}
+
+extension StoreError {
+  /// A row, or what refers to one, says that it is of an entity that cannot stand there.
+  static var strangeEntity: StoreError {
+    StoreError(.storeCorrupt, "A row has the number of an entity that cannot stand there; verify the store.", operation: "read")
+  }
+
+  /// A row has, or refers to, a key that is never given out.
+  static var strangeKey: StoreError {
+    StoreError(.storeCorrupt, "A row has a key that is never given out; verify the store.", operation: "read")
   }
 }

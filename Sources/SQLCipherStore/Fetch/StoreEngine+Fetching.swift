@@ -66,7 +66,7 @@ extension StoreEngine {
       if table.entity == nil {
         let read = table.readPlans[0]
         while try statement.step() {
-          read.read(statement, into: writer)
+          try read.read(statement, into: writer)
           writer.endRow()
         }
       } else {
@@ -80,8 +80,9 @@ extension StoreEngine {
     case .identifiers(let numbering):
       var ids: [ManagedObjectID] = []
       while try statement.step() {
-        let entity = reference(statement, 0, numbering).entity
-        ids.append(ManagedObjectID(space: space.number, entityNumber: UInt32(entity), key: statement.int64(0)))
+        let reference = try reference(statement, 0, numbering)
+        guard !reference.isNull else { throw StoreError.strangeKey }
+        ids.append(ManagedObjectID(space: space.number, entityNumber: UInt32(reference.entity), key: reference.key))
       }
       return .objectIDs(ids)
     case .count:
@@ -119,22 +120,26 @@ extension StoreEngine {
   }
 
   /// The reference in a column, which the column of the entity follows if there is one; null for NULL.
-  func reference(_ statement: Statement, _ column: Int32, _ numbering: EntityNumbering) -> ObjectReference {
+  func reference(_ statement: Statement, _ column: Int32, _ numbering: EntityNumbering) throws -> ObjectReference {
     let key = statement.int64(column)
     guard key != 0 else { return ObjectReference(rawValue: 0) }
+    guard KeyAllocator.isKey(key) else { throw StoreError.strangeKey }
     switch numbering {
     case .fixed(let number): return ObjectReference(entity: number, key: key)
-    case .stored(let offset): return ObjectReference(entity: statement.int(column + 1) + offset, key: key)
+    case .stored(let offset, let entities):
+      let entity = statement.int(column + 1) &+ offset
+      guard entities.contains(entity) else { throw StoreError.strangeEntity }
+      return ObjectReference(entity: entity, key: key)
     case .none: return ObjectReference(rawValue: 0)
     }
   }
 
   private func value(_ statement: Statement, _ column: FetchPlan.DictionaryColumn) throws -> Slot {
-    let value = slot(statement, column)
+    let value = try slot(statement, column)
     return try column.conversion?.converted(value) ?? value
   }
 
-  private func slot(_ statement: Statement, _ column: FetchPlan.DictionaryColumn) -> Slot {
+  private func slot(_ statement: Statement, _ column: FetchPlan.DictionaryColumn) throws -> Slot {
     let type = statement.type(column.index)
     guard type != .null else { return .null }
     switch column.kind {
@@ -147,7 +152,7 @@ extension StoreEngine {
     case .real: return .real(statement.double(column.index))
     case .text: return .text(statement.text(column.index))
     case .reference:
-      let reference = reference(statement, column.index, column.destination)
+      let reference = try reference(statement, column.index, column.destination)
       return reference.isNull ? .null : .int(reference.rawValue)
     case .none: return .null
     }

@@ -38,7 +38,9 @@ extension StoreEngine {
               ends.append(references.count)
               current += 1
             }
-            references.append(reference(statement, 1, reader.members))
+            let member = try reference(statement, 1, reader.members)
+            guard !member.isNull else { throw StoreError.strangeKey }
+            references.append(member)
           }
           while current < piece.endIndex {
             ends.append(references.count)

@@ -58,8 +58,13 @@ enum PackedConstants {
       let bytes = UnsafeRawBufferPointer(rebasing: value.dropFirst())
       switch kind {
       case .null: call.setResultNull()
-      case .int: call.setResult(bytes.loadUnaligned(as: Int64.self))
-      case .real: call.setResult(bytes.loadUnaligned(as: Double.self))
+      case .int, .real:
+        guard bytes.count == 8 else { return call.setResultNull() }
+        if kind == .int {
+          call.setResult(bytes.loadUnaligned(as: Int64.self))
+        } else {
+          call.setResult(bytes.loadUnaligned(as: Double.self))
+        }
       case .text: call.setResult(text: bytes)
       case .bytes: call.setResult(blob: bytes)
       }
@@ -69,8 +74,11 @@ enum PackedConstants {
   /// The bytes of a constant.
   private static func value(_ number: Int, in packed: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
     func word(_ index: Int) -> Int { Int(packed.loadUnaligned(fromByteOffset: index * 4, as: UInt32.self)) }
-    guard packed.count >= 4, number >= 0, number < word(0) else { return nil }
-    let start = (word(0) + 1) * 4
-    return UnsafeRawBufferPointer(rebasing: packed[(start + (number == 0 ? 0 : word(number)))..<(start + word(number + 1))])
+    // A store's own SQL can call the function too, with other bytes.
+    guard packed.count >= 4, number >= 0, number < word(0), (word(0) + 1) * 4 <= packed.count else { return nil }
+    let values = (word(0) + 1) * 4
+    let (start, end) = (values + (number == 0 ? 0 : word(number)), values + word(number + 1))
+    guard start <= end, end <= packed.count else { return nil }
+    return UnsafeRawBufferPointer(rebasing: packed[start..<end])
   }
 }

@@ -135,7 +135,7 @@ extension QueryGenerator {
       let entity: String? =
         switch side.farNumbering {
         case .fixed(let number): String(number)
-        case .stored(let offset): side.farEntity.map { "(\(link).\($0) + \(offset))" }
+        case .stored(let offset, _): side.farEntity.map { "(\(link).\($0) + \(offset))" }
         case .none: nil
         }
       result = MemberSource(

@@ -92,7 +92,7 @@ final class QueryScope {
     else { return nil }
     switch column.destination {
     case .fixed(let number): return "(CASE WHEN \(previous.alias).\(column.name) IS NOT NULL THEN \(number) END)"
-    case .stored(let offset): return column.entityColumn.map { "(\(previous.alias).\($0) + \(offset))" }
+    case .stored(let offset, _): return column.entityColumn.map { "(\(previous.alias).\($0) + \(offset))" }
     case .none: return nil
     }
   }

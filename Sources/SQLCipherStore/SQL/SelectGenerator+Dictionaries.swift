@@ -17,7 +17,7 @@ extension SelectGenerator {
       pieces.append(try generator.value(column.expression, [scope]))
       if column.content == .object, case .path(let path) = column.expression {
         pieces.append(SQLFragment(scope.entity(path.steps, in: generator) ?? "NULL"))
-        destination = .stored(offset: 0)
+        destination = .stored(offset: 0, within: schema.model.entities.indices)
       }
       columns.append(
         FetchPlan.DictionaryColumn(

@@ -110,7 +110,9 @@ struct SelectGenerator {
       guard let entity = scope.table.entity, fetch.entity.subtree.count > 1, fetch.includesSubentities else {
         return (SQLFragment(scope.key), .identifiers(.fixed(fetch.entity.number)))
       }
-      return ("\(scope.key), \(scope.alias).\(entity)", .identifiers(.stored(offset: scope.table.entityOffset)))
+      return (
+        "\(scope.key), \(scope.alias).\(entity)", .identifiers(.stored(offset: scope.table.entityOffset, within: scope.table.root.subtree))
+      )
     case .dictionaries:
       guard let projection = fetch.projection else {
         throw StoreError(.internalInconsistency, "A fetch of dictionaries was not resolved as one.", operation: "fetch")

@@ -28,8 +28,9 @@ enum OrderKeys {
           guard high > Int64.min + (count + 1) * gap else { return fresh(current.count) }
           for step in 1...count { keys.append(high - (count - step + 1) * gap) }
         case (let low?, let high?):
-          let distance = (high - low) / (count + 1)
-          guard distance > 0 else { return fresh(current.count) }
+          let (range, isTooFar) = high.subtractingReportingOverflow(low)
+          let distance = range / (count + 1)
+          guard !isTooFar, distance > 0 else { return fresh(current.count) }
           for step in 1...count { keys.append(low + step * distance) }
         }
       }

@@ -157,7 +157,7 @@ extension SaveExecutor {
     }
     try statement.bind(Int32(slots.count + 1), row.key)
     guard try statement.step() else { return nil }
-    return ObjectReference(entity: statement.int(1), key: statement.int64(0))
+    return try schema.reference(key: statement.int64(0), entity: statement.int(1))
   }
 }
 

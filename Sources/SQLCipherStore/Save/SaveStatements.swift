@@ -136,7 +136,7 @@ struct BindStep: Sendable {
     hasEntity = column.entityColumn != nil
     isLarge = column.isLarge
     keepsExternals = column.keepsExternals
-    if case .stored(let offset) = column.destination { entityOffset = offset } else { entityOffset = nil }
+    if case .stored(let offset, _) = column.destination { entityOffset = offset } else { entityOffset = nil }
   }
 
   /// Binds a slot of a row without copying: the row has to live until the statement is bound anew.

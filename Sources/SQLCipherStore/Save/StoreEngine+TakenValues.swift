@@ -88,7 +88,7 @@ extension StoreEngine {
       }
       trace.note(statement)
       while try statement.step() {
-        let holder = ObjectReference(entity: statement.int(2), key: statement.int64(1))
+        let holder = try schema.reference(key: statement.int64(1), entity: statement.int(2))
         if !known.contains(holder) { claims.holders[piece[piece.startIndex + statement.int(0)]] = holder }
       }
       rest = rest.dropFirst(size)

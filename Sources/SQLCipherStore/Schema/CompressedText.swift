@@ -19,7 +19,7 @@ enum CompressedText {
   /// The text of a stream; nil where the bytes are none, or too much.
   static func expand(_ data: Data) -> String? {
     let bytes = Array(data)
-    var capacity = max(1 << 16, bytes.count * 8)
+    var capacity = min(largestText, max(1 << 16, bytes.count * 8))
     while true {
       var result = [UInt8](repeating: 0, count: capacity)
       var length = uLongf(capacity)

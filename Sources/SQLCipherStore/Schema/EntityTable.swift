@@ -24,8 +24,8 @@ struct TableColumn: Sendable {
 enum EntityNumbering: Sendable {
   /// It can be one only: its number in the model.
   case fixed(Int)
-  /// A column holds its number in its tree; this is added to get the model's.
-  case stored(offset: Int)
+  /// A column holds its number in its tree; this is added to get the model's, which has to be one of a few.
+  case stored(offset: Int, within: Range<Int>)
   /// The store does not hold the destination: the entity is taken from the model, and keys mean nothing here.
   case none
 }
@@ -54,11 +54,13 @@ final class EntityTable: Sendable {
   let safeRowSize: Int
 
   init(_ table: TableLayout.Table, index: Int, model: CompiledModel) throws {
-    guard let first = table.entities.first, let root = model.entity(named: first.name), root.subtree.count == table.entities.count else {
+    guard let first = table.entities.first, let root = model.entity(named: first.name), root.subtree.count == table.entities.count,
+      TableLayout.discriminators.contains(first.discriminator)
+    else {
       throw EntityTable.mismatch(table.name)
     }
     for (position, entity) in table.entities.enumerated() {
-      guard model.entities[root.number + position].name == entity.name, entity.discriminator == first.discriminator + position else {
+      guard model.entities[root.number + position].name == entity.name, entity.discriminator == first.discriminator &+ position else {
         throw EntityTable.mismatch(table.name)
       }
     }
@@ -70,7 +72,7 @@ final class EntityTable: Sendable {
     key = try Identifier.quoted(table.keyColumn)
     version = try Identifier.quoted(table.versionColumn)
     entity = try table.entityColumn.map(Identifier.quoted)
-    entityOffset = root.number - first.discriminator
+    entityOffset = root.number &- first.discriminator
     // What an index or constraint compares stays in the rows.
     let indexed = Set(
       root.subtree.flatMap { number in
@@ -91,7 +93,9 @@ final class EntityTable: Sendable {
       case .toOne(let relationship):
         slot = declaring.slots[relationship.index]
         let target = model.entities[relationship.destinationEntity]
-        destination = column.entityColumn == nil ? .fixed(target.number) : .stored(offset: model.entities[target.root].number - 1)
+        destination =
+          column.entityColumn == nil
+          ? .fixed(target.number) : .stored(offset: model.entities[target.root].number - 1, within: target.subtree)
       default: throw EntityTable.mismatch(table.name)
       }
       positions[SlotKey(entity: slot.declaringEntity, slot: slot.index)] = columns.count

@@ -21,6 +21,11 @@ final class KeyAllocator: Sendable {
   /// Greater keys mean references of another kind (see `ObjectIDSpace`).
   static let greatestKey = (Int64(1) << 46) - 1
 
+  /// Whether a number may be a row's key.
+  @inline(__always) static func isKey(_ number: Int64) -> Bool {
+    UInt64(bitPattern: number &- 1) < UInt64(bitPattern: greatestKey)
+  }
+
   private let blocks: Mutex<[Block]>
 
   init(tableCount: Int) {
@@ -64,7 +69,8 @@ final class KeyAllocator: Sendable {
       try read.bind(1, table.id)
       start = max(try read.step() ? read.int64(0) : 1, floor)
       read.reset()
-      guard start + size <= Self.greatestKey else {
+      // The number in the file may be any.
+      guard start <= Self.greatestKey - size else {
         throw StoreError(.invalidRequest, "The entity “\(table.root.name)” has used up all its keys.", operation: "insert")
       }
       let write = try connection.statement(sql: "INSERT OR REPLACE INTO \(MetadataTable.keys) VALUES (?, ?)")

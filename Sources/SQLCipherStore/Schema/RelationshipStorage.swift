@@ -68,11 +68,11 @@ struct JoinSide: Sendable {
     try statement.bind(number + 1, nearEnd.key)
     try statement.bind(number + 2, farEnd.key)
     var number = number + 2
-    if case .stored(let offset) = nearNumbering {
+    if case .stored(let offset, _) = nearNumbering {
       number += 1
       try statement.bind(number, nearEnd.entity - offset)
     }
-    if case .stored(let offset) = farNumbering {
+    if case .stored(let offset, _) = farNumbering {
       number += 1
       try statement.bind(number, farEnd.entity - offset)
     }
@@ -113,7 +113,7 @@ struct StorageResolver {
     return .inverse(
       InverseSide(
         table: index, column: column, order: try order.map { try Identifier.quoted($0.name) },
-        members: members.subtree.count > 1 ? .stored(offset: tables[index].entityOffset) : .fixed(members.number)))
+        members: members.subtree.count > 1 ? .stored(offset: tables[index].entityOffset, within: members.subtree) : .fixed(members.number)))
   }
 
   private func join(of relationship: CompiledRelationship) throws -> JoinSide? {
@@ -121,7 +121,7 @@ struct StorageResolver {
     guard let join = layout.joinTables.first(where: { $0.entity == source.name && $0.property == relationship.name }) else { return nil }
     let target = model.entities[relationship.destinationEntity]
     func numbering(_ entity: CompiledEntity, _ column: String?) -> EntityNumbering {
-      column == nil ? .fixed(entity.number) : .stored(offset: entity.root - 1)
+      column == nil ? .fixed(entity.number) : .stored(offset: entity.root - 1, within: entity.subtree)
     }
     return JoinSide(
       relationshipID: relationship.id, isReversed: false, isSymmetric: relationship.inverseID == relationship.id,

@@ -79,9 +79,16 @@ final class StoreSchema: Sendable {
     return table
   }
 
+  /// The reference to a row whose entity was read as the model's number.
+  func reference(key: Int64, entity: Int) throws -> ObjectReference {
+    guard KeyAllocator.isKey(key) else { throw StoreError.strangeKey }
+    guard tableIfHeld(entity) != nil else { throw StoreError.strangeEntity }
+    return ObjectReference(entity: entity, key: key)
+  }
+
   /// The table of an entity; nil where the store does not hold it.
   func tableIfHeld(_ entityNumber: Int) -> EntityTable? {
-    guard entityNumber < tableIndexes.count, tableIndexes[entityNumber] >= 0 else { return nil }
+    guard tableIndexes.indices.contains(entityNumber), tableIndexes[entityNumber] >= 0 else { return nil }
     return tables[tableIndexes[entityNumber]]
   }
 }

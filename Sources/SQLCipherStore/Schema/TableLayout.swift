@@ -7,6 +7,9 @@ struct TableLayout: Codable, Sendable, Hashable {
     case integer, real, text, bytes, reference
   }
 
+  /// The numbers that entity columns may have; a layout with others is none of this library's.
+  static let discriminators = 0..<(1 << 32)
+
   /// An entity of a tree and its number in the entity column.
   struct Entity: Codable, Sendable, Hashable {
     var name: String
