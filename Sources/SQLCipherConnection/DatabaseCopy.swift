@@ -117,8 +117,10 @@ enum DatabaseCopy {
       if isCancelled { throw StoreAccessError(.cancelled, path: source.path, operation: "back up") }
       guard finished == SQLITE_OK else {
         let error = StoreAccessError.sqlite(finished, handle: destination.pointer, path: target, operation: "back up")
-        // A page of the source that cannot be read shows as an error here too.
-        throw finished == SQLITE_ERROR ? error.with(kind: .storeCorrupt(.pageMAC)) : error
+        // A page of the source that cannot be read shows as an error here too. The copy, which is new and removed, is never what is damaged.
+        if finished == SQLITE_ERROR { throw error.with(kind: .storeCorrupt(.pageMAC), path: source.path) }
+        if case .storeCorrupt = error.kind { throw error.with(kind: error.kind, path: source.path) }
+        throw error
       }
     }
   }

@@ -142,9 +142,10 @@ import Foundation
   }
 
   /// The same error said of another kind, for a caller that knows more.
-  package func with(kind: Kind, operation: String? = nil) -> StoreAccessError {
+  package func with(kind: Kind, path: String? = nil, operation: String? = nil) -> StoreAccessError {
     StoreAccessError(
-      kind, path: path, operation: operation ?? self.operation, code: code, extendedCode: extendedCode, message: message, sql: sql,
+      kind, path: path ?? self.path, operation: operation ?? self.operation, code: code, extendedCode: extendedCode, message: message,
+      sql: sql,
       underlying: underlying)
   }
 

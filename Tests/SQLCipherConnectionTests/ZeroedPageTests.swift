@@ -124,6 +124,7 @@ final class ZeroedPageTests: StoreTestCase {
         StoreFile.removeDatabase(copy)
       } catch let error as StoreAccessError {
         XCTAssertEqual(error.kind, .storeCorrupt(.pageMAC), "page \(page + 1): \(error)")
+        XCTAssertEqual(error.path, path, "it is the store that is damaged, not the copy")
         XCTAssertFalse(isUnused, "page \(page + 1) is unused, and the copy fails: \(error)")
         XCTAssertFalse(StoreFile.exists(copy))
       }
@@ -147,6 +148,7 @@ final class ZeroedPageTests: StoreTestCase {
       XCTFail("page \(page + 1) was copied")
     } catch let error as StoreAccessError {
       XCTAssertEqual(error.kind, .storeCorrupt(.pageMAC), "\(error)")
+      XCTAssertEqual(error.path, path, "it is the store that is damaged, not the copy")
     }
     pool.close()
     XCTAssertEqual(try names(), ["test.store", "test.store.keys"])
