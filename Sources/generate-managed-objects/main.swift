@@ -102,10 +102,12 @@ do {
   // What has not changed is not compiled again.
   if FileManager.default.contents(atPath: output) != source {
     try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
-    try source.write(to: file, options: .atomic)
+    try FileReplacement.write(source, to: file)
   }
 } catch let error as CodeGenerationError {
   fail("\(arguments.configuration ?? arguments.model ?? output): error: \(error)", 65)
+} catch let error as ModelFileError {
+  fail("\(error.path ?? output): error: \(error.reason)", 73)
 } catch {
   fail("\(output): error: \(error.localizedDescription)", 73)
 }

@@ -49,8 +49,10 @@ struct GenerateCommand: AsyncParsableCommand {
         let target = folder.appendingPathComponent(file.name)
         let contents = Data(file.contents.utf8)
         if (try? Data(contentsOf: target)) == contents { continue }
-        try contents.write(to: target, options: .atomic)
+        try FileReplacement.write(contents, to: target)
       }
+    } catch let error as ModelFileError {
+      throw error
     } catch {
       throw ToolError(.cannotCreate, "The classes cannot be written to \(output): \(error.localizedDescription)")
     }

@@ -141,7 +141,7 @@ extension ModelCommand {
         let formatted = try read.xmlData()
         guard formatted != data else { continue }
         odd.append(file.deletingLastPathComponent().lastPathComponent)
-        if !check { try formatted.write(to: file, options: .atomic) }
+        if !check { try FileReplacement.write(formatted, to: file) }
       }
       let sink = OutputSink()
       for name in odd { try sink.write("\(name): \(check ? "not in canonical form" : "formatted")\n") }

@@ -233,9 +233,9 @@ enum ModelFiles {
   static func write(_ data: Data, to url: URL) throws(ModelFileError) {
     do {
       try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
-      try data.write(to: url, options: .atomic)
     } catch {
       throw ModelFileError(.unwritable, path: url.path, "the file cannot be written; check the folder and its permissions")
     }
+    try FileReplacement.write(data, to: url)
   }
 }

@@ -1,0 +1,53 @@
+// FileReplacement: a file's new contents in the place of the old, all or nothing, for whom the old one was.
+package import Foundation
+
+/// Writes files as a whole. What replaces a file has its owner, group and permissions: root who formats somebody's model does not take it away.
+package enum FileReplacement {
+  /// Puts bytes at a path; where a link stands there, at what it points to.
+  package static func write(_ data: Data, to url: URL) throws(ModelFileError) {
+    let path = url.resolvingSymlinksInPath().path
+    var old = stat()
+    let replaces = stat(path, &old) == 0
+    let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+    let temporary = "\(folder)/.\(UUID().uuidString)"
+    // A new file's permissions are the process's choice; a replaced one's are given before anybody sees the file.
+    let descriptor = open(temporary, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, replaces ? 0o600 : 0o666)
+    guard descriptor >= 0 else { throw failure(errno, path) }
+    var isPlaced = false
+    defer { if !isPlaced { unlink(temporary) } }
+    do {
+      let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+      defer { try? handle.close() }
+      do { try handle.write(contentsOf: data) } catch {
+        throw ModelFileError(.unwritable, path: path, "the file cannot be written: \(error.localizedDescription)")
+      }
+      if replaces { try give(descriptor, as: old, path: path) }
+      guard fsync(descriptor) == 0 else { throw failure(errno, path) }
+    }
+    guard rename(temporary, path) == 0 else { throw failure(errno, path) }
+    isPlaced = true
+  }
+
+  /// Gives the new file to the owner of the old one. Fails where the owner could not change the file any more.
+  private static func give(_ descriptor: Int32, as old: stat, path: String) throws(ModelFileError) {
+    var new = stat()
+    guard fstat(descriptor, &new) == 0 else { throw failure(errno, path) }
+    var bits = old.st_mode & 0o777
+    if new.st_uid != old.st_uid || new.st_gid != old.st_gid, fchown(descriptor, old.st_uid, old.st_gid) != 0 {
+      // Who is not root can at most give the file to a group of his.
+      let keepsGroup = new.st_gid == old.st_gid || fchown(descriptor, uid_t.max, old.st_gid) == 0
+      let groupMayAll = keepsGroup && (bits >> 3) & 0o6 == (bits >> 6) & 0o6
+      guard new.st_uid == old.st_uid || groupMayAll else {
+        throw ModelFileError(
+          .unwritable, path: path, "the file is another user's, who could not change it any more; write elsewhere, or as that user")
+      }
+      if !keepsGroup { bits &= ~0o070 }
+    }
+    guard fchmod(descriptor, bits) == 0 else { throw failure(errno, path) }
+  }
+
+  private static func failure(_ number: Int32, _ path: String) -> ModelFileError {
+    ModelFileError(
+      .unwritable, path: path, "the file cannot be written (\(String(cString: strerror(number)))); check the folder and its permissions")
+  }
+}
