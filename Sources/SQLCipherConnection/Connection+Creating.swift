@@ -34,6 +34,9 @@ extension Connection {
     defer { sourceConnection?.close() }
     let target = try ExternalFolder(storePath: path, key: key)
     var placed: [Int64] = []
+    let hadFolder = target.exists
+    // A copy that failed leaves nothing of its own.
+    defer { if !hadFolder, target.exists, !StoreFile.exists(path) { try? StoreRemoval.removeFolder(target.path) } }
     defer { if !placed.isEmpty, !StoreFile.exists(path) { target.removeFiles(placed) } }
     try StoreFile.createComplete(path) { temporary in
       try DatabaseCopy.fill(

@@ -106,7 +106,7 @@ extension StoreKeyring {
     }
     guard let keys else { throw StoreAccessError(.wrongKey, path: storePath, operation: "unlock") }
     // Not even damage of the salt alone explains it then.
-    guard try file.generations.contains(where: { $0.salt == salt }) || isAuthentic(bare, file, keys) else {
+    guard try file.generations.contains(where: { $0.salt == salt }) || Self.isAuthentic(bare, file, keys) else {
       throw StoreAccessError(.keyFileOutdated, path: keyFilePath, operation: "open")
     }
     state.withLock { state in
@@ -116,7 +116,8 @@ extension StoreKeyring {
     }
   }
 
-  private func isAuthentic(_ bare: BareDatabaseFile, _ file: KeyFile, _ keys: UnlockedKeys) throws -> Bool {
+  /// Whether one of the data keys wrote the first page.
+  static func isAuthentic(_ bare: BareDatabaseFile, _ file: KeyFile, _ keys: UnlockedKeys) throws -> Bool {
     for (generation, key) in zip(file.generations, keys.dataKeys) {
       if try bare.isFirstPageAuthentic(DatabaseKey(key: key, salt: generation.salt, format: file.format)) { return true }
     }

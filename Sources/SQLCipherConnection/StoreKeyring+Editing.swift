@@ -84,6 +84,12 @@ extension StoreKeyring {
       guard var keys = try found.unlock(knowing: known.keys, of: knownFile, path: keyFilePath) else {
         throw StoreAccessError(.exchanged, path: keyFilePath, operation: "change keys")
       }
+      // A new key in a file of another time would open nothing.
+      let bare = try BareDatabaseFile(storePath)
+      let salt = try bare.salt()
+      guard try found.generations.contains(where: { $0.salt == salt }) || Self.isAuthentic(bare, found, keys) else {
+        throw StoreAccessError(.keyFileOutdated, path: keyFilePath, operation: "change keys")
+      }
       var file = found
       let result = try body(&file, &keys)
       if file.body != found.body {

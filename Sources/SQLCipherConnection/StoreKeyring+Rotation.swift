@@ -99,10 +99,12 @@ extension StoreKeyring {
 
   /// A connection beside which nobody has the store, and its key, which another process may have changed.
   private func openForRotation(_ current: DatabaseKey, _ options: ConnectionOptions) throws -> (Connection, DatabaseKey) {
-    let (source, key) =
-      hasSlots
-      ? try withDatabaseKey(options: options) { (try Connection(opening: storePath, key: $0, options: options), $0) }
-      : (try Connection(opening: storePath, key: current, options: options), current)
+    guard hasSlots else { return (try openAlone(current, options), current) }
+    return try withDatabaseKey(options: options) { (try openAlone($0, options), $0) }
+  }
+
+  private func openAlone(_ key: DatabaseKey, _ options: ConnectionOptions) throws -> Connection {
+    let source = try Connection(opening: storePath, key: key, options: options)
     do {
       // From here on nobody can come in: the lock stays until the connection closes.
       _ = try source.pragma("locking_mode = EXCLUSIVE")
@@ -112,7 +114,7 @@ extension StoreKeyring {
       guard try source.pragma("journal_mode") == options.journalMode.rawValue, !StoreFile.exists(storePath + "-wal") else {
         throw StoreAccessError(.busy, path: storePath, operation: "rotate the data key")
       }
-      return (source, key)
+      return source
     } catch {
       source.close()
       throw error

@@ -226,6 +226,13 @@ final class ExchangeTests: StoreTestCase {
     let stale = try await StoreKeyring.unlock(storePath: path, key: cheap("one"))
     let error = assertThrows(.keyFileOutdated) { try stale.withDatabaseKey { try Connection(opening: path, key: $0) } }
     XCTAssertTrue(error?.description.contains("put back the key file") ?? false)
+    // A new key in such a file would open nothing.
+    do {
+      _ = try await stale.addRecoveryKey()
+      XCTFail("a recovery key was made that opens nothing")
+    } catch let error as StoreAccessError {
+      XCTAssertEqual(error.kind, .keyFileOutdated)
+    }
     XCTAssertEqual(try snapshot(), before)
     // As soon as the right one stands there, the same keyring opens the store.
     try new.write(to: URL(fileURLWithPath: path + ".keys"))

@@ -46,6 +46,22 @@ final class ExternalStorageCopyTests: XCTestCase {
     try await check(films, at: copy)
   }
 
+  func testABackupThatFailsLeavesNoFolder() async throws {
+    let films = try makeStore()
+    let file = try XCTUnwrap(films.files().first)
+    var bytes = try Data(contentsOf: file)
+    bytes[bytes.count / 2] ^= 1
+    try bytes.write(to: file)
+    let before = try FileManager.default.contentsOfDirectory(atPath: films.url.deletingLastPathComponent().path).sorted()
+    do {
+      try await films.unlock().backUp(to: films.folder.file("copy.store"))
+      XCTFail("a damaged value was copied")
+    } catch let error as StoreError {
+      XCTAssertEqual(error.code, .storeCorrupt)
+    }
+    XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: films.url.deletingLastPathComponent().path).sorted(), before)
+  }
+
   func testABackupForAnotherKeyEncryptsTheFilesAnew() async throws {
     let films = try makeStore()
     let copy = films.folder.file("copy.store")
