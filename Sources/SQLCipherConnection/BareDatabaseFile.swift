@@ -71,9 +71,7 @@ final class BareDatabaseFile {
 
   /// Reads through the descriptor of a handle, below the page guard: whoever reads so checks pages itself.
   static func read(_ pointer: OpaquePointer, into buffer: UnsafeMutableRawBufferPointer, offset: Int64) -> Int32 {
-    var file: UnsafeMutablePointer<sqlite3_file>?
-    let code = sqlite3_file_control(pointer, "main", SQLITE_FCNTL_FILE_POINTER, &file)
-    guard code == SQLITE_OK, let file = file.map(GuardedFile.lower), let read = file.pointee.pMethods?.pointee.xRead else {
+    guard let file = DatabaseHandle.file(pointer).map(GuardedFile.lower), let read = file.pointee.pMethods?.pointee.xRead else {
       return SQLITE_CANTOPEN
     }
     return read(file, buffer.baseAddress, Int32(buffer.count), offset)

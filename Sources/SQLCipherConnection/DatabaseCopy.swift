@@ -137,15 +137,8 @@ private final class PlainDatabase {
       _ = try BareDatabaseFile(path).salt()
       throw StoreAccessError(.unsupportedFormat("it is not a plain SQLite database"), path: path, operation: "import")
     } catch  where error.kind == .notEncrypted {}
-    var opened: OpaquePointer?
     // Not read-only: an attached database would be so too.
-    let layer = try PageGuard.name(for: path)
-    let code = sqlite3_open_v2(path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, layer)
-    guard code == SQLITE_OK, let pointer = opened else {
-      let error = StoreAccessError.sqlite(code, handle: opened, path: path, operation: "import")
-      sqlite3_close_v2(opened)
-      throw error
-    }
+    let pointer = try DatabaseHandle.openFile(path, SQLITE_OPEN_READWRITE, layer: PageGuard.name(for: path), operation: "import")
     // What it is copied into is guarded.
     GuardedFile.allowZeros(in: "main", of: pointer)
     database = DatabaseHandle(pointer: pointer, path: path)

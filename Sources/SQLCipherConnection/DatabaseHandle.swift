@@ -34,6 +34,12 @@ import Synchronization
 
   deinit { close() }
 
+  /// SQLite's own file of a database that a handle has open; nil where there is none.
+  static func file(_ pointer: OpaquePointer, _ name: String = "main") -> UnsafeMutablePointer<sqlite3_file>? {
+    var file: UnsafeMutablePointer<sqlite3_file>?
+    return sqlite3_file_control(pointer, name, SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK ? file : nil
+  }
+
   private(set) var isClosed = false
   /// True after a page failed its check: SQLCipher remembers it, and the handle answers nothing more. Or the file was exchanged.
   private(set) var isDamaged = false

@@ -89,15 +89,12 @@ struct DatabasePlace {
 /// SQLite's locks on a database file, taken without reading it.
 enum DatabaseFileLock {
   static func take(_ level: Int32, _ pointer: OpaquePointer) -> Int32 {
-    var file: UnsafeMutablePointer<sqlite3_file>?
-    let code = sqlite3_file_control(pointer, "main", SQLITE_FCNTL_FILE_POINTER, &file)
-    guard code == SQLITE_OK, let file, let lock = file.pointee.pMethods?.pointee.xLock else { return SQLITE_CANTOPEN }
+    guard let file = DatabaseHandle.file(pointer), let lock = file.pointee.pMethods?.pointee.xLock else { return SQLITE_CANTOPEN }
     return lock(file, level)
   }
 
   static func giveBack(_ pointer: OpaquePointer) {
-    var file: UnsafeMutablePointer<sqlite3_file>?
-    guard sqlite3_file_control(pointer, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK, let file else { return }
+    guard let file = DatabaseHandle.file(pointer) else { return }
     _ = file.pointee.pMethods?.pointee.xUnlock?(file, SQLITE_LOCK_NONE)
   }
 }

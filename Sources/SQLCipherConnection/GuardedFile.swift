@@ -75,9 +75,7 @@ struct GuardedFile {
 
   /// The guarded file of a database of a handle; nil where the handle was opened without the guard.
   private static func state(_ database: OpaquePointer, _ name: String) -> UnsafeMutablePointer<GuardedFile>? {
-    var file: UnsafeMutablePointer<sqlite3_file>?
-    guard sqlite3_file_control(database, name, SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK, let file,
-      let own = file.pointee.pMethods, own == methods.shared || own == methods.plain
+    guard let file = DatabaseHandle.file(database, name), let own = file.pointee.pMethods, own == methods.shared || own == methods.plain
     else { return nil }
     return state(file)
   }
