@@ -80,7 +80,7 @@ extension InMemoryRows {
   // MARK: Checks
 
   private func saveError(_ code: StoreError.Code, _ message: String, _ entityNumber: Int? = nil) -> StoreError {
-    var error = StoreError(code, message, operation: "save")
+    var error = StoreError(code, message, operation: .save)
     error.entityName = entityNumber.map { model.entities[$0].name }
     return error
   }

@@ -63,12 +63,12 @@ public final class InMemoryStore: IncrementalStore {
     switch request {
     case .fetch(let specification): return try reader(in: scope).answer(specification)
     case .save(let request):
-      try checkWritable("save")
+      try checkWritable(.save)
       var outcome = SaveOutcome()
       try changeRows { rows in outcome = try rows.save(request, objectIDSpace: scope.objectIDSpace) }
       return .saved(outcome)
     case .batchInsert, .batchUpdate, .batchDelete:
-      try checkWritable("batch")
+      try checkWritable(.batchRequest)
       var changes = BatchChanges()
       try changeRows { rows in
         let save = try InMemoryReader(rows: rows, objectIDSpace: scope.objectIDSpace).save(for: request)
@@ -148,7 +148,7 @@ public final class InMemoryStore: IncrementalStore {
     }
   }
 
-  private func checkWritable(_ operation: String) throws {
+  private func checkWritable(_ operation: StoreOperation) throws {
     if configuration.description.isReadOnly { throw StoreError(.readOnly, "The store was opened read-only.", operation: operation) }
   }
 

@@ -12,7 +12,7 @@ final class BareDatabaseFile {
     try LibraryVersion.checkEncryptionIsAvailable(path: path)
     let path = try StoreFile.absolutePath(path)
     try StoreFile.checkBeforeOpening(path)
-    pointer = try DatabaseHandle.openFile(path, SQLITE_OPEN_READONLY, operation: "open")
+    pointer = try DatabaseHandle.openFile(path, SQLITE_OPEN_READONLY, operation: .open)
     self.path = path
   }
 
@@ -33,7 +33,7 @@ final class BareDatabaseFile {
   /// Reads a part; what lies behind the end comes as zeros.
   func read(into buffer: UnsafeMutableRawBufferPointer, offset: Int64) throws(StoreAccessError) {
     let code = Self.read(pointer, into: buffer, offset: offset)
-    guard code == SQLITE_OK || code == ResultCode.shortRead else { throw .sqlite(code, handle: nil, path: path, operation: "read") }
+    guard code == SQLITE_OK || code == ResultCode.shortRead else { throw .sqlite(code, handle: nil, path: path, operation: .read) }
   }
 
   /// The first bytes; fewer where the file is shorter.
@@ -41,7 +41,7 @@ final class BareDatabaseFile {
     let size = min(count, size)
     var bytes = [UInt8](repeating: 0, count: size)
     let code = bytes.withUnsafeMutableBytes { Self.read(pointer, into: $0, offset: 0) }
-    guard code == SQLITE_OK || code == ResultCode.shortRead else { throw .sqlite(code, handle: nil, path: path, operation: "read") }
+    guard code == SQLITE_OK || code == ResultCode.shortRead else { throw .sqlite(code, handle: nil, path: path, operation: .read) }
     return bytes
   }
 
@@ -65,7 +65,7 @@ final class BareDatabaseFile {
   /// A plain database says so in its first bytes.
   static func checkHeader(_ header: [UInt8], path: String) throws(StoreAccessError) {
     if header.starts(with: Array("SQLite format 3".utf8) + [0]) {
-      throw StoreAccessError(.notEncrypted, path: path, operation: "open", code: SQLITE_NOTADB)
+      throw StoreAccessError(.notEncrypted, path: path, operation: .open, code: SQLITE_NOTADB)
     }
   }
 

@@ -12,7 +12,7 @@ package final class BlobReader {
   private var position = 0
 
   private static let pieceSize = 65_536
-  private static let operation = "read a value"
+  private static let operation: StoreAccessError.Operation = .readValue
 
   /// - Parameters:
   ///   - table: The quoted name.

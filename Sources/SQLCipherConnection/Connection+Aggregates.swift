@@ -31,7 +31,7 @@ extension Connection {
   package func registerAggregate(
     name: String, argumentCount: Int, _ make: @escaping () -> any AggregateState
   ) throws(StoreAccessError) {
-    try database.checkOpen("register function \(name)")
+    try database.checkOpen(.registerFunction)
     let box = Unmanaged.passRetained(AggregateBox(make))
     // On failure SQLite calls the destructor itself.
     let code = sqlite3_create_function_v2(
@@ -62,6 +62,6 @@ extension Connection {
         group?.pointee = nil
         Unmanaged<StateBox>.fromOpaque(state).takeRetainedValue().state.finish(call)
       }, { $0.map { Unmanaged<AggregateBox>.fromOpaque($0).release() } })
-    guard code == SQLITE_OK else { throw database.failure(code, operation: "register function \(name)") }
+    guard code == SQLITE_OK else { throw database.failure(code, operation: .registerFunction) }
   }
 }

@@ -89,7 +89,7 @@ extension Connection {
   package func registerFunction(
     name: String, argumentCount: Int, deterministic: Bool = true, _ body: @escaping (FunctionCall) -> Void
   ) throws(StoreAccessError) {
-    try database.checkOpen("register function \(name)")
+    try database.checkOpen(.registerFunction)
     let box = Unmanaged.passRetained(FunctionBox(body))
     // Without the last flag a schema that distrusts functions could have no index over one.
     let flags =
@@ -102,14 +102,14 @@ extension Connection {
         let box = Unmanaged<FunctionBox>.fromOpaque(data)
         box._withUnsafeGuaranteedRef { $0.body(FunctionCall(context: context, arguments: arguments, count: Int(count))) }
       }, nil, nil, { $0.map { Unmanaged<FunctionBox>.fromOpaque($0).release() } })
-    guard code == SQLITE_OK else { throw database.failure(code, operation: "register function \(name)") }
+    guard code == SQLITE_OK else { throw database.failure(code, operation: .registerFunction) }
   }
 
   /// Registers a collation over UTF-8 text; `compare` answers below, equal to or above 0.
   package func registerCollation(
     name: String, _ compare: @escaping (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Int32
   ) throws(StoreAccessError) {
-    try database.checkOpen("register collation \(name)")
+    try database.checkOpen(.registerCollation)
     let box = Unmanaged.passRetained(CollationBox(compare))
     let code = sqlite3_create_collation_v2(
       pointer, name, SQLITE_UTF8, box.toOpaque(),
@@ -122,7 +122,7 @@ extension Connection {
       }, { $0.map { Unmanaged<CollationBox>.fromOpaque($0).release() } })
     guard code == SQLITE_OK else {
       box.release()  // unlike with functions, SQLite does not call the destructor here
-      throw database.failure(code, operation: "register collation \(name)")
+      throw database.failure(code, operation: .registerCollation)
     }
   }
 }

@@ -9,7 +9,7 @@ extension Connection {
     if !isNew { try checkHeader() }
     let text = key.sqlcipherText()
     let code = text.withUnsafeBytes { sqlite3_key(pointer, $0.baseAddress, Int32($0.count)) }
-    guard code == SQLITE_OK else { throw database.failure(code, operation: "key") }
+    guard code == SQLITE_OK else { throw database.failure(code, operation: .key) }
     // Only now: before the key it would be reset, after the first read it would have written to standard error.
     if LibraryVersion.hasCipherLog { try execute("PRAGMA cipher_log_level = NONE") }
     if LibraryVersion.isSQLCipher4 && key.format.version == 3 { try execute("PRAGMA cipher_compatibility = 3") }
@@ -25,7 +25,7 @@ extension Connection {
   private func checkHeader() throws(StoreAccessError) {
     var header = [UInt8](repeating: 0, count: 16)
     let code = header.withUnsafeMutableBytes { readFile(into: $0, offset: 0) }
-    guard code == SQLITE_OK else { throw database.failure(code, operation: "open") }
+    guard code == SQLITE_OK else { throw database.failure(code, operation: .open) }
     try BareDatabaseFile.checkHeader(header, path: path)
   }
 
@@ -38,8 +38,8 @@ extension Connection {
     for attempt in 0..<4 {
       if attempt > 0 { usleep(2_000) }
       let code = readFile(into: page, offset: 0)
-      if code == ResultCode.shortRead { throw StoreAccessError(.notAStore(.stub), path: path, operation: "open") }
-      guard code == SQLITE_OK else { throw database.failure(code, operation: "open") }
+      if code == ResultCode.shortRead { throw StoreAccessError(.notAStore(.stub), path: path, operation: .open) }
+      guard code == SQLITE_OK else { throw database.failure(code, operation: .open) }
       if try authenticator.isAuthentic(page, number: 1) { return }
     }
     // A crash may have torn the page while it was written: the newer copy is in the log, the older one in the rollback journal.
@@ -49,10 +49,10 @@ extension Connection {
     if key.isProven, !page[..<DatabaseKey.saltSize].elementsEqual(key.salt), page[..<DatabaseKey.saltSize].contains(where: { $0 != 0 }),
       try !hasAuthenticPage(authenticator, page)
     {
-      throw StoreAccessError(.keyFileOutdated, path: path, operation: "open", code: SQLITE_NOTADB)
+      throw StoreAccessError(.keyFileOutdated, path: path, operation: .open, code: SQLITE_NOTADB)
     }
     throw StoreAccessError(
-      key.isProven ? .storeCorrupt(.pageMAC) : .unreadableStore, path: path, operation: "open", code: SQLITE_NOTADB)
+      key.isProven ? .storeCorrupt(.pageMAC) : .unreadableStore, path: path, operation: .open, code: SQLITE_NOTADB)
   }
 
   /// Whether one of a few pages behind the first was written with the key.
@@ -61,7 +61,7 @@ extension Connection {
     let count = (StoreFile.size(path) ?? 0) / format.pageSize
     for number in stride(from: 2, through: count, by: max(1, count / 8)) {
       let code = readFile(into: page, offset: Int64(number - 1) * Int64(format.pageSize))
-      guard code == SQLITE_OK else { throw database.failure(code, operation: "open") }
+      guard code == SQLITE_OK else { throw database.failure(code, operation: .open) }
       if try authenticator.isAuthentic(page, number: UInt32(clamping: number)) { return true }
     }
     return false
@@ -74,7 +74,7 @@ extension Connection {
       if attempt > 0 { usleep(2_000) }
       if try WriteAheadLog.isAuthentic(path + "-wal", authenticator: authenticator) { return }
     }
-    throw StoreAccessError(.storeCorrupt(.wal), path: path + "-wal", operation: "open")
+    throw StoreAccessError(.storeCorrupt(.wal), path: path + "-wal", operation: .open)
   }
 
   /// Reads the database file through SQLite's own descriptor: closing another one would drop this process's locks.
@@ -104,8 +104,8 @@ extension Connection {
     // The first read that SQLite does: from here on it decides whether the pages make a database.
     try firstRead()
     guard let version = try pragma("cipher_version"), !version.isEmpty else {
-      if isOutOfMemory { throw StoreAccessError(.outOfMemory, path: path, operation: "open", code: SQLITE_NOMEM) }
-      throw StoreAccessError(.encryptionUnavailable("the library does not answer as SQLCipher"), path: path, operation: "open")
+      if isOutOfMemory { throw StoreAccessError(.outOfMemory, path: path, operation: .open, code: SQLITE_NOMEM) }
+      throw StoreAccessError(.encryptionUnavailable("the library does not answer as SQLCipher"), path: path, operation: .open)
     }
     guard let size = try pragma("page_size"), size == String(format.pageSize) else {
       throw refused("page_size", found: try pragma("page_size") ?? "")
@@ -122,7 +122,7 @@ extension Connection {
       statement.reset()
     } catch  where error.code == SQLITE_NOTADB || error.code == SQLITE_CORRUPT {
       let isPage = error.code == SQLITE_NOTADB || error.extendedCode == PageGuard.refusal
-      throw error.with(kind: .storeCorrupt(isPage ? .pageMAC : .structure), operation: "open")
+      throw error.with(kind: .storeCorrupt(isPage ? .pageMAC : .structure), operation: .open)
     }
   }
 
@@ -151,7 +151,7 @@ extension Connection {
   func lockPlace() throws(StoreAccessError) {
     guard let place, !keepsLock, isInAutocommit, !isClosed else { return }
     do throws(StoreAccessError) {
-      try place.lock(timeoutMilliseconds: options.busyTimeoutMilliseconds, operation: "open")
+      try place.lock(timeoutMilliseconds: options.busyTimeoutMilliseconds, operation: .open)
     } catch {
       if error.kind == .exchanged { database.giveUp() }
       throw error
@@ -174,9 +174,9 @@ extension Connection {
 
   /// A setting that was not taken, or whose answer got lost because there was no memory for it.
   private func refused(_ name: String, found: String) -> StoreAccessError {
-    if isOutOfMemory { return StoreAccessError(.outOfMemory, path: path, operation: "open", code: SQLITE_NOMEM) }
+    if isOutOfMemory { return StoreAccessError(.outOfMemory, path: path, operation: .open, code: SQLITE_NOMEM) }
     return StoreAccessError(
-      .encryptionUnavailable("the library did not take the setting \(name), it says \(found)"), path: path, operation: "open")
+      .encryptionUnavailable("the library did not take the setting \(name), it says \(found)"), path: path, operation: .open)
   }
 
   /// Whether SQLite lacks memory: it says so, or gets no little piece.

@@ -61,7 +61,7 @@ import Foundation
     if isNew || key == nil || options.isImmutable {
       if !isNew { try StoreFile.checkBeforeOpening(path) }
       pointer = try DatabaseHandle.openFile(
-        path, flags, uri: options.isImmutable ? Self.immutableURI(path) : nil, layer: layer, operation: "open")
+        path, flags, uri: options.isImmutable ? Self.immutableURI(path) : nil, layer: layer, operation: .open)
       place = nil
     } else {
       let opened = try DatabasePlace.open(path, flags: flags, layer: layer, timeoutMilliseconds: options.busyTimeoutMilliseconds)
@@ -80,7 +80,7 @@ import Foundation
 
     sqlite3_extended_result_codes(pointer, 1)
     guard options.isReadOnly || sqlite3_db_readonly(pointer, "main") == 0 else {
-      throw StoreAccessError(.readOnly, path: path, operation: "open", code: SQLITE_READONLY)
+      throw StoreAccessError(.readOnly, path: path, operation: .open, code: SQLITE_READONLY)
     }
     sqlite3_busy_timeout(pointer, Int32(clamping: options.busyTimeoutMilliseconds))
     if let key {
@@ -99,9 +99,9 @@ import Foundation
 
   /// Runs one or several statements that return nothing.
   package func execute(_ sql: String) throws(StoreAccessError) {
-    try database.checkOpen("execute")
+    try database.checkOpen(.execute)
     let code = sqlite3_exec(pointer, sql, nil, nil, nil)
-    guard code == SQLITE_OK else { throw database.failure(code, operation: "execute", sql: sql, source: .step) }
+    guard code == SQLITE_OK else { throw database.failure(code, operation: .execute, sql: sql, source: .step) }
   }
 
   /// The prepared statement of a numbered plan; `sql` is asked for only the first time.

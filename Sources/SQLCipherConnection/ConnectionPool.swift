@@ -148,12 +148,12 @@ package final class ConnectionPool: @unchecked Sendable {
     condition.lock()
     if let writerOwner, isWriterTaken, pthread_equal(writerOwner, me) != 0 {
       condition.unlock()
-      throw StoreAccessError(.sql("the writer is asked for inside its own block"), path: path, operation: "write")
+      throw StoreAccessError(.sql("the writer is asked for inside its own block"), path: path, operation: .write)
     }
     while (isWriterTaken || isExclusive) && key != nil { wait() }
     guard let key else {
       condition.unlock()
-      throw closed("write")
+      throw closed(.write)
     }
     isWriterTaken = true
     writerOwner = me
@@ -217,7 +217,7 @@ package final class ConnectionPool: @unchecked Sendable {
       wait()
     }
     condition.unlock()
-    throw closed("read")
+    throw closed(.read)
   }
 
   /// Under the lock: for a reuse one whose snapshot is current, else preferably one without a snapshot.
@@ -280,7 +280,7 @@ package final class ConnectionPool: @unchecked Sendable {
     condition.lock()
     defer { condition.unlock() }
     while isExclusive { wait() }
-    guard let key else { throw closed("exclusive access") }
+    guard let key else { throw closed(.exclusiveAccess) }
     isExclusive = true
     while isWriterTaken || readerCount > idleReaders.count { wait() }
     closeConnections()
@@ -318,7 +318,7 @@ package final class ConnectionPool: @unchecked Sendable {
     }
     guard isSame else {
       connection.close()
-      throw StoreAccessError(.exchanged, path: path, operation: "open")
+      throw StoreAccessError(.exchanged, path: path, operation: .open)
     }
     connection.didCommit = { [weak self] in self?.locked { self?.commits += 1 } }
     try onOpen(connection)
@@ -343,7 +343,7 @@ package final class ConnectionPool: @unchecked Sendable {
     return body()
   }
 
-  private func closed(_ operation: String) -> StoreAccessError {
+  private func closed(_ operation: StoreAccessError.Operation) -> StoreAccessError {
     StoreAccessError(.closed, path: path, operation: operation)
   }
 

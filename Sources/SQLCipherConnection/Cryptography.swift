@@ -205,7 +205,7 @@ enum Cryptography {
       isOutOfMemory = probe == nil
       free(probe)
     }
-    if isOutOfMemory { return StoreAccessError(.outOfMemory, path: nil, operation: what) }
-    return StoreAccessError(.encryptionUnavailable("libcrypto failed at \(what)"), path: nil, operation: what)
+    if isOutOfMemory { return StoreAccessError(.outOfMemory, path: nil, operation: .encrypt) }
+    return StoreAccessError(.encryptionUnavailable("libcrypto failed at \(what)"), path: nil, operation: .encrypt)
   }
 }

@@ -68,7 +68,7 @@ enum DatabaseCopy {
       defer { source.close() }
       try source.export(to: temporary, key: key)
     }
-    guard rename(temporary, path) == 0 else { throw StoreAccessError.system(errno, path: path, operation: "copy") }
+    guard rename(temporary, path) == 0 else { throw StoreAccessError.system(errno, path: path, operation: .copy) }
   }
 
   /// Copies every page of one snapshot of `source`, encrypting it anew with the target's key.
@@ -80,7 +80,7 @@ enum DatabaseCopy {
       try copyPages(of: source, to: target, key: key, options: options, admitted: nil, progress: progress)
     } catch let error as StoreAccessError where error.extendedCode == PageGuard.refusal {
       // A page of zeros may be an unused one that was never written. Finding that out costs something, and hardly any store has one.
-      guard truncate(target, 0) == 0 else { throw StoreAccessError.system(errno, path: target, operation: "back up") }
+      guard truncate(target, 0) == 0 else { throw StoreAccessError.system(errno, path: target, operation: .backUp) }
       try FreePages.withAdmitted(of: source, key: sourceKey) { admitted in
         try copyPages(of: source, to: target, key: key, options: options, admitted: admitted, progress: progress)
       }
@@ -104,7 +104,7 @@ enum DatabaseCopy {
       }
       defer { if admitted != nil { GuardedFile.admit(nil, of: source.pointer) } }
       guard let backup = sqlite3_backup_init(destination.pointer, "main", source.pointer, "main") else {
-        throw destination.database.failure(sqlite3_errcode(destination.pointer), operation: "back up")
+        throw destination.database.failure(sqlite3_errcode(destination.pointer), operation: .backUp)
       }
       var isCancelled = false
       var code: Int32 = SQLITE_OK
@@ -114,9 +114,9 @@ enum DatabaseCopy {
         if let progress, !progress(total - Int(sqlite3_backup_remaining(backup)), total) { isCancelled = true }
       } while code == SQLITE_OK && !isCancelled
       let finished = sqlite3_backup_finish(backup)
-      if isCancelled { throw StoreAccessError(.cancelled, path: source.path, operation: "back up") }
+      if isCancelled { throw StoreAccessError(.cancelled, path: source.path, operation: .backUp) }
       guard finished == SQLITE_OK else {
-        let error = StoreAccessError.sqlite(finished, handle: destination.pointer, path: target, operation: "back up")
+        let error = StoreAccessError.sqlite(finished, handle: destination.pointer, path: target, operation: .backUp)
         // A page of the source that cannot be read shows as an error here too. The copy, which is new and removed, is never what is damaged.
         if finished == SQLITE_ERROR { throw error.with(kind: .storeCorrupt(.pageMAC), path: source.path) }
         if case .storeCorrupt = error.kind { throw error.with(kind: error.kind, path: source.path) }
@@ -135,10 +135,10 @@ private final class PlainDatabase {
     let path = try StoreFile.absolutePath(path)
     do throws(StoreAccessError) {
       _ = try BareDatabaseFile(path).salt()
-      throw StoreAccessError(.unsupportedFormat("it is not a plain SQLite database"), path: path, operation: "import")
+      throw StoreAccessError(.unsupportedFormat("it is not a plain SQLite database"), path: path, operation: .import)
     } catch  where error.kind == .notEncrypted {}
     // Not read-only: an attached database would be so too.
-    let pointer = try DatabaseHandle.openFile(path, SQLITE_OPEN_READWRITE, layer: PageGuard.name(for: path), operation: "import")
+    let pointer = try DatabaseHandle.openFile(path, SQLITE_OPEN_READWRITE, layer: PageGuard.name(for: path), operation: .import)
     // What it is copied into is guarded.
     GuardedFile.allowZeros(in: "main", of: pointer)
     database = DatabaseHandle(pointer: pointer, path: path)
@@ -158,7 +158,7 @@ extension Connection {
   /// - Parameter last: Statements that are run in the end; what was written is `target`.
   func export(to target: String, key: DatabaseKey?, last: [String] = []) throws {
     try Exporter(database: database, statements: statements).export(to: target, key: key, last: last)
-    guard !isDamaged else { throw StoreAccessError(.storeCorrupt(.pageMAC), path: path, operation: "export") }
+    guard !isDamaged else { throw StoreAccessError(.storeCorrupt(.pageMAC), path: path, operation: .export) }
   }
 }
 
@@ -199,7 +199,7 @@ private struct Exporter {
     }
     let check = try statements.prepare("PRAGMA target.quick_check(1)")
     guard try check.step(), check.text(0) == "ok" else {
-      throw StoreAccessError(.storeCorrupt(.structure), path: target, operation: "export", message: "the copy fails its check")
+      throw StoreAccessError(.storeCorrupt(.structure), path: target, operation: .export, message: "the copy fails its check")
     }
     check.reset()
   }
@@ -222,7 +222,7 @@ private struct Exporter {
 
   private func run(_ sql: String) throws {
     let code = sqlite3_exec(database.pointer, sql, nil, nil, nil)
-    guard code == SQLITE_OK else { throw database.failure(code, operation: "export", sql: sql) }
+    guard code == SQLITE_OK else { throw database.failure(code, operation: .export, sql: sql) }
   }
 
   private func integer(_ sql: String) throws -> Int64 {

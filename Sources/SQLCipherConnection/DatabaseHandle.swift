@@ -19,7 +19,7 @@ import Synchronization
 
   /// Opens a database file, and reads nothing of it.
   static func openFile(
-    _ path: String, _ flags: Int32, uri: String? = nil, layer: String? = nil, operation: String
+    _ path: String, _ flags: Int32, uri: String? = nil, layer: String? = nil, operation: StoreAccessError.Operation
   ) throws(StoreAccessError) -> OpaquePointer {
     let flags = flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | (uri == nil ? 0 : SQLITE_OPEN_URI)
     var opened: OpaquePointer?
@@ -53,11 +53,13 @@ import Synchronization
   }
 
   /// Refuses to use the handle after it is closed.
-  func checkOpen(_ operation: String) throws(StoreAccessError) {
+  func checkOpen(_ operation: StoreAccessError.Operation) throws(StoreAccessError) {
     if isClosed { throw StoreAccessError(.closed, path: path, operation: operation) }
   }
 
-  func failure(_ code: Int32, operation: String, sql: String? = nil, source: StoreAccessError.Source = .other) -> StoreAccessError {
+  func failure(_ code: Int32, operation: StoreAccessError.Operation, sql: String? = nil, source: StoreAccessError.Source = .other)
+    -> StoreAccessError
+  {
     let error = StoreAccessError.sqlite(code, handle: pointer, path: path, operation: operation, sql: sql, source: source)
     if case .storeCorrupt = error.kind { isDamaged = true }
     return error

@@ -16,12 +16,12 @@ package struct DatabaseKey: Sendable, CustomStringConvertible {
   package let isProven: Bool
 
   package init(key: SecretBytes, salt: [UInt8], format: SQLCipherFormat = .portable, isProven: Bool = false) throws(StoreAccessError) {
-    guard key.count > 0 else { throw StoreAccessError(.invalidKey(.empty), path: nil, operation: "key") }
+    guard key.count > 0 else { throw StoreAccessError(.invalidKey(.empty), path: nil, operation: .key) }
     guard key.count == Self.keySize else {
-      throw StoreAccessError(.invalidKey(.length(expected: Self.keySize, found: key.count)), path: nil, operation: "key")
+      throw StoreAccessError(.invalidKey(.length(expected: Self.keySize, found: key.count)), path: nil, operation: .key)
     }
     guard salt.count == Self.saltSize else {
-      throw StoreAccessError(.invalidKey(.length(expected: Self.saltSize, found: salt.count)), path: nil, operation: "key")
+      throw StoreAccessError(.invalidKey(.length(expected: Self.saltSize, found: salt.count)), path: nil, operation: .key)
     }
     self.key = key
     self.salt = salt

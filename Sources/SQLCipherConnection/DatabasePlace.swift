@@ -39,7 +39,7 @@ struct DatabasePlace {
 
   /// Opens the file and takes a reader's lock on it; where it has moved meanwhile, the one that stands there now.
   static func open(
-    _ path: String, flags: Int32, layer: String? = nil, timeoutMilliseconds: Int, operation: String = "open"
+    _ path: String, flags: Int32, layer: String? = nil, timeoutMilliseconds: Int, operation: StoreAccessError.Operation = .open
   ) throws(StoreAccessError) -> DatabasePlace {
     var attempt = 1
     while true {
@@ -61,7 +61,7 @@ struct DatabasePlace {
   /// Takes a reader's lock, waiting for whoever has the file alone. SQLite finds it taken, and keeps it or lets it go as if it were its own.
   ///
   /// - Throws: `.exchanged` where another file stands at the path, or none; then the lock is given back.
-  func lock(timeoutMilliseconds: Int, operation: String) throws(StoreAccessError) {
+  func lock(timeoutMilliseconds: Int, operation: StoreAccessError.Operation) throws(StoreAccessError) {
     let end = DispatchTime.now().uptimeNanoseconds + UInt64(max(0, timeoutMilliseconds)) * 1_000_000
     var pause: UInt32 = 1_000
     while true {

@@ -13,7 +13,7 @@ package enum Descriptors {
 
   /// Fails where so few descriptors are left that opening a store could end the process.
   package static func check(path: String?) throws(StoreAccessError) {
-    guard areFree(needed) else { throw .system(EMFILE, path: path, operation: "open") }
+    guard areFree(needed) else { throw .system(EMFILE, path: path, operation: .open) }
   }
 
   /// Whether a timer can be made without danger; the first one opens descriptors, and later ones share them.

@@ -11,7 +11,7 @@ final class ExclusiveFileLock {
   private let pointer: OpaquePointer
 
   /// - Throws: `.busy` where somebody has the file open.
-  init(_ path: String, operation: String) throws(StoreAccessError) {
+  init(_ path: String, operation: StoreAccessError.Operation) throws(StoreAccessError) {
     try LibraryVersion.checkEncryptionIsAvailable(path: path)
     // First a reader's lock, then everybody's: SQLite's order. A file that somebody has exchanged meanwhile is nobody's.
     pointer = try DatabasePlace.open(path, flags: SQLITE_OPEN_READWRITE, timeoutMilliseconds: 0, operation: operation).pointer

@@ -14,7 +14,7 @@ package final class ExternalFileReader {
   private var index = 0
   private var position = 0
 
-  private static let operation = "read a large value"
+  private static let operation: StoreAccessError.Operation = .readLargeValue
 
   convenience init(path: String, id: Int64, keys: ExternalKeys) throws {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)

@@ -40,7 +40,7 @@ package final class ExternalFileWriter {
     if !isFinished { unlink(path) }
   }
 
-  private static let operation = "write a large value"
+  private static let operation: StoreAccessError.Operation = .writeLargeValue
 
   /// Appends bytes.
   package func write(_ bytes: UnsafeRawBufferPointer) throws {

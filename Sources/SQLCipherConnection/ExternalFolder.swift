@@ -70,7 +70,7 @@ package struct ExternalFolder: Sendable {
       try makeFolder(path)
       try StoreFile.syncFolder(of: path)
     }
-    guard let lock = try lock(LOCK_SH) else { throw StoreAccessError(.externalDataMissing, path: path, operation: "lock") }
+    guard let lock = try lock(LOCK_SH) else { throw StoreAccessError(.externalDataMissing, path: path, operation: .lock) }
     // Whoever is not alone may die unnoticed by the others: the last one has to look for what is left over.
     try mark(StoreFile.exists(pendingPath) ? orphansPath : pendingPath)
     return lock
@@ -88,7 +88,7 @@ package struct ExternalFolder: Sendable {
       try StoreFile.createExclusively(file, for: FileOwner(of: storePath)?.ofFile, replacing: false)
     } catch  where error.kind == .fileExists {
     } catch {
-      throw error.with(kind: error.kind, operation: "write a large value")
+      throw error.with(kind: error.kind, operation: .writeLargeValue)
     }
   }
 
@@ -96,11 +96,11 @@ package struct ExternalFolder: Sendable {
   private func makeFolder(_ folder: String) throws {
     guard mkdir(folder, 0o700) == 0 else {
       if errno == EEXIST { return }
-      throw StoreAccessError.system(errno, path: folder, operation: "make a folder")
+      throw StoreAccessError.system(errno, path: folder, operation: .makeFolder)
     }
     guard let owner = FileOwner(of: storePath)?.ofFolder else { return }
     let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-    guard descriptor >= 0 else { throw StoreAccessError.system(errno, path: folder, operation: "make a folder") }
+    guard descriptor >= 0 else { throw StoreAccessError.system(errno, path: folder, operation: .makeFolder) }
     defer { _ = Foundation.close(descriptor) }
     try owner.give(descriptor, path: folder, replacing: false)
   }
@@ -116,7 +116,7 @@ package struct ExternalFolder: Sendable {
       guard let lock = try lockOnce(operation) else { return nil }
       // A replacement of the store puts another folder here; the lock of the old one is worth nothing then.
       var status = stat()
-      guard fstat(lock.descriptor, &status) == 0 else { throw StoreAccessError.system(errno, path: path, operation: "lock") }
+      guard fstat(lock.descriptor, &status) == 0 else { throw StoreAccessError.system(errno, path: path, operation: .lock) }
       if FileIdentity(path: path) == FileIdentity(status) { return lock }
     }
   }
@@ -125,14 +125,14 @@ package struct ExternalFolder: Sendable {
     let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else {
       if errno == ENOENT { return nil }
-      throw StoreAccessError.system(errno, path: path, operation: "lock")
+      throw StoreAccessError.system(errno, path: path, operation: .lock)
     }
     while flock(descriptor, operation) != 0 {
       if errno == EINTR { continue }
       let number = errno
       _ = Foundation.close(descriptor)
       if number == EWOULDBLOCK { return nil }
-      throw StoreAccessError.system(number, path: path, operation: "lock")
+      throw StoreAccessError.system(number, path: path, operation: .lock)
     }
     return Lock(descriptor)
   }

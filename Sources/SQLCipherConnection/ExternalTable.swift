@@ -42,7 +42,7 @@ package enum ExternalCopy {
     do {
       for (number, id) in ids.enumerated() {
         try copyFile(id, from: source, to: target)
-        if let progress, !progress(number + 1, ids.count) { throw StoreAccessError(.cancelled, path: target.path, operation: "copy") }
+        if let progress, !progress(number + 1, ids.count) { throw StoreAccessError(.cancelled, path: target.path, operation: .copy) }
       }
       try target.sync()
     } catch {

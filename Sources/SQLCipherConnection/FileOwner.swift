@@ -61,5 +61,5 @@ struct FileOwner: Sendable, Hashable {
     try (isFolder ? ofFolder : ofFile).give(descriptor, path: path)
   }
 
-  private static let operation = "keep the owner"
+  private static let operation: StoreAccessError.Operation = .keepOwner
 }

@@ -14,7 +14,7 @@ enum FreePages {
     func checkIsCurrent(_ connection: Connection) throws(StoreAccessError) {
       guard try connection.pragma("data_version") == version else {
         throw StoreAccessError(
-          .busy, path: connection.path, operation: "copy", message: "others committed while the unused pages were looked for")
+          .busy, path: connection.path, operation: .copy, message: "others committed while the unused pages were looked for")
       }
     }
   }
@@ -38,7 +38,7 @@ enum FreePages {
         lastError = error
       }
     }
-    throw lastError ?? StoreAccessError(.busy, path: connection.path, operation: "copy")
+    throw lastError ?? StoreAccessError(.busy, path: connection.path, operation: .copy)
   }
 
   /// The leaves of the list in the newest committed state.
@@ -81,7 +81,7 @@ enum FreePages {
       logged = try WriteAheadLog.newestPages(path + "-wal", pageSize: pageSize)
     }
 
-    var damaged: StoreAccessError { StoreAccessError(.storeCorrupt(.structure), path: path, operation: "read the unused pages") }
+    var damaged: StoreAccessError { StoreAccessError(.storeCorrupt(.structure), path: path, operation: .readUnusedPages) }
 
     func page(_ number: UInt32) throws -> [UInt8] {
       guard number > 0 else { throw damaged }
@@ -98,7 +98,7 @@ enum FreePages {
         }
         return false
       }
-      guard isOpen else { throw StoreAccessError(.storeCorrupt(.pageMAC), path: path, operation: "read the unused pages") }
+      guard isOpen else { throw StoreAccessError(.storeCorrupt(.pageMAC), path: path, operation: .readUnusedPages) }
       return bytes
     }
   }

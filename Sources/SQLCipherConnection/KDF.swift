@@ -30,7 +30,7 @@ public struct KDF: Sendable, Hashable, CustomStringConvertible {
     guard isUnchecked || (Self.floor...Self.cap).contains(log2N) else {
       throw StoreAccessError(
         .invalidKey(.parameters("scrypt's log2N is \(log2N) and must be \(Self.floor) to \(Self.cap)")), path: nil,
-        operation: "derive a key")
+        operation: .deriveKey)
     }
   }
 }

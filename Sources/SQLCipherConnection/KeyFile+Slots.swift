@@ -108,7 +108,7 @@ extension KeyFile {
   ) throws(StoreAccessError) {
     guard slots.count < Self.maximumSlots else {
       throw StoreAccessError(
-        .invalidKey(.parameters("a key file holds \(Self.maximumSlots) slots at most")), path: nil, operation: "add a slot")
+        .invalidKey(.parameters("a key file holds \(Self.maximumSlots) slots at most")), path: nil, operation: .addSlot)
     }
     var log2N = 0
     if case .passphrase = secret {
@@ -122,7 +122,7 @@ extension KeyFile {
     let privateKey = try Cryptography.randomSecret(Cryptography.agreementKeySize)
     let second = try Cryptography.randomSecret(32)
     guard let wrappingKey = try Self.wrappingKey(secret, slot) else {
-      throw StoreAccessError(.invalidKey(.length(expected: 32, found: 0)), path: nil, operation: "add a slot")
+      throw StoreAccessError(.invalidKey(.length(expected: 32, found: 0)), path: nil, operation: .addSlot)
     }
     slot.box = try Cryptography.seal(
       privateKey.appending(second), key: wrappingKey, nonce: slot.nonce, authenticating: header + fields(of: slot))
@@ -231,7 +231,7 @@ extension KeyFile {
   }
 
   private func corrupt(_ what: String, _ path: String?) -> StoreAccessError {
-    StoreAccessError(.keyFileCorrupt(what), path: path, operation: "unlock")
+    StoreAccessError(.keyFileCorrupt(what), path: path, operation: .unlock)
   }
 
   /// At most 255 bytes of UTF-8, cut between characters.

@@ -121,7 +121,7 @@ struct KeyFile {
 
   /// Reads a file's bytes, trusting nothing.
   init(parsing bytes: [UInt8], path: String) throws(StoreAccessError) {
-    func corrupt(_ what: String) -> StoreAccessError { StoreAccessError(.keyFileCorrupt(what), path: path, operation: "read the key file") }
+    func corrupt(_ what: String) -> StoreAccessError { StoreAccessError(.keyFileCorrupt(what), path: path, operation: .readKeyFile) }
     guard bytes.count > 64, bytes.count <= Self.maximumSize else { throw corrupt("its size is \(bytes.count) bytes") }
     guard Array(bytes.prefix(Self.magic.count)) == Self.magic else { throw corrupt("it does not begin as a key file") }
     let content = Array(bytes.dropLast(32))
@@ -131,7 +131,7 @@ struct KeyFile {
     guard let version = reader.uint16(), let normalization = reader.uint16() else { throw corrupt("it ends early") }
     guard version == Self.version, normalization == Self.normalization else {
       throw StoreAccessError(
-        .unsupportedFormat("key file version \(version), this library knows \(Self.version)"), path: path, operation: "read the key file")
+        .unsupportedFormat("key file version \(version), this library knows \(Self.version)"), path: path, operation: .readKeyFile)
     }
     guard let id = reader.uuid(), let cipher = reader.uint8(), let pageBits = reader.uint8(), let generationCount = reader.uint8(),
       let slotCount = reader.uint8()

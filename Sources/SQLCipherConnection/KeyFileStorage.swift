@@ -11,18 +11,18 @@ enum KeyFileStorage {
 
   static func read(_ path: String) throws(StoreAccessError) -> [UInt8] {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else { throw .system(errno, path: path, operation: "read the key file") }
+    guard descriptor >= 0 else { throw .system(errno, path: path, operation: .readKeyFile) }
     defer { _ = Foundation.close(descriptor) }
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= KeyFile.maximumSize else {
-      throw StoreAccessError(.keyFileCorrupt("it is no regular file or too large"), path: path, operation: "read the key file")
+      throw StoreAccessError(.keyFileCorrupt("it is no regular file or too large"), path: path, operation: .readKeyFile)
     }
     var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
     var position = 0
     while position < bytes.count {
       let count = bytes.withUnsafeMutableBytes { Foundation.read(descriptor, $0.baseAddress?.advanced(by: position), $0.count - position) }
       if count < 0 && errno == EINTR { continue }
-      guard count > 0 else { throw .system(count < 0 ? errno : EIO, path: path, operation: "read the key file") }
+      guard count > 0 else { throw .system(count < 0 ? errno : EIO, path: path, operation: .readKeyFile) }
       position += count
     }
     return bytes
@@ -37,16 +37,16 @@ enum KeyFileStorage {
       defer { _ = Foundation.close(descriptor) }
       try fill(descriptor, bytes, path: temporary)
       if mayReplace { try FileOwner(of: path)?.give(descriptor, path: path) }
-      guard fsync(descriptor) == 0 else { throw .system(errno, path: temporary, operation: "write the key file") }
+      guard fsync(descriptor) == 0 else { throw .system(errno, path: temporary, operation: .writeKeyFile) }
     } catch {
       unlink(temporary)
       throw error
     }
     do throws(StoreAccessError) {
       if mayReplace {
-        guard rename(temporary, path) == 0 else { throw .system(errno, path: path, operation: "write the key file") }
+        guard rename(temporary, path) == 0 else { throw .system(errno, path: path, operation: .writeKeyFile) }
       } else {
-        guard link(temporary, path) == 0 else { throw .system(errno, path: path, operation: "write the key file") }
+        guard link(temporary, path) == 0 else { throw .system(errno, path: path, operation: .writeKeyFile) }
         unlink(temporary)
       }
     } catch {
@@ -61,7 +61,7 @@ enum KeyFileStorage {
     while position < bytes.count {
       let count = bytes.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress?.advanced(by: position), $0.count - position) }
       if count < 0 && errno == EINTR { continue }
-      guard count > 0 else { throw .system(count < 0 ? errno : EIO, path: path, operation: "write the key file") }
+      guard count > 0 else { throw .system(count < 0 ? errno : EIO, path: path, operation: .writeKeyFile) }
       position += count
     }
   }
@@ -86,7 +86,7 @@ enum KeyFileStorage {
   }
 
   private static func lock(_ path: String, timeoutMilliseconds: Int) throws(StoreAccessError) -> Int32 {
-    let operation = "lock the key file"
+    let operation: StoreAccessError.Operation = .lockKeyFile
     let end = DispatchTime.now().uptimeNanoseconds + UInt64(max(0, timeoutMilliseconds)) * 1_000_000
     var pause: UInt32 = 1_000
     while true {

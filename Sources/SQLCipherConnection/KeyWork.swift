@@ -44,7 +44,7 @@ package struct KeyWorkLimit: Sendable, Hashable {
     let sum = costs.reduce(1 << Int(slot.log2N)) { $0 + (1 << $1) }
     throw StoreAccessError(
       .keyWorkExceeded(slot: file.name(of: slot, place: file.slots.count + 1), needed: Self.units(for: sum), isNew: true), path: nil,
-      operation: "make a slot")
+      operation: .makeSlot)
   }
 
   /// How many slots are tried in the worst case.
@@ -85,7 +85,7 @@ struct KeyWork {
   /// The error where no slot has opened and not all were tried.
   func refusal(_ file: KeyFile, path: String) -> StoreAccessError? {
     refused.map {
-      StoreAccessError(.keyWorkExceeded(slot: file.name(of: $0.slot), needed: $0.needed, isNew: false), path: path, operation: "unlock")
+      StoreAccessError(.keyWorkExceeded(slot: file.name(of: $0.slot), needed: $0.needed, isNew: false), path: path, operation: .unlock)
     }
   }
 }

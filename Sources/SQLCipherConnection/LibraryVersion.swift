@@ -81,7 +81,7 @@ package enum LibraryVersion {
   /// It runs before any key function is called: where both libraries are linked, `sqlite3_key` would crash.
   package static func checkEncryptionIsAvailable(path: String? = nil) throws(StoreAccessError) {
     if let problem = encryptionProblem {
-      throw StoreAccessError(.encryptionUnavailable(problem), path: path, operation: "check the library")
+      throw StoreAccessError(.encryptionUnavailable(problem), path: path, operation: .checkLibrary)
     }
   }
 

@@ -16,7 +16,7 @@ package enum PlaintextExchange {
     if access(StoreFile.folder(of: path), W_OK) != 0 {
       guard StoreFile.size(path + "-wal") ?? 0 == 0 else {
         throw StoreAccessError(
-          .readOnly, path: path, operation: "open",
+          .readOnly, path: path, operation: .open,
           message: "the database has a write-ahead log, and its folder cannot be written; copy both to a folder of your own")
       }
       options.isImmutable = true

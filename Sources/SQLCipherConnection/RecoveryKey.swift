@@ -9,7 +9,7 @@ package enum RecoveryKey {
   /// The printed form. A `String` cannot be wiped: print it and let it go.
   package static func text(for key: SecretBytes) throws(StoreAccessError) -> String {
     guard key.count == 4 * groups else {
-      throw StoreAccessError(.invalidKey(.length(expected: 4 * groups, found: key.count)), path: nil, operation: "print a recovery key")
+      throw StoreAccessError(.invalidKey(.length(expected: 4 * groups, found: key.count)), path: nil, operation: .printRecoveryKey)
     }
     let words = key.withUnsafeBytes { bytes in
       (0..<groups).map { group in (0..<4).reduce(UInt64(0)) { $0 << 8 | UInt64(bytes[4 * group + $1]) } }
@@ -61,6 +61,6 @@ package enum RecoveryKey {
   }
 
   private static func malformed(_ why: String) -> StoreAccessError {
-    StoreAccessError(.invalidKey(.malformed("not a recovery key: \(why)")), path: nil, operation: "read a recovery key")
+    StoreAccessError(.invalidKey(.malformed("not a recovery key: \(why)")), path: nil, operation: .readRecoveryKey)
   }
 }

@@ -54,13 +54,13 @@ public import CSQLCipher
 
   /// Makes the error of a failed step, then resets.
   @usableFromInline func failure(_ code: Int32) -> StoreAccessError {
-    let error = database.failure(code, operation: "step", sql: sql, source: .step)
+    let error = database.failure(code, operation: .step, sql: sql, source: .step)
     sqlite3_reset(pointer)
     return error
   }
 
   /// Makes the error of a failed bind.
   @usableFromInline func bindFailure(_ code: Int32, _ index: Int32) -> StoreAccessError {
-    database.failure(code, operation: "bind value \(index)", sql: sql)
+    database.failure(code, operation: .bind, sql: sql)
   }
 }

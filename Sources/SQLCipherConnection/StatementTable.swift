@@ -54,7 +54,7 @@ import CSQLCipher
 
   /// Prepares one statement; a text with a second statement behind it, or none at all, is refused.
   func prepare(_ sql: String) throws(StoreAccessError) -> Statement {
-    try database.checkOpen("prepare")
+    try database.checkOpen(.prepare)
     var prepared: OpaquePointer?
     var text = sql
     var hasMore = false
@@ -68,13 +68,13 @@ import CSQLCipher
         return code
       }
     }
-    guard code == SQLITE_OK else { throw database.failure(code, operation: "prepare", sql: sql, source: .prepare) }
+    guard code == SQLITE_OK else { throw database.failure(code, operation: .prepare, sql: sql, source: .prepare) }
     guard let pointer = prepared else {
-      throw StoreAccessError(.sql("the text holds no statement"), path: database.path, operation: "prepare", sql: sql)
+      throw StoreAccessError(.sql("the text holds no statement"), path: database.path, operation: .prepare, sql: sql)
     }
     let statement = Statement(pointer: pointer, database: database)
     if hasMore {
-      throw StoreAccessError(.sql("the text holds more than one statement"), path: database.path, operation: "prepare", sql: sql)
+      throw StoreAccessError(.sql("the text holds more than one statement"), path: database.path, operation: .prepare, sql: sql)
     }
     return statement
   }

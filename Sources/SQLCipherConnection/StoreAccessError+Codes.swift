@@ -13,7 +13,7 @@ extension StoreAccessError {
 
   /// Makes the error for a SQLite result code, with what the handle knows about it.
   package static func sqlite(
-    _ code: Int32, handle: OpaquePointer?, path: String?, operation: String, sql: String? = nil, source: Source = .other
+    _ code: Int32, handle: OpaquePointer?, path: String?, operation: Operation, sql: String? = nil, source: Source = .other
   ) -> StoreAccessError {
     var extended = code
     var message = String(cString: sqlite3_errstr(code))
@@ -30,7 +30,7 @@ extension StoreAccessError {
   }
 
   /// Makes the error for the system's `errno`.
-  package static func system(_ number: Int32, path: String?, operation: String) -> StoreAccessError {
+  package static func system(_ number: Int32, path: String?, operation: Operation) -> StoreAccessError {
     let kind: Kind =
       switch number {
       case ENOENT: .noSuchFile

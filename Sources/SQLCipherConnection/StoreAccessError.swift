@@ -91,7 +91,7 @@ import Foundation
   private final class Details: Sendable {
     let kind: Kind
     let path: String?
-    let operation: String
+    let operation: Operation
     let code: Int32
     let extendedCode: Int32
     let message: String?
@@ -99,7 +99,7 @@ import Foundation
     let underlying: (any Error)?
 
     init(
-      kind: Kind, path: String?, operation: String, code: Int32, extendedCode: Int32, message: String?, sql: String?,
+      kind: Kind, path: String?, operation: Operation, code: Int32, extendedCode: Int32, message: String?, sql: String?,
       underlying: (any Error)?
     ) {
       self.kind = kind
@@ -119,8 +119,8 @@ import Foundation
   package var kind: Kind { details.kind }
   /// The file concerned.
   package var path: String? { details.path }
-  /// What was being done, for example "open" or "step".
-  package var operation: String { details.operation }
+  /// What was being done.
+  package var operation: Operation { details.operation }
   /// SQLite's primary result code; 0 where SQLite was not asked.
   package var code: Int32 { details.code }
   /// SQLite's extended result code; 0 where SQLite was not asked.
@@ -133,7 +133,7 @@ import Foundation
   package var underlying: (any Error)? { details.underlying }
 
   package init(
-    _ kind: Kind, path: String?, operation: String, code: Int32 = 0, extendedCode: Int32 = 0, message: String? = nil,
+    _ kind: Kind, path: String?, operation: Operation, code: Int32 = 0, extendedCode: Int32 = 0, message: String? = nil,
     sql: String? = nil, underlying: (any Error)? = nil
   ) {
     details = Details(
@@ -142,7 +142,7 @@ import Foundation
   }
 
   /// The same error said of another kind, for a caller that knows more.
-  package func with(kind: Kind, path: String? = nil, operation: String? = nil) -> StoreAccessError {
+  package func with(kind: Kind, path: String? = nil, operation: Operation? = nil) -> StoreAccessError {
     StoreAccessError(
       kind, path: path ?? self.path, operation: operation ?? self.operation, code: code, extendedCode: extendedCode, message: message,
       sql: sql,
@@ -150,7 +150,7 @@ import Foundation
   }
 
   @usableFromInline package var description: String {
-    var text = "\(operation): \(explanation)"
+    var text = "\(operation.rawValue): \(explanation)"
     if let path { text += " [\(path)]" }
     if code != 0 { text += " (SQLite \(extendedCode == 0 ? code : extendedCode)\(message.map { ": \($0)" } ?? ""))" }
     if let sql { text += " in: \(sql.prefix(500))" }

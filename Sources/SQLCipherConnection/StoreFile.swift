@@ -11,7 +11,7 @@ enum StoreFile {
   /// An absolute path, so that no name is taken for `:memory:` or a URI, and none is cut at a NUL.
   static func absolutePath(_ path: String) throws(StoreAccessError) -> String {
     guard !path.isEmpty, !path.utf8.contains(0) else {
-      throw StoreAccessError(.noSuchFile, path: nil, operation: "open", message: "the path is empty or contains a NUL character")
+      throw StoreAccessError(.noSuchFile, path: nil, operation: .open, message: "the path is empty or contains a NUL character")
     }
     if path.hasPrefix("/") { return path }
     return FileManager.default.currentDirectoryPath + "/" + path
@@ -39,26 +39,26 @@ enum StoreFile {
   @discardableResult
   static func checkBeforeOpening(_ path: String) throws(StoreAccessError) -> FileIdentity {
     var status = stat()
-    guard stat(path, &status) == 0 else { throw .system(errno, path: path, operation: "open") }
+    guard stat(path, &status) == 0 else { throw .system(errno, path: path, operation: .open) }
     guard status.st_mode & S_IFMT == S_IFREG else {
-      throw StoreAccessError(.notAStore(.notARegularFile), path: path, operation: "open")
+      throw StoreAccessError(.notAStore(.notARegularFile), path: path, operation: .open)
     }
-    guard status.st_size > 0 else { throw StoreAccessError(.notAStore(.empty), path: path, operation: "open") }
+    guard status.st_size > 0 else { throw StoreAccessError(.notAStore(.empty), path: path, operation: .open) }
     // A plain database may have pages of 512 bytes: what the header says decides above that size.
-    guard status.st_size >= 512 else { throw StoreAccessError(.notAStore(.stub), path: path, operation: "open") }
+    guard status.st_size >= 512 else { throw StoreAccessError(.notAStore(.stub), path: path, operation: .open) }
     return FileIdentity(status)
   }
 
   /// Creates an empty file that only its owner may read, and opens it to be written; an existing one is refused.
   static func openExclusively(_ path: String) throws(StoreAccessError) -> Int32 {
     let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard descriptor >= 0 else { throw .system(errno, path: path, operation: "create") }
+    guard descriptor >= 0 else { throw .system(errno, path: path, operation: .create) }
     // The umask may only take rights away; the owner must keep both.
     guard fchmod(descriptor, 0o600) == 0 else {
       let number = errno
       _ = Foundation.close(descriptor)
       unlink(path)
-      throw .system(number, path: path, operation: "create")
+      throw .system(number, path: path, operation: .create)
     }
     return descriptor
   }
@@ -83,7 +83,7 @@ enum StoreFile {
   /// error nothing is left.
   static func createComplete(_ path: String, _ fill: (String) throws -> Void) throws {
     for name in [path] + companionSuffixes.map({ path + $0 }) where exists(name) {
-      throw StoreAccessError(.fileExists, path: name, operation: "create")
+      throw StoreAccessError(.fileExists, path: name, operation: .create)
     }
     let temporary = try temporaryName(beside: path)
     try createExclusively(temporary)
@@ -91,7 +91,7 @@ enum StoreFile {
     try fill(temporary)
     try syncFile(temporary)
     // A hard link fails where the name is taken, which a rename would not.
-    guard link(temporary, path) == 0 else { throw StoreAccessError.system(errno, path: path, operation: "create") }
+    guard link(temporary, path) == 0 else { throw StoreAccessError.system(errno, path: path, operation: .create) }
     do {
       try syncFolder(of: path)
     } catch {
@@ -104,11 +104,11 @@ enum StoreFile {
   /// Makes a file's bytes durable. No connection may have it open.
   static func syncFile(_ path: String) throws(StoreAccessError) {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw .system(errno, path: path, operation: "sync") }
+    guard descriptor >= 0 else { throw .system(errno, path: path, operation: .sync) }
     let code = fsync(descriptor)
     let number = errno
     _ = Foundation.close(descriptor)
-    guard code == 0 else { throw .system(number, path: path, operation: "sync") }
+    guard code == 0 else { throw .system(number, path: path, operation: .sync) }
   }
 
   /// A name in the same folder that nobody uses.
@@ -121,12 +121,12 @@ enum StoreFile {
   static func syncFolder(of path: String) throws(StoreAccessError) {
     let folder = folder(of: path)
     let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw .system(errno, path: folder, operation: "sync") }
+    guard descriptor >= 0 else { throw .system(errno, path: folder, operation: .sync) }
     let code = fsync(descriptor)
     let number = errno
     _ = Foundation.close(descriptor)
     // Some file systems have nothing to sync for a folder and say so.
-    guard code == 0 || number == EINVAL else { throw .system(number, path: folder, operation: "sync") }
+    guard code == 0 || number == EINVAL else { throw .system(number, path: folder, operation: .sync) }
   }
 
   /// Removes a database and what SQLite keeps beside it; what is not there is no error.

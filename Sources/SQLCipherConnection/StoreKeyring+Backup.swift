@@ -16,7 +16,7 @@ extension StoreKeyring {
         }
         let keyFile = try KeyFileStorage.read(self.keyFilePath)
         guard try KeyFile(parsing: keyFile, path: self.keyFilePath).generations.contains(where: { $0.salt == key.salt }) else {
-          throw StoreAccessError(.exchanged, path: self.keyFilePath, operation: "back up")
+          throw StoreAccessError(.exchanged, path: self.keyFilePath, operation: .backUp)
         }
         try Self.createStore(target, keyFile: keyFile) {
           try Connection.prepare(path: target, key: key, options: options, contents: contents, progress: progress)

@@ -13,7 +13,7 @@ extension StoreKeyring {
   package func databaseKey(options: ConnectionOptions = ConnectionOptions()) throws -> DatabaseKey {
     let candidates = try candidates
     guard candidates.count > 1 else {
-      guard let key = candidates.first else { throw StoreAccessError(.keyRequired, path: storePath, operation: "key") }
+      guard let key = candidates.first else { throw StoreAccessError(.keyRequired, path: storePath, operation: .key) }
       return key
     }
     return try settle(candidates, options: options)
@@ -48,7 +48,7 @@ extension StoreKeyring {
       }
     }
     throw StoreAccessError(
-      .busy, path: storePath, operation: "open", message: "other processes replace the store, or rotate its key, again and again")
+      .busy, path: storePath, operation: .open, message: "other processes replace the store, or rotate its key, again and again")
   }
 
   /// Finds the generation that the database really has, and rewrites the key file with that one alone.
@@ -72,7 +72,7 @@ extension StoreKeyring {
         try StoreFile.syncFolder(of: storePath)
         try edit { file, keys in
           guard let number = file.generations.first(where: { $0.salt == key.salt })?.number, file.keepGeneration(number, keys: &keys) else {
-            throw StoreAccessError(.exchanged, path: keyFilePath, operation: "open")
+            throw StoreAccessError(.exchanged, path: keyFilePath, operation: .open)
           }
         }
         StoreFile.removeDatabase(Self.rotationPath(for: storePath))
@@ -81,7 +81,7 @@ extension StoreKeyring {
         lastError = error
       }
     }
-    throw lastError ?? StoreAccessError(.storeCorrupt(.pageMAC), path: storePath, operation: "open")
+    throw lastError ?? StoreAccessError(.storeCorrupt(.pageMAC), path: storePath, operation: .open)
   }
 
   // MARK: - Reading again
@@ -94,7 +94,7 @@ extension StoreKeyring {
     defer { withExtendedLifetime(bare) {} }
     let salt = try bare.salt()
     let known = state.withLock { $0 }
-    guard !known.isClosed else { throw StoreAccessError(.closed, path: storePath, operation: "key") }
+    guard !known.isClosed else { throw StoreAccessError(.closed, path: storePath, operation: .key) }
     if let single = known.single { return try renew(single, known.given, salt: salt) }
     guard let knownFile = known.file else { return }
     let (file, _) = try Self.findKeyFile(for: storePath)
@@ -104,10 +104,10 @@ extension StoreKeyring {
       keys = try Self.unlockFirst(file, secrets, path: keyFilePath, work: &work)
       if keys == nil, let refusal = work.refusal(file, path: storePath) { throw refusal }
     }
-    guard let keys else { throw StoreAccessError(.wrongKey, path: storePath, operation: "unlock") }
+    guard let keys else { throw StoreAccessError(.wrongKey, path: storePath, operation: .unlock) }
     // Not even damage of the salt alone explains it then.
     guard try file.generations.contains(where: { $0.salt == salt }) || Self.isAuthentic(bare, file, keys) else {
-      throw StoreAccessError(.keyFileOutdated, path: keyFilePath, operation: "open")
+      throw StoreAccessError(.keyFileOutdated, path: keyFilePath, operation: .open)
     }
     state.withLock { state in
       guard !state.isClosed else { return }

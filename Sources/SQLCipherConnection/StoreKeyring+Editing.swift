@@ -23,9 +23,9 @@ extension StoreKeyring {
     try await Self.offActor {
       try self.edit { file, keys in
         guard let index = file.slots.firstIndex(where: { $0.id == id }) else {
-          throw StoreAccessError(.unknownSlot, path: self.keyFilePath, operation: "remove a slot")
+          throw StoreAccessError(.unknownSlot, path: self.keyFilePath, operation: .removeSlot)
         }
-        guard file.slots.count > 1 else { throw StoreAccessError(.lastSlot, path: self.keyFilePath, operation: "remove a slot") }
+        guard file.slots.count > 1 else { throw StoreAccessError(.lastSlot, path: self.keyFilePath, operation: .removeSlot) }
         file.slots.remove(at: index)
         keys.table[id] = nil
       }
@@ -42,7 +42,7 @@ extension StoreKeyring {
         var opened: UUID?
         for secret in oldSecrets where opened == nil { opened = try file.unlock(secret, path: self.keyFilePath, work: &work)?.slot }
         guard let id = opened, let index = file.slots.firstIndex(where: { $0.id == id }) else {
-          throw work.refusal(file, path: self.storePath) ?? StoreAccessError(.wrongKey, path: self.storePath, operation: "change the key")
+          throw work.refusal(file, path: self.storePath) ?? StoreAccessError(.wrongKey, path: self.storePath, operation: .replaceKey)
         }
         let slot = file.slots.remove(at: index)
         // The slot gets a new key pair: the old one must not open what is sealed from now on.
@@ -77,18 +77,18 @@ extension StoreKeyring {
   @discardableResult
   func edit<Result>(_ body: (inout KeyFile, inout UnlockedKeys) throws -> Result) throws -> Result {
     let known = state.withLock { $0 }
-    guard !known.isClosed else { throw StoreAccessError(.closed, path: storePath, operation: "change keys") }
+    guard !known.isClosed else { throw StoreAccessError(.closed, path: storePath, operation: .changeKeys) }
     guard let knownFile = known.file else { throw Self.noSlots(storePath) }
     return try KeyFileStorage.withLock(for: keyFilePath) {
       let found = try Self.readFile(keyFilePath)
       guard var keys = try found.unlock(knowing: known.keys, of: knownFile, path: keyFilePath) else {
-        throw StoreAccessError(.exchanged, path: keyFilePath, operation: "change keys")
+        throw StoreAccessError(.exchanged, path: keyFilePath, operation: .changeKeys)
       }
       // A new key in a file of another time would open nothing.
       let bare = try BareDatabaseFile(storePath)
       let salt = try bare.salt()
       guard try found.generations.contains(where: { $0.salt == salt }) || Self.isAuthentic(bare, found, keys) else {
-        throw StoreAccessError(.keyFileOutdated, path: keyFilePath, operation: "change keys")
+        throw StoreAccessError(.keyFileOutdated, path: keyFilePath, operation: .changeKeys)
       }
       var file = found
       let result = try body(&file, &keys)

@@ -26,7 +26,7 @@ extension StoreKeyring {
     try LibraryVersion.checkEncryptionIsAvailable(path: path)
     try Descriptors.check(path: path)
     try StoreReplacement.finish(path)
-    if StoreFile.exists(path) { throw StoreAccessError(.fileExists, path: path, operation: "create") }
+    if StoreFile.exists(path) { throw StoreAccessError(.fileExists, path: path, operation: .create) }
     switch key {
     case .databaseKey(let secret):
       let key = try DatabaseKey(key: secret, salt: Cryptography.randomBytes(DatabaseKey.saltSize), format: format)
@@ -42,7 +42,7 @@ extension StoreKeyring {
       return StoreKeyring(storePath: path, state: State(file: nil, keys: UnlockedKeys(dataKeys: []), single: key))
     case .raw, .passphrase, .provider:
       if StoreFile.exists(KeyFileStorage.path(for: path)) {
-        throw StoreAccessError(.keyFileExists, path: KeyFileStorage.path(for: path), operation: "create")
+        throw StoreAccessError(.keyFileExists, path: KeyFileStorage.path(for: path), operation: .create)
       }
       let request = StoreKeyRequest(url: URL(fileURLWithPath: path), storeID: nil, slots: [], attempt: 1, reason: .create)
       let (secret, kind, kdf) = try await newSecret(from: key, request: request)
@@ -60,8 +60,8 @@ extension StoreKeyring {
   /// Writes a key file, makes its store, and gives the key file its name.
   static func createStore(_ path: String, keyFile: [UInt8], _ prepare: () throws -> Void) throws {
     let keyPath = KeyFileStorage.path(for: path)
-    if StoreFile.exists(path) { throw StoreAccessError(.fileExists, path: path, operation: "create") }
-    if StoreFile.exists(keyPath) { throw StoreAccessError(.keyFileExists, path: keyPath, operation: "create") }
+    if StoreFile.exists(path) { throw StoreAccessError(.fileExists, path: path, operation: .create) }
+    if StoreFile.exists(keyPath) { throw StoreAccessError(.keyFileExists, path: keyPath, operation: .create) }
     // Waits under another name: a store without its key file would be lost, a waiting key file without its store harms nobody.
     let pending = KeyFileStorage.pendingPath(for: path)
     do {
@@ -86,7 +86,7 @@ extension StoreKeyring {
   /// Gives a waiting key file its name.
   private static func adopt(_ pending: String, for path: String) throws {
     guard rename(pending, KeyFileStorage.path(for: path)) == 0 else {
-      throw StoreAccessError.system(errno, path: pending, operation: "create")
+      throw StoreAccessError.system(errno, path: pending, operation: .create)
     }
     try StoreFile.syncFolder(of: path)
   }
@@ -126,7 +126,7 @@ extension StoreKeyring {
       if let keyring { return keyring }
       work = spent
     }
-    throw work.refusal(file, path: path) ?? StoreAccessError(.wrongKey, path: path, operation: "unlock")
+    throw work.refusal(file, path: path) ?? StoreAccessError(.wrongKey, path: path, operation: .unlock)
   }
 
   private static func unlockWithoutAsking(_ path: String, _ key: StoreKey?, _ limit: KeyWorkLimit) throws -> StoreKeyring {
@@ -135,7 +135,7 @@ extension StoreKeyring {
     var given: GivenKey?
     switch key {
     case nil, .provider:
-      throw StoreAccessError(.keyRequired, path: path, operation: "open")
+      throw StoreAccessError(.keyRequired, path: path, operation: .open)
     case .databaseKey(let secret):
       single = try detectFormat(secret, salt: salt, path: path)
     case .sqlcipherPassphrase(let passphrase, let format):
@@ -154,7 +154,7 @@ extension StoreKeyring {
     let (file, isPending) = try findKeyFile(for: path)
     var work = KeyWork(limit)
     guard let keyring = try unlock(file, isPending: isPending, secrets, path: path, work: &work) else {
-      throw work.refusal(file, path: path) ?? StoreAccessError(.wrongKey, path: path, operation: "unlock")
+      throw work.refusal(file, path: path) ?? StoreAccessError(.wrongKey, path: path, operation: .unlock)
     }
     return keyring
   }
@@ -208,7 +208,7 @@ extension StoreKeyring {
 
   /// A passphrase that is a well-formed recovery key is tried as one first.
   private static func passphraseSecrets(_ secret: SecretBytes) throws -> [UnlockSecret] {
-    guard secret.count > 0 else { throw StoreAccessError(.invalidKey(.empty), path: nil, operation: "unlock") }
+    guard secret.count > 0 else { throw StoreAccessError(.invalidKey(.empty), path: nil, operation: .unlock) }
     let text = secret.withUnsafeBytes { $0.count < 128 ? String(decoding: $0, as: UTF8.self) : "" }
     guard let recovery = try? RecoveryKey.parse(text) else { return [.passphrase(secret)] }
     return [.raw(recovery), .passphrase(secret)]
@@ -221,7 +221,7 @@ extension StoreKeyring {
       try checkRaw(secret)
       return (.raw(secret), .rawKey, .scrypt())
     case .passphrase(let secret, let kdf):
-      guard secret.count > 0 else { throw StoreAccessError(.invalidKey(.empty), path: nil, operation: "make a slot") }
+      guard secret.count > 0 else { throw StoreAccessError(.invalidKey(.empty), path: nil, operation: .makeSlot) }
       try kdf.check()
       return (.passphrase(secret), .passphrase, kdf)
     case .provider(let provider):
@@ -233,9 +233,9 @@ extension StoreKeyring {
   }
 
   private static func checkRaw(_ secret: SecretBytes) throws(StoreAccessError) {
-    guard secret.count > 0 else { throw StoreAccessError(.invalidKey(.empty), path: nil, operation: "key") }
+    guard secret.count > 0 else { throw StoreAccessError(.invalidKey(.empty), path: nil, operation: .key) }
     guard secret.count == 32 else {
-      throw StoreAccessError(.invalidKey(.length(expected: 32, found: secret.count)), path: nil, operation: "key")
+      throw StoreAccessError(.invalidKey(.length(expected: 32, found: secret.count)), path: nil, operation: .key)
     }
   }
 
@@ -244,28 +244,28 @@ extension StoreKeyring {
     do {
       secret = try await provider.key(for: request)
     } catch is CancellationError {
-      throw StoreAccessError(.cancelled, path: request.url.path, operation: "ask the key provider")
+      throw StoreAccessError(.cancelled, path: request.url.path, operation: .askKeyProvider)
     } catch {
-      throw StoreAccessError(.keyProviderFailed, path: request.url.path, operation: "ask the key provider", underlying: error)
+      throw StoreAccessError(.keyProviderFailed, path: request.url.path, operation: .askKeyProvider, underlying: error)
     }
-    guard secret.count > 0 else { throw StoreAccessError(.invalidKey(.empty), path: request.url.path, operation: "ask the key provider") }
+    guard secret.count > 0 else { throw StoreAccessError(.invalidKey(.empty), path: request.url.path, operation: .askKeyProvider) }
     return secret
   }
 
   static func noSlots(_ path: String?) -> StoreAccessError {
     StoreAccessError(
       .sql("a database key or a SQLCipher passphrase has no key slots: there is nothing to add, remove or change"), path: path,
-      operation: "change keys")
+      operation: .changeKeys)
   }
 
   /// SQLCipher's own derivation, done once here so that each connection opens with the raw key.
   static func sqlcipherKey(_ passphrase: SecretBytes, salt: [UInt8], format: SQLCipherFormat) throws(StoreAccessError) -> DatabaseKey {
-    guard passphrase.count > 0 else { throw StoreAccessError(.invalidKey(.empty), path: nil, operation: "key") }
+    guard passphrase.count > 0 else { throw StoreAccessError(.invalidKey(.empty), path: nil, operation: .key) }
     try format.checkSupported(path: nil)
     let isRawShape = passphrase.withUnsafeBytes { [67, 99].contains($0.count) && $0[0] == UInt8(ascii: "x") && $0[1] == UInt8(ascii: "'") }
     guard !isRawShape else {
       throw StoreAccessError(
-        .invalidKey(.malformed("SQLCipher would take a passphrase of this shape for a raw key")), path: nil, operation: "key")
+        .invalidKey(.malformed("SQLCipher would take a passphrase of this shape for a raw key")), path: nil, operation: .key)
     }
     let key = try Cryptography.pbkdf2(passphrase, salt: salt, rounds: format.passphraseRounds, hash: format.hash)
     return try DatabaseKey(key: key, salt: salt, format: format)

@@ -23,7 +23,7 @@ extension StoreKeyring {
         } else if let newKey {
           next = newKey
         } else {
-          throw StoreAccessError(.keyRequired, path: self.storePath, operation: "rotate the data key")
+          throw StoreAccessError(.keyRequired, path: self.storePath, operation: .rotateDataKey)
         }
         let failure = try self.rotate(from: current, to: next, options: pool.options, onOpen: pool.onOpen, progress: progress)
         return (failure, next)
@@ -51,7 +51,7 @@ extension StoreKeyring {
     let externalLock = try external.lockForRemoving()
     defer { withExtendedLifetime(externalLock) {} }
     if external.exists, externalLock == nil {
-      throw StoreAccessError(.busy, path: external.path, operation: "rotate the data key")
+      throw StoreAccessError(.busy, path: external.path, operation: .rotateDataKey)
     }
     let renewed = try ExternalFolder(storePath: storePath, key: next)
     let externalIDs = try ExternalTable.ids(source)
@@ -64,12 +64,12 @@ extension StoreKeyring {
       try DatabaseCopy.backUp(source, key, to: copy, key: next, options: options, progress: progress)
       let findings = try StoreVerification.run(path: copy, key: next, level: .full, options: options, onOpen: onOpen)
       guard findings.isEmpty else {
-        throw StoreAccessError(.storeCorrupt(.structure), path: storePath, operation: "rotate the data key", message: "\(findings[0])")
+        throw StoreAccessError(.storeCorrupt(.structure), path: storePath, operation: .rotateDataKey, message: "\(findings[0])")
       }
       try StoreFile.syncFile(copy)
       // Under the new key the files have other names: both sets stand here until the store has its place.
       try ExternalCopy.copy(externalIDs, from: external, to: renewed, lock: externalLock)
-      guard rename(copy, storePath) == 0 else { throw StoreAccessError.system(errno, path: storePath, operation: "rotate the data key") }
+      guard rename(copy, storePath) == 0 else { throw StoreAccessError.system(errno, path: storePath, operation: .rotateDataKey) }
     } catch {
       StoreFile.removeDatabase(copy)
       renewed.removeFiles(externalIDs)
@@ -112,7 +112,7 @@ extension StoreKeyring {
       try source.execute("BEGIN EXCLUSIVE; COMMIT")
       // Somebody may have come in, and begun a log, just before.
       guard try source.pragma("journal_mode") == options.journalMode.rawValue, !StoreFile.exists(storePath + "-wal") else {
-        throw StoreAccessError(.busy, path: storePath, operation: "rotate the data key")
+        throw StoreAccessError(.busy, path: storePath, operation: .rotateDataKey)
       }
       return source
     } catch {
@@ -125,7 +125,7 @@ extension StoreKeyring {
   private func addGeneration(_ next: DatabaseKey, after current: DatabaseKey) throws -> (old: UInt32, new: UInt32) {
     try edit { file, keys in
       guard let old = file.generations.first(where: { $0.salt == current.salt })?.number, file.keepGeneration(old, keys: &keys) else {
-        throw StoreAccessError(.keyFileOutdated, path: keyFilePath, operation: "rotate the data key")
+        throw StoreAccessError(.keyFileOutdated, path: keyFilePath, operation: .rotateDataKey)
       }
       return (old, try file.addGeneration(next, keys: &keys))
     }

@@ -58,7 +58,7 @@ package final class StoreKeyring: Sendable {
   var candidates: [DatabaseKey] {
     get throws(StoreAccessError) {
       let result = state.withLock { state -> Result<[DatabaseKey], StoreAccessError> in
-        if state.isClosed { return .failure(StoreAccessError(.closed, path: storePath, operation: "key")) }
+        if state.isClosed { return .failure(StoreAccessError(.closed, path: storePath, operation: .key)) }
         if let single = state.single { return .success([single]) }
         guard let file = state.file else { return .success([]) }
         do throws(StoreAccessError) {

@@ -11,21 +11,21 @@ package enum StoreRemoval {
   package static func destroy(_ storePath: String) throws {
     let path = try StoreFile.absolutePath(storePath)
     func checkIsThere() throws {
-      guard names(of: path).contains(where: isThere) else { throw StoreAccessError(.noSuchFile, path: path, operation: "destroy") }
+      guard names(of: path).contains(where: isThere) else { throw StoreAccessError(.noSuchFile, path: path, operation: .destroy) }
     }
     // Before the lock, whose folder may be missing too; and under it, since somebody else may have been faster.
     try checkIsThere()
     try KeyFileStorage.withLock(for: KeyFileStorage.path(for: path)) {
       try checkIsThere()
       try StoreReplacement.finishLocked(path)
-      let lock = try lockIfThere(path, operation: "destroy")
+      let lock = try lockIfThere(path, operation: .destroy)
       defer { withExtendedLifetime(lock) {} }
       try removeAll(path)
     }
   }
 
   /// The lock of a file that may be a database; nil where there is none, or what stands there is too short to be one.
-  static func lockIfThere(_ path: String, operation: String) throws -> ExclusiveFileLock? {
+  static func lockIfThere(_ path: String, operation: StoreAccessError.Operation) throws -> ExclusiveFileLock? {
     guard StoreFile.exists(path) else { return nil }
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }
@@ -64,7 +64,7 @@ package enum StoreRemoval {
 
   /// Removes a file; one that is not there is no error.
   static func remove(_ path: String) throws(StoreAccessError) {
-    guard unlink(path) == 0 || errno == ENOENT else { throw .system(errno, path: path, operation: "remove") }
+    guard unlink(path) == 0 || errno == ENOENT else { throw .system(errno, path: path, operation: .remove) }
   }
 
   /// Removes a folder with what is in it; one that is not there is no error.
@@ -73,7 +73,7 @@ package enum StoreRemoval {
     do {
       try FileManager.default.removeItem(atPath: path)
     } catch {
-      throw StoreAccessError(.io(EIO), path: path, operation: "remove", underlying: error)
+      throw StoreAccessError(.io(EIO), path: path, operation: .remove, underlying: error)
     }
   }
 

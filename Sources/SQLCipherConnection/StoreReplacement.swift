@@ -25,9 +25,9 @@ package enum StoreReplacement {
     let path = try StoreFile.absolutePath(storePath)
     try finish(path)
     // Said before the work is done; it is checked again when it counts.
-    _ = try StoreRemoval.lockIfThere(path, operation: "replace")
+    _ = try StoreRemoval.lockIfThere(path, operation: .replace)
     let stage = try StoreFile.temporaryName(beside: path)
-    guard mkdir(stage, 0o700) == 0 else { throw StoreAccessError.system(errno, path: stage, operation: "replace") }
+    guard mkdir(stage, 0o700) == 0 else { throw StoreAccessError.system(errno, path: stage, operation: .replace) }
     do {
       let staged = stage + "/" + storeName
       try await copy(staged)
@@ -37,7 +37,7 @@ package enum StoreReplacement {
       try giveToOwner(of: path, stage: stage)
       try StoreFile.syncFolder(of: staged)
       try KeyFileStorage.withLock(for: KeyFileStorage.path(for: path)) {
-        let lock = try StoreRemoval.lockIfThere(path, operation: "replace")
+        let lock = try StoreRemoval.lockIfThere(path, operation: .replace)
         guard rename(stage, folder(for: path)) == 0 else { throw system(stage) }
         try StoreFile.syncFolder(of: path)
         try move(path)
@@ -69,7 +69,7 @@ package enum StoreReplacement {
   /// The same for a caller that holds the lock.
   static func finishLocked(_ path: String) throws {
     guard StoreFile.exists(folder(for: path)) else { return }
-    let lock = try StoreRemoval.lockIfThere(path, operation: "finish a replacement")
+    let lock = try StoreRemoval.lockIfThere(path, operation: .finishReplacement)
     try move(path)
     withExtendedLifetime(lock) {}
   }
@@ -102,5 +102,5 @@ package enum StoreReplacement {
     try StoreFile.syncFolder(of: path)
   }
 
-  private static func system(_ path: String) -> StoreAccessError { .system(errno, path: path, operation: "replace") }
+  private static func system(_ path: String) -> StoreAccessError { .system(errno, path: path, operation: .replace) }
 }

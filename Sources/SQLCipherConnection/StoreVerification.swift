@@ -120,7 +120,7 @@ package struct StoreVerification {
     var zeros: [Int] = []
     for number in 1...last where number != lockPage {
       if number & 1023 == 0, let progress, !progress(number, last) {
-        throw StoreAccessError(.cancelled, path: path, operation: "verify")
+        throw StoreAccessError(.cancelled, path: path, operation: .verify)
       }
       // A page that is newer in the log may stand half written in the file.
       switch try state(of: number, page, file, authenticator) {
@@ -134,7 +134,7 @@ package struct StoreVerification {
       let unused = try unusedPages()
       findings += zeros.filter { !unused.contains(UInt32(clamping: $0)) }.map { .page($0) }
     }
-    if let progress, !progress(last, last) { throw StoreAccessError(.cancelled, path: path, operation: "verify") }
+    if let progress, !progress(last, last) { throw StoreAccessError(.cancelled, path: path, operation: .verify) }
   }
 
   /// The pages that need never have been written; none where damage hides them.
@@ -243,7 +243,7 @@ package struct StoreVerification {
   /// SQLite's check says of a page that could not be read for the time being what it says of damage, with the code behind it.
   static func checkIsDamage(_ line: String, path: String) throws(StoreAccessError) {
     guard let mark = line.range(of: "error code="), let code = Int32(line[mark.upperBound...].prefix { $0.isNumber }) else { return }
-    let error = StoreAccessError.sqlite(code, handle: nil, path: path, operation: "verify")
+    let error = StoreAccessError.sqlite(code, handle: nil, path: path, operation: .verify)
     switch error.kind {
     case .io, .outOfMemory, .diskFull, .permissionDenied, .busy: throw error
     default: return

@@ -33,7 +33,7 @@ extension Connection {
     _ = try statement.step()
     statement.reset()
     // Without locks nothing keeps others from writing what this process may not.
-    if let medium, !medium.isUnchanged(path) { throw StoreAccessError(.busy, path: path, operation: "read") }
+    if let medium, !medium.isUnchanged(path) { throw StoreAccessError(.busy, path: path, operation: .read) }
   }
 
   /// The number in the database's first page that is the application's. Inside a transaction it is that of the transaction's snapshot, which it

@@ -109,7 +109,7 @@ enum WriteAheadLog {
     } catch  where error.kind == .noSuchFile {}
   }
 
-  private static let operation = "read the log"
+  private static let operation: StoreAccessError.Operation = .readLog
 
   /// What cannot be read is no end of the log: the log would count as checked.
   private static func read(

@@ -8,7 +8,7 @@ import Synchronization
 extension SQLCipherIncrementalStore: FileStore {
   /// What a store knows of itself; its key is needed, since nothing of it is clear text.
   public static func metadata(ofStoreWith description: PersistentStoreDescription) async throws -> StoreMetadata {
-    let file = try await unlock(description, "read the metadata")
+    let file = try await unlock(description, .readMetadata)
     return try await file.metadata()
   }
 
@@ -16,18 +16,18 @@ extension SQLCipherIncrementalStore: FileStore {
   public static func setUserMetadata(
     _ metadata: [String: String], ofStoreWith description: PersistentStoreDescription
   ) async throws {
-    let file = try await unlock(description, "set metadata")
+    let file = try await unlock(description, .setMetadata)
     try await file.setUserMetadata(metadata)
   }
 
   /// The model that a store was written with.
   public static func cachedModel(ofStoreWith description: PersistentStoreDescription) async throws -> ManagedObjectModel {
-    try await unlock(description, "read the model").readModel()
+    try await unlock(description, .readModel).readModel()
   }
 
   /// Removes a store with all its files; the key file first, overwritten.
   public static func destroyStore(with description: PersistentStoreDescription) async throws {
-    let path = try url(of: description, "destroy").path
+    let path = try url(of: description, .destroy).path
     try await SQLCipherStoreFile.offActor { try StoreRemoval.destroy(path) }
   }
 
@@ -35,8 +35,8 @@ extension SQLCipherIncrementalStore: FileStore {
   public static func replaceStore(
     with destination: PersistentStoreDescription, byStoreWith source: PersistentStoreDescription
   ) async throws {
-    let path = try url(of: destination, "replace").path
-    let file = try await unlock(source, "replace")
+    let path = try url(of: destination, .replace).path
+    let file = try await unlock(source, .replace)
     try await StoreError.mapping {
       try await StoreReplacement.replace(path) { staged in
         try await file.copy(
@@ -50,7 +50,7 @@ extension SQLCipherIncrementalStore: FileStore {
     guard description.type == .sqlcipher, let keyring = state.withLock({ $0.keyring }) else { return nil }
     let file = SQLCipherStoreFile(url: configuration.description.url ?? URL(fileURLWithPath: path), keyring: keyring)
     try await file.copy(
-      to: try Self.url(of: description, "migrate the store"), key: description.key, label: description.keyLabel,
+      to: try Self.url(of: description, .copyStore), key: description.key, label: description.keyLabel,
       keyWorkLimit: description.keyWorkLimit)
     var result = description
     result.createsStore = false
@@ -58,12 +58,12 @@ extension SQLCipherIncrementalStore: FileStore {
     return result
   }
 
-  private static func unlock(_ description: PersistentStoreDescription, _ operation: String) async throws -> SQLCipherStoreFile {
+  private static func unlock(_ description: PersistentStoreDescription, _ operation: StoreOperation) async throws -> SQLCipherStoreFile {
     try await SQLCipherStoreFile.unlock(
       at: try url(of: description, operation), key: description.key, keyWorkLimit: description.keyWorkLimit)
   }
 
-  private static func url(of description: PersistentStoreDescription, _ operation: String) throws -> URL {
+  private static func url(of description: PersistentStoreDescription, _ operation: StoreOperation) throws -> URL {
     guard let url = description.url, url.isFileURL else {
       throw StoreError(.invalidRequest, "An encrypted store is a file: set the description's url to one.", operation: operation)
     }
@@ -75,7 +75,7 @@ extension SQLCipherStoreFile {
   /// What the store knows of itself.
   func metadata() async throws -> StoreMetadata {
     try await read { connection in
-      let record = try Self.record(connection, operation: "read the metadata")
+      let record = try Self.record(connection, operation: .readMetadata)
       var metadata = StoreMetadata(
         storeIdentifier: record.identifier, storeType: record.type,
         modelHashes: try MetadataTable.readHashes(connection, path: connection.path))
@@ -94,14 +94,14 @@ extension SQLCipherStoreFile {
       }
       defer { connection.close() }
       try connection.writeTransaction {
-        _ = try Self.record(connection, operation: "set metadata")
+        _ = try Self.record(connection, operation: .setMetadata)
         try MetadataTable.writeUserMetadata(metadata, connection)
       }
     }
   }
 
   /// The metadata's row.
-  static func record(_ connection: Connection, operation: String) throws -> StoreRecord {
+  static func record(_ connection: Connection, operation: StoreOperation) throws -> StoreRecord {
     guard let record = try MetadataTable.read(connection, path: connection.path) else {
       throw StoreError(.notAStore, "The database holds no CipherData store.", operation: operation, path: connection.path)
     }

@@ -9,7 +9,7 @@ extension SQLCipherIncrementalStore {
   /// Memory is bounded; the write-ahead log grows by what is written. Where anything fails, or the migration is called off, the store is as it was.
   public func migrate(_ request: StoreMigrationRequest) throws -> StoreMetadata {
     guard let keyring = state.withLock({ $0.keyring }) else {
-      throw StoreError(.keyRequired, "The store is not unlocked.", operation: "migrate", path: path)
+      throw StoreError(.keyRequired, "The store is not unlocked.", operation: .migrate, path: path)
     }
     let configuration = configuration
     return try StoreError.mapping {
@@ -35,7 +35,7 @@ extension SQLCipherIncrementalStore {
   /// Whether the store is still of another model, and of none that came after this one.
   public func beginsMigration(_ request: StoreMigrationRequest) throws -> Bool {
     guard let keyring = state.withLock({ $0.keyring }) else {
-      throw StoreError(.keyRequired, "The store is not unlocked.", operation: "migrate", path: path)
+      throw StoreError(.keyRequired, "The store is not unlocked.", operation: .migrate, path: path)
     }
     return try StoreError.mapping {
       var options = configuration.description.connectionOptions
@@ -43,7 +43,7 @@ extension SQLCipherIncrementalStore {
       let connection = try Connection(opening: path, key: try keyring.databaseKey(options: options), options: options)
       defer { connection.close() }
       return try connection.readTransaction {
-        let record = try SQLCipherStoreFile.record(connection, operation: "migrate")
+        let record = try SQLCipherStoreFile.record(connection, operation: .migrate)
         let past = try MetadataTable.readPastModels(connection, path: path)
         try StoreMigrator.checkNotNewer(record, past, configuration.model, path: path)
         return try MetadataTable.readHashes(connection, path: path)
@@ -54,7 +54,7 @@ extension SQLCipherIncrementalStore {
 
   /// Clears away one thing that a migration has left: unused columns of a table, or an unused table. Saves wait meanwhile.
   public func finishDeferredMigrationTask() throws -> StoreMetadata? {
-    let engine = try engine("finish a migration")
+    let engine = try engine(.finishMigration)
     guard !configuration.description.isReadOnly else { return nil }
     return try StoreError.mapping {
       try engine.pool.withWriter { connection in

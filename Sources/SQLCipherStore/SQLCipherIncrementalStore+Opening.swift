@@ -17,10 +17,10 @@ extension SQLCipherIncrementalStore {
         return try await StoreKeyring.unlock(storePath: path, key: description.key, workLimit: description.keyWork)
       }
       guard description.createsStore, !description.isReadOnly else {
-        throw StoreError(.storeNotFound, "There is no store here.", operation: "open", path: path)
+        throw StoreError(.storeNotFound, "There is no store here.", operation: .open, path: path)
       }
       guard let key = description.key else {
-        throw StoreError(.keyRequired, "A new store needs a key: set the description's key.", operation: "create", path: path)
+        throw StoreError(.keyRequired, "A new store needs a key: set the description's key.", operation: .create, path: path)
       }
       return try await StoreKeyring.create(
         storePath: path, key: key, label: description.keyLabel, format: description.format, workLimit: description.keyWork,
@@ -32,7 +32,7 @@ extension SQLCipherIncrementalStore {
   /// Opens the database, or creates its tables; usually one row is read.
   public func loadMetadata() throws -> StoreMetadata {
     guard let keyring = state.withLock({ $0.keyring }) else {
-      throw StoreError(.keyRequired, "The store is not unlocked.", operation: "open", path: path)
+      throw StoreError(.keyRequired, "The store is not unlocked.", operation: .open, path: path)
     }
     return try StoreError.mapping { try open(keyring) }
   }
@@ -138,7 +138,7 @@ extension SQLCipherIncrementalStore {
       return (record, hashes, layout)
     }
     if configuration.description.isReadOnly {
-      throw StoreError(.notAStore, "The database is empty, and it was opened read-only.", operation: "open", path: path)
+      throw StoreError(.notAStore, "The database is empty, and it was opened read-only.", operation: .open, path: path)
     }
     return try connection.writeTransaction {
       // Another process may have been faster.
@@ -166,7 +166,7 @@ extension SQLCipherIncrementalStore {
   private func create(_ connection: Connection) throws -> StoreRecord {
     let model = configuration.model
     let schema = try SchemaCache.schema(model: model, entityNumbers: configuration.entityNumbers, basis: layoutBasis)
-    try StoreMigrator.checkColumnCounts(schema, entityNumbers: configuration.entityNumbers, path: path, operation: "create")
+    try StoreMigrator.checkColumnCounts(schema, entityNumbers: configuration.entityNumbers, path: path, operation: .create)
     for statement in MetadataTable.createStatements { try connection.execute(statement) }
     for statement in try SchemaGenerator(schema: schema).tables() { try connection.execute(statement) }
     try SchemaAuxiliaries(schema: schema).makeAll(connection)

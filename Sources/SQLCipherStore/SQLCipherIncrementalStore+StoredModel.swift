@@ -9,7 +9,7 @@ extension SQLCipherIncrementalStore {
   /// The model that wrote the store, which the store keeps.
   public func storedModel() throws -> CompiledModel? {
     guard let keyring = state.withLock({ $0.keyring }) else {
-      throw StoreError(.keyRequired, "The store is not unlocked.", operation: "read model", path: path)
+      throw StoreError(.keyRequired, "The store is not unlocked.", operation: .readModel, path: path)
     }
     return try StoreError.mapping {
       var options = configuration.description.connectionOptions
@@ -20,7 +20,7 @@ extension SQLCipherIncrementalStore {
       do {
         return try CompiledModel(try ManagedObjectModel(xmlData: Data(text.utf8)))
       } catch {
-        throw StoreError(.storeCorrupt, "The model in the store's metadata cannot be read.", operation: "read model", path: path)
+        throw StoreError(.storeCorrupt, "The model in the store's metadata cannot be read.", operation: .readModel, path: path)
       }
     }
   }

@@ -29,7 +29,7 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
   public init(configuration: StoreConfiguration) throws {
     self.configuration = configuration
     guard let url = configuration.description.url, url.isFileURL else {
-      throw StoreError(.invalidRequest, "An encrypted store needs a file: set the description's url to one.", operation: "open")
+      throw StoreError(.invalidRequest, "An encrypted store needs a file: set the description's url to one.", operation: .open)
     }
     path = url.path
   }
@@ -42,7 +42,7 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
   }
 
   /// The open engine.
-  func engine(_ operation: String) throws -> StoreEngine {
+  func engine(_ operation: StoreOperation) throws -> StoreEngine {
     guard let engine = state.withLock({ $0.engine }) else {
       throw StoreError(.noOpenStore, "The store is not open: it was closed, or not opened yet.", operation: operation, path: path)
     }
@@ -55,24 +55,24 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
   public func execute(_ request: PersistentStoreRequest, in scope: RequestScope) throws -> PersistentStoreResult {
     switch request {
     case .fetch(let specification):
-      let engine = try engine("fetch")
+      let engine = try engine(.fetch)
       return try StoreError.mapping { try engine.fetch(specification, in: scope) }
     case .save(let changes):
-      let engine = try writableEngine("save")
+      let engine = try writableEngine(.save)
       return .saved(try StoreError.mapping { try engine.save(changes, in: scope) })
     case .batchInsert(let insertion):
-      let engine = try writableEngine("batch insert")
+      let engine = try writableEngine(.batchInsert)
       return .batch(try StoreError.mapping { try engine.execute(insertion, in: scope) })
     case .batchUpdate(let request):
-      let engine = try writableEngine("batch update")
+      let engine = try writableEngine(.batchUpdate)
       return .batch(try StoreError.mapping { try engine.execute(request, in: scope) })
     case .batchDelete(let request):
-      let engine = try writableEngine("batch delete")
+      let engine = try writableEngine(.batchDelete)
       return .batch(try StoreError.mapping { try engine.execute(request, in: scope) })
     }
   }
 
-  private func writableEngine(_ operation: String) throws -> StoreEngine {
+  private func writableEngine(_ operation: StoreOperation) throws -> StoreEngine {
     let engine = try engine(operation)
     if configuration.description.isReadOnly {
       throw StoreError(.readOnly, "The store was opened read-only.", operation: operation, path: path)
@@ -82,14 +82,14 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
 
   /// How a fetch would be answered: its statements, SQLite's plan of each, and what an index would help.
   public func explain(_ specification: FetchSpecification, in scope: RequestScope) throws -> FetchExplanation.StorePart {
-    let engine = try engine("explain")
+    let engine = try engine(.explain)
     return try StoreError.mapping { try engine.explain(specification, in: scope) }
   }
 
   /// The rows of objects: one statement for one, few for many.
   public func newValuesForObjects(with objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> RowList {
     guard !objectIDs.isEmpty else { return RowList() }
-    let engine = try engine("read")
+    let engine = try engine(.read)
     return try StoreError.mapping { try engine.rows(of: objectIDs, cancellation: scope.cancellation) }
   }
 
@@ -97,7 +97,7 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
   public func newValues(
     forRelationship relationship: CompiledRelationship, forObjectsWith objectIDs: [ManagedObjectID], in scope: RequestScope
   ) throws -> RelationshipValues {
-    let engine = try engine("read")
+    let engine = try engine(.read)
     return try StoreError.mapping {
       try engine.members(of: relationship, ofObjectsWith: objectIDs, cancellation: scope.cancellation)
     }
@@ -105,7 +105,7 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
 
   /// Permanent IDs, from blocks of keys that are reserved when the last one is used up.
   public func obtainPermanentIDs(for objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> [ManagedObjectID] {
-    let engine = try engine("obtain permanent IDs")
+    let engine = try engine(.obtainPermanentIDs)
     return try StoreError.mapping {
       var counts: [Int: Int] = [:]
       for id in objectIDs { counts[try engine.schema.table(of: Int(id.entityNumber)).index, default: 0] += 1 }
@@ -114,7 +114,7 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
       return try objectIDs.map { id in
         let table = try engine.schema.table(of: Int(id.entityNumber)).index
         guard let key = keys[table]?.popFirst() else {
-          throw StoreError(.internalInconsistency, "There are fewer keys than objects.", operation: "obtain permanent IDs")
+          throw StoreError(.internalInconsistency, "There are fewer keys than objects.", operation: .obtainPermanentIDs)
         }
         return ManagedObjectID(space: scope.objectIDSpace.number, entityNumber: id.entityNumber, key: key)
       }
@@ -123,16 +123,16 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
 
   /// Changes what the application keeps in the metadata.
   public func setUserMetadata(_ metadata: [String: String]) throws {
-    let engine = try engine("set metadata")
+    let engine = try engine(.setMetadata)
     if configuration.description.isReadOnly {
-      throw StoreError(.readOnly, "The store was opened read-only.", operation: "set metadata", path: path)
+      throw StoreError(.readOnly, "The store was opened read-only.", operation: .setMetadata, path: path)
     }
     try StoreError.mapping { try engine.write { try MetadataTable.writeUserMetadata(metadata, $0) } }
   }
 
   /// Runs saves and fetches of this thread as one transaction. The body must not wait for another thread's save.
   public func performTransaction(_ body: () throws -> Void) throws {
-    let engine = try engine("transaction")
+    let engine = try engine(.transaction)
     try StoreError.mapping { try engine.transaction(body) }
   }
 
@@ -141,7 +141,7 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
 
   /// Collects a value that comes in pieces in an encrypted file; in memory where no attribute of the store has external storage.
   public func makeExternalDataWriter() throws -> ExternalDataWriter {
-    guard let externals = try writableEngine("write a large value").externals else { return ExternalDataWriter() }
+    guard let externals = try writableEngine(.writeLargeValue).externals else { return ExternalDataWriter() }
     return try externals.makeWriter()
   }
 

@@ -72,7 +72,7 @@ final class StoreEngine: Sendable {
   var pool: ConnectionPool {
     get throws {
       if let connections { return connections }
-      throw StoreError(.invalidRequest, "The step of the migration is over, and its objects with it.", operation: "migrate", path: path)
+      throw StoreError(.invalidRequest, "The step of the migration is over, and its objects with it.", operation: .migrate, path: path)
     }
   }
 
@@ -136,7 +136,7 @@ final class StoreEngine: Sendable {
     guard connection.isInAutocommit else { return }
     throw StoreError(
       .invalidRequest, "An error has rolled the transaction back, nothing of it is written, and it goes no further: let that error end it.",
-      operation: "transaction", path: connection.path)
+      operation: .transaction, path: connection.path)
   }
 
   /// Runs `body`, all whose reads and writes on this thread are one transaction.

@@ -12,7 +12,7 @@ extension StoreError {
       ? "the predicate is nested too deeply, or has too many conditions, for this version of SQLCipher; split the fetch, or filter the objects in memory"
       : error.explanation
     self.init(
-      code, text.prefix(1).uppercased() + text.dropFirst() + ".", operation: error.operation, path: error.path,
+      code, text.prefix(1).uppercased() + text.dropFirst() + ".", operation: StoreOperation(error.operation), path: error.path,
       underlying: error.underlying ?? error)
     if error.code != 0 { sqliteCode = error.code }
     if error.extendedCode != 0 { sqliteExtendedCode = error.extendedCode }
@@ -74,5 +74,35 @@ extension StoreError {
     } catch let error as StoreAccessError {
       throw StoreError(error)
     }
+  }
+}
+
+extension StoreOperation {
+  /// What an operation on a store's file is part of.
+  init(_ operation: StoreAccessError.Operation) {
+    self =
+      switch operation {
+      case .open, .checkLibrary: .open
+      case .create: .create
+      case .key, .unlock, .askKeyProvider, .deriveKey, .printRecoveryKey, .readRecoveryKey: .unlock
+      case .readKeyFile, .lockKeyFile: .readKeyFile
+      case .writeKeyFile: .writeKeyFile
+      case .changeKeys, .addSlot, .makeSlot, .removeSlot, .replaceKey: .changeKeys
+      case .rotateDataKey: .rotateDataKey
+      case .encrypt: .encrypt
+      case .copy: .copyStore
+      case .backUp: .backUp
+      case .import: .import
+      case .export: .export
+      case .replace, .finishReplacement: .replace
+      case .destroy, .remove: .destroy
+      case .verify: .verify
+      case .lock, .exclusiveAccess: .lock
+      case .read, .readLog, .readUnusedPages: .read
+      case .write, .sync, .makeFolder, .keepOwner: .write
+      case .readValue, .readLargeValue: .readLargeValue
+      case .writeLargeValue: .writeLargeValue
+      case .prepare, .bind, .step, .execute, .quote, .registerFunction, .registerCollation: .execute
+      }
   }
 }

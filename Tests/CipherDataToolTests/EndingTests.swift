@@ -23,7 +23,7 @@ final class EndingTests: XCTestCase {
       (.notEncrypted, 65), (.io(5), 74),
     ]
     for (kind, status) in cases {
-      XCTAssertEqual(Ending(StoreAccessError(kind, path: "/x", operation: "open")).status.rawValue, status, "\(kind)")
+      XCTAssertEqual(Ending(StoreAccessError(kind, path: "/x", operation: .open)).status.rawValue, status, "\(kind)")
     }
   }
 

@@ -23,7 +23,7 @@ final class FailedReadTests: XCTestCase {
       set { broken.withLock { $0 = newValue } }
     }
     private func check() throws {
-      if isBroken { throw StoreError(.storeCorrupt, "A page is damaged.", operation: "read") }
+      if isBroken { throw StoreError(.storeCorrupt, "A page is damaged.", operation: .read) }
     }
 
     func loadMetadata() throws -> StoreMetadata { try store.loadMetadata() }
@@ -239,9 +239,9 @@ final class FailedReadTests: XCTestCase {
 
   /// A large value whose bytes cannot be read.
   private struct Unreadable: ExternalContent {
-    var count: Int { get throws { throw StoreError(.externalDataMissing, "The file is gone.", operation: "read") } }
-    func makeReader() throws -> ExternalDataReader { throw StoreError(.externalDataMissing, "The file is gone.", operation: "read") }
-    func data() throws -> Data { throw StoreError(.externalDataMissing, "The file is gone.", operation: "read") }
+    var count: Int { get throws { throw StoreError(.externalDataMissing, "The file is gone.", operation: .read) } }
+    func makeReader() throws -> ExternalDataReader { throw StoreError(.externalDataMissing, "The file is gone.", operation: .read) }
+    func data() throws -> Data { throw StoreError(.externalDataMissing, "The file is gone.", operation: .read) }
   }
 
   func testLargeValuesTellToo() async throws {

@@ -178,7 +178,7 @@ final class ExchangeTests: StoreTestCase {
         kept.withLock { $0 = Holder(connection: connection) }
       }
     }
-    assertThrows(.busy) { try ExclusiveFileLock(path, operation: "destroy") }
+    assertThrows(.busy) { try ExclusiveFileLock(path, operation: .destroy) }
     XCTAssertEqual(try kept.withLock { try $0.map { try values($0.connection) } }, [1])
     kept.withLock { $0?.connection.close() }
   }
@@ -258,7 +258,7 @@ final class ExchangeTests: StoreTestCase {
 
   func testAnOpeningWhileAnotherOneHoldsTheStoreAloneIsBusyNotReadOnly() async throws {
     let keyring = try await makeStore(1)
-    let lock = try ExclusiveFileLock(path, operation: "test")
+    let lock = try ExclusiveFileLock(path, operation: .open)
     var options = ConnectionOptions()
     options.busyTimeoutMilliseconds = 20
     assertThrows(.busy) { try keyring.withDatabaseKey(options: options) { try Connection(opening: path, key: $0, options: options) } }

@@ -16,7 +16,7 @@ final class FileOwnerTests: StoreTestCase {
 
   private func status(_ path: String) throws -> Status {
     var status = stat()
-    guard lstat(path, &status) == 0 else { throw StoreAccessError.system(errno, path: path, operation: "test") }
+    guard lstat(path, &status) == 0 else { throw StoreAccessError.system(errno, path: path, operation: .open) }
     return Status(user: status.st_uid, group: status.st_gid, mode: status.st_mode & 0o777)
   }
 

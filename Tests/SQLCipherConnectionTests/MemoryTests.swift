@@ -15,7 +15,7 @@ extension ChildProcessTests {
     limit.rlim_cur = rlim_t(pages * UInt(getpagesize()) + 256 << 20)
     limit.rlim_max = limit.rlim_cur
     guard setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) == 0 else {
-      throw StoreAccessError.system(errno, path: nil, operation: "limit")
+      throw StoreAccessError.system(errno, path: nil, operation: .open)
     }
     _ = try Cryptography.scrypt(SecretBytes(utf8: "one"), salt: [UInt8](repeating: 0, count: 16), log2N: 20, blockSize: 8, parallelism: 1)
   }
@@ -117,8 +117,8 @@ final class MemoryTests: StoreTestCase {
   }
 
   func testCodesOfLittleMemoryAreToldAsSuch() {
-    XCTAssertEqual(StoreAccessError.sqlite(SQLITE_NOMEM, handle: nil, path: nil, operation: "open").kind, .outOfMemory)
-    XCTAssertEqual(StoreAccessError.system(ENOMEM, path: nil, operation: "open").kind, .outOfMemory)
+    XCTAssertEqual(StoreAccessError.sqlite(SQLITE_NOMEM, handle: nil, path: nil, operation: .open).kind, .outOfMemory)
+    XCTAssertEqual(StoreAccessError.system(ENOMEM, path: nil, operation: .open).kind, .outOfMemory)
   }
 
   func testALogThatCannotBeReadIsNoEndOfTheLog() throws {

@@ -133,7 +133,7 @@ final class ReadingTests: StoreTestCase {
     let before = try snapshot()
     XCTAssertEqual(try answers(["r:\(folder)/media", "R:\(folder)/media"]), ["readOnlyLog", "readOnlyLog"])
     XCTAssertEqual(try snapshot(), before)
-    let error = StoreAccessError(.readOnlyLog, path: path, operation: "open")
+    let error = StoreAccessError(.readOnlyLog, path: path, operation: .open)
     XCTAssertTrue(error.explanation.contains("copy the store"), error.explanation)
   }
 

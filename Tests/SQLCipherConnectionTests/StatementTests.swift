@@ -121,7 +121,7 @@ final class StatementTests: StoreTestCase {
     guard case .sql(let message) = error.kind else { return XCTFail("\(error)") }
     XCTAssertTrue(message.contains("nowhere"))
     XCTAssertEqual(error.sql, "SELECT a FROM nowhere")
-    XCTAssertEqual(error.operation, "prepare")
+    XCTAssertEqual(error.operation, .prepare)
     XCTAssertNotNil(catching { _ = try connection.statement(sql: "SELECT 1; SELECT 2") })
     XCTAssertNotNil(catching { _ = try connection.statement(sql: " -- nothing") })
     XCTAssertNil(catching { _ = try connection.statement(sql: "SELECT 1;\n ") })

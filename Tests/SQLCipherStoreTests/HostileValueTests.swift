@@ -227,7 +227,7 @@ final class HostileValueTests: XCTestCase {
     let store = try makeStore()
     let open = try store.open(model())
     defer { try? open.close() }
-    let engine = try XCTUnwrap(open.store as? SQLCipherIncrementalStore).engine("test")
+    let engine = try XCTUnwrap(open.store as? SQLCipherIncrementalStore).engine(.read)
     for bytes in [
       "x''", "x'ffffffff'", "x'0100000000000000'", "x'01000000ffffffff02'", "x'02000000ffffffff0000000001'", "x'010000000100000001'",
     ] {

@@ -40,7 +40,7 @@ public final class JSONFileStore: IncrementalStore {
   /// - Throws: ``StoreError`` when the description has no URL.
   public init(configuration: StoreConfiguration) throws {
     guard let url = configuration.description.url else {
-      throw StoreError(.invalidRequest, "A JSON file store needs a URL.", operation: "open")
+      throw StoreError(.invalidRequest, "A JSON file store needs a URL.", operation: .open)
     }
     self.configuration = configuration
     self.url = url
@@ -55,7 +55,7 @@ public final class JSONFileStore: IncrementalStore {
         document = try read()
       } else {
         guard configuration.description.createsStore else {
-          throw StoreError(.storeNotFound, "There is no store.", operation: "open", path: url.path)
+          throw StoreError(.storeNotFound, "There is no store.", operation: .open, path: url.path)
         }
         let held = Set(configuration.entityNumbers.map { model.entities[$0].name })
         document = JSONDocument(
@@ -85,10 +85,10 @@ public final class JSONFileStore: IncrementalStore {
         let reader = JSONGraphReader(current.graph, space: scope.objectIDSpace)
         return try evaluation.answer(among: current.graph.objects(of: evaluation.entity), resolver: reader, row: current.graph.row(of:))
       case .save(let request):
-        try checkWritable("save")
+        try checkWritable(.save)
         return .saved(try apply(request, to: &current, in: scope))
       case .batchInsert, .batchUpdate, .batchDelete:
-        try checkWritable("batch")
+        try checkWritable(.batchRequest)
         let reader = JSONGraphReader(current.graph, space: scope.objectIDSpace)
         let evaluation = BatchEvaluation(request, model: current.graph.model, objectIDSpace: scope.objectIDSpace)
         let save = try evaluation.save(among: current.graph.objects(of:), resolver: reader, row: current.graph.row(of:))
@@ -99,7 +99,7 @@ public final class JSONFileStore: IncrementalStore {
     }
   }
 
-  private func checkWritable(_ operation: String) throws {
+  private func checkWritable(_ operation: StoreOperation) throws {
     if configuration.description.isReadOnly {
       throw StoreError(.readOnly, "The store was opened read-only.", operation: operation, path: url.path)
     }
@@ -208,7 +208,7 @@ public final class JSONFileStore: IncrementalStore {
     do {
       return try JSONDecoder().decode(JSONDocument.self, from: Data(contentsOf: url))
     } catch {
-      throw StoreError(.notAStore, "The file is no JSON file store.", operation: "open", path: url.path, underlying: error)
+      throw StoreError(.notAStore, "The file is no JSON file store.", operation: .open, path: url.path, underlying: error)
     }
   }
 
@@ -218,7 +218,7 @@ public final class JSONFileStore: IncrementalStore {
       encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
       try encoder.encode(document).write(to: url, options: .atomic)
     } catch {
-      throw StoreError(.io, "The file could not be written.", operation: "save", path: url.path, underlying: error)
+      throw StoreError(.io, "The file could not be written.", operation: .save, path: url.path, underlying: error)
     }
   }
 }

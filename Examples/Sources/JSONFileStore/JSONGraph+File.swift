@@ -53,7 +53,7 @@ extension JSONGraph {
   }
 
   private func corrupt(_ name: String) -> StoreError {
-    StoreError(.storeCorrupt, "The file speaks of “\(name)”, which the model does not have.", operation: "open")
+    StoreError(.storeCorrupt, "The file speaks of “\(name)”, which the model does not have.", operation: .open)
   }
 
   private func reference(_ reference: JSONDocument.Reference) throws -> ObjectReference {

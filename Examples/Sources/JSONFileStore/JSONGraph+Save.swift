@@ -66,11 +66,11 @@ extension JSONGraph {
   private func checkEntities(_ request: SaveChangesRequest, _ entityNumbers: Set<Int>) throws {
     for row in request.inserted {
       let entity = model.entities[row.entityNumber]
-      if entity.isAbstract { throw StoreError(.invalidRequest, "“\(entity.name)” is abstract and has no objects.", operation: "save") }
+      if entity.isAbstract { throw StoreError(.invalidRequest, "“\(entity.name)” is abstract and has no objects.", operation: .save) }
       if !entityNumbers.contains(entity.number) {
-        throw StoreError(.entityNotInStore, "The store does not hold “\(entity.name)”.", operation: "save")
+        throw StoreError(.entityNotInStore, "The store does not hold “\(entity.name)”.", operation: .save)
       }
-      if rows[row.reference] != nil { throw StoreError(.invalidRequest, "A new object's key is in use.", operation: "save") }
+      if rows[row.reference] != nil { throw StoreError(.invalidRequest, "A new object's key is in use.", operation: .save) }
     }
   }
 
@@ -86,7 +86,7 @@ extension JSONGraph {
         objectID: objectID(reference, space), oldVersion: version, newVersion: stored, persistedRow: writer.finish().first)
     }
     guard !conflicts.isEmpty else { return }
-    var error = StoreError(.mergeConflict, "Objects were changed by somebody else since they were read.", operation: "save")
+    var error = StoreError(.mergeConflict, "Objects were changed by somebody else since they were read.", operation: .save)
     error.mergeConflicts = conflicts
     throw error
   }
@@ -111,7 +111,7 @@ extension JSONGraph {
       }
     }
     guard !conflicts.isEmpty else { return }
-    var error = StoreError(.constraintConflict, "Objects have the same values under a uniqueness constraint.", operation: "save")
+    var error = StoreError(.constraintConflict, "Objects have the same values under a uniqueness constraint.", operation: .save)
     error.constraintConflicts = conflicts
     throw error
   }

@@ -70,7 +70,7 @@ package struct Ending: Sendable, Hashable {
       .objectNotFound:
       .badData
     case .busy, .mergeConflict: .busy
-    case .permissionDenied: error.operation == "create" ? .cannotCreate : .noInput
+    case .permissionDenied: error.operation == .create ? .cannotCreate : .noInput
     case .storeNotFound, .noOpenStore: .noInput
     case .alreadyExists: .cannotCreate
     case .invalidRequest, .unsupported, .nestingTooDeep, .entityNotInStore: .usage

@@ -25,7 +25,7 @@ enum SourceFile {
   /// The key that opens the file; nil for a plain one.
   static func databaseKey(path: String, key: StoreKey?) async throws -> DatabaseKey? {
     guard FileManager.default.fileExists(atPath: path) else {
-      throw StoreError(.storeNotFound, "There is no store here.", operation: "import", path: path)
+      throw StoreError(.storeNotFound, "There is no store here.", operation: .import, path: path)
     }
     try refuseOtherForms(path)
     guard let key else {
@@ -34,10 +34,10 @@ enum SourceFile {
       } catch let error as StoreError where error.code == .unsupportedFormat {
         throw StoreError(
           .keyRequired, "The file is no plain SQLite database: it is encrypted, and no key was given, or it is no store.",
-          operation: "import", path: path)
+          operation: .import, path: path)
       }
     }
-    var failure: any Error = StoreError(.unreadableStore, "The key does not fit the file.", operation: "import", path: path)
+    var failure: any Error = StoreError(.unreadableStore, "The key does not fit the file.", operation: .import, path: path)
     for candidate in candidates(key) {
       do {
         return try await StoreError.mapping {

@@ -69,9 +69,9 @@ extension ManagedObjectContext {
   private func entityName(of request: BatchInsertRequest) throws -> String {
     if let name = request.entityName { return name }
     guard let type = request.objectType as? ManagedObject.Type else {
-      throw StoreError(.invalidRequest, "The rows have neither a class nor an entity's name.", operation: "batch insert")
+      throw StoreError(.invalidRequest, "The rows have neither a class nor an entity's name.", operation: .batchInsert)
     }
-    return try knownEntity(ofClass: type, operation: "batch insert").name
+    return try knownEntity(ofClass: type, operation: .batchInsert).name
   }
 
   /// Runs a request; what it wrote, also before it failed, is merged here and told to others.

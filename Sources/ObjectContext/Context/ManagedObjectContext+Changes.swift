@@ -11,7 +11,7 @@ extension ManagedObjectContext {
   /// - Throws: ``StoreError`` with ``StoreError/Code/invalidRequest`` when there is no such entity or it is abstract.
   @discardableResult
   public func insertObject(entityName: String) throws -> ManagedObject {
-    guard let entity = model.entity(named: entityName) else { throw unknownEntity(entityName, operation: "insert") }
+    guard let entity = model.entity(named: entityName) else { throw unknownEntity(entityName, operation: .insert) }
     if entity.isAbstract { throw abstractEntity(entityName) }
     let object = type(ofEntity: entity.number).init(ManagedObjectSeed(newObjectOf: entity, in: self))
     registerInserted(object)
@@ -19,10 +19,10 @@ extension ManagedObjectContext {
   }
 
   func abstractEntity(_ name: String) -> StoreError {
-    StoreError(.invalidRequest, "The entity “\(name)” is abstract; insert an object of one of its subentities.", operation: "insert")
+    StoreError(.invalidRequest, "The entity “\(name)” is abstract; insert an object of one of its subentities.", operation: .insert)
   }
 
-  func unknownEntity(_ name: String, operation: String) -> StoreError {
+  func unknownEntity(_ name: String, operation: StoreOperation) -> StoreError {
     var error = StoreError(
       .invalidRequest, "The model has no entity “\(name)”; it has \(model.entities.map(\.name).sorted().joined(separator: ", ")).",
       operation: operation)
@@ -36,7 +36,7 @@ extension ManagedObjectContext {
     if entity.isAbstract {
       note(
         StoreError(
-          .invalidRequest, "The entity “\(entity.name)” is abstract; insert an object of one of its subentities.", operation: "insert"))
+          .invalidRequest, "The entity “\(entity.name)” is abstract; insert an object of one of its subentities.", operation: .insert))
     }
     registerTemporary(object)
     // An object made without a context has its defaults already.
@@ -68,7 +68,7 @@ extension ManagedObjectContext {
       if object.managedObjectContext != nil {
         note(
           StoreError(
-            .invalidRequest, "An object of another context was deleted; look it up in this context by its ID.", operation: "delete"))
+            .invalidRequest, "An object of another context was deleted; look it up in this context by its ID.", operation: .delete))
       }
       return
     }
@@ -96,16 +96,16 @@ extension ManagedObjectContext {
   /// - Throws: ``StoreError`` when the object was saved before or the store does not hold its entity.
   public func assign(_ object: ManagedObject, to store: PersistentStore) throws {
     guard object.objectID.isTemporaryID else {
-      throw StoreError(.invalidRequest, "Only objects that were never saved can be assigned to a store.", operation: "assign")
+      throw StoreError(.invalidRequest, "Only objects that were never saved can be assigned to a store.", operation: .assign)
     }
     guard store.entityNumbers.contains(Int(object.currentID.entityNumber)) else {
       throw StoreError(
-        .entityNotInStore, "The store does not hold the entity “\(object.entity.name)”.", operation: "assign", path: store.url?.path)
+        .entityNotInStore, "The store does not hold the entity “\(object.entity.name)”.", operation: .assign, path: store.url?.path)
     }
     if space(of: object) != store.space.number, refersToSavedObjects(object) {
       throw StoreError(
         .crossStoreRelationship, "The object refers to objects of another store already; assign it before its relationships are set.",
-        operation: "assign", path: store.url?.path)
+        operation: .assign, path: store.url?.path)
     }
     assignedSpaces[object.currentID.key] = store.space.number
   }
@@ -124,12 +124,12 @@ extension ManagedObjectContext {
   public func insert(_ object: ManagedObject) {
     guard object.contextReference == nil, object.flags.contains(.isInserted), object.currentID.isTemporaryID else {
       if object.managedObjectContext !== self {
-        note(StoreError(.invalidRequest, "Only objects made without a context can be inserted into one.", operation: "insert"))
+        note(StoreError(.invalidRequest, "Only objects made without a context can be inserted into one.", operation: .insert))
       }
       return
     }
     guard knows(object.currentID) else {
-      return note(StoreError(.invalidRequest, "The object's entity belongs to another model.", operation: "insert"))
+      return note(StoreError(.invalidRequest, "The object's entity belongs to another model.", operation: .insert))
     }
     object.contextReference = Unmanaged.passUnretained(self)
     if object.flags.contains(.hasLostRelationship) {
@@ -138,7 +138,7 @@ extension ManagedObjectContext {
         StoreError(
           .invalidRequest,
           "A relationship of the object was set before it had a context, which is lost; insert objects before their relationships are set.",
-          operation: "insert"))
+          operation: .insert))
     }
     registerInserted(object)
   }

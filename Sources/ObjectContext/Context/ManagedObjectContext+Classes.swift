@@ -8,7 +8,7 @@ extension ManagedObjectContext {
   /// - Throws: ``StoreError`` with ``StoreError/Code/invalidRequest`` when the class is not in the context's class table, or its entity is abstract.
   @discardableResult
   public func insertObject<Object: ManagedObject>(_ type: Object.Type) throws -> Object {
-    let entity = try knownEntity(ofClass: type, operation: "insert")
+    let entity = try knownEntity(ofClass: type, operation: .insert)
     if entity.isAbstract { throw abstractEntity(entity.name) }
     let object = Object(ManagedObjectSeed(newObjectOf: entity, in: self))
     registerInserted(object)
@@ -18,7 +18,7 @@ extension ManagedObjectContext {
   /// The entity of a class.
   ///
   /// - Throws: ``StoreError`` that names the call which is missing.
-  func knownEntity(ofClass type: ManagedObject.Type, operation: String) throws(StoreError) -> CompiledEntity {
+  func knownEntity(ofClass type: ManagedObject.Type, operation: StoreOperation) throws(StoreError) -> CompiledEntity {
     if let name = classes.entityName(of: type), let entity = model.entity(named: name) { return entity }
     throw StoreError(.invalidRequest, whyUnknown(type), operation: operation)
   }

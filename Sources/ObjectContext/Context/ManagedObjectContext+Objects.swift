@@ -51,13 +51,13 @@ extension ManagedObjectContext {
   }
 
   private func row(of objectID: ManagedObjectID) throws -> RowImage? {
-    let store = try coordinator.openStore(of: objectID, "find object")
+    let store = try coordinator.openStore(of: objectID, .findObject)
     if let row = cachedRow(objectID.reference, of: store) { return row }
     return try coordinator.readRows(of: [objectID], from: store, scope: scope(for: store)).first
   }
 
   private func notFound(_ objectID: ManagedObjectID) -> StoreError {
-    var error = StoreError(.objectNotFound, "There is no object \(objectID.uriString).", operation: "find object")
+    var error = StoreError(.objectNotFound, "There is no object \(objectID.uriString).", operation: .findObject)
     error.entityName = objectID.entityName
     return error
   }
@@ -109,7 +109,7 @@ extension ManagedObjectContext {
   private func rereadRows(of objects: [ManagedObject]) {
     for group in Dictionary(grouping: objects, by: \.currentID.space).values {
       do {
-        let store = try coordinator.openStore(of: group[0].currentID, "refresh")
+        let store = try coordinator.openStore(of: group[0].currentID, .refresh)
         store.cache.remove(group.map(\.currentID.reference))
         let rows = try coordinator.readRows(of: group.map(\.currentID), from: store, scope: uninterruptedScope(for: store))
         // Rows of several entity trees may have one key.

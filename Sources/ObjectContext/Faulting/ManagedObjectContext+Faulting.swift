@@ -79,7 +79,7 @@ extension ManagedObjectContext {
     guard !objectID.isTemporaryID else { return fulfillInaccessible(object, trigger: trigger) }
     guard let store = coordinator.store(numbered: objectID.space) else {
       // Nobody knows whether its row is gone.
-      note(StoreError.noOpenStore(of: objectID, "fault"))
+      note(StoreError.noOpenStore(of: objectID, .fault))
       return false
     }
     if let row = cachedRow(objectID.reference, of: store) {
@@ -183,7 +183,7 @@ extension ManagedObjectContext {
     } else {
       note(
         StoreError(
-          .objectNotFound, "A fault could not be fulfilled: the object \(object.objectID) has no row any more.", operation: "fault"))
+          .objectNotFound, "A fault could not be fulfilled: the object \(object.objectID) has no row any more.", operation: .fault))
     }
     return false
   }
@@ -230,7 +230,7 @@ extension ManagedObjectContext {
       return
     }
     guard let store = coordinator.store(numbered: object.currentID.space) else {
-      note(StoreError.noOpenStore(of: object.currentID, "fault"))
+      note(StoreError.noOpenStore(of: object.currentID, .fault))
       return
     }
     let relationship = state.relationship
@@ -271,7 +271,7 @@ extension StoreError {
   fileprivate static func rowOfAnotherEntity(_ objectID: ManagedObjectID) -> StoreError {
     var error = StoreError(
       .storeCorrupt, "The row of the object \(objectID.uriString) is of another entity than what refers to it says; verify the store.",
-      operation: "fault")
+      operation: .fault)
     error.entityName = objectID.entityName
     return error
   }

@@ -24,7 +24,7 @@ struct FetchPlan {
     self.specification = specification
     let entity = try context.entity(of: specification)
     stores = try context.coordinator.openStores(
-      holding: entity, includesSubentities: specification.includesSubentities, affectedStores: specification.affectedStores, "fetch")
+      holding: entity, includesSubentities: specification.includesSubentities, affectedStores: specification.affectedStores, .fetch)
     let split = specification.allowsInMemoryFiltering ? try FetchSplit(specification, model: context.model) : nil
     self.split = split?.isWhole == false ? split : nil
     let resolver = FetchResolver(model: context.model, transientKeys: specification.allowsInMemoryFiltering ? .allowed : .refused)

@@ -21,7 +21,7 @@ extension FetchPredicate {
       guard let object = object as? Object else {
         throw StoreError(
           .invalidRequest, "The block predicate \(name) is for objects of the class \(Object.self), not of \(Swift.type(of: object)).",
-          operation: "fetch")
+          operation: .fetch)
       }
       return try body(object)
     }

@@ -78,7 +78,7 @@ struct GroupQuestion {
     var error = StoreError(
       .invalidRequest,
       "The groups of “\(request.entityName)” are in several stores, and a part of the request cannot be asked of each by itself. Name one store in "
-        + "affectedStores, or write that part as a property to fetch.", operation: "fetch")
+        + "affectedStores, or write that part as a property to fetch.", operation: .fetch)
     error.entityName = request.entityName
     return error
   }

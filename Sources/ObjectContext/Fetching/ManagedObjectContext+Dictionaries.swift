@@ -70,7 +70,7 @@ extension ManagedObjectContext {
     let entity = try entity(of: specification)
     try refuseFiltering(of: specification)
     let stores = try coordinator.openStores(
-      holding: entity, includesSubentities: specification.includesSubentities, affectedStores: specification.affectedStores, "fetch")
+      holding: entity, includesSubentities: specification.includesSubentities, affectedStores: specification.affectedStores, .fetch)
     return (specification, entity, stores)
   }
 

@@ -69,10 +69,10 @@ extension ManagedObjectContext {
   func checkClass<Result: ManagedObject>(_ type: Result.Type, for specification: FetchSpecification) throws {
     let entity = try entity(of: specification)
     guard type == ManagedObject.self || entity.subtree.allSatisfy({ self.type(ofEntity: $0) is Result.Type }) else {
-      if classes.type(of: entity.name) == nil { throw StoreError(.invalidRequest, whyUnknown(type), operation: "fetch") }
+      if classes.type(of: entity.name) == nil { throw StoreError(.invalidRequest, whyUnknown(type), operation: .fetch) }
       throw StoreError(
         .invalidRequest, "Objects of the entity “\(entity.name)” are not of the class \(type) in this context's class table.",
-        operation: "fetch")
+        operation: .fetch)
     }
   }
 
@@ -83,13 +83,13 @@ extension ManagedObjectContext {
 
   func entity(of specification: FetchSpecification) throws -> CompiledEntity {
     guard let entity = model.entity(named: specification.entityName) else {
-      throw unknownEntity(specification.entityName, operation: "fetch")
+      throw unknownEntity(specification.entityName, operation: .fetch)
     }
     return entity
   }
 
   func unexpectedResult() -> StoreError {
-    StoreError(.internalInconsistency, "The store answered a fetch with a result of another kind.", operation: "fetch")
+    StoreError(.internalInconsistency, "The store answered a fetch with a result of another kind.", operation: .fetch)
   }
 
   private func fetchObjects(_ request: FetchSpecification) throws -> [ManagedObject] {

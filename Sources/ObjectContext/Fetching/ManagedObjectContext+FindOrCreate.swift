@@ -56,7 +56,7 @@ extension ManagedObjectContext {
   public func findOrCreate<Object: ManagedObject>(
     _ type: Object.Type, keys: [String], values: [[any FetchConstantConvertible]], _ prepare: (Object) throws -> Void = { _ in }
   ) throws -> [Object] {
-    let entity = try knownEntity(ofClass: type, operation: "find or create")
+    let entity = try knownEntity(ofClass: type, operation: .findOrCreate)
     let objects = try objects(of: entity, keys: keys, values: values) { object in
       if let object = object as? Object { try prepare(object) }
     }
@@ -71,7 +71,7 @@ extension ManagedObjectContext {
   public func findOrCreate(
     entityName: String, keys: [String], values: [[any FetchConstantConvertible]], _ prepare: (ManagedObject) throws -> Void = { _ in }
   ) throws -> [ManagedObject] {
-    guard let entity = model.entity(named: entityName) else { throw unknownEntity(entityName, operation: "find or create") }
+    guard let entity = model.entity(named: entityName) else { throw unknownEntity(entityName, operation: .findOrCreate) }
     return try objects(of: entity, keys: keys, values: values, prepare)
   }
 
@@ -112,7 +112,7 @@ extension ManagedObjectContext {
     var error = StoreError(
       .invalidRequest,
       "An object of the entity “\(object.compiledEntity.name)” has the values of a uniqueness constraint that it shares with “\(entity.name)”.",
-      operation: "find or create")
+      operation: .findOrCreate)
     error.entityName = entity.name
     return error
   }
@@ -138,7 +138,7 @@ private struct UniqueKey {
         .invalidRequest,
         "The entity “\(entity.name)” declares no uniqueness constraint over (\(names.joined(separator: ", "))), so several objects may have the values. "
           + (declared.isEmpty ? "Declare one." : "Declare one, or use \(declared.joined(separator: " or "))."),
-        operation: "find or create")
+        operation: .findOrCreate)
       error.entityName = entity.name
       throw error
     }
@@ -163,14 +163,14 @@ private struct UniqueKey {
   func values(_ given: [any FetchConstantConvertible]) throws -> Values {
     guard given.count == slots.count else {
       throw StoreError(
-        .invalidRequest, "\(slots.count) keys were given, but \(given.count) values for an object.", operation: "find or create")
+        .invalidRequest, "\(slots.count) keys were given, but \(given.count) values for an object.", operation: .findOrCreate)
     }
     var values = Values()
     for (value, slot) in zip(given, slots) {
       let constant = value.fetchConstant
       if constant == .null {
         throw StoreError(
-          .invalidRequest, "Objects without a value of “\(slot.name)” are not unique; give a value.", operation: "find or create")
+          .invalidRequest, "Objects without a value of “\(slot.name)” are not unique; give a value.", operation: .findOrCreate)
       }
       var related: ManagedObject?
       let stored: Slot

@@ -88,7 +88,7 @@ extension ManagedObjectContext {
       }
     }
     for (space, ids) in missing {
-      let store = try coordinator.openStore(of: ids[0], "fetch")
+      let store = try coordinator.openStore(of: ids[0], .fetch)
       for row in try coordinator.readRows(of: ids, from: store, scope: scope(for: store)) {
         if let object = registeredObject(row.reference, space: space) { take(row, for: object, refresh: refresh) }
       }

@@ -38,7 +38,7 @@ extension ManagedObjectContext {
     var error = StoreError(
       .invalidRequest,
       "“\(name)” cannot be fetched with objects: name attributes and to-one relationships of “\(entity.name)” in propertiesToFetch, and prefetch others.",
-      operation: "fetch")
+      operation: .fetch)
     error.entityName = entity.name
     return error
   }

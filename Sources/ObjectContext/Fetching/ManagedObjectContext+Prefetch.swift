@@ -47,7 +47,7 @@ extension ManagedObjectContext {
   private func notPrefetched(_ key: String, _ keyPath: String, _ entity: CompiledEntity) -> StoreError {
     StoreError(
       .invalidRequest, "“\(keyPath)” cannot be prefetched: “\(key)” is no relationship of the entity “\(entity.name)” or of one below it.",
-      operation: "fetch")
+      operation: .fetch)
   }
 
   private func prefetchToOne(_ relationship: CompiledRelationship, of sources: [ManagedObject]) throws -> [ManagedObject] {
@@ -66,7 +66,7 @@ extension ManagedObjectContext {
       if !source.state(relationship.index).isLoaded { bySpace[source.currentID.space, default: []].append(source) }
     }
     for objects in bySpace.values {
-      let store = try coordinator.openStore(of: objects[0].currentID, "fetch")
+      let store = try coordinator.openStore(of: objects[0].currentID, .fetch)
       try readMembers(of: objects, relationship, from: store, scope: scope(for: store))
     }
     var members: [ManagedObject] = []
@@ -85,7 +85,7 @@ extension ManagedObjectContext {
   private func readRows(of objects: [ManagedObject]) throws {
     var bySpace: [UInt32: [ManagedObject]] = [:]
     for object in objects where object.flags.contains(.isFault) && object.image == nil && !object.currentID.isTemporaryID {
-      let store = try coordinator.openStore(of: object.currentID, "fetch")
+      let store = try coordinator.openStore(of: object.currentID, .fetch)
       if let row = cachedRow(object.currentID.reference, of: store) {
         object.image = row
       } else {
@@ -93,7 +93,7 @@ extension ManagedObjectContext {
       }
     }
     for (space, objects) in bySpace {
-      let store = try coordinator.openStore(of: objects[0].currentID, "fetch")
+      let store = try coordinator.openStore(of: objects[0].currentID, .fetch)
       let rows = try coordinator.readRows(of: objects.map(\.currentID), from: store, scope: scope(for: store))
       for row in rows { registeredObject(row.reference, space: space)?.image = row }
     }

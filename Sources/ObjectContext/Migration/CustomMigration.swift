@@ -78,13 +78,13 @@ public final class CustomMigration {
     _ body: (_ old: ManagedObject, _ new: ManagedObject) throws -> Void
   ) throws {
     guard let entity = contexts.session.sourceModel.entity(named: entityName) else {
-      throw source.unknownEntity(entityName, operation: "migrate")
+      throw source.unknownEntity(entityName, operation: .migrate)
     }
     guard entity.subtree.contains(where: { contexts.destinations[$0] != nil }) else {
       var error = StoreError(
         .invalidRequest,
         "No entity of the newer model was “\(entityName)”: go through its objects with forEachSource and insert the newer ones.",
-        operation: "migrate")
+        operation: .migrate)
       error.entityName = entityName
       throw error
     }

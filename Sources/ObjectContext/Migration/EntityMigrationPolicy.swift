@@ -65,6 +65,6 @@ nonisolated open class EntityMigrationPolicy {
   open func value(ofFunction name: String, arguments: [Any?], manager: MigrationManager) throws -> Any? {
     throw StoreError(
       .mappingModelInvalid, "The policy \(type(of: self)) has no function “\(name)”: override value(ofFunction:arguments:manager:).",
-      operation: "migrate")
+      operation: .migrate)
   }
 }

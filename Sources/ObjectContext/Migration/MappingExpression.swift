@@ -40,7 +40,7 @@ final class MappingExpressions {
       guard name == Self.instancesFunction, arguments.count == 3, let mapping = try value(arguments[1]) as? String else {
         throw StoreError(
           .mappingModelInvalid, "The manager has no function “\(name)” of such arguments; there is \(Self.instancesFunction).",
-          operation: "migrate")
+          operation: .migrate)
       }
       return try manager.destinationInstances(forEntityMappingName: mapping, sourceInstances: Self.objects(in: try value(arguments[2])))
     default: return try evaluate(expression, source)

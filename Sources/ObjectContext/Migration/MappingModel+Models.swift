@@ -17,7 +17,7 @@ extension MappingModel {
       var error = StoreError(
         .mappingNotInferred,
         "No mapping model follows from the two models: " + difference.obstacles.map(\.description).joined(separator: " "),
-        operation: "infer mapping model")
+        operation: .inferMappingModel)
       error.obstacles = difference.obstacles
       error.entityName = difference.obstacles.first?.entityName
       error.propertyName = difference.obstacles.first?.name
@@ -116,7 +116,7 @@ extension MappingModel {
     guard let first = issues.first else { return }
     var error = StoreError(
       .mappingModelInvalid, "The mapping model does not fit the models: " + issues.map(\.text).joined(separator: "; ") + ".",
-      operation: "migrate")
+      operation: .migrate)
     (error.entityName, error.propertyName) = (first.entity, first.property)
     throw error
   }

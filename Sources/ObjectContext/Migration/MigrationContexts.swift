@@ -23,7 +23,7 @@ final class MigrationContexts {
     let issues = classes.issues(with: session.destinationModel)
     guard issues.isEmpty else {
       throw StoreError(
-        .invalidRequest, "The classes were generated for another model than the stage leads to.", operation: "migrate",
+        .invalidRequest, "The classes were generated for another model than the stage leads to.", operation: .migrate,
         underlying: ModelValidationError(issues: issues))
     }
     self.session = session
@@ -110,7 +110,7 @@ final class MigrationContexts {
       .requiredValueMissing,
       "After the stage “\(stage)” required values are missing: \(places). Set them in the stage's handler, make the properties optional, or give"
         + " the attributes default values.",
-      operation: "migrate")
+      operation: .migrate)
     error.entityName = first.entity
     error.propertyName = first.property
     throw error

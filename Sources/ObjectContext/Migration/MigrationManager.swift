@@ -116,7 +116,7 @@ public final class MigrationManager {
     guard mappingModel.entityMappings.contains(where: { $0.name == mappingName }) else {
       let names = mappingModel.entityMappings.map { "“\($0.name)”" }.joined(separator: ", ")
       throw StoreError(
-        .mappingModelInvalid, "There is no entity mapping “\(mappingName)”; there are \(names).", operation: "migrate")
+        .mappingModelInvalid, "There is no entity mapping “\(mappingName)”; there are \(names).", operation: .migrate)
     }
     return pairs[mappingName] ?? InstancePairs()
   }
@@ -163,7 +163,7 @@ public final class MigrationManager {
     case .toOne(let found), .toMany(let found): relationship = found
     default:
       var error = StoreError(
-        .mappingModelInvalid, "“\(object.compiledEntity.name)” has no relationship “\(name)”.", operation: "migrate")
+        .mappingModelInvalid, "“\(object.compiledEntity.name)” has no relationship “\(name)”.", operation: .migrate)
       (error.entityName, error.propertyName) = (object.compiledEntity.name, name)
       throw error
     }

@@ -164,6 +164,6 @@ struct MigrationRoute {
   }
 
   private func failure(_ code: StoreError.Code, _ message: String) -> StoreError {
-    StoreError(code, message, operation: "migrate", path: path)
+    StoreError(code, message, operation: .migrate, path: path)
   }
 }

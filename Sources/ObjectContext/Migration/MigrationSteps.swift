@@ -12,7 +12,7 @@ struct MigrationSteps: Sendable {
     guard let source = try origin.model() else {
       throw StoreError(
         .unknownModelReference, "This kind of store does not keep the model that wrote it: it can take neither stages nor mapping models.",
-        operation: "migrate", path: origin.path)
+        operation: .migrate, path: origin.path)
     }
     guard let manager else { return try mappingSteps(from: source, to: target, origin) }
     return try MigrationRoute(manager, to: target, path: origin.path).passages(from: source).map { passage, source, destination in
@@ -40,7 +40,7 @@ struct MigrationSteps: Sendable {
       "None of the \(mappingModels.count) mapping models fits the store's model and the coordinator's, and "
         + (origin.infersChanges ? "not everything can be inferred: " : "nothing may be inferred: ")
         + difference.obstacles.map(\.description).joined(separator: " "),
-      operation: "migrate", path: origin.path)
+      operation: .migrate, path: origin.path)
     error.obstacles = difference.obstacles
     throw error
   }
@@ -120,7 +120,7 @@ struct MigrationSteps: Sendable {
       throw error
     } catch {
       throw StoreError(
-        .migrationFailed, "The stage “\(label)” failed; the store is as it was before the migration.", operation: "migrate",
+        .migrationFailed, "The stage “\(label)” failed; the store is as it was before the migration.", operation: .migrate,
         underlying: error)
     }
   }

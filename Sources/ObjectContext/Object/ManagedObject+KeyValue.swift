@@ -129,7 +129,7 @@ extension ManagedObject {
       if members.isEmpty { return }
       throw StoreError(
         .invalidRequest, "“\(compiledEntity.name).\(relationship.name)” was set before its object had a context; insert the object first.",
-        operation: "set relationship")
+        operation: .setRelationship)
     }
     let destination = model.entities[relationship.destinationEntity]
     // Objects of another context may be of another model's entities.

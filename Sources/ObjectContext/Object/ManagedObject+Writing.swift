@@ -34,7 +34,7 @@ extension ManagedObject {
   private final func lostWrite(_ why: String) -> StoreError {
     var error = StoreError(
       .objectNotFound, "A change cannot be saved: it was made to the object \(objectID.uriString), \(why). Look for the object anew.",
-      operation: "set value")
+      operation: .setValue)
     error.entityName = compiledEntity.name
     return error
   }

@@ -158,7 +158,7 @@ extension ManagedObject {
       StoreError(
         .invalidRequest,
         "“\(compiledEntity.name).\(relationship.name)” was asked for the position \(position), which is not there (there are: \(places)); nothing was changed.",
-        operation: "set relationship"))
+        operation: .setRelationship))
     return false
   }
 

@@ -104,13 +104,13 @@ extension ManagedObjectContext {
       return StoreError(
         .invalidRequest,
         "“\(source.compiledEntity.name).\(relationship.name)” was set to an object that is not in the same context; "
-          + "look the object up in this context by its ID first.", operation: "set relationship")
+          + "look the object up in this context by its ID first.", operation: .setRelationship)
     }
     guard model.entities[relationship.destinationEntity].subtree.contains(Int(destination.currentID.entityNumber)) else {
       return StoreError(
         .invalidRequest,
         "“\(source.compiledEntity.name).\(relationship.name)” cannot refer to an object of the entity “\(destination.compiledEntity.name)”.",
-        operation: "set relationship")
+        operation: .setRelationship)
     }
     let here = space(of: source)
     let there = space(of: destination)
@@ -118,7 +118,7 @@ extension ManagedObjectContext {
       return StoreError(
         .crossStoreRelationship,
         "“\(source.compiledEntity.name).\(relationship.name)” cannot refer to an object of another store.",
-        operation: "set relationship")
+        operation: .setRelationship)
     }
     return nil
   }

@@ -79,7 +79,7 @@ extension ManagedObjectContext {
       guard rounds <= 1000 else {
         throw StoreError(
           .invalidRequest, "willSave() of some objects changes others without end; set values there only if they differ.",
-          operation: "save")
+          operation: .save)
       }
       var again = Set<ManagedObject>()
       for object in waiting where object.hasChanges {
@@ -129,15 +129,16 @@ extension ManagedObjectContext {
       else {
         // A store that an object was assigned to may be closed, or hold other entities since.
         let entity = group[0].compiledEntity
-        _ = try coordinator.openStores(holding: entity, includesSubentities: false, affectedStores: nil, "obtain IDs")
+        _ = try coordinator.openStores(holding: entity, includesSubentities: false, affectedStores: nil, .obtainPermanentIDs)
         throw StoreError(
           .noOpenStore,
           "The store that an object of “\(entity.name)” was assigned to is not open. Open it, or assign the object to another.",
-          operation: "obtain IDs")
+          operation: .obtainPermanentIDs)
       }
       let ids = try store.incrementalStore.obtainPermanentIDs(for: group.map(\.currentID), in: scope(for: store))
       guard ids.count == group.count else {
-        throw StoreError(.internalInconsistency, "The store gave \(ids.count) IDs for \(group.count) objects.", operation: "obtain IDs")
+        throw StoreError(
+          .internalInconsistency, "The store gave \(ids.count) IDs for \(group.count) objects.", operation: .obtainPermanentIDs)
       }
       for (object, id) in zip(group, ids) { adopt(id, for: object) }
     }
@@ -180,7 +181,7 @@ extension ManagedObjectContext {
       guard let gone = ids.first(where: { !found.contains($0.reference) }) else { continue }
       var error = StoreError(
         .objectNotFound, "Members were added to the object \(gone.uriString), whose row is gone: somebody has deleted it.",
-        operation: "save")
+        operation: .save)
       error.entityName = gone.entityName
       throw error
     }
@@ -211,7 +212,7 @@ extension ManagedObjectContext {
     for object in work.locked { builder(object).lock(object) }
     return try order.map { space in
       guard let builder = builders[space], let first = work.first(inSpace: space) else { throw unexpectedResult() }
-      return (try coordinator.openStore(of: first, "save"), try builder.finish())
+      return (try coordinator.openStore(of: first, .save), try builder.finish())
     }
   }
 

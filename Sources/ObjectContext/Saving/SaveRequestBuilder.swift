@@ -127,7 +127,7 @@ final class SaveRequestBuilder {
         ?? StoreError(
           .crossStoreRelationship,
           "“\(context.model.entities[entity].name).\(name)” refers to a new object that goes to another store; assign both to the same store.",
-          operation: "save")
+          operation: .save)
     }
     return objectID.reference
   }
@@ -152,7 +152,7 @@ final class SaveRequestBuilder {
       ?? StoreError(
         .invalidRequest,
         "“\(context.model.entities[entity].name).\(name)” refers to an object that was deleted before it was set; set it to nil.",
-        operation: "save")
+        operation: .save)
   }
 
   private func relationshipChanges(of object: ManagedObject) {

@@ -55,7 +55,7 @@ extension BatchEvaluation {
     fetch.resultType = .objectIDs
     let evaluation = try FetchEvaluation(fetch, model: model)
     guard case .objectIDs(let ids) = try evaluation.answer(among: candidates(evaluation.entity), resolver: resolver, row: row) else {
-      throw StoreError(.internalInconsistency, "A fetch of IDs gave something else.", operation: "batch delete")
+      throw StoreError(.internalInconsistency, "A fetch of IDs gave something else.", operation: .batchDelete)
     }
     return ids.map(\.reference)
   }

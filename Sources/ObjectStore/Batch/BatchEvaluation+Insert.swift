@@ -67,7 +67,7 @@ extension BatchEvaluation {
     let name = model.entities[clash.constraint.entity].name
     var error = StoreError(
       .constraintConflict, "Objects of “\(name)” would have the same values of \(clash.constraint.names.joined(separator: ", ")).",
-      operation: "batch insert")
+      operation: .batchInsert)
     error.entityName = name
     error.constraintConflicts = [
       ConstraintConflict(

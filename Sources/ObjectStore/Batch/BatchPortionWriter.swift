@@ -28,7 +28,7 @@ final class BatchPortionWriter: Sendable {
   @discardableResult
   func write(_ portion: BatchInsertion) throws -> BatchChanges {
     if portion.rows.isEmpty { return BatchChanges() }
-    try scope.cancellation?.check("batch insert")
+    try scope.cancellation?.check(.batchInsert)
     return try state.withLock { state in
       try checkDestinations(of: portion, known: &state.known)
       let placeholder = ManagedObjectID(space: store.space.number, entityNumber: UInt32(entity.number), key: -1)
@@ -36,7 +36,7 @@ final class BatchPortionWriter: Sendable {
       let ids = try store.incrementalStore.obtainPermanentIDs(for: placeholders, in: scope)
       guard ids.count == portion.rows.count else {
         throw StoreError(
-          .internalInconsistency, "The store gave \(ids.count) IDs for \(portion.rows.count) rows.", operation: "batch insert")
+          .internalInconsistency, "The store gave \(ids.count) IDs for \(portion.rows.count) rows.", operation: .batchInsert)
       }
       portion.rows.setKeys(ids.map(\.key))
       do {
@@ -47,7 +47,8 @@ final class BatchPortionWriter: Sendable {
           portion.rows = request.withLocalValues(model, now: Date().timeIntervalSinceReferenceDate).inserted
         }
         guard case .batch(let written) = try store.incrementalStore.execute(.batchInsert(portion), in: scope) else {
-          throw StoreError(.internalInconsistency, "The store answered a batch request with a result of another kind.", operation: "batch")
+          throw StoreError(
+            .internalInconsistency, "The store answered a batch request with a result of another kind.", operation: .batchRequest)
         }
         state.changes.inserted += written.inserted
         state.changes.updated += written.updated
@@ -109,7 +110,7 @@ final class BatchPortionWriter: Sendable {
     error.message =
       "Row \(portion.firstRow + position) of the batch has values of \(conflict.constraint.joined(separator: ", ")) that another object "
       + "or row of “\(conflict.entityName)” has. Nothing was written."
-    error.operation = "batch insert"
+    error.operation = .batchInsert
     return error
   }
 }

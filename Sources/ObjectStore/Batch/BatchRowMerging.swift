@@ -51,7 +51,7 @@ package struct BatchRowMerging {
   /// - Throws: ``BatchError`` where `.update(only:)` names what is no attribute or to-one relationship.
   package init(_ insertion: BatchInsertion, model: CompiledModel) throws {
     guard let entity = model.entity(named: insertion.entityName) else {
-      throw StoreError(.invalidRequest, "The model has no entity “\(insertion.entityName)”.", operation: "batch insert")
+      throw StoreError(.invalidRequest, "The model has no entity “\(insertion.entityName)”.", operation: .batchInsert)
     }
     self.insertion = insertion
     self.entity = entity
@@ -110,7 +110,7 @@ package struct BatchRowMerging {
         "Row \(insertion.firstRow + position) of the batch has unique values of "
           + (isOfEntity ? "several stored objects: it is not clear which to change." : "an object of another entity.")
           + " Nothing was written.",
-        operation: "batch insert")
+        operation: .batchInsert)
       error.entityName = entity.name
       throw error
     }

@@ -25,7 +25,7 @@ extension PersistentStoreCoordinator {
   ///
   /// - Parameter done: Is told what was written, store by store, also where a later store fails.
   package func execute(_ request: BatchUpdateRequest, scope: (PersistentStore) -> RequestScope, done: (BatchOutcome) -> Void) throws {
-    let stores = try stores(holding: request.entityName, affectedStores: request.affectedStores, operation: "batch update")
+    let stores = try stores(holding: request.entityName, affectedStores: request.affectedStores, operation: .batchUpdate)
     var outcome = BatchOutcome(result: BatchResult(.update, request.resultType))
     defer { done(outcome) }
     for store in stores { outcome.add(try execute(.batchUpdate(request), in: store, scope: scope(store)), of: store) }
@@ -37,10 +37,10 @@ extension PersistentStoreCoordinator {
   package func execute(_ request: BatchDeleteRequest, scope: (PersistentStore) -> RequestScope, done: (BatchOutcome) -> Void) throws {
     let stores: [PersistentStore]
     if let fetch = request.fetch {
-      stores = try self.stores(holding: fetch.entityName, affectedStores: request.affectedStores, operation: "batch delete")
+      stores = try self.stores(holding: fetch.entityName, affectedStores: request.affectedStores, operation: .batchDelete)
       guard stores.count == 1 || (fetch.fetchLimit == 0 && fetch.fetchOffset == 0) else {
         throw StoreError(
-          .invalidRequest, "A limit or an offset of a batch deletion means one store; name it in affectedStores.", operation: "batch delete"
+          .invalidRequest, "A limit or an offset of a batch deletion means one store; name it in affectedStores.", operation: .batchDelete
         )
       }
     } else {
@@ -52,35 +52,35 @@ extension PersistentStoreCoordinator {
   }
 
   private func stores(of request: BatchDeleteRequest) throws -> [PersistentStore] {
-    try checkOpen("batch delete")
+    try checkOpen(.batchDelete)
     var found: [PersistentStore] = []
     var spaces: Set<UInt32> = []
     for objectID in request.objectIDs where spaces.insert(objectID.space).inserted {
       guard !objectID.isTemporaryID else {
         throw StoreError(
           .invalidRequest, "An object that was never saved cannot be deleted by a batch request; delete it in its context.",
-          operation: "batch delete")
+          operation: .batchDelete)
       }
-      let store = try openStore(of: objectID, "batch delete")
+      let store = try openStore(of: objectID, .batchDelete)
       if request.affectedStores?.contains(store.identifier) ?? true { found.append(store) }
     }
-    try checkWritable(found, "batch delete")
+    try checkWritable(found, .batchDelete)
     return found
   }
 
   /// The stores that hold an entity, all of which can be written to.
-  private func stores(holding entityName: String, affectedStores: [String]?, operation: String) throws -> [PersistentStore] {
+  private func stores(holding entityName: String, affectedStores: [String]?, operation: StoreOperation) throws -> [PersistentStore] {
     let stores = try openStores(holding: try entity(named: entityName, operation: operation), affectedStores: affectedStores, operation)
     try checkWritable(stores, operation)
     return stores
   }
 
-  func checkWritable(_ stores: [PersistentStore], _ operation: String) throws {
+  func checkWritable(_ stores: [PersistentStore], _ operation: StoreOperation) throws {
     guard let store = stores.first(where: \.isReadOnly) else { return }
     throw StoreError(.readOnly, "The store was opened read-only. Nothing was written.", operation: operation, path: store.url?.path)
   }
 
-  func entity(named name: String, operation: String) throws -> CompiledEntity {
+  func entity(named name: String, operation: StoreOperation) throws -> CompiledEntity {
     guard let entity = compiledModel.entity(named: name) else {
       var error = StoreError(
         .invalidRequest,
@@ -96,9 +96,10 @@ extension PersistentStoreCoordinator {
   private func execute(_ request: PersistentStoreRequest, in store: PersistentStore, scope: RequestScope) throws -> BatchChanges {
     store.saving.lock()
     defer { store.saving.unlock() }
-    try scope.cancellation?.check("batch request")
+    try scope.cancellation?.check(.batchRequest)
     guard case .batch(let changes) = try store.incrementalStore.execute(request, in: scope) else {
-      throw StoreError(.internalInconsistency, "The store answered a batch request with a result of another kind.", operation: "batch")
+      throw StoreError(
+        .internalInconsistency, "The store answered a batch request with a result of another kind.", operation: .batchRequest)
     }
     store.cache.remove([changes.updated, changes.deleted, changes.refreshed].joined())
     return changes

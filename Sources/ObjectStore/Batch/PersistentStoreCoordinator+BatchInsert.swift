@@ -7,14 +7,14 @@ extension PersistentStoreCoordinator {
   package func storeForInsertion(
     of entityName: String, affectedStores: [String]?
   ) throws -> (entity: CompiledEntity, store: PersistentStore) {
-    let entity = try entity(named: entityName, operation: "batch insert")
+    let entity = try entity(named: entityName, operation: .batchInsert)
     guard !entity.isAbstract else {
       throw StoreError(
-        .invalidRequest, "The entity “\(entity.name)” is abstract; insert rows of one of its subentities.", operation: "batch insert")
+        .invalidRequest, "The entity “\(entity.name)” is abstract; insert rows of one of its subentities.", operation: .batchInsert)
     }
-    let holding = try openStores(holding: entity, includesSubentities: false, affectedStores: affectedStores, "batch insert")
-    guard let store = holding.first else { throw entityNotInStore(entity, "batch insert") }
-    try checkWritable([store], "batch insert")
+    let holding = try openStores(holding: entity, includesSubentities: false, affectedStores: affectedStores, .batchInsert)
+    guard let store = holding.first else { throw entityNotInStore(entity, .batchInsert) }
+    try checkWritable([store], .batchInsert)
     return (entity, store)
   }
 
@@ -71,7 +71,7 @@ extension PersistentStoreCoordinator {
       try await line.send(builder.takePortion(onConflict: onConflict))
     } catch {
       await line.cancel()
-      throw error is CancellationError ? StoreError(.cancelled, "The insertion was cancelled.", operation: "batch insert") : error
+      throw error is CancellationError ? StoreError(.cancelled, "The insertion was cancelled.", operation: .batchInsert) : error
     }
     try await line.finish()
     return writer.outcome(resultType)

@@ -87,7 +87,7 @@ extension ResolvedColumn {
       }
     guard let result else {
       throw StoreError(
-        .invalidRequest, "A value of “\(name)” does not fit in the result type \(type.rawValue): choose a greater one.", operation: "fetch")
+        .invalidRequest, "A value of “\(name)” does not fit in the result type \(type.rawValue): choose a greater one.", operation: .fetch)
     }
     return result
   }

@@ -148,7 +148,7 @@ extension IncrementalStore {
     throw StoreError(
       .modelIncompatible,
       "The store was written with another model, and this kind of store cannot be migrated. Open it with its own model.",
-      operation: "migrate")
+      operation: .migrate)
   }
 
   /// Nil: the store does not keep it.
@@ -193,12 +193,12 @@ extension IncrementalStore {
 
   /// Refuses: a store does more only if it says so.
   public func setUserMetadata(_ metadata: [String: String]) throws {
-    throw StoreError(.invalidRequest, "This kind of store keeps no metadata of the application.", operation: "set metadata")
+    throw StoreError(.invalidRequest, "This kind of store keeps no metadata of the application.", operation: .setMetadata)
   }
 
   /// Refuses: a store does more only if it says so.
   public func performTransaction(_ body: () throws -> Void) throws {
-    throw StoreError(.invalidRequest, "This kind of store cannot run several saves as one transaction.", operation: "transaction")
+    throw StoreError(.invalidRequest, "This kind of store cannot run several saves as one transaction.", operation: .transaction)
   }
 
   /// False.

@@ -19,15 +19,15 @@ public enum PersistentStoreRequest: Sendable {
 extension PersistentStoreRequest {
   /// What a store throws that cannot answer a request of this kind.
   public var unsupported: StoreError {
-    let name =
+    let operation: StoreOperation =
       switch self {
-      case .fetch: "fetch"
-      case .save: "save"
-      case .batchInsert: "batch insert"
-      case .batchUpdate: "batch update"
-      case .batchDelete: "batch delete"
+      case .fetch: .fetch
+      case .save: .save
+      case .batchInsert: .batchInsert
+      case .batchUpdate: .batchUpdate
+      case .batchDelete: .batchDelete
       }
-    return StoreError(.unsupported, "This kind of store cannot do it; save objects instead.", operation: name)
+    return StoreError(.unsupported, "This kind of store cannot do it; save objects instead.", operation: operation)
   }
 }
 

@@ -18,12 +18,12 @@ public final class RequestCancellation: Sendable {
   public func cancel() { flag.store(true, ordering: .relaxed) }
 
   /// Throws ``StoreError`` with ``StoreError/Code/cancelled`` once the request was called off.
-  public func check() throws(StoreError) { try check("fetch") }
+  public func check() throws(StoreError) { try check(.fetch) }
 
-  /// Throws the same for a kind of request, such as `migrate`.
-  package func check(_ operation: String) throws(StoreError) {
+  /// Throws the same for another operation than a fetch.
+  package func check(_ operation: StoreOperation) throws(StoreError) {
     if isCancelled {
-      throw StoreError(.cancelled, "The \(operation == "migrate" ? "migration" : operation) was cancelled.", operation: operation)
+      throw StoreError(.cancelled, "The \(operation == .migrate ? "migration" : operation.rawValue) was cancelled.", operation: operation)
     }
   }
 }

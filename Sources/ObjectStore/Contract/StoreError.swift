@@ -106,7 +106,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   /// What happened and what to do.
   public var message: String
   /// What was being done.
-  public var operation: String?
+  public var operation: StoreOperation?
   /// The path of the file.
   public var path: String?
   /// SQLite's result code.
@@ -129,7 +129,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   public var underlying: (any Error)?
 
   /// Makes an error.
-  public init(_ code: Code, _ message: String, operation: String? = nil, path: String? = nil, underlying: (any Error)? = nil) {
+  public init(_ code: Code, _ message: String, operation: StoreOperation? = nil, path: String? = nil, underlying: (any Error)? = nil) {
     self.code = code
     self.message = message
     self.operation = operation
@@ -148,7 +148,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case .unknownModelReference: 134504
     case .modelChecksumMismatch: 134505
     case .backwardMigration: 134506
-    case .cancelled where operation == "migrate": 134120
+    case .cancelled where operation == .migrate: 134120
     case .unknownStoreType: 134000
     case .unreadableStore, .wrongKey, .notEncrypted, .notAStore, .storeNotFound: 134080
     case .mergeConflict: 133020
@@ -162,7 +162,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   public var description: String {
     var text = message
     if let path { text += " (\(path))" }
-    if let operation { text += " [\(operation)]" }
+    if let operation { text += " [\(operation.rawValue)]" }
     if let sqliteExtendedCode = sqliteExtendedCode ?? sqliteCode { text += " [SQLite \(sqliteExtendedCode)]" }
     return text
   }

@@ -5,7 +5,7 @@ extension StoreError {
   /// No store is open that could answer.
   ///
   /// - Parameter operation: What was asked.
-  package static func noOpenStore(_ operation: String) -> StoreError {
+  package static func noOpenStore(_ operation: StoreOperation) -> StoreError {
     StoreError(
       .noOpenStore,
       "No store is open. Give the container persistentStoreDescriptions, wait for loadPersistentStores() before the first request, and make none "
@@ -13,7 +13,7 @@ extension StoreError {
   }
 
   /// The store of an object is not open.
-  package static func noOpenStore(of objectID: ManagedObjectID, _ operation: String) -> StoreError {
+  package static func noOpenStore(of objectID: ManagedObjectID, _ operation: StoreOperation) -> StoreError {
     var error = StoreError(
       .noOpenStore,
       "The store of the object \(objectID.uriString) is not open. Open it (loadPersistentStores() does) before its objects are used, and use none "
@@ -25,14 +25,14 @@ extension StoreError {
 
 extension PersistentStoreCoordinator {
   /// Throws where no store is open at all.
-  package func checkOpen(_ operation: String) throws(StoreError) {
+  package func checkOpen(_ operation: StoreOperation) throws(StoreError) {
     if persistentStores.isEmpty { throw .noOpenStore(operation) }
   }
 
   /// The open store of an object.
   ///
   /// - Throws: ``StoreError`` with ``StoreError/Code/noOpenStore`` where it is not open: whether there is such an object nobody knows.
-  package func openStore(of objectID: ManagedObjectID, _ operation: String) throws(StoreError) -> PersistentStore {
+  package func openStore(of objectID: ManagedObjectID, _ operation: StoreOperation) throws(StoreError) -> PersistentStore {
     if let store = store(numbered: objectID.space) { return store }
     throw .noOpenStore(of: objectID, operation)
   }
@@ -45,7 +45,7 @@ extension PersistentStoreCoordinator {
   /// - Throws: ``StoreError`` with ``StoreError/Code/noOpenStore`` where no store is open, or one that is meant is not, with
   ///   ``StoreError/Code/entityNotInStore`` where none holds the entity: that there are no objects would be said by nobody who has looked.
   package func openStores(
-    holding entity: CompiledEntity, includesSubentities: Bool = true, affectedStores: [String]?, _ operation: String
+    holding entity: CompiledEntity, includesSubentities: Bool = true, affectedStores: [String]?, _ operation: StoreOperation
   ) throws(StoreError) -> [PersistentStore] {
     let open = persistentStores
     if open.isEmpty { throw .noOpenStore(operation) }
@@ -64,7 +64,7 @@ extension PersistentStoreCoordinator {
   /// No open store holds an entity.
   ///
   /// - Parameter isNamed: Whether the request names the stores that are meant.
-  package func entityNotInStore(_ entity: CompiledEntity, isNamed: Bool = false, _ operation: String) -> StoreError {
+  package func entityNotInStore(_ entity: CompiledEntity, isNamed: Bool = false, _ operation: StoreOperation) -> StoreError {
     let configurations = compiledModel.model.configurations.filter { $0.entityNames.contains(entity.name) }.map { "“\($0.name)”" }
     let advice =
       isNamed

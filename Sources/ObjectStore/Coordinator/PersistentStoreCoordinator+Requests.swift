@@ -46,17 +46,17 @@ extension PersistentStoreCoordinator {
   @discardableResult
   package func save(_ request: SaveChangesRequest, to store: PersistentStore, scope: RequestScope) throws -> SaveOutcome {
     if store.isReadOnly {
-      throw StoreError(.readOnly, "The store was opened read-only.", operation: "save", path: store.url?.path)
+      throw StoreError(.readOnly, "The store was opened read-only.", operation: .save, path: store.url?.path)
     }
     let request = store.incrementalStore.takesExternalData ? request : try request.withBytesInRows(scope.objectIDSpace.model)
     store.saving.lock()
     defer { store.saving.unlock() }
     // Not afterwards: what is saved is saved.
-    try scope.cancellation?.check("save")
+    try scope.cancellation?.check(.save)
     let outcome: SaveOutcome
     do {
       guard case .saved(let answer) = try store.incrementalStore.execute(.save(request), in: scope) else {
-        throw StoreError(.internalInconsistency, "The store answered a save with a result of another kind.", operation: "save")
+        throw StoreError(.internalInconsistency, "The store answered a save with a result of another kind.", operation: .save)
       }
       outcome = answer
     } catch var error as StoreError where error.code == .mergeConflict {
@@ -73,7 +73,7 @@ extension PersistentStoreCoordinator {
 
   /// Runs saves and fetches as one transaction of each open store.
   package func performTransaction(_ body: () throws -> Void) throws {
-    try checkOpen("transaction")
+    try checkOpen(.transaction)
     try performTransaction(of: persistentStores[...], body)
   }
 

@@ -38,7 +38,7 @@ extension PersistentStoreCoordinator {
     var error = StoreError(
       .invalidRequest,
       missing.map(\.description).joined(separator: "; ") + "; call AttributeTransformers.register(_:forName:) before the store is opened.",
-      operation: "open", path: description.url?.path)
+      operation: .open, path: description.url?.path)
     error.entityName = first.entityName
     error.propertyName = first.attributeName
     throw error

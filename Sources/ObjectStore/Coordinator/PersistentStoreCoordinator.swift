@@ -81,7 +81,7 @@ public final class PersistentStoreCoordinator: Sendable {
         !state.stores.contains { $0.url?.standardizedFileURL == url } && state.openingURLs.insert(url).inserted
       }
       guard isFree else {
-        throw StoreError(.alreadyExists, "The store is open in this coordinator already.", operation: "open", path: url.path)
+        throw StoreError(.alreadyExists, "The store is open in this coordinator already.", operation: .open, path: url.path)
       }
     }
     defer { if let url = description.url?.standardizedFileURL { state.withLock { _ = $0.openingURLs.remove(url) } } }
@@ -95,7 +95,7 @@ public final class PersistentStoreCoordinator: Sendable {
     guard let storeClass = Self.registeredStoreTypes[description.type] else { throw Self.unknownType(description) }
     guard let numbers = compiledModel.entityNumbers(inConfiguration: description.configuration) else {
       throw StoreError(
-        .invalidRequest, "The model has no configuration “\(description.configuration ?? "")”.", operation: "open",
+        .invalidRequest, "The model has no configuration “\(description.configuration ?? "")”.", operation: .open,
         path: description.url?.path)
     }
     if !storeClass.derivesAttributes { try checkNothingDerived(numbers, description) }
@@ -124,7 +124,7 @@ public final class PersistentStoreCoordinator: Sendable {
     let known = registeredStoreTypes.keys.map(\.rawValue).sorted().joined(separator: ", ")
     return StoreError(
       .unknownStoreType, "No class of stores is registered for the type “\(description.type)”; registered are \(known).",
-      operation: "open", path: description.url?.path)
+      operation: .open, path: description.url?.path)
   }
 
   /// Puts an opened store in the place of another, which is not closed.
@@ -150,7 +150,7 @@ public final class PersistentStoreCoordinator: Sendable {
       var error = StoreError(
         .unsupported,
         "“\(entity.name).\(slot.name)” is derived, and stores of the type “\(description.type)” compute no attributes. Use another store, or a "
-          + "configuration without the entity.", operation: "open", path: description.url?.path)
+          + "configuration without the entity.", operation: .open, path: description.url?.path)
       error.entityName = entity.name
       throw error
     }
@@ -165,7 +165,7 @@ public final class PersistentStoreCoordinator: Sendable {
         let name = compiledModel.entities[derivation.entity].name
         var error = StoreError(
           .invalidRequest, "The filter of the derived attribute “\(name).\(derivation.slot.name)” cannot be used: \(problem)",
-          operation: "open", path: description.url?.path, underlying: problem)
+          operation: .open, path: description.url?.path, underlying: problem)
         error.entityName = name
         throw error
       }

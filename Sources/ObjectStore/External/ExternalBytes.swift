@@ -25,16 +25,16 @@ struct ExternalFile: ExternalContent {
 
   init(_ url: URL) throws {
     guard url.isFileURL else {
-      throw StoreError(.invalidRequest, "The URL of a large value must be that of a file.", operation: "read a file")
+      throw StoreError(.invalidRequest, "The URL of a large value must be that of a file.", operation: .readFile)
     }
     path = url.path
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
-      throw StoreError(.storeNotFound, "There is no such file.", operation: "read a file", path: path)
+      throw StoreError(.storeNotFound, "There is no such file.", operation: .readFile, path: path)
     }
-    guard !isFolder.boolValue else { throw StoreError(.invalidRequest, "It is a folder.", operation: "read a file", path: path) }
+    guard !isFolder.boolValue else { throw StoreError(.invalidRequest, "It is a folder.", operation: .readFile, path: path) }
     guard FileManager.default.isReadableFile(atPath: path) else {
-      throw StoreError(.permissionDenied, "The process may not read the file.", operation: "read a file", path: path)
+      throw StoreError(.permissionDenied, "The process may not read the file.", operation: .readFile, path: path)
     }
   }
 
@@ -57,7 +57,7 @@ struct ExternalFile: ExternalContent {
 
   private static func failure(_ error: any Error, _ path: String) -> StoreError {
     StoreError(
-      .io, "The file of a large value cannot be read; it must stay where it is until the object is saved.", operation: "read a file",
+      .io, "The file of a large value cannot be read; it must stay where it is until the object is saved.", operation: .readFile,
       path: path, underlying: error)
   }
 }

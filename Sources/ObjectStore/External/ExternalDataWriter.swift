@@ -25,13 +25,13 @@ public final class ExternalDataWriter {
   ///
   /// - Throws: ``StoreError``, as when the disk is full; the writer is of no use then.
   public func write(_ bytes: Data) throws {
-    guard !isFinished else { throw StoreError(.invalidRequest, "The writer was finished.", operation: "write a large value") }
+    guard !isFinished else { throw StoreError(.invalidRequest, "The writer was finished.", operation: .writeLargeValue) }
     try sink.write(bytes)
   }
 
   /// Ends the value.
   public func finish() throws -> ExternalData {
-    guard !isFinished else { throw StoreError(.invalidRequest, "The writer was finished.", operation: "write a large value") }
+    guard !isFinished else { throw StoreError(.invalidRequest, "The writer was finished.", operation: .writeLargeValue) }
     isFinished = true
     return ExternalData(content: try sink.finish())
   }

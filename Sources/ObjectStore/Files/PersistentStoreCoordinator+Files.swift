@@ -7,19 +7,19 @@ extension PersistentStoreCoordinator {
   ///
   /// - Throws: ``StoreError``, with ``StoreError/Code/unsupported`` for types of stores without files.
   public static func metadataForPersistentStore(with description: PersistentStoreDescription) async throws -> StoreMetadata {
-    try await fileStoreClass(description, "read the metadata").metadata(ofStoreWith: description)
+    try await fileStoreClass(description, .readMetadata).metadata(ofStoreWith: description)
   }
 
   /// Changes what the application keeps in the metadata of a store that is not open here, at once.
   public static func setUserMetadata(
     _ metadata: [String: String], forPersistentStoreWith description: PersistentStoreDescription
   ) async throws {
-    try await fileStoreClass(description, "set metadata").setUserMetadata(metadata, ofStoreWith: description)
+    try await fileStoreClass(description, .setMetadata).setUserMetadata(metadata, ofStoreWith: description)
   }
 
   /// The model that a store was written with; the store keeps it.
   public static func cachedModelForPersistentStore(with description: PersistentStoreDescription) async throws -> ManagedObjectModel {
-    try await fileStoreClass(description, "read the model").cachedModel(ofStoreWith: description)
+    try await fileStoreClass(description, .readModel).cachedModel(ofStoreWith: description)
   }
 
   /// Removes a store with all its files: database, log, key file, files of large values. No key is needed. What an interrupted removal
@@ -29,8 +29,8 @@ extension PersistentStoreCoordinator {
   /// - Throws: ``StoreError``: ``StoreError/Code/busy`` where anybody has the store open, and nothing is touched;
   ///   ``StoreError/Code/storeNotFound`` where nothing of a store is there.
   public func destroyPersistentStore(with description: PersistentStoreDescription) async throws {
-    try checkNotOpen(description, "destroy")
-    try await Self.fileStoreClass(description, "destroy").destroyStore(with: description)
+    try checkNotOpen(description, .destroy)
+    try await Self.fileStoreClass(description, .destroy).destroyStore(with: description)
   }
 
   /// Puts a copy of one store in the place of another, or where there is none: with its log, keys and files of large values.
@@ -41,16 +41,16 @@ extension PersistentStoreCoordinator {
   public func replacePersistentStore(
     with destination: PersistentStoreDescription, withPersistentStoreFrom source: PersistentStoreDescription
   ) async throws {
-    try checkNotOpen(destination, "replace")
+    try checkNotOpen(destination, .replace)
     guard destination.type == source.type else {
       throw StoreError(
         .invalidRequest, "A store is replaced by one of its type; use migratePersistentStore(_:to:) to change the type.",
-        operation: "replace", path: destination.url?.path)
+        operation: .replace, path: destination.url?.path)
     }
     guard destination.url?.standardizedFileURL != source.url?.standardizedFileURL else {
-      throw StoreError(.invalidRequest, "A store cannot replace itself.", operation: "replace", path: destination.url?.path)
+      throw StoreError(.invalidRequest, "A store cannot replace itself.", operation: .replace, path: destination.url?.path)
     }
-    try await Self.fileStoreClass(destination, "replace").replaceStore(with: destination, byStoreWith: source)
+    try await Self.fileStoreClass(destination, .replace).replaceStore(with: destination, byStoreWith: source)
   }
 
   /// Moves an open store to another place or type: copies it, opens the copy in its stead, and closes the old one, whose files stay.
@@ -72,10 +72,10 @@ extension PersistentStoreCoordinator {
   ) async throws -> PersistentStore {
     guard persistentStores.contains(where: { $0 === store }) else {
       throw StoreError(
-        .storeNotFound, "The store is not open in this coordinator.", operation: "migrate the store", path: store.url?.path)
+        .storeNotFound, "The store is not open in this coordinator.", operation: .copyStore, path: store.url?.path)
     }
     if let url = description.url, FileManager.default.fileExists(atPath: url.path) {
-      throw StoreError(.alreadyExists, "There is something at the new place already.", operation: "migrate the store", path: url.path)
+      throw StoreError(.alreadyExists, "There is something at the new place already.", operation: .copyStore, path: url.path)
     }
     var target = description
     target.configuration = store.configurationName
@@ -112,12 +112,12 @@ extension PersistentStoreCoordinator {
     if !store.metadata.userMetadata.isEmpty { try target.setUserMetadata(store.metadata.userMetadata) }
   }
 
-  private func checkNotOpen(_ description: PersistentStoreDescription, _ operation: String) throws {
+  private func checkNotOpen(_ description: PersistentStoreDescription, _ operation: StoreOperation) throws {
     guard let url = description.url, persistentStore(for: url) != nil else { return }
     throw StoreError(.busy, "The store is open in this coordinator; remove it first.", operation: operation, path: url.path)
   }
 
-  private static func fileStoreClass(_ description: PersistentStoreDescription, _ operation: String) throws -> any FileStore.Type {
+  private static func fileStoreClass(_ description: PersistentStoreDescription, _ operation: StoreOperation) throws -> any FileStore.Type {
     guard let storeClass = registeredStoreTypes[description.type] else { throw unknownType(description) }
     guard let fileStoreClass = storeClass as? any FileStore.Type else {
       throw StoreError(

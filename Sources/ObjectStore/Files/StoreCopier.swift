@@ -49,7 +49,7 @@ final class StoreCopier {
       try body(ids[start..<end])
       done += end - start
       start = end
-      if let progress, !progress(done, total) { throw StoreError(.cancelled, "The copy was cancelled.", operation: "migrate the store") }
+      if let progress, !progress(done, total) { throw StoreError(.cancelled, "The copy was cancelled.", operation: .copyStore) }
     }
   }
 
@@ -61,7 +61,7 @@ final class StoreCopier {
     var specification = FetchSpecification(entityName: root.name)
     specification.resultType = .objectIDs
     guard case .objectIDs(let ids) = try source.incrementalStore.execute(.fetch(specification), in: sourceScope) else {
-      throw StoreError(.internalInconsistency, "The store answered a fetch of IDs with something else.", operation: "migrate the store")
+      throw StoreError(.internalInconsistency, "The store answered a fetch of IDs with something else.", operation: .copyStore)
     }
     var found: [Int64: Int64] = [:]
     found.reserveCapacity(ids.count)
@@ -69,7 +69,7 @@ final class StoreCopier {
       for: ids.map { ManagedObjectID(space: destination.space.number, entityNumber: $0.entityNumber, key: -$0.key) }, in: destinationScope)
     guard new.count == ids.count else {
       throw StoreError(
-        .internalInconsistency, "The store gave \(new.count) IDs for \(ids.count) objects.", operation: "migrate the store")
+        .internalInconsistency, "The store gave \(new.count) IDs for \(ids.count) objects.", operation: .copyStore)
     }
     for (old, new) in zip(ids, new) { found[old.key] = new.key }
     keys[root.number] = found

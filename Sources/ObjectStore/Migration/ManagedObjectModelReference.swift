@@ -51,7 +51,7 @@ public final class ManagedObjectModelReference: Sendable {
     guard let model = versions.version(named: versionName) else {
       let names = versions.versions.map { "“\($0.name)”" }.joined(separator: ", ")
       throw StoreError(
-        .unknownModelReference, "“\(versions.name)” has no version “\(versionName)”; it has \(names).", operation: "migrate")
+        .unknownModelReference, "“\(versions.name)” has no version “\(versionName)”; it has \(names).", operation: .migrate)
     }
     self.init(model)
   }
@@ -86,7 +86,7 @@ public final class ManagedObjectModelReference: Sendable {
           .modelChecksumMismatch,
           "The model has the checksum \(compiled.checksum), its reference names \(expectedChecksum). The version was changed after it was"
             + " released: bring the released one back, and make the change in a new version.",
-          operation: "migrate")
+          operation: .migrate)
       }
       resolved.withLock { $0 = compiled }
       return compiled
@@ -100,7 +100,7 @@ public final class ManagedObjectModelReference: Sendable {
       throw StoreError(
         .unknownModelReference,
         "Only the checksum \(expectedChecksum ?? "") of a version is known, and its model is needed: name the version by its model or its file.",
-        operation: "migrate")
+        operation: .migrate)
     case .file(let url, let versionName):
       do {
         guard let versionName else { return try ManagedObjectModel(contentsOf: url) }
@@ -108,12 +108,12 @@ public final class ManagedObjectModelReference: Sendable {
         guard let model = versions.version(named: versionName) else {
           let names = versions.versions.map { "“\($0.name)”" }.joined(separator: ", ")
           throw StoreError(
-            .unknownModelReference, "The bundle has no version “\(versionName)”; it has \(names).", operation: "migrate", path: url.path)
+            .unknownModelReference, "The bundle has no version “\(versionName)”; it has \(names).", operation: .migrate, path: url.path)
         }
         return model
       } catch let error as ModelFileError {
         throw StoreError(
-          .unknownModelReference, "The file of a model's version cannot be read.", operation: "migrate", path: url.path, underlying: error)
+          .unknownModelReference, "The file of a model's version cannot be read.", operation: .migrate, path: url.path, underlying: error)
       }
     }
   }

@@ -16,7 +16,7 @@ extension PersistentStoreCoordinator {
     guard let files = store as? any FileStore, try await files.copy(to: copy) != nil else {
       throw StoreError(
         .unsupported, "Stores of the type “\(description.type)” cannot be copied before a migration: set no migrationBackupURL.",
-        operation: "migrate", path: description.url?.path)
+        operation: .migrate, path: description.url?.path)
     }
     return copy
   }

@@ -37,7 +37,7 @@ extension PersistentStoreCoordinator {
     func refusal(_ code: StoreError.Code, _ why: String) -> StoreError {
       var error = StoreError(
         code, "The store was written with another model; these entities differ: \(differing.joined(separator: ", ")). \(why)",
-        operation: "open", path: description.url?.path)
+        operation: .open, path: description.url?.path)
       error.differingEntities = differing
       return error
     }
@@ -77,7 +77,7 @@ extension PersistentStoreCoordinator {
         .migrationFailed,
         "After its migration the store still differs from the model in \(rest.joined(separator: ", ")). The last step has to lead to the"
           + " coordinator's model.",
-        operation: "migrate", path: description.url?.path)
+        operation: .migrate, path: description.url?.path)
       error.differingEntities = rest
       throw error
     }

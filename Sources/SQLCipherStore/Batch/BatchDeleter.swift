@@ -76,7 +76,7 @@ struct BatchDeleter {
     let fetch = try FetchResolver(model: schema.model).resolve(specification)
     let plan = try batch.engine.plan(fetch, specification, FetchShape(fetch, specification: specification))
     guard case .identifiers(let numbering) = plan.output else {
-      throw StoreError(.internalInconsistency, "A fetch of IDs gives something else.", operation: "batch delete")
+      throw StoreError(.internalInconsistency, "A fetch of IDs gives something else.", operation: .batchDelete)
     }
     if !plan.temporaryLists.isEmpty { try TemporaryLists.fill(plan.temporaryLists, of: fetch, space: space, batch.connection) }
     var columns = "k"

@@ -239,7 +239,7 @@ struct BatchUpdater {
 
   /// The error that names constraints under which rows would have the same values, and two of the rows of each value.
   private func constraintConflict(_ error: StoreAccessError) throws -> StoreError {
-    var failure = StoreError(.constraintConflict, "", operation: "batch update", path: batch.engine.path, underlying: error)
+    var failure = StoreError(.constraintConflict, "", operation: .batchUpdate, path: batch.engine.path, underlying: error)
     for number in table.root.subtree {
       for constraint in schema.model.entities[number].constraints(in: schema.model) where constraint.entity == number {
         try addConflicts(under: constraint, to: &failure)

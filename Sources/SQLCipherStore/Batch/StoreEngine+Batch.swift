@@ -6,7 +6,7 @@ import SQLCipherConnection
 extension StoreEngine {
   /// Inserts a portion of a batch.
   func execute(_ insertion: BatchInsertion, in scope: RequestScope) throws -> BatchChanges {
-    try write("batch insert", scope) { batch in
+    try write(.batchInsert, scope) { batch in
       var inserter = try BatchInserter(batch, insertion, space: scope.objectIDSpace)
       return try inserter.run(space: scope.objectIDSpace)
     }
@@ -15,18 +15,20 @@ extension StoreEngine {
   /// Sets properties of all rows that meet a predicate.
   func execute(_ request: BatchUpdateRequest, in scope: RequestScope) throws -> BatchChanges {
     let plan = try BatchUpdatePlan(request, model: schema.model, objectIDSpace: scope.objectIDSpace)
-    return try write("batch update", scope) { try BatchUpdater($0, plan: plan, space: scope.objectIDSpace).run() }
+    return try write(.batchUpdate, scope) { try BatchUpdater($0, plan: plan, space: scope.objectIDSpace).run() }
   }
 
   /// Deletes rows by their delete rules.
   func execute(_ request: BatchDeleteRequest, in scope: RequestScope) throws -> BatchChanges {
-    try write("batch delete", scope) { batch in
+    try write(.batchDelete, scope) { batch in
       var deleter = BatchDeleter(batch, space: scope.objectIDSpace)
       return try deleter.run(request)
     }
   }
 
-  private func write(_ operation: String, _ scope: RequestScope, _ body: (BatchConnection) throws -> BatchChanges) throws -> BatchChanges {
+  private func write(_ operation: StoreOperation, _ scope: RequestScope, _ body: (BatchConnection) throws -> BatchChanges) throws
+    -> BatchChanges
+  {
     try writeKeepingReferences(operation: operation) { connection in
       let batch = BatchConnection(engine: self, connection: connection)
       return try stopping(connection, when: scope.cancellation) {

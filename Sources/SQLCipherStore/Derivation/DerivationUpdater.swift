@@ -107,7 +107,7 @@ struct DerivationUpdater {
     var failure = StoreError(
       .constraintConflict,
       "Objects of “\(name)” would have the same values of \(derivation.derivation.slot.name), which is derived. Nothing was changed.",
-      operation: "derive", path: engine.path, underlying: error)
+      operation: .derive, path: engine.path, underlying: error)
     failure.entityName = name
     return failure
   }

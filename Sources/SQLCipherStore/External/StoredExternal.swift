@@ -60,7 +60,7 @@ struct UnknownExternal: ExternalContent {
 
   private var failure: StoreError {
     StoreError(
-      .storeCorrupt, "A row refers to a large value, but the store has no list of them; verify the store.", operation: "read a large value")
+      .storeCorrupt, "A row refers to a large value, but the store has no list of them; verify the store.", operation: .readLargeValue)
   }
 }
 

@@ -169,7 +169,7 @@ extension EntityTable {
     if entity == nil { return try readPlans[0].read(statement, into: writer) }
     let position = statement.int(2) &+ entityOffset &- root.number
     guard position >= 0, position < readPlans.count else {
-      throw StoreError(.storeCorrupt, "A row of “\(plainName)” has an entity that the model does not know.", operation: "read")
+      throw StoreError(.storeCorrupt, "A row of “\(plainName)” has an entity that the model does not know.", operation: .read)
     }
     try readPlans[position].read(statement, into: writer)
   }
@@ -178,11 +178,11 @@ extension EntityTable {
 extension StoreError {
   /// A row, or what refers to one, says that it is of an entity that cannot stand there.
   static var strangeEntity: StoreError {
-    StoreError(.storeCorrupt, "A row has the number of an entity that cannot stand there; verify the store.", operation: "read")
+    StoreError(.storeCorrupt, "A row has the number of an entity that cannot stand there; verify the store.", operation: .read)
   }
 
   /// A row has, or refers to, a key that is never given out.
   static var strangeKey: StoreError {
-    StoreError(.storeCorrupt, "A row has a key that is never given out; verify the store.", operation: "read")
+    StoreError(.storeCorrupt, "A row has a key that is never given out; verify the store.", operation: .read)
   }
 }

@@ -50,13 +50,13 @@ public final class SQLCipherStoreFile: Sendable {
   /// The model that the store was written with.
   public func readModel() async throws -> ManagedObjectModel {
     try await read { connection in
-      _ = try Self.record(connection, operation: "read the model")
+      _ = try Self.record(connection, operation: .readModel)
       let text = try MetadataTable.readModel(connection, path: connection.path)
       do {
         return try ManagedObjectModel(xmlData: Data(text.utf8), path: connection.path)
       } catch {
         throw StoreError(
-          .storeCorrupt, "The model inside the store cannot be read.", operation: "read the model", path: connection.path, underlying: error
+          .storeCorrupt, "The model inside the store cannot be read.", operation: .readModel, path: connection.path, underlying: error
         )
       }
     }

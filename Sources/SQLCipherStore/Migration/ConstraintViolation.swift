@@ -17,7 +17,7 @@ enum ConstraintViolation {
       }
     guard let found else {
       return StoreError(
-        .migrationConstraintViolation, "Stored objects have the same values under a uniqueness constraint.", operation: "migrate",
+        .migrationConstraintViolation, "Stored objects have the same values under a uniqueness constraint.", operation: .migrate,
         path: path,
         underlying: error)
     }
@@ -36,7 +36,7 @@ enum ConstraintViolation {
       .migrationConstraintViolation,
       "The store cannot have the uniqueness constraint over \(names): \(many) the same values as another one. Change or delete them first, or in a"
         + " custom migration stage.",
-      operation: "migrate", path: path)
+      operation: .migrate, path: path)
     result.entityName = entity
     result.propertyName = properties.count == 1 ? properties.first : nil
     result.constraintConflicts = [

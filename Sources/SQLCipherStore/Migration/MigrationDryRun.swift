@@ -17,7 +17,7 @@ struct MigrationDryRun {
   /// The plan; empty where the store fits.
   func plan() throws -> MigrationPlan {
     guard let record = try MetadataTable.read(connection, path: path) else {
-      throw StoreError(.notAStore, "The database holds no CipherData store.", operation: "plan a migration", path: path)
+      throw StoreError(.notAStore, "The database holds no CipherData store.", operation: .planMigration, path: path)
     }
     let hashes = try MetadataTable.readHashes(connection, path: path)
     let schema = try StoredSchema.read(connection, path: path)
@@ -53,7 +53,7 @@ struct MigrationDryRun {
       throw StoreError(
         .migrationNeeded,
         "The description forbids to infer what to do (shouldInferMappingModelAutomatically), and names no steps of a migration.",
-        operation: "plan a migration", path: path)
+        operation: .planMigration, path: path)
     }
     return stages
   }

@@ -12,7 +12,7 @@ extension MigrationPlanner {
   }
 
   private static func error(_ text: String, _ entity: String, _ property: String? = nil) -> StoreError {
-    var error = StoreError(.migrationFailed, text, operation: "migrate")
+    var error = StoreError(.migrationFailed, text, operation: .migrate)
     error.entityName = entity
     error.propertyName = property
     return error

@@ -28,7 +28,7 @@ final class MigrationRunner {
   }
 
   /// Throws once the migration was called off.
-  func check() throws { try cancellation?.check("migrate") }
+  func check() throws { try cancellation?.check(.migrate) }
 
   /// Runs a planned migration, but for its metadata.
   ///

@@ -47,7 +47,7 @@ final class ModelWatch: Sendable {
     guard let expected = expectation.withLock({ $0 }) else { return }
     // Also says so where a newer library has brought the file to a format that this one cannot read.
     guard let record = try MetadataTable.read(connection, path: path) else {
-      throw StoreError(.notAStore, "The database holds no CipherData store any more.", operation: "check the model", path: path)
+      throw StoreError(.notAStore, "The database holds no CipherData store any more.", operation: .checkModel, path: path)
     }
     let hashes = try MetadataTable.readHashes(connection, path: path)
     // A model may come back under another version identifier, and with other columns.
@@ -60,7 +60,7 @@ final class ModelWatch: Sendable {
       .modelIncompatible,
       "Somebody else has migrated the store to another version of the model\(versions.isEmpty ? "" : " (\(versions))") since it was opened here."
         + " Nothing was read or written: close the store and open it anew with that version.",
-      operation: "check the model", path: path)
+      operation: .checkModel, path: path)
     error.differingEntities = Set(hashes.keys).union(expected.hashes.keys).filter { hashes[$0] != expected.hashes[$0] }.sorted()
     throw error
   }

@@ -48,7 +48,7 @@ struct StoreMigrator {
 
   private func migrate() throws {
     guard let record = try MetadataTable.read(connection, path: path) else {
-      throw StoreError(.notAStore, "The database is empty.", operation: "migrate", path: path)
+      throw StoreError(.notAStore, "The database is empty.", operation: .migrate, path: path)
     }
     try MetadataTable.upgrade(connection, path: path)
     let hashes = try MetadataTable.readHashes(connection, path: path)
@@ -125,13 +125,13 @@ struct StoreMigrator {
       "The store was migrated to a newer version of the model\(versions.isEmpty ? "" : " (\(versions))"); this program has an older one. The store is"
         + " untouched: open it with a newer version of the program. If the newest model is meant to equal an older one, give it another"
         + " version identifier.",
-      operation: "open", path: path)
+      operation: .open, path: path)
   }
 
   static func notInferred(_ obstacles: [ModelChange], path: String) -> StoreError {
     var error = StoreError(
       .mappingNotInferred,
-      "The store cannot follow the model by itself: \(obstacles.map(\.description).joined(separator: " "))", operation: "migrate",
+      "The store cannot follow the model by itself: \(obstacles.map(\.description).joined(separator: " "))", operation: .migrate,
       path: path)
     error.obstacles = obstacles
     error.entityName = obstacles.first?.entityName
@@ -139,7 +139,7 @@ struct StoreMigrator {
     return error
   }
 
-  static func checkColumnCounts(_ schema: StoreSchema, entityNumbers: [Int], path: String, operation: String = "migrate") throws {
+  static func checkColumnCounts(_ schema: StoreSchema, entityNumbers: [Int], path: String, operation: StoreOperation = .migrate) throws {
     for number in entityNumbers where !schema.model.entities[number].isAbstract {
       // Columns, their companions, key, version and entity: each is a value of an INSERT.
       let count = try InsertPlan(entityNumber: number, table: schema.table(of: number), orders: []).variablesPerRow
@@ -161,20 +161,20 @@ struct StoreMigrator {
     case let error as StoreAccessError: cause = StoreError(error)
     default:
       return StoreError(
-        .migrationFailed, "The migration failed, and the store is as it was: \(error)", operation: "migrate", path: path, underlying: error)
+        .migrationFailed, "The migration failed, and the store is as it was: \(error)", operation: .migrate, path: path, underlying: error)
     }
     switch cause.code {
     case .busy, .readOnly, .permissionDenied, .diskFull, .io, .storeCorrupt, .unsupportedFormat, .cancelled, .mappingNotInferred,
       .migrationConstraintViolation, .migrationFailed, .storeNewerThanModel, .requiredValueMissing,
       .mappingModelInvalid, .constraintConflict, .mergeConflict:
       var result = cause
-      if cause.code != .storeNewerThanModel { result.operation = "migrate" }
+      if cause.code != .storeNewerThanModel { result.operation = .migrate }
       result.path = result.path ?? path
       if cause.code == .cancelled { result.message = "The migration was cancelled; the store is as it was." }
       return result
     default:
       var result = StoreError(
-        .migrationFailed, "The migration failed, and the store is as it was: \(cause.message)", operation: "migrate", path: path,
+        .migrationFailed, "The migration failed, and the store is as it was: \(cause.message)", operation: .migrate, path: path,
         underlying: error)
       result.sqliteCode = cause.sqliteCode
       result.sqliteExtendedCode = cause.sqliteExtendedCode
@@ -211,7 +211,7 @@ enum StoredSchema {
       model = try CompiledModel(ManagedObjectModel(xmlData: Data(text.utf8), path: path))
     } catch {
       throw StoreError(
-        .storeCorrupt, "The model inside the store cannot be read.", operation: "migrate", path: path, underlying: error)
+        .storeCorrupt, "The model inside the store cannot be read.", operation: .migrate, path: path, underlying: error)
     }
     return try StoreSchema(model: model, layout: try MetadataTable.readLayout(connection, path: path))
   }

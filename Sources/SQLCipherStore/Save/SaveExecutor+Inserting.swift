@@ -45,7 +45,7 @@ extension SaveExecutor {
     } catch let error as StoreAccessError where [ConstraintCode.primaryKey, ConstraintCode.rowID].contains(error.extendedCode) {
       var failure = StoreError(
         .internalInconsistency, "The key of a new object is in use; its ID was not obtained from this store.",
-        operation: "save", path: engine.path, underlying: error)
+        operation: .save, path: engine.path, underlying: error)
       failure.entityName = schema.model.entities[entity].name
       throw failure
     }
@@ -59,7 +59,7 @@ extension SaveExecutor {
       let row = request.inserted[position]
       guard row.key > 0, row.key <= KeyAllocator.greatestKey else {
         throw StoreError(
-          .invalidRequest, "A new object of “\(schema.model.entities[entity].name)” has no permanent key.", operation: "save")
+          .invalidRequest, "A new object of “\(schema.model.entities[entity].name)” has no permanent key.", operation: .save)
       }
       try statement.bind(index + 1, row.key)
       try statement.bind(index + 2, row.version)
@@ -118,7 +118,7 @@ extension SaveExecutor {
     let names = clashes[0].constraint.joined(separator: ", ")
     var error = StoreError(
       .constraintConflict, "Objects of “\(clashes[0].declaring.name)” have the same values of \(names). Nothing was saved.",
-      operation: "save", path: engine.path)
+      operation: .save, path: engine.path)
     error.entityName = clashes[0].declaring.name
     let saved = Set(request.inserted.map(\.reference) + request.updated.map(\.row.reference))
     error.constraintConflicts = clashes.map { clash in

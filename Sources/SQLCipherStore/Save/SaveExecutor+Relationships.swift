@@ -74,7 +74,7 @@ extension SaveExecutor {
       var index: Int32 = 0
       for link in rest.prefix(counts[kind]) {
         guard link.near.key > 0, link.far.key > 0 else {
-          throw StoreError(.invalidRequest, "A relationship refers to an object without a permanent ID.", operation: "save")
+          throw StoreError(.invalidRequest, "A relationship refers to an object without a permanent ID.", operation: .save)
         }
         index = try side.bind(link.near, link.far, to: statement, after: index)
       }

@@ -101,7 +101,7 @@ final class SaveStatementCache: Sendable {
     let table = try schema.table(of: entityNumber)
     let entity = schema.model.entities[entityNumber]
     guard !entity.isAbstract else {
-      var error = StoreError(.invalidRequest, "The entity “\(entity.name)” is abstract: it has no objects.", operation: "save")
+      var error = StoreError(.invalidRequest, "The entity “\(entity.name)” is abstract: it has no objects.", operation: .save)
       error.entityName = entity.name
       throw error
     }
@@ -157,7 +157,7 @@ struct BindStep: Sendable {
     let reference = row.reference(slot)
     guard reference.key > 0 else {
       throw StoreError(
-        .invalidRequest, "A relationship refers to an object without a permanent ID. Save that object too.", operation: "save")
+        .invalidRequest, "A relationship refers to an object without a permanent ID. Save that object too.", operation: .save)
     }
     try statement.bind(index, reference.key)
     guard hasEntity else { return }

@@ -33,7 +33,7 @@ extension StoreEngine {
   private func save(
     _ request: SaveChangesRequest, in scope: RequestScope, now: Double, namesClashes: Bool
   ) throws -> SaveOutcome {
-    try writeKeepingReferences(operation: "save") { connection in
+    try writeKeepingReferences(operation: .save) { connection in
       try stopping(connection, when: scope.cancellation) {
         let updater = try deriving(on: connection, now: now) {
           var executor = SaveExecutor(engine: self, connection: connection, request: request, space: scope.objectIDSpace)
@@ -47,7 +47,7 @@ extension StoreEngine {
   }
 
   /// Runs `body` in a write transaction; a foreign key that does not hold at its end is an error of the request.
-  func writeKeepingReferences<Result>(operation: String, _ body: (Connection) throws -> Result) throws -> Result {
+  func writeKeepingReferences<Result>(operation: StoreOperation, _ body: (Connection) throws -> Result) throws -> Result {
     do {
       return try write(body)
     } catch let error as StoreAccessError where error.extendedCode == ConstraintCode.foreignKey {
@@ -69,7 +69,7 @@ extension StoreEngine {
     var found: [Int64: [Int: RowImage]] = [:]
     for row in rows { found[row.key, default: [:]][schema.model.entities[row.entityNumber].root] = row }
     var error = StoreError(
-      .mergeConflict, "Objects were changed or deleted by somebody else since they were read.", operation: "save", path: path)
+      .mergeConflict, "Objects were changed or deleted by somebody else since they were read.", operation: .save, path: path)
     for (index, item) in expected.enumerated() {
       let row = found[item.reference.key]?[schema.model.entities[item.reference.entity].root]
       guard row?.version != item.version else { continue }

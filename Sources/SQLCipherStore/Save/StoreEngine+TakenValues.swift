@@ -40,7 +40,7 @@ extension StoreEngine {
     var error = StoreError(
       .constraintConflict,
       "Objects of “\(first.entityName)” have the same values of \(first.constraint.joined(separator: ", ")). Nothing was saved.",
-      operation: "save", path: path)
+      operation: .save, path: path)
     error.entityName = first.entityName
     error.constraintConflicts = conflicts
     return error

@@ -71,7 +71,7 @@ final class KeyAllocator: Sendable {
       read.reset()
       // The number in the file may be any.
       guard start <= Self.greatestKey - size else {
-        throw StoreError(.invalidRequest, "The entity “\(table.root.name)” has used up all its keys.", operation: "insert")
+        throw StoreError(.invalidRequest, "The entity “\(table.root.name)” has used up all its keys.", operation: .insert)
       }
       let write = try connection.statement(sql: "INSERT OR REPLACE INTO \(MetadataTable.keys) VALUES (?, ?)")
       try write.bind(1, table.id)
@@ -91,7 +91,7 @@ final class KeyAllocator: Sendable {
   func reserve(upTo greatest: Int64, for table: EntityTable, withWriter: ((Connection) throws -> Void) throws -> Void) throws -> Int64 {
     guard greatest > 0 else { return 0 }
     guard greatest <= Self.greatestKey else {
-      throw StoreError(.invalidRequest, "The entity “\(table.root.name)” has used up all its keys.", operation: "insert")
+      throw StoreError(.invalidRequest, "The entity “\(table.root.name)” has used up all its keys.", operation: .insert)
     }
     // A block that was reserved before is given up: its rest lies below the new one.
     try reserve(Int(greatest), for: table, withWriter: withWriter)

@@ -15,7 +15,7 @@ enum PartialIndex {
       fetch = try FetchResolver(model: schema.model).resolve(FetchPredicate(format: format, argumentArray: []), entity: entity)
     } catch {
       var failure = StoreError(
-        .invalidRequest, "The predicate of a partial index of “\(entity.name)” cannot be used: \(error)", operation: "create",
+        .invalidRequest, "The predicate of a partial index of “\(entity.name)” cannot be used: \(error)", operation: .create,
         underlying: error)
       failure.entityName = entity.name
       throw failure

@@ -55,14 +55,14 @@ package struct RowTransfer {
   package init(into store: PersistentStore, scope: RequestScope) throws {
     guard let encrypted = store.incrementalStore as? SQLCipherIncrementalStore else {
       throw StoreError(
-        .unsupported, "Only an encrypted store takes rows of other stores; this one is of the type \(store.type).", operation: "import")
+        .unsupported, "Only an encrypted store takes rows of other stores; this one is of the type \(store.type).", operation: .import)
     }
     if store.isReadOnly {
-      throw StoreError(.readOnly, "The store was opened read-only.", operation: "import", path: store.url?.path)
+      throw StoreError(.readOnly, "The store was opened read-only.", operation: .import, path: store.url?.path)
     }
     self.store = store
     self.scope = scope
-    engine = try encrypted.engine("import")
+    engine = try encrypted.engine(.import)
   }
 
   /// Runs `body`, all of which takes effect or nothing. It must not wait for another thread's save.
@@ -91,7 +91,7 @@ package struct RowTransfer {
     request.inserted = rows
     if !store.incrementalStore.takesExternalData { request = try request.withBytesInRows(engine.schema.model) }
     try StoreError.mapping {
-      try engine.writeKeepingReferences(operation: "import") { [request] connection in
+      try engine.writeKeepingReferences(operation: .import) { [request] connection in
         var executor = SaveExecutor(engine: engine, connection: connection, request: request, space: scope.objectIDSpace)
         for place in places {
           executor.insertedOrders[SaveExecutor.OrderedMember(relationship: place.relationship, key: place.key)] = place.place
@@ -108,7 +108,7 @@ package struct RowTransfer {
   package func insert(_ links: [Link], of relationship: CompiledRelationship) throws -> Int {
     let side = try joinSide(of: relationship)
     return try StoreError.mapping {
-      try engine.writeKeepingReferences(operation: "import") { connection in
+      try engine.writeKeepingReferences(operation: .import) { connection in
         let statement = try connection.statement(sql: insertion(side))
         var count = 0
         for link in links {
@@ -145,7 +145,7 @@ package struct RowTransfer {
   private func joinSide(of relationship: CompiledRelationship) throws -> JoinSide {
     guard case .join(let side) = engine.schema.relationships[relationship.id], !side.isReversed else {
       throw StoreError(
-        .internalInconsistency, "The relationship “\(relationship.name)” has no table of its own under its name.", operation: "import")
+        .internalInconsistency, "The relationship “\(relationship.name)” has no table of its own under its name.", operation: .import)
     }
     return side
   }
