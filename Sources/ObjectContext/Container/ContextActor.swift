@@ -50,7 +50,7 @@ public actor ContextActor {
     self.turn = turn
     context.mergeWaitingChanges()
     let cancellation = RequestCancellation()
-    context.cancellation = cancellation
+    context.rowSource.cancellation = cancellation
     return try await withTaskCancellationHandler {
       try await Turn.$held.withValue(Turn.held + [turn]) { try await run(body) }
     } onCancel: {
@@ -69,7 +69,7 @@ public actor ContextActor {
     context.processPendingChanges()
     callCount -= 1
     guard callCount == 0 else { return }
-    context.cancellation = nil
+    context.rowSource.cancellation = nil
     context.forgetNotedCancellation()
     turn = nil
     // Whoever is next has the context from now on: nobody can come before them.

@@ -80,8 +80,8 @@ private actor ValueWalk<Object: ManagedObject, Value: Sendable> {
   }
 
   private func readBatch(_ cancellation: RequestCancellation) throws -> [Value]? {
-    context.cancellation = cancellation
-    defer { context.cancellation = nil }
+    context.rowSource.cancellation = cancellation
+    defer { context.rowSource.cancellation = nil }
     try cancellation.check()
     let pages = try pages ?? context.walkedObjects(of: values.request, batchSize: values.batchSize)
     self.pages = pages

@@ -107,7 +107,7 @@ public final class PersistentContainer: Sendable {
     return try await withTaskCancellationHandler {
       try await withTaskExecutorPreference(QueueExecutor(label: "CipherData.BackgroundTask")) {
         let context = makeContext()
-        context.cancellation = cancellation
+        context.rowSource.cancellation = cancellation
         defer { context.processPendingChanges() }
         return try await body(context)
       }

@@ -11,7 +11,7 @@ extension ManagedObjectContext {
   public func execute(_ request: BatchInsertRequest) throws -> BatchResult {
     let entityName = try entityName(of: request)
     return try finish(publishes: request.publishesChanges, merges: request.mergesChanges) { done in
-      try coordinator.execute(request, entityName: entityName, scope: scope(for:), done: done)
+      try rowSource.execute(request, entityName: entityName, done: done)
     }
   }
 
@@ -21,7 +21,7 @@ extension ManagedObjectContext {
   @discardableResult
   public func execute(_ request: BatchUpdateRequest) throws -> BatchResult {
     try finish(publishes: request.publishesChanges, merges: request.mergesChanges) { done in
-      try coordinator.execute(request, scope: scope(for:), done: done)
+      try rowSource.execute(request, done: done)
     }
   }
 
@@ -31,7 +31,7 @@ extension ManagedObjectContext {
   @discardableResult
   public func execute(_ request: BatchDeleteRequest) throws -> BatchResult {
     try finish(publishes: request.publishesChanges, merges: request.mergesChanges) { done in
-      try coordinator.execute(request, scope: scope(for:), done: done)
+      try rowSource.execute(request, done: done)
     }
   }
 
@@ -51,18 +51,14 @@ extension ManagedObjectContext {
     rows: Rows, into entityName: String, onConflict: BatchConflictPolicy = .error, committing: BatchCommit = .once,
     resultType: BatchResultType = .statusOnly, isolation: isolated (any Actor)? = #isolation
   ) async throws -> BatchResult where Rows.Element == [String: any Sendable] {
-    let coordinator = coordinator
-    let (entity, store) = try coordinator.storeForInsertion(of: entityName, affectedStores: nil)
-    let (scope, number) = (scope(for: store), number)
+    let (entity, store) = try rowSource.storeForInsertion(of: entityName)
     // What was committed is merged here also when a later portion fails.
     let committed = Mutex<[ChangeSet]>([])
     defer { for changes in committed.withLock({ $0 }) { mergeChanges(from: changes) } }
-    return try await coordinator.insert(
-      rows, of: entity, into: store, scope: scope, onConflict: onConflict, committing: committing, resultType: resultType
-    ) { changes in
-      let changeSet = ChangeSet(changes, of: store, scope: scope, origin: number)
+    let target = rowSource.detached(store)
+    return try await target.insert(rows, of: entity, onConflict: onConflict, committing: committing, resultType: resultType) { changes in
+      let changeSet = target.publish(changes)
       committed.withLock { $0.append(changeSet) }
-      coordinator.publish { changeSet }
     }.result
   }
 
@@ -79,10 +75,10 @@ extension ManagedObjectContext {
     var outcome: BatchOutcome?
     defer {
       for (store, changes) in outcome?.changes ?? [] {
-        let changeSet = ChangeSet(changes, of: store, scope: scope(for: store), origin: number)
+        let changeSet = rowSource.changeSet(changes, of: store)
         if changeSet.isEmpty { continue }
         if merges { mergeChanges(from: changeSet) }
-        if publishes { coordinator.publish { changeSet } }
+        if publishes { rowSource.publish { changeSet } }
       }
     }
     try body { outcome = $0 }

@@ -10,13 +10,11 @@ extension ManagedObjectContext {
   /// objects are in it as objects, inserted ones by their IDs, of which `notification.managedObjects(.insertedObjects)` makes objects for who wants them.
   public func mergeChanges(from changes: ChangeSet) {
     guard !changes.isEmpty,
-      let store = coordinator.persistentStores.first(where: { $0.identifier == changes.storeIdentifier })
+      let store = rowSource.stores.first(where: { $0.identifier == changes.storeIdentifier })
     else { return }
     noticeChangesInPlace()
     let space = store.space.number
-    if changes.source != ObjectIdentifier(store) {
-      store.cache.remove([changes.inserted, changes.updated, changes.deleted, changes.refreshed].joined().lazy.map(\.reference))
-    }
+    rowSource.forgetRows(changedBy: changes, in: store)
     let deleted = changes.deleted.compactMap { registeredObject($0.reference, space: space) }
     let updated = changes.updated.compactMap { registeredObject($0.reference, space: space) }
     let computed = changes.refreshed.compactMap { registeredObject($0.reference, space: space) }
@@ -85,7 +83,7 @@ extension ManagedObjectContext {
         object.forgetPartialRow()
         object.image = nil
         object.forgetPartialRow()
-      } else if let row = store.cache.row(object.currentID.reference), let image = object.image,
+      } else if let row = rowSource.knownRow(object.currentID.reference, in: store), let image = object.image,
         row.version > image.version || keepsVersions && row.version == image.version
       {
         if keepsVersions { object.takeComputedRow(row) } else { object.takeFreshRow(row) }
@@ -95,8 +93,8 @@ extension ManagedObjectContext {
     }
     guard !read.isEmpty else { return }
     do {
-      let rows = try coordinator.readRows(of: read.map(\.currentID), from: store, scope: uninterruptedScope(for: store))
-      let found = Dictionary(rows.map { ($0.reference, $0) }, uniquingKeysWith: { first, _ in first })
+      let fresh = try rowSource.rows(of: read.map(\.currentID), in: store, isInterruptible: false)
+      let found = Dictionary(fresh.map { ($0.reference, $0) }, uniquingKeysWith: { first, _ in first })
       for object in read { object.takeFreshRow(found[object.currentID.reference]) }
     } catch {
       note(error)

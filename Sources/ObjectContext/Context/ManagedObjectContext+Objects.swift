@@ -51,9 +51,8 @@ extension ManagedObjectContext {
   }
 
   private func row(of objectID: ManagedObjectID) throws -> RowImage? {
-    let store = try coordinator.openStore(of: objectID, .findObject)
-    if let row = cachedRow(objectID.reference, of: store) { return row }
-    return try coordinator.readRows(of: [objectID], from: store, scope: scope(for: store)).first
+    let store = try rowSource.openStore(of: objectID, .findObject)
+    return try rowSource.rowAtHand(objectID.reference, in: store) ?? rowSource.rows(of: [objectID], in: store).first
   }
 
   private func notFound(_ objectID: ManagedObjectID) -> StoreError {
@@ -64,7 +63,7 @@ extension ManagedObjectContext {
 
   /// Whether an ID's numbers are those of this context's model.
   func knows(_ objectID: ManagedObjectID) -> Bool {
-    if coordinator.store(numbered: objectID.space) != nil || objectID.space == coordinator.temporarySpace.number { return true }
+    if rowSource.store(numbered: objectID.space) != nil || objectID.space == rowSource.temporarySpace { return true }
     return ObjectIDSpace.space(objectID.space)?.model.checksum == model.checksum
   }
 
@@ -83,7 +82,7 @@ extension ManagedObjectContext {
     } else {
       giveUpChanges(of: object)
       // The row is read anew, not taken from the cache: another process may have changed it.
-      coordinator.store(numbered: object.currentID.space)?.cache.remove([object.currentID.reference])
+      if let store = rowSource.store(numbered: object.currentID.space) { rowSource.forgetRows([object.currentID.reference], in: store) }
       object.turnIntoFault()
       // Who asks for one object anew does not ask for its siblings.
       object.group = 0
@@ -98,7 +97,7 @@ extension ManagedObjectContext {
     noticeChangesInPlace()
     var objects: [ManagedObject] = []
     forEachRegistered { if !$0.flags.contains(.isInserted) { objects.append($0) } }
-    for store in coordinator.persistentStores { store.cache.removeAll() }
+    rowSource.forgetAllRows()
     rereadRows(of: objects.filter { $0.hasChanges && !$0.flags.contains(.isDeleted) })
     for object in objects where !object.hasChanges { object.turnIntoFault() }
     fetchedProperties = [:]
@@ -109,11 +108,11 @@ extension ManagedObjectContext {
   private func rereadRows(of objects: [ManagedObject]) {
     for group in Dictionary(grouping: objects, by: \.currentID.space).values {
       do {
-        let store = try coordinator.openStore(of: group[0].currentID, .refresh)
-        store.cache.remove(group.map(\.currentID.reference))
-        let rows = try coordinator.readRows(of: group.map(\.currentID), from: store, scope: uninterruptedScope(for: store))
+        let store = try rowSource.openStore(of: group[0].currentID, .refresh)
+        rowSource.forgetRows(group.map(\.currentID.reference), in: store)
+        let fresh = try rowSource.rows(of: group.map(\.currentID), in: store, isInterruptible: false)
         // Rows of several entity trees may have one key.
-        let found = Dictionary(rows.map { ($0.reference, $0) }, uniquingKeysWith: { first, _ in first })
+        let found = Dictionary(fresh.map { ($0.reference, $0) }, uniquingKeysWith: { first, _ in first })
         for object in group { object.takeFreshRow(found[object.currentID.reference]) }
       } catch {
         note(error)

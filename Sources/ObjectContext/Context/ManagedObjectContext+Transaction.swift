@@ -10,7 +10,7 @@ extension ManagedObjectContext {
   public func performTransaction<Result>(_ body: () throws -> Result) throws -> Result {
     var result: Result?
     do {
-      try coordinator.performTransaction { result = try body() }
+      try rowSource.performTransaction { result = try body() }
     } catch {
       reset()
       throw error

@@ -15,9 +15,15 @@ public final class ManagedObjectContext {
   /// The classes of the objects.
   public let classes: ManagedObjectClasses
   /// A name for the context, for the history and for messages.
-  public var name: String?
+  public var name: String? {
+    get { rowSource.contextName }
+    set { rowSource.contextName = newValue }
+  }
   /// Who makes the changes, for the history.
-  public var transactionAuthor: String?
+  public var transactionAuthor: String? {
+    get { rowSource.transactionAuthor }
+    set { rowSource.transactionAuthor = newValue }
+  }
   /// How saves deal with rows that others have changed, and with unique values that are taken.
   ///
   /// With rules that do not fit the model, every save throws ``MergePolicyError``, and ``pendingError`` tells it at once.
@@ -27,7 +33,10 @@ public final class ManagedObjectContext {
   /// Notes of the application.
   public var userInfo: [String: Any] = [:]
   /// How many seconds old rows of the row cache may be when a fault is fired: any age when negative, which is the default; 0 always reads the store.
-  public var stalenessInterval: TimeInterval = -1
+  public var stalenessInterval: TimeInterval {
+    get { rowSource.stalenessInterval }
+    set { rowSource.stalenessInterval = newValue }
+  }
   /// Whether a fault whose row is gone counts as deleted (the default); otherwise the next save throws.
   public var shouldDeleteInaccessibleFaults = true
   /// Asked about a fault whose row is gone; return true when the matter is dealt with. The parameters are the object, its ID and the property asked for.
@@ -47,14 +56,15 @@ public final class ManagedObjectContext {
     get { inbox != nil }
     set {
       guard newValue != (inbox != nil) else { return }
-      inbox = newValue ? ChangeInbox(coordinator, except: number, wake: wakesForChanges) : nil
+      inbox = newValue ? rowSource.makeInbox(wake: wakesForChanges) : nil
     }
   }
 
-  let coordinator: PersistentStoreCoordinator
+  /// Where rows come from and go to.
+  let rowSource: RowSource
   let model: CompiledModel
   /// The context's number in the process: tells its own changes from others'.
-  let number = ManagedObjectContext.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
+  var number: UInt64 { rowSource.origin }
   private static let lastNumber = Atomic<UInt64>(0)
   /// Changes of others that wait to be merged.
   var inbox: ChangeInbox?
@@ -91,8 +101,6 @@ public final class ManagedObjectContext {
   @exclusivity(unchecked) var fetchedProperties: [ObjectIdentifier: [String: [ManagedObjectID]]] = [:]
   /// Values of reference types that objects have given out, which may be changed in place.
   @exclusivity(unchecked) var handedOut = HandedOutValues()
-  /// What calls off the requests of the work that is under way, where somebody can.
-  var cancellation: RequestCancellation?
   /// How often the context saved.
   var saveCount = 0
   /// Relationships of which some object has a state.
@@ -123,7 +131,7 @@ public final class ManagedObjectContext {
   ) {
     self.mergePolicy = mergePolicy
     persistentStoreCoordinator = coordinator
-    self.coordinator = coordinator
+    rowSource = RowSource(coordinator, origin: Self.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue)
     self.classes = classes
     model = coordinator.compiledModel
     // Literal slot numbers of another model would read memory as what it is not.
@@ -142,7 +150,7 @@ public final class ManagedObjectContext {
       object.contextReference = nil
       if hasListeners, !object.currentID.isTemporaryID { forgotten[mapIndex(object.currentID.space), default: []].append(object.currentID) }
     }
-    for (index, ids) in forgotten { listeners[index]?.incrementalStore.managedObjectContextDidUnregisterObjects(with: ids) }
+    for (index, ids) in forgotten { if let store = listeners[index] { rowSource.noteUnregistered(ids, in: store) } }
     for maps in maps {
       for root in roots.indices { maps[root].removeAll() }
       maps.deinitialize(count: roots.count).deallocate()
@@ -178,8 +186,8 @@ public final class ManagedObjectContext {
     let made = UnsafeMutablePointer<IdentityMap>.allocate(capacity: roots.count)
     made.initialize(repeating: IdentityMap(), count: roots.count)
     maps.append(made)
-    let store = coordinator.store(numbered: space)
-    let listens = store?.incrementalStore.wantsRegistrationNotices ?? false
+    let store = rowSource.store(numbered: space)
+    let listens = store.map(rowSource.wantsNotices) ?? false
     listeners.append(listens ? store : nil)
     if listens { hasListeners = true }
     return spaces.count - 1
@@ -195,11 +203,11 @@ public final class ManagedObjectContext {
 
   /// The space of the first store that holds an entity.
   func homeSpace(ofEntity number: Int) -> UInt32 {
-    let version = coordinator.storesVersion
+    let version = rowSource.storesVersion
     if homeSpaces.storesVersion == version { return homeSpaces.spaces[number] }
-    let stores = coordinator.persistentStores
+    let stores = rowSource.stores
     let spaces = roots.indices.map { number in
-      (stores.first { $0.entityNumbers.contains(number) } ?? stores.first)?.space.number ?? coordinator.temporarySpace.number
+      (stores.first { $0.entityNumbers.contains(number) } ?? stores.first)?.space.number ?? rowSource.temporarySpace
     }
     homeSpaces = (version, spaces)
     return spaces[number]
@@ -253,7 +261,7 @@ public final class ManagedObjectContext {
     let objectID = object.currentID
     let index = mapIndex(objectID.space)
     maps[index][roots[Int(objectID.entityNumber)]].insert(object, key: objectID.key)
-    if hasListeners { listeners[index]?.incrementalStore.managedObjectContextDidRegisterObjects(with: [objectID]) }
+    if hasListeners, let store = listeners[index] { rowSource.noteRegistered([objectID], in: store) }
   }
 
   /// What an object's fetched properties found is found anew when it is asked for.
@@ -270,7 +278,7 @@ public final class ManagedObjectContext {
     } else {
       let index = mapIndex(objectID.space)
       maps[index][roots[Int(objectID.entityNumber)]].remove(objectID.key, ifSame: object)
-      if hasListeners { listeners[index]?.incrementalStore.managedObjectContextDidUnregisterObjects(with: [objectID]) }
+      if hasListeners, let store = listeners[index] { rowSource.noteUnregistered([objectID], in: store) }
     }
   }
 
@@ -278,7 +286,7 @@ public final class ManagedObjectContext {
 
   /// An ID that no other object of the process has.
   func makeTemporaryID(_ entity: CompiledEntity) -> ManagedObjectID {
-    Self.makeTemporaryID(entity, space: coordinator.temporarySpace.number)
+    Self.makeTemporaryID(entity, space: rowSource.temporarySpace)
   }
 
   static func makeTemporaryID(_ entity: CompiledEntity, space: UInt32) -> ManagedObjectID {
@@ -347,7 +355,7 @@ public final class ManagedObjectContext {
     }
   }
 
-  // MARK: Errors and scopes
+  // MARK: Errors
 
   /// Keeps the first error of those that could not be thrown where they happened.
   func note(_ error: any Error) {
@@ -383,16 +391,5 @@ public final class ManagedObjectContext {
   /// Forgets that a read was called off: whoever comes next has called nothing off.
   func forgetNotedCancellation() {
     if let error = notedError as? StoreError, error.code == .cancelled { notedError = nil }
-  }
-
-  func scope(for store: PersistentStore) -> RequestScope {
-    var scope = uninterruptedScope(for: store)
-    scope.cancellation = cancellation
-    return scope
-  }
-
-  /// The scope of reads that cannot throw, such as a property's: they are few rows, and must not answer that nothing is there.
-  func uninterruptedScope(for store: PersistentStore) -> RequestScope {
-    RequestScope(objectIDSpace: store.space, contextName: name, transactionAuthor: transactionAuthor)
   }
 }

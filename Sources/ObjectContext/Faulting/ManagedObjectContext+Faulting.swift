@@ -73,28 +73,28 @@ extension ManagedObjectContext {
 
   // MARK: Rows
 
-  /// Finds the row of a fault, in the row cache or the store. False when there is none.
+  /// Finds the row of a fault, at hand or in the store. False when there is none.
   func readRow(of object: ManagedObject, trigger: Int?) -> Bool {
     let objectID = object.currentID
     guard !objectID.isTemporaryID else { return fulfillInaccessible(object, trigger: trigger) }
-    guard let store = coordinator.store(numbered: objectID.space) else {
+    guard let store = rowSource.store(numbered: objectID.space) else {
       // Nobody knows whether its row is gone.
       note(StoreError.noOpenStore(of: objectID, .fault))
       return false
     }
-    if let row = cachedRow(objectID.reference, of: store) {
+    if let row = rowSource.rowAtHand(objectID.reference, in: store) {
       object.image = row
       return true
     }
     do {
       let ids = siblings(of: object, in: store) ?? [objectID]
-      let rows = try coordinator.readRows(of: ids, from: store, scope: uninterruptedScope(for: store))
-      if ids.count > 1, store.cache.isSuspended {
-        for row in rows {
+      let found = try rowSource.rows(of: ids, in: store, isInterruptible: false)
+      if ids.count > 1, !rowSource.keepsRows(of: store) {
+        for row in found {
           if let sibling = registeredObject(row.reference, space: objectID.space), sibling.flags.contains(.isFault) { sibling.image = row }
         }
       }
-      for row in rows where row.key == objectID.key {
+      for row in found where row.key == objectID.key {
         object.image = try checked(row, as: objectID)
         return true
       }
@@ -113,12 +113,6 @@ extension ManagedObjectContext {
     return row
   }
 
-  /// The row of the row cache, if ``stalenessInterval`` lets it count.
-  func cachedRow(_ reference: ObjectReference, of store: PersistentStore) -> RowImage? {
-    if stalenessInterval < 0 { return store.cache.row(reference) }
-    return stalenessInterval == 0 ? nil : store.cache.row(reference, notOlderThan: stalenessInterval)
-  }
-
   /// The IDs of a fault and of its unfired siblings; nil when it has none.
   ///
   /// Those that follow it come first; then, for who goes through the results backwards, those before it.
@@ -127,8 +121,8 @@ extension ManagedObjectContext {
     var ids = [object.currentID]
     var seen: Set<ObjectReference> = [object.currentID.reference]
     let root = root(ofEntity: Int(object.currentID.entityNumber))
-    // Within a transaction the row cache keeps nothing: only objects that are there can take their rows.
-    let needsObject = store.cache.isSuspended
+    // Within a transaction no row stays at hand: only objects that are there can take theirs.
+    let needsObject = !rowSource.keepsRows(of: store)
     visitNeighbours(of: Int(object.groupPosition), in: group, of: store, limit: group.batch - 1) { reference in
       guard reference.key > 0, self.root(ofEntity: reference.entity) == root else { return false }
       if let sibling = registeredObject(reference, space: group.space) {
@@ -137,7 +131,7 @@ extension ManagedObjectContext {
         return false
       }
       // Last what costs most.
-      if !seen.insert(reference).inserted || store.cache.row(reference) != nil { return false }
+      if !seen.insert(reference).inserted || rowSource.knownRow(reference, in: store) != nil { return false }
       ids.append(ManagedObjectID(space: group.space, entityNumber: UInt32(reference.entity), key: reference.key))
       return true
     }
@@ -158,7 +152,7 @@ extension ManagedObjectContext {
       while taken < limit, missed < Self.missLimit, abs(next - position) <= Self.faultWindow, next >= 0, next < count {
         let reference = group.reference(at: next) { source, slot in
           if let known = registeredObject(source, space: group.space)?.readReference(slot) { return known }
-          return store.cache.row(source).flatMap { slot < $0.slotCount ? $0.reference(slot) : nil }
+          return rowSource.knownRow(source, in: store).flatMap { slot < $0.slotCount ? $0.reference(slot) : nil }
         }
         if takes(reference) {
           taken += 1
@@ -229,7 +223,7 @@ extension ManagedObjectContext {
       state.load(EmptyCollection())
       return
     }
-    guard let store = coordinator.store(numbered: object.currentID.space) else {
+    guard let store = rowSource.store(numbered: object.currentID.space) else {
       note(StoreError.noOpenStore(of: object.currentID, .fault))
       return
     }
@@ -245,16 +239,14 @@ extension ManagedObjectContext {
         return true
       }
     }
-    do { try readMembers(of: objects, relationship, from: store, scope: uninterruptedScope(for: store)) } catch { note(error) }
+    do { try readMembers(of: objects, relationship, from: store, isInterruptible: false) } catch { note(error) }
   }
 
   /// Reads the members of a to-many relationship of several objects of a store with one request, less those whose row is known to be gone.
   func readMembers(
-    of objects: [ManagedObject], _ relationship: CompiledRelationship, from store: PersistentStore, scope: RequestScope
+    of objects: [ManagedObject], _ relationship: CompiledRelationship, from store: PersistentStore, isInterruptible: Bool = true
   ) throws {
-    try scope.cancellation?.check()
-    let values = try store.incrementalStore.newValues(
-      forRelationship: relationship, forObjectsWith: objects.map(\.currentID), in: scope)
+    let values = try rowSource.members(of: relationship, for: objects.map(\.currentID), in: store, isInterruptible: isInterruptible)
     let group = values.references.isEmpty ? 0 : makeGroup(space: store.space.number, references: values.references).number
     for (position, object) in objects.enumerated() {
       let state = object.state(relationship.index)

@@ -129,8 +129,8 @@ private struct FetchReading {
   let task: Task<FetchAnswers, any Error>
   private let asked: FetchSpecification
   private let saveCount: Int
-  /// The states of the stores' row caches, which change with each save through the coordinator.
-  private let generations: [Int]
+  /// The states of the stores, which change with each save through the coordinator.
+  private let states: [Int]
 
   init(
     _ specification: FetchSpecification, context: ManagedObjectContext, cancellation: RequestCancellation,
@@ -141,31 +141,26 @@ private struct FetchReading {
     let asked = plan.storeSpecification
     self.asked = asked
     saveCount = context.saveCount
-    generations = plan.stores.map(\.cache.generation)
-    let coordinator = context.coordinator
-    let questions = plan.stores.map { store in
-      var scope = context.scope(for: store)
-      scope.cancellation = cancellation
-      return (store: store, scope: scope)
-    }
+    states = context.rowSource.states(of: plan.stores)
+    let stores = plan.stores.map { context.rowSource.detached($0, cancellation: cancellation) }
     let readsRows = specification.includesPropertyValues
     task = Task.detached {
       try await QueueExecutor(label: "CipherData.AsynchronousFetch").run {
         var answers = FetchAnswers()
-        for (store, scope) in questions {
-          guard case .objectIDs(let ids) = try coordinator.fetch(asked, from: store, scope: scope) else { continue }
-          answers.ids[store.space.number] = ids
+        for store in stores {
+          guard case .objectIDs(let ids) = try store.fetch(asked) else { continue }
+          answers.ids[store.space] = ids
         }
         let total = readsRows ? answers.ids.values.reduce(0) { $0 + $1.count } : 0
         var completed = 0
         reports.yield(FetchProgress(completedCount: 0, totalCount: total))
-        for (store, scope) in questions where readsRows {
-          var rest = (answers.ids[store.space.number] ?? [])[...]
+        for store in stores where readsRows {
+          var rest = (answers.ids[store.space] ?? [])[...]
           while !rest.isEmpty {
             try cancellation.check()
             let page = rest.prefix(ManagedObjectContext.faultBatch)
             rest = rest.dropFirst(page.count)
-            answers.rows.append((store.space.number, try coordinator.readRows(of: Array(page), from: store, scope: scope)))
+            answers.rows.append((store.space, try store.rows(of: Array(page))))
             completed += page.count
             reports.yield(FetchProgress(completedCount: completed, totalCount: total))
           }
@@ -183,6 +178,6 @@ private struct FetchReading {
     try context.prepareFetch()
     let plan = try FetchPlan(context.objectIDs(of: specification), context: context)
     guard saveCount == context.saveCount, asked == plan.storeSpecification else { return false }
-    return accepts || generations == plan.stores.map(\.cache.generation)
+    return accepts || states == context.rowSource.states(of: plan.stores)
   }
 }

@@ -23,7 +23,7 @@ struct FetchPlan {
   init(_ specification: FetchSpecification, context: ManagedObjectContext) throws {
     self.specification = specification
     let entity = try context.entity(of: specification)
-    stores = try context.coordinator.openStores(
+    stores = try context.rowSource.openStores(
       holding: entity, includesSubentities: specification.includesSubentities, affectedStores: specification.affectedStores, .fetch)
     let split = specification.allowsInMemoryFiltering ? try FetchSplit(specification, model: context.model) : nil
     self.split = split?.isWhole == false ? split : nil

@@ -55,7 +55,7 @@ extension ManagedObjectContext {
       return try mergedDictionaries(all, entity, stores).rows.count
     }
     let store = stores[0]
-    guard case .count(let count) = try coordinator.fetch(specification, from: store, scope: scope(for: store)) else {
+    guard case .count(let count) = try rowSource.fetch(specification, from: store) else {
       throw unexpectedResult()
     }
     return count
@@ -69,13 +69,13 @@ extension ManagedObjectContext {
     try prepareFetch()
     let entity = try entity(of: specification)
     try refuseFiltering(of: specification)
-    let stores = try coordinator.openStores(
+    let stores = try rowSource.openStores(
       holding: entity, includesSubentities: specification.includesSubentities, affectedStores: specification.affectedStores, .fetch)
     return (specification, entity, stores)
   }
 
   private func dictionaryRows(of specification: FetchSpecification, from store: PersistentStore) throws -> DictionaryRows {
-    guard case .dictionaries(let rows) = try coordinator.fetch(specification, from: store, scope: scope(for: store)) else {
+    guard case .dictionaries(let rows) = try rowSource.fetch(specification, from: store) else {
       throw unexpectedResult()
     }
     return rows

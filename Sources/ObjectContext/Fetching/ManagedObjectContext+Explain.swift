@@ -39,7 +39,7 @@ extension ManagedObjectContext {
         inMemory.append("the objects of “\(path)” are prefetched: one more statement for each relationship of the path")
       }
     }
-    let parts = try plan.stores.map { try coordinator.explain(asked, from: $0, scope: scope(for: $0)) }
+    let parts = try plan.stores.map { try rowSource.explain(asked, from: $0) }
     return FetchExplanation(stores: parts, inMemory: inMemory)
   }
 }

@@ -43,7 +43,7 @@ extension ManagedObjectContext {
       try forEachFiltered(plan, split) { _ in total += 1 }
     } else {
       for store in plan.stores {
-        let result = try coordinator.fetch(plan.storeSpecification, from: store, scope: scope(for: store))
+        let result = try rowSource.fetch(plan.storeSpecification, from: store)
         guard case .count(let count) = result else { throw unexpectedResult() }
         total += count
       }
@@ -106,7 +106,7 @@ extension ManagedObjectContext {
       objects = try merged(plan)
     } else {
       let store = plan.stores[0]
-      let result = try coordinator.fetch(try readSpecification(specification), from: store, scope: scope(for: store))
+      let result = try rowSource.fetch(try readSpecification(specification), from: store)
       objects = try materialize(result, from: store, specification)
     }
     return try finish(objects, specification)
@@ -125,7 +125,7 @@ extension ManagedObjectContext {
   func merged(_ plan: FetchPlan) throws -> [ManagedObject] {
     var objects: [ManagedObject] = []
     for store in plan.stores {
-      let result = try coordinator.fetch(try readSpecification(plan.storeSpecification), from: store, scope: scope(for: store))
+      let result = try rowSource.fetch(try readSpecification(plan.storeSpecification), from: store)
       objects.append(contentsOf: try materialize(result, from: store, plan.specification))
     }
     objects.removeAll(where: plan.isSuperseded)

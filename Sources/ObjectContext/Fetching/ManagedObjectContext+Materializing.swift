@@ -80,7 +80,7 @@ extension ManagedObjectContext {
         object.groupPosition = UInt32(truncatingIfNeeded: position)
       }
       if refresh ? !object.flags.contains(.isDeleted) : object.flags.contains(.isFault) && object.image == nil {
-        if !refresh, let store = coordinator.store(numbered: id.space), let row = cachedRow(id.reference, of: store) {
+        if !refresh, let store = rowSource.store(numbered: id.space), let row = rowSource.rowAtHand(id.reference, in: store) {
           object.image = row
         } else {
           missing[id.space, default: []].append(id)
@@ -88,8 +88,8 @@ extension ManagedObjectContext {
       }
     }
     for (space, ids) in missing {
-      let store = try coordinator.openStore(of: ids[0], .fetch)
-      for row in try coordinator.readRows(of: ids, from: store, scope: scope(for: store)) {
+      let store = try rowSource.openStore(of: ids[0], .fetch)
+      for row in try rowSource.rows(of: ids, in: store) {
         if let object = registeredObject(row.reference, space: space) { take(row, for: object, refresh: refresh) }
       }
     }
@@ -106,7 +106,7 @@ extension ManagedObjectContext {
     _ specification: FetchSpecification, in store: PersistentStore, known: [UInt32: [ManagedObjectID]]?
   ) throws -> [ManagedObjectID] {
     if let known { return known[store.space.number] ?? [] }
-    let result = try coordinator.fetch(specification, from: store, scope: scope(for: store))
+    let result = try rowSource.fetch(specification, from: store)
     guard case .objectIDs(let ids) = result else { throw unexpectedResult() }
     return ids
   }

@@ -66,8 +66,8 @@ extension ManagedObjectContext {
       if !source.state(relationship.index).isLoaded { bySpace[source.currentID.space, default: []].append(source) }
     }
     for objects in bySpace.values {
-      let store = try coordinator.openStore(of: objects[0].currentID, .fetch)
-      try readMembers(of: objects, relationship, from: store, scope: scope(for: store))
+      let store = try rowSource.openStore(of: objects[0].currentID, .fetch)
+      try readMembers(of: objects, relationship, from: store)
     }
     var members: [ManagedObject] = []
     var seen = Set<ManagedObject>()
@@ -85,17 +85,16 @@ extension ManagedObjectContext {
   private func readRows(of objects: [ManagedObject]) throws {
     var bySpace: [UInt32: [ManagedObject]] = [:]
     for object in objects where object.flags.contains(.isFault) && object.image == nil && !object.currentID.isTemporaryID {
-      let store = try coordinator.openStore(of: object.currentID, .fetch)
-      if let row = cachedRow(object.currentID.reference, of: store) {
+      let store = try rowSource.openStore(of: object.currentID, .fetch)
+      if let row = rowSource.rowAtHand(object.currentID.reference, in: store) {
         object.image = row
       } else {
         bySpace[store.space.number, default: []].append(object)
       }
     }
     for (space, objects) in bySpace {
-      let store = try coordinator.openStore(of: objects[0].currentID, .fetch)
-      let rows = try coordinator.readRows(of: objects.map(\.currentID), from: store, scope: scope(for: store))
-      for row in rows { registeredObject(row.reference, space: space)?.image = row }
+      let store = try rowSource.openStore(of: objects[0].currentID, .fetch)
+      for row in try rowSource.rows(of: objects.map(\.currentID), in: store) { registeredObject(row.reference, space: space)?.image = row }
     }
   }
 }

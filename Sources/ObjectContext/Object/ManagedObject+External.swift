@@ -52,7 +52,7 @@ extension ManagedObject {
   /// - Throws: ``StoreError`` when the store cannot take it.
   public final func makeExternalDataWriter() throws -> ExternalDataWriter {
     guard let context = managedObjectContext else { return ExternalDataWriter() }
-    return try context.makeExternalDataWriter(for: self)
+    return try context.rowSource.makeExternalDataWriter(for: currentID, of: compiledEntity)
   }
 
   /// Sets a binary attribute to what a sequence gives, which is collected piece by piece where the object's store can keep it. The object changes when the
@@ -102,14 +102,5 @@ extension ManagedObject {
       managedObjectContext?.note(error)
       return .null
     }
-  }
-}
-
-extension ManagedObjectContext {
-  /// A writer of the store that the object is in, or will be saved to.
-  final func makeExternalDataWriter(for object: ManagedObject) throws -> ExternalDataWriter {
-    if let store = coordinator.store(numbered: object.currentID.space) { return try store.incrementalStore.makeExternalDataWriter() }
-    let store = coordinator.stores(holding: object.compiledEntity, affectedStores: nil).first { !$0.isReadOnly }
-    return try store?.incrementalStore.makeExternalDataWriter() ?? ExternalDataWriter()
   }
 }

@@ -126,7 +126,7 @@ extension ManagedObjectContext {
   /// Lets a new object that nobody assigned go to the store of an object that it is related to.
   private func move(_ object: ManagedObject, to space: UInt32) -> Bool {
     guard object.currentID.isTemporaryID, assignedSpaces[object.currentID.key] == nil, !refersToSavedObjects(object),
-      coordinator.store(numbered: space)?.entityNumbers.contains(Int(object.currentID.entityNumber)) ?? false
+      rowSource.store(numbered: space)?.entityNumbers.contains(Int(object.currentID.entityNumber)) ?? false
     else { return false }
     assignedSpaces[object.currentID.key] = space
     return true

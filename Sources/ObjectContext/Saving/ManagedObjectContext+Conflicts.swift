@@ -12,7 +12,7 @@ extension ManagedObjectContext {
     var conflicts: SaveConflicts?
     for round in 1... {
       do {
-        let outcome = request.isEmpty ? SaveOutcome() : try coordinator.save(request, to: store, scope: scope(for: store))
+        let outcome = request.isEmpty ? SaveOutcome() : try rowSource.save(request, to: store)
         return SavedPart(store: store, request: request, outcome: outcome, conflicts: conflicts)
       } catch let error as StoreError where error.code == .mergeConflict || error.code == .constraintConflict {
         let known = conflicts ?? SaveConflicts(request, to: store, of: self)

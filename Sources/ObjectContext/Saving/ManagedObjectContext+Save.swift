@@ -26,12 +26,12 @@ extension ManagedObjectContext {
       try obtainIDs(for: work.inserted.filter(\.currentID.isTemporaryID))
       try checkRows(of: work.updated)
       let requests = try makeRequests(work)
-      let cancellation = cancellation
-      defer { self.cancellation = cancellation }
+      let cancellation = rowSource.cancellation
+      defer { rowSource.cancellation = cancellation }
       for (store, request) in requests {
         done.append(try save(request, to: store))
         // What one store has, the others are to have too: from here on nobody can call the save off.
-        self.cancellation = nil
+        rowSource.cancellation = nil
       }
     } catch {
       // What some stores have already is saved; the next save must not write it again.
@@ -119,7 +119,7 @@ extension ManagedObjectContext {
     for space in Set(spaces) {
       let group = spaces.allSatisfy { $0 == space } ? temporary : zip(spaces, temporary).filter { $0.0 == space }.map(\.1)
       var held: UInt32?
-      guard let store = coordinator.store(numbered: space),
+      guard let store = rowSource.store(numbered: space),
         group.allSatisfy({
           let number = $0.currentID.entityNumber
           if number == held { return true }
@@ -129,17 +129,13 @@ extension ManagedObjectContext {
       else {
         // A store that an object was assigned to may be closed, or hold other entities since.
         let entity = group[0].compiledEntity
-        _ = try coordinator.openStores(holding: entity, includesSubentities: false, affectedStores: nil, .obtainPermanentIDs)
+        _ = try rowSource.openStores(holding: entity, includesSubentities: false, affectedStores: nil, .obtainPermanentIDs)
         throw StoreError(
           .noOpenStore,
           "The store that an object of “\(entity.name)” was assigned to is not open. Open it, or assign the object to another.",
           operation: .obtainPermanentIDs)
       }
-      let ids = try store.incrementalStore.obtainPermanentIDs(for: group.map(\.currentID), in: scope(for: store))
-      guard ids.count == group.count else {
-        throw StoreError(
-          .internalInconsistency, "The store gave \(ids.count) IDs for \(group.count) objects.", operation: .obtainPermanentIDs)
-      }
+      let ids = try rowSource.obtainPermanentIDs(for: group.map(\.currentID), in: store)
       for (object, id) in zip(group, ids) { adopt(id, for: object) }
     }
   }
@@ -174,10 +170,10 @@ extension ManagedObjectContext {
       unread[object.currentID.space, default: []].append(object)
     }
     for (space, objects) in unread {
-      guard let store = coordinator.store(numbered: space) else { continue }
-      let ids = objects.filter { cachedRow($0.currentID.reference, of: store) == nil }.map(\.currentID)
+      guard let store = rowSource.store(numbered: space) else { continue }
+      let ids = objects.filter { rowSource.rowAtHand($0.currentID.reference, in: store) == nil }.map(\.currentID)
       if ids.isEmpty { continue }
-      let found = Set(try coordinator.readRows(of: ids, from: store, scope: scope(for: store)).references)
+      let found = Set(try rowSource.rows(of: ids, in: store).references)
       guard let gone = ids.first(where: { !found.contains($0.reference) }) else { continue }
       var error = StoreError(
         .objectNotFound, "Members were added to the object \(gone.uriString), whose row is gone: somebody has deleted it.",
@@ -212,7 +208,7 @@ extension ManagedObjectContext {
     for object in work.locked { builder(object).lock(object) }
     return try order.map { space in
       guard let builder = builders[space], let first = work.first(inSpace: space) else { throw unexpectedResult() }
-      return (try coordinator.openStore(of: first, .save), try builder.finish())
+      return (try rowSource.openStore(of: first, .save), try builder.finish())
     }
   }
 
@@ -262,9 +258,7 @@ extension ManagedObjectContext {
     notifications.postRefreshed(refreshed + merged, in: self)
     notifications.postDidSave(work, in: self)
     for part in parts {
-      coordinator.publish {
-        ChangeSet(BatchChanges(allOf: part.request, part.outcome), of: part.store, scope: scope(for: part.store), origin: number)
-      }
+      rowSource.publish { rowSource.changeSet(BatchChanges(allOf: part.request, part.outcome), of: part.store) }
     }
   }
 }

@@ -168,9 +168,7 @@ extension SaveConflicts {
   }
 
   private func storedMembers(of source: ObjectReference, _ relationship: Int) throws -> [ObjectReference] {
-    let values = try store.incrementalStore.newValues(
-      forRelationship: model.relationships[relationship], forObjectsWith: [objectID(source)], in: context.scope(for: store))
-    return Array(values[0])
+    Array(try context.rowSource.members(of: model.relationships[relationship], for: [objectID(source)], in: store)[0])
   }
 }
 

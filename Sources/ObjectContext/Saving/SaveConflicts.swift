@@ -173,7 +173,7 @@ final class SaveConflicts {
   /// Rows as they are in the store; those that are gone are missing.
   func storedRows(_ references: some Collection<ObjectReference>) throws -> [ObjectReference: RowImage] {
     if references.isEmpty { return [:] }
-    let rows = try context.coordinator.readRows(of: references.map(objectID), from: store, scope: context.scope(for: store))
+    let rows = try context.rowSource.rows(of: references.map(objectID), in: store)
     return Dictionary(rows.map { ($0.reference, $0) }, uniquingKeysWith: { first, _ in first })
   }
 

@@ -1,0 +1,231 @@
+// RowSource: where a context reads its rows, and the one place in it that asks stores and knows row caches.
+import Foundation
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+
+/// The rows that a context's objects show: the one way from a context to stores.
+///
+/// It finds the store of an ID, gives each request its scope, and answers from a row cache where that is allowed. Nothing else in a context asks a
+/// coordinator or a store, or knows that rows are cached: what a context reads can come from elsewhere one day, such as from an older state of a store, by
+/// a change in this folder.
+final class RowSource {
+  private let coordinator: PersistentStoreCoordinator
+  /// The number of the context: tells its own changes from others'.
+  let origin: UInt64
+  /// The context's name, for the history and for messages.
+  var contextName: String?
+  /// Who makes the changes, for the history.
+  var transactionAuthor: String?
+  /// What calls off the requests of the work that is under way, where somebody can.
+  var cancellation: RequestCancellation?
+  /// How many seconds old a row at hand may be; any age when negative.
+  var stalenessInterval: TimeInterval = -1
+
+  init(_ coordinator: PersistentStoreCoordinator, origin: UInt64) {
+    self.coordinator = coordinator
+    self.origin = origin
+  }
+
+  // MARK: Stores
+
+  /// The open stores, in the order they were added.
+  var stores: [PersistentStore] { coordinator.persistentStores }
+  /// Changes whenever a store is added or removed.
+  var storesVersion: Int { coordinator.storesVersion }
+  /// The number of the space of objects that were never saved.
+  var temporarySpace: UInt32 { coordinator.temporarySpace.number }
+
+  /// The open store of a space; nil when it is closed.
+  func store(numbered space: UInt32) -> PersistentStore? { coordinator.store(numbered: space) }
+
+  /// The open store of an object.
+  ///
+  /// - Parameter operation: What is done, for the error.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/noOpenStore``.
+  func openStore(of objectID: ManagedObjectID, _ operation: StoreOperation) throws(StoreError) -> PersistentStore {
+    try coordinator.openStore(of: objectID, operation)
+  }
+
+  /// The open stores that hold an entity's objects: at least one.
+  ///
+  /// - Parameters:
+  ///   - includesSubentities: Whether stores that hold only entities below it count.
+  ///   - affectedStores: The identifiers of the stores that are meant; nil for all.
+  ///   - operation: What is done, for the error.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/noOpenStore`` or ``StoreError/Code/entityNotInStore``.
+  func openStores(
+    holding entity: CompiledEntity, includesSubentities: Bool, affectedStores: [String]?, _ operation: StoreOperation
+  ) throws(StoreError) -> [PersistentStore] {
+    try coordinator.openStores(
+      holding: entity, includesSubentities: includesSubentities, affectedStores: affectedStores, operation)
+  }
+
+  /// What a request to a store says of its caller.
+  ///
+  /// - Parameter isInterruptible: Whether it may be called off. Reads that cannot throw, such as a property's, may not: they are few rows, and must not
+  ///   answer that nothing is there.
+  private func scope(for store: PersistentStore, isInterruptible: Bool = true) -> RequestScope {
+    var scope = RequestScope(objectIDSpace: store.space, contextName: contextName, transactionAuthor: transactionAuthor)
+    if isInterruptible { scope.cancellation = cancellation }
+    return scope
+  }
+
+  // MARK: Rows at hand
+
+  /// The row of an object if it is at hand and not too old.
+  func rowAtHand(_ reference: ObjectReference, in store: PersistentStore) -> RowImage? {
+    if stalenessInterval < 0 { return store.cache.row(reference) }
+    return stalenessInterval == 0 ? nil : store.cache.row(reference, notOlderThan: stalenessInterval)
+  }
+
+  /// The row of an object if it is at hand, however old.
+  func knownRow(_ reference: ObjectReference, in store: PersistentStore) -> RowImage? { store.cache.row(reference) }
+
+  /// Whether rows that are read stay at hand. Within a transaction they do not: only objects that are there can take them.
+  func keepsRows(of store: PersistentStore) -> Bool { !store.cache.isSuspended }
+
+  /// Lets go of rows at hand, so that they are read anew.
+  func forgetRows(_ references: some Sequence<ObjectReference>, in store: PersistentStore) { store.cache.remove(references) }
+
+  /// Lets go of the rows that a change set tells of, unless they are those that it left.
+  func forgetRows(changedBy changes: ChangeSet, in store: PersistentStore) {
+    if changes.source == ObjectIdentifier(store) { return }
+    store.cache.remove([changes.inserted, changes.updated, changes.deleted, changes.refreshed].joined().lazy.map(\.reference))
+  }
+
+  /// Lets go of all rows at hand.
+  func forgetAllRows() {
+    for store in coordinator.persistentStores { store.cache.removeAll() }
+  }
+
+  // MARK: Reading
+
+  /// The rows of objects of one store, read from it; those that are gone are missing.
+  ///
+  /// - Parameter isInterruptible: Whether the request may be called off.
+  func rows(of objectIDs: [ManagedObjectID], in store: PersistentStore, isInterruptible: Bool = true) throws -> RowList {
+    try coordinator.readRows(of: objectIDs, from: store, scope: scope(for: store, isInterruptible: isInterruptible))
+  }
+
+  /// The members of a to-many relationship of several objects of one store.
+  ///
+  /// - Parameter isInterruptible: Whether the request may be called off.
+  func members(
+    of relationship: CompiledRelationship, for objectIDs: [ManagedObjectID], in store: PersistentStore, isInterruptible: Bool = true
+  ) throws -> RelationshipValues {
+    let scope = scope(for: store, isInterruptible: isInterruptible)
+    try scope.cancellation?.check()
+    return try store.incrementalStore.newValues(forRelationship: relationship, forObjectsWith: objectIDs, in: scope)
+  }
+
+  /// One store's answer to a fetch or a count.
+  func fetch(_ specification: FetchSpecification, from store: PersistentStore) throws -> PersistentStoreResult {
+    try coordinator.fetch(specification, from: store, scope: scope(for: store))
+  }
+
+  /// How one store would answer a fetch.
+  func explain(_ specification: FetchSpecification, from store: PersistentStore) throws -> FetchExplanation.StorePart {
+    try coordinator.explain(specification, from: store, scope: scope(for: store))
+  }
+
+  /// A store for work that goes on while the context does something else.
+  ///
+  /// - Parameter cancellation: What calls its requests off; nil for what calls off the context's.
+  func detached(_ store: PersistentStore, cancellation: RequestCancellation? = nil) -> DetachedStore {
+    var scope = scope(for: store)
+    if let cancellation { scope.cancellation = cancellation }
+    return DetachedStore(coordinator: coordinator, store: store, scope: scope, origin: origin)
+  }
+
+  /// The states of stores: numbers that change with each save through the coordinator.
+  func states(of stores: [PersistentStore]) -> [Int] { stores.map(\.cache.generation) }
+
+  // MARK: Writing
+
+  /// Permanent IDs for new objects of one store, as many and in the same order.
+  func obtainPermanentIDs(for objectIDs: [ManagedObjectID], in store: PersistentStore) throws -> [ManagedObjectID] {
+    let ids = try store.incrementalStore.obtainPermanentIDs(for: objectIDs, in: scope(for: store))
+    guard ids.count == objectIDs.count else {
+      throw StoreError(
+        .internalInconsistency, "The store gave \(ids.count) IDs for \(objectIDs.count) objects.", operation: .obtainPermanentIDs)
+    }
+    return ids
+  }
+
+  /// Saves to one store.
+  ///
+  /// - Returns: What was written beside what the request says.
+  func save(_ request: SaveChangesRequest, to store: PersistentStore) throws -> SaveOutcome {
+    try coordinator.save(request, to: store, scope: scope(for: store))
+  }
+
+  /// Runs requests as one transaction of each open store.
+  func performTransaction(_ body: () throws -> Void) throws { try coordinator.performTransaction(body) }
+
+  /// A writer for large values of the store that an object is in, or will be saved to.
+  func makeExternalDataWriter(for objectID: ManagedObjectID, of entity: CompiledEntity) throws -> ExternalDataWriter {
+    let store =
+      coordinator.store(numbered: objectID.space)
+      ?? coordinator.stores(holding: entity, affectedStores: nil).first { !$0.isReadOnly }
+    return try store?.incrementalStore.makeExternalDataWriter() ?? ExternalDataWriter()
+  }
+
+  // MARK: Batch requests
+
+  /// Inserts the rows of a batch into the first store that holds the entity.
+  ///
+  /// - Parameter done: Is told what was written.
+  func execute(_ request: BatchInsertRequest, entityName: String, done: (BatchOutcome) -> Void) throws {
+    try coordinator.execute(request, entityName: entityName, scope: { scope(for: $0) }, done: done)
+  }
+
+  /// Runs a batch update in each store that holds the entity.
+  ///
+  /// - Parameter done: Is told what was written, store by store, also where a later store fails.
+  func execute(_ request: BatchUpdateRequest, done: (BatchOutcome) -> Void) throws {
+    try coordinator.execute(request, scope: { scope(for: $0) }, done: done)
+  }
+
+  /// Runs a batch deletion in each store that holds objects concerned.
+  ///
+  /// - Parameter done: Is told what was written, store by store, also where a later store fails.
+  func execute(_ request: BatchDeleteRequest, done: (BatchOutcome) -> Void) throws {
+    try coordinator.execute(request, scope: { scope(for: $0) }, done: done)
+  }
+
+  /// The entity of a name and the store that new rows of it go to.
+  ///
+  /// - Throws: ``StoreError`` where there is none, or it is only read.
+  func storeForInsertion(of entityName: String) throws -> (entity: CompiledEntity, store: PersistentStore) {
+    try coordinator.storeForInsertion(of: entityName, affectedStores: nil)
+  }
+
+  /// What was written to a store, for everybody else.
+  func changeSet(_ changes: BatchChanges, of store: PersistentStore) -> ChangeSet {
+    ChangeSet(changes, of: store, scope: scope(for: store), origin: origin)
+  }
+
+  /// Tells everybody else of changes.
+  func publish(_ makeChangeSet: () -> ChangeSet) { coordinator.publish(makeChangeSet) }
+
+  /// Collects what others change from now on.
+  ///
+  /// - Parameter wake: Called, on any thread, when there is something in it.
+  func makeInbox(wake: (@Sendable () -> Void)?) -> ChangeInbox { ChangeInbox(coordinator, except: origin, wake: wake) }
+
+  // MARK: Notices
+
+  /// Whether a store wants to hear of the objects that contexts register.
+  func wantsNotices(_ store: PersistentStore) -> Bool { store.incrementalStore.wantsRegistrationNotices }
+
+  /// Tells a store of registered objects.
+  func noteRegistered(_ objectIDs: [ManagedObjectID], in store: PersistentStore) {
+    store.incrementalStore.managedObjectContextDidRegisterObjects(with: objectIDs)
+  }
+
+  /// Tells a store of objects that were forgotten.
+  func noteUnregistered(_ objectIDs: [ManagedObjectID], in store: PersistentStore) {
+    store.incrementalStore.managedObjectContextDidUnregisterObjects(with: objectIDs)
+  }
+}
