@@ -116,39 +116,9 @@ extension InMemoryRows {
 
   /// No two rows below an entity have the same values, all present, under one of its constraints.
   private func checkConstraints(of request: SaveChangesRequest, space: ObjectIDSpace) throws {
-    let saved = Set(request.inserted.map(\.reference) + request.updated.map(\.row.reference))
-    let roots = Set(saved.map { model.entities[$0.entity].root })
-    var conflicts: [ConstraintConflict] = []
-    for entity in model.entities where roots.contains(entity.root) {
-      for names in entity.entityDescription.uniquenessConstraints {
-        let slots = names.compactMap { name in entity.slots.first { $0.name == name } }
-        guard slots.count == names.count, !slots.isEmpty else { continue }
-        var savedByValues: [[Slot]: [ObjectReference]] = [:]
-        var others: [[Slot]: ObjectReference] = [:]
-        for row in rows(of: entity, includesSubentities: true) {
-          if slots.contains(where: { row.isNull($0.index) }) { continue }
-          let values = slots.map { row.slot($0.index, kind: $0.kind) }
-          if saved.contains(row.reference) {
-            savedByValues[values, default: []].append(row.reference)
-          } else {
-            others[values] = row.reference
-          }
-        }
-        for (values, references) in savedByValues where references.count > 1 || others[values] != nil {
-          conflicts.append(
-            ConstraintConflict(
-              entityName: entity.name, constraint: names, objectIDs: references.map { objectID(of: $0, in: space) },
-              databaseObjectID: others[values].map { objectID(of: $0, in: space) }))
-        }
-      }
-    }
-    guard let first = conflicts.first else { return }
-    var error = saveError(
-      .constraintConflict,
-      "Objects of “\(first.entityName)” have the same values of \(first.constraint.joined(separator: ", ")). Nothing was saved.")
-    error.entityName = first.entityName
-    error.constraintConflicts = conflicts
-    throw error
+    var claims = UniqueClaims(request, model: model)
+    claims.findHolders { rows(of: $0, includesSubentities: true) }
+    if let error = StoreError(claims.conflicts(in: space), operation: .save) { throw error }
   }
 
   private func objectID(of reference: ObjectReference, in space: ObjectIDSpace) -> ManagedObjectID {

@@ -11,8 +11,15 @@ import Synchronization
 public final class InMemoryStore: IncrementalStore {
   private let configuration: StoreConfiguration
   private let state: Mutex<State>
-  /// Held by who saves, and throughout a transaction; the same thread may take it again.
-  private let writing = NSRecursiveLock()
+  /// Held by who saves, and throughout a transaction by who has begun it.
+  private let writing = NSLock()
+  private let transactions = TransactionExtent<Transaction>()
+
+  /// A transaction under way: the rows as its requests see them.
+  private final class Transaction {
+    var rows: InMemoryRows
+    init(_ rows: InMemoryRows) { self.rows = rows }
+  }
 
   private struct State {
     /// Nil while the store is closed.
@@ -21,15 +28,6 @@ public final class InMemoryStore: IncrementalStore {
     /// The next key by the number of the root entity. No rollback takes a key back.
     var nextKeys: [Int: Int64] = [:]
     var rows: InMemoryRows
-    /// The rows of the transaction under way, and the thread that runs it.
-    var transaction: (rows: InMemoryRows, thread: ObjectIdentifier)?
-
-    /// The rows that a thread sees.
-    func rows(for thread: ObjectIdentifier) throws -> InMemoryRows {
-      guard identifier != nil else { throw InMemoryStore.closedError }
-      if let transaction, transaction.thread == thread { return transaction.rows }
-      return rows
-    }
   }
 
   private static let closedError = StoreError(.noOpenStore, "The in-memory store is closed: its rows are gone.")
@@ -114,30 +112,12 @@ public final class InMemoryStore: IncrementalStore {
     state.withLock { $0.userMetadata = metadata }
   }
 
-  /// Runs saves and fetches as one transaction. Other threads see the rows from before it until it ends; their saves wait.
+  /// Runs saves and fetches as one transaction. Others see the rows from before it until it ends; their saves wait.
   public func performTransaction(_ body: () throws -> Void) throws {
-    let thread = ObjectIdentifier(Thread.current)
-    writing.lock()
-    defer { writing.unlock() }
-    let outer = try state.withLock { state in
-      let outer = state.transaction
-      state.transaction = (try state.rows(for: thread), thread)
-      return outer
-    }
-    do {
-      try body()
-      state.withLock { state in
-        guard let transaction = state.transaction else { return }
-        if let outer {
-          state.transaction = (transaction.rows, outer.thread)
-        } else {
-          state.rows = transaction.rows
-          state.transaction = nil
-        }
-      }
-    } catch {
-      state.withLock { $0.transaction = outer }
-      throw error
+    try changeRows { rows in
+      let transaction = Transaction(rows)
+      try transactions.run(transaction, body)
+      rows = transaction.rows
     }
   }
 
@@ -154,9 +134,12 @@ public final class InMemoryStore: IncrementalStore {
 
   // MARK: Versions of the rows
 
+  /// The rows as the caller sees them: those of the transaction that he is inside of, else the committed ones.
   private func visibleRows() throws -> InMemoryRows {
-    let thread = ObjectIdentifier(Thread.current)
-    return try state.withLock { try $0.rows(for: thread) }
+    try state.withLock { state in
+      guard state.identifier != nil else { throw Self.closedError }
+      return transactions.current?.rows ?? state.rows
+    }
   }
 
   private func reader(in scope: RequestScope) throws -> InMemoryReader {
@@ -165,16 +148,12 @@ public final class InMemoryStore: IncrementalStore {
 
   /// Changes a copy of the rows, and puts it in their place if that succeeds.
   private func changeRows(_ change: (inout InMemoryRows) throws -> Void) throws {
-    writing.lock()
-    defer { writing.unlock() }
+    let transaction = transactions.current
+    if transaction == nil { writing.lock() }
+    defer { if transaction == nil { writing.unlock() } }
     var rows = try visibleRows()
     try change(&rows)
-    state.withLock { state in
-      if let transaction = state.transaction {
-        state.transaction = (rows, transaction.thread)
-      } else if state.identifier != nil {
-        state.rows = rows
-      }
-    }
+    if let transaction { return transaction.rows = rows }
+    state.withLock { state in if state.identifier != nil { state.rows = rows } }
   }
 }

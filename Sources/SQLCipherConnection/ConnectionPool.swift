@@ -143,7 +143,8 @@ package final class ConnectionPool: @unchecked Sendable {
 
   // MARK: - Writer
 
-  private func takeWriter() throws -> Connection {
+  /// Waits for the one writer; the caller gives it back with ``giveBackWriter(_:)``. It opens no transaction itself.
+  package func takeWriter() throws -> Connection {
     let me = pthread_self()
     condition.lock()
     if let writerOwner, isWriterTaken, pthread_equal(writerOwner, me) != 0 {
@@ -175,7 +176,8 @@ package final class ConnectionPool: @unchecked Sendable {
     }
   }
 
-  private func giveBackWriter(_ connection: Connection) {
+  /// Lets the next one have the writer. What is open on it is rolled back.
+  package func giveBackWriter(_ connection: Connection) {
     connection.abandonTransaction()
     locked {
       commits += 1  // also for a caller that committed by hand

@@ -66,17 +66,27 @@ extension Connection {
     }
   }
 
-  /// Runs `body` in one write transaction, which takes the writer's lock at once; commits, or rolls everything back on an error.
-  @discardableResult
-  package func writeTransaction<Result>(_ body: () throws -> Result) throws -> Result {
+  /// Begins a write transaction, and takes the writer's lock at once.
+  package func beginWrite() throws(StoreAccessError) {
     try lockPlace()
     try ownStatement(&commands.beginImmediate, Command.beginImmediate).run()
+  }
+
+  /// Commits the write transaction that `beginWrite` began. Where it throws the transaction may still be open.
+  package func commitWrite() throws(StoreAccessError) {
+    // A damaged page that was read as zeros must not be copied into new rows.
+    try checkSentinel()
+    try ownStatement(&commands.commit, Command.commit).run()
+    didCommit?()
+  }
+
+  /// Runs `body` in one write transaction; commits, or rolls everything back on an error.
+  @discardableResult
+  package func writeTransaction<Result>(_ body: () throws -> Result) throws -> Result {
+    try beginWrite()
     do {
       let result = try body()
-      // A damaged page that was read as zeros must not be copied into new rows.
-      try checkSentinel()
-      try ownStatement(&commands.commit, Command.commit).run()
-      didCommit?()
+      try commitWrite()
       return result
     } catch {
       abandonTransaction()
@@ -84,20 +94,39 @@ extension Connection {
     }
   }
 
+  /// Begins a part of the open transaction that can be taken back alone; of several, one inside the other, the inner one is ended first.
+  package func beginSavepoint() throws(StoreAccessError) {
+    try ownStatement(&commands.savepoint, "SAVEPOINT nested").run()
+  }
+
+  /// Ends the part that `beginSavepoint` began last; what it did is the transaction's.
+  package func releaseSavepoint() throws(StoreAccessError) {
+    try ownStatement(&commands.release, "RELEASE nested").run()
+  }
+
+  /// Takes the part back that `beginSavepoint` began last; what came before it stays. Used after an error, so its own failure says nothing new.
+  package func rollBackToSavepoint() {
+    // An error such as a full disk may have rolled the whole transaction back already.
+    if isInAutocommit { return }
+    do throws(StoreAccessError) {
+      try ownStatement(&commands.rollbackToSavepoint, "ROLLBACK TO nested").run()
+      try ownStatement(&commands.release, "RELEASE nested").run()
+    } catch {
+      // What cannot be taken back alone must not be committed with the rest.
+      abandonTransaction()
+    }
+  }
+
   /// Runs `body` inside a savepoint of the open transaction: on an error what it did is undone, and what came before stays.
   @discardableResult
   package func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
-    try ownStatement(&commands.savepoint, "SAVEPOINT nested").run()
+    try beginSavepoint()
     do {
       let result = try body()
-      try ownStatement(&commands.release, "RELEASE nested").run()
+      try releaseSavepoint()
       return result
     } catch {
-      // An error such as a full disk may have rolled the whole transaction back already.
-      if !isInAutocommit {
-        try ownStatement(&commands.rollbackToSavepoint, "ROLLBACK TO nested").run()
-        try ownStatement(&commands.release, "RELEASE nested").run()
-      }
+      rollBackToSavepoint()
       throw error
     }
   }

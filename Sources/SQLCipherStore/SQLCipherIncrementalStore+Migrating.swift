@@ -60,7 +60,7 @@ extension SQLCipherIncrementalStore {
       try engine.pool.withWriter { connection in
         let clearing = DeferredClearing(
           connection: connection, path: path, model: configuration.model, entityNumbers: configuration.entityNumbers, trace: engine.trace,
-          watch: engine.watch)
+          participants: engine.participants)
         guard try clearing.runOne() else { return nil }
         guard let record = try MetadataTable.read(connection, path: path) else { return nil }
         return record.metadata(hashes: try MetadataTable.readHashes(connection, path: path))

@@ -57,7 +57,7 @@ extension SQLCipherIncrementalStore {
           try BatchFunctions.register(on: connection, model: model)
           if !model.derivations.isEmpty { try marks.register(on: connection) }
         },
-        onSnapshot: { connection in try watch?.check(connection) })
+        onSnapshot: { connection in try watch?.check(ReadTransaction(connection: connection)) })
       return (pool, folder)
     }
   }

@@ -127,7 +127,7 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
     if configuration.description.isReadOnly {
       throw StoreError(.readOnly, "The store was opened read-only.", operation: .setMetadata, path: path)
     }
-    try StoreError.mapping { try engine.write { try MetadataTable.writeUserMetadata(metadata, $0) } }
+    try StoreError.mapping { try engine.write { try MetadataTable.writeUserMetadata(metadata, $0.connection) } }
   }
 
   /// Runs saves and fetches of this thread as one transaction. The body must not wait for another thread's save.

@@ -1,68 +1,52 @@
 // StoreEngine: an open store: its connections, schema, keys and plans. One object does the reading and writing of all threads.
-import Foundation
-import Logging
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
-import Synchronization
 
 /// What an open store works with.
 final class StoreEngine: Sendable {
   let path: String
-  /// None where the engine works on a connection that somebody else has a transaction on.
+  /// None where the engine works inside a transaction that others have.
   private let connections: ConnectionPool?
   let schema: StoreSchema
   let keys: KeyAllocator
   let plans: FetchPlanCache
   let saveStatements: SaveStatementCache
   let trace: StatementTrace
+  let rows: StoreRows
   let tableSizes = TableSizes()
   /// The large values outside the rows, where there may be any.
   let externals: ExternalStorage?
   /// What triggers note on the writer.
   let marks: DerivationMarks
-  /// Notices that somebody else migrates the file; none where the engine is a part of a migration.
-  let watch: ModelWatch?
-  private let transactions = ThreadTransaction()
+  /// Who takes part in each write transaction, in order.
+  let participants: [any TransactionParticipant]
+  /// The transaction that is held over several requests, for those that belong to it.
+  private let held = TransactionExtent<WriteTransaction>()
 
   init(
-    path: String, pool: ConnectionPool, schema: StoreSchema, trace: StatementTrace, marks: DerivationMarks,
-    watch: ModelWatch, externals: ExternalStorage? = nil
+    path: String, pool: ConnectionPool?, schema: StoreSchema, trace: StatementTrace, marks: DerivationMarks = DerivationMarks(),
+    watch: ModelWatch? = nil, externals: ExternalStorage? = nil
   ) {
-    self.watch = watch
-    self.externals = externals
     self.path = path
     connections = pool
     self.schema = schema
     self.trace = trace
     self.marks = marks
+    self.externals = externals
     marks.prepare(for: schema.derivations)
+    rows = StoreRows(schema: schema, trace: trace, path: path)
     keys = KeyAllocator(tableCount: schema.tables.count)
+    participants = Self.participants(watch: watch, rows: rows, marks: marks, externals: externals, keys: keys, sizes: tableSizes)
     saveStatements = SaveStatementCache(firstNumber: schema.firstPlanNumber)
     plans = FetchPlanCache(firstNumber: schema.firstPlanNumber + SaveStatementCache.capacity)
   }
 
-  /// Works inside the write transaction that the calling thread has on a connection, until ``leaveTransaction()``.
-  init(path: String, joining connection: Connection, schema: StoreSchema, trace: StatementTrace) {
-    externals = (connection.attachment as? ExternalTransaction).flatMap {
-      ExternalStorage(joining: connection, threshold: $0.storage.threshold)
-    }
-    self.path = path
-    connections = nil
-    watch = nil
-    // Triggers are away until the migration has ended.
-    marks = DerivationMarks()
-    marks.prepare(for: schema.derivations)
-    self.schema = schema
-    self.trace = trace
-    keys = KeyAllocator(tableCount: schema.tables.count)
-    saveStatements = SaveStatementCache(firstNumber: schema.firstPlanNumber)
-    plans = FetchPlanCache(firstNumber: schema.firstPlanNumber + SaveStatementCache.capacity)
-    transactions.begin(connection, keys)
+  /// An engine for requests that are parts of a transaction that others have, see ``join(_:_:)``. Triggers are away until it ends.
+  convenience init(path: String, joining transaction: WriteTransaction, schema: StoreSchema, trace: StatementTrace) {
+    let externals = transaction.files.flatMap { ExternalStorage(joining: transaction.connection, threshold: $0.storage.threshold) }
+    self.init(path: path, pool: nil, schema: schema, trace: trace, externals: externals)
   }
-
-  /// Lets go of the connection of somebody else's transaction; requests that follow fail.
-  func leaveTransaction() { if connections == nil { transactions.end() } }
 
   /// The first statement number that the engine does not use.
   static func firstFreeNumber(behind schema: StoreSchema) -> Int {
@@ -76,35 +60,6 @@ final class StoreEngine: Sendable {
     }
   }
 
-  // MARK: Access
-
-  /// Runs `body` in a read transaction; inside `performTransaction`, on the writer.
-  ///
-  /// - Parameter reusingSnapshot: Takes a snapshot that is still open. The body checks the sentinel itself then, if it has to.
-  func read<Result>(reusingSnapshot: Bool = false, _ body: (Connection) throws -> Result) throws -> Result {
-    if let connection = transactions.connection {
-      let result = try body(connection)
-      try connection.checkSentinel()
-      return result
-    }
-    guard externals != nil else { return try pool.withReader(reusingSnapshot: reusingSnapshot, body) }
-    // A value may be replaced while a condition reads it; the next snapshot has another.
-    for _ in 0..<3 {
-      do {
-        return try pool.withReader(reusingSnapshot: reusingSnapshot, body)
-      } catch let error as StoreAccessError where error.withExternalKind.kind == .externalDataMissing {
-        continue
-      }
-    }
-    return try pool.withReader(body)
-  }
-
-  /// Runs `body`, whose statements on a connection end with an error once they are called off: those, and nobody else's.
-  func stopping<Result>(_ connection: Connection, when cancellation: RequestCancellation?, _ body: () throws -> Result) rethrows -> Result {
-    guard let cancellation else { return try body() }
-    return try connection.cancelling(when: { cancellation.isCancelled }, body)
-  }
-
   /// A writer for rows of this store.
   func makeRowWriter(rowCapacity: Int) -> RowWriter {
     let writer = RowWriter(rowCapacity: rowCapacity)
@@ -112,109 +67,80 @@ final class StoreEngine: Sendable {
     return writer
   }
 
-  /// Runs `body` as a write transaction that is no part of another.
-  private func commit<Result>(_ connection: Connection, _ body: () throws -> Result) throws -> Result {
-    func checkedBody() throws -> Result {
-      try watch?.check(connection)
-      return try body()
+  // MARK: Transactions
+
+  /// Runs `body` in a read transaction; inside ``transaction(_:)``, in that one.
+  ///
+  /// - Parameter reusingSnapshot: Takes a snapshot that is still open. The body checks the sentinel itself then, if it has to.
+  func read<Result>(reusingSnapshot: Bool = false, _ body: (ReadTransaction) throws -> Result) throws -> Result {
+    if let transaction = held.current {
+      let result = try body(transaction.reading)
+      try transaction.connection.checkSentinel()
+      return result
     }
-    guard let externals else { return try connection.writeTransaction(checkedBody) }
-    return try externals.committing(connection, checkedBody)
-  }
-
-  /// Runs `body` in a write transaction of its own; inside `performTransaction`, as a part of that which can fail alone.
-  func write<Result>(_ body: (Connection) throws -> Result) throws -> Result {
-    if let connection = transactions.connection {
-      try Self.checkAlive(connection)
-      return try connection.savepoint { try body(connection) }
+    guard externals != nil else {
+      return try pool.withReader(reusingSnapshot: reusingSnapshot) { try body(ReadTransaction(connection: $0)) }
     }
-    return try pool.withWriter { connection in try commit(connection) { try body(connection) } }
-  }
-
-  /// A statement that was called off, or a full disk, may have rolled the whole transaction back: what came after it would be written by itself.
-  private static func checkAlive(_ connection: Connection) throws {
-    guard connection.isInAutocommit else { return }
-    throw StoreError(
-      .invalidRequest, "An error has rolled the transaction back, nothing of it is written, and it goes no further: let that error end it.",
-      operation: .transaction, path: connection.path)
-  }
-
-  /// Runs `body`, all whose reads and writes on this thread are one transaction.
-  func transaction(_ body: () throws -> Void) throws {
-    if let connection = transactions.connection {
+    // A value may be replaced while a condition reads it; the next snapshot has another.
+    for _ in 0..<3 {
       do {
-        return try connection.savepoint(body)
-      } catch {
-        // Reservations of keys were part of it.
-        transactions.keys?.forget()
-        throw error
+        return try pool.withReader(reusingSnapshot: reusingSnapshot) { try body(ReadTransaction(connection: $0)) }
+      } catch let error as StoreAccessError where error.withExternalKind.kind == .externalDataMissing {
+        continue
       }
     }
-    // Keys that the body reserves are no one else's until the transaction is committed.
-    let keys = self.keys.makeForTransaction()
-    do {
-      try pool.withWriter { connection in
-        transactions.begin(connection, keys)
-        defer { transactions.end() }
-        try commit(connection) {
-          try body()
-          try Self.checkAlive(connection)
-        }
-      }
-      _ = self.keys.adopt(keys)
-    } catch {
-      // Objects may live on with keys that were handed out: the file's counter has to pass them all the same.
-      for index in self.keys.adopt(keys) {
-        try? self.keys.reserve(1, for: schema.tables[index]) { body in try write { try body($0) } }
-      }
-      throw error
-    }
+    return try pool.withReader { try body(ReadTransaction(connection: $0)) }
   }
 
-  /// The keys of the transaction that this thread has open, else of the store.
-  var transactionKeys: KeyAllocator { transactions.keys ?? self.keys }
+  /// Begins a write transaction; inside ``transaction(_:)``, a part of that which can fail alone. Whoever begins one commits it or rolls it back.
+  func begin(_ purpose: WriteTransaction.Purpose = .init()) throws -> WriteTransaction {
+    if let transaction = held.current { return try .begin(partOf: transaction, participants, purpose) }
+    let pool = try pool
+    return try .begin(on: try pool.takeWriter(), participants, purpose, from: pool)
+  }
 
-  /// Keys for new rows of a table.
+  /// Runs `body` in a write transaction, or in a part of one, see ``begin(_:)``.
+  func write<Result>(_ purpose: WriteTransaction.Purpose = .init(), _ body: (WriteTransaction) throws -> Result) throws -> Result {
+    try begin(purpose).run(body)
+  }
+
+  /// Runs `body`, whose requests are one transaction: each is a part of it.
+  func transaction(_ body: () throws -> Void) throws {
+    try write(.init(holdsRequests: true)) { transaction in try held.run(transaction, body) }
+  }
+
+  /// Runs `body`, whose requests are parts of a transaction that others have begun and will end.
+  func join<Result>(_ transaction: WriteTransaction, _ body: () throws -> Result) rethrows -> Result {
+    try held.run(.joining(transaction, keys: keys), body)
+  }
+
+  // MARK: Keys
+
+  /// Keys for new rows of a table. What is reserved in a transaction over several requests is given to nobody else before it is committed.
   func newKeys(_ count: Int, for table: EntityTable) throws -> [Int64] {
-    try transactionKeys.keys(count, for: table) { body in
-      try write { connection in
-        trace.note(connection, "reserve keys")
-        try body(connection)
+    let keys = held.current?.keys ?? keys
+    var result = Array(keys.take(count, for: table))
+    while result.count < count {
+      // Not under a lock: the writer may be waited for. Two threads that reserve at once lose a block's rest at most.
+      let needed = count - result.count
+      let block = try write { transaction in
+        trace.note(transaction.connection, "reserve keys")
+        return try keys.reserve(needed, for: table, transaction)
       }
+      keys.begin(block, of: table)
+      result += keys.take(needed, for: table)
     }
-  }
-}
-
-/// The transaction that a thread has open over several requests.
-///
-/// `@unchecked Sendable`: the connection is written and read by the owning thread only, which every reader checks by the atomic first.
-private final class ThreadTransaction: @unchecked Sendable {
-  private let owner = Atomic<UInt>(0)
-  private var open: Connection?
-  private var openKeys: KeyAllocator?
-
-  private static var thisThread: UInt { UInt(pthread_self()) }
-
-  /// The connection, if the calling thread owns the transaction.
-  var connection: Connection? {
-    let owner = owner.load(ordering: .acquiring)
-    guard owner != 0, owner == Self.thisThread else { return nil }
-    return open
+    return result
   }
 
-  /// The transaction's own keys, for its owner.
-  var keys: KeyAllocator? { connection == nil ? nil : openKeys }
-
-  /// Called by the owner, who holds the writer.
-  func begin(_ connection: Connection, _ keys: KeyAllocator) {
-    open = connection
-    openKeys = keys
-    owner.store(Self.thisThread, ordering: .releasing)
-  }
-
-  func end() {
-    owner.store(0, ordering: .releasing)
-    open = nil
-    openKeys = nil
+  /// Reserves as many keys as somebody else has given out from 1 on, without a list of them.
+  ///
+  /// - Returns: What is to be added to each of his.
+  func reserveKeys(upTo greatest: Int64, for table: EntityTable) throws -> Int64 {
+    guard greatest > 0 else { return 0 }
+    let (keys, count) = (held.current?.keys ?? keys, Int(greatest))
+    // A block that was reserved before is given up: its rest lies below the new one.
+    keys.begin(try write { try keys.reserve(count, for: table, $0) }, of: table)
+    return keys.take(count, for: table).lowerBound - 1
   }
 }

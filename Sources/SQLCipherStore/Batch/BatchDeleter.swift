@@ -6,7 +6,7 @@ import SQLCipherConnection
 
 /// Carries out one batch deletion inside its transaction. The keys of the rows to delete stand in a temporary table for each table.
 struct BatchDeleter {
-  private let batch: BatchConnection
+  private let batch: BatchTransaction
   private let space: ObjectIDSpace
   private var schema: StoreSchema { batch.schema }
   /// The tables from which rows may have to go, by index.
@@ -14,7 +14,7 @@ struct BatchDeleter {
   /// The tables in which references may be released.
   private var released: Set<Int> = []
 
-  init(_ batch: BatchConnection, space: ObjectIDSpace) {
+  init(_ batch: BatchTransaction, space: ObjectIDSpace) {
     self.batch = batch
     self.space = space
   }
@@ -78,14 +78,14 @@ struct BatchDeleter {
     guard case .identifiers(let numbering) = plan.output else {
       throw StoreError(.internalInconsistency, "A fetch of IDs gives something else.", operation: .batchDelete)
     }
-    if !plan.temporaryLists.isEmpty { try TemporaryLists.fill(plan.temporaryLists, of: fetch, space: space, batch.connection) }
+    if !plan.temporaryLists.isEmpty { try TemporaryLists.fill(plan.temporaryLists, of: fetch, space: space, batch.transaction.reading) }
     var columns = "k"
     if case .stored = numbering { columns += ", e" }
     let statement = try batch.connection.statement(sql: "INSERT INTO temp.\(doomedName(plan.table.index)) (\(columns)) \(plan.sql)")
     try batch.engine.bind(plan.binders, fetch, specification, space, to: statement)
     batch.engine.trace.note(statement)
     try statement.run()
-    if !plan.temporaryLists.isEmpty { try TemporaryLists.empty(plan.temporaryLists.count, batch.connection) }
+    if !plan.temporaryLists.isEmpty { try TemporaryLists.empty(plan.temporaryLists.count, batch.transaction.reading) }
   }
 
   private func fill(_ objectIDs: [ManagedObjectID]) throws {

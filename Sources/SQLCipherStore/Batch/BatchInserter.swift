@@ -6,13 +6,15 @@ import SQLCipherConnection
 
 /// Carries out one portion of a batch insertion inside its transaction.
 struct BatchInserter {
-  private let batch: BatchConnection
+  private let batch: BatchTransaction
   private let insertion: BatchInsertion
   private let merging: BatchRowMerging
   private let table: EntityTable
   private let probes: [Probe]
   private let orders: [OrderedSide]
   private var executor: SaveExecutor
+  /// The rows that were inserted and merged one by one: what clashes is among them.
+  private var written: [RowImage] = []
   /// The last place given in the order of an owner's members.
   private var lastPlaces: [SaveExecutor.OrderedMember: Int64] = [:]
   private var schema: StoreSchema { batch.schema }
@@ -31,7 +33,7 @@ struct BatchInserter {
     let order: String
   }
 
-  init(_ batch: BatchConnection, _ insertion: BatchInsertion, space: ObjectIDSpace) throws {
+  init(_ batch: BatchTransaction, _ insertion: BatchInsertion, space: ObjectIDSpace) throws {
     self.batch = batch
     self.insertion = insertion
     let model = batch.schema.model
@@ -57,7 +59,7 @@ struct BatchInserter {
     var request = SaveChangesRequest()
     request.inserted = insertion.rows
     if merging.entity.hasDerivedSlots { request = request.withLocalValues(model, now: Date().timeIntervalSinceReferenceDate) }
-    executor = SaveExecutor(engine: batch.engine, connection: batch.connection, request: request, space: space)
+    executor = SaveExecutor(engine: batch.engine, transaction: batch.transaction, request: request, space: space)
   }
 
   mutating func run(space: ObjectIDSpace) throws -> BatchChanges {
@@ -71,6 +73,17 @@ struct BatchInserter {
       if !schema.derivations.isEmpty { batch.engine.marks.forgetLocal() }
       return BatchChanges(executor.request)
     }
+    do {
+      return try mergeRows(space: space)
+    } catch let error as StoreAccessError where error.extendedCode == ConstraintCode.unique {
+      // A row that was changed twice has the last values.
+      var seen: Set<ObjectReference> = []
+      let rows = written.reversed().filter { seen.insert($0.reference).inserted }
+      throw try executor.uniqueClash(error, UniqueClaims(rows.reversed(), model: schema.model))
+    }
+  }
+
+  private mutating func mergeRows(space: ObjectIDSpace) throws -> BatchChanges {
     var changes = BatchChanges()
     var known: Set<ObjectReference> = []
     for position in insertion.rows.indices {
@@ -78,6 +91,7 @@ struct BatchInserter {
       switch try merging.fate(of: position, holders: holders(of: new), space: space) {
       case .inserted:
         try place(new)
+        written.append(new)
         try executor.insertRow(position)
         known.insert(new.reference)
         changes.inserted.append(new.reference)
@@ -87,7 +101,6 @@ struct BatchInserter {
         try merge(new, slots, into: holder, version: holder.version + (isFirst ? 1 : 0))
         if isFirst { changes.updated.append(holder.reference) }
       }
-      if !executor.clashes.isEmpty { throw executor.constraintConflict() }
     }
     return changes
   }
@@ -117,13 +130,8 @@ struct BatchInserter {
     let row = BatchEdits.edited(holder, values, entity: schema.model.entities[holder.entityNumber], version: version, into: writer)
     let plan = try batch.engine.saveStatements.update(holder.entityNumber, slots, schema)
     // Statements bind the row's memory without a copy.
-    try withExtendedLifetime(writer) {
-      do {
-        try executor.run(plan, row, oldVersion: holder.version)
-      } catch let error as StoreAccessError where error.extendedCode == ConstraintCode.unique {
-        try executor.addConflicts(of: row)
-      }
-    }
+    written.append(row)
+    try withExtendedLifetime(writer) { try executor.run(plan, row, oldVersion: holder.version) }
     for side in orders where slots.contains(side.slot) {
       let place: Slot = try nextPlace(side, row).map { .int($0) } ?? .null
       try batch.run(

@@ -3,10 +3,11 @@ import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 
-/// What batch requests work with: one write transaction on a connection.
-struct BatchConnection {
+/// What batch requests work with: one write transaction.
+struct BatchTransaction {
   let engine: StoreEngine
-  let connection: Connection
+  let transaction: WriteTransaction
+  var connection: Connection { transaction.connection }
   var schema: StoreSchema { engine.schema }
 
   /// A statement with its arguments bound, about to be run.

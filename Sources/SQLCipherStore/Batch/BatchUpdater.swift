@@ -7,7 +7,7 @@ import SQLCipherConnection
 /// Carries out one batch update inside its transaction. The rows' keys and their computed values stand in a temporary table first: so every value is
 /// computed from the rows as they were.
 struct BatchUpdater {
-  private let batch: BatchConnection
+  private let batch: BatchTransaction
   private let space: ObjectIDSpace
   private let plan: BatchUpdatePlan
   private let table: EntityTable
@@ -16,7 +16,7 @@ struct BatchUpdater {
   private let computed: [(slot: CompiledSlot, expression: ResolvedExpression)]
   private let name: String
 
-  init(_ batch: BatchConnection, plan: BatchUpdatePlan, space: ObjectIDSpace) throws {
+  init(_ batch: BatchTransaction, plan: BatchUpdatePlan, space: ObjectIDSpace) throws {
     self.batch = batch
     self.plan = plan
     self.space = space
@@ -32,10 +32,8 @@ struct BatchUpdater {
   private var isConcerned: String { "\(table.name).\(table.key) IN \(keys)" }
 
   func run() throws -> BatchChanges {
-    guard plan.assignments.contains(where: { keepsExternals($0.slot) }),
-      let transaction = batch.connection.attachment as? ExternalTransaction
-    else { return try update() }
-    return try transaction.keeping { try update() }
+    guard plan.assignments.contains(where: { keepsExternals($0.slot) }), let files = batch.transaction.files else { return try update() }
+    return try files.keeping { try update() }
   }
 
   private func update() throws -> BatchChanges {
@@ -99,7 +97,7 @@ struct BatchUpdater {
   private func bound<Result>(
     _ head: String, _ selection: (fragment: SQLFragment, temporaryLists: [Int]), _ body: (Statement) throws -> Result
   ) throws -> Result {
-    try TemporaryLists.fill(selection.temporaryLists, of: plan.fetch, space: space, batch.connection)
+    try TemporaryLists.fill(selection.temporaryLists, of: plan.fetch, space: space, batch.transaction.reading)
     let statement = try batch.connection.statement(sql: head + selection.fragment.text)
     defer { statement.reset() }
     try batch.engine.bind(
@@ -117,7 +115,7 @@ struct BatchUpdater {
         return keepsExternals(item.slot) ? "\(ExternalSchema.keep)(\(assigned))" : assigned
       }
     }
-    defer { try? TemporaryLists.empty(insertion.temporaryLists.count, batch.connection) }
+    defer { try? TemporaryLists.empty(insertion.temporaryLists.count, batch.transaction.reading) }
     do {
       return try bound("INSERT OR FAIL INTO temp.\(name) ", insertion) { statement in
         try statement.run()

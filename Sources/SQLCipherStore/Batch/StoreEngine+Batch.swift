@@ -26,16 +26,18 @@ extension StoreEngine {
     }
   }
 
-  private func write(_ operation: StoreOperation, _ scope: RequestScope, _ body: (BatchConnection) throws -> BatchChanges) throws
+  private func write(_ operation: StoreOperation, _ scope: RequestScope, _ body: (BatchTransaction) throws -> BatchChanges) throws
     -> BatchChanges
   {
-    try writeKeepingReferences(operation: operation) { connection in
-      let batch = BatchConnection(engine: self, connection: connection)
-      return try stopping(connection, when: scope.cancellation) {
-        var (changes, updater) = try deriving(on: connection) { try body(batch) }
-        if let updater { changes.add(SaveOutcome(outdated: updater.changedReferences)) }
-        return changes
-      }
+    let transaction = try begin(.init(cancellation: scope.cancellation))
+    do {
+      var changes = try transaction.whileWanted { try body(BatchTransaction(engine: self, transaction: transaction)) }
+      try transaction.commit()
+      changes.add(transaction.outcome)
+      return changes
+    } catch {
+      transaction.rollBack()
+      throw explained(error, operation)
     }
   }
 }

@@ -6,28 +6,33 @@ import SQLCipherConnection
 
 /// Brings derived attributes in step with what was written. Each concerned row is computed once, whatever the number of changes.
 struct DerivationUpdater {
-  let engine: StoreEngine
-  let connection: Connection
-  let now: Double
+  private let rows: StoreRows
+  private let marks: DerivationMarks
+  private let transaction: WriteTransaction
+  private let now: Double
+  private var schema: StoreSchema { rows.schema }
+  private var trace: StatementTrace { rows.trace }
+  private var connection: Connection { transaction.connection }
   /// The rows that got new values: the model's number of their entity, by table and key.
   private(set) var changed: [Int: [Int64: Int]] = [:]
 
   /// Others' rows up to this number are read for the answer; of more only the keys are told.
   private static let greatestAnswer = 500
 
-  init(engine: StoreEngine, connection: Connection, now: Double) {
-    self.engine = engine
-    self.connection = connection
+  init(rows: StoreRows, marks: DerivationMarks, transaction: WriteTransaction, now: Double) {
+    self.rows = rows
+    self.marks = marks
+    self.transaction = transaction
     self.now = now
   }
 
   /// Computes what is noted. Derived attributes that build on others come later, and are noted by what is written here.
   mutating func run() throws {
-    for derivation in engine.schema.derivations {
-      let rows = engine.marks.take(derivation.number)
-      guard var keys = rows.first else { continue }
-      for position in rows.indices.dropFirst() where !rows[position].isEmpty {
-        try addOwners(of: rows[position], at: position, derivation, to: &keys)
+    for derivation in schema.derivations {
+      let noted = marks.take(derivation.number)
+      guard var keys = noted.first else { continue }
+      for position in noted.indices.dropFirst() where !noted[position].isEmpty {
+        try addOwners(of: noted[position], at: position, derivation, to: &keys)
       }
       if !keys.isEmpty { try update(derivation, keys.sorted()[...]) }
     }
@@ -38,7 +43,7 @@ struct DerivationUpdater {
       let statement = try connection.statement(sql: derivation.owners(of: position, KeyListSize.condition(size)))
       defer { statement.reset() }
       try KeyListSize.bind(piece, size, to: statement)
-      engine.trace.note(statement)
+      trace.note(statement)
       while try statement.step() { keys.insert(statement.int64(0)) }
     }
   }
@@ -46,8 +51,8 @@ struct DerivationUpdater {
   private mutating func update(_ derivation: StoreDerivation, _ keys: ArraySlice<Int64>) throws {
     let table = derivation.table
     let isNow = derivation.derivation.operation == .now
-    let value = isNow ? "NULL" : try derivation.value(of: "t", in: engine.schema)
-    let condition = derivation.entityCondition(engine.schema.model, alias: "t").map { " AND \($0)" } ?? ""
+    let value = isNow ? "NULL" : try derivation.value(of: "t", in: schema)
+    let condition = derivation.entityCondition(schema.model, alias: "t").map { " AND \($0)" } ?? ""
     var updates: [(key: Int64, entity: Int, value: Slot)] = []
     try KeyListSize.forEachPiece(of: keys) { piece, size in
       let statement = try connection.statement(
@@ -55,11 +60,11 @@ struct DerivationUpdater {
           + " WHERE t.\(table.key) \(KeyListSize.condition(size))\(condition)")
       defer { statement.reset() }
       try KeyListSize.bind(piece, size, to: statement)
-      engine.trace.note(statement)
+      trace.note(statement)
       while try statement.step() {
         let new = isNow ? Slot.real(now) : statement.slot(3)
         if !DerivedValue.isSame(statement.slot(2), new) {
-          let reference = try engine.schema.reference(key: statement.int64(0), entity: statement.int(1))
+          let reference = try schema.reference(key: statement.int64(0), entity: statement.int(1))
           updates.append((reference.key, reference.entity, new))
         }
       }
@@ -74,7 +79,7 @@ struct DerivationUpdater {
             "UPDATE OR FAIL \(table.name) SET \(derivation.column.name) = NULL WHERE \(table.name).\(table.key) \(KeyListSize.condition(size))"
         )
         try KeyListSize.bind(piece, size, to: statement)
-        engine.trace.note(statement)
+        trace.note(statement)
         try statement.run()
       }
     }
@@ -83,7 +88,7 @@ struct DerivationUpdater {
     for update in updates {
       try statement.bind(1, update.value)
       try statement.bind(2, update.key)
-      engine.trace.note(statement)
+      trace.note(statement)
       do {
         try statement.run()
       } catch {
@@ -95,7 +100,7 @@ struct DerivationUpdater {
   }
 
   private func isUnique(_ derivation: StoreDerivation) -> Bool {
-    let entities = engine.schema.model.entities
+    let entities = schema.model.entities
     return derivation.table.root.subtree.contains { number in
       entities[number].slots.contains { $0 === derivation.derivation.slot }
         && entities[number].uniquenessConstraints.contains { $0.contains(derivation.derivation.slot.index) }
@@ -103,11 +108,11 @@ struct DerivationUpdater {
   }
 
   private func constraintConflict(_ derivation: StoreDerivation, _ error: StoreAccessError) -> StoreError {
-    let name = engine.schema.model.entities[derivation.derivation.entity].name
+    let name = schema.model.entities[derivation.derivation.entity].name
     var failure = StoreError(
       .constraintConflict,
       "Objects of “\(name)” would have the same values of \(derivation.derivation.slot.name), which is derived. Nothing was changed.",
-      operation: .derive, path: engine.path, underlying: error)
+      operation: .derive, path: rows.path, underlying: error)
     failure.entityName = name
     return failure
   }
@@ -129,21 +134,21 @@ struct DerivationUpdater {
     var read: [Int: [Int64]] = [:]
     var images: [RowImage] = []
     var saved: Set<ObjectReference> = []
-    for row in request.inserted where engine.schema.model.entities[row.entityNumber].hasDerivedSlots {
-      let table = try engine.schema.table(of: row.entityNumber).index
+    for row in request.inserted where schema.model.entities[row.entityNumber].hasDerivedSlots {
+      let table = try schema.table(of: row.entityNumber).index
       if changed[table]?[row.key] == nil { images.append(row) } else { read[table, default: []].append(row.key) }
       saved.insert(row.reference)
     }
     // What the saving context knew of them may be old, though nobody has changed their versions.
-    for update in request.updated where engine.schema.model.entities[update.row.entityNumber].hasDerivedSlots {
-      read[try engine.schema.table(of: update.row.entityNumber).index, default: []].append(update.row.key)
+    for update in request.updated where schema.model.entities[update.row.entityNumber].hasDerivedSlots {
+      read[try schema.table(of: update.row.entityNumber).index, default: []].append(update.row.key)
       saved.insert(update.row.reference)
     }
     let others = changedReferences.filter { !saved.contains($0) }
     if others.count > Self.greatestAnswer {
       outcome.outdated = others
     } else {
-      for other in others { read[try engine.schema.table(of: other.entity).index, default: []].append(other.key) }
+      for other in others { read[try schema.table(of: other.entity).index, default: []].append(other.key) }
     }
     guard !read.isEmpty else {
       outcome.refreshed = RowList(images)
@@ -151,28 +156,11 @@ struct DerivationUpdater {
     }
     let writer = RowWriter()
     for (table, keys) in read.sorted(by: { $0.key < $1.key }) {
-      try engine.readRows(keys[...], of: engine.schema.tables[table], connection, into: writer)
+      try rows.read(keys[...], of: schema.tables[table], transaction.reading, into: writer)
     }
     try connection.checkSentinel()
-    let rows = writer.finish()
-    outcome.refreshed = images.isEmpty ? rows : RowList(images + Array(rows))
+    let found = writer.finish()
+    outcome.refreshed = images.isEmpty ? found : RowList(images + Array(found))
     return outcome
-  }
-}
-
-extension StoreEngine {
-  /// Runs a piece of a write transaction, and brings derived attributes in step with it.
-  ///
-  /// - Returns: What the body returns, and the updater, which knows what was computed; nil where the store derives nothing.
-  func deriving<Result>(
-    on connection: Connection, now: Double = Date().timeIntervalSinceReferenceDate, _ body: () throws -> Result
-  ) throws -> (result: Result, updater: DerivationUpdater?) {
-    if schema.derivations.isEmpty { return (try body(), nil) }
-    marks.reset()
-    defer { marks.reset() }
-    let result = try body()
-    var updater = DerivationUpdater(engine: self, connection: connection, now: now)
-    try updater.run()
-    return (result, updater)
   }
 }

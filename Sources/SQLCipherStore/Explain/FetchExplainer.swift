@@ -26,7 +26,7 @@ struct FetchExplainer {
     compared = ComparedProperties(of: fetch.predicate)
   }
 
-  func explain(_ connection: Connection) throws -> FetchExplanation.StorePart {
+  func explain(_ transaction: ReadTransaction) throws -> FetchExplanation.StorePart {
     var statements: [FetchExplanation.Statement] = []
     for probe in probes {
       statements.append(
@@ -35,13 +35,13 @@ struct FetchExplainer {
           parameters: probe.sql.binders.map(parameter)))
     }
     for (number, constant) in plan.temporaryLists.enumerated() {
-      try TemporaryLists.create(number, connection)
+      try TemporaryLists.create(number, transaction)
       statements.append(
         .init(
           purpose: "keep a long list, once for each member", text: "INSERT OR IGNORE INTO \(TemporaryLists.name(number)) VALUES (?1)",
           parameters: [typeName(of: fetch.constants[constant])]))
     }
-    let lines = try QueryPlanLine.lines(of: plan.sql, connection)
+    let lines = try QueryPlanLine.lines(of: plan.sql, transaction.connection)
     var warnings: [FetchExplanation.Warning] = []
     let steps = lines.map { step($0, isInner: false, &warnings) }
     statements.append(.init(purpose: purpose, text: Self.numbered(plan.sql), parameters: plan.binders.map(parameter), plan: steps))
@@ -261,11 +261,11 @@ extension StoreEngine {
   func explain(_ specification: FetchSpecification, in scope: RequestScope) throws -> FetchExplanation.StorePart {
     let fetch = try FetchResolver(model: schema.model).resolve(specification)
     let plan = try plan(fetch, specification, FetchShape(fetch, specification: specification))
-    return try read { connection in
-      let chosen = try chosen(plan, fetch, specification, scope.objectIDSpace, isNoted: false, connection)
+    return try read { transaction in
+      let chosen = try chosen(plan, fetch, specification, scope.objectIDSpace, isNoted: false, transaction)
       return try FetchExplainer(
         schema: schema, fetch: fetch, specification: specification, plan: chosen, probes: plan.choice?.probes ?? []
-      ).explain(connection)
+      ).explain(transaction)
     }
   }
 }

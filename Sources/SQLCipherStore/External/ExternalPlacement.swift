@@ -4,11 +4,12 @@ import SQLCipherConnection
 
 /// Moves large values, inside a write transaction.
 struct ExternalPlacement {
-  private let connection: Connection
+  private let transaction: WriteTransaction
   private let schema: StoreSchema
+  private var connection: Connection { transaction.connection }
 
-  init(_ connection: Connection, _ schema: StoreSchema) {
-    self.connection = connection
+  init(_ transaction: WriteTransaction, _ schema: StoreSchema) {
+    self.transaction = transaction
     self.schema = schema
   }
 
@@ -17,7 +18,7 @@ struct ExternalPlacement {
   ///
   /// - Parameter moved: Told after each value how many there were.
   func moveIntoFiles(moved: (Int) throws -> Void = { _ in }) throws {
-    guard let transaction = connection.attachment as? ExternalTransaction, try ExternalTable.exists(connection) else { return }
+    guard let files = transaction.files, try ExternalTable.exists(connection) else { return }
     var count = 0
     for table in schema.tables {
       for column in table.columns where column.keepsExternals {
@@ -29,12 +30,12 @@ struct ExternalPlacement {
         var key: Int64 = 0
         while true {
           try search.bind(1, key)
-          try search.bind(2, transaction.storage.threshold)
+          try search.bind(2, files.storage.threshold)
           guard try search.step() else { break }
           key = search.int64(0)
           search.reset()
           let reader = try BlobReader(connection, table: table.name, column: column.name, key: key)
-          let id = try transaction.keep { try reader.next() }
+          let id = try files.keep { try reader.next() }
           reader.close()
           try update.bind(1, id)
           try update.bind(2, key)

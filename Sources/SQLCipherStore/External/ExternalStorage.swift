@@ -91,25 +91,6 @@ final class ExternalStorage: Sendable {
 
   // MARK: Writing
 
-  /// Runs `body` as a write transaction of a connection; its files come and go with it.
-  func committing<Result>(_ connection: Connection, _ body: () throws -> Result) throws -> Result {
-    let transaction = ExternalTransaction(storage: self, connection: connection)
-    connection.attachment = transaction
-    defer { connection.attachment = nil }
-    do {
-      let result = try connection.writeTransaction {
-        let result = try body()
-        try transaction.prepare()
-        return result
-      }
-      transaction.didCommit()
-      return result
-    } catch {
-      transaction.didFail()
-      throw error
-    }
-  }
-
   func forget(_ ids: [Int64]) {
     if !ids.isEmpty { cache.withLock { cache in cache.removeAll { ids.contains($0.id) } } }
   }

@@ -108,7 +108,10 @@ final class ExternalTransaction {
   /// here, after them.
   func keeping<Result>(_ body: () throws -> Result) throws -> Result {
     unlisted = []
+    // A function of SQL is told nothing but its arguments.
+    connection.attachment = self
     defer {
+      connection.attachment = nil
       unlisted = nil
       failure = nil
     }
@@ -182,7 +185,7 @@ extension SaveExecutor {
   /// Binds the value of a binary attribute: its number where it is kept in a file, else its bytes.
   func bindLarge(_ step: BindStep, _ row: RowImage, at index: inout Int32, to statement: Statement) throws {
     let external = row.external(step.slot)
-    guard let storage = engine.externals, let transaction = connection.attachment as? ExternalTransaction, step.keepsExternals else {
+    guard let storage = engine.externals, let files = transaction.files, step.keepsExternals else {
       guard let external else { return try step.bind(row, at: &index, to: statement) }
       index += 1
       return try bindInside(external, index, to: statement)
@@ -195,9 +198,9 @@ extension SaveExecutor {
       let place = StoredExternal.Place(object: row.reference, slot: step.slot)
       let isOwn = (external.content as? StoredExternal).map { $0.storage === storage && $0.place == place } ?? false
       if !isOwn, try external.count < storage.threshold { return try bindInside(external, index, to: statement) }
-      id = try transaction.keep(external, at: place, in: storage)
+      id = try files.keep(external, at: place, in: storage)
     } else {
-      id = try transaction.keep(row.bytes(step.slot))
+      id = try files.keep(row.bytes(step.slot))
     }
     externals.note(id, of: row, step.slot)
     try statement.bind(index, id)

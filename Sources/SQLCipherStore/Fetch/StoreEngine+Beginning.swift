@@ -9,11 +9,11 @@ extension StoreEngine {
   /// The plan that begins with the fewest objects, where there is a choice; the given one where all ways begin with many.
   func chosen(
     _ plan: FetchPlan, _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ space: ObjectIDSpace, isNoted: Bool = true,
-    _ connection: Connection
+    _ transaction: ReadTransaction
   ) throws -> FetchPlan {
     guard let choice = plan.choice else { return plan }
     func count(_ probe: DrivingProbe, upTo bound: Int) throws -> Int {
-      let statement = try connection.statement(sql: probe.sql.text)
+      let statement = try transaction.connection.statement(sql: probe.sql.text)
       defer { statement.reset() }
       try bind(probe.sql.binders, fetch, specification, space, probe: bound, to: statement)
       if isNoted { trace.note(statement) }
@@ -25,7 +25,7 @@ extension StoreEngine {
       for (position, probe) in choice.probes.enumerated() {
         let found =
           try probe.table.map { table in
-            try tableSizes.size(of: table, commits: pool.commitCount) { try count(probe, upTo: DrivingCondition.bounds.max() ?? 0) }
+            try tableSizes.size(of: table) { try count(probe, upTo: DrivingCondition.bounds.max() ?? 0) }
           } ?? count(probe, upTo: least)
         if found < least { (best, least) = (position, found) }
       }
@@ -39,15 +39,20 @@ extension StoreEngine {
 final class TableSizes: Sendable {
   private struct Entry {
     let size: Int
-    let commits: UInt64
+    let commits: Int
   }
-  /// How many saves a number is believed.
-  private static let trust: UInt64 = 32
+  /// How many commits a number is believed.
+  private static let trust = 32
   private let entries = Mutex<[Int: Entry]>([:])
+  private let commits = Atomic<Int>(0)
+
+  /// Something was committed: the numbers are older by one.
+  func noteCommit() { commits.add(1, ordering: .relaxed) }
 
   /// The size of a table; counted where it is not known or too old.
-  func size(of table: Int, commits: UInt64, count: () throws -> Int) rethrows -> Int {
-    if let entry = entries.withLock({ $0[table] }), commits &- entry.commits < Self.trust { return entry.size }
+  func size(of table: Int, count: () throws -> Int) rethrows -> Int {
+    let commits = commits.load(ordering: .relaxed)
+    if let entry = entries.withLock({ $0[table] }), commits - entry.commits < Self.trust { return entry.size }
     let size = try count()
     entries.withLock { $0[table] = Entry(size: size, commits: commits) }
     return size

@@ -49,41 +49,27 @@ extension StoreEngine {
       keysByTable[try schema.table(of: Int(id.entityNumber)).index, default: []].append(id.key)
     }
     let writer = makeRowWriter(rowCapacity: objectIDs.count)
-    try read(reusingSnapshot: true) { connection in
-      try stopping(connection, when: cancellation) {
+    try read(reusingSnapshot: true) { transaction in
+      try transaction.whileWanted(cancellation) {
         for (index, keys) in keysByTable.sorted(by: { $0.key < $1.key }) {
-          try readRows(keys[...], of: schema.tables[index], connection, into: writer)
+          try self.rows.read(keys[...], of: schema.tables[index], transaction, into: writer)
         }
       }
-      try connection.checkSentinel()
+      try transaction.connection.checkSentinel()
     }
     return writer.finish()
-  }
-
-  /// Reads the rows of keys of one table on a connection.
-  func readRows(_ keys: ArraySlice<Int64>, of table: EntityTable, _ connection: Connection, into writer: RowWriter) throws {
-    try KeyListSize.forEachPiece(of: keys) { piece, size in
-      let statement = try rowStatement(table, size, connection)
-      defer { statement.reset() }
-      try KeyListSize.bind(piece, size, to: statement)
-      trace.note(statement)
-      while try statement.step() {
-        try table.readRow(statement, into: writer)
-        writer.endRow()
-      }
-    }
   }
 
   /// The one statement that a fault costs.
   private func row(of id: ManagedObjectID) throws -> RowList {
     let table = try schema.table(of: Int(id.entityNumber))
-    return try read(reusingSnapshot: true) { connection in
-      let statement = try rowStatement(table, 0, connection)
+    return try read(reusingSnapshot: true) { transaction in
+      let statement = try rows.statement(table, 0, transaction)
       defer { statement.reset() }
       try statement.bind(1, id.key)
       trace.note(statement)
       guard try statement.step() else {
-        try connection.checkSentinel()
+        try transaction.connection.checkSentinel()
         return RowList()
       }
       let writer = makeRowWriter(rowCapacity: 1)
@@ -91,15 +77,8 @@ extension StoreEngine {
       let image = writer.endRow()
       // SQLCipher reports a damaged page, except the last overflow page of a statement, which it hands out as zeros and remembers: that is what
       // the sentinel asks. A row this small has no overflow pages, even on pages of 1,024 bytes, so nothing can have been handed out.
-      if image.size > table.safeRowSize { try connection.checkSentinel() }
+      if image.size > table.safeRowSize { try transaction.connection.checkSentinel() }
       return writer.finish()
     }
-  }
-
-  /// The statement that reads the rows of keys.
-  func rowStatement(_ table: EntityTable, _ size: Int, _ connection: Connection) throws -> Statement {
-    try connection.statement(
-      schema.numbers.table(table.index, size),
-      "SELECT \(table.readColumns(alias: "t")) FROM \(table.name) AS t WHERE t.\(table.key) \(KeyListSize.condition(size))")
   }
 }

@@ -24,31 +24,31 @@ extension StoreEngine {
   private func fetch(
     _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ plan: FetchPlan, _ scope: RequestScope
   ) throws -> PersistentStoreResult {
-    try read { connection in
-      try stopping(connection, when: scope.cancellation) {
-        try answer(fetch, specification, plan, scope.objectIDSpace, connection)
-      }
+    try read { transaction in
+      try transaction.whileWanted(scope.cancellation) { try answer(fetch, specification, plan, scope.objectIDSpace, transaction) }
     }
   }
 
   private func answer(
-    _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ planned: FetchPlan, _ space: ObjectIDSpace, _ connection: Connection
+    _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ planned: FetchPlan, _ space: ObjectIDSpace,
+    _ transaction: ReadTransaction
   ) throws -> PersistentStoreResult {
-    let plan = try chosen(planned, fetch, specification, space, connection)
-    if !plan.temporaryLists.isEmpty { try TemporaryLists.fill(plan.temporaryLists, of: fetch, space: space, connection) }
+    let connection = transaction.connection
+    let plan = try chosen(planned, fetch, specification, space, transaction)
+    if !plan.temporaryLists.isEmpty { try TemporaryLists.fill(plan.temporaryLists, of: fetch, space: space, transaction) }
     let statement = try plan.number.map { try connection.statement($0, plan.sql) } ?? connection.statement(sql: plan.sql)
     defer { statement.reset() }
     try bind(plan.binders, fetch, specification, space, to: statement)
     trace.note(statement)
     let result: PersistentStoreResult
     if case .topRows(let sortKeys) = plan.output {
-      result = .rows(try topRows(sortKeys, plan, specification, statement, connection))
+      result = .rows(try topRows(sortKeys, plan, specification, statement, transaction))
     } else {
       result = try read(plan, statement, space: space, limit: specification.fetchLimit)
     }
     if !plan.temporaryLists.isEmpty {
       statement.reset()
-      try TemporaryLists.empty(plan.temporaryLists.count, connection)
+      try TemporaryLists.empty(plan.temporaryLists.count, transaction)
     }
     return result
   }
@@ -100,21 +100,21 @@ extension StoreEngine {
   /// Finds the keys of the first rows, then reads those rows.
   private func topRows(
     _ sortKeys: [TopRows.SortKey], _ plan: FetchPlan, _ specification: FetchSpecification, _ statement: Statement,
-    _ connection: Connection
+    _ transaction: ReadTransaction
   ) throws -> RowList {
     var top = TopRows(sortKeys, capacity: specification.fetchLimit + specification.fetchOffset)
     while try statement.step() { top.offer(statement) }
     let keys = top.keys().dropFirst(specification.fetchOffset)
     let writer = makeRowWriter(rowCapacity: keys.count)
-    let rows = try rowStatement(plan.table, 0, connection)
-    defer { rows.reset() }
+    let statement = try rows.statement(plan.table, 0, transaction)
+    defer { statement.reset() }
     for key in keys {
-      try rows.bind(1, key)
-      if try rows.step() {
-        try plan.table.readRow(rows, into: writer)
+      try statement.bind(1, key)
+      if try statement.step() {
+        try plan.table.readRow(statement, into: writer)
         writer.endRow()
       }
-      rows.reset()
+      statement.reset()
     }
     return writer.finish()
   }
@@ -227,10 +227,11 @@ extension Statement {
 enum TemporaryLists {
   static func name(_ number: Int) -> String { "temp.cipherdata_list_\(number)" }
 
-  static func fill(_ constants: [Int], of fetch: ResolvedFetch, space: ObjectIDSpace, _ connection: Connection) throws {
+  static func fill(_ constants: [Int], of fetch: ResolvedFetch, space: ObjectIDSpace, _ transaction: ReadTransaction) throws {
+    let connection = transaction.connection
     for (number, constant) in constants.enumerated() {
       let table = name(number)
-      try create(number, connection)
+      try create(number, transaction)
       try connection.statement(sql: "DELETE FROM \(table)").run()
       let insert = try connection.statement(sql: "INSERT OR IGNORE INTO \(table) VALUES (?)")
       switch fetch.constants[constant] {
@@ -250,12 +251,12 @@ enum TemporaryLists {
   }
 
   /// Makes the table of a list, if there is none yet.
-  static func create(_ number: Int, _ connection: Connection) throws {
-    try connection.statement(sql: "CREATE TABLE IF NOT EXISTS \(name(number)) (v PRIMARY KEY) WITHOUT ROWID").run()
+  static func create(_ number: Int, _ transaction: ReadTransaction) throws {
+    try transaction.connection.statement(sql: "CREATE TABLE IF NOT EXISTS \(name(number)) (v PRIMARY KEY) WITHOUT ROWID").run()
   }
 
-  static func empty(_ count: Int, _ connection: Connection) throws {
-    for number in 0..<count { try connection.statement(sql: "DELETE FROM \(name(number))").run() }
+  static func empty(_ count: Int, _ transaction: ReadTransaction) throws {
+    for number in 0..<count { try transaction.connection.statement(sql: "DELETE FROM \(name(number))").run() }
   }
 }
 

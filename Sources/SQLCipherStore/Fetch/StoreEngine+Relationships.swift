@@ -24,8 +24,9 @@ extension StoreEngine {
     for position in order where objectIDs[position].key > 0 && keys.last != objectIDs[position].key { keys.append(objectIDs[position].key) }
     var references: [ObjectReference] = []
     var ends: [Int] = []
-    try read(reusingSnapshot: true) { connection in
-      try stopping(connection, when: cancellation) {
+    try read(reusingSnapshot: true) { transaction in
+      let connection = transaction.connection
+      try transaction.whileWanted(cancellation) {
         try KeyListSize.forEachPiece(of: keys[...]) { piece, size in
           let statement = try connection.statement(schema.numbers.relationship(relationship.id, size), reader.sql(size))
           defer { statement.reset() }

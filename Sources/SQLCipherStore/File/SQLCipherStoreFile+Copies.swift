@@ -70,8 +70,8 @@ extension SQLCipherStoreFile {
     try ExternalSchema.register(on: connection, folder: folder)
     guard let externals = ExternalStorage(joining: connection, threshold: ExternalStorage.standardThreshold) else { return false }
     var count = 0
-    try externals.committing(connection) {
-      try ExternalPlacement(connection, try StoredSchema.read(connection, path: connection.path)).moveIntoFiles { count = $0 }
+    try WriteTransaction.run(on: connection, [LargeValues(storage: externals)]) { transaction in
+      try ExternalPlacement(transaction, try StoredSchema.read(connection, path: connection.path)).moveIntoFiles { count = $0 }
     }
     return count > 0
   }

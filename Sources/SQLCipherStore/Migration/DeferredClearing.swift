@@ -10,8 +10,8 @@ struct DeferredClearing {
   let model: CompiledModel
   let entityNumbers: [Int]
   let trace: StatementTrace
-  /// Refuses to clear anything under another model than the file has by now.
-  let watch: ModelWatch?
+  /// Who takes part: the first refuses to clear anything under another model than the file has by now.
+  let participants: [any TransactionParticipant]
 
   /// What is put off, in words: tables with unused columns first, since these may refer to the tables that are dropped after them.
   static func tasks(_ layout: TableLayout) -> [String] {
@@ -26,11 +26,10 @@ struct DeferredClearing {
   /// - Returns: Whether there was one.
   func runOne() throws -> Bool {
     let result = try connection.withoutForeignKeys {
-      try connection.writeTransaction { () -> Bool in
-        try watch?.check(connection)
+      try WriteTransaction.run(on: connection, participants) { transaction -> Bool in
         var layout = try MetadataTable.readLayout(connection, path: path)
         if let name = layout.deferredTables?.first {
-          try clear(name, &layout)
+          try clear(name, &layout, transaction)
         } else if let name = layout.leftoverTables?.first {
           trace.note(connection, "DROP TABLE \(name)")
           try connection.execute("DROP TABLE \(try Identifier.quoted(name))")
@@ -50,7 +49,7 @@ struct DeferredClearing {
   }
 
   /// Copies a table without the columns that nothing reads. All other columns keep their names, since the store is open with them.
-  private func clear(_ name: String, _ layout: inout TableLayout) throws {
+  private func clear(_ name: String, _ layout: inout TableLayout, _ transaction: WriteTransaction) throws {
     guard let index = layout.tables.firstIndex(where: { $0.name == name }) else { return }
     layout.tables[index].leftovers = nil
     layout.deferredTables = layout.deferredTables.flatMap { $0.count > 1 ? $0.filter { $0 != name } : nil }
@@ -69,7 +68,7 @@ struct DeferredClearing {
       MigrationStep(summary: "", work: .schema(["DROP TABLE \(table.name)", "ALTER TABLE \(working) RENAME TO \(table.name)"])),
       MigrationStep(summary: "", work: .makeAuxiliaries),
     ]
-    let runner = MigrationRunner(connection, request: StoreMigrationRequest(), trace: trace)
+    let runner = MigrationRunner(transaction, request: StoreMigrationRequest(), trace: trace)
     try runner.run(steps, schema)
   }
 }

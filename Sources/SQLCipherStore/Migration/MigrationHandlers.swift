@@ -7,7 +7,8 @@ import SQLCipherConnection
 enum MigrationHandlers {
   /// What a handler works with, inside the migration's transaction.
   struct Context {
-    let connection: Connection
+    let transaction: WriteTransaction
+    var connection: Connection { transaction.connection }
     let path: String
     /// The older rows.
     let older: StoreSchema
@@ -53,12 +54,14 @@ enum MigrationHandlers {
   private static func withEngines(_ schemas: [StoreSchema], _ context: Context, _ body: ([StoreEngine]) throws -> Void) throws {
     // Statements of other tables may have the same numbers, and those that were left open would keep tables from being dropped.
     context.connection.discardStatements()
-    let engines = schemas.map { StoreEngine(path: context.path, joining: context.connection, schema: $0, trace: context.trace) }
-    defer {
-      for engine in engines { engine.leaveTransaction() }
-      context.connection.discardStatements()
-    }
-    try body(engines)
+    defer { context.connection.discardStatements() }
+    let engines = schemas.map { StoreEngine(path: context.path, joining: context.transaction, schema: $0, trace: context.trace) }
+    try join(engines[...], context.transaction) { try body(engines) }
+  }
+
+  private static func join(_ engines: ArraySlice<StoreEngine>, _ transaction: WriteTransaction, _ body: () throws -> Void) throws {
+    guard let engine = engines.first else { return try body() }
+    try engine.join(transaction) { try join(engines.dropFirst(), transaction, body) }
   }
 
   /// Indexes for the newer tables while the handler works: those that the schema has are made at the end. Names are quoted.

@@ -9,7 +9,8 @@ final class MigrationRunner {
   /// The rows of a portion.
   static let standardPortionSize = 2_000
 
-  let connection: Connection
+  private let transaction: WriteTransaction
+  private var connection: Connection { transaction.connection }
   private let trace: StatementTrace
   private let progress: (@Sendable (MigrationProgress) -> Void)?
   private let cancellation: RequestCancellation?
@@ -18,10 +19,11 @@ final class MigrationRunner {
   private var total = 0
 
   init(
-    _ connection: Connection, request: StoreMigrationRequest, trace: StatementTrace, portionSize: Int = MigrationRunner.standardPortionSize
+    _ transaction: WriteTransaction, request: StoreMigrationRequest, trace: StatementTrace,
+    portionSize: Int = MigrationRunner.standardPortionSize
   ) {
     self.portionSize = max(1, portionSize)
-    self.connection = connection
+    self.transaction = transaction
     self.trace = trace
     progress = request.progress
     cancellation = request.cancellation
@@ -70,7 +72,7 @@ final class MigrationRunner {
     case .dropIndexes: try SchemaAuxiliaries(schema: schema).dropUnwanted(connection)
     case .handler(let stage): try handler(stage)
     case .makeAuxiliaries:
-      try ExternalPlacement(connection, schema).moveIntoRows()
+      try ExternalPlacement(transaction, schema).moveIntoRows()
       try SchemaAuxiliaries(schema: schema).bringInStep(connection)
     }
   }

@@ -36,11 +36,11 @@ final class ModelWatch: Sendable {
   /// Called first in every transaction, when its snapshot is taken or its lock is held.
   ///
   /// - Throws: ``StoreError`` with the code `modelIncompatible` where the file has another model now.
-  func check(_ connection: Connection) throws {
+  func check(_ transaction: ReadTransaction) throws {
     let known = generation.load(ordering: .acquiring)
     guard known != Self.nothing else { return }
-    let found = try connection.userVersion()
-    if found != known { try compare(connection, generation: found) }
+    let found = try transaction.connection.userVersion()
+    if found != known { try compare(transaction.connection, generation: found) }
   }
 
   private func compare(_ connection: Connection, generation: Int) throws {

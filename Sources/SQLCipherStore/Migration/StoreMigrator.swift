@@ -26,7 +26,8 @@ struct StoreMigrator {
       // Tables go and come while references to them stay: nothing of it is to be checked row by row.
       try connection.withoutForeignKeys {
         try connection.cancelling(when: { [cancellation = request.cancellation] in cancellation?.isCancelled ?? false }) {
-          try transaction { try migrate() }
+          let externals = ExternalStorage(joining: connection, threshold: externalStorageThreshold)
+          try WriteTransaction.run(on: connection, externals.map { [LargeValues(storage: $0)] } ?? []) { try migrate($0) }
         }
       }
     } catch {
@@ -38,15 +39,7 @@ struct StoreMigrator {
 
   // MARK: The transaction
 
-  /// Files of large values come and go with it.
-  private func transaction(_ body: () throws -> Void) throws {
-    guard let externals = ExternalStorage(joining: connection, threshold: externalStorageThreshold) else {
-      return try connection.writeTransaction(body)
-    }
-    try externals.committing(connection, body)
-  }
-
-  private func migrate() throws {
+  private func migrate(_ transaction: WriteTransaction) throws {
     guard let record = try MetadataTable.read(connection, path: path) else {
       throw StoreError(.notAStore, "The database is empty.", operation: .migrate, path: path)
     }
@@ -57,14 +50,14 @@ struct StoreMigrator {
     var past = try MetadataTable.readPastModels(connection, path: path)
     try Self.checkNotNewer(record, past, model, path: path)
     var schema = try StoredSchema.read(connection, path: path)
-    let runner = MigrationRunner(connection, request: request, trace: trace, portionSize: portionSize)
+    let runner = MigrationRunner(transaction, request: request, trace: trace, portionSize: portionSize)
     let steps: [StoreMigrationStep?] = request.steps.isEmpty ? [nil] : request.steps
     var tasks = record.deferredTasks
     var present = record.modelName
     for step in steps {
       let target = step?.model ?? model
       let numbers = model.entityNumbers(entityNumbers, in: target)
-      if let step, step.preparation != nil { try MigrationHandlers.prepare(step, context(schema, schema, record, runner)) }
+      if let step, step.preparation != nil { try MigrationHandlers.prepare(step, context(transaction, schema, schema, record, runner)) }
       try ExternalSchema.makeTable(for: [schema.model, target], connection)
       let planner = MigrationPlanner(
         from: schema, to: target, entityNumbers: numbers, step: step, defersCleanUp: request.defersCleanUp)
@@ -72,7 +65,7 @@ struct StoreMigrator {
       let plan = try planner.plan()
       try Self.checkColumnCounts(plan.schema, entityNumbers: numbers, path: path)
       do {
-        try runner.run(plan) { step in try MigrationHandlers.run(step, context(schema, plan.workingSchema, record, runner)) }
+        try runner.run(plan) { step in try MigrationHandlers.run(step, context(transaction, schema, plan.workingSchema, record, runner)) }
       } catch let error as StoreAccessError where error.kind == .constraint {
         throw try ConstraintViolation.error(error, in: plan.schema, connection, path: path)
       }
@@ -84,7 +77,7 @@ struct StoreMigrator {
       past.append(present)
       present = name
     }
-    try ExternalPlacement(connection, schema).moveIntoFiles { count in
+    try ExternalPlacement(transaction, schema).moveIntoFiles { count in
       try runner.check()
       if count % 100 == 1 { runner.report("put large values into files") }
     }
@@ -107,10 +100,10 @@ struct StoreMigrator {
   }
 
   private func context(
-    _ older: StoreSchema, _ newer: StoreSchema, _ record: StoreRecord, _ runner: MigrationRunner
+    _ transaction: WriteTransaction, _ older: StoreSchema, _ newer: StoreSchema, _ record: StoreRecord, _ runner: MigrationRunner
   ) -> MigrationHandlers.Context {
     MigrationHandlers.Context(
-      connection: connection, path: path, older: older, newer: newer, record: record, runner: runner, trace: trace)
+      transaction: transaction, path: path, older: older, newer: newer, record: record, runner: runner, trace: trace)
   }
 
   // MARK: Errors

@@ -7,29 +7,17 @@ import SQLCipherConnection
 /// so the order of entities does not matter.
 struct SaveExecutor {
   let engine: StoreEngine
-  let connection: Connection
+  let transaction: WriteTransaction
+  var connection: Connection { transaction.connection }
   let request: SaveChangesRequest
   let space: ObjectIDSpace
   var schema: StoreSchema { engine.schema }
   /// Updates that would have taken a unique value too early: their unique columns are NULL until all others have run.
   var parked: [SaveChangesRequest.Update] = []
-  /// The rows that a uniqueness constraint keeps out, by what they clash with.
-  var clashes: [Clash] = []
-  /// Whether clashes are looked for row by row, and named; else the first one ends the save.
-  var namesClashes = true
   /// The order keys of members that are inserted with their owner.
   var insertedOrders: [OrderedMember: Int64] = [:]
   /// The changes whose order is written by the insertions already.
   var finishedOrders: Set<Int> = []
-
-  /// Rows of the save that have another row's values under a constraint.
-  struct Clash {
-    let declaring: CompiledEntity
-    let constraint: [String]
-    /// The row that has the values.
-    let holder: ObjectReference
-    var rows: [ObjectReference]
-  }
 
   /// The numbers of the values that are kept outside the rows.
   let externals = ExternalNumbers()
@@ -39,22 +27,25 @@ struct SaveExecutor {
     let key: Int64
   }
 
-  init(engine: StoreEngine, connection: Connection, request: SaveChangesRequest, space: ObjectIDSpace) {
+  init(engine: StoreEngine, transaction: WriteTransaction, request: SaveChangesRequest, space: ObjectIDSpace) {
     self.engine = engine
-    self.connection = connection
+    self.transaction = transaction
     self.request = request
     self.space = space
   }
 
   mutating func run() throws {
-    try checkLockedRows()
-    try deleteRows()
-    try updateRows()
-    try patchParkedRows()
-    prepareOrders()
-    try insertRows()
-    if !clashes.isEmpty { throw constraintConflict() }
-    try writeRelationships()
+    do {
+      try checkLockedRows()
+      try deleteRows()
+      try updateRows()
+      try patchParkedRows()
+      prepareOrders()
+      try insertRows()
+      try writeRelationships()
+    } catch let error as StoreAccessError where error.extendedCode == ConstraintCode.unique {
+      throw try uniqueClash(error, UniqueClaims(request, model: schema.model))
+    }
   }
 
   // MARK: Checks and deletions
@@ -145,12 +136,7 @@ struct SaveExecutor {
       var slots = SlotMask()
       let unique = uniqueSlots(of: entity)
       for slot in update.changedSlots.slots(below: update.row.slotCount) where unique.contains(slot) { slots.insert(slot) }
-      do {
-        try run(try engine.saveStatements.update(entity, slots, schema), update.row, oldVersion: update.row.version)
-      } catch let error as StoreAccessError where error.extendedCode == ConstraintCode.unique {
-        if !namesClashes { throw UniqueValuesTaken() }
-        try addConflicts(of: update.row)
-      }
+      try run(try engine.saveStatements.update(entity, slots, schema), update.row, oldVersion: update.row.version)
     }
   }
 

@@ -8,56 +8,41 @@ import SQLCipherConnection
 struct VersionsDiffer: Error {}
 
 extension StoreEngine {
-  /// Writes all of a save, or nothing.
+  /// Writes all of a save, or nothing. The coordinator publishes what was written.
   ///
   /// - Returns: What was computed.
   func save(_ request: SaveChangesRequest, in scope: RequestScope) throws -> SaveOutcome {
     guard !request.isEmpty else { return SaveOutcome() }
+    // Values that follow from a row alone go in with it.
     let now = Date().timeIntervalSinceReferenceDate
     let request = schema.derivations.isEmpty ? request : request.withLocalValues(schema.model, now: now)
+    let transaction = try begin(.init(request: request, cancellation: scope.cancellation, now: now))
     do {
-      return try save(request, in: scope, now: now, namesClashes: false)
-    } catch is VersionsDiffer {
-      throw try mergeConflict(of: request, space: scope.objectIDSpace)
-    } catch is UniqueValuesTaken {
-      if let error = try constraintConflict(of: request, space: scope.objectIDSpace) { throw error }
-      // Others have let go of the values since then.
-      do {
-        return try save(request, in: scope, now: now, namesClashes: true)
-      } catch is VersionsDiffer {
-        throw try mergeConflict(of: request, space: scope.objectIDSpace)
-      }
+      var executor = SaveExecutor(engine: self, transaction: transaction, request: request, space: scope.objectIDSpace)
+      try transaction.whileWanted { try executor.run() }
+      // Participants do their part, before and after.
+      try transaction.commit()
+      return transaction.outcome
+    } catch {
+      transaction.rollBack()
+      throw error is VersionsDiffer ? try mergeConflict(of: request, space: scope.objectIDSpace) : explained(error, .save)
     }
   }
 
-  private func save(
-    _ request: SaveChangesRequest, in scope: RequestScope, now: Double, namesClashes: Bool
-  ) throws -> SaveOutcome {
-    try writeKeepingReferences(operation: .save) { connection in
-      try stopping(connection, when: scope.cancellation) {
-        let updater = try deriving(on: connection, now: now) {
-          var executor = SaveExecutor(engine: self, connection: connection, request: request, space: scope.objectIDSpace)
-          executor.namesClashes = namesClashes
-          try executor.run()
-          if !schema.derivations.isEmpty { marks.forgetLocal() }
-        }.updater
-        return try updater?.outcome(of: request) ?? SaveOutcome()
-      }
-    }
+  /// Runs `body` in a write transaction; its errors come out ``explained(_:_:)``.
+  func writeExplained<Result>(_ operation: StoreOperation, _ body: (WriteTransaction) throws -> Result) throws -> Result {
+    do { return try begin().run(body) } catch { throw explained(error, operation) }
   }
 
-  /// Runs `body` in a write transaction; a foreign key that does not hold at its end is an error of the request.
-  func writeKeepingReferences<Result>(operation: StoreOperation, _ body: (Connection) throws -> Result) throws -> Result {
-    do {
-      return try write(body)
-    } catch let error as StoreAccessError where error.extendedCode == ConstraintCode.foreignKey {
-      var failure = StoreError(
-        .objectNotFound, "A saved object refers to an object that is not in the store, or a deleted one is still referred to.",
-        operation: operation, path: path, underlying: error)
-      failure.sqliteCode = error.code
-      failure.sqliteExtendedCode = error.extendedCode
-      throw failure
-    }
+  /// The error of a request that writes: a foreign key that does not hold at its end is an error of the request.
+  func explained(_ error: any Error, _ operation: StoreOperation) -> any Error {
+    guard let error = error as? StoreAccessError, error.extendedCode == ConstraintCode.foreignKey else { return error }
+    var failure = StoreError(
+      .objectNotFound, "A saved object refers to an object that is not in the store, or a deleted one is still referred to.",
+      operation: operation, path: path, underlying: error)
+    failure.sqliteCode = error.code
+    failure.sqliteExtendedCode = error.extendedCode
+    return failure
   }
 
   /// All rows of a save that are not as they were read.

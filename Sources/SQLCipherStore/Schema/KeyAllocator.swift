@@ -32,74 +32,51 @@ final class KeyAllocator: Sendable {
     blocks = Mutex([Block](repeating: Block(), count: tableCount))
   }
 
-  /// Keys for one table.
-  ///
-  /// - Parameters:
-  ///   - withWriter: Runs its argument on the writer, inside a write transaction.
-  func keys(_ count: Int, for table: EntityTable, withWriter: ((Connection) throws -> Void) throws -> Void) throws -> [Int64] {
-    guard count > 0 else { return [] }
-    var result: [Int64] = []
-    result.reserveCapacity(count)
-    take(count, for: table, into: &result)
-    while result.count < count {
-      // Not under the lock: the writer may be waited for. Two threads that reserve at once lose a block's rest at most.
-      try reserve(count - result.count, for: table, withWriter: withWriter)
-      take(count - result.count, for: table, into: &result)
-    }
-    return result
+  /// Keys that were reserved, from the first to the one before the last.
+  struct ReservedBlock {
+    fileprivate let start: Int64
+    fileprivate let end: Int64
   }
 
-  private func take(_ count: Int, for table: EntityTable, into result: inout [Int64]) {
-    let range = blocks.withLock { blocks in
+  /// As many of the reserved keys of a table as there are, up to a number.
+  func take(_ count: Int, for table: EntityTable) -> Range<Int64> {
+    blocks.withLock { blocks in
       let start = blocks[table.index].next
       let taken = min(Int64(count), blocks[table.index].end - start)
       blocks[table.index].next += taken
       blocks[table.index].floor = max(blocks[table.index].floor, start + taken)
       return start..<(start + taken)
     }
-    result.append(contentsOf: range)
   }
 
-  /// Reserves a block that holds a number of keys.
-  func reserve(_ needed: Int, for table: EntityTable, withWriter: ((Connection) throws -> Void) throws -> Void) throws {
+  /// Reserves a block that holds a number of keys. They may be handed out once the transaction, or part, is committed: see ``begin(_:of:)``.
+  func reserve(_ needed: Int, for table: EntityTable, _ transaction: WriteTransaction) throws -> ReservedBlock {
+    guard needed <= Self.greatestKey else { throw usedUp(table) }
     let (size, floor) = blocks.withLock { (max($0[table.index].size, Int64(needed)), $0[table.index].floor) }
-    var start: Int64 = 0
-    try withWriter { connection in
-      let read = try connection.statement(sql: "SELECT next FROM \(MetadataTable.keys) WHERE id = ?")
-      try read.bind(1, table.id)
-      start = max(try read.step() ? read.int64(0) : 1, floor)
-      read.reset()
-      // The number in the file may be any.
-      guard start <= Self.greatestKey - size else {
-        throw StoreError(.invalidRequest, "The entity “\(table.root.name)” has used up all its keys.", operation: .insert)
-      }
-      let write = try connection.statement(sql: "INSERT OR REPLACE INTO \(MetadataTable.keys) VALUES (?, ?)")
-      try write.bind(1, table.id)
-      try write.bind(2, start + size)
-      try write.run()
-    }
-    blocks.withLock { blocks in
-      blocks[table.index].next = start
-      blocks[table.index].end = start + size
-      blocks[table.index].size = min(Self.largestBlock, max(size, Self.firstBlock) * 2)
-    }
+    let connection = transaction.connection
+    let read = try connection.statement(sql: "SELECT next FROM \(MetadataTable.keys) WHERE id = ?")
+    try read.bind(1, table.id)
+    let start = max(try read.step() ? read.int64(0) : 1, floor)
+    read.reset()
+    // The number in the file may be any.
+    guard start <= Self.greatestKey - size else { throw usedUp(table) }
+    let write = try connection.statement(sql: "INSERT OR REPLACE INTO \(MetadataTable.keys) VALUES (?, ?)")
+    try write.bind(1, table.id)
+    try write.bind(2, start + size)
+    try write.run()
+    return ReservedBlock(start: start, end: start + size)
   }
 
-  /// Reserves as many keys as somebody else has given out from 1 on, without a list of them.
-  ///
-  /// - Returns: What is to be added to each of his.
-  func reserve(upTo greatest: Int64, for table: EntityTable, withWriter: ((Connection) throws -> Void) throws -> Void) throws -> Int64 {
-    guard greatest > 0 else { return 0 }
-    guard greatest <= Self.greatestKey else {
-      throw StoreError(.invalidRequest, "The entity “\(table.root.name)” has used up all its keys.", operation: .insert)
-    }
-    // A block that was reserved before is given up: its rest lies below the new one.
-    try reserve(Int(greatest), for: table, withWriter: withWriter)
-    return blocks.withLock { blocks in
-      let start = blocks[table.index].next
-      blocks[table.index].next = start + greatest
-      blocks[table.index].floor = max(blocks[table.index].floor, start + greatest)
-      return start - 1
+  private func usedUp(_ table: EntityTable) -> StoreError {
+    StoreError(.invalidRequest, "The entity “\(table.root.name)” has used up all its keys.", operation: .insert)
+  }
+
+  /// Hands out the keys of a block from here on; the rest of the block before it is given up.
+  func begin(_ block: ReservedBlock, of table: EntityTable) {
+    blocks.withLock { blocks in
+      blocks[table.index].next = block.start
+      blocks[table.index].end = block.end
+      blocks[table.index].size = min(Self.largestBlock, max(block.end - block.start, Self.firstBlock) * 2)
     }
   }
 

@@ -70,9 +70,9 @@ package struct RowTransfer {
   /// What triggers keep in step is made anew at the end: values that are computed from rows that come later would be computed too early otherwise.
   package func transaction(_ body: () throws -> Void) throws {
     try store.performTransaction {
-      try StoreError.mapping { try engine.write { try SchemaAuxiliaries.dropTriggered($0) } }
+      try StoreError.mapping { try engine.write { try SchemaAuxiliaries.dropTriggered($0.connection) } }
       try body()
-      try StoreError.mapping { try engine.write { try SchemaAuxiliaries(schema: engine.schema).bringInStep($0) } }
+      try StoreError.mapping { try engine.write { try SchemaAuxiliaries(schema: engine.schema).bringInStep($0.connection) } }
     }
   }
 
@@ -91,8 +91,8 @@ package struct RowTransfer {
     request.inserted = rows
     if !store.incrementalStore.takesExternalData { request = try request.withBytesInRows(engine.schema.model) }
     try StoreError.mapping {
-      try engine.writeKeepingReferences(operation: .import) { [request] connection in
-        var executor = SaveExecutor(engine: engine, connection: connection, request: request, space: scope.objectIDSpace)
+      try engine.writeExplained(.import) { [request] transaction in
+        var executor = SaveExecutor(engine: engine, transaction: transaction, request: request, space: scope.objectIDSpace)
         for place in places {
           executor.insertedOrders[SaveExecutor.OrderedMember(relationship: place.relationship, key: place.key)] = place.place
         }
@@ -108,7 +108,8 @@ package struct RowTransfer {
   package func insert(_ links: [Link], of relationship: CompiledRelationship) throws -> Int {
     let side = try joinSide(of: relationship)
     return try StoreError.mapping {
-      try engine.writeKeepingReferences(operation: .import) { connection in
+      try engine.writeExplained(.import) { transaction in
+        let connection = transaction.connection
         let statement = try connection.statement(sql: insertion(side))
         var count = 0
         for link in links {
@@ -132,8 +133,8 @@ package struct RowTransfer {
       values += ["t.\(far)", "t.\(near)"]
     }
     try StoreError.mapping {
-      try engine.write { connection in
-        try connection.statement(
+      try engine.write { transaction in
+        try transaction.connection.statement(
           sql: "INSERT OR IGNORE INTO \(side.table) (\(columns.joined(separator: ", "))) SELECT \(values.joined(separator: ", "))"
             + " FROM \(side.table) AS t WHERE NOT EXISTS (SELECT 1 FROM \(side.table) AS u WHERE u.\(side.near) = t.\(side.far)"
             + " AND u.\(side.far) = t.\(side.near))"
@@ -168,7 +169,8 @@ package struct RowTransfer {
   package func counts() throws -> [Int: Int] {
     var counts: [Int: Int] = [:]
     try StoreError.mapping {
-      try engine.read { connection in
+      try engine.read { transaction in
+        let connection = transaction.connection
         for table in engine.schema.tables {
           let entity = table.entity.map { "t.\($0) + \(table.entityOffset)" } ?? "\(table.root.number)"
           let statement = try connection.statement(sql: "SELECT \(entity), count(*) FROM \(table.name) AS t GROUP BY 1")
@@ -178,12 +180,5 @@ package struct RowTransfer {
       }
     }
     return counts
-  }
-}
-
-extension StoreEngine {
-  /// Reserves a row of keys that somebody else has numbered from 1.
-  func reserveKeys(upTo greatest: Int64, for table: EntityTable) throws -> Int64 {
-    try transactionKeys.reserve(upTo: greatest, for: table) { body in try write { try body($0) } }
   }
 }

@@ -1,0 +1,59 @@
+// SaveExecutor+UniqueClash: which unique values of a save are taken, and by whom: found for many rows with one statement.
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+
+extension SaveExecutor {
+  /// The error that names all clashes of what is written. Asked for while the transaction is open: nobody can let go of the values meanwhile.
+  ///
+  /// - Parameter error: SQLite's, which names none of the rows.
+  func uniqueClash(_ error: StoreAccessError, _ claims: UniqueClaims) throws -> StoreError {
+    var claims = claims
+    for position in claims.claims.indices { try findHolders(&claims, position) }
+    return StoreError(claims.conflicts(in: space), operation: .save, path: engine.path)
+      ?? StoreError(
+        .internalInconsistency, "SQLite says that unique values are taken, and nobody has them.", operation: .save, path: engine.path,
+        underlying: error)
+  }
+
+  /// Finds the stored rows that have claimed values.
+  private func findHolders(_ claims: inout UniqueClaims, _ position: Int) throws {
+    let claim = claims.claims[position]
+    let table = try schema.table(of: claim.declaring.number)
+    let columns = claim.names.compactMap { name in
+      claim.declaring.property(named: name)?.slotIndex.flatMap { table.column(entity: claim.declaring.number, slot: $0) }
+    }
+    guard columns.count == claim.names.count else { return }
+    let size = max(1, min(300, 900 / columns.count))
+    var rest = claim.values[...]
+    while !rest.isEmpty {
+      let piece = rest.prefix(size)
+      let statement = try connection.statement(sql: holdersSQL(claim.declaring, table, columns, count: piece.count))
+      defer { statement.reset() }
+      var index: Int32 = 0
+      for value in piece.joined() {
+        index += 1
+        try statement.bind(index, value)
+      }
+      engine.trace.note(statement)
+      while try statement.step() {
+        let holder = try schema.reference(key: statement.int64(1), entity: statement.int(2))
+        claims.note(holder: holder, of: piece[piece.startIndex + statement.int(0)], claim: position)
+      }
+      rest = rest.dropFirst(size)
+    }
+  }
+
+  private func holdersSQL(_ declaring: CompiledEntity, _ table: EntityTable, _ columns: [TableColumn], count: Int) -> String {
+    let marks = columns.map { _ in ", ?" }.joined()
+    let rows = (0..<count).map { "(\($0)\(marks))" }.joined(separator: ", ")
+    var conditions = columns.enumerated().map { "t.\($1.name) = v.c\($0)" }
+    if let ofEntity = table.entityCondition(declaring.number, includesSubentities: true, model: schema.model, alias: "t") {
+      conditions.append(ofEntity)
+    }
+    let entity = table.entity.map { "t.\($0) + \(table.entityOffset)" } ?? "\(table.root.number)"
+    // The order of the join is fixed: each value is looked for by the constraint's index.
+    return "WITH v(n\(columns.indices.map { ", c\($0)" }.joined())) AS (VALUES \(rows)) SELECT v.n, t.\(table.key), \(entity) "
+      + "FROM v CROSS JOIN \(table.name) AS t ON \(conditions.joined(separator: " AND "))"
+  }
+}
