@@ -23,6 +23,17 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
   /// True: triggers note which derived values a save or batch request concerns, and they are computed before it is committed.
   public static var derivesAttributes: Bool { true }
 
+  /// The properties that a description has for encrypted stores, by their names.
+  public static var settings: [StoreSetting] {
+    [
+      StoreSetting("key", \.key), StoreSetting("durability", \.durability), StoreSetting("enforcesForeignKeys", \.enforcesForeignKeys),
+      StoreSetting("cacheSize", \.cacheSize), StoreSetting("busyTimeout", \.busyTimeout),
+      StoreSetting("maximumReaderCount", \.maximumReaderCount), StoreSetting("format", \.format),
+      StoreSetting("keyWorkLimit", \.keyWorkLimit), StoreSetting("keyLabel", \.keyLabel),
+      StoreSetting("externalStorageThreshold", \.externalStorageThreshold),
+    ]
+  }
+
   /// Keeps the configuration; nothing is opened.
   ///
   /// - Throws: ``StoreError`` where the description names no file.

@@ -1,4 +1,4 @@
-// StoreOptions: what a store description says to a SQLCipher store, typed over its options.
+// StoreOptions: what a store description says to a SQLCipher store, typed over its settings.
 public import Foundation
 public import ObjectStore
 public import SQLCipherConnection
@@ -32,46 +32,46 @@ extension PersistentStoreDescription {
 
   /// What opens the store.
   public var key: StoreKey? {
-    get { options["key"] as? StoreKey }
-    set { options["key"] = newValue }
+    get { self[.key] }
+    set { self[.key] = newValue }
   }
 
   /// What a power cut may cost; nothing unless said otherwise.
   public var durability: StoreDurability {
-    get { options["durability"] as? StoreDurability ?? .full }
-    set { options["durability"] = newValue }
+    get { self[.durability] ?? .full }
+    set { self[.durability] = newValue }
   }
 
   /// Whether SQLite checks foreign keys at each save. Off unless said otherwise: the graph keeps them right, and the check makes deletions nearly
   /// twice as dear. `verify` always checks them.
   public var enforcesForeignKeys: Bool {
-    get { options["enforcesForeignKeys"] as? Bool ?? false }
-    set { options["enforcesForeignKeys"] = newValue }
+    get { self[.enforcesForeignKeys] ?? false }
+    set { self[.enforcesForeignKeys] = newValue }
   }
 
   /// The bytes of pages that each connection keeps; 16 MiB unless said otherwise. Less makes large work several times slower, since pages are
   /// decrypted again.
   public var cacheSize: Int {
-    get { options["cacheSize"] as? Int ?? ConnectionOptions().cacheSizeKiB * 1024 }
-    set { options["cacheSize"] = newValue }
+    get { self[.cacheSize] ?? ConnectionOptions().cacheSizeKiB * 1024 }
+    set { self[.cacheSize] = newValue }
   }
 
   /// How long a save waits for another process's; 5 seconds unless said otherwise.
   public var busyTimeout: TimeInterval {
-    get { options["busyTimeout"] as? TimeInterval ?? TimeInterval(ConnectionOptions().busyTimeoutMilliseconds) / 1000 }
-    set { options["busyTimeout"] = newValue }
+    get { self[.busyTimeout] ?? TimeInterval(ConnectionOptions().busyTimeoutMilliseconds) / 1000 }
+    set { self[.busyTimeout] = newValue }
   }
 
   /// The greatest number of threads that read at once; 4 unless said otherwise.
   public var maximumReaderCount: Int {
-    get { options["maximumReaderCount"] as? Int ?? 4 }
-    set { options["maximumReaderCount"] = newValue }
+    get { self[.maximumReaderCount] ?? 4 }
+    set { self[.maximumReaderCount] = newValue }
   }
 
   /// The page format of a new store; one that every SQLCipher can open unless said otherwise. An existing store keeps its own.
   public var format: SQLCipherFormat {
-    get { options["format"] as? SQLCipherFormat ?? .portable }
-    set { options["format"] = newValue }
+    get { self[.format] ?? .portable }
+    set { self[.format] = newValue }
   }
 
   /// How much work opening may spend on the key file, whose parameters are used before anything can prove them: so many derivations of the standard cost,
@@ -81,39 +81,39 @@ extension PersistentStoreDescription {
   /// the key opens none of the slots that may be tried, opening fails with `keyWorkExceeded`, which says what value is needed; making a slot that the
   /// limit would not open fails likewise. The slot that opened the store last in this process is tried first, then the cheapest.
   public var keyWorkLimit: Int? {
-    get { options["keyWorkLimit"] as? Int }
-    set { options["keyWorkLimit"] = newValue }
+    get { self[.keyWorkLimit] }
+    set { self[.keyWorkLimit] = newValue }
   }
 
   /// The name of the first key slot of a new store.
   public var keyLabel: String {
-    get { options["keyLabel"] as? String ?? "" }
-    set { options["keyLabel"] = newValue }
+    get { self[.keyLabel] ?? "" }
+    set { self[.keyLabel] = newValue }
   }
 
   /// The least number of bytes of a value that is kept in a file beside the store, where its attribute allows external storage; 128 KiB unless said
   /// otherwise. Changing it moves no value: each is kept as it was when it was saved.
   public var externalStorageThreshold: Int {
-    get { options["externalStorageThreshold"] as? Int ?? ExternalStorage.standardThreshold }
-    set { options["externalStorageThreshold"] = newValue }
+    get { self[.externalStorageThreshold] ?? ExternalStorage.standardThreshold }
+    set { self[.externalStorageThreshold] = newValue }
   }
 
   /// The rows that a migration copies between two reports of progress, for tests.
   package var migrationPortionSize: Int {
-    get { options["migrationPortionSize"] as? Int ?? MigrationRunner.standardPortionSize }
-    set { options["migrationPortionSize"] = newValue }
+    get { self[.migrationPortionSize] ?? MigrationRunner.standardPortionSize }
+    set { self[.migrationPortionSize] = newValue }
   }
 
   /// Whether opening writes the model into the store even where it changes nothing that the store goes by, such as notes and rules.
   package var renewsModel: Bool {
-    get { options["renewsModel"] as? Bool ?? false }
-    set { options["renewsModel"] = newValue }
+    get { self[.renewsModel] ?? false }
+    set { self[.renewsModel] = newValue }
   }
 
   /// Who hears of the statements that run, for tests.
   package var sqlObserver: SQLObserver? {
-    get { options["sqlObserver"] as? SQLObserver }
-    set { options["sqlObserver"] = newValue }
+    get { self[.sqlObserver] }
+    set { self[.sqlObserver] = newValue }
   }
 
   /// The same, as keyrings take it.
@@ -129,4 +129,43 @@ extension PersistentStoreDescription {
     result.enforcesForeignKeys = enforcesForeignKeys
     return result
   }
+}
+
+// Where the description keeps what the properties above say.
+
+extension StoreSettingKey<StoreKey> {
+  fileprivate static var key: Self { Self("key") }
+}
+
+extension StoreSettingKey<StoreDurability> {
+  fileprivate static var durability: Self { Self("durability") }
+}
+
+extension StoreSettingKey<Bool> {
+  fileprivate static var enforcesForeignKeys: Self { Self("enforcesForeignKeys") }
+  fileprivate static var renewsModel: Self { Self("renewsModel") }
+}
+
+extension StoreSettingKey<Int> {
+  fileprivate static var cacheSize: Self { Self("cacheSize") }
+  fileprivate static var maximumReaderCount: Self { Self("maximumReaderCount") }
+  fileprivate static var keyWorkLimit: Self { Self("keyWorkLimit") }
+  fileprivate static var externalStorageThreshold: Self { Self("externalStorageThreshold") }
+  fileprivate static var migrationPortionSize: Self { Self("migrationPortionSize") }
+}
+
+extension StoreSettingKey<TimeInterval> {
+  fileprivate static var busyTimeout: Self { Self("busyTimeout") }
+}
+
+extension StoreSettingKey<SQLCipherFormat> {
+  fileprivate static var format: Self { Self("format") }
+}
+
+extension StoreSettingKey<String> {
+  fileprivate static var keyLabel: Self { Self("keyLabel") }
+}
+
+extension StoreSettingKey<SQLObserver> {
+  fileprivate static var sqlObserver: Self { Self("sqlObserver") }
 }

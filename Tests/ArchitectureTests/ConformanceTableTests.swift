@@ -1,16 +1,31 @@
-// The table of behaviours (Documentation/Conformance.md) against the tests that it names.
+// The table of behaviours (Documentation/Conformance.md) and that of options (Documentation/StoreOptions.md) against the tests that they name.
 import Foundation
 import XCTest
 
 final class ConformanceTableTests: XCTestCase {
   private static let table = "Documentation/Conformance.md"
+  private static let optionTable = "Documentation/StoreOptions.md"
 
   func testEveryTestThatTheTableNamesExists() throws {
     let known = try Self.testNames()
-    let named = try Self.namedTests()
-    XCTAssertGreaterThan(named.count, 50, "the table names hardly any test: has its form changed?")
-    let unknown = Set(named).subtracting(known).sorted()
-    XCTAssertEqual(unknown, [], "\(Self.table) names what is no test of this repository")
+    for (table, count) in [(Self.table, 50), (Self.optionTable, 20)] {
+      let named = Self.namedTests(try Repository.text(table))
+      XCTAssertGreaterThanOrEqual(named.count, count, "\(table) names hardly any test: has its form changed?")
+      let unknown = Set(named).subtracting(known).sorted()
+      XCTAssertEqual(unknown, [], "\(table) names what is no test of this repository")
+    }
+  }
+
+  func testEveryOptionOfCoreDataHasARowWithATest() throws {
+    let options = try Repository.text("Sources/ObjectStore/Contract/CoreDataOption.swift").split(separator: "\"").filter {
+      $0.hasPrefix("NS")
+    }
+    XCTAssertEqual(options.count, 25)
+    let rows = try Repository.text(Self.optionTable).split(separator: "\n")
+    for option in options {
+      let row = rows.first { $0.hasPrefix("| ") && $0.contains("`\(option)`") }
+      XCTAssertFalse(Self.namedTests(String(row ?? "")).isEmpty, "\(Self.optionTable) has no row with a test for \(option)")
+    }
   }
 
   func testTheTableHasEveryRow() throws {
@@ -24,9 +39,9 @@ final class ConformanceTableTests: XCTestCase {
     }
   }
 
-  /// What stands in the table as `Class.testName`.
-  private static func namedTests() throws -> [String] {
-    try Repository.text(table).split(separator: "`").map(String.init).filter { name in
+  /// What stands in a table as `Class.testName`.
+  private static func namedTests(_ text: String) -> [String] {
+    text.split(separator: "`").map(String.init).filter { name in
       let parts = name.split(separator: ".")
       return parts.count == 2 && parts[1].hasPrefix("test") && name.allSatisfy { $0.isLetter || $0.isNumber || $0 == "." || $0 == "_" }
     }

@@ -8,6 +8,8 @@ final class DocumentationTests: XCTestCase {
 
   func testTheCodeOfTheMigrationDocumentCompiles() throws { try check("Documentation/Migration.md") }
 
+  func testTheCodeOfTheDocumentAboutOptionsCompiles() throws { try check("Documentation/StoreOptions.md") }
+
   func testTheCodeOfTheArticlesCompiles() throws {
     let folder = "Sources/CipherData/CipherData.docc"
     let names = try FileManager.default.contentsOfDirectory(atPath: Compiler.root.appendingPathComponent(folder).path)

@@ -7,6 +7,10 @@ import Synchronization
 import XCTest
 import _StoreSpecification
 
+extension StoreSettingKey<String> {
+  fileprivate static var failure: Self { Self("failure") }
+}
+
 final class CoordinatorTests: XCTestCase {
   /// A store class that does nothing but what the in-memory store does, and tells how it was treated.
   private final class RecordingStore: IncrementalStore {
@@ -22,7 +26,7 @@ final class CoordinatorTests: XCTestCase {
     }
 
     static func note(_ event: String) { events.withLock { $0.append(event) } }
-    private var failure: String? { configuration.description.options["failure"] as? String }
+    private var failure: String? { configuration.description[.failure] }
 
     func unlock() async throws {
       Self.note("unlock")
@@ -86,7 +90,7 @@ final class CoordinatorTests: XCTestCase {
       RecordingStore.events.withLock { $0 = [] }
       let coordinator = makeCoordinator()
       var description = PersistentStoreDescription(type: RecordingStore.type)
-      description.options["failure"] = failure
+      description[.failure] = failure
       do {
         try await coordinator.addPersistentStore(with: description)
         XCTFail("It opened.")

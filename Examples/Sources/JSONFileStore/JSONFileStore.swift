@@ -10,6 +10,11 @@ extension StoreType {
   public static let jsonFile = StoreType(rawValue: "JSONFile")
 }
 
+extension StoreSettingKey<Bool> {
+  /// Whether a ``JSONFileStore`` writes its file with line breaks and indents; true unless said otherwise.
+  public static var isIndented: Self { Self("isIndented") }
+}
+
 /// A store that keeps its rows in one JSON file, which every save writes anew. Nothing in it is encrypted.
 ///
 /// It shows what a store class needs: it is written against the public contract alone. Register it before the stack is set up:
@@ -20,6 +25,9 @@ extension StoreType {
 public final class JSONFileStore: IncrementalStore {
   /// True: all rows are at hand, and ``DerivationEvaluation`` computes over them.
   public static var derivesAttributes: Bool { true }
+
+  /// What a description can say to such a store.
+  public static var settings: [StoreSetting] { [StoreSetting(.isIndented)] }
 
   private struct Content {
     var document: JSONDocument
@@ -215,7 +223,7 @@ public final class JSONFileStore: IncrementalStore {
   private func write(_ document: JSONDocument) throws {
     do {
       let encoder = JSONEncoder()
-      encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+      encoder.outputFormatting = configuration.description[.isIndented] ?? true ? [.prettyPrinted, .sortedKeys] : [.sortedKeys]
       try encoder.encode(document).write(to: url, options: .atomic)
     } catch {
       throw StoreError(.io, "The file could not be written.", operation: .save, path: url.path, underlying: error)

@@ -22,6 +22,20 @@ final class JSONFileStoreSpecificationTests: XCTestCase {
     verify(JSONFileStoreUnderTest(), meets: StoreSpecification.storeSuites)
   }
 
+  func testADescriptionTellsTheStoreWhetherToIndent() async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    PersistentStoreCoordinator.registerStoreClass(JSONFileStore.self, forStoreType: .jsonFile)
+    for isIndented in [true, false] {
+      let url = folder.appendingPathComponent("\(isIndented).json")
+      let description = try PersistentStoreDescription(type: .jsonFile, url: url, options: ["isIndented": isIndented])
+      let coordinator = PersistentStoreCoordinator(compiledModel: SpecificationModels.library)
+      try coordinator.remove(try await coordinator.addPersistentStore(with: description))
+      XCTAssertEqual(try String(contentsOf: url, encoding: .utf8).contains("\n"), isIndented)
+    }
+  }
+
   func testObjectsOverTheStoreMeetTheSpecification() {
     verify(JSONFileStoreUnderTest(), meets: StoreSpecification.objectSuites)
   }

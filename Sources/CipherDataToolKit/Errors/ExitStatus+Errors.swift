@@ -73,7 +73,7 @@ package struct Ending: Sendable, Hashable {
     case .permissionDenied: error.operation == .create ? .cannotCreate : .noInput
     case .storeNotFound, .noOpenStore: .noInput
     case .alreadyExists: .cannotCreate
-    case .invalidRequest, .unsupported, .nestingTooDeep, .entityNotInStore: .usage
+    case .invalidRequest, .invalidOption, .unsupported, .nestingTooDeep, .entityNotInStore: .usage
     case .cancelled: .interrupted
     case .unknownStoreType, .internalInconsistency: .software
     }

@@ -4,9 +4,9 @@ public import ObjectStore
 extension PersistentStoreDescription {
   /// The stages between the versions of the model; nil infers the whole way at once.
   public var stagedMigrationManager: StagedMigrationManager? {
-    get { options["stagedMigrationManager"] as? StagedMigrationManager }
+    get { self[.stagedMigrationManager] }
     set {
-      options["stagedMigrationManager"] = newValue
+      self[.stagedMigrationManager] = newValue
       setMigrationSteps()
     }
   }
@@ -17,9 +17,9 @@ extension PersistentStoreDescription {
   /// fits them and leaves out no older entity, where inference is impossible, would drop values, or is forbidden
   /// (``shouldInferMappingModelAutomatically``).
   public var mappingModels: [MappingModel] {
-    get { options["mappingModels"] as? [MappingModel] ?? [] }
+    get { self[.mappingModels] ?? [] }
     set {
-      options["mappingModels"] = newValue
+      self[.mappingModels] = newValue
       setMigrationSteps()
     }
   }
@@ -29,4 +29,12 @@ extension PersistentStoreDescription {
     guard steps.manager != nil || !steps.mappingModels.isEmpty else { return migrationSteps = nil }
     migrationSteps = { origin, target in try steps.steps(from: origin, to: target) }
   }
+}
+
+extension StoreSettingKey<StagedMigrationManager> {
+  fileprivate static var stagedMigrationManager: Self { Self("stagedMigrationManager") }
+}
+
+extension StoreSettingKey<[MappingModel]> {
+  fileprivate static var mappingModels: Self { Self("mappingModels") }
 }

@@ -58,6 +58,10 @@ public protocol IncrementalStore: AnyObject, Sendable {
   /// Whether stores of the class compute derived attributes, on every way of writing. A coordinator opens no other store for entities that have some.
   static var derivesAttributes: Bool { get }
 
+  /// What the class can be told by a description beside ``PersistentStoreDescription/commonSettings``; nothing by default. A description that is made of a
+  /// dictionary has no others.
+  static var settings: [StoreSetting] { get }
+
   /// Keeps the configuration; no input or output.
   init(configuration: StoreConfiguration) throws
 
@@ -139,6 +143,9 @@ public protocol IncrementalStore: AnyObject, Sendable {
 extension IncrementalStore {
   /// False: see ``DerivationEvaluation`` for a store whose rows are at hand.
   public static var derivesAttributes: Bool { false }
+
+  /// None.
+  public static var settings: [StoreSetting] { [] }
 
   /// Does nothing.
   public func unlock() async throws {}

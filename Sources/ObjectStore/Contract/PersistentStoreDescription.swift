@@ -51,8 +51,14 @@ public struct PersistentStoreDescription: Sendable {
   /// Whether the store is not opened while a transformer that its entities' attributes name is not registered. False by default: such attributes then fail when
   /// they are used; ``PersistentStoreCoordinator/missingTransformers`` lists them.
   public var requiresTransformers = false
-  /// Options of the store's class, by name. They reach the store untouched.
-  public var options: [String: any Sendable] = [:]
+  /// What the store's class is told beside that, by key.
+  private var settings: [StoreSettingIdentity: any Sendable] = [:]
+
+  /// A setting of the store's class; nil where it was not set. It reaches the store untouched.
+  public subscript<Value: Sendable>(key: StoreSettingKey<Value>) -> Value? {
+    get { settings[key.identity] as? Value }
+    set { settings[key.identity] = newValue }
+  }
 
   /// Describes a store.
   public init(type: StoreType, url: URL? = nil) {

@@ -75,6 +75,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case mappingModelInvalid
     /// After a stage, objects lack a value that their model requires.
     case requiredValueMissing
+    /// An option of a store has a name that its kind of store does not know, or a value of another type.
+    case invalidOption
     /// The store type is not registered.
     case unknownStoreType
     /// No store is open that could answer: none was loaded yet, all were closed, or that of an object, or one that the request names, is not open.
@@ -117,6 +119,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   public var entityName: String?
   /// The property concerned.
   public var propertyName: String?
+  /// The option concerned, for ``Code/invalidOption``.
+  public var optionName: String?
   /// The entities that differ, for ``Code/modelIncompatible`` and the errors of migrations.
   public var differingEntities: [String] = []
   /// The changes that no store can follow by itself, for ``Code/mappingNotInferred``.

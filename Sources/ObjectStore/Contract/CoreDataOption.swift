@@ -1,0 +1,57 @@
+// CoreDataOption: the options of Core Data's stores by name, with what stands for each here; `Documentation/StoreOptions.md` is the same as a table.
+
+/// An option of Core Data's stores, for who brings a dictionary of them along.
+package enum CoreDataOption: String, Sendable, CaseIterable {
+  case readOnly = "NSReadOnlyPersistentStoreOption"
+  case timeout = "NSPersistentStoreTimeoutOption"
+  case pragmas = "NSSQLitePragmasOption"
+  case analyze = "NSSQLiteAnalyzeOption"
+  case manualVacuum = "NSSQLiteManualVacuumOption"
+  case fileProtection = "NSPersistentStoreFileProtectionKey"
+  case connectionPoolSize = "NSPersistentStoreConnectionPoolMaxSizeKey"
+  case ignoresVersioning = "NSIgnorePersistentStoreVersioningOption"
+  case migratesAutomatically = "NSMigratePersistentStoresAutomaticallyOption"
+  case infersMappingModel = "NSInferMappingModelAutomaticallyOption"
+  case defersLightweightMigration = "NSPersistentStoreDeferredLightweightMigrationOptionKey"
+  case stagedMigrationManager = "NSPersistentStoreStagedMigrationManagerOptionKey"
+  case historyTracking = "NSPersistentHistoryTrackingKey"
+  case remoteChangeNotification = "NSPersistentStoreRemoteChangeNotificationPostOptionKey"
+  case forceDestroy = "NSPersistentStoreForceDestroyOption"
+  case secureDecodingClasses = "NSBinaryStoreSecureDecodingClasses"
+  case insecureDecoding = "NSBinaryStoreInsecureDecodingCompatibilityOption"
+  case validatesXML = "NSValidateXMLStoreOption"
+  case osCompatibility = "NSPersistentStoreOSCompatibility"
+  case ubiquitousContentName = "NSPersistentStoreUbiquitousContentNameKey"
+  case ubiquitousContentURL = "NSPersistentStoreUbiquitousContentURLKey"
+  case ubiquitousPeerToken = "NSPersistentStoreUbiquitousPeerTokenOption"
+  case removesUbiquitousMetadata = "NSPersistentStoreRemoveUbiquitousMetadataOption"
+  case ubiquitousContainer = "NSPersistentStoreUbiquitousContainerIdentifierKey"
+  case rebuildsFromUbiquitousContent = "NSPersistentStoreRebuildFromUbiquitousContentOption"
+
+  /// What stands for it here, or why nothing does.
+  package var counterpart: String {
+    switch self {
+    case .readOnly: "set isReadOnly"
+    case .timeout: "set busyTimeout"
+    case .pragmas: "no SQL is passed through; durability, cacheSize, enforcesForeignKeys and format say what it is used for"
+    case .analyze: "the query planner goes by the model's indexes alone, and keeps no statistics"
+    case .manualVacuum: "a copy made by SQLCipherStoreFile.backUp has no unused pages"
+    case .fileProtection: "the store is encrypted, always; set key"
+    case .connectionPoolSize: "set maximumReaderCount"
+    case .ignoresVersioning: "a store of another model is never opened as if it were of this one"
+    case .migratesAutomatically: "set shouldMigrateStoreAutomatically"
+    case .infersMappingModel: "set shouldInferMappingModelAutomatically"
+    case .defersLightweightMigration: "set defersLightweightMigration"
+    case .stagedMigrationManager: "set stagedMigrationManager of the description"
+    case .historyTracking: "stores keep no history yet"
+    case .remoteChangeNotification: "stores tell nothing of other processes yet"
+    case .forceDestroy: "destroyPersistentStore(with:) refuses while anybody has the store open, always"
+    case .secureDecodingClasses, .insecureDecoding: "there is no binary store, and nothing is decoded by class names"
+    case .validatesXML: "there is no XML store"
+    case .osCompatibility: "a store is of a format of its own, whose version its metadata has"
+    case .ubiquitousContentName, .ubiquitousContentURL, .ubiquitousPeerToken, .removesUbiquitousMetadata, .ubiquitousContainer,
+      .rebuildsFromUbiquitousContent:
+      "stores in iCloud are withdrawn from Core Data itself"
+    }
+  }
+}

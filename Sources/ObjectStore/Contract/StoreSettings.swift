@@ -1,0 +1,118 @@
+// StoreSettings: what a class of stores can be told by a description, with types, and descriptions made of a dictionary of options.
+public import Foundation
+
+/// The name and type of a setting that a class of stores has beside those of every store.
+///
+/// A description keeps a value for each. Declare the keys as static members, and tell the class's in ``IncrementalStore/settings``, so that a description
+/// can be made of a dictionary too:
+///
+/// ```swift
+/// extension StoreSettingKey<Bool> {
+///   static var isIndented: Self { Self("isIndented") }
+/// }
+/// description[.isIndented] = true
+/// ```
+///
+/// Two keys of one name with different types are two settings, so that a value never has another type than its key.
+public struct StoreSettingKey<Value: Sendable>: Sendable, Hashable {
+  /// The setting's name, which a dictionary of options has for it.
+  public let name: String
+
+  /// The key of a setting.
+  public init(_ name: String) { self.name = name }
+
+  var identity: StoreSettingIdentity { StoreSettingIdentity(name: name, type: ObjectIdentifier(Value.self)) }
+}
+
+/// A key without its type parameter.
+struct StoreSettingIdentity: Sendable, Hashable {
+  let name: String
+  let type: ObjectIdentifier
+}
+
+/// A setting that a class of stores knows, for descriptions that are made of a dictionary.
+public struct StoreSetting: Sendable {
+  /// The setting's name in a dictionary.
+  public let name: String
+  /// The type of its values.
+  public let valueType: any Any.Type
+  /// Sets a value; false when it has another type.
+  let apply: @Sendable (any Sendable, inout PersistentStoreDescription) -> Bool
+
+  /// The setting of a key.
+  public init<Value: Sendable>(_ key: StoreSettingKey<Value>) {
+    name = key.name
+    valueType = Value.self
+    apply = { value, description in
+      guard let value = value as? Value else { return false }
+      description[key] = value
+      return true
+    }
+  }
+
+  /// The setting that a property of descriptions sets, which may do more than keep the value.
+  public init<Value: Sendable>(_ name: String, _ property: any WritableKeyPath<PersistentStoreDescription, Value> & Sendable) {
+    self.name = name
+    valueType = Value.self
+    apply = { value, description in
+      guard let value = value as? Value else { return false }
+      description[keyPath: property] = value
+      return true
+    }
+  }
+}
+
+extension PersistentStoreDescription {
+  /// The settings of every store, as a dictionary names them: by the names of the description's properties.
+  public static var commonSettings: [StoreSetting] {
+    [
+      StoreSetting("configuration", \.configuration), StoreSetting("isReadOnly", \.isReadOnly),
+      StoreSetting("createsStore", \.createsStore),
+      StoreSetting("shouldMigrateStoreAutomatically", \.shouldMigrateStoreAutomatically),
+      StoreSetting("shouldInferMappingModelAutomatically", \.shouldInferMappingModelAutomatically),
+      StoreSetting("defersLightweightMigration", \.defersLightweightMigration),
+      StoreSetting("migrationBackupURL", \.migrationBackupURL), StoreSetting("requiresTransformers", \.requiresTransformers),
+    ]
+  }
+
+  /// Describes a store by a dictionary of options, as from a configuration file: their names are those of the description's properties.
+  ///
+  /// - Parameters:
+  ///   - type: The kind of store, whose class says which options it has.
+  ///   - url: Where the store is; nil for stores without a file.
+  ///   - options: The options by name.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/invalidOption`` where a name is none of the store's, such as one of Core Data's, or a value has another
+  ///   type; with ``StoreError/Code/unknownStoreType`` where nothing is registered for the type.
+  public init(type: StoreType, url: URL? = nil, options: [String: any Sendable]) throws(StoreError) {
+    self.init(type: type, url: url)
+    guard let storeClass = PersistentStoreCoordinator.registeredStoreTypes[type] else {
+      throw PersistentStoreCoordinator.unknownType(self)
+    }
+    let settings = Dictionary((Self.commonSettings + storeClass.settings).map { ($0.name, $0) }, uniquingKeysWith: { $1 })
+    for (name, value) in options.sorted(by: { $0.key < $1.key }) {
+      guard let setting = settings[name] else {
+        throw .unknownOption(name, of: type, known: settings.keys.sorted(), path: url?.path)
+      }
+      if !setting.apply(value, &self) {
+        throw .optionOfAnotherType(name, expected: setting.valueType, found: Swift.type(of: value), path: url?.path)
+      }
+    }
+  }
+}
+
+extension StoreError {
+  static func unknownOption(_ name: String, of type: StoreType, known: [String], path: String?) -> StoreError {
+    let text =
+      CoreDataOption(rawValue: name).map { "“\(name)” is an option of Core Data: \($0.counterpart)." }
+      ?? "Stores of the type “\(type)” have no option “\(name)”; they have \(known.joined(separator: ", "))."
+    var error = StoreError(.invalidOption, text, operation: .open, path: path)
+    error.optionName = name
+    return error
+  }
+
+  static func optionOfAnotherType(_ name: String, expected: any Any.Type, found: any Any.Type, path: String?) -> StoreError {
+    var error = StoreError(.invalidOption, "The option “\(name)” takes a \(expected), not a \(found).", operation: .open, path: path)
+    error.optionName = name
+    return error
+  }
+}

@@ -1,0 +1,124 @@
+// StoreSettingsTests: what a class of stores is told by a description, by key or by a dictionary.
+import Foundation
+import ObjectModel
+import XCTest
+import _StoreSpecification
+
+@testable import ObjectStore
+
+extension StoreSettingKey<Bool> {
+  fileprivate static var isIndented: Self { Self("isIndented") }
+}
+
+extension StoreSettingKey<Int> {
+  fileprivate static var depth: Self { Self("depth") }
+  fileprivate static var isIndentedAsNumber: Self { Self("isIndented") }
+}
+
+final class StoreSettingsTests: XCTestCase {
+  private static let type = StoreType(rawValue: "WithSettings")
+
+  /// A store that is told two things; nobody opens it.
+  private final class StoreWithSettings: IncrementalStore {
+    static var settings: [StoreSetting] { [StoreSetting(.isIndented), StoreSetting(.depth)] }
+    init(configuration: StoreConfiguration) throws {}
+    func loadMetadata() throws -> StoreMetadata { throw StoreError(.unsupported, "") }
+    func execute(_ request: PersistentStoreRequest, in scope: RequestScope) throws -> PersistentStoreResult { throw request.unsupported }
+    func newValuesForObjects(with objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> RowList { RowList([]) }
+    func newValues(
+      forRelationship relationship: CompiledRelationship, forObjectsWith objectIDs: [ManagedObjectID], in scope: RequestScope
+    ) throws -> RelationshipValues { RelationshipValues() }
+    func obtainPermanentIDs(for objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> [ManagedObjectID] { [] }
+    func close() throws {}
+  }
+
+  override func setUp() { PersistentStoreCoordinator.registerStoreClass(StoreWithSettings.self, forStoreType: Self.type) }
+  override func tearDown() { PersistentStoreCoordinator.registerStoreClass(nil, forStoreType: Self.type) }
+
+  private func error(_ options: [String: any Sendable], _ type: StoreType = StoreSettingsTests.type) -> StoreError? {
+    do {
+      _ = try PersistentStoreDescription(type: type, options: options)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  func testASettingKeepsItsValueUntilItIsTakenAway() {
+    var description = PersistentStoreDescription(type: Self.type)
+    XCTAssertNil(description[.isIndented])
+    description[.isIndented] = true
+    description[.depth] = 3
+    XCTAssertEqual(description[.isIndented], true)
+    XCTAssertEqual(description[.depth], 3)
+    description[.isIndented] = nil
+    XCTAssertNil(description[.isIndented])
+    XCTAssertEqual(description[.depth], 3)
+  }
+
+  func testTwoKeysOfOneNameWithDifferentTypesAreTwoSettings() {
+    var description = PersistentStoreDescription(type: Self.type)
+    description[.isIndented] = true
+    description[.isIndentedAsNumber] = 4
+    XCTAssertEqual(description[.isIndented], true)
+    XCTAssertEqual(description[.isIndentedAsNumber], 4)
+  }
+
+  func testADictionarySetsTheSettingsOfEveryStoreAndThoseOfItsClass() throws {
+    let backup = URL(fileURLWithPath: "/backup")
+    let description = try PersistentStoreDescription(
+      type: Self.type, url: URL(fileURLWithPath: "/store"),
+      options: [
+        "isIndented": true, "depth": 2, "configuration": "Local", "isReadOnly": true, "createsStore": false,
+        "shouldMigrateStoreAutomatically": false, "shouldInferMappingModelAutomatically": false, "defersLightweightMigration": true,
+        "migrationBackupURL": backup, "requiresTransformers": true,
+      ])
+    XCTAssertEqual(description.url?.path, "/store")
+    XCTAssertEqual(description[.isIndented], true)
+    XCTAssertEqual(description[.depth], 2)
+    XCTAssertEqual(description.configuration, "Local")
+    XCTAssertTrue(description.isReadOnly)
+    XCTAssertFalse(description.createsStore)
+    XCTAssertFalse(description.shouldMigrateStoreAutomatically)
+    XCTAssertFalse(description.shouldInferMappingModelAutomatically)
+    XCTAssertTrue(description.defersLightweightMigration)
+    XCTAssertEqual(description.migrationBackupURL, backup)
+    XCTAssertTrue(description.requiresTransformers)
+  }
+
+  func testAWrongNameIsAnErrorThatNamesTheKnownOnes() throws {
+    let error = try XCTUnwrap(error(["indented": true]))
+    XCTAssertEqual(error.code, .invalidOption)
+    XCTAssertEqual(error.operation, .open)
+    XCTAssertEqual(error.optionName, "indented")
+    XCTAssertTrue(error.message.contains("“indented”"), error.message)
+    XCTAssertTrue(error.message.contains("depth, isIndented, isReadOnly"), error.message)
+    XCTAssertNil(self.error(["isReadOnly": true], .inMemory))
+    XCTAssertEqual(self.error(["isIndented": true], .inMemory)?.code, .invalidOption, "another class's setting")
+    XCTAssertEqual(self.error([:], StoreType(rawValue: "Nobody's"))?.code, .unknownStoreType)
+  }
+
+  func testAValueOfAnotherTypeIsAnErrorThatNamesBothTypesAndNotTheValue() throws {
+    let error = try XCTUnwrap(error(["depth": "secret"]))
+    XCTAssertEqual(error.code, .invalidOption)
+    XCTAssertEqual(error.optionName, "depth")
+    XCTAssertTrue(error.message.contains("Int") && error.message.contains("String"), error.message)
+    XCTAssertFalse(error.description.contains("secret"))
+    let wrong: [(String, any Sendable)] = [
+      ("isReadOnly", 1), ("isReadOnly", "true"), ("configuration", 1), ("migrationBackupURL", "/backup"), ("isIndented", 0),
+    ]
+    for (name, value) in wrong {
+      XCTAssertEqual(self.error([name: value])?.optionName, name, "\(name): \(type(of: value))")
+    }
+  }
+
+  func testAnOptionOfCoreDataIsAnErrorThatSaysWhatStandsForIt() throws {
+    XCTAssertEqual(CoreDataOption.allCases.count, 25)
+    for option in CoreDataOption.allCases {
+      let error = try XCTUnwrap(error([option.rawValue: true]), option.rawValue)
+      XCTAssertEqual(error.code, .invalidOption)
+      XCTAssertEqual(error.optionName, option.rawValue)
+      XCTAssertTrue(error.message.contains("is an option of Core Data: \(option.counterpart)"), error.message)
+    }
+  }
+}
