@@ -30,7 +30,7 @@ let package = Package(
   products: [
     .library(name: "CipherData", targets: ["CipherData"]),
     .library(name: "CipherDataCoreDataImport", targets: ["CoreDataImport"]),
-    .library(name: "CipherDataEngine", targets: ["ObjectModel", "ObjectQuery", "ObjectStore"]),
+    .library(name: "CipherDataEngine", targets: ["CipherDataEngine"]),
     .executable(name: "cipherdata", targets: ["CipherDataTool"]),
     .plugin(name: "GenerateManagedObjects", targets: ["GenerateManagedObjects"]),
     .library(name: "_StoreSpecification", targets: ["_StoreSpecification"]),
@@ -79,6 +79,7 @@ let package = Package(
         "ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "SQLCipherStore", "SQLCipherConnection",
         .target(name: "CipherDataMacros", condition: .when(traits: ["Macros"])),
       ]),
+    module("CipherDataEngine", ["ObjectModel", "ObjectQuery", "ObjectStore"]),
     // Of the trait Macros only; without it an empty program.
     .macro(
       name: "CipherDataMacros",
@@ -108,8 +109,11 @@ let package = Package(
     .plugin(name: "GenerateManagedObjects", capability: .buildTool(), dependencies: ["generate-managed-objects"]),
     .testTarget(
       name: "ModelCodeGenerationTests", dependencies: ["ModelCodeGeneration", "ObjectModel"], exclude: ["Golden"], swiftSettings: strict),
-    .testTarget(name: "TypedClassesTests", dependencies: ["CipherData"], swiftSettings: strict, plugins: ["GenerateManagedObjects"]),
-    .testTarget(name: "OddClassesTests", dependencies: ["CipherData"], swiftSettings: strict, plugins: ["GenerateManagedObjects"]),
+    .testTarget(
+      name: "TypedClassesTests", dependencies: ["CipherData", "CipherDataEngine"], swiftSettings: strict,
+      plugins: ["GenerateManagedObjects"]),
+    .testTarget(
+      name: "OddClassesTests", dependencies: ["CipherData", "CipherDataEngine"], swiftSettings: strict, plugins: ["GenerateManagedObjects"]),
 
     // What tests share. The specification is a product, so that stores outside this package can be held to it.
     .target(name: "_TestSupport", dependencies: ["ObjectModel"], path: "Tests/_TestSupport", swiftSettings: strict),
@@ -142,7 +146,8 @@ let package = Package(
     .testTarget(name: "ArchitectureTests", exclude: ["UnsafeUses.txt"], swiftSettings: strict),
     // Programs that must not compile, and those that must: the examples of the documentation.
     .testTarget(
-      name: "CompilationTests", dependencies: ["CipherData", "CoreDataImport", "ModelCodeGeneration", "ObjectModel"], exclude: ["Fixtures"],
+      name: "CompilationTests", dependencies: ["CipherData", "CipherDataEngine", "CoreDataImport", "ModelCodeGeneration", "ObjectModel"],
+      exclude: ["Fixtures"],
       swiftSettings: strict),
   ]
 )

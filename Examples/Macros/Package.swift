@@ -8,7 +8,9 @@ let package = Package(
   dependencies: [.package(name: "CipherData", path: "../..", traits: ["Macros"])],
   targets: [
     .testTarget(
-      name: "MacroTests", dependencies: [.product(name: "CipherData", package: "CipherData")], exclude: ["Fixtures"],
+      name: "MacroTests",
+      dependencies: [.product(name: "CipherData", package: "CipherData"), .product(name: "CipherDataEngine", package: "CipherData")],
+      exclude: ["Fixtures"],
       swiftSettings: [.enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("MemberImportVisibility")])
   ]
 )

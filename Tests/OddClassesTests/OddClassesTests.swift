@@ -1,5 +1,6 @@
 // OddClassesTests: generated classes of a model whose names are keywords, no identifiers, or those of Swift's own types.
 import CipherData
+import CipherDataEngine
 import Foundation
 import XCTest
 

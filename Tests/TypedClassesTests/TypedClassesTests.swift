@@ -1,5 +1,6 @@
 // TypedClassesTests: classes that the build-tool plugin generated, compiled and used.
 import CipherData
+import CipherDataEngine
 import Foundation
 import XCTest
 

@@ -1,8 +1,6 @@
 // JSONFileStore: a store class of an application's own, which keeps its rows in one JSON file.
 import Foundation
-public import ObjectModel
-import ObjectQuery
-public import ObjectStore
+public import CipherDataEngine
 import Synchronization
 
 extension StoreType {

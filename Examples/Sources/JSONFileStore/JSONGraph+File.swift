@@ -1,6 +1,5 @@
 // JSONGraph+File: a graph from and to the file's form.
-import ObjectModel
-import ObjectStore
+import CipherDataEngine
 
 extension JSONGraph {
   /// Reads the objects of a document.

@@ -1,7 +1,6 @@
 // JSONGraph+Save: a save, all or nothing.
 import Foundation
-import ObjectModel
-import ObjectStore
+import CipherDataEngine
 
 extension JSONGraph {
   /// Takes a save over and computes derived attributes; whoever calls it forgets the graph if it throws.

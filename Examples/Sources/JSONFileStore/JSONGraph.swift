@@ -1,8 +1,6 @@
 // JSONGraph: the objects of a JSONFileStore while it is open.
 import Foundation
-import ObjectModel
-import ObjectQuery
-import ObjectStore
+import CipherDataEngine
 
 /// The objects of a ``JSONFileStore`` while it is open: a value, so that a copy is a snapshot.
 struct JSONGraph: Sendable {

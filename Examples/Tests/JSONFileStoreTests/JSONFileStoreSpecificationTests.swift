@@ -1,7 +1,7 @@
 // JSONFileStoreSpecificationTests: the example's store keeps the contract that the built-in stores keep.
 import Foundation
 import JSONFileStore
-import ObjectStore
+import CipherDataEngine
 import XCTest
 import _StoreSpecification
 

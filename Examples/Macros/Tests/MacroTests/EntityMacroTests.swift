@@ -1,5 +1,6 @@
 // EntityMacroTests: classes with @Entity declare the model that a file declares, and work as generated classes do.
 import CipherData
+import CipherDataEngine
 import Foundation
 import XCTest
 

@@ -1,5 +1,6 @@
 // EveryPropertyTests: classes say everything that a model file and the model builder can say, and say the same.
 import CipherData
+import CipherDataEngine
 import Foundation
 import XCTest
 
