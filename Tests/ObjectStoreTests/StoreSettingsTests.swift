@@ -108,7 +108,7 @@ final class StoreSettingsTests: XCTestCase {
       ("isReadOnly", 1), ("isReadOnly", "true"), ("configuration", 1), ("migrationBackupURL", "/backup"), ("isIndented", 0),
     ]
     for (name, value) in wrong {
-      XCTAssertEqual(self.error([name: value])?.optionName, name, "\(name): \(type(of: value))")
+      XCTAssertEqual(self.error([name: value])?.optionName, name, "\(name): \(Swift.type(of: value))")
     }
   }
 

@@ -130,7 +130,7 @@ extension ManagedObjectContext {
   /// All objects, their properties as text.
   func contents() throws -> [String: [String: String]] {
     var result: [String: [String: String]] = [:]
-    for entity in coordinator.compiledModel.entities where entity.parent == nil {
+    for entity in persistentStoreCoordinator.compiledModel.entities where entity.parent == nil {
       for object in try all(entity.name) { result[object.name] = try object.contents() }
     }
     return result

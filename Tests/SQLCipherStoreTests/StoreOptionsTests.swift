@@ -1,5 +1,6 @@
 // StoreOptionsTests: what a description says to an encrypted store, by its properties or by a dictionary.
 import Foundation
+import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 import XCTest
@@ -72,7 +73,7 @@ final class StoreOptionsTests: XCTestCase {
     let save = second.newSave()
     try save.insert("Tag", ["name": .text("blue")])
     let engine = try XCTUnwrap(first.store as? SQLCipherIncrementalStore).engine(.read)
-    try engine.pool.withWriter { connection in
+    _ = try engine.pool.withWriter { connection in
       try connection.writeTransaction { assertStoreError(.busy) { try save.commit() } }
     }
     try second.close()

@@ -7,6 +7,9 @@ import SQLCipherConnection
 struct ReadTransaction {
   let connection: Connection
 
+  /// A prepared statement for a text, as ``Connection/statement(sql:)`` keeps it.
+  func statement(sql: String) throws(StoreAccessError) -> Statement { try connection.statement(sql: sql) }
+
   /// Runs `body`, whose statements end with an error once they are called off: those, and nobody else's.
   func whileWanted<Result>(_ cancellation: RequestCancellation?, _ body: () throws -> Result) rethrows -> Result {
     guard let cancellation else { return try body() }
