@@ -40,7 +40,7 @@ public import Foundation
   }
 
   /// The text of ``uriRepresentation()``.
-  public var uriString: String {
+  package var uriString: String {
     let entity = entityName.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? entityName
     guard !isTemporaryID, let store = ObjectIDSpace.space(space) else { return "x-cipherdata:///\(entity)/t\(-key)" }
     let reference = store.referenceText(entityNumber: Int(entityNumber), key: key)

@@ -53,7 +53,7 @@ public enum AttributeTransformers {
   }
 
   /// Whether an attribute with a transformer's name can be used: one is registered, or the name is empty or stands for the default coding.
-  public static func isAvailable(_ name: String) -> Bool {
+  package static func isAvailable(_ name: String) -> Bool {
     name.isEmpty || defaultNames.contains(name) || transformer(forName: name) != nil
   }
 
@@ -73,7 +73,7 @@ public enum AttributeTransformers {
   ///   - value: The value.
   ///   - name: The attribute's ``AttributeDescription/valueTransformerName``.
   /// - Throws: ``AttributeTransformError``.
-  public static func data(from value: Any, transformerName name: String?) throws(AttributeTransformError) -> Data {
+  package static func data(from value: Any, transformerName name: String?) throws(AttributeTransformError) -> Data {
     if let transformer = try named(name) { return try encode(value, with: transformer) }
     guard let value = value as? any Encodable else { throw .wrongType("\(type(of: value))") }
     do { return try JSONAttributeCoding.data(from: value) } catch { throw .failed("\(type(of: error))") }
@@ -86,7 +86,7 @@ public enum AttributeTransformers {
   ///   - type: The type of the value.
   ///   - name: The attribute's ``AttributeDescription/valueTransformerName``.
   /// - Throws: ``AttributeTransformError``.
-  public static func value<Value>(
+  package static func value<Value>(
     from data: Data, as type: Value.Type, transformerName name: String?
   ) throws(AttributeTransformError) -> Value {
     let value: any Sendable
@@ -103,7 +103,7 @@ public enum AttributeTransformers {
   /// The value of bytes that a named transformer made, whatever its type.
   ///
   /// - Throws: ``AttributeTransformError``; without a transformer the type must be known, see ``value(from:as:transformerName:)``.
-  public static func value(from data: Data, transformerName name: String?) throws(AttributeTransformError) -> any Sendable {
+  package static func value(from data: Data, transformerName name: String?) throws(AttributeTransformError) -> any Sendable {
     guard let transformer = try named(name) else { throw .wrongType("unknown") }
     do { return try transformer.value(from: data) } catch { throw .failed("\(type(of: error))") }
   }

@@ -34,7 +34,7 @@ public enum AttributeType: String, Sendable, Hashable, CaseIterable {
   case composite = "Composite"
 
   /// How a value of the type is held.
-  public var slotKind: SlotKind {
+  package var slotKind: SlotKind {
     switch self {
     case .integer16, .integer32, .integer64, .boolean: .int
     case .double, .float, .date: .real
@@ -48,7 +48,7 @@ public enum AttributeType: String, Sendable, Hashable, CaseIterable {
   var isComparable: Bool { ![.undefined, .transformable, .composite, .binary].contains(self) }
 
   /// Whether minimum and maximum values apply to the type.
-  public var isNumeric: Bool {
+  package var isNumeric: Bool {
     switch self {
     case .integer16, .integer32, .integer64, .decimal, .double, .float: true
     default: false
