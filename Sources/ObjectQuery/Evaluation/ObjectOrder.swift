@@ -1,5 +1,5 @@
 // ObjectOrder: the order of a fetch's results in memory.
-public import ObjectModel
+package import ObjectModel
 
 /// Orders objects by a resolved fetch's sort keys.
 package struct ObjectOrder<Resolver: ObjectResolver> {
@@ -38,9 +38,9 @@ package struct ObjectOrder<Resolver: ObjectResolver> {
 }
 
 /// The order of two values of one attribute as sort keys define it.
-public enum SlotOrder {
+package enum SlotOrder {
   /// The order of two values: negative, zero or positive. No value comes first; text that a comparison finds alike is ordered by its bytes.
-  public static func compare(_ left: Slot, _ right: Slot, by comparison: FetchSortDescriptor.Comparison = .binary) -> Int {
+  package static func compare(_ left: Slot, _ right: Slot, by comparison: FetchSortDescriptor.Comparison = .binary) -> Int {
     switch (SlotComparison.isMissing(left), SlotComparison.isMissing(right)) {
     case (true, true): return 0
     case (true, false): return -1

@@ -1,11 +1,11 @@
 // SlotComparison: the order of two stored values, exactly.
-public import ObjectModel
+package import ObjectModel
 package import Foundation
 
 /// The order of stored values that are there (``Slot/null`` and NaN are "no value": callers tell them by ``isMissing(_:)`` first).
-public enum SlotComparison {
+package enum SlotComparison {
   /// Whether a slot has no value: null, or a floating-point number that is not a number, which SQLite keeps as NULL.
-  public static func isMissing(_ slot: Slot) -> Bool {
+  package static func isMissing(_ slot: Slot) -> Bool {
     switch slot {
     case .null: true
     case .real(let value): value.isNaN
@@ -17,7 +17,7 @@ public enum SlotComparison {
   ///
   /// Numbers compare exactly whatever their kinds (no integer is rounded to compare it with a double), text and bytes by their bytes; values of
   /// different kinds, which no resolved predicate compares, in the order number, text, bytes, as SQLite does.
-  public static func compare(_ left: Slot, _ right: Slot) -> Int {
+  package static func compare(_ left: Slot, _ right: Slot) -> Int {
     switch (left, right) {
     case (.int(let left), .int(let right)): left < right ? -1 : left == right ? 0 : 1
     case (.real(let left), .real(let right)): left < right ? -1 : left == right ? 0 : 1
@@ -30,7 +30,7 @@ public enum SlotComparison {
   }
 
   /// The order of an integer and a double, which is not NaN, without rounding.
-  public static func compare(_ left: Int64, _ right: Double) -> Int {
+  package static func compare(_ left: Int64, _ right: Double) -> Int {
     if right >= 0x1p63 { return -1 }
     if right < -0x1p63 { return 1 }
     // Inside the range the double's integer part converts exactly.
@@ -42,7 +42,7 @@ public enum SlotComparison {
   }
 
   /// The order of two numbers of which some may be coded decimals. A double counts as the shortest decimal that reads back as it.
-  public static func compareMixedDecimals(_ left: Slot, _ right: Slot) -> Int {
+  package static func compareMixedDecimals(_ left: Slot, _ right: Slot) -> Int {
     switch (left, right) {
     case (.bytes, .bytes): return compare(left, right)
     case (.bytes, .real(let value)) where !isDecimal(value): return value > 0 ? -1 : 1

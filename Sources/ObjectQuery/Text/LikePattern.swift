@@ -3,7 +3,7 @@
 /// A pattern of LIKE: `*` stands for any text, `?` for one Unicode scalar, a backslash takes the next character as it is.
 ///
 /// Matching never backtracks over more than one `*`: it takes at most the text's length times the pattern's.
-public struct LikePattern: Sendable, Hashable {
+package struct LikePattern: Sendable, Hashable {
   private enum Atom: Sendable, Hashable {
     case byte(UInt8)
     case anyScalar
@@ -17,7 +17,7 @@ public struct LikePattern: Sendable, Hashable {
   /// - Parameters:
   ///   - pattern: The pattern; a backslash at its end stands for itself.
   ///   - options: Of which `caseInsensitive` and `diacriticInsensitive` count.
-  public init(_ pattern: String, _ options: ComparisonOptions) {
+  package init(_ pattern: String, _ options: ComparisonOptions) {
     self.options = options.intersection(TextFolding.folding)
     var isEscaped = false
     for byte in TextFolding.fold(pattern, options).utf8 {
@@ -40,12 +40,12 @@ public struct LikePattern: Sendable, Hashable {
   }
 
   /// Whether a text matches as a whole.
-  public func matches(_ text: String) -> Bool {
+  package func matches(_ text: String) -> Bool {
     withUTF8(of: text) { matches(utf8: $0) }
   }
 
   /// Whether UTF-8 text matches as a whole.
-  public func matches(utf8 text: UnsafeBufferPointer<UInt8>) -> Bool {
+  package func matches(utf8 text: UnsafeBufferPointer<UInt8>) -> Bool {
     guard !options.isEmpty else { return matchesFolded(text) }
     var folded: [UInt8] = []
     TextFolding.fold(utf8: text, options, into: &folded)

@@ -7,13 +7,13 @@ import Foundation
 /// 240: Latin, Greek and Cyrillic accents, Hebrew and Arabic points; not the vowel signs of Indic scripts, nor the voicing marks of kana); `[c]` replaces each
 /// letter by its full case folding (ß by ss, ς by σ; dotless ı stays); the rest is composed again. So under either option the two normal
 /// forms of a letter are equal, without options they differ. Folding is idempotent, and ASCII text costs one pass over its bytes.
-public enum TextFolding {
+package enum TextFolding {
   /// The folded text; the text itself when the options fold nothing.
   ///
   /// - Parameters:
   ///   - text: Any text.
   ///   - options: Of which `caseInsensitive` and `diacriticInsensitive` count.
-  public static func fold(_ text: String, _ options: ComparisonOptions) -> String {
+  package static func fold(_ text: String, _ options: ComparisonOptions) -> String {
     let options = options.intersection(folding)
     guard !options.isEmpty else { return text }
     var result: [UInt8] = []
@@ -27,7 +27,7 @@ public enum TextFolding {
   ///   - utf8: The text; what is no valid UTF-8 counts as U+FFFD.
   ///   - options: Of which `caseInsensitive` and `diacriticInsensitive` count.
   ///   - result: Where the bytes are appended.
-  public static func fold(utf8: UnsafeBufferPointer<UInt8>, _ options: ComparisonOptions, into result: inout [UInt8]) {
+  package static func fold(utf8: UnsafeBufferPointer<UInt8>, _ options: ComparisonOptions, into result: inout [UInt8]) {
     let options = options.intersection(folding)
     let start = result.count
     result.reserveCapacity(start + utf8.count)

@@ -2,23 +2,23 @@
 import Foundation
 
 /// The string operators on bytes, so that a store's SQL functions can call them on its own buffers.
-public enum TextMatching {
+package enum TextMatching {
   /// Whether a text begins with another; the empty text begins all.
-  public static func begins(_ text: UnsafeBufferPointer<UInt8>, with prefix: UnsafeBufferPointer<UInt8>) -> Bool {
+  package static func begins(_ text: UnsafeBufferPointer<UInt8>, with prefix: UnsafeBufferPointer<UInt8>) -> Bool {
     guard let start = prefix.baseAddress, !prefix.isEmpty else { return true }
     guard let base = text.baseAddress, text.count >= prefix.count else { return false }
     return memcmp(base, start, prefix.count) == 0
   }
 
   /// Whether a text ends with another; the empty text ends all.
-  public static func ends(_ text: UnsafeBufferPointer<UInt8>, with suffix: UnsafeBufferPointer<UInt8>) -> Bool {
+  package static func ends(_ text: UnsafeBufferPointer<UInt8>, with suffix: UnsafeBufferPointer<UInt8>) -> Bool {
     guard let start = suffix.baseAddress, !suffix.isEmpty else { return true }
     guard let base = text.baseAddress, text.count >= suffix.count else { return false }
     return memcmp(base + (text.count - suffix.count), start, suffix.count) == 0
   }
 
   /// Whether a text contains another; all contain the empty text. Complexity: linear in the text, except for needles that nearly match all along.
-  public static func contains(_ text: UnsafeBufferPointer<UInt8>, _ needle: UnsafeBufferPointer<UInt8>) -> Bool {
+  package static func contains(_ text: UnsafeBufferPointer<UInt8>, _ needle: UnsafeBufferPointer<UInt8>) -> Bool {
     firstPlace(of: needle, in: text) != nil
   }
 
@@ -39,7 +39,7 @@ public enum TextMatching {
   }
 
   /// The order of two texts by their bytes: negative, zero or positive.
-  public static func compare(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Int {
+  package static func compare(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Int {
     let common = min(left.count, right.count)
     if common > 0, let first = left.baseAddress, let second = right.baseAddress {
       let order = memcmp(first, second, common)
@@ -49,7 +49,7 @@ public enum TextMatching {
   }
 
   /// The order of two texts by their UTF-8 bytes (Swift's own `==` takes both normal forms of a letter for one).
-  public static func compare(_ left: String, _ right: String) -> Int {
+  package static func compare(_ left: String, _ right: String) -> Int {
     withUTF8(of: left) { left in withUTF8(of: right) { compare(left, $0) } }
   }
 
@@ -62,7 +62,7 @@ public enum TextMatching {
   ///   - right: The right side.
   ///   - options: How texts are compared.
   /// - Returns: The answer; false for an operator that is not one of texts, or a pattern that is none.
-  public static func matches(_ left: String, _ op: ComparisonOperator, _ right: String, _ options: ComparisonOptions) -> Bool {
+  package static func matches(_ left: String, _ op: ComparisonOperator, _ right: String, _ options: ComparisonOptions) -> Bool {
     switch op {
     case .like: return LikePattern(right, options).matches(left)
     case .matches: return WholeTextPattern(right, options)?.matches(left) ?? false

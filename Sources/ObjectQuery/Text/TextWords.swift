@@ -6,9 +6,9 @@ import Foundation
 /// A word is a run of letters, marks and numbers, as Unicode has them, folded for case and accents (``TextFolding``). Of scripts that are written without
 /// spaces (Chinese and Japanese characters, kana, Thai, Lao, Khmer, Burmese) each letter with its marks is a word, and so is each emoji, without its
 /// skin colour. All else parts words; what shows nothing (soft hyphens, joiners, the Arabic tatweel) is left out of them. Words are not stemmed.
-public enum TextWords {
+package enum TextWords {
   /// The words of a text, folded, in order. Complexity: linear.
-  public static func words(of text: String) -> [String] {
+  package static func words(of text: String) -> [String] {
     normalized(text).split(separator: space).map { String(decoding: $0, as: UTF8.self) }
   }
 

@@ -4,7 +4,7 @@ import Foundation
 /// A regular expression that a text has to match as a whole.
 ///
 /// The expressions are Foundation's. They can backtrack: an expression such as `(a+)+b` from an untrusted source can take very long.
-public struct WholeTextPattern: Sendable {
+package struct WholeTextPattern: Sendable {
   private let expression: NSRegularExpression
   private let options: ComparisonOptions
 
@@ -13,7 +13,7 @@ public struct WholeTextPattern: Sendable {
   /// - Parameters:
   ///   - pattern: A regular expression.
   ///   - options: `caseInsensitive` is left to the expression; under `diacriticInsensitive` marks are dropped from pattern and text.
-  public init?(_ pattern: String, _ options: ComparisonOptions) {
+  package init?(_ pattern: String, _ options: ComparisonOptions) {
     self.options = options.intersection(.diacriticInsensitive)
     let pattern = TextFolding.fold(pattern, self.options)
     let flags: NSRegularExpression.Options = options.contains(.caseInsensitive) ? [.caseInsensitive] : []
@@ -25,7 +25,7 @@ public struct WholeTextPattern: Sendable {
   }
 
   /// Whether a text matches as a whole.
-  public func matches(_ text: String) -> Bool {
+  package func matches(_ text: String) -> Bool {
     let text = TextFolding.fold(text, options)
     return expression.firstMatch(in: text, range: NSRange(text.startIndex..., in: text)) != nil
   }
