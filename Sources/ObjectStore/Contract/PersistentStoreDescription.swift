@@ -1,6 +1,6 @@
 // PersistentStoreDescription: which store to open, and how.
 public import Foundation
-public import ObjectModel
+package import ObjectModel
 
 /// A kind of store, by the name it is registered under.
 public struct StoreType: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
@@ -47,7 +47,7 @@ public struct PersistentStoreDescription: Sendable {
   /// Calls off a migration, from any thread; the store is then as it was.
   public var migrationCancellation: RequestCancellation?
   /// The steps from a store's version to the coordinator's model; nil, or an empty answer, infers the whole way at once.
-  public var migrationSteps: (@Sendable (StoreMigrationOrigin, CompiledModel) throws -> [StoreMigrationStep])?
+  package var migrationSteps: (@Sendable (StoreMigrationOrigin, CompiledModel) throws -> [StoreMigrationStep])?
   /// Whether the store is not opened while a transformer that its entities' attributes name is not registered. False by default: such attributes then fail when
   /// they are used; ``PersistentStoreCoordinator/missingTransformers`` lists them.
   public var requiresTransformers = false

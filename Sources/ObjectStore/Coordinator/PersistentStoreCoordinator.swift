@@ -9,11 +9,11 @@ import Synchronization
 /// Safe to use from any thread.
 public final class PersistentStoreCoordinator: Sendable {
   /// The model, frozen.
-  public let compiledModel: CompiledModel
+  package let compiledModel: CompiledModel
   /// The space of the IDs of objects that were never saved.
   package let temporarySpace: ObjectIDSpace
   /// The bytes of rows that each store's row cache may hold: 32 MiB unless said otherwise.
-  public let rowCacheLimit: Int
+  package let rowCacheLimit: Int
 
   private struct State {
     var stores: [PersistentStore] = []
@@ -33,7 +33,7 @@ public final class PersistentStoreCoordinator: Sendable {
   }
 
   /// Makes a coordinator without stores for a frozen model.
-  public init(compiledModel: CompiledModel, rowCacheLimit: Int = 32 << 20) {
+  package init(compiledModel: CompiledModel, rowCacheLimit: Int = 32 << 20) {
     self.compiledModel = compiledModel
     self.rowCacheLimit = rowCacheLimit
     temporarySpace = ObjectIDSpace.register(storeIdentifier: nil, model: compiledModel)

@@ -27,7 +27,7 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
     public let isDeferred: Bool
 
     /// Makes a step.
-    public init(
+    package init(
       summary: String, statements: [String], rowCount: Int, isDeferred: Bool = false, rowCountPrecision: RowCountPrecision = .exact
     ) {
       self.summary = summary
@@ -62,7 +62,7 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
   public let conflicts: [StoreError]
 
   /// Makes a plan without stages.
-  public init(changes: [ModelChange], steps: [Step], obstacles: [ModelChange], conflicts: [StoreError]) {
+  package init(changes: [ModelChange], steps: [Step], obstacles: [ModelChange], conflicts: [StoreError]) {
     self.changes = changes
     self.steps = steps
     self.obstacles = obstacles
@@ -71,7 +71,7 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
   }
 
   /// Makes a plan of stages.
-  public init(stages: [Stage], obstacles: [ModelChange], conflicts: [StoreError]) {
+  package init(stages: [Stage], obstacles: [ModelChange], conflicts: [StoreError]) {
     changes = stages.flatMap(\.changes)
     steps = stages.flatMap(\.steps)
     self.stages = stages
@@ -120,7 +120,7 @@ extension MigrationPlan {
     public let unknowns: [String]
 
     /// Makes a stage.
-    public init(name: String, changes: [ModelChange], steps: [Step], unknowns: [String] = []) {
+    package init(name: String, changes: [ModelChange], steps: [Step], unknowns: [String] = []) {
       self.name = name
       self.changes = changes
       self.steps = steps

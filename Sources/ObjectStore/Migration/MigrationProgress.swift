@@ -10,7 +10,7 @@ public struct MigrationProgress: Sendable, Hashable, CustomStringConvertible {
   public let totalUnitCount: Int
 
   /// Makes one.
-  public init(phase: String, completedUnitCount: Int, totalUnitCount: Int) {
+  package init(phase: String, completedUnitCount: Int, totalUnitCount: Int) {
     self.phase = phase
     self.completedUnitCount = completedUnitCount
     self.totalUnitCount = max(totalUnitCount, completedUnitCount)
