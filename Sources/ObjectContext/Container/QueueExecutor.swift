@@ -2,25 +2,25 @@
 import Dispatch
 
 /// A serial executor over a dispatch queue of its own. An actor that does blocking work, as with a context, returns it as its `unownedExecutor`.
-public final class QueueExecutor: SerialExecutor, TaskExecutor {
+package final class QueueExecutor: SerialExecutor, TaskExecutor {
   private let queue: DispatchQueue
 
   /// Makes an executor with a queue of its own.
-  public init(label: String) {
+  package init(label: String) {
     queue = DispatchQueue(label: label)
   }
 
   /// Runs a job on the queue.
-  public func enqueue(_ job: consuming ExecutorJob) {
+  package func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     queue.async { job.runSynchronously(isolatedTo: self.asUnownedSerialExecutor(), taskExecutor: self.asUnownedTaskExecutor()) }
   }
 
   /// The executor as Swift's runtime takes it.
-  public func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
+  package func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
 
   /// Traps when the caller is not on the queue.
-  public func checkIsolated() { dispatchPrecondition(condition: .onQueue(queue)) }
+  package func checkIsolated() { dispatchPrecondition(condition: .onQueue(queue)) }
 
   /// Runs work on the queue.
   func run<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {

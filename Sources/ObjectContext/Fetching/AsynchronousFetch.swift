@@ -11,7 +11,7 @@ public struct FetchProgress: Sendable, Hashable {
   public let totalCount: Int?
 
   /// Makes a report.
-  public init(completedCount: Int, totalCount: Int?) {
+  init(completedCount: Int, totalCount: Int?) {
     self.completedCount = completedCount
     self.totalCount = totalCount
   }

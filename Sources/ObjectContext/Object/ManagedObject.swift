@@ -1,6 +1,6 @@
 // ManagedObject: a living object: an ID, a shared row, and once changed an overlay of pending values.
 public import ObjectModel
-public import ObjectStore
+package import ObjectStore
 
 /// An object of a context: one for each row, with the values of its entity's properties.
 ///
@@ -47,7 +47,7 @@ nonisolated open class ManagedObject {
   /// Makes a new object without a context, or inserts it into one; ``ManagedObjectContext/insert(_:)`` does that later.
   ///
   /// Without a context the object has attributes only: relationships can be set once it has one.
-  public convenience init(entity: CompiledEntity, of coordinator: PersistentStoreCoordinator, insertInto context: ManagedObjectContext?) {
+  package convenience init(entity: CompiledEntity, of coordinator: PersistentStoreCoordinator, insertInto context: ManagedObjectContext?) {
     let objectID = ManagedObjectContext.makeTemporaryID(entity, space: coordinator.temporarySpace.number)
     self.init(ManagedObjectSeed(objectID: objectID, context: nil, image: nil, flags: [.isInserted]))
     setDefaults(of: entity)
