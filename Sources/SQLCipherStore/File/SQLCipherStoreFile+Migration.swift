@@ -11,7 +11,7 @@ extension SQLCipherStoreFile {
   ///   - configuration: The model's configuration that the store is to hold; nil for all entities.
   ///   - defersCleanUp: Whether costly clean-up would be put off.
   /// - Throws: ``StoreError``; with the code `storeNewerThanModel` where the store has been through the model already.
-  public func migrationPlan(
+  package func migrationPlan(
     to model: CompiledModel, configuration: String? = nil, defersCleanUp: Bool = false
   ) async throws -> MigrationPlan {
     let numbers = try entityNumbers(of: model, configuration)
@@ -39,7 +39,7 @@ extension SQLCipherStoreFile {
   ///
   /// - Parameter description: Its stages, mapping models, configuration, `defersLightweightMigration` and `shouldInferMappingModelAutomatically` count.
   /// - Throws: ``StoreError`` as opening would: `storeNewerThanModel`, `backwardMigration`, `unknownModelReference`, `mappingModelMissing` and so on.
-  public func migrationPlan(to model: CompiledModel, with description: PersistentStoreDescription) async throws -> MigrationPlan {
+  package func migrationPlan(to model: CompiledModel, with description: PersistentStoreDescription) async throws -> MigrationPlan {
     let numbers = try entityNumbers(of: model, description.configuration)
     return try await read { connection in
       try FoldedIndexes.register(on: connection)
