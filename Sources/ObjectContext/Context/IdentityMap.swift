@@ -106,14 +106,10 @@ struct IdentityMap {
     for index in 0..<pageSize { if let entry = page[index] { body(entry.takeUnretainedValue()) } }
   }
 
-  /// Frees the pages. The map is empty afterwards.
-  mutating func removeAll() {
+  /// Frees the pages. The map is of no use afterwards.
+  func deallocate() {
     for page in dense { page?.deallocate() }
     for page in sparse.values { page.deallocate() }
     spare?.deallocate()
-    spare = nil
-    dense = []
-    sparse = [:]
-    count = 0
   }
 }

@@ -38,7 +38,7 @@ extension ManagedObjectContext {
         StoreError(
           .invalidRequest, "The entity “\(entity.name)” is abstract; insert an object of one of its subentities.", operation: .insert))
     }
-    registerTemporary(object)
+    register(object)
     // An object made without a context has its defaults already.
     if object.overlay == nil { object.setDefaults(of: entity) }
     object.flags.formUnion([.isListedAsInserted, .hasPendingChange])
@@ -107,7 +107,7 @@ extension ManagedObjectContext {
         .crossStoreRelationship, "The object refers to objects of another store already; assign it before its relationships are set.",
         operation: .assign, path: store.url?.path)
     }
-    assignedSpaces[object.currentID.key] = store.space.number
+    registry.assign(object.currentID, to: store.space.number)
   }
 
   /// Adds an unchanged object's version to those that the next save checks.
@@ -173,7 +173,7 @@ extension ManagedObjectContext {
   /// All living objects of the context.
   public var registeredObjects: Set<ManagedObject> {
     var objects = Set<ManagedObject>()
-    forEachRegistered { objects.insert($0) }
+    registry.forEach { objects.insert($0) }
     return objects
   }
 

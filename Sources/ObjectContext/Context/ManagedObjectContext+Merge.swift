@@ -67,7 +67,7 @@ extension ManagedObjectContext {
         && entities.contains { model.entities[relationship.destinationEntity].subtree.contains($0) }
     }
     guard touched.contains(true) else { return }
-    forEachRegistered { object in
+    registry.forEach { object in
       for case let state? in object.toManyStates ?? [] where touched[state.relationship.id] { state.unload() }
     }
   }

@@ -96,7 +96,7 @@ extension ManagedObjectContext {
   public func refreshAllObjects() {
     noticeChangesInPlace()
     var objects: [ManagedObject] = []
-    forEachRegistered { if !$0.flags.contains(.isInserted) { objects.append($0) } }
+    registry.forEach { if !$0.flags.contains(.isInserted) { objects.append($0) } }
     rowSource.forgetAllRows()
     rereadRows(of: objects.filter { $0.hasChanges && !$0.flags.contains(.isDeleted) })
     for object in objects where !object.hasChanges { object.turnIntoFault() }
@@ -185,8 +185,8 @@ extension ManagedObjectContext {
       object.updatePlainRow()
       object.awake(fromSnapshotEvents: .rollback)
     }
-    assignedSpaces = [:]
-    permanentIDs.removeAll()
+    registry.forgetAssignments()
+    registry.forgetPermanentIDs()
     notifications.postRefreshed(changed, in: self)
   }
 
@@ -195,15 +195,15 @@ extension ManagedObjectContext {
     forgetNotedError()
     handedOut.removeAll()
     var objects: [ManagedObject] = []
-    forEachRegistered { objects.append($0) }
+    registry.forEach { objects.append($0) }
     unitOfWork.removeAll()
     for object in objects {
       object.flags.subtract([.isInserted, .isUpdated, .isDeleted])
       object.flags.insert(.isGone)
       detach(object)
     }
-    permanentIDs.removeAll()
-    assignedSpaces = [:]
+    registry.forgetPermanentIDs()
+    registry.forgetAssignments()
     groups = []
     groupBytes = 0
     prefetched = []

@@ -44,8 +44,12 @@ public final class ManagedObjectContext {
   /// Whether delete rules run at the end of an event, that is in ``processPendingChanges()``, or only at the save.
   public var propagatesDeletesAtEndOfEvent = true
   /// Whether the context holds all its objects, or, which is the default, only changed ones.
-  public var retainsRegisteredObjects = false {
-    didSet { retained = retainsRegisteredObjects ? registeredObjects : [] }
+  public var retainsRegisteredObjects: Bool {
+    get { registry.holdsObjects }
+    set {
+      let held = newValue ? registeredObjects : nil
+      _ = registry.exchangeHeld(held)
+    }
   }
 
   /// Whether what other contexts of the coordinator save, and what batch requests change, is merged into this one by itself; false unless set.
@@ -71,26 +75,12 @@ public final class ManagedObjectContext {
   /// Brings the context to merge what waits, from any thread; for contexts whose isolation is known.
   var wakesForChanges: (@Sendable () -> Void)?
   private let types: [ManagedObject.Type]
+  /// The living objects, and the IDs and stores of new ones.
   // Exclusivity of what every look-up of an object touches is not checked at run time: a context's isolation admits one access at a time, and no
   // call under an access comes back here. The checks cost more than the look-up.
-  /// The root of each entity.
-  private let roots: [Int]
-  /// Living objects with permanent keys: for each store, by the order in which they were met, a map for each entity that is a root.
-  @exclusivity(unchecked) private var maps: ContiguousArray<UnsafeMutablePointer<IdentityMap>> = []
-  @exclusivity(unchecked) private var spaces: ContiguousArray<UInt32> = []
-  /// The stores, by the index of their maps, that want to hear of registered objects.
-  private var listeners: [PersistentStore?] = []
-  @exclusivity(unchecked) private var hasListeners = false
-  /// Living objects that were never saved, by the distance of their key from the first.
-  @exclusivity(unchecked) private var temporaryMap = IdentityMap()
-  /// The spaces that new objects of each entity go to, as long as the coordinator has the stores that it had.
-  private var homeSpaces: (storesVersion: Int, spaces: [UInt32]) = (-1, [])
+  @exclusivity(unchecked) var registry: ObjectRegistry
   /// The class that an object was made of last, and its entity.
   private var lastClass: (type: ObjectIdentifier, entity: CompiledEntity)?
-  /// The permanent IDs of objects that had temporary ones when they were put into relationships.
-  @exclusivity(unchecked) var permanentIDs = PermanentIDTable()
-  /// The stores that new objects were assigned to.
-  var assignedSpaces: [Int64: UInt32] = [:]
   @exclusivity(unchecked) var unitOfWork = UnitOfWork()
   var groups: [FetchGroup?] = []
   var lastGroup: UInt32 = 0
@@ -117,7 +107,6 @@ public final class ManagedObjectContext {
   var mergePolicyError: MergePolicyError?
   /// How often something went wrong where nothing could be thrown.
   private(set) var notedErrorCount = 0
-  private var retained: Set<ManagedObject> = []
   let notifications = ContextNotifications()
 
   /// Makes a context over a coordinator's stores.
@@ -137,7 +126,7 @@ public final class ManagedObjectContext {
     // Literal slot numbers of another model would read memory as what it is not.
     precondition(classes.issues(with: model).isEmpty, "the classes were generated for another model than the coordinator's")
     types = model.entities.map { classes.type(of: $0.name) ?? ManagedObject.self }
-    roots = model.entities.map(\.root)
+    registry = ObjectRegistry(rowSource, model: model)
     relationshipsWithStates = Array(repeating: false, count: model.relationships.count)
     LivingContexts.add(self)
     checkMergePolicy()
@@ -145,17 +134,13 @@ public final class ManagedObjectContext {
 
   deinit {
     LivingContexts.remove(number)
-    var forgotten: [Int: [ManagedObjectID]] = [:]
-    forEachRegistered { object in
+    var forgotten: [UInt32: (store: PersistentStore, ids: [ManagedObjectID])] = [:]
+    registry.forEach { object in
       object.contextReference = nil
-      if hasListeners, !object.currentID.isTemporaryID { forgotten[mapIndex(object.currentID.space), default: []].append(object.currentID) }
+      guard let store = registry.listener(for: object.currentID) else { return }
+      forgotten[object.currentID.space, default: (store, [])].ids.append(object.currentID)
     }
-    for (index, ids) in forgotten { if let store = listeners[index] { rowSource.noteUnregistered(ids, in: store) } }
-    for maps in maps {
-      for root in roots.indices { maps[root].removeAll() }
-      maps.deinitialize(count: roots.count).deallocate()
-    }
-    temporaryMap.removeAll()
+    for (store, ids) in forgotten.values { rowSource.noteUnregistered(ids, in: store) }
   }
 
   // MARK: Classes
@@ -172,51 +157,14 @@ public final class ManagedObjectContext {
 
   // MARK: Identity
 
-  /// The root of an entity's tree.
-  func root(ofEntity number: Int) -> Int { roots[number] }
-
-  /// The index of a store's maps.
-  @inline(__always) private func mapIndex(_ space: UInt32) -> Int {
-    !spaces.isEmpty && spaces[0] == space ? 0 : laterMapIndex(space)
-  }
-
-  private func laterMapIndex(_ space: UInt32) -> Int {
-    if let index = spaces.firstIndex(of: space) { return index }
-    spaces.append(space)
-    let made = UnsafeMutablePointer<IdentityMap>.allocate(capacity: roots.count)
-    made.initialize(repeating: IdentityMap(), count: roots.count)
-    maps.append(made)
-    let store = rowSource.store(numbered: space)
-    let listens = store.map(rowSource.wantsNotices) ?? false
-    listeners.append(listens ? store : nil)
-    if listens { hasListeners = true }
-    return spaces.count - 1
-  }
-
   /// The space that an object's relationships lead to: its store's, or for a new object that of the store it will be saved to.
   func space(of object: ManagedObject) -> UInt32 {
     let objectID = object.currentID
-    if !objectID.isTemporaryID { return objectID.space }
-    if !assignedSpaces.isEmpty, let assigned = assignedSpaces[objectID.key] { return assigned }
-    return homeSpace(ofEntity: Int(objectID.entityNumber))
-  }
-
-  /// The space of the first store that holds an entity.
-  func homeSpace(ofEntity number: Int) -> UInt32 {
-    let version = rowSource.storesVersion
-    if homeSpaces.storesVersion == version { return homeSpaces.spaces[number] }
-    let stores = rowSource.stores
-    let spaces = roots.indices.map { number in
-      (stores.first { $0.entityNumbers.contains(number) } ?? stores.first)?.space.number ?? rowSource.temporarySpace
-    }
-    homeSpaces = (version, spaces)
-    return spaces[number]
+    return objectID.isTemporaryID ? registry.space(ofNew: objectID) : objectID.space
   }
 
   /// The living object of a row; nil when nobody holds one.
-  func registeredObject(_ reference: ObjectReference, space: UInt32) -> ManagedObject? {
-    maps[mapIndex(space)][roots[reference.entity]].object(reference.key)
-  }
+  func registeredObject(_ reference: ObjectReference, space: UInt32) -> ManagedObject? { registry.object(reference, space: space) }
 
   func registeredObject(_ reference: ObjectReference, near object: ManagedObject) -> ManagedObject? {
     reference.key < 0 ? temporaryObject(reference) : registeredObject(reference, space: space(of: object))
@@ -224,8 +172,8 @@ public final class ManagedObjectContext {
 
   /// The living object that was never saved, or that was saved under another ID since the reference was made.
   func temporaryObject(_ reference: ObjectReference) -> ManagedObject? {
-    if let object = temporaryMap.object(-reference.key) { return object }
-    guard let permanent = permanentIDs[reference] else { return nil }
+    if let object = registry.newObject(reference) { return object }
+    guard let permanent = registry.permanentID(reference) else { return nil }
     return object(with: permanent)
   }
 
@@ -252,16 +200,15 @@ public final class ManagedObjectContext {
     let object = types[Int(objectID.entityNumber)].init(
       ManagedObjectSeed(objectID: objectID, context: Unmanaged.passUnretained(self), image: image, flags: [.isFault]))
     register(object)
-    if retainsRegisteredObjects { retained.insert(object) }
+    registry.hold(object)
     return object
   }
 
-  /// Enters an object with a permanent ID.
-  private func register(_ object: ManagedObject) {
-    let objectID = object.currentID
-    let index = mapIndex(objectID.space)
-    maps[index][roots[Int(objectID.entityNumber)]].insert(object, key: objectID.key)
-    if hasListeners, let store = listeners[index] { rowSource.noteRegistered([objectID], in: store) }
+  /// Enters an object.
+  func register(_ object: ManagedObject) { tellOfRegistration(of: object, registry.insert(object)) }
+
+  private func tellOfRegistration(of object: ManagedObject, _ listener: PersistentStore?) {
+    if let listener { rowSource.noteRegistered([object.currentID], in: listener) }
   }
 
   /// What an object's fetched properties found is found anew when it is asked for.
@@ -272,40 +219,17 @@ public final class ManagedObjectContext {
   /// An object that nobody holds any more has died.
   func forget(_ object: ManagedObject) {
     forgetFetchedProperties(of: object)
-    let objectID = object.currentID
-    if objectID.isTemporaryID {
-      temporaryMap.remove(-objectID.key, ifSame: object)
-    } else {
-      let index = mapIndex(objectID.space)
-      maps[index][roots[Int(objectID.entityNumber)]].remove(objectID.key, ifSame: object)
-      if hasListeners, let store = listeners[index] { rowSource.noteUnregistered([objectID], in: store) }
-    }
+    if let listener = registry.remove(object) { rowSource.noteUnregistered([object.currentID], in: listener) }
   }
-
-  private static let lastTemporaryKey = Atomic<Int64>(0)
 
   /// An ID that no other object of the process has.
   func makeTemporaryID(_ entity: CompiledEntity) -> ManagedObjectID {
-    Self.makeTemporaryID(entity, space: rowSource.temporarySpace)
-  }
-
-  static func makeTemporaryID(_ entity: CompiledEntity, space: UInt32) -> ManagedObjectID {
-    let key = lastTemporaryKey.wrappingAdd(1, ordering: .relaxed).newValue
-    return ManagedObjectID(space: space, entityNumber: UInt32(entity.number), key: -key)
-  }
-
-  func registerTemporary(_ object: ManagedObject) {
-    temporaryMap.insert(object, key: -object.currentID.key)
+    ObjectRegistry.makeTemporaryID(entity, space: rowSource.temporarySpace)
   }
 
   /// A new object has got its permanent ID.
   func adopt(_ permanent: ManagedObjectID, for object: ManagedObject) {
-    let old = object.currentID
-    temporaryMap.remove(-old.key, ifSame: object)
-    permanentIDs[old.reference] = permanent
-    if !assignedSpaces.isEmpty { assignedSpaces.removeValue(forKey: old.key) }
-    object.currentID = permanent
-    register(object)
+    tellOfRegistration(of: object, registry.adopt(permanent, for: object))
   }
 
   /// A new object takes the place of a stored one that no living object stands for.
@@ -321,26 +245,20 @@ public final class ManagedObjectContext {
     handedOut.remove(object)
     object.contextReference = nil
     object.formerContextNumber = number
-    retained.remove(object)
+    registry.release(object)
   }
 
   /// Takes deleted rows out of members read earlier, once there are many: a long-lived context must not remember all that it ever deleted.
   func forgetGoneMembers() {
     guard goneReferences.count > Self.goneReferenceLimit else { return }
     let gone = goneReferences
-    forEachRegistered { object in
+    registry.forEach { object in
       for state in object.toManyStates ?? [] { state?.forget(gone) }
     }
     goneReferences = []
   }
 
   private static var goneReferenceLimit: Int { 4_096 }
-
-  /// Visits every living object.
-  func forEachRegistered(_ body: (ManagedObject) -> Void) {
-    for maps in maps { for root in roots.indices where maps[root].count > 0 { maps[root].forEach(body) } }
-    temporaryMap.forEach(body)
-  }
 
   // MARK: Relationship states
 

@@ -120,11 +120,11 @@ extension ManagedObjectContext {
     guard let group = group(object.group), group.space == store.space.number else { return nil }
     var ids = [object.currentID]
     var seen: Set<ObjectReference> = [object.currentID.reference]
-    let root = root(ofEntity: Int(object.currentID.entityNumber))
+    let root = registry.root(ofEntity: Int(object.currentID.entityNumber))
     // Within a transaction no row stays at hand: only objects that are there can take theirs.
     let needsObject = !rowSource.keepsRows(of: store)
     visitNeighbours(of: Int(object.groupPosition), in: group, of: store, limit: group.batch - 1) { reference in
-      guard reference.key > 0, self.root(ofEntity: reference.entity) == root else { return false }
+      guard reference.key > 0, registry.root(ofEntity: reference.entity) == root else { return false }
       if let sibling = registeredObject(reference, space: group.space) {
         if !sibling.flags.contains(.isFault) || sibling.image != nil { return false }
       } else if needsObject {

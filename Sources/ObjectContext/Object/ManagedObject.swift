@@ -48,7 +48,7 @@ nonisolated open class ManagedObject {
   ///
   /// Without a context the object has attributes only: relationships can be set once it has one.
   package convenience init(entity: CompiledEntity, of coordinator: PersistentStoreCoordinator, insertInto context: ManagedObjectContext?) {
-    let objectID = ManagedObjectContext.makeTemporaryID(entity, space: coordinator.temporarySpace.number)
+    let objectID = ObjectRegistry.makeTemporaryID(entity, space: coordinator.temporarySpace.number)
     self.init(ManagedObjectSeed(objectID: objectID, context: nil, image: nil, flags: [.isInserted]))
     setDefaults(of: entity)
     context?.insert(self)

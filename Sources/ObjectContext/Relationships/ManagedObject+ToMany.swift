@@ -63,10 +63,10 @@ extension ManagedObject {
     let relationship = state.relationship
     var wanted: [ObjectReference] = []
     var seen = Set<ObjectReference>()
-    let assigned = context.assignedSpaces
+    let assigned = context.registry.assignments()
     for member in members {
       if let refusal = context.refusal(of: member, for: relationship, of: self) {
-        context.assignedSpaces = assigned
+        context.registry.restore(assignments: assigned)
         throw refusal
       }
       if seen.insert(member.currentID.reference).inserted { wanted.append(member.currentID.reference) }

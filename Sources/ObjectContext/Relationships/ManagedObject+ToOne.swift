@@ -125,10 +125,10 @@ extension ManagedObjectContext {
 
   /// Lets a new object that nobody assigned go to the store of an object that it is related to.
   private func move(_ object: ManagedObject, to space: UInt32) -> Bool {
-    guard object.currentID.isTemporaryID, assignedSpaces[object.currentID.key] == nil, !refersToSavedObjects(object),
+    guard object.currentID.isTemporaryID, !registry.isAssigned(object.currentID), !refersToSavedObjects(object),
       rowSource.store(numbered: space)?.entityNumbers.contains(Int(object.currentID.entityNumber)) ?? false
     else { return false }
-    assignedSpaces[object.currentID.key] = space
+    registry.assign(object.currentID, to: space)
     return true
   }
 

@@ -2,14 +2,14 @@
 import Foundation
 import ObjectModel
 import ObjectQuery
-import ObjectStore
+package import ObjectStore
 
 /// The rows that a context's objects show: the one way from a context to stores.
 ///
 /// It finds the store of an ID, gives each request its scope, and answers from a row cache where that is allowed. Nothing else in a context asks a
 /// coordinator or a store, or knows that rows are cached: what a context reads can come from elsewhere one day, such as from an older state of a store, by
 /// a change in this folder.
-final class RowSource {
+package final class RowSource {
   private let coordinator: PersistentStoreCoordinator
   /// The number of the context: tells its own changes from others'.
   let origin: UInt64
@@ -22,7 +22,7 @@ final class RowSource {
   /// How many seconds old a row at hand may be; any age when negative.
   var stalenessInterval: TimeInterval = -1
 
-  init(_ coordinator: PersistentStoreCoordinator, origin: UInt64) {
+  package init(_ coordinator: PersistentStoreCoordinator, origin: UInt64) {
     self.coordinator = coordinator
     self.origin = origin
   }

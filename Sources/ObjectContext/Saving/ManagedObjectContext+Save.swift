@@ -142,13 +142,13 @@ extension ManagedObjectContext {
 
   /// The reference of an object as it is saved: of a new object its permanent one.
   func savedReference(_ reference: ObjectReference) -> ObjectReference {
-    let saved = reference.key < 0 ? permanentIDs[reference]?.reference ?? reference : reference
+    let saved = registry.savedReference(reference)
     return mergedReferences.isEmpty ? saved : mergedReferences[saved] ?? saved
   }
 
   /// Objects got permanent IDs without being saved: from here on relationships know them by these.
   private func replaceTemporaryReferences() {
-    if permanentIDs.isEmpty { return }
+    if !registry.hasPermanentIDs { return }
     for object in unitOfWork.objects {
       if let overlay = object.overlay {
         for slot in object.compiledEntity.slots where slot.relationship != nil && overlay.present.contains(slot.index) {
@@ -239,7 +239,7 @@ extension ManagedObjectContext {
       replaceTemporaryReferences()
     }
     // Every reference to an object that was new has been replaced.
-    permanentIDs.removeAll()
+    registry.forgetPermanentIDs()
     mergedReferences = [:]
     for object in work.deleted {
       if mayBeMember(object) { goneReferences.insert(object.currentID.reference) }

@@ -117,7 +117,7 @@ final class SaveRequestBuilder {
       if isDeleted(reference), leavesNothingDangling(name, entity: entity) { noteDangling(name, entity: entity) }
       return reference
     }
-    guard let objectID = context.permanentIDs[reference] else {
+    guard let objectID = context.registry.permanentID(reference) else {
       noteDangling(name, entity: entity)
       return reference
     }
