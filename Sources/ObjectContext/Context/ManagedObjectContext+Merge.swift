@@ -39,7 +39,7 @@ extension ManagedObjectContext {
     guard !objects.isEmpty else { return }
     unitOfWork.remove(objects)
     for object in objects {
-      if mayBeMember(object) { goneReferences.insert(object.currentID.reference) }
+      memberStates.noteGone(object.currentID)
       object.flags.subtract([.isDeleted, .isUpdated])
       object.flags.insert(.isGone)
       detach(object)
@@ -62,11 +62,7 @@ extension ManagedObjectContext {
 
   /// Forgets the stored members of relationships that lead to objects of some entities.
   func unloadMembers(ofEntities entities: Set<Int>) {
-    let touched = model.relationships.map { relationship in
-      relationship.isToMany && mayHaveStates(relationship)
-        && entities.contains { model.entities[relationship.destinationEntity].subtree.contains($0) }
-    }
-    guard touched.contains(true) else { return }
+    guard let touched = memberStates.relationships(toEntities: entities) else { return }
     registry.forEach { object in
       for case let state? in object.toManyStates ?? [] where touched[state.relationship.id] { state.unload() }
     }

@@ -204,10 +204,8 @@ extension ManagedObjectContext {
     }
     registry.forgetPermanentIDs()
     registry.forgetAssignments()
-    groups = []
-    groupBytes = 0
-    prefetched = []
-    goneReferences = []
+    faultGroups.removeAll()
+    memberStates.forgetGone()
     fetchedProperties = [:]
     notifications.postInvalidatedAll(in: self)
   }

@@ -82,21 +82,18 @@ public final class ManagedObjectContext {
   /// The class that an object was made of last, and its entity.
   private var lastClass: (type: ObjectIdentifier, entity: CompiledEntity)?
   @exclusivity(unchecked) var unitOfWork = UnitOfWork()
-  var groups: [FetchGroup?] = []
-  var lastGroup: UInt32 = 0
-  var groupBytes = 0
-  /// The objects on the way of the paths that the last prefetching fetch followed.
-  var prefetched: [ManagedObject] = []
+  /// The groups of objects that fault together.
+  // Asked at each step to an object that is not in memory; unchecked for the same reason.
+  @exclusivity(unchecked) var faultGroups = FaultGroups()
+  /// What is known of the members of to-many relationships.
+  // Asked for each member of a relationship; unchecked for the same reason.
+  @exclusivity(unchecked) var memberStates: MemberStates
   /// The objects of fetched properties that were asked for, by the identity of their owners.
   @exclusivity(unchecked) var fetchedProperties: [ObjectIdentifier: [String: [ManagedObjectID]]] = [:]
   /// Values of reference types that objects have given out, which may be changed in place.
   @exclusivity(unchecked) var handedOut = HandedOutValues()
   /// How often the context saved.
   var saveCount = 0
-  /// Relationships of which some object has a state.
-  private var relationshipsWithStates: [Bool]
-  /// Rows that this context deleted while objects may still refer to them.
-  var goneReferences: Set<ObjectReference> = []
   /// New objects of the save that ends, and the stored ones that they were merged into.
   var mergedReferences: [ObjectReference: ObjectReference] = [:]
   /// What went wrong where nothing could be thrown; the next save throws it.
@@ -127,7 +124,7 @@ public final class ManagedObjectContext {
     precondition(classes.issues(with: model).isEmpty, "the classes were generated for another model than the coordinator's")
     types = model.entities.map { classes.type(of: $0.name) ?? ManagedObject.self }
     registry = ObjectRegistry(rowSource, model: model)
-    relationshipsWithStates = Array(repeating: false, count: model.relationships.count)
+    memberStates = MemberStates(model: model)
     LivingContexts.add(self)
     checkMergePolicy()
   }
@@ -248,28 +245,11 @@ public final class ManagedObjectContext {
     registry.release(object)
   }
 
-  /// Takes deleted rows out of members read earlier, once there are many: a long-lived context must not remember all that it ever deleted.
+  /// Takes deleted rows out of members read earlier, once there are many.
   func forgetGoneMembers() {
-    guard goneReferences.count > Self.goneReferenceLimit else { return }
-    let gone = goneReferences
+    guard let gone = memberStates.takeGoneBeyondLimit() else { return }
     registry.forEach { object in
       for state in object.toManyStates ?? [] { state?.forget(gone) }
-    }
-    goneReferences = []
-  }
-
-  private static var goneReferenceLimit: Int { 4_096 }
-
-  // MARK: Relationship states
-
-  func noteToManyState(_ relationship: CompiledRelationship) { relationshipsWithStates[relationship.id] = true }
-  func mayHaveStates(_ relationship: CompiledRelationship) -> Bool { relationshipsWithStates[relationship.id] }
-
-  /// Whether some object's members may name an object.
-  func mayBeMember(_ object: ManagedObject) -> Bool {
-    let number = Int(object.currentID.entityNumber)
-    return model.relationships.contains {
-      relationshipsWithStates[$0.id] && $0.isToMany && model.entities[$0.destinationEntity].subtree.contains(number)
     }
   }
 

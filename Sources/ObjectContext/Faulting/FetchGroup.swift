@@ -1,20 +1,20 @@
 // FetchGroup: objects that came together and therefore fault together.
-import ObjectModel
+package import ObjectModel
 import ObjectStore
 
 /// Objects that were read together, or are the destinations of such: when one fires, its unfired siblings are read with it.
 ///
 /// A group knows references only, so that it keeps no row in memory that nobody else holds.
-final class FetchGroup {
-  let number: UInt32
-  let space: UInt32
+package final class FetchGroup {
+  package let number: UInt32
+  package let space: UInt32
   /// The objects; empty for the destinations of another group's.
   private let references: [ObjectReference]
   /// The group whose objects' slot leads to this one's.
   private weak var sources: FetchGroup?
   private let slot: Int
   /// How many of its objects' rows are read together, at most.
-  let batch: Int
+  package let batch: Int
   /// Whether it was asked for since it was last passed over.
   var wasUsed = false
   /// The numbers of the groups made of this one's to-one slots.
@@ -40,12 +40,12 @@ final class FetchGroup {
   /// The bytes it holds.
   var byteCount: Int { references.count * 8 }
 
-  var count: Int { sources?.count ?? references.count }
+  package var count: Int { sources?.count ?? references.count }
 
   /// The object at a position; null when the to-one it comes from is empty or not at hand.
   ///
   /// - Parameter destination: The destination of an object's to-one relationship as far as it is at hand.
-  func reference(at position: Int, destination: (_ source: ObjectReference, _ slot: Int) -> ObjectReference?) -> ObjectReference {
+  package func reference(at position: Int, destination: (_ source: ObjectReference, _ slot: Int) -> ObjectReference?) -> ObjectReference {
     guard let sources else { return position < references.count ? references[position] : ObjectReference(rawValue: 0) }
     let source = sources.reference(at: position, destination: destination)
     guard source.key > 0 else { return ObjectReference(rawValue: 0) }

@@ -3,73 +3,12 @@ import ObjectModel
 import ObjectStore
 
 extension ManagedObjectContext {
-  /// The siblings read with a fault, at most: one statement's list.
-  static var faultBatch: Int { 500 }
   /// How far siblings are looked for in a group.
   static var faultWindow: Int { 4_000 }
   /// After how many siblings in a row that need nothing the search ends.
   static var missLimit: Int { 400 }
   /// The objects whose members are read together.
   static var memberBatch: Int { 250 }
-  /// The groups that are remembered; the objects of forgotten ones fault one by one.
-  static var groupLimit: UInt32 { 64 }
-  /// The bytes that remembered groups may hold beside the newest.
-  static var groupByteLimit: Int { 16 << 20 }
-
-  // MARK: Groups
-
-  /// Remembers objects that came together.
-  ///
-  /// - Parameter batch: How many rows are read together; as many as a statement takes unless that is less.
-  func makeGroup(space: UInt32, references: [ObjectReference], batch: Int = 0) -> FetchGroup {
-    let batch = batch > 0 ? min(batch, Self.faultBatch) : Self.faultBatch
-    return remember { FetchGroup(number: $0, space: space, references: references, batch: batch) }
-  }
-
-  /// Takes the place of a group that was not used for a while.
-  private func remember(_ make: (UInt32) -> FetchGroup) -> FetchGroup {
-    for _ in 0...Self.groupLimit {
-      lastGroup &+= 1
-      if lastGroup == 0 { lastGroup = Self.groupLimit }
-      let index = Int(lastGroup % Self.groupLimit)
-      guard index < groups.count, let old = groups[index], old.wasUsed else { break }
-      old.wasUsed = false
-    }
-    let group = make(lastGroup)
-    let index = Int(lastGroup % Self.groupLimit)
-    while groups.count <= index { groups.append(nil) }
-    groupBytes += group.byteCount - (groups[index]?.byteCount ?? 0)
-    groups[index] = group
-    if groupBytes > Self.groupByteLimit { dropUnusedGroups(but: index) }
-    return group
-  }
-
-  private func dropUnusedGroups(but newest: Int) {
-    for index in groups.indices where index != newest && groupBytes > Self.groupByteLimit {
-      guard let group = groups[index], group.byteCount > 0 else { continue }
-      if group.wasUsed {
-        group.wasUsed = false
-      } else {
-        groupBytes -= group.byteCount
-        groups[index] = nil
-      }
-    }
-  }
-
-  func group(_ number: UInt32) -> FetchGroup? {
-    let index = Int(number % Self.groupLimit)
-    guard number != 0, index < groups.count, let group = groups[index], group.number == number else { return nil }
-    group.wasUsed = true
-    return group
-  }
-
-  /// The group of the destinations of a slot of a group's objects.
-  private func destinationGroup(of group: FetchGroup, slot: Int) -> FetchGroup {
-    if let number = group.destinationGroups[slot], let known = self.group(number) { return known }
-    let made = remember { FetchGroup(number: $0, destinationsOf: group, slot: slot) }
-    group.destinationGroups[slot] = made.number
-    return made
-  }
 
   // MARK: Rows
 
@@ -117,7 +56,7 @@ extension ManagedObjectContext {
   ///
   /// Those that follow it come first; then, for who goes through the results backwards, those before it.
   private func siblings(of object: ManagedObject, in store: PersistentStore) -> [ManagedObjectID]? {
-    guard let group = group(object.group), group.space == store.space.number else { return nil }
+    guard let group = faultGroups.group(object.group), group.space == store.space.number else { return nil }
     var ids = [object.currentID]
     var seen: Set<ObjectReference> = [object.currentID.reference]
     let root = registry.root(ofEntity: Int(object.currentID.entityNumber))
@@ -190,8 +129,8 @@ extension ManagedObjectContext {
     let space = space(of: source)
     if let object = registeredObject(reference, space: space) { return object }
     let made = makeFault(reference, space: space)
-    if let group = group(source.group) {
-      made.group = destinationGroup(of: group, slot: slot).number
+    if let group = faultGroups.group(source.group) {
+      made.group = faultGroups.destinations(of: group, slot: slot)
       made.groupPosition = source.groupPosition
     }
     return made
@@ -202,7 +141,7 @@ extension ManagedObjectContext {
     if reference.key < 0 { return temporaryObject(reference).flatMap { $0.flags.contains(.isDeleted) ? nil : $0 } }
     let space = space(of: source)
     if let object = registeredObject(reference, space: space) { return object.flags.contains(.isDeleted) ? nil : object }
-    if !goneReferences.isEmpty, goneReferences.contains(reference) { return nil }
+    if memberStates.isGone(reference) { return nil }
     let made = makeFault(reference, space: space)
     made.group = state.memberGroup
     made.groupPosition = UInt32(truncatingIfNeeded: state.memberGroupStart + offset)
@@ -212,7 +151,7 @@ extension ManagedObjectContext {
   /// Whether a member of a to-many relationship is there: not deleted, and its row not known to be gone. Makes no object.
   func isLiving(_ reference: ObjectReference, near source: ManagedObject) -> Bool {
     if let object = registeredObject(reference, near: source) { return !object.flags.contains(.isDeleted) }
-    return reference.key > 0 && !goneReferences.contains(reference)
+    return reference.key > 0 && !memberStates.isGone(reference)
   }
 
   // MARK: Members
@@ -229,7 +168,7 @@ extension ManagedObjectContext {
     }
     let relationship = state.relationship
     var objects = [object]
-    if let group = group(object.group), group.space == store.space.number {
+    if let group = faultGroups.group(object.group), group.space == store.space.number {
       visitNeighbours(of: Int(object.groupPosition), in: group, of: store, limit: Self.memberBatch - 1) { reference in
         guard reference.key > 0, model.entities[relationship.sourceEntity].subtree.contains(reference.entity),
           let sibling = registeredObject(reference, space: group.space), !sibling.flags.contains(.isInserted), sibling !== object,
@@ -247,11 +186,11 @@ extension ManagedObjectContext {
     of objects: [ManagedObject], _ relationship: CompiledRelationship, from store: PersistentStore, isInterruptible: Bool = true
   ) throws {
     let values = try rowSource.members(of: relationship, for: objects.map(\.currentID), in: store, isInterruptible: isInterruptible)
-    let group = values.references.isEmpty ? 0 : makeGroup(space: store.space.number, references: values.references).number
+    let group = values.references.isEmpty ? 0 : faultGroups.add(values.references, space: store.space.number)
     for (position, object) in objects.enumerated() {
       let state = object.state(relationship.index)
       let stored = values[position]
-      state.load(goneReferences.isEmpty ? Array(stored) : stored.filter { !goneReferences.contains($0) })
+      state.load(memberStates.living(stored))
       state.memberGroup = group
       state.memberGroupStart = position == 0 ? 0 : values.ends[position - 1]
     }

@@ -158,7 +158,7 @@ private struct FetchReading {
           var rest = (answers.ids[store.space] ?? [])[...]
           while !rest.isEmpty {
             try cancellation.check()
-            let page = rest.prefix(ManagedObjectContext.faultBatch)
+            let page = rest.prefix(FaultGroups.faultBatch)
             rest = rest.dropFirst(page.count)
             answers.rows.append((store.space, try store.rows(of: Array(page))))
             completed += page.count

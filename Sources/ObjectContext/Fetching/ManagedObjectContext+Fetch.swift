@@ -114,7 +114,10 @@ extension ManagedObjectContext {
 
   /// Does with a fetch's results what the request asks for beside.
   func finish(_ objects: [ManagedObject], _ specification: FetchSpecification) throws -> [ManagedObject] {
-    if !specification.relationshipKeyPathsForPrefetching.isEmpty { prefetched = try prefetch(specification, for: objects) }
+    if !specification.relationshipKeyPathsForPrefetching.isEmpty {
+      let companions = try prefetch(specification, for: objects)
+      _ = faultGroups.hold(companions)
+    }
     if !specification.returnsObjectsAsFaults { for object in objects { object.willAccess() } }
     // What could not be read while objects were filtered, sorted and fired makes the answer wrong.
     try tellNotedError()

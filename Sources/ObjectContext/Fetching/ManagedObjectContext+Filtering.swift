@@ -32,7 +32,7 @@ extension ManagedObjectContext {
     for store in plan.stores where found < limit {
       var rest = try self.storedIDs(specification, in: store, known: storedIDs)[...]
       while !rest.isEmpty, found < limit {
-        let page = rest.prefix(Self.faultBatch)
+        let page = rest.prefix(FaultGroups.faultBatch)
         rest = rest.dropFirst(page.count)
         for case let object? in try objects(with: page, refresh: specification.shouldRefreshRefetchedObjects) where found < limit {
           if plan.isSuperseded(object) { continue }

@@ -12,14 +12,14 @@ extension ManagedObjectContext {
     var objects: [ManagedObject] = []
     switch result {
     case .rows(let rows):
-      let group = rows.count > 1 ? makeGroup(space: space, references: rows.references).number : 0
+      let group = rows.count > 1 ? faultGroups.add(rows.references, space: space) : 0
       objects.reserveCapacity(rows.count)
       for (position, row) in rows.enumerated() {
         objects.append(
           materialize(row, space: space, group: group, position: position, refresh: specification.shouldRefreshRefetchedObjects))
       }
     case .objectIDs(let ids):
-      let group = ids.count > 1 ? makeGroup(space: space, references: ids.map(\.reference), batch: specification.fetchBatchSize).number : 0
+      let group = ids.count > 1 ? faultGroups.add(ids.map(\.reference), space: space, batch: specification.fetchBatchSize) : 0
       objects.reserveCapacity(ids.count)
       for (position, id) in ids.enumerated() {
         let object = registeredObject(id.reference, space: space) ?? makeObject(id, image: nil)
@@ -69,7 +69,7 @@ extension ManagedObjectContext {
     objects.reserveCapacity(ids.count)
     var group: UInt32 = 0
     if let first = ids.first, ids.count > 1, !first.isTemporaryID {
-      group = makeGroup(space: first.space, references: ids.map(\.reference)).number
+      group = faultGroups.add(ids.map(\.reference), space: first.space)
     }
     for (position, id) in ids.enumerated() {
       let object = self.object(with: id)
@@ -132,7 +132,7 @@ extension ManagedObjectContext {
       stored.removeAll { id in registeredObject(id.reference, space: id.space).map(plan.isSuperseded) ?? false }
     }
     if plan.sortsAnew { return try assembled(plan, stored: try objects(with: stored).compactMap { $0 }).map(\.objectID) }
-    let pages = PagedObjects(stored, pageSize: Self.faultBatch, context: self)
+    let pages = PagedObjects(stored, pageSize: FaultGroups.faultBatch, context: self)
     return plan.windowed(
       try plan.merge(stored, try plan.changedMatches(), element: \.objectID, object: { try pages.objectIfThere(at: $0) }))
   }

@@ -53,7 +53,7 @@ extension ManagedObjectContext {
     let names = dictionaries.columns.dropFirst().map(\.name)
     guard let first = references.first else { return [] }
     let slots = names.compactMap { name in model.entities[first.entity].slots.first { $0.name == name }?.index }
-    let group = references.count > 1 ? makeGroup(space: space, references: references).number : 0
+    let group = references.count > 1 ? faultGroups.add(references, space: space) : 0
     return zip(references, dictionaries.rows).enumerated().map { position, pair in
       let (reference, row) = pair
       let object = registeredObject(reference, space: space) ?? makeFault(reference, space: space)

@@ -38,7 +38,7 @@ extension ManagedObject {
   /// The number of members of a to-many relationship. Fires no member's fault.
   public final func toManyCount(_ index: Int) -> Int {
     guard let context = managedObjectContext, let state = loadedState(index) else { return 0 }
-    if context.unitOfWork.deleted.isEmpty && context.goneReferences.isEmpty { return state.count }
+    if context.unitOfWork.deleted.isEmpty && !context.memberStates.hasGone { return state.count }
     return state.members.count { context.isLiving($0, near: self) }
   }
 
@@ -195,7 +195,7 @@ extension ManagedObject {
     let isNew = flags.contains(.isInserted) || relationship.isTransient
     let made = ToManyState(relationship: relationship, base: isNew ? [] : nil)
     toManyStates?[index] = made
-    managedObjectContext?.noteToManyState(relationship)
+    managedObjectContext?.memberStates.noteState(of: relationship)
     return made
   }
 

@@ -57,7 +57,7 @@ extension ManagedObjectContext {
     case .nullify:
       guard let inverse = model.inverse(of: relationship) else { return }
       // Links of a join table go with the row; members need to hear of it only if some of them have looked at their side.
-      if inverse.isToMany, !mayHaveStates(inverse) { return }
+      if inverse.isToMany, !memberStates.mayHaveState(of: inverse) { return }
       guard let state = object.loadedState(relationship.index) else { return }
       for (offset, reference) in state.members.enumerated() {
         if inverse.isToMany {

@@ -65,7 +65,7 @@ extension ManagedObjectContext {
   }
 
   private func leave(_ object: ManagedObject) {
-    if mayBeMember(object) { goneReferences.insert(object.currentID.reference) }
+    memberStates.noteGone(object.currentID)
     object.flags.subtract([.isInserted, .isUpdated, .isDeleted])
     object.flags.insert(.isGone)
     detach(object)

@@ -242,7 +242,7 @@ extension ManagedObjectContext {
     registry.forgetPermanentIDs()
     mergedReferences = [:]
     for object in work.deleted {
-      if mayBeMember(object) { goneReferences.insert(object.currentID.reference) }
+      memberStates.noteGone(object.currentID)
       object.flags.subtract([.isDeleted, .isUpdated, .isInserted])
       object.flags.insert(.isGone)
       detach(object)

@@ -1,0 +1,98 @@
+// FaultGroups: the groups of objects that fault together, as many as a context remembers.
+package import ObjectModel
+
+/// The groups of objects that came together, by number. A number stands in each object of a group; the objects of forgotten groups fault one by one.
+package struct FaultGroups: ~Copyable {
+  /// The rows read together, at most: one statement's list.
+  package static var faultBatch: Int { 500 }
+  /// The groups that are remembered.
+  package static var limit: UInt32 { 64 }
+  /// The bytes that remembered groups may hold beside the newest.
+  private static var byteLimit: Int { 16 << 20 }
+
+  /// The groups, by their numbers modulo the limit.
+  private var groups: [FetchGroup?] = []
+  private var last: UInt32 = 0
+  private var byteCount = 0
+  /// The objects on the way of the paths that the last prefetching fetch followed.
+  private var prefetched: [ManagedObject] = []
+
+  package init() {}
+
+  /// The group of a number; nil when there is none any more. It counts as used.
+  package func group(_ number: UInt32) -> FetchGroup? {
+    let index = Int(number % Self.limit)
+    guard number != 0, index < groups.count, let group = groups[index], group.number == number else { return nil }
+    group.wasUsed = true
+    return group
+  }
+
+  /// Remembers objects that came together.
+  ///
+  /// - Parameters:
+  ///   - references: The objects, in their order.
+  ///   - space: The space of their store.
+  ///   - batch: How many rows are read together; as many as a statement takes unless that is less.
+  /// - Returns: The group's number.
+  package mutating func add(_ references: [ObjectReference], space: UInt32, batch: Int = 0) -> UInt32 {
+    let batch = batch > 0 ? min(batch, Self.faultBatch) : Self.faultBatch
+    return remember { FetchGroup(number: $0, space: space, references: references, batch: batch) }
+  }
+
+  /// The number of the group of the destinations of a to-one slot of a group's objects.
+  package mutating func destinations(of group: FetchGroup, slot: Int) -> UInt32 {
+    if let number = group.destinationGroups[slot], self.group(number) != nil { return number }
+    let number = remember { FetchGroup(number: $0, destinationsOf: group, slot: slot) }
+    group.destinationGroups[slot] = number
+    return number
+  }
+
+  /// Puts a group in the place of one that was not used for a while.
+  private mutating func remember(_ make: (UInt32) -> FetchGroup) -> UInt32 {
+    for _ in 0...Self.limit {
+      last &+= 1
+      if last == 0 { last = Self.limit }
+      let index = Int(last % Self.limit)
+      guard index < groups.count, let old = groups[index], old.wasUsed else { break }
+      old.wasUsed = false
+    }
+    let group = make(last)
+    let index = Int(last % Self.limit)
+    while groups.count <= index { groups.append(nil) }
+    byteCount += group.byteCount - (groups[index]?.byteCount ?? 0)
+    groups[index] = group
+    if byteCount > Self.byteLimit { dropUnused(but: index) }
+    return last
+  }
+
+  private mutating func dropUnused(but newest: Int) {
+    for index in groups.indices where index != newest && byteCount > Self.byteLimit {
+      guard let group = groups[index], group.byteCount > 0 else { continue }
+      if group.wasUsed {
+        group.wasUsed = false
+      } else {
+        byteCount -= group.byteCount
+        groups[index] = nil
+      }
+    }
+  }
+
+  /// Holds the objects on the way of the paths that a fetch has followed: they know the members that were read for them.
+  ///
+  /// - Returns: Those of the fetch before, which die with the result unless somebody else holds them.
+  mutating func hold(_ objects: [ManagedObject]) -> [ManagedObject] {
+    let former = prefetched
+    prefetched = objects
+    return former
+  }
+
+  /// Forgets all groups. Numbers go on, so that no object is taken for one of a later group.
+  ///
+  /// - Returns: The objects that were held.
+  @discardableResult
+  package mutating func removeAll() -> [ManagedObject] {
+    groups = []
+    byteCount = 0
+    return hold([])
+  }
+}

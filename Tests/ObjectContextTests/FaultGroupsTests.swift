@@ -1,0 +1,72 @@
+// FaultGroupsTests: which objects fault together, and for how long a context remembers it.
+import ObjectContext
+import ObjectModel
+import XCTest
+
+final class FaultGroupsTests: XCTestCase {
+  private func references(_ keys: Range<Int64>) -> [ObjectReference] { keys.map { ObjectReference(entity: 1, key: $0) } }
+
+  func testTheSiblingsOfAnObjectAreThoseThatCameWithIt() throws {
+    var groups = FaultGroups()
+    let first = groups.add(references(1..<4), space: 9)
+    let second = groups.add(references(4..<6), space: 9)
+    XCTAssertNotEqual(first, second)
+    let group = try XCTUnwrap(groups.group(first))
+    XCTAssertEqual(group.space, 9)
+    XCTAssertEqual((0..<group.count).map { group.reference(at: $0) { _, _ in nil } }, references(1..<4))
+    XCTAssertTrue(group.reference(at: 3) { _, _ in nil }.isNull)
+    XCTAssertNil(groups.group(0))
+  }
+
+  func testABatchIsNoLargerThanAStatementTakes() throws {
+    var groups = FaultGroups()
+    let batches = try [0, 7, 10_000].map { size in
+      let number = groups.add(references(1..<3), space: 9, batch: size)
+      return try XCTUnwrap(groups.group(number)).batch
+    }
+    XCTAssertEqual(batches, [FaultGroups.faultBatch, 7, FaultGroups.faultBatch])
+  }
+
+  func testTheDestinationsOfSiblingsAreSiblings() throws {
+    var groups = FaultGroups()
+    let books = try XCTUnwrap(groups.group(groups.add(references(1..<4), space: 9)))
+    let authors = groups.destinations(of: books, slot: 2)
+    XCTAssertEqual(groups.destinations(of: books, slot: 2), authors)
+    XCTAssertNotEqual(groups.destinations(of: books, slot: 3), authors)
+    let group = try XCTUnwrap(groups.group(authors))
+    let found = (0..<group.count).map { position in
+      group.reference(at: position) { source, slot in
+        // Nobody knows where the second one leads to.
+        source.key == 2 ? nil : ObjectReference(entity: 5, key: source.key * 100 + Int64(slot))
+      }
+    }
+    XCTAssertEqual(found.map(\.key), [102, 0, 302])
+  }
+
+  func testAGroupThatIsUsedOutlivesManyThatAreNot() {
+    var groups = FaultGroups()
+    let (used, unused) = (groups.add(references(1..<3), space: 9), groups.add(references(3..<5), space: 9))
+    for _ in 0..<3 * FaultGroups.limit {
+      XCTAssertNotNil(groups.group(used))
+      _ = groups.add(references(5..<7), space: 9)
+    }
+    XCTAssertNotNil(groups.group(used))
+    XCTAssertNil(groups.group(unused))
+  }
+
+  func testGroupsThatHoldManyObjectsAreForgottenFirst() {
+    var groups = FaultGroups()
+    let large = (0..<3).map { _ in groups.add(references(1..<1_000_001), space: 9) }
+    XCTAssertNil(groups.group(large[0]))
+    XCTAssertNotNil(groups.group(large[2]))
+  }
+
+  func testNumbersOfForgottenGroupsAreNotGivenAgainAtOnce() {
+    var groups = FaultGroups()
+    let old = groups.add(references(1..<3), space: 9)
+    groups.removeAll()
+    XCTAssertNil(groups.group(old))
+    XCTAssertNotEqual(groups.add(references(1..<3), space: 9), old)
+    XCTAssertNil(groups.group(old))
+  }
+}

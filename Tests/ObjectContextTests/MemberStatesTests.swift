@@ -1,0 +1,65 @@
+// MemberStatesTests: which relationships have been looked at, and which members are gone.
+import ObjectContext
+import ObjectModel
+import XCTest
+
+final class MemberStatesTests: XCTestCase {
+  private struct Numbers {
+    let model: CompiledModel
+    let books: CompiledRelationship
+    let tags: CompiledRelationship
+
+    init() throws {
+      model = try CompiledModel(Library.model)
+      func relationship(_ entity: String, _ name: String) throws -> CompiledRelationship {
+        try XCTUnwrap(model.relationships.first { $0.name == name && $0.sourceEntity == model.entity(named: entity)?.number })
+      }
+      books = try relationship("Author", "books")
+      tags = try relationship("Book", "tags")
+    }
+
+    func entity(_ name: String) throws -> Int { try XCTUnwrap(model.entity(named: name)).number }
+
+    func id(_ entity: String, _ key: Int64) throws -> ManagedObjectID {
+      ManagedObjectID(space: 1, entityNumber: UInt32(try self.entity(entity)), key: key)
+    }
+  }
+
+  func testARelationshipCountsOnceAnObjectHasAStateOfIt() throws {
+    let numbers = try Numbers()
+    var states = MemberStates(model: numbers.model)
+    XCTAssertFalse(states.mayHaveState(of: numbers.books))
+    XCTAssertNil(states.relationships(toEntities: [try numbers.entity("Book")]))
+    states.noteState(of: numbers.books)
+    XCTAssertTrue(states.mayHaveState(of: numbers.books))
+    XCTAssertFalse(states.mayHaveState(of: numbers.tags))
+    // Novels are books.
+    let touched = try XCTUnwrap(states.relationships(toEntities: [try numbers.entity("Novel")]))
+    XCTAssertEqual(touched.indices.filter { touched[$0] }, [numbers.books.id])
+    XCTAssertNil(states.relationships(toEntities: [try numbers.entity("Tag")]))
+  }
+
+  func testOnlyRowsThatMembersMayNameAreRememberedAsGone() throws {
+    let numbers = try Numbers()
+    var states = MemberStates(model: numbers.model)
+    let (book, novel, tag) = (try numbers.id("Book", 1), try numbers.id("Novel", 2), try numbers.id("Tag", 3))
+    states.noteGone(book)
+    XCTAssertFalse(states.hasGone)
+    states.noteState(of: numbers.books)
+    for id in [novel, tag] { states.noteGone(id) }
+    XCTAssertTrue(states.hasGone)
+    XCTAssertEqual([book, novel, tag].map { states.isGone($0.reference) }, [false, true, false])
+    XCTAssertEqual(states.living([book.reference, novel.reference]), [book.reference])
+  }
+
+  func testGoneRowsAreTakenOutOnceThereAreMany() throws {
+    let numbers = try Numbers()
+    var states = MemberStates(model: numbers.model)
+    states.noteState(of: numbers.books)
+    for key in 1...4_096 { states.noteGone(try numbers.id("Book", Int64(key))) }
+    XCTAssertNil(states.takeGoneBeyondLimit())
+    states.noteGone(try numbers.id("Book", 5_000))
+    XCTAssertEqual(states.takeGoneBeyondLimit()?.count, 4_097)
+    XCTAssertFalse(states.hasGone)
+  }
+}
