@@ -10,7 +10,8 @@ final class MemberStatesTests: XCTestCase {
     let tags: CompiledRelationship
 
     init() throws {
-      model = try CompiledModel(Library.model)
+      let model = try CompiledModel(Library.model)
+      self.model = model
       func relationship(_ entity: String, _ name: String) throws -> CompiledRelationship {
         try XCTUnwrap(model.relationships.first { $0.name == name && $0.sourceEntity == model.entity(named: entity)?.number })
       }

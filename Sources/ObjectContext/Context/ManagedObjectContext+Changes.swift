@@ -41,25 +41,8 @@ extension ManagedObjectContext {
     register(object)
     // An object made without a context has its defaults already.
     if object.overlay == nil { object.setDefaults(of: entity) }
-    object.flags.formUnion([.isListedAsInserted, .hasPendingChange])
-    unitOfWork.inserted.append(object)
-    unitOfWork.pending.append(object)
+    unitOfWork.noteInserted(object)
     object.awakeFromInsert()
-  }
-
-  /// An object was changed.
-  func registerUpdated(_ object: ManagedObject) {
-    if !object.flags.contains(.hasPendingChange) {
-      object.flags.insert(.hasPendingChange)
-      unitOfWork.pending.append(object)
-    }
-    if object.flags.isDisjoint(with: [.isInserted, .isListedAsUpdated, .isInaccessible]) {
-      object.flags.insert(.isListedAsUpdated)
-      unitOfWork.updated.append(object)
-    } else if !object.flags.contains(.isUpdated) {
-      unitOfWork.noteChangedAgain()
-    }
-    object.flags.insert(.isUpdated)
   }
 
   /// Marks an object for deletion by the next save; its delete rules run at the end of the event. A new object just leaves the context.
@@ -74,21 +57,7 @@ extension ManagedObjectContext {
     }
     if object.flags.contains(.isDeleted) { return }
     object.prepareForDeletion()
-    registerDeleted(object)
-  }
-
-  func registerDeleted(_ object: ManagedObject) {
-    if object.flags.contains(.isDeleted) { return }
-    object.flags.insert(.isDeleted)
-    if !object.flags.contains(.isListedAsDeleted) {
-      object.flags.insert(.isListedAsDeleted)
-      unitOfWork.deleted.append(object)
-      if object.flags.contains(.isInserted) { unitOfWork.hasDeletedInsertions = true }
-    }
-    if !object.flags.contains(.hasPendingChange) {
-      object.flags.insert(.hasPendingChange)
-      unitOfWork.pending.append(object)
-    }
+    unitOfWork.noteDeleted(object)
   }
 
   /// Chooses the store that a new object will be saved to.
@@ -114,8 +83,7 @@ extension ManagedObjectContext {
   public func detectConflicts(for object: ManagedObject) {
     guard object.managedObjectContext === self, !object.flags.contains(.isLocked) else { return }
     object.willAccess()
-    object.flags.insert(.isLocked)
-    unitOfWork.locked.append(object)
+    unitOfWork.lock(object)
   }
 
   /// Puts an object that was made without a context into this one.
@@ -162,6 +130,9 @@ extension ManagedObjectContext {
     return !unitOfWork.isEmpty
   }
 
+  /// Whether a save has something to write, or versions to check.
+  var isToBeSaved: Bool { hasChanges || unitOfWork.hasLocked }
+
   /// The objects that the next save inserts.
   public var insertedObjects: Set<ManagedObject> { Set(unitOfWork.inserted.filter(\.isInserted)) }
   /// The objects that the next save updates.
@@ -190,13 +161,11 @@ extension ManagedObjectContext {
 
   /// Runs delete rules and tells observers what changed.
   func endEvent() {
-    if unitOfWork.pending.isEmpty && !unitOfWork.hasDeletedInsertions { return }
+    guard unitOfWork.hasEvent else { return }
     if propagatesDeletesAtEndOfEvent { propagateDeletes() }
-    let pending = unitOfWork.pending
-    unitOfWork.pending = []
-    for object in pending { object.flags.remove(.hasPendingChange) }
-    notifications.postObjectsDidChange(pending, in: self)
-    for object in pending {
+    let changed = unitOfWork.takePending()
+    notifications.postObjectsDidChange(changed, in: self)
+    for object in changed {
       object.overlay?.changedInEvent = SlotMask()
       if object.flags.contains(.isInserted) { object.flags.insert(.isAnnounced) }
     }
@@ -204,12 +173,8 @@ extension ManagedObjectContext {
   }
 
   /// New objects that were deleted leave the context without a trace.
-  func dropDeletedInsertions() {
-    guard unitOfWork.hasDeletedInsertions else { return }
-    let dropped = unitOfWork.deleted.filter { $0.flags.contains(.isInserted) && $0.flags.contains(.deletePropagated) }
-    guard !dropped.isEmpty else { return }
-    unitOfWork.drop(dropped)
-    for object in dropped {
+  private func dropDeletedInsertions() {
+    for object in unitOfWork.takeDeletedInsertions() {
       object.flags.subtract([.isInserted, .isDeleted, .isUpdated, .isListedAsDeleted, .isListedAsInserted])
       object.flags.insert(.isGone)
       detach(object)

@@ -163,14 +163,14 @@ extension ManagedObjectContext {
   public func rollback() {
     forgetNotedError()
     handedOut.removeAll()
-    let work = unitOfWork
+    let (inserted, others) = (unitOfWork.inserted, unitOfWork.updated + unitOfWork.deleted)
     var changed: [ManagedObject] = []
     var seen = Set<ManagedObject>()
-    for object in work.updated + work.deleted where object.hasChanges && !object.flags.contains(.isInserted) {
+    for object in others where object.hasChanges && !object.flags.contains(.isInserted) {
       if seen.insert(object).inserted { changed.append(object) }
     }
     unitOfWork.removeAll()
-    for object in work.inserted where object.flags.contains(.isInserted) {
+    for object in inserted where object.flags.contains(.isInserted) {
       object.flags.subtract([.isInserted, .isUpdated, .isDeleted])
       object.flags.insert(.isGone)
       detach(object)

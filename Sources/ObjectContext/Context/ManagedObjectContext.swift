@@ -81,6 +81,8 @@ public final class ManagedObjectContext {
   @exclusivity(unchecked) var registry: ObjectRegistry
   /// The class that an object was made of last, and its entity.
   private var lastClass: (type: ObjectIdentifier, entity: CompiledEntity)?
+  /// What is to be saved.
+  // Every write asks it; unchecked for the same reason.
   @exclusivity(unchecked) var unitOfWork = UnitOfWork()
   /// The groups of objects that fault together.
   // Asked at each step to an object that is not in memory; unchecked for the same reason.
@@ -92,8 +94,6 @@ public final class ManagedObjectContext {
   @exclusivity(unchecked) var fetchedProperties: [ObjectIdentifier: [String: [ManagedObjectID]]] = [:]
   /// Values of reference types that objects have given out, which may be changed in place.
   @exclusivity(unchecked) var handedOut = HandedOutValues()
-  /// How often the context saved.
-  var saveCount = 0
   /// New objects of the save that ends, and the stored ones that they were merged into.
   var mergedReferences: [ObjectReference: ObjectReference] = [:]
   /// What went wrong where nothing could be thrown; the next save throws it.

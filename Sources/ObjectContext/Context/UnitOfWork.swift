@@ -1,30 +1,35 @@
 // UnitOfWork: the changed objects of a context, held until they are saved.
 
-/// The changed objects of a context. Flags on the objects keep each in a list once; an object that left a state is skipped by its flags.
-struct UnitOfWork {
+/// The changed objects of a context, and of them those of the event under way. Flags on the objects keep each in a list once; an object that left a state
+/// is skipped by its flags.
+struct UnitOfWork: ~Copyable {
   /// Objects inserted, in order.
-  var inserted: [ManagedObject] = []
+  private(set) var inserted: [ManagedObject] = []
   /// Objects updated, in order of their first change.
-  var updated: [ManagedObject] = []
+  private(set) var updated: [ManagedObject] = []
   /// Objects deleted, in order.
-  var deleted: [ManagedObject] = []
-  /// Objects changed since changes were last processed.
-  var pending: [ManagedObject] = []
+  private(set) var deleted: [ManagedObject] = []
   /// Objects whose versions are checked by the next save.
-  var locked: [ManagedObject] = []
+  private var locked: [ManagedObject] = []
+  /// Objects changed in the event under way.
+  private var pending: [ManagedObject] = []
   /// How many of the deleted objects, from the first, had their delete rules applied.
-  var propagatedCount = 0
+  private var propagatedCount = 0
   /// Whether some deleted object was never saved.
-  var hasDeletedInsertions = false
+  private var hasDeletedInsertions = false
+  /// How many of the updated objects, from the first, have given up their changes.
+  private var unchangedCount = 0
+  /// How often the work, or some of it, was saved.
+  private(set) var saveCount = 0
 
-  /// Whether no list has an object.
+  /// Whether no object is inserted, updated or deleted.
   var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty }
+
+  /// Whether the versions of some objects are to be checked.
+  var hasLocked: Bool { !locked.isEmpty }
 
   /// The objects inserted, updated and deleted.
   var objects: [ManagedObject] { inserted + updated + deleted }
-
-  /// How many of the updated objects, from the first, have given up their changes.
-  private var unchangedCount = 0
 
   /// Those of the objects inserted, updated and deleted that meet a condition.
   func filter(_ condition: (ManagedObject) -> Bool) -> [ManagedObject] {
@@ -33,6 +38,54 @@ struct UnitOfWork {
       for object in list where condition(object) { result.append(object) }
     }
     return result
+  }
+
+  /// What a save writes and checks as things stand.
+  func work() -> SaveWork {
+    SaveWork(
+      inserted: inserted.filter(\.isInserted), updated: updated.filter(\.isUpdated),
+      deleted: deleted.filter { $0.isDeleted && !$0.flags.contains(.isInserted) },
+      locked: locked.filter { !$0.hasChanges && $0.managedObjectContext != nil })
+  }
+
+  // MARK: Changes
+
+  /// An object was inserted.
+  mutating func noteInserted(_ object: ManagedObject) {
+    object.flags.formUnion([.isListedAsInserted, .hasPendingChange])
+    inserted.append(object)
+    pending.append(object)
+  }
+
+  /// An object was changed.
+  mutating func noteUpdated(_ object: ManagedObject) {
+    notePending(object)
+    if object.flags.isDisjoint(with: [.isInserted, .isListedAsUpdated, .isInaccessible]) {
+      object.flags.insert(.isListedAsUpdated)
+      updated.append(object)
+    } else if !object.flags.contains(.isUpdated) {
+      // A listed object that had given up its changes has some again.
+      unchangedCount = 0
+    }
+    object.flags.insert(.isUpdated)
+  }
+
+  /// An object was deleted.
+  mutating func noteDeleted(_ object: ManagedObject) {
+    if object.flags.contains(.isDeleted) { return }
+    object.flags.insert(.isDeleted)
+    if !object.flags.contains(.isListedAsDeleted) {
+      object.flags.insert(.isListedAsDeleted)
+      deleted.append(object)
+      if object.flags.contains(.isInserted) { hasDeletedInsertions = true }
+    }
+    notePending(object)
+  }
+
+  /// The next save checks an object's version.
+  mutating func lock(_ object: ManagedObject) {
+    object.flags.insert(.isLocked)
+    locked.append(object)
   }
 
   /// Objects that gave up their changes stay listed until all of them have.
@@ -44,30 +97,89 @@ struct UnitOfWork {
     unchangedCount = 0
   }
 
-  /// A listed object that had given up its changes was changed again.
-  mutating func noteChangedAgain() { unchangedCount = 0 }
+  // MARK: The event under way
 
-  /// Forgets new objects that were deleted.
-  mutating func drop(_ dropped: [ManagedObject]) {
-    if dropped.count <= 4 {
+  /// Whether something happened that the end of the event is to tell of or to tidy up.
+  var hasEvent: Bool { hasPendingChanges || hasDeletedInsertions }
+
+  /// Whether some object was changed in the event under way.
+  var hasPendingChanges: Bool { !pending.isEmpty }
+
+  @inline(__always) private mutating func notePending(_ object: ManagedObject) {
+    if object.flags.contains(.hasPendingChange) { return }
+    object.flags.insert(.hasPendingChange)
+    pending.append(object)
+  }
+
+  /// The objects changed in the event, which ends for them.
+  mutating func takePending() -> [ManagedObject] {
+    let taken = pending
+    pending = []
+    for object in taken { object.flags.remove(.hasPendingChange) }
+    return taken
+  }
+
+  /// Puts objects back into the event, those that are not in it.
+  mutating func restorePending(_ objects: [ManagedObject]) {
+    for object in objects { notePending(object) }
+  }
+
+  /// The next deleted object whose delete rules were not applied, which counts as applied; nil when there is none. More come while rules cascade.
+  mutating func takeUnpropagated() -> ManagedObject? {
+    while propagatedCount < deleted.count {
+      let object = deleted[propagatedCount]
+      propagatedCount += 1
+      guard object.flags.contains(.isDeleted), !object.flags.contains(.deletePropagated) else { continue }
+      object.flags.insert(.deletePropagated)
+      return object
+    }
+    return nil
+  }
+
+  /// Takes out new objects that were deleted and whose delete rules were applied.
+  mutating func takeDeletedInsertions() -> [ManagedObject] {
+    guard hasDeletedInsertions else { return [] }
+    let taken = deleted.filter { $0.flags.isSuperset(of: [.isInserted, .deletePropagated]) }
+    if taken.isEmpty { return [] }
+    if taken.count <= 4 {
       // They came last, as a rule.
-      for object in dropped {
+      for object in taken {
         if let position = inserted.lastIndex(where: { $0 === object }) { inserted.remove(at: position) }
         if let position = deleted.lastIndex(where: { $0 === object }) { deleted.remove(at: position) }
       }
     } else {
-      let gone = Set(dropped)
+      let gone = Set(taken)
       deleted.removeAll(where: gone.contains)
       inserted.removeAll(where: gone.contains)
     }
     propagatedCount = 0
     hasDeletedInsertions = deleted.contains { $0.flags.contains(.isInserted) }
+    return taken
   }
 
-  /// Forgets the objects of a save; others stay.
-  mutating func remove(_ work: SaveWork) { remove(work.inserted + work.updated + work.deleted + work.locked) }
+  /// The next save calls `willSave` on every object again.
+  func forgetWillSaveCalls() {
+    for list in [inserted, updated, deleted] {
+      for object in list { object.flags.remove(.willSaveCalled) }
+    }
+  }
 
-  /// Forgets objects.
+  // MARK: The end of the work
+
+  /// All of the work was saved: as ``removeAll()``.
+  @discardableResult
+  mutating func finishSave() -> [[ManagedObject]] {
+    saveCount += 1
+    return removeAll()
+  }
+
+  /// A part of the work was saved; the other stays.
+  mutating func finishSave(of part: SaveWork) {
+    saveCount += 1
+    remove(part.inserted + part.updated + part.deleted + part.locked)
+  }
+
+  /// Forgets objects, which the caller holds.
   mutating func remove(_ objects: [ManagedObject]) {
     let gone = Set(objects)
     for object in gone { object.flags.subtract(Self.flags) }
@@ -84,10 +196,17 @@ struct UnitOfWork {
     .isListedAsInserted, .isListedAsUpdated, .isListedAsDeleted, .hasPendingChange, .deletePropagated, .isLocked, .isAnnounced,
   ]
 
-  mutating func removeAll() {
-    for list in [inserted, updated, deleted, pending, locked] {
+  /// Forgets all objects.
+  ///
+  /// - Returns: What was listed. Objects that nobody else holds die with it, when the lists are whole again.
+  @discardableResult
+  mutating func removeAll() -> [[ManagedObject]] {
+    let former = [inserted, updated, deleted, locked, pending]
+    for list in former {
       for object in list { object.flags.subtract(Self.flags) }
     }
-    self = UnitOfWork()
+    (inserted, updated, deleted, locked, pending) = ([], [], [], [], [])
+    (propagatedCount, unchangedCount, hasDeletedInsertions) = (0, 0, false)
+    return former
   }
 }

@@ -111,7 +111,7 @@ extension ManagedObjectContext {
     let property = trigger.map { object.compiledEntity.slots[$0].name }
     if let handler = inaccessibleFaultHandler, handler(object, object.objectID, property) { return false }
     if shouldDeleteInaccessibleFaults {
-      registerDeleted(object)
+      unitOfWork.noteDeleted(object)
       object.flags.insert(.deletePropagated)
     } else {
       note(

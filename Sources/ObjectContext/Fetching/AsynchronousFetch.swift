@@ -140,7 +140,7 @@ private struct FetchReading {
     let plan = try FetchPlan(context.objectIDs(of: specification), context: context)
     let asked = plan.storeSpecification
     self.asked = asked
-    saveCount = context.saveCount
+    saveCount = context.unitOfWork.saveCount
     states = context.rowSource.states(of: plan.stores)
     let stores = plan.stores.map { context.rowSource.detached($0, cancellation: cancellation) }
     let readsRows = specification.includesPropertyValues
@@ -177,7 +177,7 @@ private struct FetchReading {
   {
     try context.prepareFetch()
     let plan = try FetchPlan(context.objectIDs(of: specification), context: context)
-    guard saveCount == context.saveCount, asked == plan.storeSpecification else { return false }
+    guard saveCount == context.unitOfWork.saveCount, asked == plan.storeSpecification else { return false }
     return accepts || states == context.rowSource.states(of: plan.stores)
   }
 }

@@ -78,7 +78,7 @@ extension ManagedObject {
   final func noteChange() {
     if flags.isSuperset(of: [.isUpdated, .hasPendingChange]) || flags.contains(.isAwaking) { return }
     guard let context = managedObjectContext else { return }
-    context.registerUpdated(self)
+    context.unitOfWork.noteUpdated(self)
   }
 
   /// Lets reads go straight to the row if nothing stands in the way.

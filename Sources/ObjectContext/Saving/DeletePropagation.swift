@@ -5,14 +5,7 @@ import ObjectStore
 extension ManagedObjectContext {
   /// Applies the delete rules of all objects deleted since the last time.
   func propagateDeletes() {
-    // The list grows while cascades find more.
-    while unitOfWork.propagatedCount < unitOfWork.deleted.count {
-      let object = unitOfWork.deleted[unitOfWork.propagatedCount]
-      unitOfWork.propagatedCount += 1
-      guard object.flags.contains(.isDeleted), !object.flags.contains(.deletePropagated) else { continue }
-      object.flags.insert(.deletePropagated)
-      propagateDelete(of: object)
-    }
+    while let object = unitOfWork.takeUnpropagated() { propagateDelete(of: object) }
   }
 
   private func propagateDelete(of object: ManagedObject) {
@@ -78,6 +71,6 @@ extension ManagedObjectContext {
   private func cascade(to object: ManagedObject) {
     if object.flags.contains(.isDeleted) { return }
     object.prepareForDeletion()
-    registerDeleted(object)
+    unitOfWork.noteDeleted(object)
   }
 }

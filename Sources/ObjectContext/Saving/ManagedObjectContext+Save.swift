@@ -17,7 +17,7 @@ extension ManagedObjectContext {
     mergeWaitingChanges()
     try throwNotedError()
     if let mergePolicyError { throw mergePolicyError }
-    guard hasChanges || !unitOfWork.locked.isEmpty else { return }
+    guard isToBeSaved else { return }
     notifications.postWillSave(in: self)
     let work = try settle()
     if work.isEmpty { return }
@@ -46,11 +46,7 @@ extension ManagedObjectContext {
 
   /// Runs everything of the application's that may change objects, until nothing more changes: `willSave`, delete rules, observers, validation.
   private func settle() throws -> SaveWork {
-    defer {
-      for list in [unitOfWork.inserted, unitOfWork.updated, unitOfWork.deleted] {
-        for object in list { object.flags.remove(.willSaveCalled) }
-      }
-    }
+    defer { unitOfWork.forgetWillSaveCalls() }
     propagateDeletes()
     endEvent()
     var isValidatedAgain = false
@@ -60,12 +56,12 @@ extension ManagedObjectContext {
       noticeChangesInPlace()
       endEvent()
       try throwNotedError()
-      guard hasChanges || !unitOfWork.locked.isEmpty else { return SaveWork(context: self) }
-      let work = SaveWork(context: self)
+      guard isToBeSaved else { return unitOfWork.work() }
+      let work = unitOfWork.work()
       try validate(work)
       // Validators may have set values, which are validated once more, or changed further objects, which are to be saved too.
-      if unitOfWork.pending.isEmpty { return work }
-      if isValidatedAgain, SaveWork(context: self).hasSameObjects(as: work) { return work }
+      if !unitOfWork.hasPendingChanges { return work }
+      if isValidatedAgain, unitOfWork.work().hasSameObjects(as: work) { return work }
       isValidatedAgain = true
     }
   }
@@ -85,22 +81,16 @@ extension ManagedObjectContext {
       for object in waiting where object.hasChanges {
         object.flags.insert(.willSaveCalled)
         object.willSave()
-        if unitOfWork.pending.isEmpty { continue }
+        if !unitOfWork.hasPendingChanges { continue }
+        let touched = unitOfWork.takePending()
         // What an object changes of itself needs no further call.
-        for other in unitOfWork.pending {
-          other.flags.remove(.hasPendingChange)
-          if other !== object, other.flags.contains(.willSaveCalled) { again.insert(other) }
-        }
-        changed.append(contentsOf: unitOfWork.pending)
-        unitOfWork.pending = []
+        for other in touched where other !== object && other.flags.contains(.willSaveCalled) { again.insert(other) }
+        changed.append(contentsOf: touched)
       }
       propagateDeletes()
       waiting = unitOfWork.filter { $0.hasChanges && (!$0.flags.contains(.willSaveCalled) || again.contains($0)) }
     }
-    for object in changed where !object.flags.contains(.hasPendingChange) {
-      object.flags.insert(.hasPendingChange)
-      unitOfWork.pending.append(object)
-    }
+    unitOfWork.restorePending(changed)
   }
 
   /// Gives permanent IDs to new objects, before they are saved.
@@ -231,11 +221,10 @@ extension ManagedObjectContext {
       for update in part.request.updated { registeredObject(update.row.reference, space: space)?.takeSavedRow(update.row) }
     }
     for object in work.updated where object.flags.contains(.isUpdated) { object.takeSavedRow(nil) }
-    saveCount += 1
     if isWhole {
-      unitOfWork.removeAll()
+      unitOfWork.finishSave()
     } else {
-      unitOfWork.remove(changed)
+      unitOfWork.finishSave(of: changed)
       replaceTemporaryReferences()
     }
     // Every reference to an object that was new has been replaced.
@@ -307,21 +296,10 @@ struct SaveWork {
       locked: locked.filter(isThere))
   }
 
-  private init(inserted: [ManagedObject], updated: [ManagedObject], deleted: [ManagedObject], locked: [ManagedObject]) {
-    (self.inserted, self.updated, self.deleted, self.locked) = (inserted, updated, deleted, locked)
-  }
-
   let inserted: [ManagedObject]
   let updated: [ManagedObject]
   let deleted: [ManagedObject]
   let locked: [ManagedObject]
-
-  init(context: ManagedObjectContext) {
-    inserted = context.unitOfWork.inserted.filter(\.isInserted)
-    updated = context.unitOfWork.updated.filter(\.isUpdated)
-    deleted = context.unitOfWork.deleted.filter { $0.isDeleted && !$0.flags.contains(.isInserted) }
-    locked = context.unitOfWork.locked.filter { !$0.hasChanges && $0.managedObjectContext != nil }
-  }
 }
 
 extension ManagedObject {
