@@ -11,7 +11,7 @@ public struct FetchProgress: Sendable, Hashable {
   public let totalCount: Int?
 
   /// Makes a report.
-  init(completedCount: Int, totalCount: Int?) {
+  package init(completedCount: Int, totalCount: Int?) {
     self.completedCount = completedCount
     self.totalCount = totalCount
   }
