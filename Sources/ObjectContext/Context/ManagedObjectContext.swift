@@ -94,8 +94,6 @@ public final class ManagedObjectContext {
   @exclusivity(unchecked) var fetchedProperties: [ObjectIdentifier: [String: [ManagedObjectID]]] = [:]
   /// Values of reference types that objects have given out, which may be changed in place.
   @exclusivity(unchecked) var handedOut = HandedOutValues()
-  /// New objects of the save that ends, and the stored ones that they were merged into.
-  var mergedReferences: [ObjectReference: ObjectReference] = [:]
   /// What went wrong where nothing could be thrown; the next save throws it.
   private var notedError: (any Error)?
   /// Whether a fetch has thrown it already.

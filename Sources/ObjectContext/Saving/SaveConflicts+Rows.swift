@@ -150,7 +150,7 @@ extension SaveConflicts {
       let relationship = state.relationship
       let inverse = model.inverse(of: relationship)
       guard inverse?.isToMany ?? true else { continue }
-      let members = state.members.map(context.savedReference)
+      let members = state.members.map { context.registry.savedReference($0) }
       let stored = try storedRows(members.filter { inserted[$0] == nil })
       let living = members.filter { (inserted[$0] != nil || stored[$0] != nil) && deletions[$0] == nil }
       if let inverse, inverse.id < relationship.id {

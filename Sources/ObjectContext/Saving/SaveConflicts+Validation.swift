@@ -54,7 +54,7 @@ extension SaveConflicts {
       guard overlay.external(slot.index) == nil, slot.kind != .bytes || row.external(slot.index) == nil else { continue }
       var value = overlay[slot.index]
       if slot.kind == .reference, case .int(let word) = value {
-        value = .int(context.savedReference(ObjectReference(rawValue: word)).rawValue)
+        value = .int(context.registry.savedReference(ObjectReference(rawValue: word)).rawValue)
       }
       if value != row.slot(slot.index, kind: slot.kind) { values[slot.index] = value }
     }

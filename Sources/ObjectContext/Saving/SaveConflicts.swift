@@ -189,7 +189,7 @@ final class SaveConflicts {
       if let external = overlay.external(slot.index) {
         externals[slot.index] = external
       } else if slot.kind == .reference, case .int(let word) = overlay[slot.index] {
-        values[slot.index] = .int(context.savedReference(ObjectReference(rawValue: word)).rawValue)
+        values[slot.index] = .int(context.registry.savedReference(ObjectReference(rawValue: word)).rawValue)
       } else {
         values[slot.index] = overlay[slot.index]
       }

@@ -85,7 +85,7 @@ final class SaveRequestBuilder {
     switch value {
     case .null: return !isNull
     case .int(let word) where slot.kind == .reference:
-      return isNull || context.savedReference(ObjectReference(rawValue: word)).rawValue != image.word(slot.index)
+      return isNull || context.registry.savedReference(ObjectReference(rawValue: word)).rawValue != image.word(slot.index)
     case .text(let text):
       // Texts that only look alike are different bytes in the store.
       guard case .text(let stored) = image.slot(slot.index, kind: slot.kind) else { return true }
@@ -170,12 +170,12 @@ final class SaveRequestBuilder {
         SaveChangesRequest.RelationshipChange(
           source: object.currentID.reference, relationshipID: relationship.id,
           added: ownsMembership ? added.map { saved($0, relationship.name, entity: relationship.sourceEntity) } : [],
-          removed: ownsMembership ? state.removed.map(context.savedReference) : [], order: order))
+          removed: ownsMembership ? state.removed.map { context.registry.savedReference($0) } : [], order: order))
     }
   }
 
   private func order(of object: ManagedObject, _ state: ToManyState) -> [ObjectReference] {
     if !state.isLoaded { context.loadMembers(of: object, state: state) }
-    return state.members.map(context.savedReference)
+    return state.members.map { context.registry.savedReference($0) }
   }
 }

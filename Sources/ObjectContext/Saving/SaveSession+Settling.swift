@@ -1,0 +1,106 @@
+// SaveSession+Settling: what a save does before stores are asked: all that may change objects is run, and the changes become requests.
+import ObjectModel
+import ObjectStore
+
+extension SaveSession {
+  /// Runs everything of the application's that may change objects, until nothing more changes: `willSave`, delete rules, observers, validation.
+  func settle() throws -> SaveWork {
+    defer { context.unitOfWork.forgetWillSaveCalls() }
+    context.propagateDeletes()
+    context.endEvent()
+    var isValidatedAgain = false
+    var rounds = 0
+    while true {
+      try callWillSave(rounds: &rounds)
+      context.noticeChangesInPlace()
+      context.endEvent()
+      try context.throwNotedError()
+      guard context.isToBeSaved else { return context.unitOfWork.work() }
+      let work = context.unitOfWork.work()
+      try context.validate(work)
+      // Validators may have set values, which are validated once more, or changed further objects, which are to be saved too.
+      if !context.unitOfWork.hasPendingChanges { return work }
+      if isValidatedAgain, context.unitOfWork.work().hasSameObjects(as: work) { return work }
+      isValidatedAgain = true
+    }
+  }
+
+  /// Calls `willSave` on every changed object, and again on those that others' `willSave` has changed.
+  private func callWillSave(rounds: inout Int) throws {
+    var changed: [ManagedObject] = []
+    var waiting = context.unitOfWork.filter { $0.hasChanges && !$0.flags.contains(.willSaveCalled) }
+    while !waiting.isEmpty {
+      rounds += 1
+      guard rounds <= 1000 else {
+        throw StoreError(
+          .invalidRequest, "willSave() of some objects changes others without end; set values there only if they differ.",
+          operation: .save)
+      }
+      var again = Set<ManagedObject>()
+      for object in waiting where object.hasChanges {
+        object.flags.insert(.willSaveCalled)
+        object.willSave()
+        if !context.unitOfWork.hasPendingChanges { continue }
+        let touched = context.unitOfWork.takePending()
+        // What an object changes of itself needs no further call.
+        for other in touched where other !== object && other.flags.contains(.willSaveCalled) { again.insert(other) }
+        changed.append(contentsOf: touched)
+      }
+      context.propagateDeletes()
+      waiting = context.unitOfWork.filter { $0.hasChanges && (!$0.flags.contains(.willSaveCalled) || again.contains($0)) }
+    }
+    context.unitOfWork.restorePending(changed)
+  }
+
+  /// Members were added to objects whose rows nobody has read: whether these are there still is asked, of all at once.
+  func checkRows(of objects: [ManagedObject]) throws {
+    var unread: [UInt32: [ManagedObject]] = [:]
+    for object in objects where object.image == nil && !object.currentID.isTemporaryID {
+      guard let states = object.toManyStates,
+        states.contains(where: { $0.map { !$0.added.isEmpty && !$0.relationship.isTransient } ?? false })
+      else { continue }
+      unread[object.currentID.space, default: []].append(object)
+    }
+    for (space, objects) in unread {
+      guard let store = context.rowSource.store(numbered: space) else { continue }
+      let ids = objects.filter { context.rowSource.rowAtHand($0.currentID.reference, in: store) == nil }.map(\.currentID)
+      if ids.isEmpty { continue }
+      let found = Set(try context.rowSource.rows(of: ids, in: store).references)
+      guard let gone = ids.first(where: { !found.contains($0.reference) }) else { continue }
+      var error = StoreError(
+        .objectNotFound, "Members were added to the object \(gone.uriString), whose row is gone: somebody has deleted it.",
+        operation: .save)
+      error.entityName = gone.entityName
+      throw error
+    }
+  }
+
+  func makeRequests(_ work: SaveWork) throws -> [(PersistentStore, SaveChangesRequest)] {
+    var builders: [UInt32: SaveRequestBuilder] = [:]
+    var order: [UInt32] = []
+    var last: SaveRequestBuilder?
+    func builder(_ object: ManagedObject) -> SaveRequestBuilder {
+      let space = object.currentID.space
+      if let last, last.space == space { return last }
+      let found = makeBuilder(space)
+      last = found
+      return found
+    }
+    func makeBuilder(_ space: UInt32) -> SaveRequestBuilder {
+      if let known = builders[space] { return known }
+      let made = SaveRequestBuilder(context: context, space: space, insertedCount: work.inserted.count)
+      builders[space] = made
+      order.append(space)
+      return made
+    }
+    for object in work.inserted { builder(object).insert(object) }
+    for object in work.updated { builder(object).update(object) }
+    // Of rows that are gone nothing is left to delete.
+    for object in work.deleted where !object.flags.contains(.isInaccessible) { builder(object).delete(object) }
+    for object in work.locked { builder(object).lock(object) }
+    return try order.map { space in
+      guard let builder = builders[space], let first = work.first(inSpace: space) else { throw context.unexpectedResult() }
+      return (try context.rowSource.openStore(of: first, .save), try builder.finish())
+    }
+  }
+}
