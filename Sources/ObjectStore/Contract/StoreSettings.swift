@@ -34,15 +34,15 @@ struct StoreSettingIdentity: Sendable, Hashable {
 public struct StoreSetting: Sendable {
   /// The setting's name in a dictionary.
   public let name: String
-  /// The type of its values.
-  public let valueType: any Any.Type
+  /// The name of its values' type, for errors.
+  let typeName: String
   /// Sets a value; false when it has another type.
   let apply: @Sendable (any Sendable, inout PersistentStoreDescription) -> Bool
 
   /// The setting of a key.
   public init<Value: Sendable>(_ key: StoreSettingKey<Value>) {
     name = key.name
-    valueType = Value.self
+    typeName = "\(Value.self)"
     apply = { value, description in
       guard let value = value as? Value else { return false }
       description[key] = value
@@ -53,7 +53,7 @@ public struct StoreSetting: Sendable {
   /// The setting that a property of descriptions sets, which may do more than keep the value.
   public init<Value: Sendable>(_ name: String, _ property: any WritableKeyPath<PersistentStoreDescription, Value> & Sendable) {
     self.name = name
-    valueType = Value.self
+    typeName = "\(Value.self)"
     apply = { value, description in
       guard let value = value as? Value else { return false }
       description[keyPath: property] = value
@@ -94,7 +94,7 @@ extension PersistentStoreDescription {
         throw .unknownOption(name, of: type, known: settings.keys.sorted(), path: url?.path)
       }
       if !setting.apply(value, &self) {
-        throw .optionOfAnotherType(name, expected: setting.valueType, found: Swift.type(of: value), path: url?.path)
+        throw .optionOfAnotherType(name, expected: setting.typeName, found: "\(Swift.type(of: value))", path: url?.path)
       }
     }
   }
@@ -110,8 +110,8 @@ extension StoreError {
     return error
   }
 
-  static func optionOfAnotherType(_ name: String, expected: any Any.Type, found: any Any.Type, path: String?) -> StoreError {
-    var error = StoreError(.invalidOption, "The option “\(name)” takes a \(expected), not a \(found).", operation: .open, path: path)
+  static func optionOfAnotherType(_ name: String, expected: String, found: String, path: String?) -> StoreError {
+    var error = StoreError(.invalidOption, "The option “\(name)” takes \(expected), not \(found).", operation: .open, path: path)
     error.optionName = name
     return error
   }
