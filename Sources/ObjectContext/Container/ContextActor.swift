@@ -70,7 +70,7 @@ public actor ContextActor {
     callCount -= 1
     guard callCount == 0 else { return }
     context.rowSource.cancellation = nil
-    context.forgetNotedCancellation()
+    context.notedErrors.forgetCancellation()
     turn = nil
     // Whoever is next has the context from now on: nobody can come before them.
     if waiting.isEmpty { isTaken = false } else { waiting.removeFirst().resume() }

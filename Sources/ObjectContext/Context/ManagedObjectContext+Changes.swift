@@ -13,7 +13,7 @@ extension ManagedObjectContext {
   public func insertObject(entityName: String) throws -> ManagedObject {
     guard let entity = model.entity(named: entityName) else { throw unknownEntity(entityName, operation: .insert) }
     if entity.isAbstract { throw abstractEntity(entityName) }
-    let object = type(ofEntity: entity.number).init(ManagedObjectSeed(newObjectOf: entity, in: self))
+    let object = entityClasses.type(ofEntity: entity.number).init(ManagedObjectSeed(newObjectOf: entity, in: self))
     registerInserted(object)
     return object
   }

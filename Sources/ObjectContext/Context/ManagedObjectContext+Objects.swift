@@ -100,7 +100,7 @@ extension ManagedObjectContext {
     rowSource.forgetAllRows()
     rereadRows(of: objects.filter { $0.hasChanges && !$0.flags.contains(.isDeleted) })
     for object in objects where !object.hasChanges { object.turnIntoFault() }
-    fetchedProperties = [:]
+    fetchedProperties.removeAll()
     notifications.postRefreshed(objects, in: self)
   }
 
@@ -161,7 +161,7 @@ extension ManagedObjectContext {
 
   /// Gives up all changes: new objects leave, deleted ones are back, values are the last read or saved ones. Does not read the store.
   public func rollback() {
-    forgetNotedError()
+    notedErrors.forget()
     handedOut.removeAll()
     let (inserted, others) = (unitOfWork.inserted, unitOfWork.updated + unitOfWork.deleted)
     var changed: [ManagedObject] = []
@@ -192,7 +192,7 @@ extension ManagedObjectContext {
 
   /// Drops all objects and changes. Objects that are still held keep their last values but belong to no context.
   public func reset() {
-    forgetNotedError()
+    notedErrors.forget()
     handedOut.removeAll()
     var objects: [ManagedObject] = []
     registry.forEach { objects.append($0) }
@@ -206,7 +206,7 @@ extension ManagedObjectContext {
     registry.forgetAssignments()
     faultGroups.removeAll()
     memberStates.forgetGone()
-    fetchedProperties = [:]
+    fetchedProperties.removeAll()
     notifications.postInvalidatedAll(in: self)
   }
 }

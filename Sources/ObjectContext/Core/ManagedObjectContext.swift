@@ -74,13 +74,13 @@ public final class ManagedObjectContext {
   var inbox: ChangeInbox?
   /// Brings the context to merge what waits, from any thread; for contexts whose isolation is known.
   var wakesForChanges: (@Sendable () -> Void)?
-  private let types: [ManagedObject.Type]
+  /// The classes of the entities.
+  // Asked for each object that is made; unchecked for the reason below.
+  @exclusivity(unchecked) var entityClasses: EntityClasses
   /// The living objects, and the IDs and stores of new ones.
   // Exclusivity of what every look-up of an object touches is not checked at run time: a context's isolation admits one access at a time, and no
   // call under an access comes back here. The checks cost more than the look-up.
   @exclusivity(unchecked) var registry: ObjectRegistry
-  /// The class that an object was made of last, and its entity.
-  private var lastClass: (type: ObjectIdentifier, entity: CompiledEntity)?
   /// What is to be saved.
   // Every write asks it; unchecked for the same reason.
   @exclusivity(unchecked) var unitOfWork = UnitOfWork()
@@ -90,18 +90,15 @@ public final class ManagedObjectContext {
   /// What is known of the members of to-many relationships.
   // Asked for each member of a relationship; unchecked for the same reason.
   @exclusivity(unchecked) var memberStates: MemberStates
-  /// The objects of fetched properties that were asked for, by the identity of their owners.
-  @exclusivity(unchecked) var fetchedProperties: [ObjectIdentifier: [String: [ManagedObjectID]]] = [:]
+  /// What fetched properties have found.
+  // Asked when an object dies; unchecked for the same reason.
+  @exclusivity(unchecked) var fetchedProperties = FetchedPropertyLists()
   /// Values of reference types that objects have given out, which may be changed in place.
+  // Asked by each read of a transformable attribute; unchecked for the same reason.
   @exclusivity(unchecked) var handedOut = HandedOutValues()
-  /// What went wrong where nothing could be thrown; the next save throws it.
-  private var notedError: (any Error)?
-  /// Whether a fetch has thrown it already.
-  private var isNotedErrorTold = false
-  /// Why the merge policy does not fit the model.
-  var mergePolicyError: MergePolicyError?
-  /// How often something went wrong where nothing could be thrown.
-  private(set) var notedErrorCount = 0
+  /// What went wrong where nothing could be thrown.
+  var notedErrors = NotedErrors()
+  /// Tells observers what happens.
   let notifications = ContextNotifications()
 
   /// Makes a context over a coordinator's stores.
@@ -120,7 +117,7 @@ public final class ManagedObjectContext {
     model = coordinator.compiledModel
     // Literal slot numbers of another model would read memory as what it is not.
     precondition(classes.issues(with: model).isEmpty, "the classes were generated for another model than the coordinator's")
-    types = model.entities.map { classes.type(of: $0.name) ?? ManagedObject.self }
+    entityClasses = EntityClasses(classes, of: model)
     registry = ObjectRegistry(rowSource, model: model)
     memberStates = MemberStates(model: model)
     LivingContexts.add(self)
@@ -138,17 +135,19 @@ public final class ManagedObjectContext {
     for (store, ids) in forgotten.values { rowSource.noteUnregistered(ids, in: store) }
   }
 
-  // MARK: Classes
+  // MARK: Classes and policy
 
   /// The entity of a class; a class that is not in the table is a mistake of the program. ``insertObject(_:)`` throws instead.
   func entity(ofClass type: ManagedObject.Type) -> CompiledEntity {
-    if let lastClass, lastClass.type == ObjectIdentifier(type) { return lastClass.entity }
-    guard let name = classes.entityName(of: type), let entity = model.entity(named: name) else { preconditionFailure(whyUnknown(type)) }
-    lastClass = (ObjectIdentifier(type), entity)
+    guard let entity = entityClasses.entity(of: type) else { preconditionFailure(whyUnknown(type)) }
     return entity
   }
 
-  func type(ofEntity number: Int) -> ManagedObject.Type { types[number] }
+  /// Looks whether the merge policy fits the model.
+  private func checkMergePolicy() {
+    let issues = mergePolicy.issues(with: model)
+    notedErrors.setPolicyIssues(issues.isEmpty ? nil : MergePolicyError(issues: issues))
+  }
 
   // MARK: Identity
 
@@ -192,7 +191,7 @@ public final class ManagedObjectContext {
 
   /// A new object for a row that no living object stands for.
   func makeObject(_ objectID: ManagedObjectID, image: RowImage?) -> ManagedObject {
-    let object = types[Int(objectID.entityNumber)].init(
+    let object = entityClasses.type(ofEntity: Int(objectID.entityNumber)).init(
       ManagedObjectSeed(objectID: objectID, context: Unmanaged.passUnretained(self), image: image, flags: [.isFault]))
     register(object)
     registry.hold(object)
@@ -206,14 +205,9 @@ public final class ManagedObjectContext {
     if let listener { rowSource.noteRegistered([object.currentID], in: listener) }
   }
 
-  /// What an object's fetched properties found is found anew when it is asked for.
-  func forgetFetchedProperties(of object: ManagedObject) {
-    if !fetchedProperties.isEmpty { fetchedProperties.removeValue(forKey: ObjectIdentifier(object)) }
-  }
-
   /// An object that nobody holds any more has died.
   func forget(_ object: ManagedObject) {
-    forgetFetchedProperties(of: object)
+    fetchedProperties.forget(object)
     if let listener = registry.remove(object) { rowSource.noteUnregistered([object.currentID], in: listener) }
   }
 
@@ -254,38 +248,12 @@ public final class ManagedObjectContext {
   // MARK: Errors
 
   /// Keeps the first error of those that could not be thrown where they happened.
-  func note(_ error: any Error) {
-    notedErrorCount += 1
-    if notedError != nil, !isNotedErrorTold { return }
-    (notedError, isNotedErrorTold) = (error, false)
-  }
-
-  /// Throws what could not be thrown earlier, and is done with it.
-  func throwNotedError() throws {
-    if let error = notedError {
-      forgetNotedError()
-      throw error
-    }
-  }
-
-  /// Throws, once, what could not be thrown earlier. It stays for the next save: that somebody has fetched meanwhile makes no values right.
-  func tellNotedError() throws {
-    guard let error = notedError, !isNotedErrorTold else { return }
-    isNotedErrorTold = true
-    throw error
-  }
+  func note(_ error: any Error) { notedErrors.note(error) }
 
   /// What went wrong where nothing could be thrown: a property that could not be read, such as one on a damaged page, or a change that cannot be kept; nil
   /// when nothing has.
   ///
   /// The next fetch throws it, and so does the next ``save()``, whether somebody has fetched meanwhile or not: it writes nothing. After that it is gone, as
   /// after ``rollback()`` and ``reset()``.
-  public var pendingError: (any Error)? { notedError ?? mergePolicyError }
-
-  func forgetNotedError() { (notedError, isNotedErrorTold) = (nil, false) }
-
-  /// Forgets that a read was called off: whoever comes next has called nothing off.
-  func forgetNotedCancellation() {
-    if let error = notedError as? StoreError, error.code == .cancelled { notedError = nil }
-  }
+  public var pendingError: (any Error)? { notedErrors.pending }
 }

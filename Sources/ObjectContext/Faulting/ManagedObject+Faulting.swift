@@ -27,7 +27,7 @@ extension ManagedObject {
 
   /// Puts a row that was read anew below the object's changes; nil when it is gone.
   final func takeFreshRow(_ row: RowImage?) {
-    managedObjectContext?.forgetFetchedProperties(of: self)
+    managedObjectContext?.fetchedProperties.forget(self)
     forgetPartialRow()
     for state in toManyStates ?? [] { state?.unload() }
     image = row
@@ -43,7 +43,7 @@ extension ManagedObject {
   /// Makes the object a fault: values and changes are dropped, and read anew when they are asked for.
   final func turnIntoFault() {
     willTurnIntoFault()
-    managedObjectContext?.forgetFetchedProperties(of: self)
+    managedObjectContext?.fetchedProperties.forget(self)
     managedObjectContext?.handedOut.remove(self)
     plainRow = nil
     image = nil

@@ -9,9 +9,9 @@ extension FetchPredicate {
   public func evaluate(with object: ManagedObject) throws -> Bool {
     let context = object.managedObjectContext
     guard let model = context?.model ?? ObjectIDSpace.space(object.objectID.space)?.model else { return false }
-    let errorCount = context?.notedErrorCount
+    let errorCount = context?.notedErrors.count
     let result = try evaluate(with: object, in: model, resolver: LivingObjectResolver())
-    if let context, context.notedErrorCount != errorCount, let error = context.pendingError { throw error }
+    if let context, context.notedErrors.count != errorCount, let error = context.pendingError { throw error }
     return result
   }
 }

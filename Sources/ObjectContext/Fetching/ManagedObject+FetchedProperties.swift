@@ -26,8 +26,7 @@ extension ManagedObject {
       throw KeyValueError(.unknownKey, key: name, entityName: compiledEntity.name, detail: "it is no fetched property")
     }
     guard let context = managedObjectContext else { return [] }
-    let owner = ObjectIdentifier(self)
-    if let known = context.fetchedProperties[owner]?[name] {
+    if let known = context.fetchedProperties.ids(name, of: self) {
       return known.map(context.object(with:)).filter { $0.flags.isDisjoint(with: [.isDeleted, .isGone]) }
     }
     var request = FetchRequest<ManagedObject>(entityName: property.destinationEntityName)
@@ -43,7 +42,7 @@ extension ManagedObject {
     let objects = try context.fetch(request)
     let ids = objects.map(\.currentID)
     // New objects get other IDs when they are saved: until then the property is fetched each time.
-    if !ids.contains(where: \.isTemporaryID) { context.fetchedProperties[owner, default: [:]][name] = ids }
+    if !ids.contains(where: \.isTemporaryID) { context.fetchedProperties.keep(ids, name, of: self) }
     return objects
   }
 

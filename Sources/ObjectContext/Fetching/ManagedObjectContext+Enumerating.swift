@@ -29,7 +29,7 @@ extension ManagedObjectContext {
       for object in objects where !object.isDeleted {
         try body(object, &stop)
         // What the body has read of the object was not all there.
-        try tellNotedError()
+        try notedErrors.tell()
         if stop { return }
       }
     }
@@ -51,7 +51,7 @@ extension ManagedObjectContext {
       defer { processPendingChanges() }
       let objects = try pages.passingPage(number).compactMap { $0 as? Result }.filter { !$0.isDeleted }
       if !objects.isEmpty { try body(objects, &stop) }
-      try tellNotedError()
+      try notedErrors.tell()
     }
   }
 

@@ -22,7 +22,7 @@ extension ManagedObjectContext {
     specification.resultType = .objectIDs
     try prepareFetch()
     let ids = try objectIDs(of: FetchPlan(specification, context: self))
-    try tellNotedError()
+    try notedErrors.tell()
     return ids
   }
 
@@ -50,7 +50,7 @@ extension ManagedObjectContext {
       if !plan.needsMerging { return total }
     }
     let changed = try plan.changedMatches().count
-    try tellNotedError()
+    try notedErrors.tell()
     return plan.window(of: total + changed).count
   }
 
@@ -68,7 +68,7 @@ extension ManagedObjectContext {
   /// Throws unless every object that a request may return is of a class.
   func checkClass<Result: ManagedObject>(_ type: Result.Type, for specification: FetchSpecification) throws {
     let entity = try entity(of: specification)
-    guard type == ManagedObject.self || entity.subtree.allSatisfy({ self.type(ofEntity: $0) is Result.Type }) else {
+    guard type == ManagedObject.self || entity.subtree.allSatisfy({ entityClasses.type(ofEntity: $0) is Result.Type }) else {
       if classes.type(of: entity.name) == nil { throw StoreError(.invalidRequest, whyUnknown(type), operation: .fetch) }
       throw StoreError(
         .invalidRequest, "Objects of the entity “\(entity.name)” are not of the class \(type) in this context's class table.",
@@ -78,7 +78,7 @@ extension ManagedObjectContext {
 
   func prepareFetch() throws {
     processPendingChanges()
-    try tellNotedError()
+    try notedErrors.tell()
   }
 
   func entity(of specification: FetchSpecification) throws -> CompiledEntity {
@@ -120,7 +120,7 @@ extension ManagedObjectContext {
     }
     if !specification.returnsObjectsAsFaults { for object in objects { object.willAccess() } }
     // What could not be read while objects were filtered, sorted and fired makes the answer wrong.
-    try tellNotedError()
+    try notedErrors.tell()
     return objects
   }
 

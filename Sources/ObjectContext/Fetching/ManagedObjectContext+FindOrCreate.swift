@@ -89,7 +89,7 @@ extension ManagedObjectContext {
       }
     }
     // An object that could not be read would be made a second time.
-    try tellNotedError()
+    try notedErrors.tell()
     return try wanted.map { values in
       if let object = known[values.identity] {
         guard object.compiledEntity.isKind(of: entity) else { throw other(object, than: entity) }

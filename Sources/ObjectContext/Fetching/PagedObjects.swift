@@ -72,7 +72,7 @@ final class PagedObjects {
       let there = objects.compactMap { $0 }
       if !specification.relationshipKeyPathsForPrefetching.isEmpty { companions = try context.prefetch(specification, for: there) }
       if !specification.returnsObjectsAsFaults { for object in there { object.willAccess() } }
-      try context.tellNotedError()
+      try context.notedErrors.tell()
     }
     return Page(number: number, objects: objects, companions: companions)
   }

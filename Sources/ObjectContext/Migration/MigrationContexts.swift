@@ -79,7 +79,7 @@ final class MigrationContexts {
   /// Saves what a handler has left unsaved.
   func saveDestination() throws {
     // A value that could not be read must not be missing without a word.
-    try source.throwNotedError()
+    try source.notedErrors.settle()
     try destination.save()
     try session.checkCancellation()
   }

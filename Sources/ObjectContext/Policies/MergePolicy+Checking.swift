@@ -70,11 +70,3 @@ extension MergePolicy {
     )
   }
 }
-
-extension ManagedObjectContext {
-  /// Looks whether the merge policy fits the model.
-  func checkMergePolicy() {
-    let issues = mergePolicy.issues(with: model)
-    mergePolicyError = issues.isEmpty ? nil : MergePolicyError(issues: issues)
-  }
-}

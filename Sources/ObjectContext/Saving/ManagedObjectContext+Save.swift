@@ -15,8 +15,8 @@ extension ManagedObjectContext {
   ///   ``StoreError/Code/cancelled`` and others.
   public func save() throws {
     mergeWaitingChanges()
-    try throwNotedError()
-    if let mergePolicyError { throw mergePolicyError }
+    try notedErrors.settle()
+    try notedErrors.checkPolicy()
     guard isToBeSaved else { return }
     try SaveSession(of: self).run()
   }

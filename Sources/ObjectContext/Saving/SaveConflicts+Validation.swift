@@ -75,7 +75,7 @@ extension SaveConflicts {
     if let new = merged.keys.first(where: { survivor(of: $0) == reference && $0.entity == reference.entity }), let object = object(new) {
       return object
     }
-    return context.type(ofEntity: row.entityNumber).init(
+    return context.entityClasses.type(ofEntity: row.entityNumber).init(
       ManagedObjectSeed(objectID: objectID(reference), context: nil, image: row, flags: []))
   }
 }

@@ -14,7 +14,7 @@ extension SaveSession {
       try callWillSave(rounds: &rounds)
       context.noticeChangesInPlace()
       context.endEvent()
-      try context.throwNotedError()
+      try context.notedErrors.settle()
       guard context.isToBeSaved else { return context.unitOfWork.work() }
       let work = context.unitOfWork.work()
       try context.validate(work)
