@@ -1,7 +1,6 @@
 // ManagedObject+Writing: whether an object can be written to, and where it is told that a write cannot be kept.
 import ObjectModel
 import ObjectStore
-import Synchronization
 
 extension ManagedObject {
   /// Gets ready for a write. False when what is written would be lost: nothing is to be changed then, and the context knows why.
@@ -68,24 +67,5 @@ extension ManagedObject {
   final var formerContextNumber: UInt64 {
     get { UInt64(groupPosition) << 32 | UInt64(group) }
     set { (group, groupPosition) = (UInt32(truncatingIfNeeded: newValue), UInt32(truncatingIfNeeded: newValue >> 32)) }
-  }
-}
-
-/// The contexts there are, for objects that have left theirs: one that is of no use any more keeps none alive, and pays for no weak reference.
-enum LivingContexts {
-  private static let addresses = Mutex<[UInt64: UInt]>([:])
-
-  static func add(_ context: ManagedObjectContext) {
-    let (number, address) = (context.number, UInt(bitPattern: Unmanaged.passUnretained(context).toOpaque()))
-    addresses.withLock { $0[number] = address }
-  }
-
-  static func remove(_ number: UInt64) { addresses.withLock { _ = $0.removeValue(forKey: number) } }
-
-  /// The context of a number. Objects, gone or not, are used in the isolation of their context only, so it cannot go meanwhile.
-  static func context(_ number: UInt64) -> ManagedObjectContext? {
-    addresses.withLock { $0[number] }.flatMap { UnsafeRawPointer(bitPattern: $0) }.map {
-      Unmanaged<ManagedObjectContext>.fromOpaque($0).takeUnretainedValue()
-    }
   }
 }

@@ -195,18 +195,6 @@ extension MergeResolver {
   public func decision(for conflict: ConstraintConflict) throws -> MergeDecision { MergeDecision(.error) }
 }
 
-extension MergeConflict {
-  /// The living object; nil when the context has none.
-  public func object(in context: ManagedObjectContext) -> ManagedObject? { context.registeredObject(for: objectID) }
-}
-
-extension ConstraintConflict {
-  /// The living objects of the save.
-  public func objects(in context: ManagedObjectContext) -> [ManagedObject] { objectIDs.compactMap(context.registeredObject(for:)) }
-  /// The object in the store, as a living object; nil when only objects of the save clash.
-  public func databaseObject(in context: ManagedObjectContext) -> ManagedObject? { databaseObjectID.map(context.object(with:)) }
-}
-
 extension CompiledModel {
   /// An entity and those above it, nearest first.
   func lineage(of entity: CompiledEntity) -> [CompiledEntity] {

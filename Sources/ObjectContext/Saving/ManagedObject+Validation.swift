@@ -111,6 +111,22 @@ extension ManagedObject {
     }
   }
 
+  /// What is wrong with the composite attributes: a required one without any value, or one without a part that it must have.
+  private func collectCompositeErrors(into errors: inout [ValidationError]) {
+    let isNew = flags.contains(.isInserted)
+    for composite in compiledEntity.composites {
+      guard isNew || composite.slots.contains(where: { overlay?.dirty.contains($0) ?? false }) else { continue }
+      if composite.slots.allSatisfy({ !hasValue($0) }) {
+        if !composite.attribute.isOptional, composite.requiredSlots.isEmpty { errors.append(missingValue(composite.name)) }
+        continue
+      }
+      // The parts of a required composite are required by themselves.
+      for slot in composite.requiredSlots where compiledEntity.slots[slot].isOptional && !hasValue(slot) {
+        errors.append(missingValue(compiledEntity.slots[slot].name))
+      }
+    }
+  }
+
   private func refersToLivingObject(_ slot: Int) -> Bool {
     let reference = referenceValue(slot)
     if reference.isNull { return false }

@@ -1,0 +1,17 @@
+// ObjectContext: living objects over the stores of a coordinator: contexts, their objects, fetching, saving, containers and migration by code.
+//
+// The floors, from the bottom up:
+//
+//   Rows            the one way to stores and their rows
+//   Policies        what a save does about conflicts
+//   Core            a context, its objects, and the parts of the context: each keeps its state to itself
+//   Object          properties: by key, typed, composite, transformable
+//   Relationships   to-one and to-many relationships, and their inverses
+//   Faulting        how faults and members get their values
+//   Context         finding objects by their IDs; inserting, updating, deleting; the end of an event; batches; merging
+//   Entities        entities declared by classes
+//   Foundation      predicates and sort descriptors of Foundation
+//   Fetching        fetches of every kind, with unsaved changes
+//   Saving          delete rules, validation, conflicts, one save from its beginning to its end
+//   Container       models with their stores and contexts; contexts of actors
+//   Migration       migrations by code and in stages
