@@ -41,6 +41,26 @@ final class SaveOrderTests: XCTestCase {
     }
   }
 
+  func testASaveInDidSaveIsASaveOfItsOwn() async throws {
+    try await onNursery { stack in
+      let context = stack.makeContext()
+      let bed = try context.recorder("Bed", ["name": "east"])
+      var ids: [ManagedObjectID] = []
+      bed.onDidSave = { bed in
+        bed.onDidSave = nil
+        guard let plant = try? context.make("Plant", ["name": "rose"]) else { return }
+        try? plant.setValue(bed, forKey: "bed")
+        try? context.save()
+        ids.append(plant.objectID)
+      }
+      try context.save()
+      XCTAssertEqual(ids.map(\.isTemporaryID), [false])
+      XCTAssertFalse(context.hasChanges)
+      XCTAssertEqual(bed.many("plants").map(\.objectID), ids)
+      XCTAssertEqual(try stack.makeContext().named("east", "Bed").many("plants").map { $0.text("name") }, ["rose"])
+    }
+  }
+
   func testObjectsThatAValidatorChangesAreSavedWithTheOthers() async throws {
     try await onNursery { stack in
       let context = stack.makeContext()
