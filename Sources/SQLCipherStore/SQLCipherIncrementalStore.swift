@@ -141,7 +141,7 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
     try StoreError.mapping { try engine.write { try MetadataTable.writeUserMetadata(metadata, $0.connection) } }
   }
 
-  /// Runs saves and fetches of this thread as one transaction. The body must not wait for another thread's save.
+  /// Runs the saves and fetches that the body makes as one transaction. The body must not wait for a save of another thread or task.
   public func performTransaction(_ body: () throws -> Void) throws {
     let engine = try engine(.transaction)
     try StoreError.mapping { try engine.transaction(body) }

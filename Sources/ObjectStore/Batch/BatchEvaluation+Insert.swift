@@ -64,17 +64,11 @@ extension BatchEvaluation {
 
   /// The error of a stored row that would take the values of another one.
   private func conflict(_ clash: (constraint: DeclaredConstraint, holder: ObjectReference), _ row: RowImage) -> StoreError {
-    let name = model.entities[clash.constraint.entity].name
-    var error = StoreError(
-      .constraintConflict, "Objects of “\(name)” would have the same values of \(clash.constraint.names.joined(separator: ", ")).",
-      operation: .batchInsert)
-    error.entityName = name
-    error.constraintConflicts = [
+    StoreError(
       ConstraintConflict(
-        entityName: name, constraint: clash.constraint.names, objectIDs: [objectID(of: row.reference)],
-        databaseObjectID: objectID(of: clash.holder))
-    ]
-    return error
+        entityName: model.entities[clash.constraint.entity].name, constraint: clash.constraint.names,
+        objectIDs: [objectID(of: row.reference)], databaseObjectID: objectID(of: clash.holder)),
+      operation: .batchInsert)
   }
 }
 

@@ -125,8 +125,10 @@ public protocol IncrementalStore: AnyObject, Sendable {
   /// Changes what the application keeps in the metadata, at once.
   func setUserMetadata(_ metadata: [String: String]) throws
 
-  /// Runs saves and fetches as one transaction: all of them take effect, or none if the body throws. Requests of other contexts see nothing of it
-  /// until it ends. Stores that cannot refuse.
+  /// Runs saves and fetches as one transaction: all of them take effect, or none if the body throws. Stores that cannot refuse.
+  ///
+  /// A request belongs to the transaction by being made inside the body. Those of other threads, and of tasks that the body begins, see nothing of it until
+  /// it ends, and their saves wait. One transaction inside another is a part of it, which can fail alone.
   func performTransaction(_ body: () throws -> Void) throws
 
   /// Whether saved rows may refer to large values outside them (``RowImage/external(_:)``), which the store then keeps its own way. Otherwise, and by

@@ -100,11 +100,17 @@ extension StoreError {
   /// The error of rows that have the same values under uniqueness constraints; nil where there are none.
   package init?(_ conflicts: [ConstraintConflict], operation: StoreOperation, path: String? = nil, underlying: (any Error)? = nil) {
     guard let first = conflicts.first else { return nil }
+    self.init(first, operation: operation, path: path, underlying: underlying)
+    constraintConflicts = conflicts
+  }
+
+  /// The error of rows that have the same values under one uniqueness constraint.
+  package init(_ conflict: ConstraintConflict, operation: StoreOperation, path: String? = nil, underlying: (any Error)? = nil) {
     self.init(
       .constraintConflict,
-      "Objects of “\(first.entityName)” have the same values of \(first.constraint.joined(separator: ", ")). Nothing was saved.",
+      "Objects of “\(conflict.entityName)” have the same values of \(conflict.constraint.joined(separator: ", ")). Nothing was saved.",
       operation: operation, path: path, underlying: underlying)
-    entityName = first.entityName
-    constraintConflicts = conflicts
+    entityName = conflict.entityName
+    constraintConflicts = [conflict]
   }
 }

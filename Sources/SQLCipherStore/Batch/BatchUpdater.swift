@@ -237,21 +237,22 @@ struct BatchUpdater {
 
   /// The error that names constraints under which rows would have the same values, and two of the rows of each value.
   private func constraintConflict(_ error: StoreAccessError) throws -> StoreError {
-    var failure = StoreError(.constraintConflict, "", operation: .batchUpdate, path: batch.engine.path, underlying: error)
+    var conflicts: [ConstraintConflict] = []
     for number in table.root.subtree {
       for constraint in schema.model.entities[number].constraints(in: schema.model) where constraint.entity == number {
-        try addConflicts(under: constraint, to: &failure)
+        try addConflicts(under: constraint, to: &conflicts)
       }
     }
-    let first = failure.constraintConflicts.first
-    failure.entityName = first?.entityName ?? plan.entity.name
-    failure.message =
-      "Objects of “\(failure.entityName ?? "")” would have the same values of \(first?.constraint.joined(separator: ", ") ?? "a constraint")."
-      + " Nothing was changed."
+    let path = batch.engine.path
+    if let failure = StoreError(conflicts, operation: .batchUpdate, path: path, underlying: error) { return failure }
+    var failure = StoreError(
+      .constraintConflict, "Objects of “\(plan.entity.name)” have the same values under a uniqueness constraint. Nothing was saved.",
+      operation: .batchUpdate, path: path, underlying: error)
+    failure.entityName = plan.entity.name
     return failure
   }
 
-  private func addConflicts(under constraint: DeclaredConstraint, to failure: inout StoreError) throws {
+  private func addConflicts(under constraint: DeclaredConstraint, to conflicts: inout [ConstraintConflict]) throws {
     var columns: [String] = []
     var arguments: [Slot] = []
     for (position, slot) in constraint.slots.enumerated() {
@@ -278,7 +279,7 @@ struct BatchUpdater {
         try batch.references("SELECT \(table.reference(alias: "t")) FROM \(table.name) AS t WHERE t.\(table.key) = ?", key).first
       }
       let changed = try found.filter { try batch.number("SELECT 1 FROM temp.\(name) WHERE k = ?", $0.key) != nil }
-      failure.constraintConflicts.append(
+      conflicts.append(
         ConstraintConflict(
           entityName: schema.model.entities[constraint.entity].name, constraint: constraint.names,
           objectIDs: changed.map { StoreEngine.objectID(of: $0, in: space) },

@@ -41,7 +41,7 @@ struct FetchExplainer {
           purpose: "keep a long list, once for each member", text: "INSERT OR IGNORE INTO \(TemporaryLists.name(number)) VALUES (?1)",
           parameters: [typeName(of: fetch.constants[constant])]))
     }
-    let lines = try QueryPlanLine.lines(of: plan.sql, transaction.connection)
+    let lines = try QueryPlanLine.lines(of: plan.sql, transaction)
     var warnings: [FetchExplanation.Warning] = []
     let steps = lines.map { step($0, isInner: false, &warnings) }
     statements.append(.init(purpose: purpose, text: Self.numbered(plan.sql), parameters: plan.binders.map(parameter), plan: steps))

@@ -10,8 +10,8 @@ struct QueryPlanLine {
   var children: [QueryPlanLine] = []
 
   /// The plan of a statement.
-  static func lines(of sql: String, _ connection: Connection) throws -> [QueryPlanLine] {
-    let statement = try connection.statement(sql: "EXPLAIN QUERY PLAN " + sql)
+  static func lines(of sql: String, _ transaction: ReadTransaction) throws -> [QueryPlanLine] {
+    let statement = try transaction.statement(sql: "EXPLAIN QUERY PLAN " + sql)
     defer { statement.reset() }
     var rows: [(id: Int, parent: Int, detail: String)] = []
     while try statement.step() { rows.append((statement.int(0), statement.int(1), statement.text(3))) }

@@ -1,0 +1,88 @@
+// TransactionExtentTests: a request belongs to a transaction by being made inside its body; what the body begins elsewhere does not.
+import Foundation
+import ObjectModel
+import ObjectQuery
+import Synchronization
+import XCTest
+import _StoreSpecification
+
+@testable import ObjectStore
+
+final class TransactionExtentTests: XCTestCase {
+  private final class Transaction: Sendable {}
+  private struct Stop: Error {}
+  private let extent = TransactionExtent<Transaction>()
+
+  func testTheBodyIsInsideUntilItEnds() {
+    let transaction = Transaction()
+    XCTAssertNil(extent.current)
+    extent.run(transaction) { XCTAssertIdentical(extent.current, transaction) }
+    XCTAssertNil(extent.current)
+    XCTAssertThrowsError(try extent.run(transaction) { throw Stop() })
+    XCTAssertNil(extent.current)
+  }
+
+  func testOfTwoInsideEachOtherTheInnerOneIsTheCallers() {
+    let (outer, inner) = (Transaction(), Transaction())
+    extent.run(outer) {
+      extent.run(inner) { XCTAssertIdentical(extent.current, inner) }
+      XCTAssertIdentical(extent.current, outer)
+    }
+  }
+
+  func testTheTransactionsOfTwoStoresAreKeptApart() {
+    let other = TransactionExtent<Transaction>()
+    let (own, others) = (Transaction(), Transaction())
+    extent.run(own) {
+      XCTAssertNil(other.current)
+      other.run(others) {
+        XCTAssertIdentical(extent.current, own)
+        XCTAssertIdentical(other.current, others)
+      }
+    }
+  }
+
+  func testAThreadThatTheBodyBeginsIsNotInside() {
+    let (transaction, extent) = (Transaction(), extent)
+    let seen = Mutex<Bool?>(nil)
+    let isDone = DispatchSemaphore(value: 0)
+    extent.run(transaction) {
+      Thread.detachNewThread {
+        seen.withLock { $0 = extent.current != nil }
+        isDone.signal()
+      }
+      isDone.wait()
+    }
+    XCTAssertEqual(seen.withLock { $0 }, false)
+  }
+
+  func testATaskThatTheBodyBeginsIsNotInside() async {
+    let (transaction, extent) = (Transaction(), extent)
+    let (fromTask, fromThread) = (
+      extent.run(transaction) { Task { extent.current == nil } },
+      await withCheckedContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(returning: extent.run(transaction) { Task { extent.current == nil } }) }
+      }
+    )
+    let (isOutside, isOutsideToo) = (await fromTask.value, await fromThread.value)
+    XCTAssertTrue(isOutside)
+    XCTAssertTrue(isOutsideToo)
+  }
+
+  func testARequestOfATaskThatTheBodyBeginsSeesNothingOfTheTransaction() async throws {
+    let open = try OpenStore(PersistentStoreDescription(type: .inMemory), model: SpecificationModels.library)
+    let counted = Mutex<Int?>(nil)
+    let begun = DispatchSemaphore(value: 0)
+    try open.store.performTransaction {
+      try open.insert("Tag", ["name": .text("red")])
+      Task {
+        let count = try? open.count("Tag")
+        counted.withLock { $0 = count }
+        begun.signal()
+      }
+      begun.wait()
+      XCTAssertEqual(try open.count("Tag"), 1)
+    }
+    XCTAssertEqual(counted.withLock { $0 }, 0)
+  }
+}
