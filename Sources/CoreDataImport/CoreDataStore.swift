@@ -72,6 +72,8 @@ public struct CoreDataStore: Sendable {
   }
 
   /// The number of objects of each entity, without those of its subentities. Goes through all rows.
+  ///
+  /// - Throws: ``CoreDataImportError``, or `StoreError` when the store cannot be read.
   public func objectCounts() async throws -> [String: Int] {
     try await SourceFile.offActor { [self] in
       try read(model: model, entityNumbers: entityNumbers) { connection, layout in

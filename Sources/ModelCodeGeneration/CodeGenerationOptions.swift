@@ -21,6 +21,11 @@ public struct CodeGenerationOptions: Sendable, Hashable {
   public var imports: [String]
 
   /// Makes options.
+  ///
+  /// - Parameters:
+  ///   - access: Who may use the classes.
+  ///   - moduleName: The module that the classes belong to; nil where the model's class names say it.
+  ///   - imports: Modules to import, for the types of transformable attributes.
   public init(access: Access = .public, moduleName: String? = nil, imports: [String] = []) {
     self.access = access
     self.moduleName = moduleName

@@ -36,12 +36,16 @@ public final class InMemoryStore: IncrementalStore {
   public static var derivesAttributes: Bool { true }
 
   /// Makes a closed store.
+  ///
+  /// - Throws: Nothing; another implementation may.
   public init(configuration: StoreConfiguration) throws {
     self.configuration = configuration
     state = Mutex(State(rows: InMemoryRows(model: configuration.model, entityNumbers: configuration.entityNumbers)))
   }
 
   /// Opens the store. Its UUID is a new one each time; it holds until the store is closed.
+  ///
+  /// - Throws: Nothing; another implementation may.
   public func loadMetadata() throws -> StoreMetadata {
     let held = Set(configuration.entityNumbers.map { configuration.model.entities[$0].name })
     return state.withLock { state in
@@ -57,6 +61,8 @@ public final class InMemoryStore: IncrementalStore {
   }
 
   /// Answers a request. A save is linear in the rows of the entities it touches that have uniqueness constraints.
+  ///
+  /// - Throws: ``StoreError`` for a conflict or a closed store, ``FetchPredicateError`` for what cannot be asked.
   public func execute(_ request: PersistentStoreRequest, in scope: RequestScope) throws -> PersistentStoreResult {
     switch request {
     case .fetch(let specification): return try reader(in: scope).answer(specification)
@@ -78,12 +84,20 @@ public final class InMemoryStore: IncrementalStore {
   }
 
   /// The rows of objects.
+  ///
+  /// - Throws: ``StoreError`` when the store is closed.
   public func newValuesForObjects(with objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> RowList {
     let rows = try visibleRows()
     return RowList(objectIDs.compactMap { rows.row(of: $0.reference) })
   }
 
   /// The members of a to-many relationship of several objects; unordered ones by their keys. Linear in the rows of the relationship.
+  ///
+  /// - Parameters:
+  ///   - relationship: The relationship.
+  ///   - objectIDs: The objects at its source.
+  ///   - scope: What the request belongs to.
+  /// - Throws: ``StoreError`` when the store is closed.
   public func newValues(
     forRelationship relationship: CompiledRelationship, forObjectsWith objectIDs: [ManagedObjectID], in scope: RequestScope
   ) throws -> RelationshipValues {
@@ -94,6 +108,8 @@ public final class InMemoryStore: IncrementalStore {
   }
 
   /// The next keys of the entity trees.
+  ///
+  /// - Throws: ``StoreError`` when the store is closed.
   public func obtainPermanentIDs(for objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> [ManagedObjectID] {
     let entities = configuration.model.entities
     return try state.withLock { state in
@@ -108,11 +124,15 @@ public final class InMemoryStore: IncrementalStore {
   }
 
   /// Changes what the application keeps in the metadata; gone when the store is closed.
+  ///
+  /// - Throws: ``StoreError`` when the store is closed.
   public func setUserMetadata(_ metadata: [String: String]) throws {
     state.withLock { $0.userMetadata = metadata }
   }
 
   /// Runs saves and fetches as one transaction. Others see the rows from before it until it ends; their saves wait.
+  ///
+  /// - Throws: What the body throws; ``StoreError`` when the store is closed.
   public func performTransaction(_ body: () throws -> Void) throws {
     try changeRows { rows in
       let transaction = Transaction(rows)
@@ -122,6 +142,8 @@ public final class InMemoryStore: IncrementalStore {
   }
 
   /// Forgets everything.
+  ///
+  /// - Throws: Nothing; another implementation may.
   public func close() throws {
     state.withLock { state in
       state = State(rows: InMemoryRows(model: configuration.model, entityNumbers: configuration.entityNumbers))

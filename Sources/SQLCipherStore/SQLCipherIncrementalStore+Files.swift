@@ -7,12 +7,16 @@ import Synchronization
 
 extension SQLCipherIncrementalStore: FileStore {
   /// What a store knows of itself; its key is needed, since nothing of it is clear text.
+  ///
+  /// - Throws: ``StoreError``, as opening the store would.
   public static func metadata(ofStoreWith description: PersistentStoreDescription) async throws -> StoreMetadata {
     let file = try await unlock(description, .readMetadata)
     return try await file.metadata()
   }
 
   /// Changes what the application keeps in the metadata.
+  ///
+  /// - Throws: ``StoreError``, as opening the store would.
   public static func setUserMetadata(
     _ metadata: [String: String], ofStoreWith description: PersistentStoreDescription
   ) async throws {
@@ -21,17 +25,23 @@ extension SQLCipherIncrementalStore: FileStore {
   }
 
   /// The model that a store was written with.
+  ///
+  /// - Throws: ``StoreError``, as opening the store would.
   public static func cachedModel(ofStoreWith description: PersistentStoreDescription) async throws -> ManagedObjectModel {
     try await unlock(description, .readModel).readModel()
   }
 
   /// Removes a store with all its files; the key file first, overwritten.
+  ///
+  /// - Throws: ``StoreError``, with ``StoreError/Code/busy`` where anybody has the store open.
   public static func destroyStore(with description: PersistentStoreDescription) async throws {
     let path = try url(of: description, .destroy).path
     try await SQLCipherStoreFile.offActor { try StoreRemoval.destroy(path) }
   }
 
   /// Puts a copy of one store in the place of another.
+  ///
+  /// - Throws: ``StoreError``, with ``StoreError/Code/busy`` where anybody has the destination open.
   public static func replaceStore(
     with destination: PersistentStoreDescription, byStoreWith source: PersistentStoreDescription
   ) async throws {
@@ -46,6 +56,8 @@ extension SQLCipherIncrementalStore: FileStore {
   }
 
   /// Copies the open store to a new place, where it opens with the description's key, or with the keys it has.
+  ///
+  /// - Throws: ``StoreError``, with ``StoreError/Code/alreadyExists`` where something is at the new place.
   public func copy(to description: PersistentStoreDescription) async throws -> PersistentStoreDescription? {
     guard description.type == .sqlcipher, let keyring = state.withLock({ $0.keyring }) else { return nil }
     let file = SQLCipherStoreFile(url: configuration.description.url ?? URL(fileURLWithPath: path), keyring: keyring)

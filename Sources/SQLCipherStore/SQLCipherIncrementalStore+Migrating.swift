@@ -7,6 +7,8 @@ extension SQLCipherIncrementalStore {
   /// Migrates the store in place, in one transaction, and opens it.
   ///
   /// Memory is bounded; the write-ahead log grows by what is written. Where anything fails, or the migration is called off, the store is as it was.
+  ///
+  /// - Throws: ``StoreError``; the store is then as it was.
   public func migrate(_ request: StoreMigrationRequest) throws -> StoreMetadata {
     guard let keyring = state.withLock({ $0.keyring }) else {
       throw StoreError(.keyRequired, "The store is not unlocked.", operation: .migrate, path: path)
@@ -33,6 +35,8 @@ extension SQLCipherIncrementalStore {
   }
 
   /// Whether the store is still of another model, and of none that came after this one.
+  ///
+  /// - Throws: ``StoreError``, with ``StoreError/Code/storeNewerThanModel`` where the store has been through the model already.
   public func beginsMigration(_ request: StoreMigrationRequest) throws -> Bool {
     guard let keyring = state.withLock({ $0.keyring }) else {
       throw StoreError(.keyRequired, "The store is not unlocked.", operation: .migrate, path: path)
@@ -53,6 +57,8 @@ extension SQLCipherIncrementalStore {
   }
 
   /// Clears away one thing that a migration has left: unused columns of a table, or an unused table. Saves wait meanwhile.
+  ///
+  /// - Throws: ``StoreError``; the task is then to be done as before.
   public func finishDeferredMigrationTask() throws -> StoreMetadata? {
     let engine = try engine(.finishMigration)
     guard !configuration.description.isReadOnly else { return nil }

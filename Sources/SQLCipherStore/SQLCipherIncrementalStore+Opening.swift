@@ -7,6 +7,8 @@ import Synchronization
 
 extension SQLCipherIncrementalStore {
   /// Unlocks the keys of the store, or makes a new store with its keys.
+  ///
+  /// - Throws: ``StoreError``, with ``StoreError/Code/wrongKey`` where the key opens nothing.
   public func unlock() async throws {
     let description = configuration.description
     let path = path
@@ -30,6 +32,8 @@ extension SQLCipherIncrementalStore {
   }
 
   /// Opens the database, or creates its tables; usually one row is read.
+  ///
+  /// - Throws: ``StoreError`` that says why the store does not open.
   public func loadMetadata() throws -> StoreMetadata {
     guard let keyring = state.withLock({ $0.keyring }) else {
       throw StoreError(.keyRequired, "The store is not unlocked.", operation: .open, path: path)

@@ -7,6 +7,8 @@ import Synchronization
 
 extension SQLCipherIncrementalStore {
   /// The model that wrote the store, which the store keeps.
+  ///
+  /// - Throws: ``StoreError`` where the model cannot be read.
   public func storedModel() throws -> CompiledModel? {
     guard let keyring = state.withLock({ $0.keyring }) else {
       throw StoreError(.keyRequired, "The store is not unlocked.", operation: .readModel, path: path)

@@ -63,6 +63,8 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
   // MARK: Requests
 
   /// Answers a request.
+  ///
+  /// - Throws: ``StoreError`` for what the database refuses, ``FetchPredicateError`` for what cannot be asked.
   public func execute(_ request: PersistentStoreRequest, in scope: RequestScope) throws -> PersistentStoreResult {
     switch request {
     case .fetch(let specification):
@@ -92,12 +94,16 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
   }
 
   /// How a fetch would be answered: its statements, SQLite's plan of each, and what an index would help.
+  ///
+  /// - Throws: ``FetchPredicateError`` for what cannot be asked, ``StoreError`` where the database refuses.
   public func explain(_ specification: FetchSpecification, in scope: RequestScope) throws -> FetchExplanation.StorePart {
     let engine = try engine(.explain)
     return try StoreError.mapping { try engine.explain(specification, in: scope) }
   }
 
   /// The rows of objects: one statement for one, few for many.
+  ///
+  /// - Throws: ``StoreError`` where the rows cannot be read.
   public func newValuesForObjects(with objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> RowList {
     guard !objectIDs.isEmpty else { return RowList() }
     let engine = try engine(.read)
@@ -105,6 +111,12 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
   }
 
   /// The members of a to-many relationship of objects: one statement for up to 500 of them.
+  ///
+  /// - Parameters:
+  ///   - relationship: The relationship.
+  ///   - objectIDs: The objects at its source.
+  ///   - scope: What the request belongs to.
+  /// - Throws: ``StoreError`` where the members cannot be read.
   public func newValues(
     forRelationship relationship: CompiledRelationship, forObjectsWith objectIDs: [ManagedObjectID], in scope: RequestScope
   ) throws -> RelationshipValues {
@@ -115,6 +127,8 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
   }
 
   /// Permanent IDs, from blocks of keys that are reserved when the last one is used up.
+  ///
+  /// - Throws: ``StoreError`` where the counters cannot be written.
   public func obtainPermanentIDs(for objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> [ManagedObjectID] {
     let engine = try engine(.obtainPermanentIDs)
     return try StoreError.mapping {
@@ -133,6 +147,8 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
   }
 
   /// Changes what the application keeps in the metadata.
+  ///
+  /// - Throws: ``StoreError`` where the metadata cannot be written.
   public func setUserMetadata(_ metadata: [String: String]) throws {
     let engine = try engine(.setMetadata)
     if configuration.description.isReadOnly {
@@ -142,6 +158,8 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
   }
 
   /// Runs the saves and fetches that the body makes as one transaction. The body must not wait for a save of another thread or task.
+  ///
+  /// - Throws: What the body throws; ``StoreError`` where the transaction cannot be begun or ended.
   public func performTransaction(_ body: () throws -> Void) throws {
     let engine = try engine(.transaction)
     try StoreError.mapping { try engine.transaction(body) }
@@ -151,12 +169,16 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
   public var takesExternalData: Bool { true }
 
   /// Collects a value that comes in pieces in an encrypted file; in memory where no attribute of the store has external storage.
+  ///
+  /// - Throws: ``StoreError`` where no file can be written.
   public func makeExternalDataWriter() throws -> ExternalDataWriter {
     guard let externals = try writableEngine(.writeLargeValue).externals else { return ExternalDataWriter() }
     return try externals.makeWriter()
   }
 
   /// Closes all connections and wipes the keys.
+  ///
+  /// - Throws: ``StoreError`` where something could not be put in order; the store is closed.
   public func close() throws {
     let engine = state.withLock { state in
       defer { state = State() }

@@ -77,6 +77,12 @@ extension CoreDataStore {
   }
 
   /// Imports all objects into an open store, beside what is there. See ``importAll(into:progress:)``.
+  ///
+  /// - Parameters:
+  ///   - coordinator: The coordinator that has the store.
+  ///   - store: The store that takes the objects.
+  ///   - progress: Told how much is done.
+  /// - Throws: ``CoreDataImportError``, `StoreError`, with the code `cancelled` when `progress` or the task says so.
   public func importAll(
     into coordinator: PersistentStoreCoordinator, store: PersistentStore, progress: Progress? = nil
   ) async throws -> CoreDataImportReport {

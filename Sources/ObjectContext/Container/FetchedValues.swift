@@ -44,6 +44,8 @@ public struct FetchedValues<Object: ManagedObject, Value: Sendable>: AsyncSequen
     fileprivate init(walk: ValueWalk<Object, Value>) { self.walk = walk }
 
     /// The next value; nil at the end.
+    ///
+    /// - Throws: What ``PersistentContainer/values(of:batchSize:_:)`` says.
     public mutating func next() async throws -> Value? {
       while batch.isEmpty {
         guard let next = try await walk.nextBatch() else { return nil }

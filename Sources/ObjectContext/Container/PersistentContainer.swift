@@ -22,7 +22,7 @@ public final class PersistentContainer: Sendable {
   ///   - name: A name.
   ///   - model: The model.
   ///   - classes: The classes of the objects; generated code has the table of its model.
-  ///   - descriptions: The stores to open.
+  ///   - persistentStoreDescriptions: The stores to open.
   ///   - mergePolicy: How saves deal with rows that others have changed and with unique values that are taken. They throw unless said otherwise.
   /// - Throws: ``ModelValidationError`` with every mistake of the model, or with the entities whose classes were generated for another model,
   ///   or with the rules of the merge policy that do not fit it.
@@ -66,6 +66,8 @@ public final class PersistentContainer: Sendable {
 
   /// Closes all stores. Key material is wiped; objects that are still held read their last values only, and requests throw ``StoreError`` with
   /// ``StoreError/Code/noOpenStore``, as before the stores were loaded.
+  ///
+  /// - Throws: ``StoreError`` of the first store that could not be closed in order; those after it stay open.
   public func close() throws {
     for store in persistentStoreCoordinator.persistentStores { try persistentStoreCoordinator.remove(store) }
   }
@@ -100,6 +102,8 @@ public final class PersistentContainer: Sendable {
   ///
   /// When the task is cancelled, `Task.isCancelled` is true in the work, and a fetch, a batch request or a save that runs ends at once, inside the store
   /// too, and throws ``StoreError`` with ``StoreError/Code/cancelled``, as do those that follow. A save is whole or not at all.
+  ///
+  /// - Throws: What the work throws.
   public func performBackgroundTask<Result: Sendable>(
     _ body: @Sendable (ManagedObjectContext) async throws -> Result
   ) async throws -> Result {

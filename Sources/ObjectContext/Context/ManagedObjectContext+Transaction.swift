@@ -7,6 +7,8 @@ extension ManagedObjectContext {
   ///
   /// Meant for imports that are larger than memory: save and ``reset()`` after each portion. Other contexts see nothing until the end. The context's
   /// stores must be able to do it; with several stores each has a transaction of its own. After an error the context is reset.
+  ///
+  /// - Throws: What the work throws; ``StoreError``, with ``StoreError/Code/invalidRequest`` for a store without transactions.
   public func performTransaction<Result>(_ body: () throws -> Result) throws -> Result {
     var result: Result?
     do {

@@ -157,8 +157,12 @@ nonisolated open class ManagedObject {
   /// - Throws: ``ValidationError``; with ``ValidationError/Code/multipleErrors`` when there are several.
   open func validateForInsert() throws { try validateProperties() }
   /// Checks a changed object before a save. See ``validateForInsert()``.
+  ///
+  /// - Throws: ``ValidationError``; with ``ValidationError/Code/multipleErrors`` when there are several.
   open func validateForUpdate() throws { try validateProperties() }
   /// Checks an object that is to be deleted before a save: relationships with the rule `deny` must be empty.
+  ///
+  /// - Throws: ``ValidationError`` with ``ValidationError/Code/deletionDenied``.
   open func validateForDelete() throws { try validateDenyRules() }
 }
 

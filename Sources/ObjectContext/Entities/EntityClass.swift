@@ -43,6 +43,11 @@ public struct EntityLayout: Sendable {
   public let toMany: Int
 
   /// A layout with properties behind another's.
+  ///
+  /// - Parameters:
+  ///   - other: The layout of the superclass; nil where there is none.
+  ///   - slots: How many slots the class's own properties take.
+  ///   - toMany: How many to-many relationships the class has itself.
   public init(after other: EntityLayout? = nil, slots: Int, toMany: Int) {
     self.slots = (other?.slots ?? 0) + slots
     self.toMany = (other?.toMany ?? 0) + toMany
@@ -67,6 +72,11 @@ extension ManagedObjectModel {
   }
 
   /// The model of classes that declare their entities. See ``init(version:_:_:adding:)``.
+  ///
+  /// - Parameters:
+  ///   - version: The version identifier of the model.
+  ///   - classes: The classes of the entities, and by their relationships the others.
+  ///   - parts: What no class says: composites, configurations, fetch templates.
   public init(
     version: String? = nil, entityClasses classes: [any EntityClass.Type], @ModelBuilder adding parts: () -> [any ModelComponent] = { [] }
   ) {

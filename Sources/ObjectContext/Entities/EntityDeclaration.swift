@@ -7,6 +7,12 @@ public struct EntityDeclaration {
   public private(set) var entityDescription: EntityDescription
 
   /// Begins an entity.
+  ///
+  /// - Parameters:
+  ///   - name: The entity's name.
+  ///   - className: The class's name.
+  ///   - superclass: The class of the superentity; nil where there is none.
+  ///   - options: What else the entity has.
   public init(_ name: String, class className: String, superclass: (any EntityClass.Type)? = nil, _ options: EntityOption...) {
     entityDescription = EntityDescription(name: name, superentity: superclass?.declaredEntityName, managedObjectClassName: className)
     for option in options { option.change(&entityDescription) }
@@ -19,6 +25,13 @@ public struct EntityDeclaration {
   }
 
   /// Adds an attribute of one of the library's types.
+  ///
+  /// - Parameters:
+  ///   - name: The attribute's name.
+  ///   - type: The type of its values.
+  ///   - isOptional: Whether it may be without one.
+  ///   - initial: Its default value; nil for none.
+  ///   - options: What else it has.
   public mutating func attribute<Value: AttributeValue>(
     _ name: String, _ type: Value.Type, isOptional: Bool, initial: Value? = nil, _ options: AttributeOption...
   ) {
@@ -27,6 +40,13 @@ public struct EntityDeclaration {
   }
 
   /// Adds an attribute of a type with raw values.
+  ///
+  /// - Parameters:
+  ///   - name: The attribute's name.
+  ///   - type: The type of its values.
+  ///   - isOptional: Whether it may be without one.
+  ///   - initial: Its default value; nil for none.
+  ///   - options: What else it has.
   public mutating func attribute<Value: RawRepresentable>(
     _ name: String, _ type: Value.Type, isOptional: Bool, initial: Value? = nil, _ options: AttributeOption...
   ) where Value.RawValue: AttributeValue {
@@ -35,6 +55,13 @@ public struct EntityDeclaration {
   }
 
   /// Adds an attribute of a `Codable` type.
+  ///
+  /// - Parameters:
+  ///   - name: The attribute's name.
+  ///   - type: The type of its values.
+  ///   - isOptional: Whether it may be without one.
+  ///   - initial: Its default value; nil for none.
+  ///   - options: What else it has.
   @_disfavoredOverload
   public mutating func attribute<Value: Codable & Sendable>(
     _ name: String, _ type: Value.Type, isOptional: Bool, initial: Value? = nil, _ options: AttributeOption...
@@ -47,6 +74,13 @@ public struct EntityDeclaration {
 
   /// Adds an attribute whose values a named transformer takes. The initial value is the attribute's default value where the transformer is registered
   /// before; else it is only what the property reads without one.
+  ///
+  /// - Parameters:
+  ///   - name: The attribute's name.
+  ///   - type: The type of its values.
+  ///   - isOptional: Whether it may be without one.
+  ///   - initial: Its default value; nil for none.
+  ///   - options: What else it has, the transformer's name among it.
   public mutating func transformed<Value: Sendable>(
     _ name: String, _ type: Value.Type, isOptional: Bool, initial: Value? = nil, _ options: AttributeOption...
   ) {
@@ -68,6 +102,12 @@ public struct EntityDeclaration {
   }
 
   /// Adds an attribute that holds a composite value.
+  ///
+  /// - Parameters:
+  ///   - name: The attribute's name.
+  ///   - type: The type of its values.
+  ///   - isOptional: Whether it may be without one.
+  ///   - options: What else it has.
   public mutating func composite<Value: EntityComposite>(
     _ name: String, _ type: Value.Type, isOptional: Bool, _ options: AttributeOption...
   ) {
@@ -75,12 +115,25 @@ public struct EntityDeclaration {
   }
 
   /// A composite is no attribute like others.
+  ///
+  /// - Parameters:
+  ///   - name: The attribute's name.
+  ///   - type: The composite.
+  ///   - isOptional: Whether it may be without one.
+  ///   - initial: Its default value.
+  ///   - options: What else it has.
   @available(*, unavailable, message: "the type is a composite: write @Attribute(.composite)")
   public mutating func attribute<Value: EntityComposite>(
     _ name: String, _ type: Value.Type, isOptional: Bool, initial: Value? = nil, _ options: AttributeOption...
   ) {}
 
   /// Adds a property that fetches the objects of a class.
+  ///
+  /// - Parameters:
+  ///   - name: The property's name.
+  ///   - destination: The class of the objects.
+  ///   - predicate: Which objects are fetched, in format language; nil for all.
+  ///   - options: What else it has.
   public mutating func fetchedProperty<Destination: EntityClass>(
     _ name: String, _ destination: Destination.Type, where predicate: String? = nil, _ options: FetchedPropertyOption...
   ) {
@@ -89,6 +142,13 @@ public struct EntityDeclaration {
   }
 
   /// Adds a relationship to one object.
+  ///
+  /// - Parameters:
+  ///   - name: The relationship's name.
+  ///   - destination: The class of the other object.
+  ///   - inverse: The name of the relationship back; nil where the other side names this one.
+  ///   - deleteRule: What deleting the object does to the other.
+  ///   - options: What else it has.
   public mutating func toOne<Destination: EntityClass>(
     _ name: String, _ destination: Destination.Type, inverse: String?, deleteRule: DeleteRule = .nullify, _ options: RelationshipOption...
   ) {
@@ -96,6 +156,14 @@ public struct EntityDeclaration {
   }
 
   /// Adds a relationship to many objects.
+  ///
+  /// - Parameters:
+  ///   - name: The relationship's name.
+  ///   - destination: The class of the members.
+  ///   - isOrdered: Whether the members have an order.
+  ///   - inverse: The name of the relationship back; nil where the other side names this one.
+  ///   - deleteRule: What deleting the object does to the members.
+  ///   - options: What else it has.
   public mutating func toMany<Destination: EntityClass>(
     _ name: String, _ destination: Destination.Type, isOrdered: Bool, inverse: String?, deleteRule: DeleteRule = .nullify,
     _ options: RelationshipOption...

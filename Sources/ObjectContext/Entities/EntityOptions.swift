@@ -120,11 +120,21 @@ public struct EntityOption: Sendable {
   /// No two objects have the same values of several properties.
   public static func unique(_ properties: String...) -> EntityOption { EntityOption { $0.uniquenessConstraints.append(properties) } }
   /// An index over properties, most significant first; with a predicate, in format language, only of the rows that it accepts.
+  ///
+  /// - Parameters:
+  ///   - name: The index's name.
+  ///   - properties: The properties, most significant first.
+  ///   - predicate: Which rows are indexed, in format language; nil for all.
   public static func index(_ name: String, on properties: String..., where predicate: String? = nil) -> EntityOption {
     index(name, properties.map { FetchIndexElement(property: $0) }, predicate)
   }
   /// An index over elements with a direction each, such as `.ascending("name"), .descending("date")`; texts may be folded:
   /// `.ascending("name", collation: .caseInsensitive)`, and expressions indexed: `FetchIndexElement(expression: "lowercase:(name)")`.
+  ///
+  /// - Parameters:
+  ///   - name: The index's name.
+  ///   - elements: The elements, most significant first.
+  ///   - predicate: Which rows are indexed, in format language; nil for all.
   public static func index(_ name: String, _ elements: FetchIndexElement..., where predicate: String? = nil) -> EntityOption {
     index(name, elements, predicate)
   }

@@ -86,6 +86,8 @@ extension ManagedObjectContext {
   /// ```
   ///
   /// Stores are read on a queue; making the objects, evaluating what no store can answer, and prefetching are done where the context lives, at the end.
+  ///
+  /// - Throws: ``FetchPredicateError`` for what cannot be asked; ``StoreError`` with ``StoreError/Code/noOpenStore`` when no store is open.
   public func asynchronousFetch<Result: ManagedObject>(_ request: FetchRequest<Result>) throws -> AsynchronousFetch<Result> {
     try AsynchronousFetch(request, context: self)
   }

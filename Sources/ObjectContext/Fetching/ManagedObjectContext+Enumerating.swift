@@ -41,6 +41,7 @@ extension ManagedObjectContext {
   ///   - request: What to visit.
   ///   - batchSize: How many objects a batch has, at most: those that are deleted are missing.
   ///   - body: Called for each batch; set its second parameter to end the walk.
+  /// - Throws: As ``enumerate(_:batchSize:_:)``.
   public func enumerateBatches<Result: ManagedObject>(
     _ request: FetchRequest<Result>, batchSize: Int = 500, _ body: ([Result], inout Bool) throws -> Void
   ) throws {

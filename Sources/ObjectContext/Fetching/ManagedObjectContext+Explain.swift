@@ -46,5 +46,7 @@ extension ManagedObjectContext {
 
 extension FetchRequest {
   /// How the request would be answered (see ``ManagedObjectContext/explain(_:)``).
+  ///
+  /// - Throws: As ``ManagedObjectContext/explain(_:)``.
   public func explain(in context: ManagedObjectContext) throws -> FetchExplanation { try context.explain(self) }
 }

@@ -17,6 +17,8 @@ extension ManagedObjectContext {
   }
 
   /// The IDs that a request asks for; new objects have temporary ones.
+  ///
+  /// - Throws: ``FetchPredicateError`` for what cannot be asked, ``StoreError`` from the store.
   public func fetch(_ request: FetchRequest<ManagedObjectID>) throws -> [ManagedObjectID] {
     var specification = request.specification
     specification.resultType = .objectIDs
@@ -27,6 +29,8 @@ extension ManagedObjectContext {
   }
 
   /// How many results a request has: objects with unsaved changes, or dictionaries, which show saved values.
+  ///
+  /// - Throws: ``FetchPredicateError`` for what cannot be asked, ``StoreError`` from the store.
   public func count<Result>(for request: FetchRequest<Result>) throws -> Int {
     if request.resultType == .dictionaries { return try countDictionaries(request.specification) }
     var specification = request.specification

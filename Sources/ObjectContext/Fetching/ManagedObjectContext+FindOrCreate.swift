@@ -67,6 +67,13 @@ extension ManagedObjectContext {
   }
 
   /// The objects of an entity, for entities without a class; see ``findOrCreate(_:keys:values:_:)``.
+  ///
+  /// - Parameters:
+  ///   - entityName: The entity of the objects.
+  ///   - keys: The constraint's properties.
+  ///   - values: For each object the values in the order of the keys.
+  ///   - prepare: Called for each new object, which has its values already.
+  /// - Throws: As ``findOrCreate(_:where:_:)``.
   @discardableResult
   public func findOrCreate(
     entityName: String, keys: [String], values: [[any FetchConstantConvertible]], _ prepare: (ManagedObject) throws -> Void = { _ in }

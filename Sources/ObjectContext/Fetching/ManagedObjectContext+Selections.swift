@@ -11,6 +11,8 @@ extension ManagedObjectContext {
   }
 
   /// How many rows a typed selection has.
+  ///
+  /// - Throws: ``FetchPredicateError`` for what cannot be asked, ``StoreError`` from the store.
   public func count<FetchedClass, Row>(for selection: FetchSelection<FetchedClass, Row>) throws -> Int {
     try countDictionaries(selection.specification)
   }

@@ -46,6 +46,10 @@ extension FetchSortDescriptor {
 
   /// A sort key of a Swift key path of generated properties, such as `\Book.author?.name`.
   ///
+  /// - Parameters:
+  ///   - keyPath: The property, or a path to one.
+  ///   - ascending: Whether the smallest value comes first.
+  ///   - comparison: How texts are compared.
   /// - Throws: ``FetchPredicateError/unsupported(part:advice:)`` for another key path.
   public init<Object: TypedManagedObject, Value>(
     _ keyPath: KeyPath<Object, Value>, ascending: Bool = true, comparison: Comparison = .binary

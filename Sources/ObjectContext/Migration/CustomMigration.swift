@@ -108,6 +108,7 @@ public final class CustomMigration {
   ///   - predicate: Which objects are visited; nil for all.
   ///   - batchSize: How many objects are read together.
   ///   - body: Called with each older object.
+  /// - Throws: As ``forEach(_:where:batchSize:_:)``.
   public func forEachSource(
     _ entityName: String, where predicate: FetchPredicate? = nil, batchSize: Int = 500, _ body: (_ old: ManagedObject) throws -> Void
   ) throws {

@@ -80,6 +80,11 @@ public struct MappingModel: Sendable {
   public var destinationModel: ManagedObjectModelReference?
 
   /// Makes a mapping model.
+  ///
+  /// - Parameters:
+  ///   - entityMappings: What becomes of each entity, in the order of the work.
+  ///   - sourceModel: The older model; nil for any that the mappings fit.
+  ///   - destinationModel: The newer model; nil for any that the mappings fit.
   public init(
     _ entityMappings: [EntityMapping], from sourceModel: ManagedObjectModelReference? = nil,
     to destinationModel: ManagedObjectModelReference? = nil

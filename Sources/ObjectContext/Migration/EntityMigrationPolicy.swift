@@ -20,10 +20,18 @@ nonisolated open class EntityMigrationPolicy {
   public required init() {}
 
   /// Called before the first object of the mapping is made. Does nothing.
+  ///
+  /// - Throws: What stops the migration: the store is then as it was.
   open func begin(_ mapping: EntityMapping, with manager: MigrationManager) throws {}
 
   /// Makes the newer objects of an older one, with their attributes, and has the manager note what was made of what. Makes one, by the attribute
   /// mappings; makes none where the mapping is `custom`.
+  ///
+  /// - Parameters:
+  ///   - source: The older object.
+  ///   - mapping: The entity mapping at work.
+  ///   - manager: What the migration knows.
+  /// - Throws: What stops the migration: the store is then as it was.
   open func createDestinationInstances(
     forSource source: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
   ) throws {
@@ -36,9 +44,17 @@ nonisolated open class EntityMigrationPolicy {
   }
 
   /// Called after the last object of the mapping was made. Does nothing.
+  ///
+  /// - Throws: What stops the migration: the store is then as it was.
   open func endInstanceCreation(forMapping mapping: EntityMapping, manager: MigrationManager) throws {}
 
   /// Sets the relationships of a newer object, by the relationship mappings.
+  ///
+  /// - Parameters:
+  ///   - object: The newer object.
+  ///   - mapping: The entity mapping at work.
+  ///   - manager: What the migration knows.
+  /// - Throws: What stops the migration: the store is then as it was.
   open func createRelationships(forDestination object: ManagedObject, in mapping: EntityMapping, manager: MigrationManager) throws {
     guard let source = try manager.sourceInstances(forEntityMappingName: mapping.name, destinationInstances: [object]).first else { return }
     if mapping.mappingType == .copy { try manager.copyRelationships(of: source, to: object, in: mapping) }
@@ -48,12 +64,18 @@ nonisolated open class EntityMigrationPolicy {
   }
 
   /// Called after the relationships of the last object were set. Does nothing.
+  ///
+  /// - Throws: What stops the migration: the store is then as it was.
   open func endRelationshipCreation(forMapping mapping: EntityMapping, manager: MigrationManager) throws {}
 
   /// Called when all objects and relationships are there: throw what is wrong with them. Does nothing.
+  ///
+  /// - Throws: What is wrong, which stops the migration: the store is then as it was.
   open func performCustomValidation(forMapping mapping: EntityMapping, manager: MigrationManager) throws {}
 
   /// Called at the end. Does nothing.
+  ///
+  /// - Throws: What stops the migration: the store is then as it was.
   open func end(_ mapping: EntityMapping, manager: MigrationManager) throws {}
 
   /// What `FUNCTION($entityPolicy, "name", ...)` is in an expression of a property mapping.
@@ -61,6 +83,7 @@ nonisolated open class EntityMigrationPolicy {
   /// - Parameters:
   ///   - name: The function's name.
   ///   - arguments: The values of the arguments: Swift values, objects, arrays of objects.
+  ///   - manager: What the migration knows.
   /// - Throws: ``StoreError`` with ``StoreError/Code/mappingModelInvalid``: there is no function unless a subclass knows it.
   open func value(ofFunction name: String, arguments: [Any?], manager: MigrationManager) throws -> Any? {
     throw StoreError(

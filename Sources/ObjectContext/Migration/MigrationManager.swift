@@ -76,6 +76,10 @@ public final class MigrationManager {
 
   /// Notes that a newer object was made of an older one by a mapping. Several may be made of one, and one of several.
   ///
+  /// - Parameters:
+  ///   - sourceInstance: The older object.
+  ///   - destinationInstance: The newer object.
+  ///   - mapping: The entity mapping that made it.
   /// - Throws: ``StoreError`` when the newer object cannot get a permanent ID.
   public func associate(
     sourceInstance: ManagedObject, withDestinationInstance destinationInstance: ManagedObject, for mapping: EntityMapping
@@ -137,6 +141,10 @@ public final class MigrationManager {
 
   /// The value of a property mapping for an older object.
   ///
+  /// - Parameters:
+  ///   - property: The property mapping.
+  ///   - source: The older object.
+  ///   - mapping: The entity mapping at work.
   /// - Throws: What the expression or the Swift code throws.
   public func value(of property: PropertyMapping, forSource source: ManagedObject, in mapping: EntityMapping) throws -> Any? {
     switch property.value {

@@ -89,6 +89,12 @@ public struct CustomMigrationStage: MigrationStage {
   }
 
   /// A stage whose handler sees the older and the newer rows.
+  ///
+  /// - Parameters:
+  ///   - currentModel: The model that the stage begins with.
+  ///   - nextModel: The model that it ends with.
+  ///   - label: The stage's name, in progress reports and errors.
+  ///   - handler: What is done between the two.
   public init(
     migratingFrom currentModel: ManagedObjectModelReference, to nextModel: ManagedObjectModelReference, label: String = "custom stage",
     handler: @escaping @Sendable (CustomMigration) throws -> Void
@@ -98,6 +104,12 @@ public struct CustomMigrationStage: MigrationStage {
   }
 
   /// A stage that makes the newer objects by a mapping model.
+  ///
+  /// - Parameters:
+  ///   - currentModel: The model that the stage begins with.
+  ///   - nextModel: The model that it ends with.
+  ///   - label: The stage's name, in progress reports and errors.
+  ///   - mappingModel: What becomes of each entity.
   public init(
     migratingFrom currentModel: ManagedObjectModelReference, to nextModel: ManagedObjectModelReference, label: String = "custom stage",
     mappingModel: MappingModel

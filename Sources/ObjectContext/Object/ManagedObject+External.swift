@@ -58,6 +58,10 @@ extension ManagedObject {
   /// Sets a binary attribute to what a sequence gives, which is collected piece by piece where the object's store can keep it. The object changes when the
   /// sequence has ended; if it throws, nothing does.
   ///
+  /// - Parameters:
+  ///   - chunks: The pieces, in order.
+  ///   - key: The attribute's name.
+  ///   - isolation: Where the context lives; the caller's isolation by default.
   /// - Throws: ``KeyValueError`` for a key of another property; ``StoreError``; what the sequence throws.
   public final func setExternalData<Chunks: AsyncSequence>(
     collecting chunks: Chunks, forKey key: String, isolation: isolated (any Actor)? = #isolation

@@ -18,6 +18,7 @@ extension ManagedObject {
   /// - Parameters:
   ///   - slot: The attribute's slot number in the compiled model. Fires a fault; never traps.
   ///   - stored: The Swift type of the attribute's values.
+  ///   - type: The type of the value.
   public final func rawValue<Value: RawRepresentable, Stored: StoredAttributeValue>(
     _ slot: Int, of stored: Stored.Type, as type: Value.Type = Value.self
   ) -> Value? where Value.RawValue == Stored {
@@ -33,6 +34,11 @@ extension ManagedObject {
   }
 
   /// Sets or clears an attribute by a value's raw value.
+  ///
+  /// - Parameters:
+  ///   - value: The new value; nil for none.
+  ///   - slot: The attribute's slot.
+  ///   - stored: The type that the raw value is stored as.
   public final func setRawValue<Value: RawRepresentable, Stored: StoredAttributeValue>(
     _ value: Value?, at slot: Int, of stored: Stored.Type
   ) where Value.RawValue == Stored {
@@ -47,6 +53,11 @@ extension ManagedObject {
   }
 
   /// Sets a part of a composite attribute by a value's raw value, if it differs.
+  ///
+  /// - Parameters:
+  ///   - value: The new value; nil for none.
+  ///   - slot: The part's slot.
+  ///   - stored: The type that the raw value is stored as.
   public final func setRawPart<Value: RawRepresentable, Stored: StoredAttributeValue>(
     _ value: Value?, at slot: Int, of stored: Stored.Type
   ) where Value.RawValue == Stored {

@@ -29,6 +29,11 @@ extension ManagedObject {
 
   /// Puts an object in the place of the member at a position of an ordered relationship. Where there is none nothing is changed, and
   /// ``ManagedObjectContext/pendingError`` tells.
+  ///
+  /// - Parameters:
+  ///   - position: The place of the member that goes.
+  ///   - member: The object that comes.
+  ///   - index: The relationship's number.
   public final func replaceInToMany(position: Int, with member: ManagedObject, at index: Int) {
     guard hasPosition(position, upTo: toManyCount(index) - 1, compiledEntity.toManyRelationships[index]) else { return }
     replaceInToMany(position..<position + 1, with: [member], at: index)

@@ -125,6 +125,11 @@ extension ManagedObject {
   /// Inserts an object into an ordered relationship at a position, moving it if it is a member already. The number of members is the end.
   ///
   /// At a position that is not there nothing is changed, and ``ManagedObjectContext/pendingError`` tells.
+  ///
+  /// - Parameters:
+  ///   - member: The object.
+  ///   - position: Where it is to stand.
+  ///   - index: The relationship's number.
   public final func insertIntoToMany(_ member: ManagedObject, position: Int, at index: Int) {
     guard let state = loadedState(index), state.relationship.isOrdered else { return addToToMany(member, at: index) }
     // Places are not known then; the context knows why.

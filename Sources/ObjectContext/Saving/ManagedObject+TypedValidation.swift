@@ -28,6 +28,10 @@ extension ManagedObject {
 
   /// Runs a hook on the value of an optional attribute or to-one relationship; a missing value is nil. See ``validate(_:forKey:by:)``.
   ///
+  /// - Parameters:
+  ///   - value: The value, which the hook may change.
+  ///   - key: The property's name.
+  ///   - hook: What checks the value, typed.
   /// - Throws: What the hook throws; ``KeyValueError`` when the value has another type.
   public final func validateOptional<Value>(_ value: inout Any?, forKey key: String, by hook: (inout Value?) throws -> Void) throws {
     var typed: Value? = try typedValue(value, forKey: key)

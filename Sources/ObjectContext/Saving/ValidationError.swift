@@ -51,6 +51,12 @@ public struct ValidationError: Error, Sendable, CustomStringConvertible {
   public let errors: [ValidationError]
 
   /// Makes an error, as of a rule of the application's own.
+  ///
+  /// - Parameters:
+  ///   - code: What is wrong.
+  ///   - object: The object; nil where the rule is of none.
+  ///   - key: The property's name; nil where the rule is of several.
+  ///   - reason: A sentence that says what is wrong.
   public init(_ code: Code = .custom, object: ManagedObject? = nil, key: String? = nil, reason: String) {
     self.code = code
     objectID = object?.objectID

@@ -18,6 +18,11 @@ public struct Attribute: EntityComponent {
   }
 
   /// An attribute that holds values of a `Codable` type, or of what a registered transformer takes.
+  ///
+  /// - Parameters:
+  ///   - name: The attribute's name.
+  ///   - type: The type of its values.
+  ///   - transformer: The name under which a transformer is registered; nil for JSON of a `Codable` type.
   public init<Value>(_ name: String, transforming type: Value.Type, by transformer: String? = nil) {
     self.init(name, .transformable)
     attribute.valueClassName = "\(type)"

@@ -46,11 +46,21 @@ public struct Relationship: EntityComponent {
   private var relationship: RelationshipDescription
 
   /// A relationship to one object.
+  ///
+  /// - Parameters:
+  ///   - name: The relationship's name.
+  ///   - destination: The entity of the other object.
+  ///   - inverse: The name of the relationship back.
   public init(_ name: String, to destination: String, inverse: String? = nil) {
     relationship = RelationshipDescription(name: name, destination: destination, inverse: inverse)
   }
 
   /// A relationship to many objects.
+  ///
+  /// - Parameters:
+  ///   - name: The relationship's name.
+  ///   - destination: The entity of the members.
+  ///   - inverse: The name of the relationship back.
   public init(_ name: String, toMany destination: String, inverse: String? = nil) {
     relationship = RelationshipDescription(name: name, destination: destination, inverse: inverse, isToMany: true)
   }
@@ -98,6 +108,11 @@ public struct FetchedProperty: EntityComponent {
   private var property: FetchedPropertyDescription
 
   /// A property that fetches an entity's objects; in the predicate, `$FETCH_SOURCE` is the owner.
+  ///
+  /// - Parameters:
+  ///   - name: The property's name.
+  ///   - entity: The entity of the objects.
+  ///   - predicate: Which objects are fetched, in format language; nil for all.
   public init(_ name: String, entity: String, where predicate: String? = nil) {
     property = FetchedPropertyDescription(name: name, destination: entity, predicateFormat: predicate)
   }
@@ -122,6 +137,11 @@ public struct Index: EntityComponent {
   private var index: FetchIndexDescription
 
   /// An ascending index over properties, most significant first.
+  ///
+  /// - Parameters:
+  ///   - name: The index's name.
+  ///   - property: The most significant property.
+  ///   - more: The properties after it.
   public init(_ name: String, on property: String, _ more: String...) {
     index = FetchIndexDescription(name: name, elements: ([property] + more).map { FetchIndexElement(property: $0) })
   }
@@ -133,6 +153,11 @@ public struct Index: EntityComponent {
   }
 
   /// An index over the words of texts, for SEARCH: of each by itself, and of all together.
+  ///
+  /// - Parameters:
+  ///   - name: The index's name.
+  ///   - property: A text attribute.
+  ///   - more: More text attributes.
   public init(_ name: String, fullText property: String, _ more: String...) {
     index = FetchIndexDescription(name: name, elements: ([property] + more).map { .fullText($0) })
   }

@@ -109,6 +109,13 @@ public struct FetchTemplate: ModelComponent {
   private var template: FetchRequestTemplate
 
   /// A template for an entity; the predicate, in format language, may have `$VARIABLE` holes.
+  ///
+  /// - Parameters:
+  ///   - name: The template's name.
+  ///   - entity: The entity of the objects.
+  ///   - predicate: Which objects are fetched, in format language; nil for all.
+  ///   - limit: How many results there are at most; 0 for all.
+  ///   - batchSize: How many objects are read together; 0 for all.
   public init(_ name: String, entity: String, where predicate: String? = nil, limit: Int = 0, batchSize: Int = 0) {
     template = FetchRequestTemplate(name: name, entityName: entity, predicateFormat: predicate)
     template.fetchLimit = limit

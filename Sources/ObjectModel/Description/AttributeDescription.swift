@@ -47,6 +47,12 @@ public struct AttributeDescription: Sendable, Hashable {
   public var preserved = PreservedXML()
 
   /// Makes an attribute.
+  ///
+  /// - Parameters:
+  ///   - name: The attribute's name.
+  ///   - type: The type of its values.
+  ///   - isOptional: Whether an object may be saved without a value.
+  ///   - defaultValue: The value of a new object.
   public init(name: String, type: AttributeType, isOptional: Bool = false, defaultValue: Slot = .null) {
     self.name = name
     self.type = type

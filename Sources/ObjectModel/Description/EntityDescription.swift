@@ -32,6 +32,13 @@ public struct EntityDescription: Sendable, Hashable {
   public var preserved = PreservedXML()
 
   /// Makes an entity.
+  ///
+  /// - Parameters:
+  ///   - name: The entity's name.
+  ///   - superentity: The name of the entity that it inherits from.
+  ///   - isAbstract: Whether there are no objects of the entity itself.
+  ///   - managedObjectClassName: The name of the class of its objects.
+  ///   - properties: Its own properties, in order.
   public init(
     name: String, superentity: String? = nil, isAbstract: Bool = false, managedObjectClassName: String? = nil,
     properties: [PropertyDescription] = []

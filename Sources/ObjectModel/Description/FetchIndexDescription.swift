@@ -12,6 +12,11 @@ public struct FetchIndexDescription: Sendable, Hashable {
   public var preserved = PreservedXML()
 
   /// Makes an index.
+  ///
+  /// - Parameters:
+  ///   - name: The index's name.
+  ///   - elements: What is indexed, most significant first.
+  ///   - partialIndexPredicate: Which rows are indexed, in format language; nil for all.
   public init(name: String, elements: [FetchIndexElement], partialIndexPredicate: String? = nil) {
     self.name = name
     self.elements = elements
@@ -58,6 +63,11 @@ public struct FetchIndexElement: Sendable, Hashable {
   public var preserved = PreservedXML()
 
   /// An element over a property.
+  ///
+  /// - Parameters:
+  ///   - property: The property's name.
+  ///   - isAscending: Whether the smallest value comes first.
+  ///   - collation: How texts are folded.
   public init(property: String, isAscending: Bool = true, collation: Collation = .binary) {
     propertyName = property
     self.isAscending = isAscending

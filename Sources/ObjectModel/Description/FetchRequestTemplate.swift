@@ -28,6 +28,11 @@ public struct FetchRequestTemplate: Sendable, Hashable {
   public var preserved = PreservedXML()
 
   /// Makes a template.
+  ///
+  /// - Parameters:
+  ///   - name: The template's name.
+  ///   - entityName: The entity of the objects.
+  ///   - predicateFormat: Which objects are fetched, in format language; nil for all.
   public init(name: String, entityName: String, predicateFormat: String? = nil) {
     self.name = name
     self.entityName = entityName

@@ -16,6 +16,11 @@ public struct FetchedPropertyDescription: Sendable, Hashable {
   public var preserved = PreservedXML()
 
   /// Makes a fetched property.
+  ///
+  /// - Parameters:
+  ///   - name: The property's name.
+  ///   - destination: The entity of the objects.
+  ///   - predicateFormat: Which objects are fetched, in format language; nil for all.
   public init(name: String, destination: String, predicateFormat: String? = nil) {
     self.name = name
     destinationEntityName = destination

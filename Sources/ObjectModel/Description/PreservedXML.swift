@@ -14,6 +14,12 @@ public struct PreservedXML: Sendable, Hashable {
     public var text: String
 
     /// Makes an element.
+    ///
+    /// - Parameters:
+    ///   - name: The element's name.
+    ///   - attributes: Its attributes.
+    ///   - children: The elements inside it.
+    ///   - text: The text inside it.
     public init(name: String, attributes: [String: String] = [:], children: [Element] = [], text: String = "") {
       self.name = name
       self.attributes = attributes

@@ -32,6 +32,15 @@ public struct RelationshipDescription: Sendable, Hashable {
   public var preserved = PreservedXML()
 
   /// Makes a relationship.
+  ///
+  /// - Parameters:
+  ///   - name: The relationship's name.
+  ///   - destination: The entity at the other end.
+  ///   - inverse: The name of the relationship back.
+  ///   - isToMany: Whether there may be several objects at the other end.
+  ///   - isOrdered: Whether the members have an order.
+  ///   - isOptional: Whether an object may be saved without one at the other end.
+  ///   - deleteRule: What deleting an object does to the other end.
   public init(
     name: String, destination: String, inverse: String? = nil, isToMany: Bool = false, isOrdered: Bool = false, isOptional: Bool = true,
     deleteRule: DeleteRule = .nullify

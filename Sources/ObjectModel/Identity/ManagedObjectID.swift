@@ -14,6 +14,11 @@ public import Foundation
   public let key: Int64
 
   /// Makes an ID of its parts. Applications get their IDs from objects, stores and URIs.
+  ///
+  /// - Parameters:
+  ///   - space: The number of the ID space, of a store or of new objects.
+  ///   - entityNumber: The entity's number in the compiled model.
+  ///   - key: The row's key.
   @inlinable public init(space: UInt32, entityNumber: UInt32, key: Int64) {
     self.space = space
     self.entityNumber = entityNumber

@@ -24,6 +24,11 @@ public struct VersionedModel: Sendable, Hashable {
   public var currentVersionName: String
 
   /// Makes a bundle of versions.
+  ///
+  /// - Parameters:
+  ///   - name: The bundle's name.
+  ///   - versions: The versions, oldest first.
+  ///   - currentVersionName: The name of the version in use.
   public init(name: String, versions: [Version], currentVersionName: String) {
     self.name = name
     self.versions = versions

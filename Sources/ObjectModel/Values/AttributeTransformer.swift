@@ -10,8 +10,12 @@ public protocol AttributeTransformer<Value>: Sendable {
   /// The type of the values.
   associatedtype Value: Sendable
   /// The bytes of a value. Equal values should give equal bytes, so that an unchanged value is not saved.
+  ///
+  /// - Throws: What makes it impossible: the change is refused with ``AttributeTransformError/failed(_:)``.
   func data(from value: Value) throws -> Data
   /// The value of bytes that ``data(from:)`` gave.
+  ///
+  /// - Throws: What makes it impossible: the read tells ``AttributeTransformError/failed(_:)``.
   func value(from data: Data) throws -> Value
 }
 
@@ -126,6 +130,8 @@ public enum AttributeTransformers {
 /// The coding of transformable attributes without a transformer: JSON with sorted keys, so that equal values have equal bytes.
 public enum JSONAttributeCoding {
   /// The JSON of a value. Infinite numbers and NaN are written as strings.
+  ///
+  /// - Throws: What the value's `encode(to:)` throws.
   public static func data<Value: Encodable>(from value: Value) throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -134,6 +140,8 @@ public enum JSONAttributeCoding {
   }
 
   /// The value of JSON.
+  ///
+  /// - Throws: `DecodingError`.
   public static func value<Value: Decodable>(from data: Data, as type: Value.Type) throws -> Value {
     let decoder = JSONDecoder()
     decoder.nonConformingFloatDecodingStrategy = .convertFromString(positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")

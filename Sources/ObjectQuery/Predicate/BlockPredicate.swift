@@ -28,6 +28,8 @@ public final class BlockPredicate: Sendable {
   }
 
   /// Whether an object meets the condition.
+  ///
+  /// - Throws: What the condition's code throws.
   public func evaluate(with object: any FetchEvaluatable) throws -> Bool { try body(object) }
 }
 

@@ -60,6 +60,13 @@ public struct FetchComparison: Sendable, Hashable {
   public var options: ComparisonOptions
 
   /// Makes a comparison.
+  ///
+  /// - Parameters:
+  ///   - left: What is compared.
+  ///   - op: How it is compared.
+  ///   - right: What it is compared with.
+  ///   - modifier: Whether all or any of several values must fit.
+  ///   - options: How texts are folded.
   public init(
     left: FetchExpression, op: ComparisonOperator, right: FetchExpression, modifier: ComparisonModifier = .direct,
     options: ComparisonOptions = []

@@ -67,6 +67,11 @@ public struct ExpressionDescription: Sendable, Hashable {
   public var resultType: AttributeType?
 
   /// Makes a description.
+  ///
+  /// - Parameters:
+  ///   - name: The key of the result.
+  ///   - expression: What is computed.
+  ///   - resultType: The type of the result; nil for the expression's own.
   public init(name: String, expression: FetchExpression, resultType: AttributeType? = nil) {
     self.name = name
     self.expression = expression

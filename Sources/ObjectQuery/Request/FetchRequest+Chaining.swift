@@ -31,6 +31,11 @@ extension FetchRequest {
   }
 
   /// The request with a further sort key that is an expression.
+  ///
+  /// - Parameters:
+  ///   - expression: What is sorted by.
+  ///   - ascending: Whether the smallest value comes first.
+  ///   - comparison: How texts are compared.
   public func sorted(
     by expression: FetchExpression, ascending: Bool = true, comparison: FetchSortDescriptor.Comparison = .binary
   ) -> FetchRequest {

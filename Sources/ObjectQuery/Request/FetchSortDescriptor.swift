@@ -34,6 +34,11 @@ public struct FetchSortDescriptor: Sendable, Hashable {
   }
 
   /// Makes a sort key of an expression, such as `FetchExpression(format: "length(name)")`.
+  ///
+  /// - Parameters:
+  ///   - expression: What is sorted by.
+  ///   - ascending: Whether the smallest value comes first.
+  ///   - comparison: How texts are compared.
   public init(expression: FetchExpression, ascending: Bool = true, comparison: Comparison = .binary) {
     self.expression = expression
     isAscending = ascending

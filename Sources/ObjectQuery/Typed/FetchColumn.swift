@@ -16,6 +16,8 @@ public protocol FetchColumn: Sendable {
 
 extension FetchField: FetchColumn where Output: FetchOutput {
   /// A value out of a result.
+  ///
+  /// - Throws: ``FetchSelectionError`` for a value of another type.
   public static func output(from value: Any?) throws -> Output { try Output.output(from: value) }
 }
 
@@ -23,6 +25,8 @@ extension FetchObject: FetchColumn where Reach.ObjectID: FetchOutput {
   /// The ID; nil where there is no object.
   public typealias Output = Reach.ObjectID
   /// An ID out of a result.
+  ///
+  /// - Throws: ``FetchSelectionError`` for a value of another type.
   public static func output(from value: Any?) throws -> Reach.ObjectID { try Reach.ObjectID.output(from: value) }
 }
 
@@ -52,6 +56,8 @@ public protocol FetchOutput {
 
 extension FetchOutput {
   /// A value of the type itself.
+  ///
+  /// - Throws: ``FetchSelectionError`` for a value of another type.
   public static func output(from value: Any?) throws -> Self {
     if let value = value as? Self { return value }
     throw FetchSelectionError(expectedType: "\(Self.self)", valueType: value.map { "\(type(of: $0))" })
@@ -60,6 +66,8 @@ extension FetchOutput {
 
 extension FetchOutput where Self: BinaryInteger {
   /// An integer that the type holds.
+  ///
+  /// - Throws: ``FetchSelectionError`` for a value of another type.
   public static func output(from value: Any?) throws -> Self {
     if let integer = value as? any BinaryInteger, let number = Self(exactly: integer) { return number }
     throw FetchSelectionError(expectedType: "\(Self.self)", valueType: value.map { "\(type(of: $0))" })
@@ -68,6 +76,8 @@ extension FetchOutput where Self: BinaryInteger {
 
 extension FetchOutput where Self: BinaryFloatingPoint {
   /// A number, rounded to the type.
+  ///
+  /// - Throws: ``FetchSelectionError`` for a value of another type.
   public static func output(from value: Any?) throws -> Self {
     switch value {
     case let number as any BinaryFloatingPoint: return Self(number)
@@ -80,6 +90,8 @@ extension FetchOutput where Self: BinaryFloatingPoint {
 
 extension Optional: FetchOutput where Wrapped: FetchOutput {
   /// A value of the type inside; nil when there is none.
+  ///
+  /// - Throws: ``FetchSelectionError`` for a value of another type.
   public static func output(from value: Any?) throws -> Wrapped? {
     guard let value else { return nil }
     return try Wrapped.output(from: value)
@@ -101,6 +113,8 @@ extension UUID: FetchOutput {}
 extension ManagedObjectID: FetchOutput {}
 extension Decimal: FetchOutput {
   /// A decimal; another number as the decimal that it reads as.
+  ///
+  /// - Throws: ``FetchSelectionError`` for a value of another type.
   public static func output(from value: Any?) throws -> Decimal {
     switch value {
     case let number as Decimal: return number

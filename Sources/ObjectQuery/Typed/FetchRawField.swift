@@ -41,6 +41,8 @@ extension FetchRawField: FetchSortable {
 
 extension FetchRawField: FetchColumn where Output == Value?, Value.RawValue: FetchOutput {
   /// A value out of a result; nil when there is none, or when it is none of the type's.
+  ///
+  /// - Throws: ``FetchSelectionError`` for a value of another type.
   public static func output(from value: Any?) throws -> Value? {
     guard let value else { return nil }
     return Value(rawValue: try Value.RawValue.output(from: value))

@@ -35,6 +35,9 @@ extension FetchRequest {
   }
 
   /// The request with three further sort keys, after those it has.
+  ///
+  /// - Parameters:
+  ///   - keys: The keys of an object, most significant first.
   public func sorted<First: FetchSortable, Second: FetchSortable, Third: FetchSortable>(
     _ keys: (FetchObject<Result, FetchDirect>) -> (First, Second, Third)
   ) -> FetchRequest {

@@ -39,6 +39,14 @@ public struct BatchError: Error, Sendable, CustomStringConvertible {
   public let objectIDs: [ManagedObjectID]
 
   /// Makes an error.
+  ///
+  /// - Parameters:
+  ///   - code: What is wrong.
+  ///   - entityName: The entity of the row.
+  ///   - key: The property's name.
+  ///   - row: The number of the row in the request; nil where it is of none.
+  ///   - objectIDs: The objects concerned.
+  ///   - reason: A sentence that says what is wrong.
   public init(_ code: Code, entityName: String, key: String, row: Int? = nil, objectIDs: [ManagedObjectID] = [], reason: String) {
     self.code = code
     self.entityName = entityName

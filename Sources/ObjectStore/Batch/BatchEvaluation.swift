@@ -12,6 +12,11 @@ public struct BatchEvaluation: Sendable {
   private let request: PersistentStoreRequest
 
   /// A batch request over a model.
+  ///
+  /// - Parameters:
+  ///   - request: The batch request.
+  ///   - model: The model of the store.
+  ///   - objectIDSpace: The ID space of the store.
   public init(_ request: PersistentStoreRequest, model: CompiledModel, objectIDSpace: ObjectIDSpace) {
     self.request = request
     self.model = model

@@ -14,6 +14,13 @@ public struct BatchInsertion: Sendable {
   public let onConflict: BatchConflictPolicy
 
   /// Makes a portion.
+  ///
+  /// - Parameters:
+  ///   - entityName: The entity of the rows.
+  ///   - rows: The rows, with permanent keys.
+  ///   - given: For each row the slots that the request gave.
+  ///   - firstRow: The number of the first row in the request.
+  ///   - onConflict: What is done about unique values that are taken.
   public init(entityName: String, rows: RowList, given: [SlotMask], firstRow: Int, onConflict: BatchConflictPolicy) {
     self.entityName = entityName
     self.rows = rows

@@ -70,6 +70,12 @@ public struct BatchChanges: Sendable {
   public var refreshed: [ObjectReference]
 
   /// Makes changes of references.
+  ///
+  /// - Parameters:
+  ///   - inserted: The rows that are new.
+  ///   - updated: The rows that were changed.
+  ///   - deleted: The rows that are gone.
+  ///   - refreshed: The rows that changed beside what was asked for.
   public init(
     inserted: [ObjectReference] = [], updated: [ObjectReference] = [], deleted: [ObjectReference] = [], refreshed: [ObjectReference] = []
   ) {

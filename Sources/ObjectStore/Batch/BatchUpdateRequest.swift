@@ -33,6 +33,11 @@ public struct BatchUpdateRequest: Sendable {
   public var mergesChanges = true
 
   /// Sets properties of the objects of an entity that meet a predicate.
+  ///
+  /// - Parameters:
+  ///   - entityName: The entity of the objects.
+  ///   - predicate: Which objects are changed; nil for all.
+  ///   - propertiesToUpdate: The new values by property: constants or ``FetchExpression``s.
   public init(entityName: String, predicate: FetchPredicate? = nil, propertiesToUpdate: [String: (any Sendable)?]) {
     self.entityName = entityName
     self.predicate = predicate

@@ -32,6 +32,12 @@ public struct MergeConflict: Sendable {
   public var storeSnapshot: RowSnapshot? { persistedRow == nil ? nil : persistedSnapshot ?? cachedSnapshot }
 
   /// Makes a conflict.
+  ///
+  /// - Parameters:
+  ///   - objectID: The object.
+  ///   - oldVersion: The version that the save began with.
+  ///   - newVersion: The version in the store; 0 where the row is gone.
+  ///   - persistedRow: The row in the store; nil where it is gone.
   public init(objectID: ManagedObjectID, oldVersion: Int64, newVersion: Int64, persistedRow: RowImage?) {
     self.objectID = objectID
     self.oldVersion = oldVersion
@@ -56,6 +62,12 @@ public struct ConstraintConflict: Sendable {
   public var databaseSnapshot: RowSnapshot?
 
   /// Makes a conflict.
+  ///
+  /// - Parameters:
+  ///   - entityName: The entity that declares the constraint.
+  ///   - constraint: The properties whose values are to be unique.
+  ///   - objectIDs: The objects of the save that have the values.
+  ///   - databaseObjectID: The object of the store that has them; nil where only the save's own clash.
   public init(entityName: String, constraint: [String], objectIDs: [ManagedObjectID], databaseObjectID: ManagedObjectID?) {
     self.entityName = entityName
     self.constraint = constraint

@@ -27,6 +27,7 @@ public struct FetchEvaluation: Sendable {
   ///   - candidates: All objects that may be asked for; those of other entities are passed over. Where the fetch gives no order, theirs holds.
   ///   - resolver: Reads the objects.
   ///   - row: The row of an object.
+  /// - Throws: ``FetchPredicateError`` for what cannot be computed; what `resolver` and `row` throw.
   public func answer<Resolver: ObjectResolver>(
     among candidates: some Sequence<Resolver.Object>, resolver: Resolver, row: (Resolver.Object) throws -> RowImage?
   ) throws -> PersistentStoreResult {

@@ -53,6 +53,12 @@ public struct FetchExplanation: Sendable, Hashable {
     public var properties: [String]
 
     /// Makes an index.
+    ///
+    /// - Parameters:
+    ///   - origin: Why there is the index.
+    ///   - entityName: The entity whose rows it holds.
+    ///   - name: Its name in the model.
+    ///   - properties: The properties, most significant first.
     public init(origin: Origin, entityName: String, name: String = "", properties: [String] = []) {
       self.origin = origin
       self.entityName = entityName
@@ -75,6 +81,13 @@ public struct FetchExplanation: Sendable, Hashable {
     public var children: [Step]
 
     /// Makes a step.
+    ///
+    /// - Parameters:
+    ///   - detail: The database's own words.
+    ///   - access: How rows are reached.
+    ///   - entityName: The entity whose rows are reached.
+    ///   - index: The index that helps.
+    ///   - children: The steps inside it.
     public init(detail: String, access: Access, entityName: String? = nil, index: Index? = nil, children: [Step] = []) {
       self.detail = detail
       self.access = access
@@ -96,6 +109,12 @@ public struct FetchExplanation: Sendable, Hashable {
     public var plan: [Step]
 
     /// Makes a statement.
+    ///
+    /// - Parameters:
+    ///   - purpose: What the statement is for.
+    ///   - text: Its SQL.
+    ///   - parameters: What is bound to it.
+    ///   - plan: The database's plan.
     public init(purpose: String, text: String, parameters: [String] = [], plan: [Step] = []) {
       self.purpose = purpose
       self.text = text
@@ -127,6 +146,12 @@ public struct FetchExplanation: Sendable, Hashable {
     public var message: String
 
     /// Makes a warning.
+    ///
+    /// - Parameters:
+    ///   - kind: What costs time.
+    ///   - entityName: The entity concerned.
+    ///   - properties: The properties that an index would hold.
+    ///   - message: A sentence that says what would help.
     public init(_ kind: Kind, entityName: String? = nil, properties: [String] = [], message: String) {
       self.kind = kind
       self.entityName = entityName
@@ -150,6 +175,11 @@ public struct FetchExplanation: Sendable, Hashable {
     public var warnings: [Warning]
 
     /// Makes a store's part.
+    ///
+    /// - Parameters:
+    ///   - method: Where the fetch is answered.
+    ///   - statements: The statements, in their order.
+    ///   - warnings: What costs time.
     public init(method: Method, statements: [Statement] = [], warnings: [Warning] = []) {
       self.method = method
       self.statements = statements

@@ -6,12 +6,18 @@ public import ObjectModel
 /// A coordinator reaches these through ``PersistentStoreCoordinator``; a class that does not conform is refused there.
 public protocol FileStore: IncrementalStore {
   /// What a store knows of itself; nothing is changed.
+  ///
+  /// - Throws: ``StoreError``, with ``StoreError/Code/storeNotFound`` where nothing is.
   static func metadata(ofStoreWith description: PersistentStoreDescription) async throws -> StoreMetadata
 
   /// Changes what the application keeps in a store's metadata.
+  ///
+  /// - Throws: ``StoreError``, with ``StoreError/Code/storeNotFound`` where nothing is.
   static func setUserMetadata(_ metadata: [String: String], ofStoreWith description: PersistentStoreDescription) async throws
 
   /// The model that a store was written with.
+  ///
+  /// - Throws: ``StoreError``, with ``StoreError/Code/storeNotFound`` where nothing is.
   static func cachedModel(ofStoreWith description: PersistentStoreDescription) async throws -> ManagedObjectModel
 
   /// Removes a store with all its files. Nobody may have it open.
@@ -21,10 +27,13 @@ public protocol FileStore: IncrementalStore {
   static func destroyStore(with description: PersistentStoreDescription) async throws
 
   /// Puts a copy of one store in the place of another, or where there is none. Whatever happens, one of the two stands there whole.
+  ///
+  /// - Throws: ``StoreError``, with ``StoreError/Code/busy`` where anybody has the destination open.
   static func replaceStore(with destination: PersistentStoreDescription, byStoreWith source: PersistentStoreDescription) async throws
 
   /// Copies the open store, as one snapshot, to a new place, where it has the same UUID and object IDs.
   ///
   /// - Returns: The description that opens the copy; nil where this way is not open, as to another type of store, and nothing was done.
+  /// - Throws: ``StoreError``, with ``StoreError/Code/alreadyExists`` where something is at the new place.
   func copy(to description: PersistentStoreDescription) async throws -> PersistentStoreDescription?
 }

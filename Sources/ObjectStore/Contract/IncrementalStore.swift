@@ -12,6 +12,11 @@ public struct StoreConfiguration: Sendable {
   public let entityNumbers: [Int]
 
   /// Makes a configuration.
+  ///
+  /// - Parameters:
+  ///   - description: The store's place, type and settings.
+  ///   - model: The model of the coordinator.
+  ///   - entityNumbers: The entities that the store holds, by their numbers.
   public init(description: PersistentStoreDescription, model: CompiledModel, entityNumbers: [Int]) {
     self.description = description
     self.model = model
@@ -63,14 +68,19 @@ public protocol IncrementalStore: AnyObject, Sendable {
   static var settings: [StoreSetting] { get }
 
   /// Keeps the configuration; no input or output.
+  ///
+  /// - Throws: ``StoreError`` where the description lacks what the store needs.
   init(configuration: StoreConfiguration) throws
 
   /// Gets ready to open, as by asking a key provider. Called before each ``loadMetadata()``; does nothing by default.
+  ///
+  /// - Throws: ``StoreError`` where no key opens the store.
   func unlock() async throws
 
   /// Opens or creates the storage.
   ///
   /// - Returns: The metadata. A new store has written the hashes of its model; the coordinator compares them with the model's.
+  /// - Throws: ``StoreError`` that says why the store does not open.
   func loadMetadata() throws -> StoreMetadata
 
   /// Brings a store that another model wrote in step with the configuration's model, and opens it.
@@ -78,9 +88,12 @@ public protocol IncrementalStore: AnyObject, Sendable {
   /// Called after ``loadMetadata()`` has answered with hashes that differ from the model's, where the description allows it. Either the whole
   /// migration takes effect or nothing of it. Another process may have been faster: then there is nothing to do.
   /// - Returns: The metadata after it.
+  /// - Throws: ``StoreError``; the store is then as it was.
   func migrate(_ request: StoreMigrationRequest) throws -> StoreMetadata
 
   /// The model that wrote the store, where the store keeps it; nil by default. Called after ``loadMetadata()``.
+  ///
+  /// - Throws: ``StoreError`` where the model cannot be read.
   func storedModel() throws -> CompiledModel?
   /// Whether a migration would begin: false where somebody else has brought the store in step meanwhile. Changes nothing.
   ///
@@ -90,26 +103,46 @@ public protocol IncrementalStore: AnyObject, Sendable {
   /// Does one task that a deferred migration has put off; does nothing by default.
   ///
   /// - Returns: The metadata after it; nil where there was nothing to do.
+  /// - Throws: ``StoreError``; the task is then to be done as before.
   func finishDeferredMigrationTask() throws -> StoreMetadata?
 
   /// Answers a fetch, a count or a save.
+  ///
+  /// - Throws: ``StoreError`` for what the storage refuses, ``FetchPredicateError`` for what cannot be asked.
   func execute(_ request: PersistentStoreRequest, in scope: RequestScope) throws -> PersistentStoreResult
 
   /// How the store would answer a fetch. The default says that it goes through its objects in memory.
+  ///
+  /// - Throws: ``FetchPredicateError`` for what cannot be asked, ``StoreError`` where the storage refuses.
   func explain(_ specification: FetchSpecification, in scope: RequestScope) throws -> FetchExplanation.StorePart
 
   /// The rows of objects, in any order; rows that are gone are missing from the answer.
+  ///
+  /// - Throws: ``StoreError`` where the rows cannot be read; never for rows that are gone.
   func newValuesForObjects(with objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> RowList
 
   /// The members of a to-many relationship of several objects, in the order of the objects.
+  ///
+  /// - Parameters:
+  ///   - relationship: The relationship.
+  ///   - objectIDs: The objects at its source.
+  ///   - scope: What the request belongs to.
+  /// - Throws: ``StoreError`` where the members cannot be read.
   func newValues(
     forRelationship relationship: CompiledRelationship, forObjectsWith objectIDs: [ManagedObjectID], in scope: RequestScope
   ) throws -> RelationshipValues
 
   /// Permanent IDs for new objects, as many and in the same order. Nothing is written but counters; IDs that are not used are lost.
+  ///
+  /// - Throws: ``StoreError`` where no key can be had.
   func obtainPermanentIDs(for objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> [ManagedObjectID]
 
   /// The ID of an object by what stands for it. The default takes numbers as keys and keeps texts in a table of the process.
+  ///
+  /// - Parameters:
+  ///   - entity: The object's entity.
+  ///   - referenceObject: The key of the object in the storage.
+  ///   - scope: What the request belongs to.
   func newObjectID(for entity: CompiledEntity, referenceObject: ReferenceObject, in scope: RequestScope) -> ManagedObjectID
 
   /// What stands for an object. The inverse of ``newObjectID(for:referenceObject:in:)``.
@@ -123,12 +156,16 @@ public protocol IncrementalStore: AnyObject, Sendable {
   func managedObjectContextDidUnregisterObjects(with objectIDs: [ManagedObjectID])
 
   /// Changes what the application keeps in the metadata, at once.
+  ///
+  /// - Throws: ``StoreError`` where the metadata cannot be written.
   func setUserMetadata(_ metadata: [String: String]) throws
 
   /// Runs saves and fetches as one transaction: all of them take effect, or none if the body throws. Stores that cannot refuse.
   ///
   /// A request belongs to the transaction by being made inside the body. Those of other threads, and of tasks that the body begins, see nothing of it until
   /// it ends, and their saves wait. One transaction inside another is a part of it, which can fail alone.
+  ///
+  /// - Throws: What the body throws; ``StoreError``, with ``StoreError/Code/invalidRequest`` from a store without transactions.
   func performTransaction(_ body: () throws -> Void) throws
 
   /// Whether saved rows may refer to large values outside them (``RowImage/external(_:)``), which the store then keeps its own way. Otherwise, and by
@@ -136,9 +173,13 @@ public protocol IncrementalStore: AnyObject, Sendable {
   var takesExternalData: Bool { get }
 
   /// Where a value that comes in pieces is collected. By default in memory.
+  ///
+  /// - Throws: ``StoreError`` where nothing can be collected.
   func makeExternalDataWriter() throws -> ExternalDataWriter
 
   /// Closes the storage. Requests that follow fail, with ``StoreError/Code/noOpenStore``.
+  ///
+  /// - Throws: ``StoreError`` where something could not be put in order; the storage is closed.
   func close() throws
 }
 
@@ -150,9 +191,13 @@ extension IncrementalStore {
   public static var settings: [StoreSetting] { [] }
 
   /// Does nothing.
+  ///
+  /// - Throws: Nothing; another implementation may.
   public func unlock() async throws {}
 
   /// Refuses: a store does more only if it says so.
+  ///
+  /// - Throws: ``StoreError`` with ``StoreError/Code/modelIncompatible``.
   public func migrate(_ request: StoreMigrationRequest) throws -> StoreMetadata {
     throw StoreError(
       .modelIncompatible,
@@ -161,15 +206,23 @@ extension IncrementalStore {
   }
 
   /// Nil: the store does not keep it.
+  ///
+  /// - Throws: Nothing; another implementation may.
   public func storedModel() throws -> CompiledModel? { nil }
 
   /// True: ``migrate(_:)`` says what it cannot do.
+  ///
+  /// - Throws: Nothing; another implementation may.
   public func beginsMigration(_ request: StoreMigrationRequest) throws -> Bool { true }
 
   /// Does nothing.
+  ///
+  /// - Throws: Nothing; another implementation may.
   public func finishDeferredMigrationTask() throws -> StoreMetadata? { nil }
 
   /// Says that all objects of the entity are gone through in memory.
+  ///
+  /// - Throws: Nothing; another implementation may.
   public func explain(_ specification: FetchSpecification, in scope: RequestScope) throws -> FetchExplanation.StorePart {
     let name = specification.entityName
     guard specification.predicate != nil else { return FetchExplanation.StorePart(method: .memory) }
@@ -179,6 +232,11 @@ extension IncrementalStore {
   }
 
   /// Takes a number as the key and keeps a text in a table of the process.
+  ///
+  /// - Parameters:
+  ///   - entity: The object's entity.
+  ///   - referenceObject: The key of the object in the storage.
+  ///   - scope: What the request belongs to.
   public func newObjectID(for entity: CompiledEntity, referenceObject: ReferenceObject, in scope: RequestScope) -> ManagedObjectID {
     let key =
       switch referenceObject {
@@ -201,11 +259,15 @@ extension IncrementalStore {
   public func managedObjectContextDidUnregisterObjects(with objectIDs: [ManagedObjectID]) {}
 
   /// Refuses: a store does more only if it says so.
+  ///
+  /// - Throws: ``StoreError`` with ``StoreError/Code/invalidRequest``.
   public func setUserMetadata(_ metadata: [String: String]) throws {
     throw StoreError(.invalidRequest, "This kind of store keeps no metadata of the application.", operation: .setMetadata)
   }
 
   /// Refuses: a store does more only if it says so.
+  ///
+  /// - Throws: ``StoreError`` with ``StoreError/Code/invalidRequest``.
   public func performTransaction(_ body: () throws -> Void) throws {
     throw StoreError(.invalidRequest, "This kind of store cannot run several saves as one transaction.", operation: .transaction)
   }
@@ -214,8 +276,12 @@ extension IncrementalStore {
   public var takesExternalData: Bool { false }
 
   /// Collects in memory.
+  ///
+  /// - Throws: Nothing; another implementation may.
   public func makeExternalDataWriter() throws -> ExternalDataWriter { ExternalDataWriter() }
 
   /// Does nothing.
+  ///
+  /// - Throws: Nothing; another implementation may.
   public func close() throws {}
 }

@@ -18,6 +18,8 @@ public final class RequestCancellation: Sendable {
   public func cancel() { flag.store(true, ordering: .relaxed) }
 
   /// Throws ``StoreError`` with ``StoreError/Code/cancelled`` once the request was called off.
+  ///
+  /// - Throws: ``StoreError`` with ``StoreError/Code/cancelled``.
   public func check() throws(StoreError) { try check(.fetch) }
 
   /// Throws the same for another operation than a fetch.

@@ -13,6 +13,11 @@ public struct RequestScope: Sendable {
   public var cancellation: RequestCancellation?
 
   /// Makes a scope.
+  ///
+  /// - Parameters:
+  ///   - objectIDSpace: The ID space of the store.
+  ///   - contextName: The name of the context that asks.
+  ///   - transactionAuthor: Who makes the change, in the application's words.
   public init(objectIDSpace: ObjectIDSpace, contextName: String? = nil, transactionAuthor: String? = nil) {
     self.objectIDSpace = objectIDSpace
     self.contextName = contextName

@@ -13,6 +13,11 @@ public struct SaveChangesRequest: Sendable {
     public let oldVersion: Int64
 
     /// Makes an update.
+    ///
+    /// - Parameters:
+    ///   - row: The row as it is to be.
+    ///   - changedSlots: The slots that differ.
+    ///   - oldVersion: The version that the save began with.
     public init(row: RowImage, changedSlots: SlotMask, oldVersion: Int64) {
       self.row = row
       self.changedSlots = changedSlots
@@ -52,6 +57,13 @@ public struct SaveChangesRequest: Sendable {
     public let order: [ObjectReference]?
 
     /// Makes a change.
+    ///
+    /// - Parameters:
+    ///   - source: The object at the relationship's source.
+    ///   - relationshipID: The relationship's number in the compiled model.
+    ///   - added: The members that come.
+    ///   - removed: The members that go.
+    ///   - order: All members in order; nil where the relationship has none or it did not change.
     public init(
       source: ObjectReference, relationshipID: Int, added: [ObjectReference] = [], removed: [ObjectReference] = [],
       order: [ObjectReference]? = nil

@@ -133,6 +133,13 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   public var underlying: (any Error)?
 
   /// Makes an error.
+  ///
+  /// - Parameters:
+  ///   - code: What is wrong.
+  ///   - message: A sentence that says what is wrong and what to do.
+  ///   - operation: What was being done.
+  ///   - path: The file concerned.
+  ///   - underlying: The error beneath, such as one of the file system.
   public init(_ code: Code, _ message: String, operation: StoreOperation? = nil, path: String? = nil, underlying: (any Error)? = nil) {
     self.code = code
     self.message = message

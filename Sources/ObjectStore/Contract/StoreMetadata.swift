@@ -19,6 +19,11 @@ public struct StoreMetadata: Sendable {
   public var userMetadata: [String: String] = [:]
 
   /// Makes metadata.
+  ///
+  /// - Parameters:
+  ///   - storeIdentifier: The store's UUID.
+  ///   - storeType: The name of its type.
+  ///   - modelHashes: The version hash of each entity that it holds.
   public init(storeIdentifier: String, storeType: String, modelHashes: [String: Data]) {
     self.storeIdentifier = storeIdentifier
     self.storeType = storeType

@@ -49,6 +49,8 @@ public final class PersistentStore: Sendable {
   func update(_ metadata: StoreMetadata) { storedMetadata.withLock { $0 = metadata } }
 
   /// Changes what the application keeps in the metadata, at once.
+  ///
+  /// - Throws: ``StoreError`` where the metadata cannot be written.
   public func setUserMetadata(_ metadata: [String: String]) throws {
     try incrementalStore.setUserMetadata(metadata)
     storedMetadata.withLock { $0.userMetadata = metadata }

@@ -173,6 +173,8 @@ public final class PersistentStoreCoordinator: Sendable {
   }
 
   /// Closes a store. Objects of it that are still alive can no longer be read from it.
+  ///
+  /// - Throws: ``StoreError`` where something could not be put in order; the store is closed.
   public func remove(_ store: PersistentStore) throws {
     state.withLock { $0.stores.removeAll { $0 === store } }
     version.add(1, ordering: .releasing)

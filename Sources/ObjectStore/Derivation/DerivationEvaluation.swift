@@ -38,6 +38,12 @@ public struct DerivationEvaluation: Sendable {
   }
 
   /// The value of a derived attribute of an object; `now()` is the date given.
+  ///
+  /// - Parameters:
+  ///   - derivation: The derived attribute.
+  ///   - object: The object.
+  ///   - resolver: Reads objects.
+  /// - Throws: What `resolver` throws; ``FetchPredicateError`` where the filter cannot be computed.
   public func value<Resolver: ObjectResolver>(
     of derivation: CompiledDerivation, for object: Resolver.Object, resolver: Resolver
   ) throws -> Slot {
@@ -87,6 +93,7 @@ public struct DerivationEvaluation: Sendable {
   ///   - resolver: Reads the rows as they are; asked for once a derived attribute.
   ///   - put: Takes a row with new values; its version is what it was.
   /// - Returns: What was written beside what the request says.
+  /// - Throws: What the closures throw; ``FetchPredicateError`` where a filter cannot be computed.
   public func update<Resolver: ObjectResolver<ObjectReference>>(
     after request: SaveChangesRequest, rows: (CompiledEntity) throws -> [RowImage], resolver: () throws -> Resolver,
     put: (RowImage) throws -> Void

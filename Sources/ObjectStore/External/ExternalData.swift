@@ -39,6 +39,8 @@ public struct ExternalData: Sendable {
   public var content: any ExternalContent { source.content.withLock { $0 } }
 
   /// The number of bytes. A value of a store looks it up there.
+  ///
+  /// - Throws: ``StoreError`` where the store cannot be asked.
   public var count: Int { get throws { try content.count } }
 
   /// All bytes at once.
@@ -47,6 +49,8 @@ public struct ExternalData: Sendable {
   public func data() throws -> Data { try content.data() }
 
   /// Reads from the beginning, piece by piece, synchronously.
+  ///
+  /// - Throws: ``StoreError`` where the value is gone or its store is closed.
   public func makeReader() throws -> ExternalDataReader { try content.makeReader() }
 
   /// The bytes piece by piece, as an asynchronous sequence: the pieces are read one at a time, when they are asked for.
@@ -64,8 +68,12 @@ public protocol ExternalContent: Sendable {
   /// The number of bytes.
   var count: Int { get throws }
   /// Reads from the beginning.
+  ///
+  /// - Throws: ``StoreError`` where the value is gone.
   func makeReader() throws -> ExternalDataReader
   /// All bytes. The default reads them piece by piece.
+  ///
+  /// - Throws: ``StoreError`` where the value is gone or damaged.
   func data() throws -> Data
   /// Whether another content is the same value of the same store. False by default.
   func isSame(as other: any ExternalContent) -> Bool
@@ -73,6 +81,8 @@ public protocol ExternalContent: Sendable {
 
 extension ExternalContent {
   /// Reads all pieces.
+  ///
+  /// - Throws: What the reader throws.
   public func data() throws -> Data {
     let reader = try makeReader()
     var result = Data()
@@ -120,6 +130,8 @@ public struct ExternalDataChunks: AsyncSequence, Sendable {
     var reader: ExternalDataReader?
 
     /// The next piece; nil at the end. Throws `CancellationError` when the task was cancelled.
+    ///
+    /// - Throws: `CancellationError` when the task was cancelled; ``StoreError`` where the bytes are gone or damaged.
     public mutating func next() async throws -> Data? {
       try Task.checkCancellation()
       if reader == nil { reader = try value.makeReader() }

@@ -30,6 +30,8 @@ public final class ExternalDataWriter {
   }
 
   /// Ends the value.
+  ///
+  /// - Throws: ``StoreError``, as when the disk is full; nothing is left then.
   public func finish() throws -> ExternalData {
     guard !isFinished else { throw StoreError(.invalidRequest, "The writer was finished.", operation: .writeLargeValue) }
     isFinished = true
@@ -40,8 +42,12 @@ public final class ExternalDataWriter {
 /// What an ``ExternalDataWriter`` writes into; stores implement it. One that goes away unfinished takes its bytes along.
 public protocol ExternalDataSink: AnyObject {
   /// Appends bytes.
+  ///
+  /// - Throws: ``StoreError``, as when the disk is full.
   func write(_ bytes: Data) throws
   /// Ends the value and gives it.
+  ///
+  /// - Throws: ``StoreError``, as when the disk is full.
   func finish() throws -> any ExternalContent
 }
 

@@ -11,6 +11,8 @@ extension PersistentStoreCoordinator {
   }
 
   /// Changes what the application keeps in the metadata of a store that is not open here, at once.
+  ///
+  /// - Throws: ``StoreError``, with ``StoreError/Code/unsupported`` for types of stores without files.
   public static func setUserMetadata(
     _ metadata: [String: String], forPersistentStoreWith description: PersistentStoreDescription
   ) async throws {
@@ -18,6 +20,8 @@ extension PersistentStoreCoordinator {
   }
 
   /// The model that a store was written with; the store keeps it.
+  ///
+  /// - Throws: ``StoreError``, with ``StoreError/Code/unsupported`` for types of stores without files.
   public static func cachedModelForPersistentStore(with description: PersistentStoreDescription) async throws -> ManagedObjectModel {
     try await fileStoreClass(description, .readModel).cachedModel(ofStoreWith: description)
   }

@@ -103,6 +103,7 @@ extension PersistentStoreCoordinator {
   /// Does one task that a deferred migration has put off: the first of the first store that has any.
   ///
   /// - Returns: Whether there was one to do.
+  /// - Throws: ``StoreError``; the task is then to be done as before.
   @discardableResult
   public func finishDeferredLightweightMigrationTask() throws -> Bool {
     for store in persistentStores where !store.isReadOnly {

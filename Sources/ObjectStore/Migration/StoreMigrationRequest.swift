@@ -79,6 +79,11 @@ public struct StoreMigrationStep: Sendable {
   public var infersRows = true
 
   /// Makes a step; without a handler it has to be inferable.
+  ///
+  /// - Parameters:
+  ///   - name: The step's name, in progress reports and errors.
+  ///   - model: The model that the step ends with.
+  ///   - handler: What is done beside what can be inferred; nil for nothing.
   public init(name: String, model: CompiledModel, handler: (@Sendable (any StoreMigrationSession) throws -> Void)? = nil) {
     self.name = name
     self.model = model
@@ -99,7 +104,14 @@ public protocol StoreMigrationSession: AnyObject {
   /// What the store knows of itself: its identifier and the application's entries.
   var metadata: StoreMetadata { get }
   /// Tells how far the handler has come.
+  ///
+  /// - Parameters:
+  ///   - phase: What is being done.
+  ///   - completedUnitCount: How much of it is done.
+  ///   - totalUnitCount: How much of it there is.
   func report(_ phase: String, completedUnitCount: Int, totalUnitCount: Int)
   /// Throws ``StoreError`` with the code `cancelled` once the migration was called off.
+  ///
+  /// - Throws: ``StoreError`` with ``StoreError/Code/cancelled``.
   func checkCancellation() throws
 }

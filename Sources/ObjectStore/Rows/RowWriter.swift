@@ -30,6 +30,12 @@ public final class RowWriter {
   }
 
   /// Begins a row with all slots null.
+  ///
+  /// - Parameters:
+  ///   - entityNumber: The entity's number in the compiled model.
+  ///   - slotCount: How many slots the entity has.
+  ///   - key: The row's key.
+  ///   - version: The row's version.
   @inlinable public func beginRow(entityNumber: Int, slotCount: Int, key: Int64, version: Int64) {
     let nullWords = (slotCount &+ 63) &>> 6
     let fixed = RowImage.wordsOffset &+ (slotCount &+ nullWords) &* 8
@@ -131,6 +137,11 @@ public final class RowWriter {
   }
 
   /// Copies a slot of another row of the same layout.
+  ///
+  /// - Parameters:
+  ///   - slot: The slot.
+  ///   - kind: What the slot holds.
+  ///   - image: The row that it is copied from.
   @inlinable public func copy(_ slot: Int, kind: SlotKind, from image: RowImage) {
     if image.isNull(slot) { return }
     switch kind {

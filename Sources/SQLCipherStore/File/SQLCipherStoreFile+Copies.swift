@@ -5,11 +5,20 @@ public import SQLCipherConnection
 
 extension SQLCipherStoreFile {
   /// Copies the store, as one snapshot, while it may be in use; the copy opens with the same keys. Nothing is overwritten.
+  ///
+  /// - Throws: ``StoreError``, with the code `alreadyExists` where something is at the new place, `cancelled` when `progress` says so.
   public func backUp(to url: URL, progress: Progress? = nil) async throws {
     try await StoreError.mapping { try await keyring.backUp(to: url.path, progress: progress) }
   }
 
   /// Copies the store for another key, which is then the only one that opens the copy. The key work limit is the one that this file was unlocked with.
+  ///
+  /// - Parameters:
+  ///   - url: The copy's place.
+  ///   - key: The key of the copy.
+  ///   - label: The name of that key in the copy's key file.
+  ///   - progress: Told how much is done; answers whether to go on.
+  /// - Throws: ``StoreError``, with the code `alreadyExists` where something is at the new place, `cancelled` when `progress` says so.
   public func backUp(to url: URL, key: StoreKey, label: String = "", progress: Progress? = nil) async throws {
     try await StoreError.mapping {
       try await keyring.backUp(
@@ -19,6 +28,8 @@ extension SQLCipherStoreFile {
   }
 
   /// Writes everything in the store, NOT ENCRYPTED, into a new plain SQLite file. Everybody who can read that file can read all of it.
+  ///
+  /// - Throws: ``StoreError``, with the code `alreadyExists` where something is at the new place.
   public func exportPlaintext(to url: URL) async throws {
     let keyring = keyring
     try await Self.offActor {
@@ -43,6 +54,13 @@ extension SQLCipherStoreFile {
   /// Makes a new encrypted store out of a plain copy that ``exportPlaintext(to:)`` wrote. The plain file stays; deleting it safely is the caller's
   /// business. Large values of attributes with external storage go into files again, those of 128 KiB and more.
   ///
+  /// - Parameters:
+  ///   - plain: The plain copy.
+  ///   - url: The new store's place.
+  ///   - key: The key of the new store.
+  ///   - label: The name of that key in the key file.
+  ///   - format: How the new file is encrypted.
+  ///   - keyWorkLimit: How much work a key derivation may cost; nil for the usual limit.
   /// - Throws: ``StoreError``; with the code `notAStore` where the plain database holds no CipherData store. Nothing is left then.
   public static func importPlaintext(
     from plain: URL, to url: URL, key: StoreKey, label: String = "", format: SQLCipherFormat = .portable,

@@ -98,6 +98,7 @@ extension SQLCipherStoreFile {
   /// too. Nothing happens while somebody else is writing large values.
   ///
   /// - Returns: How many files were removed.
+  /// - Throws: ``StoreError`` where the store or its folder cannot be read.
   @discardableResult
   public func sweepExternalFiles() async throws -> Int {
     let keyring = keyring
@@ -113,6 +114,8 @@ extension SQLCipherStoreFile {
   }
 
   /// What is known of the store. Counting takes a pass over each table's smallest index.
+  ///
+  /// - Throws: ``StoreError`` where the store cannot be read.
   public func information() async throws -> StoreFileInformation {
     let slots = keyring.slots
     return try await read { connection in

@@ -14,6 +14,8 @@ extension SQLCipherStoreFile {
   public var keyFileURL: URL { URL(fileURLWithPath: keyring.keyFilePath) }
 
   /// The keys of a store that is not unlocked: everybody who can read the key file can list them.
+  ///
+  /// - Throws: ``StoreError`` where the key file is missing or damaged.
   public static func keySlots(at url: URL) throws -> [KeySlot] {
     try StoreError.mapping { try StoreKeyring.slots(at: url.path) }
   }
@@ -32,22 +34,30 @@ extension SQLCipherStoreFile {
   }
 
   /// Adds a random key and returns its text, to be printed and kept in a safe place.
+  ///
+  /// - Throws: ``StoreError`` where the key file cannot be written.
   public func addRecoveryKey(label: String = "Recovery key") async throws -> (text: String, slot: KeySlot) {
     try await StoreError.mapping { try await keyring.addRecoveryKey(label: label) }
   }
 
   /// Removes a key; the last one is refused. Whoever kept a copy of the key file can still open the store with it until the data key is rotated.
+  ///
+  /// - Throws: ``StoreError``; the last key is refused, and a key that is not there.
   public func removeKey(_ id: KeySlot.ID) async throws {
     try await StoreError.mapping { try await keyring.removeSlot(id) }
   }
 
   /// Replaces a key by another; the database is not touched.
+  ///
+  /// - Throws: ``StoreError``, with the code `wrongKey` where the old key opens nothing.
   @discardableResult
   public func changeKey(from old: StoreKey, to new: StoreKey) async throws -> KeySlot {
     try await StoreError.mapping { try await keyring.changeKey(from: old, to: new) }
   }
 
   /// Copies the key file, which is of use to nobody without one of its keys. An existing file is not overwritten.
+  ///
+  /// - Throws: ``StoreError``, with the code `alreadyExists` where something is at the new place.
   public func backUpKeyFile(to url: URL) throws {
     try StoreError.mapping { try keyring.backUpKeyFile(to: url.path) }
   }
@@ -56,6 +66,8 @@ extension SQLCipherStoreFile {
   ///
   /// Nobody else may have the store open, not even this process. Needs the store's size once more on the disk. If it fails at any point the store
   /// opens with the same keys as before.
+  ///
+  /// - Throws: ``StoreError``, with the code `busy` where anybody has the store open.
   public func rotateDataKey(progress: Progress? = nil) async throws {
     let options = ConnectionOptions()
     try await StoreError.mapping {

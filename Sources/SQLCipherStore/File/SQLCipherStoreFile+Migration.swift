@@ -25,6 +25,10 @@ extension SQLCipherStoreFile {
 
   /// The same for a model that is not frozen.
   ///
+  /// - Parameters:
+  ///   - model: The model that the store would be brought to.
+  ///   - configuration: The configuration of the model that the store holds; nil for all entities.
+  ///   - defersCleanUp: Whether costly clean-up would be put off.
   /// - Throws: ``StoreError``, or ``ModelValidationError`` for mistakes of the model.
   public func migrationPlan(
     to model: ManagedObjectModel, configuration: String? = nil, defersCleanUp: Bool = false

@@ -28,7 +28,10 @@ public final class SQLCipherStoreFile: Sendable {
 
   /// Unlocks an existing store. Nothing on disk is changed.
   ///
-  /// - Parameter keyWorkLimit: How much work may be spent on the key file, here and where keys are added; see `PersistentStoreDescription.keyWorkLimit`.
+  /// - Parameters:
+  ///   - url: The store's file.
+  ///   - key: Any of its keys; without one, `keyRequired` is thrown.
+  ///   - keyWorkLimit: How much work may be spent on the key file, here and where keys are added; see `PersistentStoreDescription.keyWorkLimit`.
   /// - Throws: ``StoreError`` with the code `storeNotFound`, `keyRequired`, `wrongKey`, `notEncrypted`, `notAStore`, `keyFileMissing` and so on.
   public static func unlock(at url: URL, key: StoreKey?, keyWorkLimit: Int? = nil) async throws -> SQLCipherStoreFile {
     let keyring = try await StoreError.mapping { () async throws -> StoreKeyring in
@@ -42,12 +45,16 @@ public final class SQLCipherStoreFile: Sendable {
   public var key: StoreKey { .provider(UnlockedKey(keyring)) }
 
   /// The model that a store was written with, and its unlocked key.
+  ///
+  /// - Throws: ``StoreError``, as ``unlock(at:key:keyWorkLimit:)``.
   public static func readModel(at url: URL, key: StoreKey?) async throws -> (model: ManagedObjectModel, key: StoreKey) {
     let file = try await unlock(at: url, key: key)
     return (try await file.readModel(), file.key)
   }
 
   /// The model that the store was written with.
+  ///
+  /// - Throws: ``StoreError`` where the model cannot be read.
   public func readModel() async throws -> ManagedObjectModel {
     try await read { connection in
       _ = try Self.record(connection, operation: .readModel)
