@@ -56,8 +56,11 @@ let package = Package(
     .systemLibrary(name: "CLibedit", pkgConfig: "libedit", providers: [.apt(["libedit-dev"])]),
 
     // The library, from the bottom up.
-    module("SQLCipherConnection", ["CSQLCipher", "CLibcrypto"]),
-    tests("SQLCipherConnectionTests", ["SQLCipherConnection", "_TestSupport"], resources: [.copy("Fixtures")]),
+    module("StoreKeys", ["CLibcrypto"]),
+    module("StoreFiles", ["StoreKeys"]),
+    module("SQLCipherConnection", ["CSQLCipher", "StoreKeys", "StoreFiles"]),
+    tests(
+      "SQLCipherConnectionTests", ["SQLCipherConnection", "StoreFiles", "StoreKeys", "_TestSupport"], resources: [.copy("Fixtures")]),
     module("ObjectModel", ["CLibcrypto"]),
     .testTarget(
       name: "ObjectModelTests", dependencies: ["ObjectModel", "_TestSupport"], exclude: ["Documents"], swiftSettings: strict),
@@ -65,18 +68,20 @@ let package = Package(
     tests("ObjectQueryTests", ["ObjectQuery", "ObjectModel", "_TestSupport"]),
     module("ObjectStore", ["ObjectModel", "ObjectQuery", logging]),
     tests("ObjectStoreTests", ["ObjectStore", "ObjectQuery", "ObjectModel", "_StoreSpecification", "_TestSupport"]),
-    module("SQLCipherStore", ["CZlib", "SQLCipherConnection", "ObjectModel", "ObjectQuery", "ObjectStore", logging]),
+    module(
+      "SQLCipherStore",
+      ["CZlib", "SQLCipherConnection", "StoreFiles", "StoreKeys", "ObjectModel", "ObjectQuery", "ObjectStore", logging]),
     tests(
       "SQLCipherStoreTests",
       [
-        "SQLCipherStore", "SQLCipherConnection", "ObjectContext", "ObjectStore", "ObjectQuery", "ObjectModel", "_StoreSpecification",
-        "_TestSupport",
+        "SQLCipherStore", "SQLCipherConnection", "StoreFiles", "StoreKeys", "ObjectContext", "ObjectStore", "ObjectQuery", "ObjectModel",
+        "_StoreSpecification", "_TestSupport",
       ]),
     module("ObjectContext", ["ObjectModel", "ObjectQuery", "ObjectStore", orderedCollections]),
     module(
       "CipherData",
       [
-        "ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "SQLCipherStore", "SQLCipherConnection",
+        "ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "SQLCipherStore", "StoreKeys",
         .target(name: "CipherDataMacros", condition: .when(traits: ["Macros"])),
       ]),
     module("CipherDataEngine", ["ObjectModel", "ObjectQuery", "ObjectStore"]),
@@ -91,15 +96,19 @@ let package = Package(
 
     tests(
       "ObjectContextTests",
-      ["ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore", "SQLCipherConnection", "_TestSupport"]),
+      [
+        "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore", "SQLCipherConnection", "StoreFiles", "StoreKeys",
+        "_TestSupport",
+      ]),
 
     // Stores of Core Data.
-    module("CoreDataImport", ["ObjectModel", "ObjectStore", "ObjectContext", "SQLCipherStore", "SQLCipherConnection"]),
+    module(
+      "CoreDataImport", ["ObjectModel", "ObjectStore", "ObjectContext", "SQLCipherStore", "SQLCipherConnection", "StoreFiles", "StoreKeys"]),
     tests(
       "CoreDataImportTests",
       [
         "CoreDataImport", "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore", "SQLCipherConnection",
-        "_CoreDataFixture", "_StoreSpecification", "_TestSupport",
+        "StoreFiles", "StoreKeys", "_CoreDataFixture", "_StoreSpecification", "_TestSupport",
       ]),
 
     // Typed classes.
@@ -128,8 +137,8 @@ let package = Package(
     tests(
       "ContextSpecificationTests",
       [
-        "ObjectContext", "SQLCipherStore", "SQLCipherConnection", "ObjectStore", "ObjectQuery", "ObjectModel", "_StoreSpecification",
-        "_TestSupport",
+        "ObjectContext", "SQLCipherStore", "SQLCipherConnection", "StoreKeys", "ObjectStore", "ObjectQuery", "ObjectModel",
+        "_StoreSpecification", "_TestSupport",
       ]),
 
     // The command-line tool.
@@ -137,7 +146,7 @@ let package = Package(
       "CipherDataToolKit",
       [
         "CipherData", "CoreDataImport", "ModelCodeGeneration", "ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext",
-        "SQLCipherStore", "SQLCipherConnection", "CLibedit", argumentParser,
+        "SQLCipherStore", "StoreFiles", "CLibedit", argumentParser,
       ]),
     .executableTarget(name: "CipherDataTool", dependencies: ["CipherDataToolKit", argumentParser], swiftSettings: strict),
     tests("CipherDataToolTests", ["CipherDataToolKit", "CipherDataTool", "_CoreDataFixture"]),

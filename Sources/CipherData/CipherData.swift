@@ -5,7 +5,7 @@
 // declare any are exported whole.
 @_exported public import ObjectContext
 @_exported public import ObjectQuery
-@_exported public import SQLCipherConnection
+@_exported public import StoreKeys
 
 // The model, and its description.
 @_exported public import struct ObjectModel.Attribute

@@ -2,8 +2,9 @@
 public import Foundation
 public import ObjectModel
 import ObjectStore
-public import SQLCipherConnection
+import SQLCipherConnection
 import SQLCipherStore
+public import StoreKeys
 
 /// A SQLite store that was written by Core Data, or by the public encrypted Core Data store for SQLCipher.
 ///

@@ -1,6 +1,8 @@
 // The one place where a store's contents leave encryption. Its name says so, and nothing else calls it.
 
 import Foundation
+import StoreFiles
+package import StoreKeys
 
 /// Copies of a store that everybody can read, and plain databases that become stores.
 package enum PlaintextExchange {

@@ -3,6 +3,8 @@ import Foundation
 public import ObjectModel
 public import ObjectStore
 import SQLCipherConnection
+import StoreFiles
+import StoreKeys
 import Synchronization
 
 extension SQLCipherIncrementalStore: FileStore {
@@ -126,7 +128,8 @@ extension SQLCipherStoreFile {
     let workLimit = keyWorkLimit.map { KeyWorkLimit($0) }
     try await StoreError.mapping {
       try await keyring.backUp(
-        to: url.path, key: key, label: label, workLimit: workLimit, onOpen: { try FoldedIndexes.register(on: $0) }
+        to: url.path, key: key, label: label, largeValues: ExternalTable.ids, workLimit: workLimit,
+        onOpen: { try FoldedIndexes.register(on: $0) }
       ).close()
     }
   }

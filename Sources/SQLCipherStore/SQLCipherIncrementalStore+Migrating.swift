@@ -1,6 +1,7 @@
 // SQLCipherIncrementalStore+Migrating: brings a store in step with its model, and clears away later what was left.
 public import ObjectStore
 import SQLCipherConnection
+import StoreKeys
 import Synchronization
 
 extension SQLCipherIncrementalStore {

@@ -3,6 +3,7 @@ import Foundation
 import ObjectModel
 public import ObjectStore
 import SQLCipherConnection
+import StoreFiles
 import Synchronization
 
 extension SQLCipherIncrementalStore {

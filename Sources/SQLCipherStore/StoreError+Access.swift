@@ -1,6 +1,7 @@
 // StoreError+Access: the errors of connections and keys as errors of the store contract, one to one.
 package import ObjectStore
 import SQLCipherConnection
+import StoreKeys
 
 extension StoreError {
   /// The error of a store for an error of its file.

@@ -1,7 +1,8 @@
 // StoreOptions: what a store description says to a SQLCipher store, typed over its settings.
 public import Foundation
 public import ObjectStore
-public import SQLCipherConnection
+import SQLCipherConnection
+public import StoreKeys
 
 extension StoreType {
   /// A database encrypted with SQLCipher. Naming the type makes its class known to coordinators.

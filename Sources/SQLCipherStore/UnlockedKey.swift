@@ -2,6 +2,7 @@
 import Foundation
 import ObjectStore
 import SQLCipherConnection
+import StoreKeys
 
 /// Stands for a store's unlocked keys where a `StoreKey` is asked for, so that no passphrase is stretched twice.
 final class UnlockedKey: StoreKeyProvider {

@@ -3,7 +3,8 @@ import XCTest
 
 final class PublicInterfaceTests: XCTestCase {
   private static let modules = [
-    "SQLCipherConnection", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore", "ObjectContext", "CoreDataImport",
+    "StoreKeys", "StoreFiles", "SQLCipherConnection", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore", "ObjectContext",
+    "CoreDataImport",
   ]
 
   func testThePublicInterfaceIsTheReviewedOne() throws {

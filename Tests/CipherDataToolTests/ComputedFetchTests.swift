@@ -2,7 +2,7 @@
 import CipherDataToolKit
 import Foundation
 import ObjectModel
-import SQLCipherConnection
+import StoreKeys
 import XCTest
 
 final class ComputedFetchTests: XCTestCase {

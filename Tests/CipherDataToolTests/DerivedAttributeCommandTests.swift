@@ -5,8 +5,8 @@ import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
-import SQLCipherConnection
 import SQLCipherStore
+import StoreKeys
 import XCTest
 
 final class DerivedAttributeCommandTests: XCTestCase {

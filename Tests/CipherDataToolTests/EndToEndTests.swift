@@ -1,7 +1,6 @@
 // The built tool on real stores: what it prints and how it ends.
 import CipherDataToolKit
 import Foundation
-import SQLCipherConnection
 import XCTest
 
 final class EndToEndTests: XCTestCase {

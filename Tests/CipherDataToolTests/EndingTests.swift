@@ -1,7 +1,7 @@
 // From errors to exit statuses and one line.
 import CipherDataToolKit
 import ObjectStore
-import SQLCipherConnection
+import StoreKeys
 import XCTest
 
 final class EndingTests: XCTestCase {

@@ -5,7 +5,6 @@ import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
-import SQLCipherConnection
 import SQLCipherStore
 import XCTest
 

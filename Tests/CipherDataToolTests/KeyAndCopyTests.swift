@@ -1,7 +1,6 @@
 // Keys, backups, and the ways out of encryption and into it, by the built tool.
 import CipherDataToolKit
 import Foundation
-import SQLCipherConnection
 import XCTest
 
 final class KeyAndCopyTests: XCTestCase {

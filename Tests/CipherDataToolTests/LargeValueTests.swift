@@ -2,7 +2,6 @@
 import CipherDataToolKit
 import Foundation
 import ObjectModel
-import SQLCipherConnection
 import XCTest
 
 final class LargeValueTests: XCTestCase {

@@ -1,7 +1,7 @@
 // Too few descriptors, too little memory: a message and a status, or at the least a whole store.
 import CipherDataToolKit
 import Foundation
-import SQLCipherConnection
+import StoreKeys
 import XCTest
 
 final class LowResourceTests: XCTestCase {

@@ -7,6 +7,7 @@ import ObjectQuery
 import ObjectStore
 import SQLCipherConnection
 import SQLCipherStore
+import StoreKeys
 import XCTest
 
 final class MigrateCommandTests: XCTestCase {

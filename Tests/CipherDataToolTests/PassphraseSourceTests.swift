@@ -1,7 +1,7 @@
 // Passphrases from files and from the environment.
 import CipherDataToolKit
 import Foundation
-import SQLCipherConnection
+import StoreKeys
 import XCTest
 
 final class PassphraseSourceTests: XCTestCase {

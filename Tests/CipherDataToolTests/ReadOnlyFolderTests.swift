@@ -2,6 +2,7 @@
 import CipherDataToolKit
 import Foundation
 import SQLCipherConnection
+import StoreKeys
 import XCTest
 
 final class ReadOnlyFolderTests: XCTestCase {

@@ -1,7 +1,6 @@
 // Stores removed and replaced, by the built tool.
 import CipherDataToolKit
 import Foundation
-import SQLCipherConnection
 import XCTest
 
 final class RemovalTests: XCTestCase {

@@ -1,7 +1,6 @@
 // How the tool ends when something is wrong: a status for each kind, one line, no file changed.
 import CipherDataToolKit
 import Foundation
-import SQLCipherConnection
 import XCTest
 
 final class ToolFailureTests: XCTestCase {

@@ -2,7 +2,7 @@
 import CipherDataToolKit
 import Foundation
 import ObjectModel
-import SQLCipherConnection
+import StoreKeys
 import XCTest
 
 /// What a run of the tool gave.

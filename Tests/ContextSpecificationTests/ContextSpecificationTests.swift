@@ -1,8 +1,8 @@
 // ContextSpecificationTests: living objects behave alike over every built-in store.
 import Foundation
 import ObjectStore
-import SQLCipherConnection
 import SQLCipherStore
+import StoreKeys
 import XCTest
 import _StoreSpecification
 

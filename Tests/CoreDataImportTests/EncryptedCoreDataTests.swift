@@ -4,6 +4,7 @@ import Foundation
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
+import StoreKeys
 import XCTest
 import _CoreDataFixture
 import _StoreSpecification

@@ -3,7 +3,6 @@ import CoreDataImport
 import Foundation
 import ObjectModel
 import ObjectStore
-import SQLCipherConnection
 import SQLCipherStore
 import Synchronization
 import XCTest

@@ -4,8 +4,8 @@ import Foundation
 import ObjectModel
 import ObjectQuery
 import ObjectStore
-import SQLCipherConnection
 import SQLCipherStore
+import StoreKeys
 import XCTest
 import _CoreDataFixture
 import _TestSupport

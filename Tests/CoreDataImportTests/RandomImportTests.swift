@@ -2,7 +2,7 @@
 import CoreDataImport
 import Foundation
 import ObjectModel
-import SQLCipherConnection
+import StoreKeys
 import XCTest
 import _CoreDataFixture
 import _StoreSpecification

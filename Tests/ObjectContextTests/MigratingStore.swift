@@ -4,7 +4,6 @@ import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
-import SQLCipherConnection
 import SQLCipherStore
 import Synchronization
 import XCTest

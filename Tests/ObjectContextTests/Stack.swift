@@ -6,6 +6,7 @@ import ObjectQuery
 import ObjectStore
 import SQLCipherConnection
 import SQLCipherStore
+import StoreKeys
 import XCTest
 import _TestSupport
 

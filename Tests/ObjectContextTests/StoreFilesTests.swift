@@ -3,8 +3,8 @@ import Foundation
 import ObjectContext
 import ObjectModel
 import ObjectStore
-import SQLCipherConnection
 import SQLCipherStore
+import StoreKeys
 import XCTest
 import _TestSupport
 

@@ -5,6 +5,8 @@ import Foundation
 import XCTest
 
 @testable import SQLCipherConnection
+@testable import StoreFiles
+@testable import StoreKeys
 
 /// Starts this test program again for one part.
 struct ChildProcess {

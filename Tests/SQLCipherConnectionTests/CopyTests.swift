@@ -5,6 +5,8 @@ import Synchronization
 import XCTest
 
 @testable import SQLCipherConnection
+@testable import StoreFiles
+@testable import StoreKeys
 
 final class CopyTests: StoreTestCase {
   private let plainHeader = Data("SQLite format 3\u{0}".utf8)
@@ -169,7 +171,7 @@ final class CopyTests: StoreTestCase {
       let next = try DatabaseKey.random()
       try keyring.edit { file, keys in try file.addGeneration(next, keys: &keys) }
       let source = try Connection(opening: path, key: old)
-      let copy = StoreKeyring.rotationPath(for: path)
+      let copy = StoreFile.rotationPath(for: path)
       try StoreFile.createExclusively(copy)
       try DatabaseCopy.backUp(source, old, to: copy, key: next, options: ConnectionOptions())
       source.close()

@@ -5,6 +5,8 @@ import XCTest
 import _TestSupport
 
 @testable import SQLCipherConnection
+@testable import StoreFiles
+@testable import StoreKeys
 
 final class CrashTests: StoreTestCase {
   /// How often each crash is tried; the environment may ask for more.

@@ -4,6 +4,8 @@ import Foundation
 import XCTest
 
 @testable import SQLCipherConnection
+@testable import StoreFiles
+@testable import StoreKeys
 
 final class DamageTests: StoreTestCase {
   private static let pageSize = 4096

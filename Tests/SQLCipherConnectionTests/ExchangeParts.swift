@@ -5,6 +5,8 @@ import Synchronization
 import XCTest
 
 @testable import SQLCipherConnection
+@testable import StoreFiles
+@testable import StoreKeys
 
 extension ChildProcessTests {
   /// Counts what `body` did, and tells every error but the one that says: try again.

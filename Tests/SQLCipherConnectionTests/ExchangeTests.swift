@@ -5,6 +5,8 @@ import Synchronization
 import XCTest
 
 @testable import SQLCipherConnection
+@testable import StoreFiles
+@testable import StoreKeys
 
 /// A connection that another thread has made, and nobody uses at the same time.
 private struct Holder: @unchecked Sendable { let connection: Connection }

@@ -3,6 +3,8 @@ import Foundation
 import XCTest
 
 @testable import SQLCipherConnection
+@testable import StoreFiles
+@testable import StoreKeys
 
 final class FileOwnerTests: StoreTestCase {
   private let nobody: uid_t = 65_534
@@ -58,15 +60,11 @@ final class FileOwnerTests: StoreTestCase {
     do {
       let lock = try folder.lockForWriting()
       defer { withExtendedLifetime(lock) {} }
-      let connection = try Connection(opening: path, key: keyring.databaseKey())
-      for statement in ExternalTable.createStatements { try connection.execute(statement) }
       let writer = try folder.makeFile(id: 7)
       _ = try writer.finish()
-      try connection.execute("INSERT INTO \(ExternalTable.name) (id, size, digest) VALUES (7, 0, x'00')")
-      connection.close()
     }
     let pool = try ConnectionPool(path: path, key: keyring.databaseKey())
-    try await keyring.rotateDataKey(pool: pool)
+    try await keyring.rotateDataKey(pool: pool, largeValues: { _ in [7] })
     pool.close()
     XCTAssertEqual(try status(path), expected(0o640))
     XCTAssertEqual(try status(path + ".keys"), expected(0o440))

@@ -4,6 +4,7 @@ import Foundation
 import XCTest
 
 @testable import SQLCipherConnection
+@testable import StoreKeys
 
 final class InteropTests: StoreTestCase {
   private func shell(_ file: String, _ sql: String) throws -> String {

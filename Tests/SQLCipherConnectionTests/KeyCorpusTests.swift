@@ -4,6 +4,7 @@ import Foundation
 import XCTest
 
 @testable import SQLCipherConnection
+@testable import StoreKeys
 
 final class KeyCorpusTests: StoreTestCase {
   private enum File: String, CaseIterable {

@@ -4,6 +4,8 @@ import Foundation
 import XCTest
 
 @testable import SQLCipherConnection
+@testable import StoreFiles
+@testable import StoreKeys
 
 final class KeyFileLockTests: StoreTestCase {
   private func makeStore() async throws -> StoreKeyring { try await StoreKeyring.create(storePath: path, key: cheap("one")) }

@@ -4,6 +4,7 @@ import Foundation
 import XCTest
 
 @testable import SQLCipherConnection
+@testable import StoreKeys
 
 /// A passphrase with a derivation that costs nothing.
 func cheap(_ text: String) -> StoreKey { .passphrase(SecretBytes(utf8: text), .cheapForTests()) }

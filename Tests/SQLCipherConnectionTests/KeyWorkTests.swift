@@ -4,6 +4,8 @@ import Synchronization
 import XCTest
 
 @testable import SQLCipherConnection
+@testable import StoreFiles
+@testable import StoreKeys
 
 final class KeyWorkTests: StoreTestCase {
   private func makeStore() async throws -> StoreKeyring {

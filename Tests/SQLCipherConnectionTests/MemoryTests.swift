@@ -6,6 +6,8 @@ import Foundation
 import XCTest
 
 @testable import SQLCipherConnection
+@testable import StoreFiles
+@testable import StoreKeys
 
 extension ChildProcessTests {
   /// Stretches a passphrase with 1 GiB, of which there is a quarter.

@@ -4,6 +4,8 @@ import Foundation
 import XCTest
 
 @testable import SQLCipherConnection
+@testable import StoreFiles
+@testable import StoreKeys
 
 final class OtherFormatTests: StoreTestCase {
   private var formats: [SQLCipherFormat] { [.portable, .sqlcipher3] + (LibraryVersion.isSQLCipher4 ? [.sqlcipher4] : []) }

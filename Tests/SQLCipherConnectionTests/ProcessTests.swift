@@ -5,6 +5,7 @@ import Foundation
 import XCTest
 
 @testable import SQLCipherConnection
+@testable import StoreKeys
 
 final class ProcessTests: StoreTestCase {
   private func makeStore(rows: Int = 0) throws {

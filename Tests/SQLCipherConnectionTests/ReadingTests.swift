@@ -3,6 +3,8 @@ import Foundation
 import XCTest
 
 @testable import SQLCipherConnection
+@testable import StoreFiles
+@testable import StoreKeys
 
 final class ReadingTests: StoreTestCase {
   private var bytes: Data { get throws { try Data(contentsOf: URL(fileURLWithPath: path)) } }
@@ -42,11 +44,12 @@ final class ReadingTests: StoreTestCase {
     _ = try StoreVerification.run(path: path, key: testKey(), level: .full, options: options)
     XCTAssertEqual(try bytes, before)
     try Connection.prepare(
-      path: folder + "/copy", key: testKey(3), options: ConnectionOptions(), contents: .copy(of: path, key: testKey()))
+      path: folder + "/copy", key: testKey(3), options: ConnectionOptions(),
+      contents: .copy(of: path, key: testKey(), largeValues: { _ in [] }))
     XCTAssertEqual(try bytes, before)
     try Connection.prepare(
       path: folder + "/other", key: testKey(3, format: .sqlcipher3), options: ConnectionOptions(),
-      contents: .copy(of: path, key: testKey()))
+      contents: .copy(of: path, key: testKey(), largeValues: { _ in [] }))
     XCTAssertEqual(try bytes, before)
     try PlaintextExchange.exportPlaintext(from: path, key: testKey(), to: folder + "/plain")
     XCTAssertEqual(try bytes, before)

@@ -4,6 +4,7 @@ import Foundation
 import XCTest
 
 @testable import SQLCipherConnection
+@testable import StoreKeys
 
 final class StatementTests: StoreTestCase {
   private func make() throws -> Connection { try Connection.create(path: path, key: testKey()) }

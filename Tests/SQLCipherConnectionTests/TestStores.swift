@@ -4,6 +4,8 @@ import Foundation
 import XCTest
 
 @testable import SQLCipherConnection
+@testable import StoreFiles
+@testable import StoreKeys
 
 /// A test with a folder of its own that is removed afterwards.
 class StoreTestCase: XCTestCase {
@@ -72,5 +74,22 @@ extension Connection {
     let statement = try statement(sql: sql)
     defer { statement.reset() }
     return try statement.step() ? statement.optionalText(0) : nil
+  }
+}
+
+/// The stores of these tests have no large values.
+extension StoreKeyring {
+  func backUp(to path: String, progress: ProgressHandler? = nil) async throws {
+    try await backUp(to: path, largeValues: { _ in [] }, progress: progress)
+  }
+
+  func backUp(
+    to path: String, key: StoreKey, onOpen: @escaping @Sendable (Connection) throws -> Void = { _ in }, progress: ProgressHandler? = nil
+  ) async throws -> StoreKeyring {
+    try await backUp(to: path, key: key, largeValues: { _ in [] }, onOpen: onOpen, progress: progress)
+  }
+
+  func rotateDataKey(pool: ConnectionPool, newKey: DatabaseKey? = nil, progress: ProgressHandler? = nil) async throws {
+    try await rotateDataKey(pool: pool, newKey: newKey, largeValues: { _ in [] }, progress: progress)
   }
 }

@@ -5,6 +5,8 @@ import Foundation
 import XCTest
 
 @testable import SQLCipherConnection
+@testable import StoreFiles
+@testable import StoreKeys
 
 final class TransactionTests: StoreTestCase {
   private struct Stop: Error {}

@@ -4,6 +4,7 @@ import Foundation
 import XCTest
 
 @testable import SQLCipherConnection
+@testable import StoreKeys
 
 final class VerificationTests: StoreTestCase {
   private func makeStore() throws {

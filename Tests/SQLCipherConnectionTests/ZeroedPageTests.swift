@@ -6,6 +6,8 @@ import Synchronization
 import XCTest
 
 @testable import SQLCipherConnection
+@testable import StoreFiles
+@testable import StoreKeys
 
 final class ZeroedPageTests: StoreTestCase {
   private static let pageSize = 4096
@@ -114,7 +116,8 @@ final class ZeroedPageTests: StoreTestCase {
       let isUnused = leaves.contains(UInt32(page + 1))
       XCTAssertEqual(try findings().contains(.page(page + 1)), !isUnused, "page \(page + 1)")
       do {
-        try Connection.prepare(path: copy, key: testKey(3), options: ConnectionOptions(), contents: .copy(of: path, key: testKey()))
+        try Connection.prepare(
+          path: copy, key: testKey(3), options: ConnectionOptions(), contents: .copy(of: path, key: testKey(), largeValues: { _ in [] }))
         XCTAssertTrue(isUnused, "page \(page + 1) was copied")
         unused += 1
         let reader = try Connection(opening: copy, key: testKey(3))
@@ -263,7 +266,7 @@ final class ZeroedPageTests: StoreTestCase {
       XCTAssertEqual(truncate(path, off_t(size)), 0)
       let reader = try Connection(opening: path, key: testKey(isProven: true))
       let error = assertThrows(.storeCorrupt(.pageMAC)) { try reader.readTransaction { try reader.firstText("SELECT text FROM t") } }
-      XCTAssertEqual(error?.extendedCode, PageGuard.refusal, "\(size) bytes")
+      XCTAssertEqual(error?.extendedCode, ResultCode.refusedPage, "\(size) bytes")
       reader.close()
       try overwrite(path, with: good)
     }

@@ -2,7 +2,7 @@
 import Foundation
 import ObjectContext
 import ObjectStore
-import SQLCipherConnection
+import StoreFiles
 import Synchronization
 import XCTest
 import _StoreSpecification

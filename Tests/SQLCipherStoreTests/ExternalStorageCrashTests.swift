@@ -2,7 +2,7 @@
 import Foundation
 import ObjectContext
 import ObjectStore
-import SQLCipherConnection
+import StoreKeys
 import XCTest
 import _StoreSpecification
 import _TestSupport

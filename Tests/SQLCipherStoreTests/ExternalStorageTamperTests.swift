@@ -4,7 +4,6 @@ import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
-import SQLCipherConnection
 import XCTest
 import _StoreSpecification
 import _TestSupport

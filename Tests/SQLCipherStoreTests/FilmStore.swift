@@ -4,6 +4,7 @@ import ObjectContext
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
+import StoreKeys
 import XCTest
 import _StoreSpecification
 import _TestSupport

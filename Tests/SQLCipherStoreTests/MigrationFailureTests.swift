@@ -4,6 +4,7 @@ import ObjectContext
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
+import StoreKeys
 import Synchronization
 import XCTest
 import _StoreSpecification

@@ -4,6 +4,7 @@ import ObjectModel
 import ObjectQuery
 import ObjectStore
 import SQLCipherConnection
+import StoreKeys
 import XCTest
 import _StoreSpecification
 import _TestSupport

@@ -1,8 +1,8 @@
 // SQLCipherStoreSpecificationTests: the encrypted store keeps the contract, with foreign keys checked and without.
 import Foundation
 import ObjectStore
-import SQLCipherConnection
 import SQLCipherStore
+import StoreKeys
 import XCTest
 import _StoreSpecification
 

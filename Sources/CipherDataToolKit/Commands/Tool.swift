@@ -2,6 +2,7 @@
 import ArgumentParser
 import CipherData
 import Foundation
+import StoreFiles
 
 /// The tool, without the process around it.
 package enum Tool {

@@ -5,6 +5,8 @@ import ObjectModel
 public import ObjectStore
 import SQLCipherConnection
 import SQLCipherStore
+import StoreFiles
+import StoreKeys
 import Synchronization
 
 extension CoreDataStore {

@@ -4,6 +4,7 @@ import Foundation
 import ObjectStore
 import SQLCipherConnection
 import SQLCipherStore
+import StoreKeys
 
 enum SourceFile {
   /// Runs `body` with one snapshot of the file.

@@ -3,6 +3,7 @@ import Foundation
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
+import StoreKeys
 
 /// The function that batch updates call.
 enum BatchFunctions {

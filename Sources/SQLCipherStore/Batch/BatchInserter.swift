@@ -3,6 +3,7 @@ import Foundation
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
+import StoreKeys
 
 /// Carries out one portion of a batch insertion inside its transaction.
 struct BatchInserter {

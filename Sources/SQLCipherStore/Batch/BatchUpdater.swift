@@ -3,6 +3,7 @@ import ObjectModel
 import ObjectQuery
 import ObjectStore
 import SQLCipherConnection
+import StoreKeys
 
 /// Carries out one batch update inside its transaction. The rows' keys and their computed values stand in a temporary table first: so every value is
 /// computed from the rows as they were.

@@ -3,6 +3,7 @@ import Foundation
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
+import StoreKeys
 
 /// Brings derived attributes in step with what was written. Each concerned row is computed once, whatever the number of changes.
 struct DerivationUpdater {

@@ -3,6 +3,8 @@ import Foundation
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
+import StoreFiles
+import StoreKeys
 
 /// Large values in the schema and in SQL.
 enum ExternalSchema {

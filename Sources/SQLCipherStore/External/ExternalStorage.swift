@@ -3,6 +3,7 @@ import Foundation
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
+import StoreFiles
 import Synchronization
 
 /// The files of an open store's large values.

@@ -3,6 +3,7 @@ import Foundation
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
+import StoreFiles
 
 /// What happens to files in one write transaction. Used by the thread that has the connection.
 final class ExternalTransaction {

@@ -3,6 +3,8 @@
 import Foundation
 import ObjectStore
 import SQLCipherConnection
+import StoreFiles
+import StoreKeys
 
 /// Checks the files against the rows and the rows against the files.
 struct ExternalVerification {

@@ -2,7 +2,8 @@
 import Foundation
 import ObjectModel
 import ObjectStore
-import SQLCipherConnection
+import StoreFiles
+import StoreKeys
 import Synchronization
 
 /// A large value that a row refers to.

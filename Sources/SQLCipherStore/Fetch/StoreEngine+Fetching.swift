@@ -4,6 +4,7 @@ import ObjectModel
 import ObjectQuery
 import ObjectStore
 import SQLCipherConnection
+import StoreKeys
 
 extension StoreEngine {
   /// Answers a fetch.

@@ -1,14 +1,16 @@
 // SQLCipherStoreFile+Copies: backups, and the ways out of encryption and into it.
 public import Foundation
 import ObjectStore
-public import SQLCipherConnection
+import SQLCipherConnection
+import StoreFiles
+public import StoreKeys
 
 extension SQLCipherStoreFile {
   /// Copies the store, as one snapshot, while it may be in use; the copy opens with the same keys. Nothing is overwritten.
   ///
   /// - Throws: ``StoreError``, with the code `alreadyExists` where something is at the new place, `cancelled` when `progress` says so.
   public func backUp(to url: URL, progress: Progress? = nil) async throws {
-    try await StoreError.mapping { try await keyring.backUp(to: url.path, progress: progress) }
+    try await StoreError.mapping { try await keyring.backUp(to: url.path, largeValues: ExternalTable.ids, progress: progress) }
   }
 
   /// Copies the store for another key, which is then the only one that opens the copy. The key work limit is the one that this file was unlocked with.
@@ -22,7 +24,8 @@ extension SQLCipherStoreFile {
   public func backUp(to url: URL, key: StoreKey, label: String = "", progress: Progress? = nil) async throws {
     try await StoreError.mapping {
       try await keyring.backUp(
-        to: url.path, key: key, label: label, onOpen: { try FoldedIndexes.register(on: $0) }, progress: progress
+        to: url.path, key: key, label: label, largeValues: ExternalTable.ids, onOpen: { try FoldedIndexes.register(on: $0) },
+        progress: progress
       ).close()
     }
   }
@@ -81,16 +84,16 @@ extension SQLCipherStoreFile {
     return file
   }
 
-  /// Puts the large values of a store whose rows hold all bytes into files.
-  @Sendable private static func putLargeValuesIntoFiles(_ connection: Connection, _ folder: ExternalFolder) throws -> Bool {
-    guard try connection.readTransaction({ try ExternalTable.exists(connection) }) else { return false }
+  /// Puts the large values of a store whose rows hold all bytes into files, and tells their numbers.
+  @Sendable private static func putLargeValuesIntoFiles(_ connection: Connection, _ folder: ExternalFolder) throws -> [Int64] {
+    guard try connection.readTransaction({ try ExternalTable.exists(connection) }) else { return [] }
     try FoldedIndexes.register(on: connection)
     try ExternalSchema.register(on: connection, folder: folder)
-    guard let externals = ExternalStorage(joining: connection, threshold: ExternalStorage.standardThreshold) else { return false }
+    guard let externals = ExternalStorage(joining: connection, threshold: ExternalStorage.standardThreshold) else { return [] }
     var count = 0
     try WriteTransaction.run(on: connection, [LargeValues(storage: externals)]) { transaction in
       try ExternalPlacement(transaction, try StoredSchema.read(connection, path: connection.path)).moveIntoFiles { count = $0 }
     }
-    return count > 0
+    return count > 0 ? try connection.readTransaction { try ExternalTable.ids(connection) } : []
   }
 }

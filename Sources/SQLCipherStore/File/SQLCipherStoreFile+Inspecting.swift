@@ -1,7 +1,9 @@
 // SQLCipherStoreFile+Inspecting: verification and figures.
 import Foundation
 import ObjectStore
-public import SQLCipherConnection
+import SQLCipherConnection
+import StoreFiles
+public import StoreKeys
 
 /// How thorough a verification is.
 public enum StoreVerificationLevel: Sendable, Hashable {

@@ -1,7 +1,8 @@
 // SQLCipherStoreFile+Keys: the keys of a store: listed, added, removed, changed.
 public import Foundation
 import ObjectStore
-public import SQLCipherConnection
+import SQLCipherConnection
+public import StoreKeys
 
 extension SQLCipherStoreFile {
   /// Whether the store has a key file, so that keys can be added, removed and changed.
@@ -75,7 +76,7 @@ extension SQLCipherStoreFile {
         try ConnectionPool(path: path, key: $0, options: options, onOpen: { try FoldedIndexes.register(on: $0) })
       }
       defer { pool.close() }
-      try await keyring.rotateDataKey(pool: pool, progress: progress)
+      try await keyring.rotateDataKey(pool: pool, largeValues: ExternalTable.ids, progress: progress)
     }
   }
 }

@@ -2,7 +2,8 @@
 public import Foundation
 public import ObjectModel
 import ObjectStore
-public import SQLCipherConnection
+import SQLCipherConnection
+public import StoreKeys
 
 /// An unlocked store file: what can be done with a store without opening it as a coordinator does.
 ///

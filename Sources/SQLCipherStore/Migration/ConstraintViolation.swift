@@ -2,6 +2,7 @@
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
+import StoreKeys
 
 /// Finds out which constraint a migration ran into.
 enum ConstraintViolation {

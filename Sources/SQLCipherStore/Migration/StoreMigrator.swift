@@ -3,6 +3,7 @@ import Foundation
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
+import StoreKeys
 
 /// Migrates a store on an open connection. All is one write transaction, taken before anything is read: of two processes the second finds the store
 /// migrated.

@@ -2,6 +2,7 @@
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
+import StoreKeys
 
 extension SaveExecutor {
   mutating func insertRows() throws {

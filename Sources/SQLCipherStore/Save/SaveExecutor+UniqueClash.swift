@@ -2,6 +2,7 @@
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
+import StoreKeys
 
 extension SaveExecutor {
   /// The error that names all clashes of what is written. Asked for while the transaction is open: nobody can let go of the values meanwhile.

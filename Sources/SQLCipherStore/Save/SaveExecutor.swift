@@ -2,6 +2,7 @@
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
+import StoreKeys
 
 /// Runs one save. Deletions come first and insertions last, so that a unique value is released before it is taken again; foreign keys are deferred,
 /// so the order of entities does not matter.

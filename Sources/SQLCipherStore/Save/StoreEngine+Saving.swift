@@ -3,6 +3,7 @@ import Foundation
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
+import StoreKeys
 
 /// Thrown inside a save whose rows are not as they were read; the save is rolled back before it is found out which.
 struct VersionsDiffer: Error {}

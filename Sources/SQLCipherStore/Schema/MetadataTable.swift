@@ -4,6 +4,7 @@ import ObjectModel
 import ObjectQuery
 import ObjectStore
 import SQLCipherConnection
+import StoreKeys
 
 /// The row of the metadata table.
 struct StoreRecord {

@@ -2,6 +2,7 @@
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
+import StoreKeys
 
 /// A snapshot of a store: on a connection of its own, or inside a write transaction. It is good as long as the call that it was handed to.
 struct ReadTransaction {

@@ -1,0 +1,68 @@
+// Aggregate SQL functions of our own, at the level of raw values.
+
+import CSQLCipher
+package import StoreKeys
+
+/// What an aggregate function keeps of one group of rows.
+package protocol AggregateState: AnyObject {
+  /// Takes the arguments of one row.
+  func step(_ call: FunctionCall)
+  /// Sets the result; also called for a group without rows. Arguments cannot be read any more.
+  func finish(_ call: FunctionCall)
+}
+
+/// A Swift closure behind C function pointers.
+private final class AggregateBox {
+  let make: () -> any AggregateState
+  init(_ make: @escaping () -> any AggregateState) { self.make = make }
+
+  static func of(_ context: OpaquePointer) -> AggregateBox? {
+    sqlite3_user_data(context).map { Unmanaged<AggregateBox>.fromOpaque($0).takeUnretainedValue() }
+  }
+}
+
+/// The state of a group, behind the pointer that SQLite keeps for it.
+private final class StateBox {
+  let state: any AggregateState
+  init(_ state: any AggregateState) { self.state = state }
+}
+
+extension Connection {
+  /// Registers an aggregate function. SQLite ends every group that it began, also those of a statement that is interrupted.
+  package func registerAggregate(
+    name: String, argumentCount: Int, _ make: @escaping () -> any AggregateState
+  ) throws(StoreAccessError) {
+    try database.checkOpen(.registerFunction)
+    let box = Unmanaged.passRetained(AggregateBox(make))
+    // On failure SQLite calls the destructor itself.
+    let code = sqlite3_create_function_v2(
+      pointer, name, Int32(argumentCount), SQLITE_UTF8 | SQLITE_DETERMINISTIC, box.toOpaque(), nil,
+      { context, count, arguments in
+        guard let context, let memory = sqlite3_aggregate_context(context, Int32(MemoryLayout<UnsafeMutableRawPointer?>.size)) else {
+          return
+        }
+        let group = memory.assumingMemoryBound(to: UnsafeMutableRawPointer?.self)
+        if group.pointee == nil {
+          guard let box = AggregateBox.of(context) else { return }
+          group.pointee = Unmanaged.passRetained(StateBox(box.make())).toOpaque()
+        }
+        guard let state = group.pointee else { return }
+        Unmanaged<StateBox>.fromOpaque(state)._withUnsafeGuaranteedRef {
+          $0.state.step(FunctionCall(context: context, arguments: arguments, count: Int(count)))
+        }
+      },
+      { context in
+        guard let context else { return }
+        let call = FunctionCall(context: context, arguments: nil, count: 0)
+        // Without memory no row has come.
+        let group = sqlite3_aggregate_context(context, 0)?.assumingMemoryBound(to: UnsafeMutableRawPointer?.self)
+        guard let state = group?.pointee else {
+          AggregateBox.of(context)?.make().finish(call)
+          return
+        }
+        group?.pointee = nil
+        Unmanaged<StateBox>.fromOpaque(state).takeRetainedValue().state.finish(call)
+      }, { $0.map { Unmanaged<AggregateBox>.fromOpaque($0).release() } })
+    guard code == SQLITE_OK else { throw database.failure(code, operation: .registerFunction) }
+  }
+}

@@ -1,0 +1,129 @@
+// Scalar SQL functions and collations of our own, at the level of raw values.
+
+public import CSQLCipher
+package import StoreKeys
+
+/// One call of an SQL function: its arguments, read in place, and its result. Valid during the call only.
+@usableFromInline package struct FunctionCall {
+  @usableFromInline let context: OpaquePointer
+  @usableFromInline let arguments: UnsafeMutablePointer<OpaquePointer?>?
+  /// The number of arguments.
+  @usableFromInline package let count: Int
+
+  @usableFromInline init(context: OpaquePointer, arguments: UnsafeMutablePointer<OpaquePointer?>?, count: Int) {
+    self.context = context
+    self.arguments = arguments
+    self.count = count
+  }
+
+  @inlinable package func value(_ index: Int) -> OpaquePointer? { index < count ? arguments?[index] : nil }
+
+  @inlinable package func type(_ index: Int) -> ColumnType { ColumnType(rawValue: sqlite3_value_type(value(index))) ?? .null }
+  @inlinable package func isNull(_ index: Int) -> Bool { sqlite3_value_type(value(index)) == SQLITE_NULL }
+  @inlinable package func int64(_ index: Int) -> Int64 { sqlite3_value_int64(value(index)) }
+  @inlinable package func double(_ index: Int) -> Double { sqlite3_value_double(value(index)) }
+
+  /// The text in place; `baseAddress` is nil for NULL.
+  @inlinable package func text(_ index: Int) -> UnsafeRawBufferPointer {
+    let value = value(index)
+    guard let text = sqlite3_value_text(value) else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+    return UnsafeRawBufferPointer(start: text, count: Int(sqlite3_value_bytes(value)))
+  }
+
+  /// The bytes in place; `baseAddress` is nil for NULL and for an empty blob.
+  @inlinable package func blob(_ index: Int) -> UnsafeRawBufferPointer {
+    let value = value(index)
+    guard let bytes = sqlite3_value_blob(value) else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+    return UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_value_bytes(value)))
+  }
+
+  @inlinable package func setResult(_ value: Int64) { sqlite3_result_int64(context, value) }
+  @inlinable package func setResult(_ value: Bool) { sqlite3_result_int64(context, value ? 1 : 0) }
+  @inlinable package func setResult(_ value: Double) { sqlite3_result_double(context, value) }
+  @inlinable package func setResultNull() { sqlite3_result_null(context) }
+
+  @inlinable package func setResult(_ value: String) {
+    var value = value
+    value.withUTF8 { setResult(text: UnsafeRawBufferPointer($0)) }
+  }
+
+  /// Sets UTF-8 text as the result; SQLite copies it.
+  @inlinable package func setResult(text: UnsafeRawBufferPointer) {
+    guard text.count <= Int32.max else { return sqlite3_result_error_toobig(context) }
+    guard let base = text.baseAddress else { return sqlite3_result_text(context, "", 0, nil) }
+    sqlite3_result_text(context, base.assumingMemoryBound(to: CChar.self), Int32(text.count), transientDestructor)
+  }
+
+  /// Sets a blob as the result; SQLite copies it.
+  @inlinable package func setResult(blob: UnsafeRawBufferPointer) {
+    guard blob.count <= Int32.max else { return sqlite3_result_error_toobig(context) }
+    guard let base = blob.baseAddress, !blob.isEmpty else { return sqlite3_result_zeroblob(context, 0) }
+    sqlite3_result_blob(context, base, Int32(blob.count), transientDestructor)
+  }
+
+  /// Makes one of the arguments the result.
+  @inlinable package func setResult(argument index: Int) {
+    if let value = value(index) { sqlite3_result_value(context, value) } else { sqlite3_result_null(context) }
+  }
+
+  /// Makes the statement fail with a message, which must contain no stored value.
+  package func setError(_ message: String) { sqlite3_result_error(context, message, -1) }
+  /// Makes the statement fail for want of memory.
+  package func setOutOfMemory() { sqlite3_result_error_nomem(context) }
+  /// Makes the statement fail as if interrupted, where the function found out that its caller was cancelled.
+  package func setCancelled() { sqlite3_result_error_code(context, SQLITE_INTERRUPT) }
+}
+
+/// A Swift closure behind a C function pointer.
+private final class FunctionBox {
+  let body: (FunctionCall) -> Void
+  init(_ body: @escaping (FunctionCall) -> Void) { self.body = body }
+}
+
+private final class CollationBox {
+  let compare: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Int32
+  init(_ compare: @escaping (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Int32) { self.compare = compare }
+}
+
+extension Connection {
+  /// Registers a scalar function. `argumentCount` -1 takes any number. A function of the same name and count is replaced.
+  package func registerFunction(
+    name: String, argumentCount: Int, deterministic: Bool = true, _ body: @escaping (FunctionCall) -> Void
+  ) throws(StoreAccessError) {
+    try database.checkOpen(.registerFunction)
+    let box = Unmanaged.passRetained(FunctionBox(body))
+    // Without the last flag a schema that distrusts functions could have no index over one.
+    let flags =
+      SQLITE_UTF8 | (deterministic ? SQLITE_DETERMINISTIC : 0) | (deterministic && LibraryVersion.hasTrustedSchema ? 0x0020_0000 : 0)
+    // On failure SQLite calls the destructor itself.
+    let code = sqlite3_create_function_v2(
+      pointer, name, Int32(argumentCount), flags, box.toOpaque(),
+      { context, count, arguments in
+        guard let context, let data = sqlite3_user_data(context) else { return }
+        let box = Unmanaged<FunctionBox>.fromOpaque(data)
+        box._withUnsafeGuaranteedRef { $0.body(FunctionCall(context: context, arguments: arguments, count: Int(count))) }
+      }, nil, nil, { $0.map { Unmanaged<FunctionBox>.fromOpaque($0).release() } })
+    guard code == SQLITE_OK else { throw database.failure(code, operation: .registerFunction) }
+  }
+
+  /// Registers a collation over UTF-8 text; `compare` answers below, equal to or above 0.
+  package func registerCollation(
+    name: String, _ compare: @escaping (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Int32
+  ) throws(StoreAccessError) {
+    try database.checkOpen(.registerCollation)
+    let box = Unmanaged.passRetained(CollationBox(compare))
+    let code = sqlite3_create_collation_v2(
+      pointer, name, SQLITE_UTF8, box.toOpaque(),
+      { data, firstCount, first, secondCount, second in
+        guard let data else { return 0 }
+        return Unmanaged<CollationBox>.fromOpaque(data)._withUnsafeGuaranteedRef {
+          $0.compare(
+            UnsafeRawBufferPointer(start: first, count: Int(firstCount)), UnsafeRawBufferPointer(start: second, count: Int(secondCount)))
+        }
+      }, { $0.map { Unmanaged<CollationBox>.fromOpaque($0).release() } })
+    guard code == SQLITE_OK else {
+      box.release()  // unlike with functions, SQLite does not call the destructor here
+      throw database.failure(code, operation: .registerCollation)
+    }
+  }
+}

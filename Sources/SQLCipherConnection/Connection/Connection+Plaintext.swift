@@ -1,0 +1,33 @@
+// The settings of a connection to a plain database that is read to be imported: it writes nothing, and keeps nothing outside memory.
+
+import CSQLCipher
+import Foundation
+import StoreKeys
+
+extension Connection {
+  /// Sets up a connection without a key. Refuses what is not a plain database, and a connection that could write.
+  func configurePlain() throws(StoreAccessError) {
+    guard options.isReadOnly else {
+      throw StoreAccessError(.sql("a plain database is only read"), path: path, operation: .open)
+    }
+    let header = try BareDatabaseFile(path).prefix(16)
+    guard header.starts(with: Array("SQLite format 3".utf8) + [0]) else {
+      throw StoreAccessError(.unsupportedFormat("it is not a plain SQLite database"), path: path, operation: .open, code: SQLITE_NOTADB)
+    }
+    if LibraryVersion.hasTrustedSchema { try set("trusted_schema", 0) }
+    try set("temp_store", 2)
+    try set("query_only", 1)
+    try set("cache_size", -options.cacheSizeKiB)
+    try set("cell_size_check", 1)
+    try execute("PRAGMA mmap_size = 0")
+    let statement = try self.statement(sql: "SELECT count(*) FROM sqlite_master")
+    _ = try statement.step()
+    statement.reset()
+  }
+
+  /// The URI under which SQLite opens a file that nobody can change.
+  static func immutableURI(_ path: String) -> String {
+    "file:" + (path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed.subtracting(CharacterSet(charactersIn: "?#%"))) ?? path)
+      + "?immutable=1"
+  }
+}

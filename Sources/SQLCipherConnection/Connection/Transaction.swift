@@ -1,0 +1,168 @@
+// Transactions: read snapshots that end with the sentinel, immediate writes, savepoints; rollback on any error.
+
+import CSQLCipher
+package import StoreKeys
+
+/// Statements that the connection itself runs, kept prepared in the text cache.
+private enum Command {
+  static let begin = "BEGIN"
+  static let beginImmediate = "BEGIN IMMEDIATE"
+  static let commit = "COMMIT"
+  static let rollback = "ROLLBACK"
+  static let sentinel = "SELECT 1 FROM sqlite_master LIMIT 1"
+  static let userVersion = "PRAGMA user_version"
+}
+
+extension Connection {
+  /// Opens a read transaction; its snapshot is taken by the first read.
+  package func beginRead() throws(StoreAccessError) {
+    try lockPlace()
+    try ownStatement(&commands.begin, Command.begin).run()
+  }
+
+  /// Ends the read transaction that `beginRead` opened.
+  package func endRead() throws(StoreAccessError) {
+    try ownStatement(&commands.commit, Command.commit).run()
+  }
+
+  /// Finds out whether a page read since the transaction began failed its check: SQLCipher returns such a page as zeros without an error
+  /// where it is the last one that a statement reads, but remembers it.
+  ///
+  /// Costs about 0.4 µs. Throws `.storeCorrupt`; the connection must be closed then.
+  package func checkSentinel() throws(StoreAccessError) {
+    let statement = try ownStatement(&commands.sentinel, Command.sentinel)
+    _ = try statement.step()
+    statement.reset()
+    // Without locks nothing keeps others from writing what this process may not.
+    if let medium, !medium.isUnchanged(path) { throw StoreAccessError(.busy, path: path, operation: .read) }
+  }
+
+  /// The number in the database's first page that is the application's. Inside a transaction it is that of the transaction's snapshot, which it
+  /// begins where nothing was read yet.
+  ///
+  /// Costs about as much as the sentinel: the first page is at hand, and no schema is looked at.
+  package func userVersion() throws(StoreAccessError) -> Int {
+    let statement = try ownStatement(&commands.userVersion, Command.userVersion)
+    defer { statement.reset() }
+    return try statement.step() ? statement.int(0) : 0
+  }
+
+  /// Sets the number that ``userVersion()`` reads, as a part of the open transaction.
+  package func setUserVersion(_ version: Int32) throws(StoreAccessError) {
+    try execute("PRAGMA user_version = \(version)")
+  }
+
+  /// Runs `body` in one read snapshot and checks, before it ends, that no page failed.
+  @discardableResult
+  package func readTransaction<Result>(_ body: () throws -> Result) throws -> Result {
+    try beginRead()
+    do {
+      let result = try body()
+      try checkSentinel()
+      try endRead()
+      return result
+    } catch {
+      abandonTransaction()
+      throw error
+    }
+  }
+
+  /// Begins a write transaction, and takes the writer's lock at once.
+  package func beginWrite() throws(StoreAccessError) {
+    try lockPlace()
+    try ownStatement(&commands.beginImmediate, Command.beginImmediate).run()
+  }
+
+  /// Commits the write transaction that `beginWrite` began. Where it throws the transaction may still be open.
+  package func commitWrite() throws(StoreAccessError) {
+    // A damaged page that was read as zeros must not be copied into new rows.
+    try checkSentinel()
+    try ownStatement(&commands.commit, Command.commit).run()
+    didCommit?()
+  }
+
+  /// Runs `body` in one write transaction; commits, or rolls everything back on an error.
+  @discardableResult
+  package func writeTransaction<Result>(_ body: () throws -> Result) throws -> Result {
+    try beginWrite()
+    do {
+      let result = try body()
+      try commitWrite()
+      return result
+    } catch {
+      abandonTransaction()
+      throw error
+    }
+  }
+
+  /// Begins a part of the open transaction that can be taken back alone; of several, one inside the other, the inner one is ended first.
+  package func beginSavepoint() throws(StoreAccessError) {
+    try ownStatement(&commands.savepoint, "SAVEPOINT nested").run()
+  }
+
+  /// Ends the part that `beginSavepoint` began last; what it did is the transaction's.
+  package func releaseSavepoint() throws(StoreAccessError) {
+    try ownStatement(&commands.release, "RELEASE nested").run()
+  }
+
+  /// Takes the part back that `beginSavepoint` began last; what came before it stays. Used after an error, so its own failure says nothing new.
+  package func rollBackToSavepoint() {
+    // An error such as a full disk may have rolled the whole transaction back already.
+    if isInAutocommit { return }
+    do throws(StoreAccessError) {
+      try ownStatement(&commands.rollbackToSavepoint, "ROLLBACK TO nested").run()
+      try ownStatement(&commands.release, "RELEASE nested").run()
+    } catch {
+      // What cannot be taken back alone must not be committed with the rest.
+      abandonTransaction()
+    }
+  }
+
+  /// Runs `body` inside a savepoint of the open transaction: on an error what it did is undone, and what came before stays.
+  @discardableResult
+  package func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
+    try beginSavepoint()
+    do {
+      let result = try body()
+      try releaseSavepoint()
+      return result
+    } catch {
+      rollBackToSavepoint()
+      throw error
+    }
+  }
+
+  /// Runs `body` while SQLite checks no foreign keys. It must not be called in a transaction, where the setting does nothing.
+  package func withoutForeignKeys<Result>(_ body: () throws -> Result) throws -> Result {
+    guard options.enforcesForeignKeys else { return try body() }
+    try execute("PRAGMA foreign_keys = 0")
+    defer { try? execute("PRAGMA foreign_keys = 1") }
+    return try body()
+  }
+
+  /// Rolls back whatever is open; used after an error, so its own failure says nothing new.
+  package func abandonTransaction() {
+    guard !isInAutocommit else { return }
+    try? ownStatement(&commands.rollback, Command.rollback).run()
+  }
+
+  private func ownStatement(_ place: inout Statement?, _ sql: String) throws(StoreAccessError) -> Statement {
+    if let place { return place }
+    let statement = try statements.prepare(sql)
+    place = statement
+    return statement
+  }
+}
+
+/// The statements of transactions, prepared once.
+struct TransactionCommands {
+  var begin: Statement?
+  var beginImmediate: Statement?
+  var commit: Statement?
+  var rollback: Statement?
+  var sentinel: Statement?
+  var userVersion: Statement?
+  var savepoint: Statement?
+  var release: Statement?
+  var rollbackToSavepoint: Statement?
+}

@@ -1,0 +1,116 @@
+// Creation of a new database: complete under another name first, then linked to its place, so that a crash leaves no half store.
+
+import CSQLCipher
+import Foundation
+import StoreFiles
+package import StoreKeys
+
+extension Connection {
+  /// Creates a new database, readable by its owner only, and opens it. Whatever stands at the path already is refused and left alone.
+  package static func create(
+    path: String, key: DatabaseKey, options: ConnectionOptions = ConnectionOptions()
+  ) throws -> Connection {
+    let path = try StoreFile.absolutePath(path)
+    try prepare(path: path, key: key, options: options)
+    return try Connection(opening: path, key: key, options: options)
+  }
+
+  /// Makes the file with its contents, without keeping it open.
+  static func prepare(
+    path: String, key: DatabaseKey, options: ConnectionOptions, contents: StoreContents = .empty,
+    onOpen: (Connection) throws -> Void = { _ in }, progress: ProgressHandler? = nil
+  ) throws {
+    try LibraryVersion.checkEncryptionIsAvailable(path: path)
+    try key.format.checkSupported(path: path)
+    // Its lock is held from before the snapshot, so that the files of its large values are there until they are copied.
+    let source: ExternalFolder?
+    if case .copy(let sourcePath, let sourceKey, _) = contents {
+      source = try ExternalFolder(storePath: StoreFile.absolutePath(sourcePath), key: sourceKey)
+    } else {
+      source = nil
+    }
+    var lock: ExternalFolder.Lock?
+    defer { withExtendedLifetime(lock) {} }
+    // Open until all is copied: nobody puts another store, with another folder, in its place meanwhile.
+    var sourceConnection: Connection?
+    defer { sourceConnection?.close() }
+    let target = try ExternalFolder(storePath: path, key: key)
+    var placed: [Int64] = []
+    let hadFolder = target.exists
+    // A copy that failed leaves nothing of its own.
+    defer { if !hadFolder, target.exists, !StoreFile.exists(path) { try? StoreFile.removeFolder(target.path) } }
+    defer { if !placed.isEmpty, !StoreFile.exists(path) { target.removeFiles(placed) } }
+    try StoreFile.createComplete(path) { temporary in
+      try DatabaseCopy.fill(
+        temporary, key: key, contents: contents, options: options, onOpen: onOpen,
+        onSource: { connection in
+          sourceConnection = connection
+          lock = try source?.lockForReading()
+        }, progress: progress)
+      if case .plaintext(_, let finish?) = contents {
+        placed = try self.finish(temporary, key: key, options: options, folder: target, finish)
+      }
+      // A source without a log has its lock only while it is read: from here on until its large values are copied.
+      try sourceConnection?.lockPlace()
+      // The last word before the file gets its name: it is encrypted, with this key.
+      let bare = try BareDatabaseFile(temporary)
+      _ = try bare.salt()
+      guard try bare.isFirstPageAuthentic(key) else {
+        throw StoreAccessError(.encryptionUnavailable("the new file is not encrypted with its key"), path: path, operation: .create)
+      }
+      if let source, case .copy(_, _, let largeValues) = contents {
+        try copyExternals(of: temporary, largeValues, key: key, options: options, from: source, to: target, progress: progress)
+      }
+    }
+    // The store has its name, and the files are its own.
+    if !placed.isEmpty { target.clearPending() }
+    placed = []
+  }
+
+  /// Puts large values of a new database into files, and leaves out the pages that they had.
+  ///
+  /// - Returns: The numbers of the values.
+  private static func finish(
+    _ copy: String, key: DatabaseKey, options: ConnectionOptions, folder: ExternalFolder, _ finish: StoreContents.Finish
+  ) throws -> [Int64] {
+    // There is no store of this name yet: what lies in its folder is left over.
+    if folder.exists { try folder.sweep(keeping: []) }
+    var options = options
+    options.journalMode = .delete
+    let ids: [Int64]
+    do {
+      let connection = try Connection(opening: copy, key: key, options: options)
+      defer { connection.close() }
+      ids = try finish(connection, folder)
+    }
+    if ids.isEmpty { return [] }
+    // Should the process end before the store has its name, the next store of this name finds the files.
+    folder.requestSweep()
+    do {
+      try DatabaseCopy.compact(copy, key: key, options: options)
+    } catch {
+      folder.removeFiles(ids)
+      throw error
+    }
+    return ids
+  }
+
+  /// Copies the files of the large values that a finished copy of a store has, before the copy gets its name.
+  private static func copyExternals(
+    of copy: String, _ largeValues: LargeValueList, key: DatabaseKey, options: ConnectionOptions, from source: ExternalFolder,
+    to target: ExternalFolder, progress: ProgressHandler?
+  ) throws {
+    var options = options
+    options.journalMode = .delete
+    let connection = try Connection(opening: copy, key: key, options: options)
+    let ids: [Int64]
+    do {
+      defer { connection.close() }
+      ids = try connection.readTransaction { try largeValues(connection) }
+    }
+    // There is no store of this name yet: what lies in its folder is left over from a copy that was interrupted.
+    if target.exists { try target.sweep(keeping: []) }
+    try ExternalCopy.copy(ids, from: source, to: target, progress: progress)
+    target.clearPending()
+  }
+}

@@ -1,0 +1,219 @@
+// Copies of a whole database: by the backup API where both ends have one page format, else through SQLCipher's export.
+
+import CSQLCipher
+import Foundation
+import StoreFiles
+import StoreKeys
+
+/// Fills new databases.
+enum DatabaseCopy {
+  /// Pages copied between two reports of progress.
+  private static let pagesPerStep: Int32 = 512
+
+  /// Fills an empty file.
+  ///
+  /// - Parameter onSource: Called with the connection to the store that is copied, before its snapshot is taken.
+  static func fill(
+    _ target: String, key: DatabaseKey, contents: StoreContents, options: ConnectionOptions,
+    onOpen: (Connection) throws -> Void = { _ in }, onSource: (Connection) throws -> Void = { _ in }, progress: ProgressHandler? = nil
+  ) throws {
+    var options = options
+    options.isReadOnly = false
+    switch contents {
+    case .empty:
+      let connection = try Connection(path: target, key: key, options: options, isNew: true)
+      defer { connection.close() }
+      // An empty database has no page yet that could prove the key: write one.
+      try connection.execute("CREATE TABLE \"new\" (x); DROP TABLE \"new\"")
+      _ = try connection.pragma("wal_checkpoint(TRUNCATE)")
+    case .copy(let path, let sourceKey, _) where sourceKey.format == key.format:
+      let source = try Connection.reading(path, key: sourceKey, options: options)
+      try onSource(source)
+      try backUp(source, sourceKey, to: target, key: key, options: options, progress: progress)
+    case .copy(let path, let sourceKey, _):
+      var sourceOptions = options
+      sourceOptions.isForExport = true
+      try Connection.withUnchangedFile(path, key: sourceKey, options: sourceOptions, keepsReader: true, onReader: onSource) { source in
+        try onOpen(source)
+        try source.export(to: target, key: key)
+      }
+    case .plaintext(let path, _):
+      let source = try PlainDatabase(path)
+      try source.export(to: target, key: key)
+    }
+  }
+
+  /// Writes a database that nobody has open anew, without its unused pages.
+  static func compact(_ path: String, key: DatabaseKey, options: ConnectionOptions) throws {
+    var options = options
+    options.isForExport = true
+    let temporary = try StoreFile.temporaryName(beside: path)
+    try StoreFile.createExclusively(temporary, for: FileOwner(of: path))
+    defer { StoreFile.removeDatabase(temporary) }
+    do {
+      let source = try Connection(opening: path, key: key, options: options)
+      defer { source.close() }
+      try source.export(to: temporary, key: key)
+    }
+    guard rename(temporary, path) == 0 else { throw StoreAccessError.system(errno, path: path, operation: .copy) }
+  }
+
+  /// Copies every page of one snapshot of `source`, encrypting it anew with the target's key.
+  static func backUp(
+    _ source: Connection, _ sourceKey: DatabaseKey, to target: String, key: DatabaseKey, options: ConnectionOptions,
+    progress: ProgressHandler? = nil
+  ) throws {
+    do {
+      try copyPages(of: source, to: target, key: key, options: options, admitted: nil, progress: progress)
+    } catch let error as StoreAccessError where error.extendedCode == ResultCode.refusedPage {
+      // A page of zeros may be an unused one that was never written. Finding that out costs something, and hardly any store has one.
+      guard truncate(target, 0) == 0 else { throw StoreAccessError.system(errno, path: target, operation: .backUp) }
+      try FreePages.withAdmitted(of: source, key: sourceKey) { admitted in
+        try copyPages(of: source, to: target, key: key, options: options, admitted: admitted, progress: progress)
+      }
+    }
+  }
+
+  private static func copyPages(
+    of source: Connection, to target: String, key: DatabaseKey, options: ConnectionOptions, admitted: FreePages.Admitted?,
+    progress: ProgressHandler?
+  ) throws {
+    var options = options
+    options.journalMode = .delete
+    let destination = try Connection(path: target, key: key, options: options, isNew: true)
+    defer { destination.close() }
+    // The read transaction keeps the snapshot: without it the backup would begin anew whenever somebody commits.
+    try source.readTransaction {
+      try source.checkSentinel()
+      if let admitted {
+        try admitted.checkIsCurrent(source)
+        GuardedFile.admit(admitted.pages, of: source.pointer)
+      }
+      defer { if admitted != nil { GuardedFile.admit(nil, of: source.pointer) } }
+      guard let backup = sqlite3_backup_init(destination.pointer, "main", source.pointer, "main") else {
+        throw destination.database.failure(sqlite3_errcode(destination.pointer), operation: .backUp)
+      }
+      var isCancelled = false
+      var code: Int32 = SQLITE_OK
+      repeat {
+        code = sqlite3_backup_step(backup, pagesPerStep)
+        let total = Int(sqlite3_backup_pagecount(backup))
+        if let progress, !progress(total - Int(sqlite3_backup_remaining(backup)), total) { isCancelled = true }
+      } while code == SQLITE_OK && !isCancelled
+      let finished = sqlite3_backup_finish(backup)
+      if isCancelled { throw StoreAccessError(.cancelled, path: source.path, operation: .backUp) }
+      guard finished == SQLITE_OK else {
+        let error = StoreAccessError.sqlite(finished, handle: destination.pointer, path: target, operation: .backUp)
+        // A page of the source that cannot be read shows as an error here too. The copy, which is new and removed, is never what is damaged.
+        if finished == SQLITE_ERROR { throw error.with(kind: .storeCorrupt(.pageMAC), path: source.path) }
+        if case .storeCorrupt = error.kind { throw error.with(kind: error.kind, path: source.path) }
+        throw error
+      }
+    }
+  }
+}
+
+/// A plain SQLite database that is read to be imported.
+private final class PlainDatabase {
+  private let database: DatabaseHandle
+  private let statements: StatementTable
+
+  init(_ path: String) throws(StoreAccessError) {
+    let path = try StoreFile.absolutePath(path)
+    do throws(StoreAccessError) {
+      _ = try BareDatabaseFile(path).salt()
+      throw StoreAccessError(.unsupportedFormat("it is not a plain SQLite database"), path: path, operation: .import)
+    } catch  where error.kind == .notEncrypted {}
+    // Not read-only: an attached database would be so too.
+    let pointer = try DatabaseHandle.openFile(path, SQLITE_OPEN_READWRITE, layer: PageGuard.name(for: path), operation: .import)
+    // What it is copied into is guarded.
+    GuardedFile.allowZeros(in: "main", of: pointer)
+    database = DatabaseHandle(pointer: pointer, path: path)
+    statements = StatementTable(database: database)
+    sqlite3_extended_result_codes(pointer, 1)
+    sqlite3_busy_timeout(pointer, 5_000)
+  }
+
+  func export(to target: String, key: DatabaseKey) throws {
+    try Exporter(database: database, statements: statements).export(to: target, key: key)
+  }
+}
+
+extension Connection {
+  /// Writes everything into an empty file, with another key, or plain where there is none. The connection must be opened for export.
+  ///
+  /// - Parameter last: Statements that are run in the end; what was written is `target`.
+  func export(to target: String, key: DatabaseKey?, last: [String] = []) throws {
+    try Exporter(database: database, statements: statements).export(to: target, key: key, last: last)
+    guard !isDamaged else { throw StoreAccessError(.storeCorrupt(.pageMAC), path: path, operation: .export) }
+  }
+}
+
+/// Runs `sqlcipher_export` and does by hand what it leaves out.
+private struct Exporter {
+  let database: DatabaseHandle
+  let statements: StatementTable
+
+  func export(to target: String, key: DatabaseKey?, last: [String] = []) throws {
+    try LibraryVersion.checkEncryptionIsAvailable(path: database.path)
+    try attached(target, key: key) {
+      let export = try statements.prepare("SELECT sqlcipher_export('target')")
+      try export.run()
+      // The export loses both.
+      for name in ["user_version", "application_id"] {
+        try run("PRAGMA target.\(name) = \(try integer("PRAGMA main.\(name)"))")
+      }
+      // A damaged page may have been read as zeros without an error.
+      _ = try integer("SELECT count(*) FROM (SELECT 1 FROM main.sqlite_master LIMIT 1)")
+    }
+    // SQLite knows of the triggers and views that an export has written when it reads the schema anew.
+    if !last.isEmpty {
+      try attached(target, key: key) { for statement in last { try run(statement) } }
+    }
+  }
+
+  /// Runs a body in a transaction on a file, `target`, and checks that file.
+  private func attached(_ target: String, key: DatabaseKey?, _ body: () throws -> Void) throws {
+    try attach(target, key: key)
+    defer { try? run("DETACH DATABASE target") }
+    try run("BEGIN")
+    do {
+      try body()
+      try run("COMMIT")
+    } catch {
+      if sqlite3_get_autocommit(database.pointer) == 0 { try? run("ROLLBACK") }
+      throw error
+    }
+    let check = try statements.prepare("PRAGMA target.quick_check(1)")
+    guard try check.step(), check.text(0) == "ok" else {
+      throw StoreAccessError(.storeCorrupt(.structure), path: target, operation: .export, message: "the copy fails its check")
+    }
+    check.reset()
+  }
+
+  private func attach(_ target: String, key: DatabaseKey?) throws {
+    let attach = try statements.prepare("ATTACH DATABASE ? AS target KEY ?")
+    try attach.bind(1, target)
+    // No key at all would inherit the main database's; an empty one means plain.
+    let text = key?.sqlcipherText() ?? SecretBytes([])
+    try text.withUnsafeBytes { bytes in
+      if bytes.isEmpty { try attach.bind(2, "") } else { try attach.bindStaticText(2, bytes) }
+      try attach.run()
+      attach.clearBindings()
+    }
+    guard let key else { return GuardedFile.allowZeros(in: "target", of: database.pointer) }
+    if LibraryVersion.isSQLCipher4 && key.format.version == 3 { try run("PRAGMA target.cipher_compatibility = 3") }
+    try run("PRAGMA target.cipher_page_size = \(key.format.pageSize)")
+    try run("PRAGMA target.page_size = \(key.format.pageSize)")
+  }
+
+  private func run(_ sql: String) throws {
+    let code = sqlite3_exec(database.pointer, sql, nil, nil, nil)
+    guard code == SQLITE_OK else { throw database.failure(code, operation: .export, sql: sql) }
+  }
+
+  private func integer(_ sql: String) throws -> Int64 {
+    let statement = try statements.prepare(sql)
+    return try statement.step() ? statement.int64(0) : 0
+  }
+}

@@ -1,0 +1,20 @@
+// StoreContents: what a new database starts with.
+
+package import StoreFiles
+package import StoreKeys
+
+/// Reads the numbers of all large values that a database refers to, whose files go wherever it goes: whoever made its schema knows them.
+package typealias LargeValueList = @Sendable (Connection) throws -> [Int64]
+
+/// What a new database starts with.
+package enum StoreContents: Sendable {
+  /// Nothing.
+  case empty
+  /// What an encrypted database holds, as one snapshot, while others use it.
+  case copy(of: String, key: DatabaseKey, largeValues: LargeValueList)
+  /// What a plain SQLite database holds. Before the new one gets its name, values may be put into files.
+  case plaintext(of: String, finish: Finish?)
+
+  /// Puts values of a new database into the folder that will be its own, in a transaction; answers their numbers.
+  package typealias Finish = @Sendable (Connection, ExternalFolder) throws -> [Int64]
+}

@@ -1,0 +1,92 @@
+// The C handle of a database, closed when the connection and every statement have let go of it.
+
+import CSQLCipher
+import Foundation
+import StoreKeys
+import Synchronization
+
+/// Owns a `sqlite3 *`. Used by one thread at a time, as its connection is.
+@usableFromInline package final class DatabaseHandle {
+  @usableFromInline let pointer: OpaquePointer
+  let path: String
+  /// Interrupts a running statement from any thread.
+  let interrupter: Interrupter
+
+  init(pointer: OpaquePointer, path: String) {
+    self.pointer = pointer
+    self.path = path
+    interrupter = Interrupter(pointer)
+  }
+
+  /// Opens a database file, and reads nothing of it.
+  static func openFile(
+    _ path: String, _ flags: Int32, uri: String? = nil, layer: String? = nil, operation: StoreAccessError.Operation
+  ) throws(StoreAccessError) -> OpaquePointer {
+    let flags = flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | (uri == nil ? 0 : SQLITE_OPEN_URI)
+    var opened: OpaquePointer?
+    let code = sqlite3_open_v2(uri ?? path, &opened, flags, layer)
+    guard code == SQLITE_OK, let opened else {
+      let error = StoreAccessError.sqlite(code, handle: opened, path: path, operation: operation)
+      sqlite3_close_v2(opened)
+      throw error
+    }
+    return opened
+  }
+
+  deinit { close() }
+
+  /// SQLite's own file of a database that a handle has open; nil where there is none.
+  static func file(_ pointer: OpaquePointer, _ name: String = "main") -> UnsafeMutablePointer<sqlite3_file>? {
+    var file: UnsafeMutablePointer<sqlite3_file>?
+    return sqlite3_file_control(pointer, name, SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK ? file : nil
+  }
+
+  private(set) var isClosed = false
+  /// True after a page failed its check: SQLCipher remembers it, and the handle answers nothing more. Or the file was exchanged.
+  private(set) var isDamaged = false
+
+  /// Closes the handle. A statement that somebody still holds keeps SQLite's own memory of it alive until it is finalized.
+  func close() {
+    guard !isClosed else { return }
+    isClosed = true
+    interrupter.invalidate()
+    sqlite3_close_v2(pointer)
+  }
+
+  /// Refuses to use the handle after it is closed.
+  func checkOpen(_ operation: StoreAccessError.Operation) throws(StoreAccessError) {
+    if isClosed { throw StoreAccessError(.closed, path: path, operation: operation) }
+  }
+
+  func failure(_ code: Int32, operation: StoreAccessError.Operation, sql: String? = nil, source: StoreAccessError.Source = .other)
+    -> StoreAccessError
+  {
+    let error = StoreAccessError.sqlite(code, handle: pointer, path: path, operation: operation, sql: sql, source: source)
+    if case .storeCorrupt = error.kind { isDamaged = true }
+    return error
+  }
+
+  /// The file is no longer the store's: whoever has the connection closes it.
+  func giveUp() { isDamaged = true }
+}
+
+/// Stops what a connection is doing, from any thread.
+package final class Interrupter: Sendable {
+  /// The handle's address; SQLite allows `sqlite3_interrupt` from any thread as long as the handle is open, which the lock ensures.
+  private let address: Mutex<UInt?>
+
+  init(_ pointer: OpaquePointer) {
+    address = Mutex(UInt(bitPattern: pointer))
+  }
+
+  /// Makes the statement that runs now fail with `.cancelled`; no effect where none runs or the connection is closed.
+  package func interrupt() {
+    address.withLock { address in
+      if let address, let pointer = OpaquePointer(bitPattern: address) { sqlite3_interrupt(pointer) }
+    }
+  }
+
+  func invalidate() {
+    address.withLock { $0 = nil }
+  }
+}

@@ -1,0 +1,62 @@
+// Encrypted backups of a store in use.
+
+import Foundation
+package import StoreFiles
+package import StoreKeys
+
+extension StoreKeyring {
+  /// Copies the store, as one snapshot, while it is in use, with the same keys: the copy has the same slots.
+  ///
+  /// Nothing is overwritten; after a crash there is either no copy or a complete one.
+  ///
+  /// - Parameter largeValues: The numbers of the large values, whose files are copied too.
+  package func backUp(
+    to path: String, largeValues: @escaping LargeValueList, options: ConnectionOptions = ConnectionOptions(),
+    progress: ProgressHandler? = nil
+  ) async throws {
+    let target = try StoreFile.absolutePath(path)
+    try await Self.offActor {
+      try self.withDatabaseKey(options: options) { key in
+        let contents = StoreContents.copy(of: self.storePath, key: key, largeValues: largeValues)
+        guard self.hasSlots else {
+          return try Connection.prepare(path: target, key: key, options: options, contents: contents, progress: progress)
+        }
+        let keyFile = try KeyFileStorage.read(self.keyFilePath)
+        guard try KeyFile(parsing: keyFile, path: self.keyFilePath).generations.contains(where: { $0.salt == key.salt }) else {
+          throw StoreAccessError(.exchanged, path: self.keyFilePath, operation: .backUp)
+        }
+        try Self.createStore(target, keyFile: keyFile) {
+          try Connection.prepare(path: target, key: key, options: options, contents: contents, progress: progress)
+        }
+      }
+    }
+  }
+
+  /// Copies the store, as one snapshot, while it is in use, for another key: the copy has a data key and one slot of its own.
+  ///
+  /// - Parameters:
+  ///   - largeValues: The numbers of the large values, whose files are copied too.
+  ///   - onOpen: Registers what the schema needs; used only where the copy has another page format.
+  package func backUp(
+    to path: String, key: StoreKey, label: String = "", largeValues: @escaping LargeValueList, workLimit: KeyWorkLimit? = nil,
+    options: ConnectionOptions = ConnectionOptions(), onOpen: @escaping @Sendable (Connection) throws -> Void = { _ in },
+    progress: ProgressHandler? = nil
+  ) async throws -> StoreKeyring {
+    var attempts = 0
+    while true {
+      let source = try await Self.offActor {
+        try self.withDatabaseKey(options: options) { key in
+          try Connection.reading(self.storePath, key: key, options: options).close()
+          return key
+        }
+      }
+      do {
+        return try await Self.create(
+          storePath: path, key: key, label: label, format: source.format, workLimit: workLimit ?? self.workLimit, options: options,
+          contents: .copy(of: storePath, key: source, largeValues: largeValues), onOpen: onOpen, progress: progress)
+      } catch let error as StoreAccessError where [.exchanged, .keyFileOutdated].contains(error.kind) && attempts < 3 {
+        attempts += 1
+      }
+    }
+  }
+}

@@ -1,0 +1,211 @@
+// Making the keys of a new store, and unlocking those of an existing one.
+
+import Dispatch
+import Foundation
+package import StoreFiles
+package import StoreKeys
+
+extension StoreKeyring {
+  /// How often a provider is asked before its wrong keys are given up.
+  private static let maximumAttempts = 3
+
+  /// Makes a new store: a random data key, a key file with one slot where the key is of that sort, and an empty database.
+  ///
+  /// After a crash at any point there is either no store or a complete one.
+  ///
+  /// - Parameters:
+  ///   - format: The page format; a SQLCipher passphrase brings its own.
+  ///   - workLimit: What opening may spend: a slot that takes more is not made.
+  package static func create(
+    storePath: String, key: StoreKey, label: String = "", format: SQLCipherFormat = .portable, workLimit: KeyWorkLimit = KeyWorkLimit(),
+    options: ConnectionOptions = ConnectionOptions(), contents: StoreContents = .empty,
+    onOpen: @escaping @Sendable (Connection) throws -> Void = { _ in }, progress: ProgressHandler? = nil
+  ) async throws -> StoreKeyring {
+    let path = try StoreFile.absolutePath(storePath)
+    @Sendable func prepare(_ key: DatabaseKey) throws {
+      try Connection.prepare(path: path, key: key, options: options, contents: contents, onOpen: onOpen, progress: progress)
+    }
+    try LibraryVersion.checkEncryptionIsAvailable(path: path)
+    try Descriptors.check(path: path)
+    try StoreReplacement.finish(path)
+    if StoreFile.exists(path) { throw StoreAccessError(.fileExists, path: path, operation: .create) }
+    switch key {
+    case .databaseKey(let secret):
+      let key = try DatabaseKey(key: secret, salt: Cryptography.randomBytes(DatabaseKey.saltSize), format: format)
+      try await offActor { try prepare(key) }
+      return StoreKeyring(storePath: path, state: State(file: nil, keys: UnlockedKeys(dataKeys: []), single: key))
+    case .sqlcipherPassphrase(let passphrase, let format):
+      let salt = try Cryptography.randomBytes(DatabaseKey.saltSize)
+      let key = try await offActor {
+        let key = try sqlcipherKey(passphrase, salt: salt, format: format)
+        try prepare(key)
+        return key
+      }
+      return StoreKeyring(storePath: path, state: State(file: nil, keys: UnlockedKeys(dataKeys: []), single: key))
+    case .raw, .passphrase, .provider:
+      if StoreFile.exists(KeyFileStorage.path(for: path)) {
+        throw StoreAccessError(.keyFileExists, path: KeyFileStorage.path(for: path), operation: .create)
+      }
+      let request = StoreKeyRequest(url: URL(fileURLWithPath: path), storeID: nil, slots: [], attempt: 1, reason: .create)
+      let (secret, kind, kdf) = try await key.newSecret(request)
+      return try await offActor {
+        let databaseKey = try DatabaseKey.random(format: format)
+        var (file, keys) = KeyFile.make(for: databaseKey)
+        try file.addSlot(secret, kind: kind, label: label, kdf: kdf, limit: workLimit, keys: &keys)
+        try file.finish(keys)
+        try createStore(path, keyFile: file.serialized()) { try prepare(databaseKey) }
+        return StoreKeyring(storePath: path, workLimit: workLimit, state: State(file: file, keys: keys, single: nil))
+      }
+    }
+  }
+
+  /// Writes a key file, makes its store, and gives the key file its name.
+  static func createStore(_ path: String, keyFile: [UInt8], _ prepare: () throws -> Void) throws {
+    let keyPath = KeyFileStorage.path(for: path)
+    if StoreFile.exists(path) { throw StoreAccessError(.fileExists, path: path, operation: .create) }
+    if StoreFile.exists(keyPath) { throw StoreAccessError(.keyFileExists, path: keyPath, operation: .create) }
+    // Waits under another name: a store without its key file would be lost, a waiting key file without its store harms nobody.
+    let pending = KeyFileStorage.pendingPath(for: path)
+    do {
+      try KeyFileStorage.write(keyFile, to: pending)
+      try prepare()
+    } catch {
+      unlink(pending)
+      throw error
+    }
+    do {
+      try adopt(pending, for: path)
+    } catch {
+      // Who is told of an error must not take what stands here for a whole store. All of it was made just now.
+      StoreFile.removeDatabase(path)
+      try? StoreFile.removeFolder(StoreFile.supportPath(for: path))
+      unlink(pending)
+      if let written = try? KeyFileStorage.read(keyPath), written == keyFile { unlink(keyPath) }
+      throw error
+    }
+  }
+
+  /// Gives a waiting key file its name.
+  private static func adopt(_ pending: String, for path: String) throws {
+    guard rename(pending, KeyFileStorage.path(for: path)) == 0 else {
+      throw StoreAccessError.system(errno, path: pending, operation: .create)
+    }
+    try StoreFile.syncFolder(of: path)
+  }
+
+  /// Unlocks an existing store. Nothing of the store is changed, whether it succeeds or not; a replacement that was interrupted is finished first.
+  ///
+  /// What is wrong with the file itself (missing, plain, no store) is said before the key is asked for.
+  package static func unlock(
+    storePath: String, key: StoreKey?, workLimit: KeyWorkLimit = KeyWorkLimit()
+  ) async throws -> StoreKeyring {
+    let path = try StoreFile.absolutePath(storePath)
+    try Descriptors.check(path: path)
+    try StoreReplacement.finish(path)
+    guard case .provider(let provider) = key else {
+      // All in one piece of work: each change of threads costs more than a raw key's unlocking.
+      return try await offActor { try unlockWithoutAsking(path, key, workLimit) }
+    }
+    let (file, isPending) = try await offActor { () throws -> (KeyFile, Bool) in
+      _ = try BareDatabaseFile(path).salt()
+      return try findKeyFile(for: path)
+    }
+    var previous: SecretBytes?
+    var work = KeyWork(workLimit)
+    for attempt in 1...maximumAttempts {
+      let request = StoreKeyRequest(
+        url: URL(fileURLWithPath: path), storeID: file.storeID, slots: file.slots.map(\.description), attempt: attempt, reason: .open)
+      let secret = try await provider.askedKey(request)
+      // The same answer again would only cost the same time again.
+      if secret == previous { break }
+      previous = secret
+      let secrets = try StoreKey.unlockSecrets(provided: secret)
+      let attempt = work
+      let (keyring, spent) = try await offActor { () throws -> (StoreKeyring?, KeyWork) in
+        var work = attempt
+        return (try unlock(file, isPending: isPending, secrets, path: path, work: &work), work)
+      }
+      if let keyring { return keyring }
+      work = spent
+    }
+    throw work.refusal(file, path: path) ?? StoreAccessError(.wrongKey, path: path, operation: .unlock)
+  }
+
+  private static func unlockWithoutAsking(_ path: String, _ key: StoreKey?, _ limit: KeyWorkLimit) throws -> StoreKeyring {
+    let salt = try BareDatabaseFile(path).salt()
+    let single: DatabaseKey
+    var given: GivenKey?
+    switch key {
+    case nil, .provider:
+      throw StoreAccessError(.keyRequired, path: path, operation: .open)
+    case .databaseKey(let secret):
+      single = try detectFormat(secret, salt: salt, path: path)
+    case .sqlcipherPassphrase(let passphrase, let format):
+      single = try sqlcipherKey(passphrase, salt: salt, format: format)
+      given = .sqlcipherPassphrase(passphrase)
+    case .raw(let secret):
+      try StoreKey.checkRaw(secret)
+      return try unlock(path, [.raw(secret)], limit)
+    case .passphrase(let secret, _):
+      return try unlock(path, try StoreKey.passphraseSecrets(secret), limit)
+    }
+    return StoreKeyring(storePath: path, state: State(file: nil, keys: UnlockedKeys(dataKeys: []), single: single, given: given))
+  }
+
+  private static func unlock(_ path: String, _ secrets: [UnlockSecret], _ limit: KeyWorkLimit) throws -> StoreKeyring {
+    let (file, isPending) = try findKeyFile(for: path)
+    var work = KeyWork(limit)
+    guard let keyring = try unlock(file, isPending: isPending, secrets, path: path, work: &work) else {
+      throw work.refusal(file, path: path) ?? StoreAccessError(.wrongKey, path: path, operation: .unlock)
+    }
+    return keyring
+  }
+
+  /// The key file, or the one that waits: a crash between the store's creation and the naming of its key file leaves it so.
+  static func findKeyFile(for path: String) throws(StoreAccessError) -> (file: KeyFile, isPending: Bool) {
+    let keyPath = KeyFileStorage.path(for: path)
+    let pending = KeyFileStorage.pendingPath(for: path)
+    let isPending = !StoreFile.exists(keyPath) && StoreFile.exists(pending)
+    let file = try readFile(isPending ? pending : keyPath)
+    try file.format.checkSupported(path: path)
+    return (file, isPending)
+  }
+
+  private static func unlock(
+    _ file: KeyFile, isPending: Bool, _ secrets: [UnlockSecret], path: String, work: inout KeyWork
+  ) throws -> StoreKeyring? {
+    guard let keys = try file.unlock(secrets, path: KeyFileStorage.path(for: path), work: &work) else { return nil }
+    let keyring = StoreKeyring(
+      storePath: path, workLimit: work.limit, state: State(file: file, keys: keys, single: nil, given: .secrets(secrets)))
+    if isPending, let newest = try keyring.candidates.first, try BareDatabaseFile(path).isFirstPageAuthentic(newest) {
+      // Where nothing may be written it waits on.
+      try? adopt(KeyFileStorage.pendingPath(for: path), for: path)
+    }
+    return keyring
+  }
+
+  /// The key of a passphrase of SQLCipher's own, in a format that the linked library can read.
+  static func sqlcipherKey(_ passphrase: SecretBytes, salt: [UInt8], format: SQLCipherFormat) throws(StoreAccessError) -> DatabaseKey {
+    try format.checkSupported(path: nil)
+    return try DatabaseKey(sqlcipherPassphrase: passphrase, salt: salt, format: format)
+  }
+
+  /// Finds the format that fits, since there is no key file to say it; the portable one where none does.
+  static func detectFormat(_ secret: SecretBytes, salt: [UInt8], path: String) throws -> DatabaseKey {
+    let file = try BareDatabaseFile(path)
+    for format in [SQLCipherFormat.portable, .sqlcipher4, .sqlcipher3] {
+      let key = try DatabaseKey(key: secret, salt: salt, format: format)
+      if try file.isFirstPageAuthentic(key) { return key }
+    }
+    return try DatabaseKey(key: secret, salt: salt)
+  }
+
+  /// Runs slow work on a thread of its own: neither the caller's actor nor one of Swift's cooperative threads waits for it.
+  static func offActor<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+    try await withCheckedThrowingContinuation { continuation in
+      DispatchQueue.global(qos: .userInitiated).async {
+        continuation.resume(with: Swift.Result { try body() })
+      }
+    }
+  }
+}

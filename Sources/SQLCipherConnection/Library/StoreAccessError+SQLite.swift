@@ -1,0 +1,77 @@
+// From SQLite's result codes to the error list.
+
+import CSQLCipher
+import Foundation
+package import StoreKeys
+
+extension StoreAccessError {
+  /// Where a SQLite result code came from; `step` gives SQLITE_ERROR for a damaged page, `prepare` for a mistake in SQL.
+  package enum Source: Sendable {
+    case prepare
+    case step
+    case other
+  }
+
+  /// Makes the error for a SQLite result code, with what the handle knows about it.
+  package static func sqlite(
+    _ code: Int32, handle: OpaquePointer?, path: String?, operation: Operation, sql: String? = nil, source: Source = .other
+  ) -> StoreAccessError {
+    var extended = code
+    var message = String(cString: sqlite3_errstr(code))
+    var systemError: Int32 = 0
+    if let handle {
+      let known = sqlite3_extended_errcode(handle)
+      if known & 0xff == code & 0xff { extended = known }
+      message = String(cString: sqlite3_errmsg(handle))
+      systemError = sqlite3_system_errno(handle)
+    }
+    let kind = kind(extended: extended, message: message, systemError: systemError, path: path, source: source)
+    return StoreAccessError(
+      kind, path: path, operation: operation, code: extended & 0xff, extendedCode: extended, message: message, sql: sql)
+  }
+
+  private static func kind(extended: Int32, message: String, systemError: Int32, path: String?, source: Source) -> Kind {
+    switch extended & 0xff {
+    case SQLITE_BUSY, SQLITE_LOCKED: .busy
+    case SQLITE_NOMEM: .outOfMemory
+    case SQLITE_READONLY: extended == ResultCode.databaseMoved ? .exchanged : .readOnly
+    case SQLITE_INTERRUPT: .cancelled
+    case SQLITE_CORRUPT: .storeCorrupt(extended == ResultCode.refusedPage ? .pageMAC : .structure)
+    case SQLITE_NOTADB: .storeCorrupt(.pageMAC)
+    case SQLITE_FULL: .diskFull
+    case SQLITE_CONSTRAINT: .constraint
+    case SQLITE_CANTOPEN: cannotOpen(path: path, systemError: systemError)
+    case SQLITE_IOERR:
+      // A page that ends before its size: the file was cut.
+      extended == ResultCode.shortRead ? .storeCorrupt(.structure) : ioKind(systemError)
+    case SQLITE_ERROR where source == .step && isGeneric(message): .storeCorrupt(.pageMAC)
+    default: .sql(message)
+    }
+  }
+
+  /// SQLCipher reports a page that fails its check as SQLITE_ERROR with no message of its own; a function's error has one.
+  private static func isGeneric(_ message: String) -> Bool {
+    message == "not an error" || message.hasPrefix("SQL logic error")
+  }
+
+  private static func ioKind(_ number: Int32) -> Kind {
+    switch number {
+    case ENOSPC, EDQUOT: .diskFull
+    case EACCES, EPERM: .permissionDenied
+    case EROFS: .readOnly
+    case ENOMEM: .outOfMemory
+    default: .io(number)
+    }
+  }
+
+  /// SQLITE_CANTOPEN says little: ask the file system.
+  private static func cannotOpen(path: String?, systemError: Int32) -> Kind {
+    guard let path else { return ioKind(systemError) }
+    if access(path, F_OK) != 0 { return errno == EACCES ? .permissionDenied : errno == ENOENT ? .noSuchFile : ioKind(errno) }
+    if access(path, R_OK) != 0 { return .permissionDenied }
+    let folder = (path as NSString).deletingLastPathComponent
+    if access(folder.isEmpty ? "." : folder, W_OK) != 0 { return .readOnly }
+    if access(path, W_OK) != 0 { return .readOnly }
+    return ioKind(systemError)
+  }
+}

@@ -1,0 +1,281 @@
+// Finds damage that nobody has read yet: every page's authentication code, SQLite's own checks, foreign keys. It repairs nothing.
+
+import Foundation
+package import StoreFiles
+package import StoreKeys
+
+/// How thorough a verification is.
+package enum VerificationLevel: Sendable {
+  /// SQLite's quick check and the foreign keys.
+  case quick
+  /// Every page's code in the file and in the log, SQLite's whole integrity check, the foreign keys.
+  case full
+}
+
+/// One thing that a verification found.
+package enum VerificationFinding: Sendable, Hashable, CustomStringConvertible {
+  /// A page of the file is not what was written there with the store's key.
+  case page(Int)
+  /// A page in the write-ahead log is not what was written with the store's key.
+  case logFrame(index: Int, page: Int)
+  /// The file's size is no multiple of the page size; so many bytes stand behind the last whole page.
+  case partialPage(bytes: Int)
+  /// The file is shorter than it says.
+  case missingPages(expected: Int, found: Int)
+  /// Whole pages stand behind the last one that belongs to the database.
+  case surplusPages(Int)
+  /// SQLite cannot read the store at all, or not on.
+  case unreadable(String)
+  /// A line of SQLite's check: names of tables and indexes, page numbers, no values.
+  case structure(String)
+  /// A row refers to another one that does not exist.
+  case foreignKey(table: String, row: Int64, parent: String)
+
+  package var description: String {
+    switch self {
+    case .page(let number): "page \(number) fails its authentication"
+    case .logFrame(let index, let page): "frame \(index) of the write-ahead log (page \(page)) fails its authentication"
+    case .partialPage(let bytes): "\(bytes) bytes stand behind the last whole page"
+    case .missingPages(let expected, let found): "the file has \(found) of \(expected) pages"
+    case .surplusPages(let count): "\(count) pages stand behind the end of the database"
+    case .unreadable(let what): "unreadable: \(what)"
+    case .structure(let line): line
+    case .foreignKey(let table, let row, let parent): "row \(row) of \(table) refers to a row of \(parent) that does not exist"
+    }
+  }
+}
+
+/// Checks a store that may be in use.
+package struct StoreVerification {
+  private let path: String
+  private let key: DatabaseKey
+  private let progress: ProgressHandler?
+  private var findings: [VerificationFinding] = []
+
+  /// Checks a store and tells everything that it finds; an empty answer means that nothing is wrong.
+  ///
+  /// Throws only where the check itself cannot be done: no such file, no permission, busy, cancelled.
+  ///
+  /// - Parameters:
+  ///   - onOpen: Registers what the schema needs, for example collations.
+  package static func run(
+    path: String, key: DatabaseKey, level: VerificationLevel, options: ConnectionOptions = ConnectionOptions(),
+    onOpen: (Connection) throws -> Void = { _ in }, progress: ProgressHandler? = nil
+  ) throws -> [VerificationFinding] {
+    var verification = StoreVerification(path: try StoreFile.absolutePath(path), key: key, progress: progress)
+    var connection: Connection?
+    do {
+      let opened =
+        try options.isReadOnly
+        ? Connection.reading(path, key: key, options: options) : Connection(opening: path, key: key, options: options)
+      try onOpen(opened)
+      connection = opened
+    } catch let error as StoreAccessError {
+      try verification.note(error)
+    }
+    defer { connection?.close() }
+    if level == .full { try verification.checkPages(connection) }
+    if let connection { try verification.checkStructure(connection, level, onOpen) }
+    return verification.findings
+  }
+
+  private init(path: String, key: DatabaseKey, progress: ProgressHandler?) {
+    self.path = path
+    self.key = key
+    self.progress = progress
+  }
+
+  /// Damage is a finding, everything else is an error.
+  private mutating func note(_ error: StoreAccessError) throws {
+    switch error.kind {
+    case .storeCorrupt, .unreadableStore: findings.append(.unreadable(error.message ?? error.explanation))
+    default: throw error
+    }
+  }
+
+  // MARK: - Pages
+
+  private mutating func checkPages(_ connection: Connection?) throws {
+    let file = try BareDatabaseFile(path)
+    let authenticator = try PageAuthenticator(key: key)
+    // The snapshot keeps the log from being emptied meanwhile.
+    if let connection { try? connection.beginRead() }
+    defer { if let connection { connection.abandonTransaction() } }
+    let expected = try expectedPages(connection)
+    let logged = try checkLog(authenticator)
+    let pageSize = key.format.pageSize
+    let size = file.size
+    let count = size / pageSize
+    if size % pageSize != 0 { findings.append(.partialPage(bytes: size % pageSize)) }
+    if let expected {
+      if expected > count, !(count + 1...expected).allSatisfy(logged.contains) {
+        findings.append(.missingPages(expected: expected, found: count))
+      }
+      if expected < count, logged.isEmpty { findings.append(.surplusPages(count - expected)) }
+    }
+    // SQLite keeps its locks at this place, and never a page.
+    let lockPage = (1 << 30) / pageSize + 1
+    let last = min(count, expected ?? count)
+    guard last > 0 else { return }
+    let page = UnsafeMutableRawBufferPointer.allocate(byteCount: pageSize, alignment: 16)
+    defer { page.deallocate() }
+    var zeros: [Int] = []
+    for number in 1...last where number != lockPage {
+      if number & 1023 == 0, let progress, !progress(number, last) {
+        throw StoreAccessError(.cancelled, path: path, operation: .verify)
+      }
+      // A page that is newer in the log may stand half written in the file.
+      switch try state(of: number, page, file, authenticator) {
+      case .authentic: break
+      case .zero: if !logged.contains(number) { zeros.append(number) }
+      case .damaged: if !logged.contains(number) { findings.append(.page(number)) }
+      }
+    }
+    // An unused page need never have been written.
+    if !zeros.isEmpty {
+      let unused = try unusedPages()
+      findings += zeros.filter { !unused.contains(UInt32(clamping: $0)) }.map { .page($0) }
+    }
+    if let progress, !progress(last, last) { throw StoreAccessError(.cancelled, path: path, operation: .verify) }
+  }
+
+  /// The pages that need never have been written; none where damage hides them.
+  private func unusedPages() throws -> Set<UInt32> {
+    do {
+      return try FreePages.leaves(path: path, key: key)
+    } catch let error as StoreAccessError {
+      if case .storeCorrupt = error.kind { return [] }
+      throw error
+    }
+  }
+
+  /// The number of pages that the database says it has.
+  private mutating func expectedPages(_ connection: Connection?) throws -> Int? {
+    guard let connection else { return nil }
+    do throws(StoreAccessError) {
+      return Int(try connection.pragma("page_count") ?? "")
+    } catch {
+      try note(error)
+      return nil
+    }
+  }
+
+  private enum PageState {
+    case authentic, zero, damaged
+  }
+
+  private func state(
+    of number: Int, _ page: UnsafeMutableRawBufferPointer, _ file: BareDatabaseFile, _ authenticator: PageAuthenticator
+  ) throws -> PageState {
+    // Somebody's checkpoint may be writing it just now.
+    for attempt in 0..<3 {
+      if attempt > 0 { usleep(2_000) }
+      try file.read(into: page, offset: Int64(number - 1) * Int64(page.count))
+      if GuardedFile.isZero(page) { return .zero }
+      if try authenticator.isAuthentic(page, number: UInt32(clamping: number)) { return .authentic }
+    }
+    return .damaged
+  }
+
+  /// The pages that have an authentic copy in the log.
+  private mutating func checkLog(_ authenticator: PageAuthenticator) throws -> Set<Int> {
+    var pages: Set<Int> = []
+    var pending: [VerificationFinding] = []
+    var found: [VerificationFinding] = []
+    var index = 0
+    try WriteAheadLog.forEachFrame(path + "-wal", pageSize: key.format.pageSize) { (frame, page) throws(StoreAccessError) in
+      index += 1
+      if try authenticator.isAuthentic(page, number: frame.page) {
+        pages.insert(Int(frame.page))
+      } else {
+        pending.append(.logFrame(index: index, page: Int(frame.page)))
+      }
+      // What follows the last commit may be half written.
+      if frame.isCommit {
+        found += pending
+        pending = []
+      }
+      return true
+    }
+    findings += found
+    return pages
+  }
+
+  // MARK: - Structure
+
+  /// Compares full-text tables with the texts, in the words of later versions, whose check does it. For a moment it takes the lock of writers.
+  /// Where nothing can be written it is left out.
+  private mutating func checkFullText(_ connection: Connection, _ onOpen: (Connection) throws -> Void) throws {
+    var tables: [String] = []
+    do throws(StoreAccessError) {
+      let list = try connection.statement(sql: "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE % USING fts4%'")
+      defer { list.reset() }
+      while try list.step() { tables.append(list.text(0)) }
+    } catch {
+      try note(error)
+    }
+    if tables.isEmpty || connection.options.isImmutable { return }
+    func check(_ connection: Connection) throws -> [String] {
+      try tables.filter { table in
+        do throws(StoreAccessError) {
+          let name = try Identifier.quoted(table)
+          try connection.execute("INSERT INTO \(name) (\(name)) VALUES ('integrity-check')")
+          return false
+        } catch {
+          guard case .storeCorrupt = error.kind else { throw error }
+          return true
+        }
+      }
+    }
+    var malformed: [String] = []
+    do {
+      malformed =
+        try connection.options.keepsJournalMode
+        ? Connection.withUnchangedFile(path, key: key, options: connection.options) { connection in
+          try onOpen(connection)
+          return try check(connection)
+        } : check(connection)
+    } catch let error as StoreAccessError where connection.options.keepsJournalMode && [.readOnly, .permissionDenied].contains(error.kind) {
+    } catch let error as StoreAccessError {
+      try note(error)
+    }
+    for table in malformed { findings.append(.structure("malformed inverted index for FTS4 table main.\(table)")) }
+  }
+
+  /// SQLite's check says of a page that could not be read for the time being what it says of damage, with the code behind it.
+  static func checkIsDamage(_ line: String, path: String) throws(StoreAccessError) {
+    guard let mark = line.range(of: "error code="), let code = Int32(line[mark.upperBound...].prefix { $0.isNumber }) else { return }
+    let error = StoreAccessError.sqlite(code, handle: nil, path: path, operation: .verify)
+    switch error.kind {
+    case .io, .outOfMemory, .diskFull, .permissionDenied, .busy: throw error
+    default: return
+    }
+  }
+
+  private mutating func checkStructure(
+    _ connection: Connection, _ level: VerificationLevel, _ onOpen: (Connection) throws -> Void
+  ) throws {
+    do throws(StoreAccessError) {
+      let check = try connection.statement(sql: level == .full ? "PRAGMA integrity_check(100)" : "PRAGMA quick_check(100)")
+      defer { check.reset() }
+      while try check.step() {
+        let line = check.text(0)
+        try Self.checkIsDamage(line, path: path)
+        if line != "ok" { findings.append(.structure(line)) }
+      }
+    } catch {
+      try note(error)
+    }
+    if level == .full, !LibraryVersion.checksFullText { try checkFullText(connection, onOpen) }
+    do {
+      let check = try connection.statement(sql: "PRAGMA foreign_key_check")
+      defer { check.reset() }
+      while try check.step() {
+        findings.append(.foreignKey(table: check.text(0), row: check.int64(1), parent: check.text(2)))
+      }
+      try connection.readTransaction { try connection.checkSentinel() }
+    } catch let error as StoreAccessError {
+      try note(error)
+    }
+  }
+}

@@ -1,0 +1,162 @@
+// A store's file as the file system sees it: paths, the checks before opening, exclusive creation, syncing. Never opens a database file
+// that a connection may hold: closing any descriptor of it would drop that connection's locks.
+
+import Foundation
+package import StoreKeys
+
+/// File-system work on stores and key files.
+package enum StoreFile {
+  /// The files that SQLite keeps beside a database.
+  package static let companionSuffixes = ["-wal", "-shm", "-journal"]
+
+  /// An absolute path, so that no name is taken for `:memory:` or a URI, and none is cut at a NUL.
+  package static func absolutePath(_ path: String) throws(StoreAccessError) -> String {
+    guard !path.isEmpty, !path.utf8.contains(0) else {
+      throw StoreAccessError(.noSuchFile, path: nil, operation: .open, message: "the path is empty or contains a NUL character")
+    }
+    if path.hasPrefix("/") { return path }
+    return FileManager.default.currentDirectoryPath + "/" + path
+  }
+
+  /// The folder of a path.
+  package static func folder(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  /// Whether something stands at the path.
+  package static func exists(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0
+  }
+
+  /// The file's size, `nil` where there is none.
+  package static func size(_ path: String) -> Int? {
+    var status = stat()
+    return stat(path, &status) == 0 ? Int(status.st_size) : nil
+  }
+
+  /// Refuses what cannot be a store, before SQLite would take an empty file for a new database or hang on a pipe.
+  @discardableResult
+  package static func checkBeforeOpening(_ path: String) throws(StoreAccessError) -> FileIdentity {
+    var status = stat()
+    guard stat(path, &status) == 0 else { throw .system(errno, path: path, operation: .open) }
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw StoreAccessError(.notAStore(.notARegularFile), path: path, operation: .open)
+    }
+    guard status.st_size > 0 else { throw StoreAccessError(.notAStore(.empty), path: path, operation: .open) }
+    // A plain database may have pages of 512 bytes: what the header says decides above that size.
+    guard status.st_size >= 512 else { throw StoreAccessError(.notAStore(.stub), path: path, operation: .open) }
+    return FileIdentity(status)
+  }
+
+  /// Creates an empty file that only its owner may read, and opens it to be written; an existing one is refused.
+  package static func openExclusively(_ path: String) throws(StoreAccessError) -> Int32 {
+    let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw .system(errno, path: path, operation: .create) }
+    // The umask may only take rights away; the owner must keep both.
+    guard fchmod(descriptor, 0o600) == 0 else {
+      let number = errno
+      _ = Foundation.close(descriptor)
+      unlink(path)
+      throw .system(number, path: path, operation: .create)
+    }
+    return descriptor
+  }
+
+  /// Creates an empty file; an existing one is refused.
+  ///
+  /// - Parameters:
+  ///   - owner: Whose it is to be; where there is none it is this process's, and only its owner may read it.
+  ///   - replacing: Whether it will take the place of that owner's file.
+  package static func createExclusively(_ path: String, for owner: FileOwner? = nil, replacing: Bool = true) throws(StoreAccessError) {
+    let descriptor = try openExclusively(path)
+    defer { _ = Foundation.close(descriptor) }
+    do throws(StoreAccessError) {
+      try owner?.give(descriptor, path: path, replacing: replacing)
+    } catch {
+      unlink(path)
+      throw error
+    }
+  }
+
+  /// Makes a database file under another name, fills it, makes it durable, and gives it its name. An existing file is refused; on an
+  /// error nothing is left.
+  package static func createComplete(_ path: String, _ fill: (String) throws -> Void) throws {
+    for name in [path] + companionSuffixes.map({ path + $0 }) where exists(name) {
+      throw StoreAccessError(.fileExists, path: name, operation: .create)
+    }
+    let temporary = try temporaryName(beside: path)
+    try createExclusively(temporary)
+    defer { removeDatabase(temporary) }
+    try fill(temporary)
+    try syncFile(temporary)
+    // A hard link fails where the name is taken, which a rename would not.
+    guard link(temporary, path) == 0 else { throw StoreAccessError.system(errno, path: path, operation: .create) }
+    do {
+      try syncFolder(of: path)
+    } catch {
+      // Who is told of an error expects nothing here.
+      unlink(path)
+      throw error
+    }
+  }
+
+  /// Makes a file's bytes durable. No connection may have it open.
+  package static func syncFile(_ path: String) throws(StoreAccessError) {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw .system(errno, path: path, operation: .sync) }
+    let code = fsync(descriptor)
+    let number = errno
+    _ = Foundation.close(descriptor)
+    guard code == 0 else { throw .system(number, path: path, operation: .sync) }
+  }
+
+  /// A name in the same folder that nobody uses.
+  package static func temporaryName(beside path: String) throws(StoreAccessError) -> String {
+    let suffix = try Cryptography.randomBytes(6).map { String($0, radix: 36) }.joined()
+    return folder(of: path) + "/.cipherdata-" + suffix
+  }
+
+  /// Makes a folder's entries durable.
+  package static func syncFolder(of path: String) throws(StoreAccessError) {
+    let folder = folder(of: path)
+    let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw .system(errno, path: folder, operation: .sync) }
+    let code = fsync(descriptor)
+    let number = errno
+    _ = Foundation.close(descriptor)
+    // Some file systems have nothing to sync for a folder and say so.
+    guard code == 0 || number == EINVAL else { throw .system(number, path: folder, operation: .sync) }
+  }
+
+  /// Removes a database and what SQLite keeps beside it; what is not there is no error.
+  package static func removeDatabase(_ path: String) {
+    unlink(path)
+    for suffix in companionSuffixes { unlink(path + suffix) }
+  }
+
+  /// Removes a file; one that is not there is no error.
+  package static func remove(_ path: String) throws(StoreAccessError) {
+    guard unlink(path) == 0 || errno == ENOENT else { throw .system(errno, path: path, operation: .remove) }
+  }
+
+  /// Removes a folder with what is in it; one that is not there is no error.
+  package static func removeFolder(_ path: String) throws {
+    guard StoreFile.exists(path) else { return }
+    do {
+      try FileManager.default.removeItem(atPath: path)
+    } catch {
+      throw StoreAccessError(.io(EIO), path: path, operation: .remove, underlying: error)
+    }
+  }
+
+  /// The hidden folder beside a store that holds what belongs to it beyond the database.
+  package static func supportPath(for storePath: String) -> String {
+    let name = storePath.split(separator: "/").last.map(String.init) ?? storePath
+    return folder(of: storePath) + "/." + name + "_SUPPORT"
+  }
+
+  /// A store's copy under a new data key until it takes the store's place.
+  package static func rotationPath(for storePath: String) -> String { storePath + ".new" }
+}

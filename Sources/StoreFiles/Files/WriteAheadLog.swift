@@ -1,0 +1,150 @@
+// The write-ahead log's layout, as far as it must be read without SQLite.
+
+import Foundation
+package import StoreKeys
+
+/// Reads frames of a write-ahead log. It has no locks of its own, so that opening and closing it disturbs nobody.
+package enum WriteAheadLog {
+  package static let headerSize = 32
+  static let frameHeaderSize = 24
+
+  /// One page in the log.
+  package struct Frame {
+    package let page: UInt32
+    /// True where the frame ends a transaction.
+    package let isCommit: Bool
+    /// Where the page stands in the log.
+    package let offset: Int
+  }
+
+  /// Whether some frame is page 1 written with the key.
+  package static func holdsAuthenticFirstPage(_ path: String, authenticator: PageAuthenticator) throws(StoreAccessError) -> Bool {
+    var isFound = false
+    try forEachFrame(path, pageSize: authenticator.format.pageSize) { (frame, page) throws(StoreAccessError) in
+      if frame.page == 1, try authenticator.isAuthentic(page, number: 1) { isFound = true }
+      return !isFound
+    }
+    return isFound
+  }
+
+  /// Whether every page that SQLite would take from the log was written with the key.
+  package static func isAuthentic(_ path: String, authenticator: PageAuthenticator) throws(StoreAccessError) -> Bool {
+    var hasBadFrame = false
+    var isAuthentic = true
+    let hasPageSize = try forEachFrame(path, pageSize: authenticator.format.pageSize) { (frame, page) throws(StoreAccessError) in
+      if try !authenticator.isAuthentic(page, number: frame.page) { hasBadFrame = true }
+      // What no commit follows is not taken.
+      if frame.isCommit, hasBadFrame { isAuthentic = false }
+      return isAuthentic
+    }
+    return isAuthentic && hasPageSize
+  }
+
+  /// Calls `body` with each frame that SQLite would take as whole, until it says false: the frames of the current round of the log, as long
+  /// as their sums continue each other.
+  ///
+  /// Returns false where the log is sound and has pages of another size. A log that SQLite would ignore has no frames.
+  @discardableResult
+  package static func forEachFrame(
+    _ path: String, pageSize: Int, _ body: (Frame, UnsafeMutableRawBufferPointer) throws(StoreAccessError) -> Bool
+  ) throws(StoreAccessError) -> Bool {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else {
+      if errno == ENOENT { return true }
+      throw .system(errno, path: path, operation: operation)
+    }
+    defer { _ = Foundation.close(descriptor) }
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: max(frameHeaderSize + pageSize, headerSize), alignment: 16)
+    defer { buffer.deallocate() }
+    guard try read(descriptor, buffer, headerSize, 0, path) == headerSize else { return true }
+    let magic = bigEndian(buffer, 0)
+    guard magic & ~1 == 0x377f_0682 else { return true }
+    var sum = Sum(isBigEndian: magic & 1 == 1)
+    sum.add(buffer, 0..<24)
+    guard sum.equals(bigEndian(buffer, 24), bigEndian(buffer, 28)) else { return true }
+    guard Int(bigEndian(buffer, 8)) == pageSize else { return false }
+    let salts = (bigEndian(buffer, 16), bigEndian(buffer, 20))
+
+    let page = UnsafeMutableRawBufferPointer(rebasing: buffer[frameHeaderSize..<frameHeaderSize + pageSize])
+    let size = frameHeaderSize + pageSize
+    var offset = headerSize
+    while try read(descriptor, buffer, size, offset, path) == size {
+      guard (bigEndian(buffer, 8), bigEndian(buffer, 12)) == salts, bigEndian(buffer, 0) != 0 else { break }
+      sum.add(buffer, 0..<8)
+      sum.add(buffer, frameHeaderSize..<size)
+      guard sum.equals(bigEndian(buffer, 16), bigEndian(buffer, 20)) else { break }
+      let frame = Frame(page: bigEndian(buffer, 0), isCommit: bigEndian(buffer, 4) != 0, offset: offset + frameHeaderSize)
+      if try !body(frame, page) { break }
+      offset += size
+    }
+    return true
+  }
+
+  /// Where the newest committed copy of each page stands.
+  package static func newestPages(_ path: String, pageSize: Int) throws(StoreAccessError) -> [UInt32: Int] {
+    var committed: [UInt32: Int] = [:]
+    var pending: [UInt32: Int] = [:]
+    try forEachFrame(path, pageSize: pageSize) { frame, _ in
+      pending[frame.page] = frame.offset
+      if frame.isCommit {
+        committed.merge(pending) { $1 }
+        pending = [:]
+      }
+      return true
+    }
+    return committed
+  }
+
+  /// Reads a page of the log; false where the log ends before it.
+  package static func read(_ path: String, into page: UnsafeMutableRawBufferPointer, offset: Int) -> Bool {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { return false }
+    defer { _ = Foundation.close(descriptor) }
+    return pread(descriptor, page.baseAddress, page.count, off_t(offset)) == page.count
+  }
+
+  /// Makes all that was written into the log durable. Where there is none, its frames are in the database, which is durable then.
+  static func sync(_ path: String) throws(StoreAccessError) {
+    do throws(StoreAccessError) {
+      try StoreFile.syncFile(path)
+    } catch  where error.kind == .noSuchFile {}
+  }
+
+  private static let operation: StoreAccessError.Operation = .readLog
+
+  /// What cannot be read is no end of the log: the log would count as checked.
+  private static func read(
+    _ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer, _ size: Int, _ offset: Int, _ path: String
+  ) throws(StoreAccessError) -> Int {
+    while true {
+      let count = pread(descriptor, buffer.baseAddress, size, off_t(offset))
+      if count >= 0 { return count }
+      guard errno == EINTR else { throw .system(errno, path: path, operation: operation) }
+    }
+  }
+
+  private static func bigEndian(_ buffer: UnsafeMutableRawBufferPointer, _ offset: Int) -> UInt32 {
+    UInt32(bigEndian: UnsafeRawBufferPointer(buffer).loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+  }
+
+  /// SQLite's running sum over pairs of 32-bit words.
+  private struct Sum {
+    let isBigEndian: Bool
+    private var first: UInt32 = 0
+    private var second: UInt32 = 0
+
+    init(isBigEndian: Bool) { self.isBigEndian = isBigEndian }
+
+    mutating func add(_ buffer: UnsafeMutableRawBufferPointer, _ range: Range<Int>) {
+      let bytes = UnsafeRawBufferPointer(buffer)
+      for offset in stride(from: range.lowerBound, to: range.upperBound, by: 8) {
+        let left = bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
+        let right = bytes.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self)
+        first &+= (isBigEndian ? UInt32(bigEndian: left) : UInt32(littleEndian: left)) &+ second
+        second &+= (isBigEndian ? UInt32(bigEndian: right) : UInt32(littleEndian: right)) &+ first
+      }
+    }
+
+    func equals(_ left: UInt32, _ right: UInt32) -> Bool { first == left && second == right }
+  }
+}

@@ -1,0 +1,38 @@
+// ExternalCopy: copies of the files of large values with a copy of their store.
+
+import Foundation
+import StoreKeys
+
+/// Copies of the files of large values.
+package enum ExternalCopy {
+  /// Copies the files of values into another store's folder, encrypting them anew where its key is another; what else lies there goes. They are durable
+  /// in the end. The caller holds the source's lock.
+  package static func copy(
+    _ ids: [Int64], from source: ExternalFolder, to target: ExternalFolder, lock: ExternalFolder.Lock? = nil,
+    progress: ProgressHandler? = nil
+  ) throws {
+    if ids.isEmpty { return }
+    let lock = try lock ?? target.lockForWriting()
+    defer { withExtendedLifetime(lock) {} }
+    target.requestSweep()
+    do {
+      for (number, id) in ids.enumerated() {
+        try copyFile(id, from: source, to: target)
+        if let progress, !progress(number + 1, ids.count) { throw StoreAccessError(.cancelled, path: target.path, operation: .copy) }
+      }
+      try target.sync()
+    } catch {
+      target.removeFiles(ids)
+      throw error
+    }
+  }
+
+  private static func copyFile(_ id: Int64, from source: ExternalFolder, to target: ExternalFolder) throws {
+    let reader = try source.openFile(id: id)
+    let writer = try target.makeFile(id: id)
+    while let piece = try reader.next() {
+      try piece.withUnsafeBytes { bytes in try writer.write(bytes) }
+    }
+    _ = try writer.finish()
+  }
+}

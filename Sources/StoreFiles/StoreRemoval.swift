@@ -1,0 +1,65 @@
+// Removing a store with everything that belongs to it. No key is needed: whoever forgot a passphrase must be able to begin anew.
+
+import Foundation
+import StoreKeys
+
+/// Removes stores.
+package enum StoreRemoval {
+  /// Removes a store: its key file first, overwritten, so that whatever survives of the rest is unreadable; then the database with its log and the
+  /// files of its large values. As long as something of it is left, the rest may be missing, so an interrupted removal is finished by another.
+  ///
+  /// - Parameter lock: Takes the database from everybody.
+  /// - Throws: `.busy` where somebody has the store open; then nothing is touched. `.noSuchFile` where nothing of a store is there.
+  package static func destroy(_ storePath: String, lock: DatabaseLocking) throws {
+    let path = try StoreFile.absolutePath(storePath)
+    func checkIsThere() throws {
+      guard names(of: path).contains(where: isThere) else { throw StoreAccessError(.noSuchFile, path: path, operation: .destroy) }
+    }
+    // Before the lock, whose folder may be missing too; and under it, since somebody else may have been faster.
+    try checkIsThere()
+    try KeyFileStorage.withLock(for: KeyFileStorage.path(for: path)) {
+      try checkIsThere()
+      try StoreReplacement.finishLocked(path, lock: lock)
+      let lock = try lock.take(path, .destroy)
+      defer { withExtendedLifetime(lock) {} }
+      try removeAll(path)
+    }
+  }
+
+  /// Whether there is a file or folder, or a link to a missing one.
+  private static func isThere(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0
+  }
+
+  /// All that may belong to a store, what a killed rotation or replacement has left included.
+  private static func names(of path: String) -> [String] {
+    let rotation = StoreFile.rotationPath(for: path)
+    return [path, KeyFileStorage.path(for: path), KeyFileStorage.pendingPath(for: path), rotation]
+      + StoreFile.companionSuffixes.flatMap { [path + $0, rotation + $0] }
+      + [StoreFile.supportPath(for: path), StoreReplacement.folder(for: path)]
+  }
+
+  private static func removeAll(_ path: String) throws {
+    for name in [KeyFileStorage.path(for: path), KeyFileStorage.pendingPath(for: path)] {
+      overwrite(name)
+      try StoreFile.remove(name)
+    }
+    for suffix in StoreFile.companionSuffixes { try StoreFile.remove(path + suffix) }
+    try StoreFile.remove(StoreFile.rotationPath(for: path))
+    for suffix in StoreFile.companionSuffixes { try StoreFile.remove(StoreFile.rotationPath(for: path) + suffix) }
+    try StoreFile.removeFolder(StoreFile.supportPath(for: path))
+    try StoreFile.remove(path)
+    try StoreFile.syncFolder(of: path)
+  }
+
+  /// Writes random bytes over a small file. It is the best that can be done from here: drives and snapshots may keep the old ones.
+  private static func overwrite(_ path: String) {
+    guard let size = StoreFile.size(path), size <= KeyFile.maximumSize, let noise = try? Cryptography.randomBytes(size) else { return }
+    let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard descriptor >= 0 else { return }
+    _ = noise.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+    _ = fsync(descriptor)
+    _ = Foundation.close(descriptor)
+  }
+}

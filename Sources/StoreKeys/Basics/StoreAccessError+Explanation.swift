@@ -1,0 +1,74 @@
+// From the system's errno to the error list, and what each case says to the user.
+
+import Foundation
+
+extension StoreAccessError {
+  /// Makes the error for the system's `errno`.
+  package static func system(_ number: Int32, path: String?, operation: Operation) -> StoreAccessError {
+    let kind: Kind =
+      switch number {
+      case ENOENT: .noSuchFile
+      case EEXIST: .fileExists
+      case EACCES, EPERM: .permissionDenied
+      case EROFS: .readOnly
+      case ENOSPC, EDQUOT: .diskFull
+      case ENOMEM: .outOfMemory
+      case EISDIR, ELOOP, ENOTDIR: .notAStore(.notARegularFile)
+      default: .io(number)
+      }
+    return StoreAccessError(kind, path: path, operation: operation, message: String(cString: strerror(number)))
+  }
+
+  /// What the kind means and what to do, in one sentence.
+  package var explanation: String {
+    switch kind {
+    case .encryptionUnavailable(let reason): "encryption is not available: \(reason)"
+    case .keyRequired: "the store is encrypted and no key was given"
+    case .invalidKey(.empty): "the key is empty"
+    case .invalidKey(.length(let expected, let found)): "the key has \(found) bytes and must have \(expected)"
+    case .invalidKey(.malformed(let why)), .invalidKey(.parameters(let why)): "the key cannot be used: \(why)"
+    case .wrongKey: "the key opens none of the store's key slots"
+    case .keyFileMissing: "the key file beside the store is missing; restore it from a backup, without it the store cannot be opened"
+    case .keyFileCorrupt(let what): "the key file is damaged (\(what)); restore it from a backup"
+    case .keyFileExists: "a key file without a store stands here already; move it away before creating a store of this name"
+    case .keyFileOutdated:
+      "the key file belongs to another state of the store: its data key is not the one that the store was last encrypted with; put back the key file that was written with this state of the store, or a backup of the store with the key file that belongs to it; if neither was exchanged, the beginning of the store is damaged"
+    case .keyProviderFailed: "the key provider failed" + (underlying.map { ": \(type(of: $0))" } ?? "")
+    case .keyWorkExceeded(let slot, let needed, false):
+      "the key opens none of the slots that were tried, and key slot \(slot) takes more work than is spent on a key file unasked: if you trust the file, allow a key work of \(needed) (keyWorkLimit, --key-work)"
+    case .keyWorkExceeded(let slot, let needed, true):
+      "key slot \(slot) would take more work than opening spends on a key file unasked: allow a key work of \(needed) (keyWorkLimit, --key-work) here and wherever the store is opened, or choose a cheaper derivation"
+    case .lastSlot: "the last key slot cannot be removed, the store could never be opened again"
+    case .unknownSlot: "there is no such key slot"
+    case .noSuchFile: "there is no such file"
+    case .fileExists: "the file exists already and is not overwritten"
+    case .notEncrypted: "the file is a plain SQLite database, not an encrypted store"
+    case .notAStore(.empty): "the file has no bytes, it is not a store"
+    case .notAStore(.stub): "the file is too short to be a store"
+    case .notAStore(.notARegularFile): "not a regular file"
+    case .unreadableStore: "the key does not fit the file: either the key is wrong or the file is damaged, which cannot be told apart here"
+    case .otherFormat(let format): "the key opens the file in another format than the one that was given: open it as \(format)"
+    case .storeCorrupt(.pageMAC): "the store is damaged or was changed: a page fails its authentication"
+    case .storeCorrupt(.structure): "the store is damaged: its pages do not make a database"
+    case .storeCorrupt(.wal): "the write-ahead log beside the store is damaged or belongs to another store"
+    case .storeCorrupt(.externalFile):
+      "the file of a large value is damaged, was changed, or belongs to another value or store; restore it from a backup, or set the value anew"
+    case .externalDataMissing:
+      "the file of a large value is not beside the store: either the value was replaced or deleted since it was read, or the file was lost; verify the store"
+    case .unsupportedFormat(let what): "the store's format is not supported: \(what)"
+    case .busy: "another connection holds the store; try again"
+    case .exchanged: "another process has replaced, rotated or removed the store meanwhile; open it again"
+    case .readOnly: "the store, its folder or its file system can only be read"
+    case .readOnlyLog:
+      "the store has a write-ahead log or a journal, and its folder can only be read; copy the store with everything beside it to a folder of your own, or open it once where it can be written"
+    case .permissionDenied: "no permission"
+    case .diskFull: "no space is left on the disk"
+    case .io(let number): number == 0 ? "input or output failed" : "input or output failed: \(String(cString: strerror(number)))"
+    case .outOfMemory: "out of memory"
+    case .cancelled: "cancelled"
+    case .constraint: "a constraint of the database failed"
+    case .sql(let message): message
+    case .closed: "the store is closed"
+    }
+  }
+}

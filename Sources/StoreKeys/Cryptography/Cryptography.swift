@@ -1,0 +1,211 @@
+// The one file that calls libcrypto: random bytes, wiping, scrypt, PBKDF2, HMAC, HKDF, AES-256-GCM. A port to another library replaces it.
+
+import CLibcrypto
+import Foundation
+
+/// The primitives that keys and files are protected with.
+package enum Cryptography {
+  /// The hash behind PBKDF2 and HMAC.
+  package enum Hash: Sendable {
+    case sha1
+    case sha256
+    case sha512
+
+    /// The number of bytes of a digest.
+    var size: Int {
+      switch self {
+      case .sha1: 20
+      case .sha256: 32
+      case .sha512: 64
+      }
+    }
+
+    fileprivate var algorithm: OpaquePointer? {
+      switch self {
+      case .sha1: EVP_sha1()
+      case .sha256: EVP_sha256()
+      case .sha512: EVP_sha512()
+      }
+    }
+  }
+
+  /// The length of an AES-GCM nonce and of its tag.
+  static let nonceSize = 12
+  package static let tagSize = 16
+
+  /// Overwrites memory in a way that the compiler does not remove.
+  package static func wipe(_ buffer: UnsafeMutableRawBufferPointer) {
+    guard let base = buffer.baseAddress, !buffer.isEmpty else { return }
+    OPENSSL_cleanse(base, buffer.count)
+  }
+
+  /// Fills memory from the system's random generator; false on failure.
+  static func fillWithRandomBytes(_ buffer: UnsafeMutableRawBufferPointer) -> Bool {
+    guard let base = buffer.baseAddress, !buffer.isEmpty else { return true }
+    return RAND_bytes(base.assumingMemoryBound(to: UInt8.self), Int32(buffer.count)) == 1
+  }
+
+  /// Random bytes that are no secret: salts, nonces, identifiers.
+  package static func randomBytes(_ count: Int) throws(StoreAccessError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    guard bytes.withUnsafeMutableBytes({ fillWithRandomBytes($0) }) else { throw failure("random bytes") }
+    return bytes
+  }
+
+  /// A random secret.
+  package static func randomSecret(_ count: Int) throws(StoreAccessError) -> SecretBytes {
+    guard let secret = SecretBytes.random(count: count) else { throw failure("random bytes") }
+    return secret
+  }
+
+  /// Compares in a time that depends on the length only.
+  static func isEqual(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> Bool {
+    guard first.count == second.count else { return false }
+    guard let left = first.baseAddress, let right = second.baseAddress, !first.isEmpty else { return true }
+    return CRYPTO_memcmp(left, right, first.count) == 0
+  }
+
+  /// scrypt of RFC 7914 with N = 2^`log2N`.
+  static func scrypt(
+    _ passphrase: SecretBytes, salt: [UInt8], log2N: Int, blockSize: Int, parallelism: Int, count: Int = 32
+  ) throws(StoreAccessError) -> SecretBytes {
+    // What the algorithm allocates, and a little more for libcrypto's own sum.
+    let memory = UInt64(128 * blockSize) * (UInt64(1) << UInt64(log2N)) + UInt64(128 * blockSize * (parallelism + 4)) + (1 << 20)
+    return try SecretBytes(count: count) { (output) throws(StoreAccessError) in
+      let isDone = passphrase.withUnsafeBytes { secret in
+        EVP_PBE_scrypt(
+          secret.baseAddress?.assumingMemoryBound(to: CChar.self), secret.count, salt, salt.count, UInt64(1) << UInt64(log2N),
+          UInt64(blockSize), UInt64(parallelism), memory, output.baseAddress?.assumingMemoryBound(to: UInt8.self), count) == 1
+      }
+      guard isDone else { throw failure("scrypt") }
+    }
+  }
+
+  /// PBKDF2 of RFC 8018 with HMAC.
+  static func pbkdf2(
+    _ passphrase: SecretBytes, salt: [UInt8], rounds: Int, hash: Hash, count: Int = 32
+  ) throws(StoreAccessError) -> SecretBytes {
+    try SecretBytes(count: count) { (output) throws(StoreAccessError) in
+      let isDone = passphrase.withUnsafeBytes { secret in
+        PKCS5_PBKDF2_HMAC(
+          secret.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(secret.count), salt, Int32(salt.count), Int32(rounds),
+          hash.algorithm, Int32(count), output.baseAddress?.assumingMemoryBound(to: UInt8.self)) == 1
+      }
+      guard isDone else { throw failure("PBKDF2") }
+    }
+  }
+
+  /// The authentication code of some memory.
+  static func hmac(
+    _ key: SecretBytes, _ message: UnsafeRawBufferPointer, hash: Hash
+  ) throws(StoreAccessError) -> [UInt8] {
+    var digest = [UInt8](repeating: 0, count: hash.size)
+    let isDone = key.withUnsafeBytes { secret in
+      HMAC(
+        hash.algorithm, secret.baseAddress, Int32(secret.count), message.baseAddress?.assumingMemoryBound(to: UInt8.self),
+        message.count, &digest, nil) != nil
+    }
+    guard isDone else { throw failure("HMAC") }
+    return digest
+  }
+
+  /// The authentication code of some bytes.
+  package static func hmac(_ key: SecretBytes, _ message: [UInt8], hash: Hash) throws(StoreAccessError) -> [UInt8] {
+    let result: Result<[UInt8], StoreAccessError> = message.withUnsafeBytes { bytes in
+      do throws(StoreAccessError) { return .success(try hmac(key, bytes, hash: hash)) } catch { return .failure(error) }
+    }
+    return try result.get()
+  }
+
+  /// A key for one purpose out of a key that is already random: one block of HKDF-Expand (RFC 5869) with SHA-256.
+  package static func derivedKey(from key: SecretBytes, purpose: String, context: [UInt8] = []) throws(StoreAccessError) -> SecretBytes {
+    let information = Array(purpose.utf8) + [0] + context + [1]
+    var digest = try hmac(key, information, hash: .sha256)
+    let result = SecretBytes(count: digest.count) { buffer in
+      digest.withUnsafeMutableBytes { source in
+        buffer.copyMemory(from: UnsafeRawBufferPointer(source))
+        wipe(source)
+      }
+    }
+    return result
+  }
+
+  /// A key out of two secrets: HKDF-Extract (RFC 5869) with SHA-256.
+  static func mixed(_ secret: SecretBytes, salt: SecretBytes) throws(StoreAccessError) -> SecretBytes {
+    var digest: [UInt8] = []
+    try secret.withUnsafeBytes { (bytes) throws(StoreAccessError) in digest = try hmac(salt, bytes, hash: .sha256) }
+    defer { digest.withUnsafeMutableBytes { wipe($0) } }
+    return SecretBytes(digest)
+  }
+
+  /// AES-256-GCM: the ciphertext with its tag behind it.
+  static func seal(
+    _ secret: SecretBytes, key: SecretBytes, nonce: [UInt8], authenticating data: [UInt8]
+  ) throws(StoreAccessError) -> [UInt8] {
+    guard key.count == 32, nonce.count == nonceSize, let context = EVP_CIPHER_CTX_new() else { throw failure("AES-GCM") }
+    defer { EVP_CIPHER_CTX_free(context) }
+    var output = [UInt8](repeating: 0, count: secret.count + tagSize)
+    var written: Int32 = 0
+    let isDone = output.withUnsafeMutableBufferPointer { target -> Bool in
+      guard let base = target.baseAddress else { return false }
+      return key.withUnsafeBytes { keyBytes in
+        secret.withUnsafeBytes { plain in
+          EVP_EncryptInit_ex(
+            context, EVP_aes_256_gcm(), nil, keyBytes.baseAddress?.assumingMemoryBound(to: UInt8.self), nonce) == 1
+            && EVP_EncryptUpdate(context, nil, &written, data, Int32(data.count)) == 1
+            && EVP_EncryptUpdate(
+              context, base, &written, plain.baseAddress?.assumingMemoryBound(to: UInt8.self), Int32(plain.count)) == 1
+            && EVP_EncryptFinal_ex(context, base + Int(written), &written) == 1
+            && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_GCM_GET_TAG, Int32(tagSize), base + secret.count) == 1
+        }
+      }
+    }
+    guard isDone else { throw failure("AES-GCM") }
+    return output
+  }
+
+  /// Opens what `seal` made; `nil` where the key or anything authenticated differs, which the last step alone finds out.
+  static func open(
+    _ sealed: [UInt8], key: SecretBytes, nonce: [UInt8], authenticating data: [UInt8]
+  ) throws(StoreAccessError) -> SecretBytes? {
+    guard key.count == 32, nonce.count == nonceSize, sealed.count >= tagSize else { return nil }
+    guard let context = EVP_CIPHER_CTX_new() else { throw failure("AES-GCM") }
+    defer { EVP_CIPHER_CTX_free(context) }
+    let size = sealed.count - tagSize
+    var tag = Array(sealed[size...])
+    var written: Int32 = 0
+    var isAuthentic = false
+    let secret = try SecretBytes(count: size) { (output) throws(StoreAccessError) in
+      guard let base = output.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
+      let isRead = key.withUnsafeBytes { keyBytes in
+        EVP_DecryptInit_ex(
+          context, EVP_aes_256_gcm(), nil, keyBytes.baseAddress?.assumingMemoryBound(to: UInt8.self), nonce) == 1
+          && EVP_DecryptUpdate(context, nil, &written, data, Int32(data.count)) == 1
+          && EVP_DecryptUpdate(context, base, &written, sealed, Int32(size)) == 1
+          && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_GCM_SET_TAG, Int32(tagSize), &tag) == 1
+      }
+      guard isRead else { throw failure("AES-GCM") }
+      isAuthentic = EVP_DecryptFinal_ex(context, base + Int(written), &written) == 1
+    }
+    return isAuthentic ? secret : nil
+  }
+
+  /// The error of a call that failed, by libcrypto's own list of errors, which is emptied.
+  static func failure(_ what: String) -> StoreAccessError {
+    var isOutOfMemory = false
+    while true {
+      let code = ERR_get_error()
+      if code == 0 { break }
+      // ERR_GET_REASON and ERR_R_MALLOC_FAILURE, which are macros.
+      if code & 0x7f_ffff == 256 | 3 << 18 { isOutOfMemory = true }
+    }
+    // A part that could not be loaded says that it is not there, and not why: ask for as little memory as every call has to have.
+    if !isOutOfMemory {
+      let probe = malloc(16 << 20)
+      isOutOfMemory = probe == nil
+      free(probe)
+    }
+    if isOutOfMemory { return StoreAccessError(.outOfMemory, path: nil, operation: .encrypt) }
+    return StoreAccessError(.encryptionUnavailable("libcrypto failed at \(what)"), path: nil, operation: .encrypt)
+  }
+}

@@ -1,0 +1,260 @@
+// Wrapping and unwrapping of the data key.
+//
+// The key that the user gives opens the slot's box: an X25519 private key and a second secret of 32 bytes. The data key of each generation is
+// sealed for the pair of both. So a rotation seals the new data key for all remaining slots without asking for their passphrases, and whoever
+// kept a removed slot's box, or an old data key, cannot open the new one. The public key and the second secret, which the rotation needs, lie
+// in a table that only the data key opens: to everybody else the file shows symmetric ciphertext only.
+
+package import Foundation
+
+/// What the user gave.
+package enum UnlockSecret: Sendable {
+  case raw(SecretBytes)
+  case passphrase(SecretBytes)
+}
+
+/// What an unlocked key file yields.
+package struct UnlockedKeys: Sendable {
+  /// One for each generation, in their order.
+  package var dataKeys: [SecretBytes]
+  /// By slot: the public key and the second secret, 64 bytes.
+  package var table: [UUID: SecretBytes] = [:]
+  /// What lies in the box of the slot that was opened: it opens the later data keys too that another process seals for the slot.
+  var opened: OpenedSlot?
+
+  package init(dataKeys: [SecretBytes]) { self.dataKeys = dataKeys }
+
+  init(dataKeys: [SecretBytes], opened: OpenedSlot?) {
+    self.dataKeys = dataKeys
+    self.opened = opened
+  }
+}
+
+/// A slot's identifier, its private key and its second secret.
+package struct OpenedSlot: Sendable {
+  let id: UUID
+  let secret: SecretBytes
+}
+
+extension KeyFile {
+  /// A file without slots for a new store.
+  package static func make(for key: DatabaseKey) -> (file: KeyFile, keys: UnlockedKeys) {
+    let file = KeyFile(storeID: UUID(), format: key.format, generations: [Generation(number: 1, salt: key.salt)])
+    return (file, UnlockedKeys(dataKeys: [key.key]))
+  }
+
+  /// Tries the secret on each slot that it may fit, as far as the work goes; `nil` where it opens none.
+  package func unlock(_ secret: UnlockSecret, path: String, work: inout KeyWork) throws(StoreAccessError) -> (
+    keys: UnlockedKeys, slot: UUID
+  )? {
+    for slot in slotsByLikelihood {
+      if case .passphrase = secret, !work.spend(on: slot) { continue }
+      guard let opened = try open(slot, secret) else { continue }
+      guard let dataKeys = try dataKeys(in: slot, opened) else { throw corrupt("slot \(slot.id) does not hold the store's key", path) }
+      var keys = UnlockedKeys(dataKeys: dataKeys, opened: OpenedSlot(id: slot.id, secret: opened))
+      try authenticate(&keys, path: path)
+      LastSlots.note(slot.id, of: storeID)
+      return (keys, slot.id)
+    }
+    return nil
+  }
+
+  /// Tries several secrets; `nil` where none opens a slot.
+  package func unlock(_ secrets: [UnlockSecret], path: String, work: inout KeyWork) throws(StoreAccessError) -> UnlockedKeys? {
+    for secret in secrets {
+      if let unlocked = try unlock(secret, path: path, work: &work) { return unlocked.keys }
+    }
+    return nil
+  }
+
+  /// Unlocks the file as another process has left it, with what an earlier state of it yielded; `nil` where that does not suffice.
+  package func unlock(knowing known: UnlockedKeys, of earlier: KeyFile, path: String) throws(StoreAccessError) -> UnlockedKeys? {
+    var dataKeys: [SecretBytes] = []
+    for generation in generations {
+      for (old, key) in zip(earlier.generations, known.dataKeys) where old.number == generation.number && old.salt == generation.salt {
+        dataKeys.append(key)
+      }
+    }
+    if dataKeys.count != generations.count {
+      guard let opened = known.opened, let slot = slots.first(where: { $0.id == opened.id }),
+        let sealed = try self.dataKeys(in: slot, opened.secret)
+      else { return nil }
+      dataKeys = sealed
+    }
+    var keys = UnlockedKeys(dataKeys: dataKeys, opened: known.opened)
+    try authenticate(&keys, path: path)
+    return keys
+  }
+
+  /// The data keys sealed for a slot whose box was opened; `nil` where one is not.
+  private func dataKeys(in slot: Slot, _ opened: SecretBytes) throws(StoreAccessError) -> [SecretBytes]? {
+    let privateKey = opened.slice(0..<32)
+    let second = opened.slice(32..<64)
+    var dataKeys: [SecretBytes] = []
+    for (generation, sealed) in zip(generations, slot.sealedKeys) {
+      let (shared, publicKey) = try Cryptography.sharedSecret(privateKey, sealed.ephemeralKey)
+      let key = try Self.sealingKey(shared: shared, second: second, ephemeralKey: sealed.ephemeralKey, publicKey: publicKey)
+      guard
+        let dataKey = try Cryptography.open(
+          sealed.box, key: key, nonce: sealed.nonce, authenticating: sealingData(slot: slot.id, generation: generation))
+      else { return nil }
+      dataKeys.append(dataKey)
+    }
+    return dataKeys
+  }
+
+  /// Checks the whole file with the data key, and reads the table that lies in it.
+  func authenticate(_ keys: inout UnlockedKeys, path: String) throws(StoreAccessError) {
+    guard let first = keys.dataKeys.first else { throw corrupt("it holds no key", path) }
+    let code = try Self.mac(body, first)
+    let isEqual = code.withUnsafeBytes { left in mac.withUnsafeBytes { right in Cryptography.isEqual(left, right) } }
+    guard isEqual else { throw corrupt("it was changed by somebody without the key", path) }
+    guard
+      let table = try Cryptography.open(
+        tableBox, key: try Cryptography.derivedKey(from: first, purpose: "CipherData key file table"), nonce: tableNonce,
+        authenticating: header)
+    else { throw corrupt("its table does not open", path) }
+    keys.table = [:]
+    for (index, slot) in slots.enumerated() { keys.table[slot.id] = table.slice(64 * index..<64 * index + 64) }
+  }
+
+  /// Adds a slot that the secret opens.
+  package mutating func addSlot(
+    _ secret: UnlockSecret, kind: KeySlot.Kind, label: String, kdf: KDF, id: UUID = UUID(), created: Date = Date(), at index: Int? = nil,
+    limit: KeyWorkLimit = KeyWorkLimit(), keys: inout UnlockedKeys
+  ) throws(StoreAccessError) {
+    guard slots.count < Self.maximumSlots else {
+      throw StoreAccessError(
+        .invalidKey(.parameters("a key file holds \(Self.maximumSlots) slots at most")), path: nil, operation: .addSlot)
+    }
+    var log2N = 0
+    if case .passphrase = secret {
+      try kdf.check()
+      log2N = kdf.log2N
+    }
+    var slot = Slot(
+      id: id, kind: kind, created: Int64(created.timeIntervalSince1970), label: Self.shortened(label), log2N: UInt8(log2N),
+      salt: try Cryptography.randomBytes(16), nonce: try Cryptography.randomBytes(Cryptography.nonceSize), box: [], sealedKeys: [])
+    try limit.check(adding: slot, to: self)
+    let privateKey = try Cryptography.randomSecret(Cryptography.agreementKeySize)
+    let second = try Cryptography.randomSecret(32)
+    guard let wrappingKey = try Self.wrappingKey(secret, slot) else {
+      throw StoreAccessError(.invalidKey(.length(expected: 32, found: 0)), path: nil, operation: .addSlot)
+    }
+    slot.box = try Cryptography.seal(
+      privateKey.appending(second), key: wrappingKey, nonce: slot.nonce, authenticating: header + fields(of: slot))
+    let entry = SecretBytes(try Cryptography.agreementPublicKey(for: privateKey)).appending(second)
+    for (generation, dataKey) in zip(generations, keys.dataKeys) {
+      slot.sealedKeys.append(try sealed(dataKey, slot: slot.id, entry: entry, generation: generation))
+    }
+    slots.insert(slot, at: min(index ?? slots.count, slots.count))
+    keys.table[slot.id] = entry
+    if keys.opened == nil || keys.opened?.id == id { keys.opened = OpenedSlot(id: id, secret: privateKey.appending(second)) }
+  }
+
+  /// Adds the next generation of the data key, sealed for every slot.
+  ///
+  /// - Returns: Its number.
+  package mutating func addGeneration(_ key: DatabaseKey, keys: inout UnlockedKeys) throws(StoreAccessError) -> UInt32 {
+    let (number, isFull) = (generations.map(\.number).max() ?? 0).addingReportingOverflow(1)
+    guard !isFull else { throw corrupt("it has had all data keys that can be numbered", nil) }
+    let generation = Generation(number: number, salt: key.salt)
+    for index in slots.indices {
+      guard let entry = keys.table[slots[index].id] else { throw corrupt("slot \(slots[index].id) is not in its table", nil) }
+      slots[index].sealedKeys.append(try sealed(key.key, slot: slots[index].id, entry: entry, generation: generation))
+    }
+    generations.append(generation)
+    keys.dataKeys.append(key.key)
+    return number
+  }
+
+  /// Forgets all generations but one. By its number: where it stands in the file another process may have changed.
+  ///
+  /// - Returns: False where the file does not have it; nothing is changed then.
+  package mutating func keepGeneration(_ number: UInt32, keys: inout UnlockedKeys) -> Bool {
+    guard let index = generations.firstIndex(where: { $0.number == number }), index < keys.dataKeys.count,
+      slots.allSatisfy({ index < $0.sealedKeys.count })
+    else { return false }
+    generations = [generations[index]]
+    for slot in slots.indices { slots[slot].sealedKeys = [slots[slot].sealedKeys[index]] }
+    keys.dataKeys = [keys.dataKeys[index]]
+    return true
+  }
+
+  /// Seals the table and computes the code: the last step before the file is written.
+  package mutating func finish(_ keys: UnlockedKeys) throws(StoreAccessError) {
+    guard let first = keys.dataKeys.first else { return }
+    var table = SecretBytes([])
+    for slot in slots {
+      guard let entry = keys.table[slot.id] else { continue }
+      table = table.appending(entry)
+    }
+    tableNonce = try Cryptography.randomBytes(Cryptography.nonceSize)
+    tableBox = try Cryptography.seal(
+      table, key: try Cryptography.derivedKey(from: first, purpose: "CipherData key file table"), nonce: tableNonce, authenticating: header)
+    mac = try Self.mac(body, first)
+  }
+
+  // MARK: -
+
+  private func open(_ slot: Slot, _ secret: UnlockSecret) throws(StoreAccessError) -> SecretBytes? {
+    guard let key = try Self.wrappingKey(secret, slot) else { return nil }
+    return try Cryptography.open(slot.box, key: key, nonce: slot.nonce, authenticating: header + fields(of: slot))
+  }
+
+  /// The key of a slot's box; `nil` where the secret is not of the slot's sort.
+  private static func wrappingKey(_ secret: UnlockSecret, _ slot: Slot) throws(StoreAccessError) -> SecretBytes? {
+    switch secret {
+    case .raw(let key):
+      guard slot.log2N == 0, key.count == 32 else { return nil }
+      return try Cryptography.derivedKey(from: key, purpose: "CipherData slot", context: slot.salt)
+    case .passphrase(let passphrase):
+      guard slot.log2N > 0 else { return nil }
+      return try Cryptography.scrypt(
+        passphrase, salt: slot.salt, log2N: Int(slot.log2N), blockSize: KDF.blockSize, parallelism: KDF.parallelism)
+    }
+  }
+
+  private func sealed(_ dataKey: SecretBytes, slot: UUID, entry: SecretBytes, generation: Generation) throws(StoreAccessError) -> SealedKey
+  {
+    let publicKey = entry.withUnsafeBytes { Array($0[0..<32]) }
+    let ephemeral = try Cryptography.randomSecret(Cryptography.agreementKeySize)
+    let (shared, ephemeralKey) = try Cryptography.sharedSecret(ephemeral, publicKey)
+    let key = try Self.sealingKey(shared: shared, second: entry.slice(32..<64), ephemeralKey: ephemeralKey, publicKey: publicKey)
+    let nonce = try Cryptography.randomBytes(Cryptography.nonceSize)
+    let box = try Cryptography.seal(dataKey, key: key, nonce: nonce, authenticating: sealingData(slot: slot, generation: generation))
+    return SealedKey(ephemeralKey: ephemeralKey, nonce: nonce, box: box)
+  }
+
+  /// HKDF over the shared secret, with the slot's second secret as its salt, bound to both public keys.
+  private static func sealingKey(
+    shared: SecretBytes, second: SecretBytes, ephemeralKey: [UInt8], publicKey: [UInt8]
+  ) throws(StoreAccessError) -> SecretBytes {
+    let extracted = try Cryptography.mixed(shared, salt: second)
+    return try Cryptography.derivedKey(from: extracted, purpose: "CipherData sealed key", context: ephemeralKey + publicKey)
+  }
+
+  private func sealingData(slot: UUID, generation: Generation) -> [UInt8] {
+    var writer = ByteWriter()
+    writer.append(header)
+    writer.append(slot)
+    writer.append(generation.number)
+    writer.append(generation.salt)
+    return writer.bytes
+  }
+
+  private static func mac(_ body: [UInt8], _ dataKey: SecretBytes) throws(StoreAccessError) -> [UInt8] {
+    try Cryptography.hmac(try Cryptography.derivedKey(from: dataKey, purpose: "CipherData key file"), body, hash: .sha256)
+  }
+
+  private func corrupt(_ what: String, _ path: String?) -> StoreAccessError {
+    StoreAccessError(.keyFileCorrupt(what), path: path, operation: .unlock)
+  }
+
+  /// At most 255 bytes of UTF-8, cut between characters.
+  private static func shortened(_ label: String) -> String {
+    var label = label
+    while label.utf8.count > 255 { label.removeLast() }
+    return label
+  }
+}

@@ -1,0 +1,68 @@
+// The key that SQLCipher gets: 32 random bytes, 16 bytes of salt, and the page format that they are used with.
+
+/// What opens a database's pages, without any derivation.
+package struct DatabaseKey: Sendable, CustomStringConvertible {
+  /// The number of bytes of the key itself and of the salt.
+  package static let keySize = 32
+  package static let saltSize = 16
+
+  /// The 32 bytes that encrypt.
+  package let key: SecretBytes
+  /// The first 16 bytes of the file.
+  package let salt: [UInt8]
+  /// The page format.
+  package let format: SQLCipherFormat
+  /// True where a slot's tag has proved the key: a page that fails its check then means damage, not a wrong key.
+  package let isProven: Bool
+
+  package init(key: SecretBytes, salt: [UInt8], format: SQLCipherFormat = .portable, isProven: Bool = false) throws(StoreAccessError) {
+    guard key.count > 0 else { throw StoreAccessError(.invalidKey(.empty), path: nil, operation: .key) }
+    guard key.count == Self.keySize else {
+      throw StoreAccessError(.invalidKey(.length(expected: Self.keySize, found: key.count)), path: nil, operation: .key)
+    }
+    guard salt.count == Self.saltSize else {
+      throw StoreAccessError(.invalidKey(.length(expected: Self.saltSize, found: salt.count)), path: nil, operation: .key)
+    }
+    self.key = key
+    self.salt = salt
+    self.format = format
+    self.isProven = isProven
+  }
+
+  /// A new random key and salt.
+  package static func random(format: SQLCipherFormat = .portable) throws(StoreAccessError) -> DatabaseKey {
+    try DatabaseKey(
+      key: Cryptography.randomSecret(keySize), salt: Cryptography.randomBytes(saltSize), format: format, isProven: true)
+  }
+
+  /// SQLCipher's own derivation, done once so that each connection opens with the raw key.
+  package init(sqlcipherPassphrase passphrase: SecretBytes, salt: [UInt8], format: SQLCipherFormat) throws(StoreAccessError) {
+    guard passphrase.count > 0 else { throw StoreAccessError(.invalidKey(.empty), path: nil, operation: .key) }
+    let isRawShape = passphrase.withUnsafeBytes { [67, 99].contains($0.count) && $0[0] == UInt8(ascii: "x") && $0[1] == UInt8(ascii: "'") }
+    guard !isRawShape else {
+      throw StoreAccessError(
+        .invalidKey(.malformed("SQLCipher would take a passphrase of this shape for a raw key")), path: nil, operation: .key)
+    }
+    try self.init(key: format.stretched(passphrase, salt: salt), salt: salt, format: format)
+  }
+
+  package var description: String { "<redacted>, \(format)" }
+
+  /// `x'<64 hex><32 hex>'`, which `sqlite3_key` takes as raw key and salt; in one buffer that is wiped.
+  package func sqlcipherText() -> SecretBytes {
+    SecretBytes(count: 3 + 2 * (Self.keySize + Self.saltSize)) { buffer in
+      buffer[0] = UInt8(ascii: "x")
+      buffer[1] = UInt8(ascii: "'")
+      var position = 2
+      func append(_ byte: UInt8) {
+        for nibble in [byte >> 4, byte & 15] {
+          buffer[position] = nibble < 10 ? 48 + nibble : 87 + nibble
+          position += 1
+        }
+      }
+      key.withUnsafeBytes { for byte in $0 { append(byte) } }
+      for byte in salt { append(byte) }
+      buffer[position] = UInt8(ascii: "'")
+    }
+  }
+}
