@@ -90,7 +90,8 @@ extension SQLCipherIncrementalStore {
         // Somebody died while writing large values, or is writing some.
         if let externals, !options.isReadOnly, folder.isPending { try externals.sweep() }
         let engine = StoreEngine(
-          path: path, pool: pool, schema: schema, trace: StatementTrace(observer: description.sqlObserver), marks: marks,
+          path: path, pool: pool, statements: StoreStatements(schema), trace: StatementTrace(observer: description.sqlObserver),
+          marks: marks,
           watch: watch, externals: externals)
         watch.begin(generation: generation, hashes: hashes, layout: schema.layout)
         state.withLock { state in
@@ -172,7 +173,7 @@ extension SQLCipherIncrementalStore {
     let model = configuration.model
     let schema = try SchemaCache.schema(model: model, entityNumbers: configuration.entityNumbers, basis: layoutBasis)
     try StoreMigrator.checkColumnCounts(schema, entityNumbers: configuration.entityNumbers, path: path, operation: .create)
-    for statement in MetadataTable.createStatements { try connection.execute(statement) }
+    for statement in BookkeepingTables.creation { try connection.execute(statement) }
     for statement in try SchemaGenerator(schema: schema).tables() { try connection.execute(statement) }
     try SchemaAuxiliaries(schema: schema).makeAll(connection)
     let record = StoreRecord(

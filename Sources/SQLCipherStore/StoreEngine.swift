@@ -9,7 +9,8 @@ final class StoreEngine: Sendable {
   let path: String
   /// None where the engine works inside a transaction that others have.
   private let connections: ConnectionPool?
-  let schema: StoreSchema
+  let statements: StoreStatements
+  var schema: StoreSchema { statements.schema }
   let keys: KeyAllocator
   let plans: FetchPlanCache
   let saveStatements: SaveStatementCache
@@ -26,32 +27,28 @@ final class StoreEngine: Sendable {
   private let held = TransactionExtent<WriteTransaction>()
 
   init(
-    path: String, pool: ConnectionPool?, schema: StoreSchema, trace: StatementTrace, marks: DerivationMarks = DerivationMarks(),
+    path: String, pool: ConnectionPool?, statements: StoreStatements, trace: StatementTrace, marks: DerivationMarks = DerivationMarks(),
     watch: ModelWatch? = nil, externals: ExternalStorage? = nil
   ) {
     self.path = path
     connections = pool
-    self.schema = schema
+    self.statements = statements
+    let schema = statements.schema
     self.trace = trace
     self.marks = marks
     self.externals = externals
     marks.prepare(for: schema.derivations)
-    rows = StoreRows(schema: schema, trace: trace, path: path)
+    rows = StoreRows(statements: statements, trace: trace, path: path)
     keys = KeyAllocator(tableCount: schema.tables.count)
     participants = Self.participants(watch: watch, rows: rows, marks: marks, externals: externals, keys: keys, sizes: tableSizes)
-    saveStatements = SaveStatementCache(firstNumber: schema.firstPlanNumber)
-    plans = FetchPlanCache(firstNumber: schema.firstPlanNumber + SaveStatementCache.capacity)
+    saveStatements = SaveStatementCache(numbers: statements.numbers.updates)
+    plans = FetchPlanCache(numbers: statements.numbers.fetches)
   }
 
   /// An engine for requests that are parts of a transaction that others have, see ``join(_:_:)``. Triggers are away until it ends.
-  convenience init(path: String, joining transaction: WriteTransaction, schema: StoreSchema, trace: StatementTrace) {
+  convenience init(path: String, joining transaction: WriteTransaction, statements: StoreStatements, trace: StatementTrace) {
     let externals = transaction.files.flatMap { ExternalStorage(joining: transaction.connection, threshold: $0.storage.threshold) }
-    self.init(path: path, pool: nil, schema: schema, trace: trace, externals: externals)
-  }
-
-  /// The first statement number that the engine does not use.
-  static func firstFreeNumber(behind schema: StoreSchema) -> Int {
-    schema.firstPlanNumber + SaveStatementCache.capacity + FetchPlanCache.capacity
+    self.init(path: path, pool: nil, statements: statements, trace: trace, externals: externals)
   }
 
   var pool: ConnectionPool {
@@ -59,6 +56,16 @@ final class StoreEngine: Sendable {
       if let connections { return connections }
       throw StoreError(.invalidRequest, "The step of the migration is over, and its objects with it.", operation: .migrate, path: path)
     }
+  }
+
+  /// A prepared statement over an entity's table; see ``StoreStatements``.
+  @inline(__always) func statement(_ statement: EntityStatement, on connection: Connection) throws(StoreAccessError) -> Statement {
+    try statements.statement(statement, on: connection)
+  }
+
+  /// A prepared statement over a join table.
+  @inline(__always) func statement(_ statement: JoinStatement, on connection: Connection) throws(StoreAccessError) -> Statement {
+    try statements.statement(statement, on: connection)
   }
 
   /// A writer for rows of this store.

@@ -36,6 +36,16 @@ final class StatementTests: StoreTestCase {
     select.reset()
   }
 
+  func testANumberThatStandsForAnotherTextIsNoticed() throws {
+    let connection = try make()
+    XCTAssertNil(connection.statements.misuse(of: 3, for: "SELECT 1"))
+    let first = try connection.statement(3, "SELECT 1")
+    XCTAssertNil(connection.statements.misuse(of: 3, for: "SELECT 1"))
+    let misuse = try XCTUnwrap(connection.statements.misuse(of: 3, for: "SELECT 2"))
+    XCTAssertTrue(misuse.contains("SELECT 1") && misuse.contains("SELECT 2"), misuse)
+    XCTAssertTrue(try connection.statement(3, "SELECT 1") === first)
+  }
+
   func testTextThatStaysInPlaceNeedsNoCopy() throws {
     let connection = try make()
     let echo = try connection.statement(sql: "SELECT ?1, length(?1), typeof(?1)")
@@ -77,22 +87,18 @@ final class StatementTests: StoreTestCase {
 
   func testNumberedStatementsArePreparedOnce() throws {
     let connection = try make()
-    var asked = 0
-    func sql() -> String {
-      asked += 1
-      return "SELECT 40 + ?"
-    }
+    var first: Statement?
     for _ in 0..<3 {
-      let statement = try connection.statement(17, sql())
+      let statement = try connection.statement(17, "SELECT 40 + ?")
+      XCTAssertTrue(first == nil || statement === first)
+      first = statement
       try statement.bind(1, 2)
       XCTAssertTrue(try statement.step())
       XCTAssertEqual(statement.int(0), 42)
       statement.reset()
     }
-    XCTAssertEqual(asked, 1)
     connection.discardStatements()
-    _ = try connection.statement(17, sql())
-    XCTAssertEqual(asked, 2)
+    XCTAssertFalse(try connection.statement(17, "SELECT 40 + ?") === first)
   }
 
   func testAnAdHocStatementInUseIsNotHandedOutTwice() throws {

@@ -131,7 +131,7 @@ final class HostileValueTests: XCTestCase {
   func testNoCellOfATableLeadsToATrap() throws {
     let store = try makeStore()
     let tables = TableLayout(model: try model(), entityNumbers: Array(try model().entities.indices))
-    var cells: [(table: String, column: String)] = [(MetadataTable.keys, "next")]
+    var cells: [(table: String, column: String)] = [(BookkeepingTables.keys, "next")]
     for table in tables.tables {
       let columns = table.columns.flatMap { [$0.name, $0.entityColumn] }
       let own = [table.keyColumn, table.versionColumn, table.entityColumn] + table.orderColumns.map(\.name)
@@ -176,11 +176,11 @@ final class HostileValueTests: XCTestCase {
       "format", "identifier", "type", "checksum", "layout_basis", "version_identifiers", "user_metadata", "hashes", "layout", "model",
       "past_models", "deferred",
     ] {
-      cells += texts.map { (MetadataTable.name, column, $0) }
+      cells += texts.map { (BookkeepingTables.metadata, column, $0) }
     }
     try sweep(store, cells)
     // Another basis makes the store read its own layout.
-    try sweep(store, layouts.map { (MetadataTable.name, "layout_basis = 'other', layout", $0) })
+    try sweep(store, layouts.map { (BookkeepingTables.metadata, "layout_basis = 'other', layout", $0) })
   }
 
   private func sweep(_ store: TestStore, _ cells: [(table: String, column: String, value: String)]) throws {
@@ -198,7 +198,7 @@ final class HostileValueTests: XCTestCase {
       connection.close()
       guard isChanged else { continue }
       changed += 1
-      exercise(store, "\(cell.table).\(cell.column) = \(cell.value.prefix(60))", inspects: cell.table == MetadataTable.name)
+      exercise(store, "\(cell.table).\(cell.column) = \(cell.value.prefix(60))", inspects: cell.table == BookkeepingTables.metadata)
     }
     XCTAssertGreaterThan(changed, cells.count / 3)
   }

@@ -213,7 +213,7 @@ final class QueryPlanTests: XCTestCase {
   }
 
   func testShapesShareAPlanAndItsStatement() throws {
-    let cache = FetchPlanCache(firstNumber: 10)
+    let cache = FetchPlanCache(numbers: 10..<1_010)
     let model = SpecificationModels.library
     let schema = try StoreSchema(model: model, layout: TableLayout(model: model, entityNumbers: model.entities.map(\.number)))
     func plan(_ predicate: FetchPredicate) throws -> FetchPlan {

@@ -106,11 +106,15 @@ public import StoreKeys
     guard code == SQLITE_OK else { throw database.failure(code, operation: .execute, sql: sql, source: .step) }
   }
 
-  /// The prepared statement of a numbered plan; `sql` is asked for only the first time.
+  /// The prepared statement of a number; `sql` is asked for only the first time. A debug build compares the text of each use with the first, and stops
+  /// where two texts have one number.
   ///
   /// The statement is the connection's: reset it after use, and do not use one number twice at once.
   @inlinable package func statement(_ number: Int, _ sql: @autoclosure () -> String) throws(StoreAccessError) -> Statement {
-    if let known = statements.numbered(number) { return known }
+    if let known = statements.numbered(number) {
+      assert(statements.misuse(of: number, for: sql()) == nil, statements.misuse(of: number, for: sql()) ?? "")
+      return known
+    }
     return try statements.prepareNumbered(number, sql())
   }
 

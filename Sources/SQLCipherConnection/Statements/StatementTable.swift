@@ -22,6 +22,12 @@ package import StoreKeys
     number < table.count ? table[number] : nil
   }
 
+  /// What is wrong with the use of a number: that it stands for another text already.
+  @usableFromInline package func misuse(of number: Int, for sql: String) -> String? {
+    guard let known = numbered(number), known.sql != sql else { return nil }
+    return "the statement number \(number) stands for\n\(known.sql)\nand is used for\n\(sql)"
+  }
+
   @usableFromInline package func prepareNumbered(_ number: Int, _ sql: String) throws(StoreAccessError) -> Statement {
     let statement = try prepare(sql)
     if number >= table.count {

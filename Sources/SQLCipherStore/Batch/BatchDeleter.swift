@@ -96,8 +96,8 @@ struct BatchDeleter {
       try KeyListSize.forEachPiece(of: keys.sorted()[...]) { piece, size in
         let statement = try batch.connection.statement(
           sql: "INSERT INTO temp.\(doomedName(index)) (k) SELECT t.\(table.key) FROM \(table.name) AS t"
-            + " WHERE t.\(table.key) \(KeyListSize.condition(size))")
-        try KeyListSize.bind(piece, size, to: statement)
+            + " WHERE t.\(table.key) \(size.condition)")
+        try size.bind(piece, to: statement)
         batch.engine.trace.note(statement)
         try statement.run()
       }
@@ -124,8 +124,7 @@ struct BatchDeleter {
         let own = schema.tables[index]
         from = "\(own.name) AS s JOIN \(table.name) AS d ON d.\(table.key) = s.\(column.name) WHERE s.\(own.key) IN \(frontier)"
       case .inverse(let side): from = "\(table.name) AS d WHERE d.\(side.column.name) IN \(frontier)"
-      case .join(let side):
-        from = "\(side.table) AS s JOIN \(table.name) AS d ON d.\(table.key) = s.\(side.far) WHERE s.\(side.near) IN \(frontier)"
+      case .join(let side): from = side.destinations(in: table, of: frontier)
       case .none: return nil
       }
       return Cascade(
@@ -167,7 +166,7 @@ struct BatchDeleter {
         condition =
           "EXISTS (SELECT 1 FROM \(other.name) AS d WHERE d.\(side.column.name) = t.\(table.key)\(stays("d.\(other.key)", other.index)))"
       case .join(let side):
-        condition = "EXISTS (SELECT 1 FROM \(side.table) AS d WHERE d.\(side.near) = t.\(table.key)\(stays("d.\(side.far)", other.index)))"
+        condition = side.linkExists(of: table) { stays($0, other.index) }
       case .none: continue
       }
       let refusing = try batch.references(
@@ -234,7 +233,7 @@ struct BatchDeleter {
       for entity in table.root.subtree {
         for side in schema.joinSides[entity]
         where done.insert(Side(relationship: side.relationshipID, isReversed: side.isReversed)).inserted {
-          try batch.run("DELETE FROM \(side.table) WHERE \(side.table).\(side.near) IN \(doomedKeys(index))")
+          try batch.run(side.deletion("IN \(doomedKeys(index))"))
         }
       }
       try batch.run("DELETE FROM \(table.name) WHERE \(table.name).\(table.key) IN \(doomedKeys(index))")

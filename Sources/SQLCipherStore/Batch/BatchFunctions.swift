@@ -7,13 +7,11 @@ import StoreKeys
 
 /// The function that batch updates call.
 enum BatchFunctions {
-  /// `assign(entity, slot, value)`: the value as the slot's. A value that the slot cannot have makes the statement fail.
-  static let assign = "cd_assign"
   private static let refusal = "cd_assign refuses a value"
 
   /// Makes it known to a connection.
   static func register(on connection: Connection, model: CompiledModel) throws {
-    try connection.registerFunction(name: assign, argumentCount: 3) { call in
+    try connection.registerFunction(name: SQLFunctions.assign, argumentCount: 3) { call in
       let (number, index) = (Int(call.int64(0)), Int(call.int64(1)))
       guard model.entities.indices.contains(number), model.entities[number].slots.indices.contains(index) else {
         return call.setError(refusal)

@@ -56,13 +56,6 @@ struct BatchTransaction {
   func empty(_ name: String) throws { try connection.statement(sql: "DELETE FROM temp.\(name)").run() }
 }
 
-extension EntityTable {
-  /// The key and the model's number of the entity of a row.
-  func reference(alias: String) -> String {
-    "\(alias).\(key), " + (entity.map { "\(alias).\($0) + \(entityOffset)" } ?? "\(root.number)")
-  }
-}
-
 extension TableColumn {
   /// The assignments that leave a to-one relationship without a destination.
   var cleared: String { ([name] + [entityColumn].compactMap { $0 }).map { "\($0) = NULL" }.joined(separator: ", ") }

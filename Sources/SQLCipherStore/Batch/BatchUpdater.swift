@@ -112,8 +112,8 @@ struct BatchUpdater {
     let insertion = try selection { generator, scope in
       try computed.map { item in
         let value = try generator.value(item.expression, [scope])
-        let assigned: SQLFragment = "\(BatchFunctions.assign)(\(plan.entity.number), \(item.slot.index), \(value))"
-        return keepsExternals(item.slot) ? "\(ExternalSchema.keep)(\(assigned))" : assigned
+        let assigned: SQLFragment = "\(SQLFunctions.assign)(\(plan.entity.number), \(item.slot.index), \(value))"
+        return keepsExternals(item.slot) ? "\(SQLFunctions.keep)(\(assigned))" : assigned
       }
     }
     defer { try? TemporaryLists.empty(insertion.temporaryLists.count, batch.transaction.reading) }
@@ -206,7 +206,7 @@ struct BatchUpdater {
   private func value(_ assignment: BatchUpdatePlan.Assignment, of row: String) -> (sql: String, argument: Slot?) {
     switch assignment.value {
     case .constant(.int(let word)) where assignment.slot.kind == .reference: ("?", .int(ObjectReference(rawValue: word).key))
-    case .constant(let value): (keepsExternals(assignment.slot) ? "\(ExternalSchema.keep)(?)" : "?", value)
+    case .constant(let value): (keepsExternals(assignment.slot) ? "\(SQLFunctions.keep)(?)" : "?", value)
     case .computed:
       (
         "(SELECT b.v\(computed.firstIndex { $0.slot.index == assignment.slot.index } ?? 0) FROM temp.\(name) AS b"

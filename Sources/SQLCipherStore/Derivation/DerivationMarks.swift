@@ -5,9 +5,6 @@ import Synchronization
 
 /// The rows that triggers have noted since the transaction began: by derivation and by position of its path. One writer uses it at a time.
 final class DerivationMarks: Sendable {
-  /// The function that triggers call: the identity of a derived attribute, a position, a key.
-  static let function = "cd_derive"
-
   private struct State {
     var identities: [[UInt8]] = []
     var rows: [[Set<Int64>]] = []
@@ -31,7 +28,7 @@ final class DerivationMarks: Sendable {
 
   /// Makes the function known to a connection.
   func register(on connection: Connection) throws {
-    try connection.registerFunction(name: Self.function, argumentCount: 3) { [self] call in
+    try connection.registerFunction(name: SQLFunctions.derive, argumentCount: 3) { [self] call in
       if call.isNull(2) { return call.setResultNull() }
       let isKnown = note(call.text(0), position: Int(call.int64(1)), key: call.int64(2))
       // Another process has opened the store with other derivations since: what is written here would leave their values wrong.

@@ -8,9 +8,6 @@ import SQLCipherConnection
 struct DerivationTriggers {
   let schema: StoreSchema
 
-  /// What stands in the text of every such trigger.
-  static let mark = DerivationMarks.function
-
   private struct Trigger {
     let event: String
     let table: String
@@ -28,7 +25,7 @@ struct DerivationTriggers {
       let entity = schema.model.entities[derivation.derivation.entity].name
       for (index, trigger) in triggers(of: derivation).enumerated() {
         let name = names.take("t_\(entity)_\(derivation.derivation.slot.name)_\(index + 1)")
-        let calls = trigger.notes.map { "SELECT \(Self.mark)(\(identity), \($0.position), \($0.key));" }.joined(separator: " ")
+        let calls = trigger.notes.map { "SELECT \(SQLFunctions.derive)(\(identity), \($0.position), \($0.key));" }.joined(separator: " ")
         let condition = trigger.condition.map { " WHEN \($0)" } ?? ""
         result.append(
           SchemaAuxiliary(
@@ -48,9 +45,8 @@ struct DerivationTriggers {
     let value = isNow ? "\(Date().timeIntervalSinceReferenceDate)" : try derivation.value(of: table, in: schema)
     var conditions = [derivation.entityCondition(schema.model, alias: table)].compactMap { $0 }
     if isNow { conditions.append("\(table).\(derivation.column.name) IS NULL") }
-    let rows = conditions.isEmpty ? "" : " WHERE \(conditions.joined(separator: " AND "))"
     // Older values must not stand in the way of new ones that are unique.
-    return ["NULL", value].suffix(isNow ? 1 : 2).map { "UPDATE OR FAIL \(table) SET \(derivation.column.name) = \($0)\(rows)" }
+    return ["NULL", value].suffix(isNow ? 1 : 2).map { derivation.table.computing(derivation.column, $0, where: conditions) }
   }
 
   private func triggers(of derivation: StoreDerivation) -> [Trigger] {
@@ -76,8 +72,7 @@ struct DerivationTriggers {
         result.append(Trigger(event: "DELETE", table: table.name, condition: "OLD.\(owner) IS NOT NULL", notes: [(near, "OLD.\(owner)")]))
         result.append(update(of: owner, in: table, [(near, "OLD.\(owner)"), (near, "NEW.\(owner)")]))
       case .join(let side):
-        result.append(Trigger(event: "INSERT", table: side.table, notes: [(near, "NEW.\(side.near)")]))
-        result.append(Trigger(event: "DELETE", table: side.table, notes: [(near, "OLD.\(side.near)")]))
+        for link in side.watched { result.append(Trigger(event: link.event, table: link.table, notes: [(near, link.nearKey)])) }
       case .none: break
       }
     }
@@ -104,10 +99,6 @@ struct DerivationTriggers {
 
   /// The statements that take the triggers out of a copy for other programs, which do not know the function and could write nothing.
   static func removal(from connection: Connection, schema: String) throws -> [String] {
-    let statement = try connection.statement(sql: "SELECT name FROM sqlite_master WHERE type = 'trigger' AND sql LIKE '%\(mark)(%'")
-    defer { statement.reset() }
-    var names: [String] = []
-    while try statement.step() { names.append(statement.text(0)) }
-    return try names.map { "DROP TRIGGER \(schema).\(try Identifier.quoted($0))" }
+    try connection.objects(.derivationTriggers).map { "DROP TRIGGER \(schema).\(try Identifier.quoted($0.name))" }
   }
 }

@@ -41,9 +41,9 @@ struct DerivationUpdater {
 
   private func addOwners(of rows: Set<Int64>, at position: Int, _ derivation: StoreDerivation, to keys: inout Set<Int64>) throws {
     try KeyListSize.forEachPiece(of: rows.sorted()[...]) { piece, size in
-      let statement = try connection.statement(sql: derivation.owners(of: position, KeyListSize.condition(size)))
+      let statement = try connection.statement(sql: derivation.owners(of: position, size.condition))
       defer { statement.reset() }
-      try KeyListSize.bind(piece, size, to: statement)
+      try size.bind(piece, to: statement)
       trace.note(statement)
       while try statement.step() { keys.insert(statement.int64(0)) }
     }
@@ -53,14 +53,12 @@ struct DerivationUpdater {
     let table = derivation.table
     let isNow = derivation.derivation.operation == .now
     let value = isNow ? "NULL" : try derivation.value(of: "t", in: schema)
-    let condition = derivation.entityCondition(schema.model, alias: "t").map { " AND \($0)" } ?? ""
+    let condition = derivation.entityCondition(schema.model, alias: "t")
     var updates: [(key: Int64, entity: Int, value: Slot)] = []
     try KeyListSize.forEachPiece(of: keys) { piece, size in
-      let statement = try connection.statement(
-        sql: "SELECT \(table.reference(alias: "t")), t.\(derivation.column.name), \(value) FROM \(table.name) AS t"
-          + " WHERE t.\(table.key) \(KeyListSize.condition(size))\(condition)")
+      let statement = try connection.statement(sql: table.computed(value, beside: derivation.column, where: condition, size))
       defer { statement.reset() }
-      try KeyListSize.bind(piece, size, to: statement)
+      try size.bind(piece, to: statement)
       trace.note(statement)
       while try statement.step() {
         let new = isNow ? Slot.real(now) : statement.slot(3)
@@ -75,17 +73,13 @@ struct DerivationUpdater {
     if isUnique {
       // Values that pass from row to row must be free before they are taken.
       try KeyListSize.forEachPiece(of: updates.map(\.key)[...]) { piece, size in
-        let statement = try connection.statement(
-          sql:
-            "UPDATE OR FAIL \(table.name) SET \(derivation.column.name) = NULL WHERE \(table.name).\(table.key) \(KeyListSize.condition(size))"
-        )
-        try KeyListSize.bind(piece, size, to: statement)
+        let statement = try connection.statement(sql: table.clearing(derivation.column, size))
+        try size.bind(piece, to: statement)
         trace.note(statement)
         try statement.run()
       }
     }
-    let statement = try connection.statement(
-      sql: "UPDATE OR FAIL \(table.name) SET \(derivation.column.name) = ? WHERE \(table.name).\(table.key) = ?")
+    let statement = try connection.statement(sql: table.setting(derivation.column))
     for update in updates {
       try statement.bind(1, update.value)
       try statement.bind(2, update.key)

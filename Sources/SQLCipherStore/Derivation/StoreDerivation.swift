@@ -109,10 +109,10 @@ struct StoreDerivation: Sendable {
         conditions.append("\(alias).\(side.column.name) = \(near).\(nearTable.key)")
       case .join(let side):
         let link = "j\(index + 1)"
-        tables.append("\(side.table) AS \(link)")
-        conditions.append("\(link).\(side.near) = \(near).\(nearTable.key)")
+        tables.append(side.source(link))
+        conditions.append("\(side.nearKey(link)) = \(near).\(nearTable.key)")
         tables.append("\(far.name) AS \(alias)")
-        conditions.append("\(alias).\(far.key) = \(link).\(side.far)")
+        conditions.append("\(alias).\(far.key) = \(side.farKey(link))")
       case .none: conditions.append("0")
       }
       (near, nearTable) = (alias, far)
@@ -151,7 +151,7 @@ struct StoreDerivation: Sendable {
         let table = step.destination
         statement =
           "SELECT o.\(side.column.name) FROM \(table.name) AS o WHERE o.\(table.key) \(found) AND o.\(side.column.name) IS NOT NULL"
-      case .join(let side): statement = "SELECT o.\(side.near) FROM \(side.table) AS o WHERE o.\(side.far) \(found)"
+      case .join(let side): statement = side.owners(ofMembers: found)
       case .none: return "SELECT 1 WHERE 0"
       }
     }

@@ -121,9 +121,7 @@ struct FetchExplainer {
 
   /// The relationship whose join table has an alias.
   private func joinedRelationship(_ source: String) -> FetchExplanation.Index? {
-    let join = schema.layout.joinTables.first { join in
-      (try? Identifier.quoted(join.name)).map { plan.sql.contains("\($0) AS \(source) ") } ?? false
-    }
+    let join = schema.joins.first { $0.isRead(by: plan.sql, as: source) }.map { schema.layout.joinTables[$0.tableIndex] }
     return join.map { .init(origin: .relationship, entityName: $0.entity, name: $0.property) }
   }
 

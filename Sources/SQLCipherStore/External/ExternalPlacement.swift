@@ -22,11 +22,8 @@ struct ExternalPlacement {
     var count = 0
     for table in schema.tables {
       for column in table.columns where column.keepsExternals {
-        let condition = "typeof(t.\(column.name)) = 'blob' AND length(t.\(column.name)) >= ?"
-        let search = try connection.statement(
-          sql: "SELECT t.\(table.key) FROM \(table.name) AS t WHERE t.\(table.key) > ? AND \(condition) ORDER BY t.\(table.key) LIMIT 1")
-        let update = try connection.statement(
-          sql: "UPDATE \(table.name) SET \(column.name) = ? WHERE \(table.name).\(table.key) = ?")
+        let search = try connection.statement(sql: table.nextLarge(column))
+        let update = try connection.statement(sql: table.settingNumber(column))
         var key: Int64 = 0
         while true {
           try search.bind(1, key)
@@ -55,8 +52,7 @@ struct ExternalPlacement {
       let constrained = Set(
         table.root.subtree.flatMap { schema.model.entities[$0].entityDescription.uniquenessConstraints.flatMap { $0 } })
       for column in table.columns where column.isLarge && constrained.contains(column.slot.name) {
-        try connection.execute(
-          "UPDATE \(table.name) SET \(column.name) = \(ExternalSchema.function)(\(column.name)) WHERE typeof(\(column.name)) = 'integer'")
+        try connection.execute(table.inlining(column))
       }
     }
   }

@@ -8,16 +8,12 @@ import StoreKeys
 
 /// Large values in the schema and in SQL.
 enum ExternalSchema {
-  /// The function that gives a column's bytes, wherever they are.
-  static let function = "cd_data"
-  /// The function that puts bytes into a file, where there are many, and gives its number, in statements that ``ExternalTransaction/keeping(_:)`` runs.
-  static let keep = "cd_keep"
   private static let triggerPrefix = "t_external_"
 
   /// Makes the table of the large values that rows of models may have, in a file that has none; without it they stay in the rows.
   static func makeTable(for models: [CompiledModel], _ connection: Connection) throws {
     guard models.contains(where: \.hasExternalAttributes) else { return }
-    for statement in ExternalTable.createStatements { try connection.execute(statement) }
+    for statement in BookkeepingTables.creationOfExternals { try connection.execute(statement) }
   }
 
   /// The triggers of a table with binary columns: whoever deletes or changes a row, the values that it had are noted as removed.
@@ -28,7 +24,7 @@ enum ExternalSchema {
       let name = "\(triggerPrefix)\(name)"
       let sql =
         "CREATE TRIGGER \(try Identifier.quoted(name)) AFTER \(event) ON \(table.name) WHEN \(columns.map(test).joined(separator: " OR "))"
-        + " BEGIN UPDATE \(ExternalTable.name) SET removed = 1 WHERE id IN (\(columns.map { "OLD.\($0)" }.joined(separator: ", "))); END"
+        + " BEGIN \(BookkeepingTables.removingExternals(columns.map { "OLD.\($0)" })); END"
       return SchemaAuxiliary(kind: .trigger, name: name, sql: sql)
     }
     var result = [try trigger("DELETE", "delete_\(table.id)", columns) { "typeof(OLD.\($0)) = 'integer'" }]
@@ -43,11 +39,8 @@ enum ExternalSchema {
 
   /// Notes values that no row refers to any more, as after tables were rebuilt without triggers. Takes a pass over the tables with binary columns.
   static func collect(_ schema: StoreSchema, _ connection: Connection) throws {
-    let references = schema.tables.flatMap { table in
-      table.columns.filter(\.isLarge).map { "SELECT \($0.name) FROM \(table.name) WHERE typeof(\($0.name)) = 'integer'" }
-    }
-    let condition = references.isEmpty ? "" : " WHERE id NOT IN (\(references.joined(separator: " UNION ALL ")))"
-    try connection.execute("UPDATE \(ExternalTable.name) SET removed = 1" + condition)
+    let references = schema.tables.flatMap { table in table.columns.filter(\.isLarge).map(table.externalNumbers) }
+    try connection.execute(BookkeepingTables.removingExternals(notIn: references))
   }
 
   /// The statements that put all large values of a copy into its rows; its list of them is empty then.
@@ -57,16 +50,16 @@ enum ExternalSchema {
     for table in try MetadataTable.readLayout(connection, path: connection.path).tables {
       let name = try Identifier.quoted(table.name)
       for column in try table.columns.filter({ $0.kind == .bytes }).map({ try Identifier.quoted($0.name) }) {
-        statements.append("UPDATE \(schema).\(name) SET \(column) = \(function)(\(column)) WHERE typeof(\(column)) = 'integer'")
+        statements.append("UPDATE \(schema).\(name) SET \(column) = \(SQLFunctions.data)(\(column)) WHERE typeof(\(column)) = 'integer'")
       }
     }
-    return statements + ["DELETE FROM \(schema).\(ExternalTable.name)"]
+    return statements + [BookkeepingTables.emptyingExternals(in: schema)]
   }
 
   /// Makes the functions known to a connection.
   static func register(on connection: Connection, folder: ExternalFolder) throws {
     connection.externalFolder = folder
-    try connection.registerFunction(name: keep, argumentCount: 1, deterministic: false) { [weak connection] call in
+    try connection.registerFunction(name: SQLFunctions.keep, argumentCount: 1, deterministic: false) { [weak connection] call in
       guard call.type(0) == .blob, let transaction = connection?.attachment as? ExternalTransaction else {
         return call.setResult(argument: 0)
       }
@@ -76,7 +69,7 @@ enum ExternalSchema {
         call.setError("a large value cannot be kept")
       }
     }
-    try connection.registerFunction(name: function, argumentCount: 1, deterministic: false) { call in
+    try connection.registerFunction(name: SQLFunctions.data, argumentCount: 1, deterministic: false) { call in
       guard call.type(0) == .integer else { return call.setResult(argument: 0) }
       do {
         let reader = try folder.openFile(id: call.int64(0))

@@ -83,7 +83,7 @@ final class ExternalStorage: Sendable {
       return .null
     }
     return try pool.withReader { connection in
-      let statement = try connection.statement(sql: "SELECT t.\(column.name) FROM \(table.name) AS t WHERE t.\(table.key) = ?")
+      let statement = try connection.statement(sql: table.value(of: column))
       defer { statement.reset() }
       try statement.bind(1, place.object.key)
       return try statement.step() ? statement.slot(0) : .null

@@ -89,7 +89,7 @@ final class ExternalTransaction {
 
   private func list(_ id: Int64, size: Int, digest: [UInt8]) throws {
     try lock()
-    let statement = try connection.statement(sql: "INSERT INTO \(ExternalTable.name) (id, size, digest) VALUES (?, ?, ?)")
+    let statement = try connection.statement(.listing)
     try statement.bind(1, id)
     try statement.bind(2, size)
     try statement.bind(3, Data(digest))
@@ -97,7 +97,7 @@ final class ExternalTransaction {
   }
 
   private func isListed(_ id: Int64) throws -> Bool {
-    let statement = try connection.statement(sql: "SELECT 1 FROM \(ExternalTable.name) WHERE id = ? AND removed = 0")
+    let statement = try connection.statement(.isUsed)
     defer { statement.reset() }
     try statement.bind(1, id)
     return try statement.step()
@@ -140,7 +140,7 @@ final class ExternalTransaction {
   /// The last step before the commit: files are durable, and values that no row has any more leave the list.
   func prepare() throws {
     if storage.isJoined, try !ExternalTable.exists(connection) { return }
-    let statement = try connection.statement(sql: "SELECT id, size FROM \(ExternalTable.name) WHERE removed = 1")
+    let statement = try connection.statement(.removedExternals)
     while try statement.step() {
       removed.ids.append(statement.int64(0))
       // What the list says may be anything; more than that waits for no sync.
@@ -149,7 +149,7 @@ final class ExternalTransaction {
     statement.reset()
     if !removed.ids.isEmpty {
       try lock()
-      try connection.statement(sql: "DELETE FROM \(ExternalTable.name) WHERE removed = 1").run()
+      try connection.statement(.forgetting).run()
     }
     // A savepoint may have taken back what listed them.
     for id in written where try !isListed(id) { lost.append(id) }

@@ -45,7 +45,7 @@ struct ExternalVerification {
   private mutating func note(_ damage: String) { findings.append(StoreFinding(.damage, damage)) }
 
   private mutating func checkFiles(isFull: Bool) throws {
-    let statement = try connection.statement(sql: "SELECT id, size FROM \(ExternalTable.name) WHERE removed = 0 ORDER BY id")
+    let statement = try connection.statement(.usedExternals)
     defer { statement.reset() }
     while try statement.step() {
       let (id, size) = (statement.int64(0), statement.int(1))
@@ -73,12 +73,12 @@ struct ExternalVerification {
     }
     if references.isEmpty { return }
     let all = references.joined(separator: " UNION ALL ")
-    let dangling = try numbers("SELECT x FROM (\(all)) WHERE x NOT IN (SELECT id FROM \(ExternalTable.name) WHERE removed = 0) LIMIT 100")
+    let dangling = try numbers(BookkeepingTables.danglingExternals(all))
     for id in dangling { note("a row refers to the large value \(id), which is not listed") }
     for id in try numbers("SELECT x FROM (\(all)) GROUP BY x HAVING count(*) > 1 LIMIT 100") {
       note("several rows refer to the large value \(id)")
     }
-    for id in try numbers("SELECT id FROM \(ExternalTable.name) WHERE removed = 0 AND id NOT IN (SELECT x FROM (\(all))) LIMIT 100") {
+    for id in try numbers(BookkeepingTables.unusedExternals(all)) {
       note("no row refers to the large value \(id)")
     }
   }

@@ -3,43 +3,6 @@ import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 
-/// The lengths that lists of keys in statements have: a shorter list repeats its last key, so that few statements are prepared.
-enum KeyListSize {
-  static let sizes = [1, 8, 40, 200, 500]
-
-  /// The index of the smallest size that holds a count.
-  static func index(for count: Int) -> Int { sizes.firstIndex { $0 >= count } ?? sizes.count - 1 }
-
-  /// Calls `body` with pieces of a list, each with the index of its size.
-  static func forEachPiece(of keys: ArraySlice<Int64>, _ body: (ArraySlice<Int64>, Int) throws -> Void) rethrows {
-    var rest = keys
-    while !rest.isEmpty {
-      let piece = rest.prefix(sizes[sizes.count - 1])
-      try body(piece, index(for: piece.count))
-      rest = rest.dropFirst(piece.count)
-    }
-  }
-
-  /// `= ?` or `IN (?, ...)`.
-  static func condition(_ index: Int) -> String {
-    index == 0 ? "= ?" : "IN (" + Array(repeating: "?", count: sizes[index]).joined(separator: ", ") + ")"
-  }
-
-  /// Binds a piece; the last key fills what is left.
-  static func bind(_ keys: ArraySlice<Int64>, _ index: Int, to statement: Statement, from first: Int32 = 1) throws {
-    var place = first
-    for key in keys {
-      try statement.bind(place, key)
-      place += 1
-    }
-    guard let last = keys.last else { return }
-    while place < first + Int32(sizes[index]) {
-      try statement.bind(place, last)
-      place += 1
-    }
-  }
-}
-
 extension StoreEngine {
   /// The rows of objects, in any order; what is gone is missing.
   func rows(of objectIDs: [ManagedObjectID], cancellation: RequestCancellation? = nil) throws -> RowList {
@@ -64,7 +27,7 @@ extension StoreEngine {
   private func row(of id: ManagedObjectID) throws -> RowList {
     let table = try schema.table(of: Int(id.entityNumber))
     return try read(reusingSnapshot: true) { transaction in
-      let statement = try rows.statement(table, 0, transaction)
+      let statement = try rows.statement(table, .one, transaction)
       defer { statement.reset() }
       try statement.bind(1, id.key)
       trace.note(statement)

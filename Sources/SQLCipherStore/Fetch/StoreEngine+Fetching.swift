@@ -107,7 +107,7 @@ extension StoreEngine {
     while try statement.step() { top.offer(statement) }
     let keys = top.keys().dropFirst(specification.fetchOffset)
     let writer = makeRowWriter(rowCapacity: keys.count)
-    let statement = try rows.statement(plan.table, 0, transaction)
+    let statement = try rows.statement(plan.table, .one, transaction)
     defer { statement.reset() }
     for key in keys {
       try statement.bind(1, key)

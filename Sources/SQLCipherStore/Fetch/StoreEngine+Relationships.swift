@@ -9,10 +9,12 @@ extension StoreEngine {
     of relationship: CompiledRelationship, ofObjectsWith objectIDs: [ManagedObjectID], cancellation: RequestCancellation? = nil
   ) throws -> RelationshipValues {
     var values = RelationshipValues()
-    let reader: MemberReader
+    let numbering: EntityNumbering
+    /// The number of the join table's side; none where the members' own column has the links.
+    let join: Int?
     switch schema.relationships[relationship.id] {
-    case .inverse(let side): reader = MemberReader(side, table: schema.tables[side.table])
-    case .join(let side): reader = MemberReader(side)
+    case .inverse(let side): (numbering, join) = (side.members, nil)
+    case .join(let side): (numbering, join) = (side.farNumbering, side.number)
     case .column, .none:
       for _ in objectIDs { values.append(EmptyCollection<ObjectReference>()) }
       return values
@@ -28,9 +30,12 @@ extension StoreEngine {
       let connection = transaction.connection
       try transaction.whileWanted(cancellation) {
         try KeyListSize.forEachPiece(of: keys[...]) { piece, size in
-          let statement = try connection.statement(schema.numbers.relationship(relationship.id, size), reader.sql(size))
+          let statement =
+            if let join { try self.statement(.members(side: join, size), on: connection) } else {
+              try self.statement(.members(relationship: relationship.id, size), on: connection)
+            }
           defer { statement.reset() }
-          try KeyListSize.bind(piece, size, to: statement)
+          try size.bind(piece, to: statement)
           trace.note(statement)
           var current = piece.startIndex
           while try statement.step() {
@@ -39,7 +44,7 @@ extension StoreEngine {
               ends.append(references.count)
               current += 1
             }
-            let member = try reference(statement, 1, reader.members)
+            let member = try reference(statement, 1, numbering)
             guard !member.isNull else { throw StoreError.strangeKey }
             references.append(member)
           }
@@ -67,33 +72,4 @@ extension StoreEngine {
     }
     return values
   }
-}
-
-/// The statement that reads members: owner, member, and the member's entity if it has to be read; in the order of the owners, then of the members.
-struct MemberReader {
-  let members: EntityNumbering
-  private let columns: String
-  private let from: String
-  private let owner: String
-  private let order: String
-
-  init(_ side: InverseSide, table: EntityTable) {
-    members = side.members
-    owner = "t.\(side.column.name)"
-    var columns = "\(owner), t.\(table.key)"
-    if case .stored = side.members, let entity = table.entity { columns += ", t.\(entity)" }
-    self.columns = columns
-    from = "\(table.name) AS t"
-    order = "\(owner)\(side.order.map { ", t.\($0)" } ?? ""), t.\(table.key)"
-  }
-
-  init(_ side: JoinSide) {
-    members = side.farNumbering
-    owner = "t.\(side.near)"
-    columns = "\(owner), t.\(side.far)" + (side.farEntity.map { ", t.\($0)" } ?? "")
-    from = "\(side.table) AS t"
-    order = "\(owner)\(side.farOrder.map { ", t.\($0)" } ?? ""), t.\(side.far)"
-  }
-
-  func sql(_ size: Int) -> String { "SELECT \(columns) FROM \(from) WHERE \(owner) \(KeyListSize.condition(size)) ORDER BY \(order)" }
 }

@@ -5,7 +5,8 @@ import SQLCipherConnection
 
 /// Reads rows of given keys.
 struct StoreRows: Sendable {
-  let schema: StoreSchema
+  let statements: StoreStatements
+  var schema: StoreSchema { statements.schema }
   let trace: StatementTrace
   let path: String
 
@@ -14,7 +15,7 @@ struct StoreRows: Sendable {
     try KeyListSize.forEachPiece(of: keys) { piece, size in
       let statement = try statement(table, size, transaction)
       defer { statement.reset() }
-      try KeyListSize.bind(piece, size, to: statement)
+      try size.bind(piece, to: statement)
       trace.note(statement)
       while try statement.step() {
         try table.readRow(statement, into: writer)
@@ -24,9 +25,7 @@ struct StoreRows: Sendable {
   }
 
   /// The statement that reads the rows of keys.
-  func statement(_ table: EntityTable, _ size: Int, _ transaction: ReadTransaction) throws -> Statement {
-    try transaction.connection.statement(
-      schema.numbers.table(table.index, size),
-      "SELECT \(table.readColumns(alias: "t")) FROM \(table.name) AS t WHERE t.\(table.key) \(KeyListSize.condition(size))")
+  func statement(_ table: EntityTable, _ size: KeyListSize, _ transaction: ReadTransaction) throws -> Statement {
+    try statements.statement(.rows(table: table.index, size), on: transaction.connection)
   }
 }

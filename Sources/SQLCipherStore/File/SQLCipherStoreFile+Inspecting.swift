@@ -140,19 +140,14 @@ extension SQLCipherStoreFile {
   private static func counts(_ connection: Connection, layout: TableLayout) throws -> [(entityName: String, count: Int)] {
     var result: [(entityName: String, count: Int)] = []
     for table in layout.tables {
-      let name = try Identifier.quoted(table.name)
-      guard let column = try table.entityColumn.map(Identifier.quoted) else {
-        let statement = try connection.statement(sql: "SELECT count(*) FROM \(name)")
-        _ = try statement.step()
-        result.append((table.entities.first?.name ?? table.name, statement.int(0)))
-        statement.reset()
-        continue
-      }
+      let statement = try connection.statement(sql: table.entityCounts())
+      defer { statement.reset() }
       let names = Dictionary(table.entities.map { ($0.discriminator, $0.name) }, uniquingKeysWith: { first, _ in first })
       var counts: [String: Int] = [:]
-      let statement = try connection.statement(sql: "SELECT t.\(column), count(*) FROM \(name) AS t GROUP BY t.\(column)")
-      while try statement.step() { counts[names[statement.int(0)] ?? "?", default: 0] += statement.int(1) }
-      statement.reset()
+      while try statement.step() {
+        let name = statement.isNull(0) ? table.entities.first?.name ?? table.name : names[statement.int(0)] ?? "?"
+        counts[name, default: 0] += statement.int(1)
+      }
       result += table.entities.map { ($0.name, counts[$0.name] ?? 0) }
     }
     return result.sorted { $0.entityName < $1.entityName }

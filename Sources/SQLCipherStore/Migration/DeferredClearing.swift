@@ -55,7 +55,7 @@ struct DeferredClearing {
     layout.deferredTables = layout.deferredTables.flatMap { $0.count > 1 ? $0.filter { $0 != name } : nil }
     let schema = try StoreSchema(model: model, layout: layout)
     let table = schema.tables[index]
-    var names = NameAllocator(reserved: MetadataTable.reservedNames + layout.physicalTables)
+    var names = NameAllocator(reserved: BookkeepingTables.reservedNames + layout.physicalTables)
     let working = try Identifier.quoted(names.take("cipherdata_new_1"))
     let columns = try layout.tables[index].physicalColumns.map { try Identifier.quoted($0) }.joined(separator: ", ")
     let copy =

@@ -30,7 +30,7 @@ struct JoinMigration {
     return try added.map { column in
       MigrationStep(
         summary: "add the column “\(column)” to “\(layout.name)”",
-        work: .schema(["ALTER TABLE \(try Identifier.quoted(layout.name)) ADD COLUMN \(try Identifier.quoted(column)) INTEGER"]))
+        work: .schema([try layout.adding(column)]))
     }
   }
 
@@ -38,26 +38,11 @@ struct JoinMigration {
   func fillingSteps(_ map: MigrationMap) throws -> [MigrationStep] {
     try feeds.map { feed in
       let (near, far) = feed.numbers(map, as: relationship)
-      var columns = [layout.sourceColumn, layout.targetColumn]
-      var values = [feed.name(feed.near), feed.name(feed.far)]
-      func add(_ column: String?, _ value: String?) {
-        guard let column, let value else { return }
-        columns.append(column)
-        values.append(value)
-      }
-      add(layout.sourceEntityColumn, near.value)
-      add(layout.targetEntityColumn, far.value)
-      add(layout.targetOrderColumn, feed.farOrder.map(feed.name))
-      add(layout.sourceOrderColumn, feed.nearOrder.map(feed.name))
       let condition = feed.condition(map, as: relationship)
-      let names = try columns.map { try Identifier.quoted($0) }.joined(separator: ", ")
-      let sql =
-        "INSERT OR IGNORE INTO \(try Identifier.quoted(workingName)) (\(names)) SELECT \(values.joined(separator: ", "))"
-        + " FROM \(feed.table) AS f WHERE f.\(feed.walk) > ? AND f.\(feed.walk) <= ?" + (condition.map { " AND \($0)" } ?? "")
+      let sql = try layout.filling(named: workingName, from: feed.links, nearEntity: near.value, farEntity: far.value, where: condition)
       return MigrationStep(
         summary: "copy the links of \(layout.entity).\(layout.property)",
-        work: .portions(Portions(table: feed.table, key: feed.walk, sql: sql)),
-        countSQL: "SELECT count(*) FROM \(feed.table) AS f" + (condition.map { " WHERE \($0)" } ?? ""))
+        work: .portions(Portions(table: feed.links.table, key: feed.links.walk, sql: sql)), countSQL: feed.links.count(where: condition))
     }
   }
 
@@ -65,36 +50,31 @@ struct JoinMigration {
   func changingSteps(_ map: MigrationMap) throws -> [MigrationStep] {
     guard isAltered, let kept else { return [] }
     let (near, far) = kept.numbers(map, as: relationship)
-    let range = "\(kept.table).\(kept.walk) > ? AND \(kept.table).\(kept.walk) <= ?"
     var steps: [MigrationStep] = []
-    func add(_ summary: String, _ head: String, _ condition: String?) {
+    func add(_ summary: String, _ assignments: [(column: String, value: String)], _ condition: String?) throws {
+      let (sql, count) = try kept.links.change(assignments, where: condition)
       steps.append(
         MigrationStep(
-          summary: summary,
-          work: .portions(
-            Portions(table: kept.table, key: kept.walk, sql: "\(head) WHERE \(range)" + (condition.map { " AND (\($0))" } ?? ""))),
-          countSQL: "SELECT count(*) FROM \(kept.table)" + (condition.map { " WHERE \($0)" } ?? "")))
+          summary: summary, work: .portions(Portions(table: kept.links.table, key: kept.links.walk, sql: sql)), countSQL: count))
     }
     let live = [near.isLive, far.isLive].compactMap { $0 }
     if !live.isEmpty {
-      add(
-        "delete links to removed objects from “\(layout.name)”", "DELETE FROM \(kept.table)",
+      try add(
+        "delete links to removed objects from “\(layout.name)”", [],
         live.map { "NOT (\($0))" }.joined(separator: " OR "))
     }
-    var assignments: [String] = []
+    var assignments: [(column: String, value: String)] = []
     var touched: [String?] = []
     for (column, numbers) in [(layout.sourceEntityColumn, near), (layout.targetEntityColumn, far)] {
       guard let column else { continue }
       let isNew = added.contains(column)
       guard isNew || numbers.isChanged != nil else { continue }
-      assignments.append("\(try Identifier.quoted(column)) = \(numbers.value)")
+      assignments.append((column, numbers.value))
       touched.append(isNew ? nil : numbers.isChanged)
     }
     if !assignments.isEmpty {
       let condition = touched.contains(nil) ? nil : touched.compactMap { $0 }.joined(separator: " OR ")
-      add(
-        "update the numbers of entities in “\(layout.name)”", "UPDATE OR FAIL \(kept.table) SET \(assignments.joined(separator: ", "))",
-        condition)
+      try add("update the numbers of entities in “\(layout.name)”", assignments, condition)
     }
     return steps
   }
@@ -175,13 +155,5 @@ struct JoinPlanner {
     return JoinMigration(
       relationship: declared, layout: layout, carrier: index, isAltered: true, kept: oriented,
       feeds: declared.id == relationship.id ? others : others.map(\.reversed), added: added, workingName: layout.name)
-  }
-}
-
-extension TableLayout.JoinTable {
-  /// The names of all columns that the file's table has.
-  var physicalColumns: [String] {
-    [sourceColumn, targetColumn]
-      + [sourceEntityColumn, targetEntityColumn, targetOrderColumn, sourceOrderColumn].compactMap { $0 } + (leftovers ?? [])
   }
 }

@@ -1,40 +1,29 @@
 // LinkFeed: the links of an older relationship, as a query can read them, seen from one of its sides.
 import ObjectModel
-import SQLCipherConnection
 
-/// Where the links of an older relationship stand. Names are quoted; columns are read with the prefix that the feed was made for.
+/// Where the links of an older relationship stand, and what their objects are.
 struct LinkFeed {
   /// The older relationship that the feed was made for.
   let relationship: CompiledRelationship
-  let table: String
-  /// The column by which the table is gone through in portions.
-  let walk: String
-  let near: String
-  let far: String
+  let links: LinkColumns
   let nearNumbering: OlderNumbering
   let farNumbering: OlderNumbering
   let nearEntity: CompiledEntity
   let farEntity: CompiledEntity
-  /// The order of the near objects of one far object.
-  let nearOrder: String?
-  /// The order of the far objects of one near object.
-  let farOrder: String?
   /// What is true of rows that hold a link; nil where all do.
   let holdsLink: String?
   /// The join table, by its position in the older layout.
   let joinTable: Int?
   /// Whether the near objects stand in the join table's second column.
   let isReversed: Bool
-  let prefix: String
 
   /// The same links from the other side.
   var reversed: LinkFeed { reversed(as: relationship) }
 
   private func reversed(as relationship: CompiledRelationship) -> LinkFeed {
     LinkFeed(
-      relationship: relationship, table: table, walk: walk, near: far, far: near, nearNumbering: farNumbering, farNumbering: nearNumbering,
-      nearEntity: farEntity, farEntity: nearEntity, nearOrder: farOrder, farOrder: nearOrder, holdsLink: holdsLink, joinTable: joinTable,
-      isReversed: !isReversed, prefix: prefix)
+      relationship: relationship, links: links.reversed, nearNumbering: farNumbering, farNumbering: nearNumbering, nearEntity: farEntity,
+      farEntity: nearEntity, holdsLink: holdsLink, joinTable: joinTable, isReversed: !isReversed)
   }
 
   /// The feed of an older relationship; nil where nothing is stored.
@@ -46,16 +35,13 @@ struct LinkFeed {
     case .none: return nil
     case .column(let index, let column):
       let table = schema.tables[index]
-      let prefix = alias ?? table.name
+      var order: String?
+      if let inverse = model.inverse(of: relationship), case .inverse(let side) = schema.relationships[inverse.id] { order = side.order }
+      links = LinkColumns(column, in: table, order: order, alias: alias)
       self.relationship = relationship
-      self.table = table.name
-      self.prefix = prefix
-      walk = table.key
-      near = table.key
-      far = column.name
-      nearNumbering = table.entity.map { .stored("\(prefix).\($0)") } ?? .fixed(table.root.number)
-      if let entityColumn = column.entityColumn {
-        farNumbering = .stored("\(prefix).\(entityColumn)")
+      nearNumbering = links.nearEntity.map { .stored($0) } ?? .fixed(table.root.number)
+      if let entity = links.farEntity {
+        farNumbering = .stored(entity)
       } else if case .fixed(let number) = column.destination {
         farNumbering = .fixed(number)
       } else {
@@ -63,16 +49,10 @@ struct LinkFeed {
       }
       nearEntity = model.entities[relationship.sourceEntity]
       farEntity = model.entities[relationship.destinationEntity]
-      if let inverse = model.inverse(of: relationship), case .inverse(let side) = schema.relationships[inverse.id] {
-        nearOrder = side.order
-      } else {
-        nearOrder = nil
-      }
-      farOrder = nil
       // Without a foreign key it may lead to an object that was deleted.
-      var condition = "\(prefix).\(column.name) IS NOT NULL"
+      var condition = "\(links.far) IS NOT NULL"
       if SchemaGenerator.parent(of: column.slot, in: schema) == nil, let target = schema.tableIfHeld(relationship.destinationEntity) {
-        condition += " AND EXISTS (SELECT 1 FROM \(target.name) AS e WHERE e.\(target.key) = \(prefix).\(column.name))"
+        condition += " AND \(target.exists(links.far))"
       }
       holdsLink = condition
       joinTable = nil
@@ -81,49 +61,32 @@ struct LinkFeed {
       guard let inverse = model.inverse(of: relationship), let feed = LinkFeed(inverse, in: schema, alias: alias) else { return nil }
       self = feed.reversed(as: relationship)
     case .join(let side):
-      guard let index = schema.layout.joinTables.firstIndex(where: { (try? Identifier.quoted($0.name)) == side.table }) else { return nil }
-      let prefix = alias ?? side.table
+      links = LinkColumns(side, alias: alias)
       self.relationship = relationship
-      self.prefix = prefix
-      table = side.table
-      walk = side.isReversed ? side.far : side.near
-      near = side.near
-      far = side.far
-      nearNumbering = side.nearEntity.map { .stored("\(prefix).\($0)") } ?? .fixed(side.nearEntityNumber)
-      farNumbering = side.farEntity.map { .stored("\(prefix).\($0)") } ?? .fixed(side.farEntityNumber)
+      nearNumbering = links.nearEntity.map { .stored($0) } ?? .fixed(side.nearEntityNumber)
+      farNumbering = links.farEntity.map { .stored($0) } ?? .fixed(side.farEntityNumber)
       nearEntity = model.entities[side.nearEntityNumber]
       farEntity = model.entities[side.farEntityNumber]
-      nearOrder = side.nearOrder
-      farOrder = side.farOrder
       holdsLink = nil
-      joinTable = index
+      joinTable = side.tableIndex
       isReversed = side.isReversed
     }
   }
 
   private init(
-    relationship: CompiledRelationship, table: String, walk: String, near: String, far: String, nearNumbering: OlderNumbering,
-    farNumbering: OlderNumbering, nearEntity: CompiledEntity, farEntity: CompiledEntity, nearOrder: String?, farOrder: String?,
-    holdsLink: String?, joinTable: Int?, isReversed: Bool, prefix: String
+    relationship: CompiledRelationship, links: LinkColumns, nearNumbering: OlderNumbering, farNumbering: OlderNumbering,
+    nearEntity: CompiledEntity, farEntity: CompiledEntity, holdsLink: String?, joinTable: Int?, isReversed: Bool
   ) {
     self.relationship = relationship
-    self.table = table
-    self.walk = walk
-    self.near = near
-    self.far = far
+    self.links = links
     self.nearNumbering = nearNumbering
     self.farNumbering = farNumbering
     self.nearEntity = nearEntity
     self.farEntity = farEntity
-    self.nearOrder = nearOrder
-    self.farOrder = farOrder
     self.holdsLink = holdsLink
     self.joinTable = joinTable
     self.isReversed = isReversed
-    self.prefix = prefix
   }
-
-  func name(_ column: String) -> String { "\(prefix).\(column)" }
 
   /// The newer numbers of the near and the far objects, as a newer relationship sees them.
   func numbers(_ map: MigrationMap, as newer: CompiledRelationship) -> (near: NumberMap, far: NumberMap) {

@@ -27,10 +27,8 @@ enum MigrationHandlers {
     let hasLargeValues = try ExternalTable.exists(connection)
     let older = try StoreSchema(
       model: context.older.model, layout: context.older.layout, hasFullText: false, hasExternalTable: hasLargeValues)
-    // Two engines on one connection: each has its own numbers of statements.
     let newer = try StoreSchema(
-      model: context.newer.model, layout: context.newer.layout, hasFullText: false, hasExternalTable: hasLargeValues,
-      firstStatementNumber: StoreEngine.firstFreeNumber(behind: older))
+      model: context.newer.model, layout: context.newer.layout, hasFullText: false, hasExternalTable: hasLargeValues)
     let indexes = try relationshipIndexes(newer)
     for index in indexes { try connection.execute(index.sql) }
     try withEngines([older, newer], context) { engines in
@@ -55,7 +53,12 @@ enum MigrationHandlers {
     // Statements of other tables may have the same numbers, and those that were left open would keep tables from being dropped.
     context.connection.discardStatements()
     defer { context.connection.discardStatements() }
-    let engines = schemas.map { StoreEngine(path: context.path, joining: context.transaction, schema: $0, trace: context.trace) }
+    // Several engines on one connection: each has its own numbers of statements.
+    var engines: [StoreEngine] = []
+    for schema in schemas {
+      let statements = StoreStatements(schema, behind: engines.last?.statements)
+      engines.append(StoreEngine(path: context.path, joining: context.transaction, statements: statements, trace: context.trace))
+    }
     try join(engines[...], context.transaction) { try body(engines) }
   }
 

@@ -23,7 +23,7 @@ extension MigrationPlanner {
   private func rows(of entity: CompiledEntity) -> String? {
     guard let table = map.source.tableIfHeld(entity.number) else { return nil }
     let condition = table.entityCondition(entity.number, includesSubentities: false, model: map.source.model, alias: "t")
-    return "SELECT count(*) FROM \(table.name) AS t" + (condition.map { " WHERE \($0)" } ?? "")
+    return table.count(where: condition)
   }
 
   /// An entity made abstract has no objects of its own.
@@ -62,12 +62,8 @@ extension MigrationPlanner {
     var result: [MigrationCheck] = []
     for feed in item.feeds {
       let condition = feed.condition(map, as: relationship)
-      let near = feed.name(feed.near)
       result.append(
-        MigrationCheck(
-          sql: "SELECT count(*) FROM (SELECT \(near) FROM \(feed.table) AS f" + (condition.map { " WHERE \($0)" } ?? "")
-            + " GROUP BY \(near) HAVING count(*) > 1)"
-        ) { count in
+        MigrationCheck(sql: feed.links.countOfSeveral(where: condition)) { count in
           Self.error(
             "\(Self.objects(count)) of “\(entity)” would have more than one object in “\(relationship.name)”, which is to-one now. Keep the relationship"
               + " to-many, or choose which object stays in a custom migration stage.",
@@ -78,10 +74,7 @@ extension MigrationPlanner {
         guard case .column(let index, let column) = map.source.relationships[older.id] else { continue }
         let table = map.source.tables[index]
         result.append(
-          MigrationCheck(
-            sql: "SELECT count(*) FROM \(feed.table) AS f JOIN \(table.name) AS t ON t.\(table.key) = \(near)"
-              + " WHERE t.\(column.name) <> \(feed.name(feed.far))" + (condition.map { " AND \($0)" } ?? "")
-          ) { count in
+          MigrationCheck(sql: feed.links.countOfContradictions(with: column, in: table, where: condition)) { count in
             Self.error(
               "\(count) link\(count == 1 ? "" : "s") of “\(entity).\(relationship.name)” and its new inverse contradict each other. Give the new"
                 + " relationship another name, and set it in a custom migration stage.",

@@ -47,7 +47,7 @@ struct MigrationPlanner {
     let fresh = TableLayout(model: map.destination, entityNumbers: entityNumbers)
     let sources = sourceTables()
     let primaries = primaries(sources)
-    var allocator = NameAllocator(reserved: MetadataTable.reservedNames + older.physicalTables)
+    var allocator = NameAllocator(reserved: BookkeepingTables.reservedNames + older.physicalTables)
     var names: [Int: String] = [:]
     for root in roots {
       if let table = sources[root.number], primaries[table] == root.number {
@@ -181,7 +181,7 @@ struct MigrationPlanner {
       copying += try table.copyingSteps(map)
       changing += try table.changingSteps(map)
     }
-    for (join, side) in zip(joins, generator.joinSides()) {
+    for (join, side) in zip(joins, schema.joins) {
       making += try join.makingSteps { generator.createJoinTable(side, named: try Identifier.quoted(join.workingName)) }
       copying += try join.fillingSteps(map)
       changing += try join.changingSteps(map)
@@ -206,9 +206,9 @@ struct MigrationPlanner {
 
   /// The key counter of a new table: that of the table its rows come from, so that no key is used twice.
   private func keyStep(_ table: TableMigration) -> MigrationStep {
-    var statements = ["DELETE FROM \(MetadataTable.keys) WHERE id = \(table.id)"]
+    var statements = [BookkeepingTables.forgettingKeys(of: table.id)]
     if let source = table.source {
-      statements.append("INSERT INTO \(MetadataTable.keys) SELECT \(table.id), next FROM \(MetadataTable.keys) WHERE id = \(source.id)")
+      statements.append(BookkeepingTables.copyingKeys(of: source.id, to: table.id))
     }
     return MigrationStep(summary: "count the keys of “\(table.name)”", work: .schema(statements))
   }
@@ -226,44 +226,45 @@ struct MigrationPlanner {
     let into = try Identifier.quoted(table.workingName)
     let own = try Identifier.quoted(column.layout.name)
     return try item.feeds.map { feed in
-      var values = [feed.name(feed.near), feed.name(feed.far)]
+      var values = [feed.links.near, feed.links.far]
       var assignments = ["\(own) = ?2"]
       if let entityColumn = column.layout.entityColumn {
         values.append(feed.numbers(map, as: relationship).far.value)
         assignments.append("\(try Identifier.quoted(entityColumn)) = ?\(values.count)")
       }
-      if let order, let known = feed.nearOrder {
-        values.append(feed.name(known))
+      if let order, let known = feed.links.nearOrder {
+        values.append(known)
         assignments.append("\(try Identifier.quoted(order.layout.name)) = ?\(values.count)")
       }
-      let condition = feed.condition(map, as: relationship).map { " AND \($0)" } ?? ""
-      let read =
-        "SELECT \(values.joined(separator: ", ")) FROM \(feed.table) AS f WHERE f.\(feed.walk) > ? AND f.\(feed.walk) <= ?" + condition
+      let condition = feed.condition(map, as: relationship)
+      let read = feed.links.values(values, where: condition)
       let key = try Identifier.quoted(table.keyColumn)
       let write = "UPDATE OR FAIL \(into) SET \(assignments.joined(separator: ", ")) WHERE \(into).\(key) = ?1 AND \(into).\(own) IS NULL"
       return MigrationStep(
-        summary: "set \(column.layout.entity).\(column.layout.property) from the links in \(feed.table)",
-        work: .links(LinkFill(read: Portions(table: feed.table, key: feed.walk, sql: read), write: write, valueCount: Int32(values.count))),
-        countSQL: "SELECT count(*) FROM \(feed.table) AS f WHERE 1" + condition)
+        summary: "set \(column.layout.entity).\(column.layout.property) from the links in \(feed.links.table)",
+        work: .links(
+          LinkFill(
+            read: Portions(table: feed.links.table, key: feed.links.walk, sql: read), write: write, valueCount: Int32(values.count))),
+        countSQL: feed.links.count(where: "1" + (condition.map { " AND \($0)" } ?? "")))
     }
   }
 
   /// Drops what is not needed any more, and gives copies their names.
   private func endingSteps(_ tables: [TableMigration], _ joins: [JoinMigration], gone: [String]) throws -> [MigrationStep] {
     var steps: [MigrationStep] = []
-    func replace(_ working: String, _ name: String) throws {
-      let quoted = try Identifier.quoted(name)
-      steps.append(
-        MigrationStep(
-          summary: "put the new “\(name)” in the place of the old one",
-          work: .schema(["DROP TABLE \(quoted)", "ALTER TABLE \(try Identifier.quoted(working)) RENAME TO \(quoted)"])))
+    func replace(_ name: String, _ statements: [String]) {
+      steps.append(MigrationStep(summary: "put the new “\(name)” in the place of the old one", work: .schema(statements)))
     }
-    for join in joins where join.workingName != join.layout.name { try replace(join.workingName, join.layout.name) }
-    for table in tables where table.mode == .rebuild { try replace(table.workingName, table.name) }
+    for join in joins where join.workingName != join.layout.name {
+      replace(join.layout.name, try join.layout.replacing(with: join.workingName))
+    }
+    for table in tables where table.mode == .rebuild { replace(table.name, try table.layout.replacing(with: table.workingName)) }
     for name in gone.reversed() {
-      var statements = ["DROP TABLE \(try Identifier.quoted(name))"]
-      if let id = older.tables.first(where: { $0.name == name })?.id {
-        statements.append("DELETE FROM \(MetadataTable.keys) WHERE id = \(id)")
+      var statements: [String] = []
+      if let table = older.tables.first(where: { $0.name == name }) {
+        statements = [try table.dropping(), BookkeepingTables.forgettingKeys(of: table.id)]
+      } else if let join = older.joinTables.first(where: { $0.name == name }) {
+        statements = [try join.dropping()]
       }
       steps.append(MigrationStep(summary: "drop the table “\(name)”", work: .schema(statements)))
     }

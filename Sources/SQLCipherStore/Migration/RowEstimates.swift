@@ -19,11 +19,11 @@ struct RowEstimates {
     for table in schema.tables {
       for entity in table.root.subtree {
         let condition = table.entityCondition(entity, includesSubentities: false, model: schema.model, alias: "t")
-        objects[entity] = try connection.number("SELECT count(*) FROM \(table.name) AS t" + (condition.map { " WHERE \($0)" } ?? ""))
+        objects[entity] = try connection.number(table.count(where: condition))
       }
     }
     for table in schema.layout.joinTables {
-      links[table.name] = try connection.number("SELECT count(*) FROM \(try Identifier.quoted(table.name))")
+      links[table.name] = try connection.number(table.count())
     }
   }
 

@@ -153,9 +153,7 @@ struct StepDescriber {
 extension StepDescriber {
   /// What the file has that follows from the model.
   static func inFile(_ connection: Connection) throws -> [Auxiliary] {
-    let statement = try connection.statement(
-      sql: "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE type IN ('index', 'trigger') AND sql IS NOT NULL"
-        + " OR type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%'")
+    let statement = try connection.statement(.auxiliariesOfTables)
     defer { statement.reset() }
     var result: [Auxiliary] = []
     while try statement.step() {

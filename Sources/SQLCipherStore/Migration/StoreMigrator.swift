@@ -136,7 +136,7 @@ struct StoreMigrator {
   static func checkColumnCounts(_ schema: StoreSchema, entityNumbers: [Int], path: String, operation: StoreOperation = .migrate) throws {
     for number in entityNumbers where !schema.model.entities[number].isAbstract {
       // Columns, their companions, key, version and entity: each is a value of an INSERT.
-      let count = try InsertPlan(entityNumber: number, table: schema.table(of: number), orders: []).variablesPerRow
+      let count = try schema.table(of: number).insertedCount(of: number, orderCount: 0)
       guard count <= LibraryVersion.maximumVariables else {
         throw StoreError(
           .invalidRequest,

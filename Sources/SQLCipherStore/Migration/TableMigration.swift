@@ -127,7 +127,7 @@ struct RowExpressions {
     if column.parent != nil, SchemaGenerator.parent(of: older.slot, in: map.source) == nil,
       let target = older.slot.relationship.flatMap({ map.source.tableIfHeld($0.destinationEntity) })
     {
-      conditions.append("EXISTS (SELECT 1 FROM \(target.name) AS e WHERE e.\(target.key) = \(name(older.name)))")
+      conditions.append(target.exists(name(older.name)))
     }
     return conditions.isEmpty ? nil : conditions.joined(separator: " AND ")
   }

@@ -132,17 +132,11 @@ extension QueryGenerator {
         scope: QueryScope(table: table, alias: alias, of: relationship.destinationEntity, required: required))
     case .join(let side):
       let (link, alias) = (makeAlias("j"), makeAlias("t"))
-      let entity: String? =
-        switch side.farNumbering {
-        case .fixed(let number): String(number)
-        case .stored(let offset, _): side.farEntity.map { "(\(link).\($0) + \(offset))" }
-        case .none: nil
-        }
       result = MemberSource(
-        table: "\(side.table) AS \(link)", owner: "\(link).\(side.near)",
+        table: side.source(link), owner: side.nearKey(link),
         scope: QueryScope(
-          table: table, alias: alias, of: relationship.destinationEntity, key: "\(link).\(side.far)", knownEntity: entity,
-          rowJoin: " JOIN \(table.name) AS \(alias) ON \(alias).\(table.key) = \(link).\(side.far)", required: required))
+          table: table, alias: alias, of: relationship.destinationEntity, key: side.farKey(link), knownEntity: side.farEntityNumber(link),
+          rowJoin: " JOIN \(table.name) AS \(alias) ON \(alias).\(table.key) = \(side.farKey(link))", required: required))
     case .column, .none: return nil
     }
     while scopes.count < collection.memberScope { scopes.append(result.scope) }
@@ -155,18 +149,18 @@ extension QueryGenerator {
     _ position: ResolvedCollection.Position, in relationship: CompiledRelationship, of source: String, _ scopes: [QueryScope]
   ) throws -> SQLFragment {
     let alias = makeAlias("p")
-    let (table, owner, key, order): (String, String, String, String?)
+    let (table, owner, order): (String, String, [String])
     switch schema.relationships[relationship.id] {
     case .inverse(let side):
       let members = schema.tables[side.table]
-      (table, owner, key, order) = (members.name, side.column.name, members.key, side.order)
-    case .join(let side): (table, owner, key, order) = (side.table, side.near, side.far, side.farOrder)
+      (table, owner) = ("\(members.name) AS \(alias)", "\(alias).\(side.column.name)")
+      order = [side.order, members.key].compactMap { $0 }.map { "\(alias).\($0)" }
+    case .join(let side): (table, owner, order) = (side.source(alias), side.nearKey(alias), side.farOrder(alias))
     case .column, .none: return "NULL"
     }
-    let direction = position == .last ? " DESC" : ""
-    let sorted = ((order.map { [$0] } ?? []) + [key]).map { "\(alias).\($0)\(direction)" }.joined(separator: ", ")
-    var query: SQLFragment =
-      "SELECT \(alias).\(key) FROM \(table) AS \(alias) WHERE \(alias).\(owner) = \(source) ORDER BY \(sorted) LIMIT 1"
+    let sorted = order.map { position == .last ? $0 + " DESC" : $0 }.joined(separator: ", ")
+    // Equal ones are in the order of their keys.
+    var query: SQLFragment = "SELECT \(order[order.count - 1]) FROM \(table) WHERE \(owner) = \(source) ORDER BY \(sorted) LIMIT 1"
     if case .at(let number) = position { query.append(" OFFSET \(try value(.constant(number, .integer), scopes))") }
     return query
   }

@@ -18,7 +18,7 @@ extension QueryGenerator {
       }
     case .path(let path):
       guard let text = text(of: path, scopes[path.scope]) else { return "NULL" }
-      return SQLFragment(isLarge(path) ? "\(ExternalSchema.function)(\(text))" : text)
+      return SQLFragment(isLarge(path) ? "\(SQLFunctions.data)(\(text))" : text)
     case .groupAggregate(let number, _): return groupAggregates[number]
     case .aggregate(let aggregate): return try self.aggregate(aggregate, scopes)
     case .function where isIndexed(expression): return try indexedValue(expression, scopes)

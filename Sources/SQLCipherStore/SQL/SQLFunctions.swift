@@ -20,6 +20,14 @@ enum SQLFunctions {
   static let random = "cd_random"
   /// A computed value as an attribute of a type holds it.
   static let fit = "cd_fit"
+  /// A column's bytes, wherever they are.
+  static let data = "cd_data"
+  /// Puts bytes into a file, where there are many, and gives its number, in statements that are run to keep values.
+  static let keep = "cd_keep"
+  /// Called by triggers: the identity of a derived attribute, a position of its path, and the key of the row there.
+  static let derive = "cd_derive"
+  /// `assign(entity, slot, value)`: the value as the slot's. A value that the slot cannot have makes the statement fail.
+  static let assign = "cd_assign"
   private static let apply = "cd_apply"
   private static let integerSum = "cd_integer_sum"
   private static let integerAverage = "cd_integer_average"

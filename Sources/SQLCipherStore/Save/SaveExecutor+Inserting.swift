@@ -13,10 +13,9 @@ extension SaveExecutor {
       let plan = try engine.saveStatements.insert(entity, schema)
       var start = 0
       while start < positions.count {
-        let left = positions.count - start
-        let kind = plan.rowCounts.firstIndex { $0 <= left } ?? plan.rowCounts.count - 1
-        let piece = positions[start..<(start + plan.rowCounts[kind])]
-        try insert(piece, entity, plan, kind)
+        let size = plan.size(for: positions.count - start)
+        let piece = positions[start..<(start + plan.rowCounts[size.rawValue])]
+        try insert(piece, entity, plan, size)
         start += piece.count
       }
     }
@@ -26,12 +25,12 @@ extension SaveExecutor {
   mutating func insertRow(_ position: Int) throws {
     let entity = request.inserted[position].entityNumber
     let plan = try engine.saveStatements.insert(entity, schema)
-    try insert([position], entity, plan, plan.rowCounts.count - 1)
+    try insert([position], entity, plan, .one)
   }
 
-  private mutating func insert(_ positions: ArraySlice<Int>, _ entity: Int, _ plan: InsertPlan, _ kind: Int) throws {
+  private mutating func insert(_ positions: ArraySlice<Int>, _ entity: Int, _ plan: InsertPlan, _ size: InsertionSize) throws {
     do {
-      try runInsert(positions, entity, plan, kind)
+      try runInsert(positions, entity, plan, size)
     } catch let error as StoreAccessError where [ConstraintCode.primaryKey, ConstraintCode.rowID].contains(error.extendedCode) {
       var failure = StoreError(
         .internalInconsistency, "The key of a new object is in use; its ID was not obtained from this store.",
@@ -41,8 +40,8 @@ extension SaveExecutor {
     }
   }
 
-  private func runInsert(_ positions: ArraySlice<Int>, _ entity: Int, _ plan: InsertPlan, _ kind: Int) throws {
-    let statement = try connection.statement(schema.numbers.entity(entity, kind), plan.sql(plan.rowCounts[kind]))
+  private func runInsert(_ positions: ArraySlice<Int>, _ entity: Int, _ plan: InsertPlan, _ size: InsertionSize) throws {
+    let statement = try engine.statement(.insertion(entity: entity, size), on: connection)
     var index: Int32 = 0
     let table = plan.table
     for position in positions {

@@ -36,7 +36,7 @@ extension SaveExecutor {
     }
     for (relationship, links) in added.sorted(by: { $0.key < $1.key }) {
       guard case .join(let side) = schema.relationships[relationship] else { continue }
-      try addLinks(side, relationship, links[...])
+      try addLinks(side, links[...])
     }
     for (position, change) in request.relationshipChanges.enumerated() where !finishedOrders.contains(position) {
       if let order = change.order { try write(order, of: change) }
@@ -46,33 +46,20 @@ extension SaveExecutor {
   // MARK: Links
 
   private func removeLink(_ side: JoinSide, _ near: ObjectReference, _ far: ObjectReference) throws {
-    let statement = try connection.statement(
-      schema.numbers.relationship(side.relationshipID, side.isReversed ? 6 : 5),
-      "DELETE FROM \(side.table) WHERE \(side.table).\(side.near) = ? AND \(side.table).\(side.far) = ?")
+    let statement = try engine.statement(.removal(side: side.number), on: connection)
     try statement.bind(1, near.key)
     try statement.bind(2, far.key)
     engine.trace.note(statement)
     try statement.run()
   }
 
-  /// `OR IGNORE`: another context may have made the same link.
-  private func addLinks(
-    _ side: JoinSide, _ relationship: Int, _ links: ArraySlice<(near: ObjectReference, far: ObjectReference)>
-  ) throws {
-    let columns = side.pairColumns
-    let counts = [InsertPlan.greatestRowCount, 4, 1]
+  private func addLinks(_ side: JoinSide, _ links: ArraySlice<(near: ObjectReference, far: ObjectReference)>) throws {
     var rest = links
     while !rest.isEmpty {
-      let kind = counts.firstIndex { $0 <= rest.count } ?? 2
-      let statement = try connection.statement(
-        schema.numbers.relationship(relationship, 18 + kind),
-        {
-          let row = "(" + Array(repeating: "?", count: columns.count).joined(separator: ", ") + ")"
-          return "INSERT OR IGNORE INTO \(side.table) (\(columns.joined(separator: ", "))) VALUES "
-            + Array(repeating: row, count: counts[kind]).joined(separator: ", ")
-        }())
+      let size = InsertionSize(ofLinks: rest.count)
+      let statement = try engine.statement(.insertion(side: side.number, size), on: connection)
       var index: Int32 = 0
-      for link in rest.prefix(counts[kind]) {
+      for link in rest.prefix(size.linkCount) {
         guard link.near.key > 0, link.far.key > 0 else {
           throw StoreError(.invalidRequest, "A relationship refers to an object without a permanent ID.", operation: .save)
         }
@@ -80,46 +67,46 @@ extension SaveExecutor {
       }
       engine.trace.note(statement)
       try statement.run()
-      rest = rest.dropFirst(counts[kind])
+      rest = rest.dropFirst(size.linkCount)
     }
   }
 
   // MARK: Orders
 
   private func write(_ order: [ObjectReference], of change: SaveChangesRequest.RelationshipChange) throws {
-    let read: String
-    let update: String
-    let isJoin: Bool
     switch schema.relationships[change.relationshipID] {
     case .inverse(let side):
-      guard let column = side.order else { return }
-      let table = schema.tables[side.table]
-      read = "SELECT t.\(table.key), t.\(column) FROM \(table.name) AS t WHERE t.\(side.column.name) = ?"
-      update = "UPDATE OR FAIL \(table.name) SET \(column) = ? WHERE \(table.name).\(table.key) = ?"
-      isJoin = false
+      guard side.order != nil else { return }
+      try write(
+        order, reading: try engine.statement(.places(relationship: change.relationshipID), on: connection),
+        writing: try engine.statement(.placing(relationship: change.relationshipID), on: connection), of: change.source, isJoin: false)
     case .join(let side):
-      guard let column = side.farOrder else { return }
-      read = "SELECT t.\(side.far), t.\(column) FROM \(side.table) AS t WHERE t.\(side.near) = ?"
-      update = "UPDATE OR FAIL \(side.table) SET \(column) = ? WHERE \(side.table).\(side.far) = ? AND \(side.table).\(side.near) = ?"
-      isJoin = true
+      guard side.isOrdered else { return }
+      try write(
+        order, reading: try engine.statement(.places(side: side.number), on: connection),
+        writing: try engine.statement(.placing(side: side.number), on: connection), of: change.source, isJoin: true)
     case .column, .none: return
-    }
-    let present = try currentOrder(read, change)
-    let keys = OrderKeys.assign(order.map { present[$0.key] ?? nil })
-    let statement = try connection.statement(schema.numbers.relationship(change.relationshipID, 22), update)
-    for (position, member) in order.enumerated() where present[member.key] ?? nil != keys[position] {
-      try statement.bind(1, keys[position])
-      try statement.bind(2, member.key)
-      if isJoin { try statement.bind(3, change.source.key) }
-      engine.trace.note(statement)
-      try statement.run()
     }
   }
 
-  private func currentOrder(_ sql: String, _ change: SaveChangesRequest.RelationshipChange) throws -> [Int64: Int64?] {
-    let statement = try connection.statement(schema.numbers.relationship(change.relationshipID, 21), sql)
+  /// - Parameter isJoin: Whether a place is that of a link: then its owner belongs to its key.
+  private func write(
+    _ order: [ObjectReference], reading read: Statement, writing update: Statement, of owner: ObjectReference, isJoin: Bool
+  ) throws {
+    let present = try currentOrder(read, of: owner)
+    let keys = OrderKeys.assign(order.map { present[$0.key] ?? nil })
+    for (position, member) in order.enumerated() where present[member.key] ?? nil != keys[position] {
+      try update.bind(1, keys[position])
+      try update.bind(2, member.key)
+      if isJoin { try update.bind(3, owner.key) }
+      engine.trace.note(update)
+      try update.run()
+    }
+  }
+
+  private func currentOrder(_ statement: Statement, of owner: ObjectReference) throws -> [Int64: Int64?] {
     defer { statement.reset() }
-    try statement.bind(1, change.source.key)
+    try statement.bind(1, owner.key)
     engine.trace.note(statement)
     var keys: [Int64: Int64?] = [:]
     while try statement.step() { keys[statement.int64(0)] = .some(statement.isNull(1) ? nil : statement.int64(1)) }

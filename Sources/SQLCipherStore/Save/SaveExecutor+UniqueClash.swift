@@ -25,11 +25,12 @@ extension SaveExecutor {
       claim.declaring.property(named: name)?.slotIndex.flatMap { table.column(entity: claim.declaring.number, slot: $0) }
     }
     guard columns.count == claim.names.count else { return }
+    let entities = table.entityCondition(claim.declaring.number, includesSubentities: true, model: schema.model, alias: "t")
     let size = max(1, min(300, 900 / columns.count))
     var rest = claim.values[...]
     while !rest.isEmpty {
       let piece = rest.prefix(size)
-      let statement = try connection.statement(sql: holdersSQL(claim.declaring, table, columns, count: piece.count))
+      let statement = try connection.statement(sql: table.holders(of: columns, entities: entities, count: piece.count))
       defer { statement.reset() }
       var index: Int32 = 0
       for value in piece.joined() {
@@ -43,18 +44,5 @@ extension SaveExecutor {
       }
       rest = rest.dropFirst(size)
     }
-  }
-
-  private func holdersSQL(_ declaring: CompiledEntity, _ table: EntityTable, _ columns: [TableColumn], count: Int) -> String {
-    let marks = columns.map { _ in ", ?" }.joined()
-    let rows = (0..<count).map { "(\($0)\(marks))" }.joined(separator: ", ")
-    var conditions = columns.enumerated().map { "t.\($1.name) = v.c\($0)" }
-    if let ofEntity = table.entityCondition(declaring.number, includesSubentities: true, model: schema.model, alias: "t") {
-      conditions.append(ofEntity)
-    }
-    let entity = table.entity.map { "t.\($0) + \(table.entityOffset)" } ?? "\(table.root.number)"
-    // The order of the join is fixed: each value is looked for by the constraint's index.
-    return "WITH v(n\(columns.indices.map { ", c\($0)" }.joined())) AS (VALUES \(rows)) SELECT v.n, t.\(table.key), \(entity) "
-      + "FROM v CROSS JOIN \(table.name) AS t ON \(conditions.joined(separator: " AND "))"
   }
 }

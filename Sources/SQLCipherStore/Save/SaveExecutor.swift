@@ -54,8 +54,7 @@ struct SaveExecutor {
   private func checkLockedRows() throws {
     for locked in request.locked where locked.version != 0 {
       let table = try schema.table(of: locked.reference.entity)
-      let statement = try connection.statement(
-        schema.numbers.table(table.index, 5), "SELECT t.\(table.version) FROM \(table.name) AS t WHERE t.\(table.key) = ?")
+      let statement = try engine.statement(.version(table: table.index), on: connection)
       defer { statement.reset() }
       try statement.bind(1, locked.reference.key)
       engine.trace.note(statement)
@@ -81,15 +80,12 @@ struct SaveExecutor {
       for side in schema.joinSides[entity] { try deleteLinks(side, of: keys.sorted()) }
     }
     for (group, keys) in groups.sorted(by: { ($0.key.table, $0.key.version) < ($1.key.table, $1.key.version) }) {
-      let table = schema.tables[group.table]
       try KeyListSize.forEachPiece(of: keys.sorted()[...]) { piece, size in
         let isChecked = group.version != 0
-        let condition = "\(table.name).\(table.key) \(KeyListSize.condition(size))"
-        let statement = try connection.statement(
-          schema.numbers.table(table.index, (isChecked ? 6 : 11) + size),
-          "DELETE FROM \(table.name) WHERE \(condition)" + (isChecked ? " AND \(table.name).\(table.version) = ?" : ""))
-        try KeyListSize.bind(piece, size, to: statement)
-        if isChecked { try statement.bind(Int32(KeyListSize.sizes[size]) + 1, group.version) }
+        let statement = try engine.statement(
+          isChecked ? .checkedDeletion(table: group.table, size) : .deletion(table: group.table, size), on: connection)
+        try size.bind(piece, to: statement)
+        if isChecked { try statement.bind(Int32(size.rawValue) + 1, group.version) }
         engine.trace.note(statement)
         try statement.run()
         if isChecked, connection.changes != piece.count { throw VersionsDiffer() }
@@ -99,10 +95,8 @@ struct SaveExecutor {
 
   private func deleteLinks(_ side: JoinSide, of keys: [Int64]) throws {
     try KeyListSize.forEachPiece(of: keys[...]) { piece, size in
-      let statement = try connection.statement(
-        schema.numbers.relationship(side.relationshipID, (side.isReversed ? 13 : 8) + size),
-        "DELETE FROM \(side.table) WHERE \(side.table).\(side.near) \(KeyListSize.condition(size))")
-      try KeyListSize.bind(piece, size, to: statement)
+      let statement = try engine.statement(.deletion(side: side.number, size), on: connection)
+      try size.bind(piece, to: statement)
       engine.trace.note(statement)
       try statement.run()
     }

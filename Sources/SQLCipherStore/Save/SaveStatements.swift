@@ -1,4 +1,4 @@
-// SaveStatements: the texts of a save's statements and the numbers under which connections keep them.
+// SaveStatements: what a save's insertions and updates bind, and the numbers of the updates' statements.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
@@ -6,43 +6,24 @@ import Synchronization
 
 /// How the rows of an entity are inserted.
 struct InsertPlan: Sendable {
-  /// The greatest number of placeholders of a statement on SQLCipher 3.4.1.
-  static let greatestVariableCount = 999
-  /// More rows a statement gain nothing.
-  static let greatestRowCount = 20
-
   let table: EntityTable
   let steps: [BindStep]
   /// The relationships that order the members in this table, in the order of the order columns.
   let orders: [Int]
-  /// The rows of the statements 0, 1 and 2 of the entity.
+  /// The rows of a statement of each size.
   let rowCounts: [Int]
-  let variablesPerRow: Int
-  private let head: String
 
-  init(entityNumber: Int, table: EntityTable, orders: [(relationship: Int, column: String)]) {
+  init(entityNumber: Int, table: EntityTable, orders: [Int]) {
     self.table = table
-    let columns = table.columns(of: entityNumber)
-    steps = columns.map(BindStep.init)
-    self.orders = orders.map(\.relationship)
-    var names = [table.key, table.version]
-    if let entity = table.entity { names.append(entity) }
-    for column in columns {
-      names.append(column.name)
-      if let entityColumn = column.entityColumn { names.append(entityColumn) }
-    }
-    names += orders.map(\.column)
-    variablesPerRow = names.count
-    let most = max(1, min(Self.greatestRowCount, Self.greatestVariableCount / names.count))
-    rowCounts = [most, min(5, most), 1]
-    head = "INSERT OR FAIL INTO \(table.name) (\(names.joined(separator: ", "))) VALUES "
+    steps = table.columns(of: entityNumber).map(BindStep.init)
+    self.orders = orders
+    let count = table.insertedCount(of: entityNumber, orderCount: orders.count)
+    rowCounts = InsertionSize.allCases.map { EntityTable.rowCount($0, valuesPerRow: count) }
   }
 
-  /// `OR FAIL`: a plain statement of several rows opens a journal of its own, which SQLCipher encrypts, at up to 14 times the price. The rows that
-  /// stay after a failure go with the transaction.
-  func sql(_ rowCount: Int) -> String {
-    let row = "(" + Array(repeating: "?", count: variablesPerRow).joined(separator: ", ") + ")"
-    return head + Array(repeating: row, count: rowCount).joined(separator: ", ")
+  /// The greatest statement that a number of rows fills.
+  func size(for count: Int) -> InsertionSize {
+    rowCounts[InsertionSize.many.rawValue] <= count ? .many : rowCounts[InsertionSize.few.rawValue] <= count ? .few : .one
   }
 }
 
@@ -56,42 +37,35 @@ final class UpdatePlan: Sendable {
   init(table: EntityTable, columns: [TableColumn], number: Int?) {
     steps = columns.map(BindStep.init)
     self.number = number
-    var assignments = ["\(table.version) = ?"]
-    for column in columns {
-      assignments.append("\(column.name) = ?")
-      if let entityColumn = column.entityColumn { assignments.append("\(entityColumn) = ?") }
-    }
-    sql =
-      "UPDATE OR FAIL \(table.name) SET \(assignments.joined(separator: ", "))"
-      + " WHERE \(table.name).\(table.key) = ? AND \(table.name).\(table.version) = ?"
+    sql = table.update(of: columns)
   }
 }
 
 /// Update plans by entity and changed slots. Safe to use from any thread.
 final class SaveStatementCache: Sendable {
-  /// Connections keep a statement for each, so there is a bound; later combinations are prepared anew at each use.
-  static let capacity = 1_000
-
   private struct Key: Hashable {
     let entity: Int
     let slots: SlotMask
   }
-  private let plans = Mutex<[Key: UpdatePlan]>([:])
+  private struct Updates {
+    var plans: [Key: UpdatePlan] = [:]
+    /// The statement numbers that no plan has yet; a combination that finds none left is prepared anew at each use.
+    var numbers: Range<Int>
+  }
+  private let updates: Mutex<Updates>
   private let inserts = Mutex<[Int: InsertPlan]>([:])
-  private let firstNumber: Int
 
-  init(firstNumber: Int) { self.firstNumber = firstNumber }
+  init(numbers: Range<Int>) { updates = Mutex(Updates(numbers: numbers)) }
 
   func update(_ entityNumber: Int, _ slots: SlotMask, _ schema: StoreSchema) throws -> UpdatePlan {
     let key = Key(entity: entityNumber, slots: slots)
-    if let known = plans.withLock({ $0[key] }) { return known }
+    if let known = updates.withLock({ $0.plans[key] }) { return known }
     let table = try schema.table(of: entityNumber)
     let columns = table.columns(of: entityNumber).filter { slots.contains($0.slot.index) }
-    return plans.withLock { plans in
-      if let known = plans[key] { return known }
-      let isNumbered = plans.count < Self.capacity
-      let plan = UpdatePlan(table: table, columns: columns, number: isNumbered ? firstNumber + plans.count : nil)
-      if isNumbered { plans[key] = plan }
+    return updates.withLock { updates in
+      if let known = updates.plans[key] { return known }
+      let plan = UpdatePlan(table: table, columns: columns, number: updates.numbers.popFirst())
+      if plan.number != nil { updates.plans[key] = plan }
       return plan
     }
   }
@@ -105,14 +79,7 @@ final class SaveStatementCache: Sendable {
       error.entityName = entity.name
       throw error
     }
-    var orders: [(relationship: Int, column: String)] = []
-    for relationship in schema.model.relationships {
-      guard case .inverse(let side) = schema.relationships[relationship.id], side.table == table.index, let order = side.order else {
-        continue
-      }
-      orders.append((relationship.id, order))
-    }
-    let plan = InsertPlan(entityNumber: entityNumber, table: table, orders: orders)
+    let plan = InsertPlan(entityNumber: entityNumber, table: table, orders: schema.orderColumns(in: table).map(\.relationship))
     inserts.withLock { $0[entityNumber] = plan }
     return plan
   }

@@ -80,18 +80,14 @@ enum FoldedIndexes {
 
   /// The names of indexes over folded texts and over expressions, with their functions' names.
   static func inFile(_ connection: Connection) throws -> [(index: String, function: String)] {
-    let statement = try connection.statement(
-      sql: "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND"
-        + " (sql LIKE '%\(SQLFunctions.fold)%' OR sql LIKE '%\(SQLFunctions.indexedPrefix)%')")
-    defer { statement.reset() }
     var result: [(index: String, function: String)] = []
-    while try statement.step() {
+    for found in try connection.objects(.functionIndexes) {
       for prefix in [prefix, SQLFunctions.indexedPrefix] {
-        var rest = Substring(statement.text(1))
+        var rest = Substring(found.sql)
         while let start = rest.range(of: prefix) {
           rest = rest[start.upperBound...]
           let version = rest.prefix { ("0"..."9").contains($0) || $0 == "_" }
-          if rest.dropFirst(version.count).first == "(" { result.append((statement.text(0), prefix + version)) }
+          if rest.dropFirst(version.count).first == "(" { result.append((found.name, prefix + version)) }
         }
       }
     }
@@ -119,7 +115,6 @@ enum FoldedIndexes {
       try indexes.sorted().map { "DROP INDEX \(schema).\(try Identifier.quoted($0))" }
       + FullTextFile.removal(from: connection, schema: schema) + DerivationTriggers.removal(from: connection, schema: schema)
     guard !statements.isEmpty else { return [] }
-    return statements
-      + ["UPDATE \(schema).\(MetadataTable.name) SET layout_basis = ''"]
+    return statements + [BookkeepingTables.forgettingAuxiliaries(in: schema)]
   }
 }

@@ -8,13 +8,13 @@ enum FullTextFile {
   /// The FTS4 tables with the views that they read and the functions of those.
   static func indexes(_ connection: Connection) throws -> [(table: String, view: String, function: String)] {
     var views: [(name: String, function: String)] = []
-    for view in try objects("type = 'view' AND sql LIKE '%\(SQLFunctions.wordsPrefix)%'", connection) {
+    for view in try connection.objects(.wordViews) {
       guard let start = view.sql.range(of: SQLFunctions.wordsPrefix) else { continue }
       let version = view.sql[start.upperBound...].prefix { ("0"..."9").contains($0) || $0 == "_" }
       views.append((view.name, SQLFunctions.wordsPrefix + version))
     }
     guard !views.isEmpty else { return [] }
-    return try objects("type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE % USING fts4%'", connection).compactMap { table in
+    return try connection.objects(.fullTextTables).compactMap { table in
       let view = try views.first { table.sql.contains("content=\(try Identifier.quoted($0.name))") }
       return view.map { (table.name, $0.name, $0.function) }
     }
@@ -24,19 +24,11 @@ enum FullTextFile {
   static func removal(from connection: Connection, schema: String) throws -> [String] {
     try indexes(connection).flatMap { index in
       let table = try Identifier.quoted(index.table)
-      let triggers = try objects("type = 'trigger'", connection).filter {
+      let triggers = try connection.objects(.triggers).filter {
         $0.sql.contains("BEGIN INSERT INTO \(table) (docid") || $0.sql.contains("BEGIN DELETE FROM \(table) WHERE docid")
       }
       return try triggers.map { "DROP TRIGGER \(schema).\(try Identifier.quoted($0.name))" }
         + ["DROP TABLE \(schema).\(table)", "DROP VIEW \(schema).\(try Identifier.quoted(index.view))"]
     }
-  }
-
-  private static func objects(_ condition: String, _ connection: Connection) throws -> [(name: String, sql: String)] {
-    let statement = try connection.statement(sql: "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND \(condition)")
-    defer { statement.reset() }
-    var result: [(name: String, sql: String)] = []
-    while try statement.step() { result.append((statement.text(0), statement.text(1))) }
-    return result
   }
 }

@@ -102,7 +102,7 @@ private struct FullTextNames {
   private var taken: Set<String>
 
   init(_ layout: TableLayout) {
-    let used = MetadataTable.reservedNames + layout.tables.map(\.name) + layout.joinTables.map(\.name)
+    let used = BookkeepingTables.reservedNames + layout.tables.map(\.name) + layout.joinTables.map(\.name)
     names = NameAllocator(reserved: used)
     taken = Set(used.map { $0.lowercased() })
   }

@@ -54,13 +54,13 @@ final class KeyAllocator: Sendable {
     guard needed <= Self.greatestKey else { throw usedUp(table) }
     let (size, floor) = blocks.withLock { (max($0[table.index].size, Int64(needed)), $0[table.index].floor) }
     let connection = transaction.connection
-    let read = try connection.statement(sql: "SELECT next FROM \(MetadataTable.keys) WHERE id = ?")
+    let read = try connection.statement(.nextKey)
     try read.bind(1, table.id)
     let start = max(try read.step() ? read.int64(0) : 1, floor)
     read.reset()
     // The number in the file may be any.
     guard start <= Self.greatestKey - size else { throw usedUp(table) }
-    let write = try connection.statement(sql: "INSERT OR REPLACE INTO \(MetadataTable.keys) VALUES (?, ?)")
+    let write = try connection.statement(.reservation)
     try write.bind(1, table.id)
     try write.bind(2, start + size)
     try write.run()

@@ -48,20 +48,6 @@ struct StoreRecord {
 enum MetadataTable {
   /// The version of the file format that this library writes. Files of a greater one are refused.
   static let formatVersion = 2
-  static let name = "cipherdata_metadata"
-  static let keys = "cipherdata_keys"
-  /// Names that entities' tables do not get: in use, or kept for later versions.
-  static let reservedNames = [
-    name, keys, "cipherdata_history", "cipherdata_history_changes", "cipherdata_deferred", ExternalTable.name,
-  ]
-
-  static let createStatements = [
-    "CREATE TABLE \(name) (id INTEGER PRIMARY KEY, format INTEGER NOT NULL, identifier TEXT NOT NULL, type TEXT NOT NULL,"
-      + " checksum TEXT NOT NULL, layout_basis TEXT NOT NULL, version_identifiers TEXT NOT NULL, user_metadata TEXT NOT NULL,"
-      + " hashes TEXT NOT NULL, layout TEXT NOT NULL, model BLOB NOT NULL, past_models TEXT NOT NULL, deferred TEXT NOT NULL)",
-    "CREATE TABLE \(keys) (id INTEGER PRIMARY KEY, next INTEGER NOT NULL)",
-  ]
-
   /// What a layout for a model and the entities held is assigned from, and the indexes are made from.
   static func layoutBasis(model: CompiledModel, entityNumbers: [Int]) -> String {
     let numbers = entityNumbers.count == model.entities.count ? "all" : entityNumbers.map(String.init).joined(separator: ",")
@@ -83,24 +69,17 @@ enum MetadataTable {
 
   /// The metadata; nil where the database has no table at all, as after a crash between the file's creation and its first transaction.
   static func read(_ connection: Connection, path: String) throws -> StoreRecord? {
-    func query(_ deferred: String) throws(StoreAccessError) -> Statement {
-      try connection.statement(
-        sql:
-          "SELECT format, identifier, type, checksum, layout_basis, version_identifiers, user_metadata, \(deferred),"
-          + " EXISTS (SELECT 1 FROM sqlite_master WHERE name = '\(ExternalTable.name)') FROM \(name) WHERE id = 1"
-      )
-    }
     let statement: Statement
     do {
-      statement = try query("deferred")
+      statement = try connection.statement(.record)
     } catch {
       // No such table, or no such column: tell an empty database from a foreign, an older or a newer one.
       guard case .sql = error.kind else { throw error }
-      let count = try connection.statement(sql: "SELECT count(*) FROM sqlite_master")
+      let count = try connection.statement(.objectCount)
       defer { count.reset() }
       if try count.step(), count.int(0) == 0 { return nil }
       if let format = try? formatOnly(connection) { try checkFormat(format, path: path) }
-      guard let older = try? query("'[]'") else {
+      guard let older = try? connection.statement(.recordOfFormat1) else {
         throw StoreError(.notAStore, "The database can be read, but it holds no CipherData store.", operation: .open, path: path)
       }
       statement = older
@@ -122,16 +101,15 @@ enum MetadataTable {
   static func upgrade(_ connection: Connection, path: String) throws {
     guard let format = try formatOnly(connection), format == 1 else { return }
     let model = try readModel(connection, path: path)
-    try connection.execute("ALTER TABLE \(name) ADD COLUMN past_models TEXT NOT NULL DEFAULT '[]'")
-    try connection.execute("ALTER TABLE \(name) ADD COLUMN deferred TEXT NOT NULL DEFAULT '[]'")
-    let statement = try connection.statement(sql: "UPDATE \(name) SET format = ?, model = ? WHERE id = 1")
+    for statement in BookkeepingTables.upgrade { try connection.execute(statement) }
+    let statement = try connection.statement(.upgrade)
     try statement.bind(1, formatVersion)
     try statement.bind(2, try compressed(model))
     try statement.run()
   }
 
   private static func formatOnly(_ connection: Connection) throws -> Int? {
-    let statement = try connection.statement(sql: "SELECT format FROM \(name) WHERE id = 1")
+    let statement = try connection.statement(.format)
     defer { statement.reset() }
     return try statement.step() ? statement.int(0) : nil
   }
@@ -146,22 +124,22 @@ enum MetadataTable {
 
   /// The version hashes of the model that wrote the store.
   static func readHashes(_ connection: Connection, path: String) throws -> [String: Data] {
-    try decode([String: Data].self, try readText("hashes", connection, path), path)
+    try decode([String: Data].self, try readText(.hashes, connection, path), path)
   }
 
   static func readLayout(_ connection: Connection, path: String) throws -> TableLayout {
-    try decode(TableLayout.self, try readText("layout", connection, path), path)
+    try decode(TableLayout.self, try readText(.layout, connection, path), path)
   }
 
   /// The models that the store has been through, the latest last, by `StoreRecord.modelName`.
   static func readPastModels(_ connection: Connection, path: String) throws -> [String] {
     guard try formatOnly(connection) ?? 0 > 1 else { return [] }
-    return try decode([String].self, try readText("past_models", connection, path), path)
+    return try decode([String].self, try readText(.pastModels, connection, path), path)
   }
 
   /// The model's XML, as a model file holds it.
   static func readModel(_ connection: Connection, path: String) throws -> String {
-    let statement = try connection.statement(sql: "SELECT model FROM \(name) WHERE id = 1")
+    let statement = try connection.statement(.model)
     defer { statement.reset() }
     guard try statement.step() else {
       throw StoreError(.storeCorrupt, "The store's metadata is missing.", operation: .open, path: path)
@@ -181,8 +159,8 @@ enum MetadataTable {
     return data
   }
 
-  private static func readText(_ column: String, _ connection: Connection, _ path: String) throws -> String {
-    let statement = try connection.statement(sql: "SELECT \(column) FROM \(name) WHERE id = 1")
+  private static func readText(_ column: BookkeepingStatement, _ connection: Connection, _ path: String) throws -> String {
+    let statement = try connection.statement(column)
     defer { statement.reset() }
     guard try statement.step() else {
       throw StoreError(.storeCorrupt, "The store's metadata is missing.", operation: .open, path: path)
@@ -194,7 +172,7 @@ enum MetadataTable {
   static func insert(
     _ record: StoreRecord, hashes: [String: Data], layout: TableLayout, model: String, into connection: Connection
   ) throws {
-    let statement = try connection.statement(sql: "INSERT INTO \(name) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '[]', '[]')")
+    let statement = try connection.statement(.creation)
     try statement.bind(1, formatVersion)
     try statement.bind(2, record.identifier)
     try statement.bind(3, record.type)
@@ -215,9 +193,7 @@ enum MetadataTable {
   static func update(
     _ record: StoreRecord, hashes: [String: Data], layout: TableLayout, model: String, pastModels: [String], _ connection: Connection
   ) throws {
-    let statement = try connection.statement(
-      sql: "UPDATE \(name) SET checksum = ?, layout_basis = ?, version_identifiers = ?, hashes = ?, layout = ?, model = ?, past_models = ?,"
-        + " deferred = ? WHERE id = 1")
+    let statement = try connection.statement(.migration)
     try statement.bind(1, record.checksum)
     try statement.bind(2, record.layoutBasis)
     try statement.bind(3, try encode(record.versionIdentifiers.sorted()))
@@ -231,7 +207,7 @@ enum MetadataTable {
 
   /// Writes what the clearing away of something put off changes.
   static func update(layout: TableLayout, layoutBasis: String, deferredTasks: [String], _ connection: Connection) throws {
-    let statement = try connection.statement(sql: "UPDATE \(name) SET layout = ?, layout_basis = ?, deferred = ? WHERE id = 1")
+    let statement = try connection.statement(.clearing)
     try statement.bind(1, try encode(layout))
     try statement.bind(2, layoutBasis)
     try statement.bind(3, try encode(deferredTasks))
@@ -240,14 +216,14 @@ enum MetadataTable {
 
   /// Writes what a model of the same version hashes changes.
   static func write(layoutBasis: String, model: String, _ connection: Connection) throws {
-    let statement = try connection.statement(sql: "UPDATE \(name) SET layout_basis = ?, model = ? WHERE id = 1")
+    let statement = try connection.statement(.renewal)
     try statement.bind(1, layoutBasis)
     try statement.bind(2, try compressed(model))
     try statement.run()
   }
 
   static func writeUserMetadata(_ metadata: [String: String], _ connection: Connection) throws {
-    let statement = try connection.statement(sql: "UPDATE \(name) SET user_metadata = ? WHERE id = 1")
+    let statement = try connection.statement(.userMetadata)
     try statement.bind(1, try encode(metadata))
     try statement.run()
   }

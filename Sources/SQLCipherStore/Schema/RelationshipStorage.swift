@@ -27,59 +27,6 @@ struct InverseSide: Sendable {
   let members: EntityNumbering
 }
 
-/// A join table seen from one of its two relationships: the near columns are the source's.
-struct JoinSide: Sendable {
-  /// The number of the relationship under which the table was declared.
-  let relationshipID: Int
-  /// Whether it is seen from the inverse of that relationship.
-  let isReversed: Bool
-  /// Whether the relationship is its own inverse: each link is then kept in both directions.
-  let isSymmetric: Bool
-  /// The quoted name.
-  let table: String
-  let near: String
-  let nearEntity: String?
-  let far: String
-  let farEntity: String?
-  /// The order of the far objects of one near object.
-  let farOrder: String?
-  /// The order of the near objects of one far object.
-  let nearOrder: String?
-  let nearNumbering: EntityNumbering
-  let farNumbering: EntityNumbering
-  /// The entity whose objects, and those below it, stand in the near column.
-  let nearEntityNumber: Int
-  /// The entity whose objects stand in the far column.
-  let farEntityNumber: Int
-
-  /// The same table from the other side.
-  var reversed: JoinSide {
-    JoinSide(
-      relationshipID: relationshipID, isReversed: !isReversed, isSymmetric: isSymmetric, table: table, near: far, nearEntity: farEntity,
-      far: near, farEntity: nearEntity, farOrder: nearOrder, nearOrder: farOrder, nearNumbering: farNumbering, farNumbering: nearNumbering,
-      nearEntityNumber: farEntityNumber, farEntityNumber: nearEntityNumber)
-  }
-
-  /// The columns of a pair, as ``bind(_:_:to:after:)`` takes them.
-  var pairColumns: [String] { [near, far] + [nearEntity, farEntity].compactMap { $0 } }
-
-  /// Binds a pair behind the parameter with a number, and gives the number of its last one.
-  func bind(_ nearEnd: ObjectReference, _ farEnd: ObjectReference, to statement: Statement, after number: Int32) throws -> Int32 {
-    try statement.bind(number + 1, nearEnd.key)
-    try statement.bind(number + 2, farEnd.key)
-    var number = number + 2
-    if case .stored(let offset, _) = nearNumbering {
-      number += 1
-      try statement.bind(number, nearEnd.entity - offset)
-    }
-    if case .stored(let offset, _) = farNumbering {
-      number += 1
-      try statement.bind(number, farEnd.entity - offset)
-    }
-    return number
-  }
-}
-
 /// Finds the storage of each relationship in a layout.
 struct StorageResolver {
   let model: CompiledModel
@@ -118,27 +65,16 @@ struct StorageResolver {
 
   private func join(of relationship: CompiledRelationship) throws -> JoinSide? {
     let source = model.entities[relationship.sourceEntity]
-    guard let join = layout.joinTables.first(where: { $0.entity == source.name && $0.property == relationship.name }) else { return nil }
-    let target = model.entities[relationship.destinationEntity]
-    func numbering(_ entity: CompiledEntity, _ column: String?) -> EntityNumbering {
-      column == nil ? .fixed(entity.number) : .stored(offset: entity.root - 1, within: entity.subtree)
+    guard let index = layout.joinTables.firstIndex(where: { $0.entity == source.name && $0.property == relationship.name }) else {
+      return nil
     }
-    return JoinSide(
-      relationshipID: relationship.id, isReversed: false, isSymmetric: relationship.inverseID == relationship.id,
-      table: try Identifier.quoted(join.name), near: try Identifier.quoted(join.sourceColumn),
-      nearEntity: try join.sourceEntityColumn.map(Identifier.quoted), far: try Identifier.quoted(join.targetColumn),
-      farEntity: try join.targetEntityColumn.map(Identifier.quoted), farOrder: try join.targetOrderColumn.map(Identifier.quoted),
-      nearOrder: try join.sourceOrderColumn.map(Identifier.quoted), nearNumbering: numbering(source, join.sourceEntityColumn),
-      farNumbering: numbering(target, join.targetEntityColumn), nearEntityNumber: source.number, farEntityNumber: target.number)
+    let target = model.entities[relationship.destinationEntity]
+    return try JoinSide(layout.joinTables[index], at: index, of: relationship, source: source, target: target)
   }
 
   /// For each entity the sides of join tables in whose near column its objects may stand.
-  func joinSides(_ storages: [RelationshipStorage]) -> [[JoinSide]] {
-    var sides: [JoinSide] = []
-    for case .join(let side) in storages where !side.isReversed {
-      sides.append(side)
-      sides.append(side.reversed)
-    }
+  func joinSides(of joins: [JoinSide]) -> [[JoinSide]] {
+    let sides = joins.flatMap { [$0, $0.reversed] }
     return model.entities.map { entity in
       sides.filter { tableIndexes[entity.number] >= 0 && model.entities[$0.nearEntityNumber].subtree.contains(entity.number) }
     }

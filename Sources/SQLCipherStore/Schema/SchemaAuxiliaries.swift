@@ -45,7 +45,7 @@ struct SchemaAuxiliaries {
   /// All of them for a file, with the triggers of large values where it has such, or may get them; the table of these is made.
   private func wanted(_ connection: Connection) throws -> [SchemaAuxiliary] {
     guard try schema.hasExternalValues || ExternalTable.exists(connection) else { return try wanted() }
-    for statement in ExternalTable.createStatements { try connection.execute(statement) }
+    for statement in BookkeepingTables.creationOfExternals { try connection.execute(statement) }
     return try wanted() + schema.tables.flatMap(ExternalSchema.triggers)
   }
 
@@ -93,9 +93,7 @@ struct SchemaAuxiliaries {
 
   /// What a file has of this sort. Views and triggers come first: they name the tables.
   private static func inFile(_ connection: Connection) throws -> [SchemaAuxiliary] {
-    let statement = try connection.statement(
-      sql: "SELECT type, name, sql FROM sqlite_master WHERE type IN ('index', 'trigger', 'view') AND sql IS NOT NULL"
-        + " OR type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%' ORDER BY type DESC, name")
+    let statement = try connection.statement(.auxiliaries)
     defer { statement.reset() }
     var result: [SchemaAuxiliary] = []
     while try statement.step() {

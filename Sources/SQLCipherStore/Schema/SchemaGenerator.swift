@@ -10,20 +10,22 @@ struct SchemaGenerator {
 
   /// Every table, in order.
   func tables() throws -> [String] {
-    try schema.tables.map { try createTable($0) } + joinSides().map { createJoinTable($0) }
+    try schema.tables.map { try createTable($0) } + schema.joins.map { createJoinTable($0) }
   }
 
   /// Every index. The same model and layout give the same ones.
   func indexes() throws -> [StoreIndex] {
     var names = NameAllocator(
-      reserved: MetadataTable.reservedNames + schema.layout.physicalTables)
+      reserved: BookkeepingTables.reservedNames + schema.layout.physicalTables)
     var result: [StoreIndex] = []
-    for (side, join) in zip(joinSides(), schema.layout.joinTables) {
-      // The table itself is ordered by the near side; its key stands at the end of every index.
+    for side in schema.joins {
+      let join = schema.layout.joinTables[side.tableIndex]
       result.append(
-        try index(
-          names.take("i_\(join.name)_target"), on: side.table, [side.far],
-          .init(origin: .relationship, entityName: join.entity, name: join.property)))
+        try side.index { table, elements in
+          try index(
+            names.take("i_\(join.name)_target"), on: table, elements,
+            .init(origin: .relationship, entityName: join.entity, name: join.property))
+        })
     }
     for table in schema.tables {
       result += try relationshipIndexes(of: table, names: &names)
@@ -40,16 +42,6 @@ struct SchemaGenerator {
     return StoreIndex(
       name: name, sql: "\(head) (\(elements.joined(separator: ", ")))" + condition, table: table, elements: elements, condition: condition,
       meaning: meaning)
-  }
-
-  /// The join tables, in the order of the layout.
-  func joinSides() -> [JoinSide] {
-    schema.layout.joinTables.compactMap { join in
-      guard case .toMany(let relationship)? = schema.model.entity(named: join.entity)?.property(named: join.property),
-        case .join(let side) = schema.relationships[relationship.id]
-      else { return nil }
-      return side
-    }
   }
 
   /// The statement that makes an entity's table, under another quoted name while a migration fills it.
@@ -89,14 +81,8 @@ struct SchemaGenerator {
 
   /// The statement that makes a relationship's table, under another quoted name while a migration fills it.
   func createJoinTable(_ side: JoinSide, named name: String? = nil) -> String {
-    func column(_ name: String, _ entity: Int) -> String {
-      guard let table = schema.tableIfHeld(entity) else { return "\(name) INTEGER NOT NULL" }
-      return "\(name) INTEGER NOT NULL REFERENCES \(table.name) (\(table.key)) DEFERRABLE INITIALLY DEFERRED"
-    }
-    var columns = [column(side.near, side.nearEntityNumber), column(side.far, side.farEntityNumber)]
-    for name in [side.nearEntity, side.farEntity, side.farOrder, side.nearOrder].compactMap({ $0 }) { columns.append("\(name) INTEGER") }
-    columns.append("PRIMARY KEY (\(side.near), \(side.far))")
-    return "CREATE TABLE \(name ?? side.table) (\(columns.joined(separator: ", "))) WITHOUT ROWID"
+    side.creation(
+      named: name, tables: (schema.tableIfHeld(side.nearEntityNumber), schema.tableIfHeld(side.farEntityNumber)))
   }
 
   /// To-one columns through which inverses are read; with the order, if there is one.

@@ -1,4 +1,4 @@
-// StoreSchema: a layout matched with a frozen model: tables, columns and statement numbers by the model's own numbers.
+// StoreSchema: a layout matched with a frozen model: tables and columns by the model's own numbers.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
@@ -12,7 +12,9 @@ final class StoreSchema: Sendable {
   private let tableIndexes: [Int]
   /// Where each relationship is kept, by its number.
   let relationships: [RelationshipStorage]
-  /// The join tables in which objects of an entity take part, by the entity's number.
+  /// The join tables, each from the side of the relationship under which it was declared.
+  let joins: [JoinSide]
+  /// The sides of join tables in which objects of an entity take part, by the entity's number.
   let joinSides: [[JoinSide]]
   /// The attributes that have an index.
   let indexed: IndexedForms
@@ -22,19 +24,13 @@ final class StoreSchema: Sendable {
   let fullText: FullTextIndexes
   /// How derived attributes are computed, in the order in which it is done.
   let derivations: [StoreDerivation]
-  let numbers: StatementNumbers
-  /// The first statement number that is free for plans.
-  let firstPlanNumber: Int
   /// Whether values may be outside their rows, since the model allows it or an earlier one did.
   let hasExternalValues: Bool
 
   /// - Parameters:
   ///   - hasFullText: Whether the file has the model's full-text indexes; one that is only read may have others.
   ///   - hasExternalTable: Whether the file has the table of large values.
-  ///   - firstStatementNumber: The first number of the statements; another one where two schemas share a connection.
-  init(
-    model: CompiledModel, layout: TableLayout, hasFullText: Bool = true, hasExternalTable: Bool = false, firstStatementNumber: Int = 0
-  ) throws {
+  init(model: CompiledModel, layout: TableLayout, hasFullText: Bool = true, hasExternalTable: Bool = false) throws {
     hasExternalValues = hasExternalTable || model.hasExternalAttributes
     self.model = model
     self.layout = layout
@@ -50,12 +46,11 @@ final class StoreSchema: Sendable {
     self.tables = tables
     fullText = FullTextIndexes(hasFullText ? try FullTextIndex.all(of: tables, layout: layout, model: model) : [])
     tableIndexes = indexes
-    numbers = StatementNumbers(
-      first: firstStatementNumber, tables: tables.count, entities: model.entities.count, relationships: model.relationships.count)
-    firstPlanNumber = numbers.end
     let resolver = StorageResolver(model: model, layout: layout, tables: tables, tableIndexes: indexes)
     relationships = try model.relationships.map { try resolver.storage(of: $0) }
-    joinSides = resolver.joinSides(relationships)
+    joins = relationships.compactMap { if case .join(let side) = $0, !side.isReversed { side } else { nil } }
+      .sorted { $0.tableIndex < $1.tableIndex }
+    joinSides = resolver.joinSides(of: joins)
     derivations = try StoreDerivation.derivations(
       model: model, relationships: relationships,
       table: { [tables, indexes] in
@@ -66,6 +61,12 @@ final class StoreSchema: Sendable {
   /// Whether some derived attribute's path leads over a relationship.
   func isDerived(over relationship: CompiledRelationship) -> Bool {
     derivations.contains { $0.derivation.steps.contains { $0 === relationship } }
+  }
+
+  /// A side of a join table by its number.
+  func joinSide(_ number: Int) -> JoinSide? {
+    let side = joins.first { $0.tableIndex == number / JoinSide.countOfTable }
+    return number % JoinSide.countOfTable == 0 ? side : side?.reversed
   }
 
   /// The table of an entity.
@@ -91,26 +92,4 @@ final class StoreSchema: Sendable {
     guard tableIndexes.indices.contains(entityNumber), tableIndexes[entityNumber] >= 0 else { return nil }
     return tables[tableIndexes[entityNumber]]
   }
-}
-
-/// The numbers of the statements that every store has; plans of fetches come after them.
-struct StatementNumbers: Sendable {
-  static let perTable = 24
-  static let perEntity = 4
-  static let perRelationship = 24
-  let first: Int
-  let tables: Int
-  let entities: Int
-  let relationships: Int
-
-  /// Statement `kind` (below 24) of a table.
-  func table(_ index: Int, _ kind: Int) -> Int { first + index * Self.perTable + kind }
-  /// Statement `kind` (below 4) of an entity.
-  func entity(_ number: Int, _ kind: Int) -> Int { first + tables * Self.perTable + number * Self.perEntity + kind }
-  /// Statement `kind` (below 24) of a relationship.
-  func relationship(_ id: Int, _ kind: Int) -> Int {
-    first + tables * Self.perTable + entities * Self.perEntity + id * Self.perRelationship + kind
-  }
-  /// The first number after them.
-  var end: Int { relationship(relationships, 0) }
 }

@@ -8,7 +8,7 @@ extension TableLayout {
   /// Assigns names and numbers for the entities that a store holds.
   init(model: CompiledModel, entityNumbers: [Int]) {
     let held = Set(entityNumbers.map { model.entities[$0].root })
-    var tableNames = NameAllocator(reserved: MetadataTable.reservedNames)
+    var tableNames = NameAllocator(reserved: BookkeepingTables.reservedNames)
     let roots = model.entities.filter { $0.parent == nil && held.contains($0.number) }
     for root in roots {
       var table = TableLayout.table(of: root, in: model, id: tables.count + 1)

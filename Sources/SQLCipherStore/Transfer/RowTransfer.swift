@@ -110,10 +110,11 @@ package struct RowTransfer {
     return try StoreError.mapping {
       try engine.writeExplained(.import) { transaction in
         let connection = transaction.connection
-        let statement = try connection.statement(sql: insertion(side))
+        let statement = try engine.statement(.placedInsertion(side: side.number), on: connection)
         var count = 0
         for link in links {
-          try bind(link, side, to: statement)
+          let index = try side.bind(link.near, link.far, to: statement, after: 0)
+          try side.bindPlaces(near: link.nearPlace, far: link.farPlace, to: statement, after: index)
           try statement.run()
           count += connection.changes
         }
@@ -126,20 +127,8 @@ package struct RowTransfer {
   package func completeLinks(of relationship: CompiledRelationship) throws {
     let side = try joinSide(of: relationship)
     guard side.isSymmetric else { return }
-    var columns = [side.near, side.far]
-    var values = ["t.\(side.far)", "t.\(side.near)"]
-    if let near = side.nearEntity, let far = side.farEntity {
-      columns += [near, far]
-      values += ["t.\(far)", "t.\(near)"]
-    }
     try StoreError.mapping {
-      try engine.write { transaction in
-        try transaction.connection.statement(
-          sql: "INSERT OR IGNORE INTO \(side.table) (\(columns.joined(separator: ", "))) SELECT \(values.joined(separator: ", "))"
-            + " FROM \(side.table) AS t WHERE NOT EXISTS (SELECT 1 FROM \(side.table) AS u WHERE u.\(side.near) = t.\(side.far)"
-            + " AND u.\(side.far) = t.\(side.near))"
-        ).run()
-      }
+      try engine.write { try engine.statement(.completion(side: side.number), on: $0.connection).run() }
     }
   }
 
@@ -151,20 +140,6 @@ package struct RowTransfer {
     return side
   }
 
-  private func insertion(_ side: JoinSide) -> String {
-    let columns = side.pairColumns + [side.nearOrder, side.farOrder].compactMap { $0 }
-    let values = Array(repeating: "?", count: columns.count).joined(separator: ", ")
-    return "INSERT OR IGNORE INTO \(side.table) (\(columns.joined(separator: ", "))) VALUES (\(values))"
-  }
-
-  private func bind(_ link: Link, _ side: JoinSide, to statement: Statement) throws {
-    var index = try side.bind(link.near, link.far, to: statement, after: 0)
-    for (order, place) in [(side.nearOrder, link.nearPlace), (side.farOrder, link.farPlace)] where order != nil {
-      index += 1
-      if let place { try statement.bind(index, place) } else { try statement.bindNull(index) }
-    }
-  }
-
   /// The number of objects of each entity, without those of its subentities, by the entities' numbers.
   package func counts() throws -> [Int: Int] {
     var counts: [Int: Int] = [:]
@@ -172,8 +147,7 @@ package struct RowTransfer {
       try engine.read { transaction in
         let connection = transaction.connection
         for table in engine.schema.tables {
-          let entity = table.entity.map { "t.\($0) + \(table.entityOffset)" } ?? "\(table.root.number)"
-          let statement = try connection.statement(sql: "SELECT \(entity), count(*) FROM \(table.name) AS t GROUP BY 1")
+          let statement = try connection.statement(sql: table.entityCounts)
           defer { statement.reset() }
           while try statement.step() { counts[statement.int(0)] = statement.int(1) }
         }

@@ -1,0 +1,98 @@
+// StatementNumberTests: every statement that connections keep has a number of its own, and a text that the store's tables take.
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+import XCTest
+import _StoreSpecification
+import _TestSupport
+
+@testable import SQLCipherStore
+
+final class StatementNumberTests: XCTestCase {
+  private typealias Models = SpecificationModels
+
+  /// Trees, ordered members with and without a table of their own, links within one entity.
+  private static func model() throws -> CompiledModel {
+    try Models.frozen([
+      Models.entity("Thing", [Models.text("name"), Models.toMany("kin", "Thing", "kin")]),
+      Models.entity(
+        "Book", [Models.toOne("shelf", "Shelf", "books"), Models.toMany("tags", "Tag", "books", ordered: true)], parent: "Thing"),
+      Models.entity("Shelf", [Models.toMany("books", "Book", "shelf", ordered: true), Models.toMany("hidden", "Thing")]),
+      Models.entity("Tag", [Models.toMany("books", "Book", "tags", ordered: true)]),
+    ])
+  }
+
+  private static func schema() throws -> StoreSchema {
+    let model = try model()
+    return try StoreSchema(model: model, layout: TableLayout(model: model, entityNumbers: Array(model.entities.indices)))
+  }
+
+  private func numbers(_ numbers: StatementNumbers, _ schema: StoreSchema) -> [Int] {
+    EntityStatement.all(of: schema).map(numbers.number) + JoinStatement.all(of: schema).map(numbers.number)
+  }
+
+  func testNoTwoStatementsShareANumberAndNoneIsUnused() throws {
+    let schema = try Self.schema()
+    XCTAssertEqual(schema.joins.count, 3)
+    let numbers = StatementNumbers(for: schema)
+    let own = self.numbers(numbers, schema)
+    let bookkeeping = BookkeepingStatement.allCases.map(\.rawValue)
+    let all = bookkeeping + own + numbers.updates + numbers.fetches
+    XCTAssertEqual(all.sorted(), Array(0..<numbers.end), "numbers are shared or left out, or a statement is missing in all(of:)")
+  }
+
+  func testSchemasOfOneConnectionHaveNumbersOfTheirOwn() throws {
+    let schema = try Self.schema()
+    let first = StatementNumbers(for: schema)
+    let second = StatementNumbers(for: schema, behind: first)
+    let ofFirst = Set(numbers(first, schema)).union(first.updates).union(first.fetches)
+    let ofSecond = Set(numbers(second, schema)).union(second.updates).union(second.fetches)
+    XCTAssertTrue(ofFirst.isDisjoint(with: ofSecond))
+    XCTAssertEqual(second.end - first.end, first.end - BookkeepingStatement.count)
+  }
+
+  func testTheSizesOfStatementsCountThemselves() {
+    XCTAssertEqual(KeyListSize.allCases.map(\.position), Array(0..<KeyListSize.count))
+    XCTAssertEqual(InsertionSize.allCases.map(\.rawValue), Array(0..<InsertionSize.count))
+    XCTAssertEqual(BookkeepingStatement.allCases.map(\.rawValue), Array(0..<BookkeepingStatement.count))
+    for size in KeyListSize.allCases {
+      XCTAssertEqual(KeyListSize(holding: size.rawValue), size)
+      XCTAssertEqual(size.condition.count { $0 == "?" }, size.rawValue)
+    }
+    XCTAssertEqual(KeyListSize(holding: 2), .eight)
+    XCTAssertEqual(KeyListSize(holding: 10_000), .greatest)
+  }
+
+  func testTheTablesTakeEveryText() throws {
+    let store = try TestStore()
+    let open = try store.open(try Self.model())
+    defer { try? open.close() }
+    let engine = try XCTUnwrap(open.store as? SQLCipherIncrementalStore).engine("test")
+    try engine.pool.withWriter { connection in
+      for statement in BookkeepingTables.creationOfExternals { try connection.execute(statement) }
+      var texts: Set<String> = []
+      for statement in EntityStatement.all(of: engine.schema) where !statement.sql(in: engine.schema).isEmpty {
+        XCTAssertEqual(try engine.statement(statement, on: connection).sql, statement.sql(in: engine.schema))
+        // Some have one text: where there is no order, a link goes in with its places as it does without.
+        texts.insert(statement.sql(in: engine.schema))
+      }
+      for statement in JoinStatement.all(of: engine.schema) where !statement.sql(in: engine.schema).isEmpty {
+        XCTAssertEqual(try engine.statement(statement, on: connection).sql, statement.sql(in: engine.schema))
+        texts.insert(statement.sql(in: engine.schema))
+      }
+      for statement in BookkeepingStatement.allCases {
+        XCTAssertEqual(try connection.statement(statement).sql, statement.sql)
+        XCTAssertTrue(texts.insert(statement.sql).inserted, "\(statement) has another's text")
+      }
+    }
+  }
+
+  func testARelationshipOrTableWithoutTheLinksHasNoText() throws {
+    let schema = try Self.schema()
+    let tag = try XCTUnwrap(schema.model.entity(named: "Tag")?.property(named: "books")?.toMany)
+    XCTAssertEqual(EntityStatement.members(relationship: tag.id, .one).sql(in: schema), "")
+    let hidden = try XCTUnwrap(schema.joins.first { schema.model.relationships[$0.relationshipID].name == "hidden" })
+    XCTAssertEqual(JoinStatement.placing(side: hidden.number).sql(in: schema), "")
+    XCTAssertEqual(JoinStatement.removal(side: schema.joins.count * JoinSide.countOfTable).sql(in: schema), "")
+  }
+}
