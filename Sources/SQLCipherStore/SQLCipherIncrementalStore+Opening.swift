@@ -57,7 +57,7 @@ extension SQLCipherIncrementalStore {
       let pool = try ConnectionPool(
         path: path, key: key, options: options, maximumReaders: description.maximumReaderCount,
         onOpen: { [model = configuration.model] connection in
-          try ExternalSchema.register(on: connection, folder: folder)
+          try ExternalFunctions.register(on: connection, folder: folder)
           try SQLFunctions.register(on: connection, for: model)
           try BatchFunctions.register(on: connection, model: model)
           if !model.derivations.isEmpty { try marks.register(on: connection) }

@@ -213,10 +213,10 @@ final class QueryPlanTests: XCTestCase {
   }
 
   func testShapesShareAPlanAndItsStatement() throws {
-    let cache = FetchPlanCache(numbers: 10..<1_010)
+    let cache = SelectPlanCache(numbers: 10..<1_010)
     let model = SpecificationModels.library
     let schema = try StoreSchema(model: model, layout: TableLayout(model: model, entityNumbers: model.entities.map(\.number)))
-    func plan(_ predicate: FetchPredicate) throws -> FetchPlan {
+    func plan(_ predicate: FetchPredicate) throws -> SelectPlan {
       let fetch = FetchSpecification(entityName: "Book", predicate: predicate)
       let resolved = try FetchResolver(model: model).resolve(fetch)
       let shape = FetchShape(resolved, specification: fetch)

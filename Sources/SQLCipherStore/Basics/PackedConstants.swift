@@ -22,7 +22,7 @@ enum PackedConstants {
     for constant in constants {
       switch constant {
       case .slot(let slot): append(slot, to: &values)
-      case .object(let id): append(.int(StoreEngine.key(of: id, in: space)), to: &values)
+      case .object(let id): append(.int(space.key(of: id)), to: &values)
       case .slots, .objects: append(.null, to: &values)
       }
       withUnsafeBytes(of: UInt32(values.count)) { ends.append(contentsOf: $0) }

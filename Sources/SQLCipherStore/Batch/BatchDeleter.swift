@@ -50,7 +50,7 @@ struct BatchDeleter {
     return entity
   }
 
-  private func own(_ objectIDs: [ManagedObjectID]) -> [ManagedObjectID] { objectIDs.filter { StoreEngine.key(of: $0, in: space) > 0 } }
+  private func own(_ objectIDs: [ManagedObjectID]) -> [ManagedObjectID] { objectIDs.filter { space.key(of: $0) > 0 } }
 
   private func tables(of objectIDs: [ManagedObjectID]) throws -> [Int] {
     var found: Set<Int> = []
@@ -173,7 +173,7 @@ struct BatchDeleter {
         "SELECT \(table.reference(alias: "t")) FROM \(table.name) AS t WHERE t.\(table.key) IN \(doomedKeys(table.index)) AND \(condition)"
           + " ORDER BY 1 LIMIT 100")
       if !refusing.isEmpty {
-        throw BatchError(denied: relationship, schema.model, refusing.map { StoreEngine.objectID(of: $0, in: space) })
+        throw BatchError(denied: relationship, schema.model, refusing.map { space.objectID(of: $0) })
       }
     }
   }
@@ -191,7 +191,7 @@ struct BatchDeleter {
         let emptied = try batch.references(
           "SELECT \(table.reference(alias: table.name)) FROM \(table.name) WHERE \(condition) ORDER BY 1 LIMIT 100")
         guard emptied.isEmpty else {
-          throw BatchError(required: relationship, schema.model, emptied.map { StoreEngine.objectID(of: $0, in: space) })
+          throw BatchError(required: relationship, schema.model, emptied.map { space.objectID(of: $0) })
         }
         continue
       }

@@ -60,16 +60,3 @@ extension TableColumn {
   /// The assignments that leave a to-one relationship without a destination.
   var cleared: String { ([name] + [entityColumn].compactMap { $0 }).map { "\($0) = NULL" }.joined(separator: ", ") }
 }
-
-extension Statement {
-  /// The value of a column as it stands.
-  func slot(_ column: Int32) -> Slot {
-    switch type(column) {
-    case .integer: .int(int64(column))
-    case .real: .real(double(column))
-    case .text: .text(text(column))
-    case .blob: .bytes(data(column))
-    case .null: .null
-    }
-  }
-}

@@ -155,7 +155,7 @@ struct BatchUpdater {
       let found = try batch.references("SELECT \(target.reference(alias: target.name)) FROM \(target.name) WHERE \(condition)")
       if found.isEmpty { continue }
       if !inverse.isOptional {
-        throw BatchError(required: inverse, schema.model, found.map { StoreEngine.objectID(of: $0, in: space) })
+        throw BatchError(required: inverse, schema.model, found.map { space.objectID(of: $0) })
       }
       let isBumped = index == table.index ? "CASE WHEN \(isConcerned) THEN 0 ELSE 1 END" : "1"
       try batch.run(
@@ -283,8 +283,8 @@ struct BatchUpdater {
       conflicts.append(
         ConstraintConflict(
           entityName: schema.model.entities[constraint.entity].name, constraint: constraint.names,
-          objectIDs: changed.map { StoreEngine.objectID(of: $0, in: space) },
-          databaseObjectID: found.first { !changed.contains($0) }.map { StoreEngine.objectID(of: $0, in: space) }))
+          objectIDs: changed.map { space.objectID(of: $0) },
+          databaseObjectID: found.first { !changed.contains($0) }.map { space.objectID(of: $0) }))
     }
   }
 }

@@ -2,28 +2,6 @@
 import ObjectModel
 import SQLCipherConnection
 
-/// Something of a store's file that holds nothing of its own, so that it can be dropped and made again.
-struct SchemaAuxiliary: Sendable {
-  /// What SQLite has of this sort. The raw value is `sqlite_master`'s type and the word after CREATE and DROP.
-  enum Kind: String, Sendable {
-    case index
-    case trigger
-    case view
-    /// A virtual table.
-    case table
-  }
-
-  let kind: Kind
-  /// Its name in the file, not quoted.
-  let name: String
-  /// The statement that makes it.
-  let sql: String
-  /// The statements that fill it from the rows that are there when it is made.
-  var fill: [String] = []
-  /// The name of what it was filled from: when that is made anew, so is this.
-  var source: String?
-}
-
 /// The auxiliaries that a schema is to have.
 ///
 /// Version hashes leave them out, so a store fits before and after they change; opening it for writing brings them in step.

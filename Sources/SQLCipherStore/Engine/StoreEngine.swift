@@ -12,7 +12,7 @@ final class StoreEngine: Sendable {
   let statements: StoreStatements
   var schema: StoreSchema { statements.schema }
   let keys: KeyAllocator
-  let plans: FetchPlanCache
+  let plans: SelectPlanCache
   let saveStatements: SaveStatementCache
   let trace: StatementTrace
   let rows: StoreRows
@@ -42,7 +42,7 @@ final class StoreEngine: Sendable {
     keys = KeyAllocator(tableCount: schema.tables.count)
     participants = Self.participants(watch: watch, rows: rows, marks: marks, externals: externals, keys: keys, sizes: tableSizes)
     saveStatements = SaveStatementCache(numbers: statements.numbers.updates)
-    plans = FetchPlanCache(numbers: statements.numbers.fetches)
+    plans = SelectPlanCache(numbers: statements.numbers.fetches)
   }
 
   /// An engine for requests that are parts of a transaction that others have, see ``join(_:_:)``. Triggers are away until it ends.

@@ -10,13 +10,13 @@ struct FetchExplainer {
   let schema: StoreSchema
   let fetch: ResolvedFetch
   let specification: FetchSpecification
-  let plan: FetchPlan
+  let plan: SelectPlan
   /// The counts that the plan was chosen by.
   let probes: [DrivingProbe]
   private let indexes: [StoreIndex]
   private let compared: ComparedProperties
 
-  init(schema: StoreSchema, fetch: ResolvedFetch, specification: FetchSpecification, plan: FetchPlan, probes: [DrivingProbe]) throws {
+  init(schema: StoreSchema, fetch: ResolvedFetch, specification: FetchSpecification, plan: SelectPlan, probes: [DrivingProbe]) throws {
     self.schema = schema
     self.fetch = fetch
     self.specification = specification
@@ -38,7 +38,7 @@ struct FetchExplainer {
       try TemporaryLists.create(number, transaction)
       statements.append(
         .init(
-          purpose: "keep a long list, once for each member", text: "INSERT OR IGNORE INTO \(TemporaryLists.name(number)) VALUES (?1)",
+          purpose: "keep a long list, once for each member", text: Self.numbered(TemporaryLists.insertion(number)),
           parameters: [typeName(of: fetch.constants[constant])]))
     }
     let lines = try QueryPlanLine.lines(of: plan.sql, transaction)

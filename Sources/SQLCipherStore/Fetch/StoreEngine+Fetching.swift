@@ -23,7 +23,7 @@ extension StoreEngine {
   }
 
   private func fetch(
-    _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ plan: FetchPlan, _ scope: RequestScope
+    _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ plan: SelectPlan, _ scope: RequestScope
   ) throws -> PersistentStoreResult {
     try read { transaction in
       try transaction.whileWanted(scope.cancellation) { try answer(fetch, specification, plan, scope.objectIDSpace, transaction) }
@@ -31,7 +31,7 @@ extension StoreEngine {
   }
 
   private func answer(
-    _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ planned: FetchPlan, _ space: ObjectIDSpace,
+    _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ planned: SelectPlan, _ space: ObjectIDSpace,
     _ transaction: ReadTransaction
   ) throws -> PersistentStoreResult {
     let connection = transaction.connection
@@ -55,11 +55,11 @@ extension StoreEngine {
   }
 
   /// The plan of a fetch, made when its shape is first seen.
-  func plan(_ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape) throws -> FetchPlan {
+  func plan(_ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape) throws -> SelectPlan {
     try plans.plan(for: shape) { try SelectGenerator(schema: schema).plan(fetch, specification, shape, number: $0) }
   }
 
-  private func read(_ plan: FetchPlan, _ statement: Statement, space: ObjectIDSpace, limit: Int) throws -> PersistentStoreResult {
+  private func read(_ plan: SelectPlan, _ statement: Statement, space: ObjectIDSpace, limit: Int) throws -> PersistentStoreResult {
     switch plan.output {
     case .rows:
       let writer = makeRowWriter(rowCapacity: min(limit, 10_000))
@@ -100,7 +100,7 @@ extension StoreEngine {
 
   /// Finds the keys of the first rows, then reads those rows.
   private func topRows(
-    _ sortKeys: [TopRows.SortKey], _ plan: FetchPlan, _ specification: FetchSpecification, _ statement: Statement,
+    _ sortKeys: [TopRows.SortKey], _ plan: SelectPlan, _ specification: FetchSpecification, _ statement: Statement,
     _ transaction: ReadTransaction
   ) throws -> RowList {
     var top = TopRows(sortKeys, capacity: specification.fetchLimit + specification.fetchOffset)
@@ -121,10 +121,10 @@ extension StoreEngine {
   }
 
   /// The reference in a column, which the column of the entity follows if there is one; null for NULL.
-  func reference(_ statement: Statement, _ column: Int32, _ numbering: EntityNumbering) throws -> ObjectReference {
+  func reference(_ statement: Statement, _ column: Int32, _ numbering: EntityEncoding) throws -> ObjectReference {
     let key = statement.int64(column)
     guard key != 0 else { return ObjectReference(rawValue: 0) }
-    guard KeyAllocator.isKey(key) else { throw StoreError.strangeKey }
+    guard RowKey.isKey(key) else { throw StoreError.strangeKey }
     switch numbering {
     case .fixed(let number): return ObjectReference(entity: number, key: key)
     case .stored(let offset, let entities):
@@ -135,12 +135,12 @@ extension StoreEngine {
     }
   }
 
-  private func value(_ statement: Statement, _ column: FetchPlan.DictionaryColumn) throws -> Slot {
+  private func value(_ statement: Statement, _ column: SelectPlan.DictionaryColumn) throws -> Slot {
     let value = try slot(statement, column)
     return try column.conversion?.converted(value) ?? value
   }
 
-  private func slot(_ statement: Statement, _ column: FetchPlan.DictionaryColumn) throws -> Slot {
+  private func slot(_ statement: Statement, _ column: SelectPlan.DictionaryColumn) throws -> Slot {
     let type = statement.type(column.index)
     guard type != .null else { return .null }
     switch column.kind {
@@ -173,13 +173,13 @@ extension StoreEngine {
       case .constant(let number):
         switch fetch.constants[number] {
         case .slot(let slot): try statement.bind(index, slot)
-        case .object(let id): try statement.bind(index, Self.key(of: id, in: space))
+        case .object(let id): try statement.bind(index, space.key(of: id))
         case .slots, .objects: throw StoreError(.internalInconsistency, "A list stands where one value should.", operation: .fetch)
         }
       case .listMember(let number, let position):
         switch fetch.constants[number] {
         case .slots(let slots): try statement.bind(index, slots[min(position, slots.count - 1)])
-        case .objects(let ids): try statement.bind(index, Self.key(of: ids[min(position, ids.count - 1)], in: space))
+        case .objects(let ids): try statement.bind(index, space.key(of: ids[min(position, ids.count - 1)]))
         case .slot, .object: throw StoreError(.internalInconsistency, "One value stands where a list should.", operation: .fetch)
         }
       case .prefixEnd(let number):
@@ -196,11 +196,6 @@ extension StoreEngine {
     }
   }
 
-  /// The key of an object of this store. Another one has 0, which no row has.
-  static func key(of id: ManagedObjectID, in space: ObjectIDSpace) -> Int64 {
-    id.isTemporaryID || (id.space != space.number && id.storeIdentifier != space.storeIdentifier) ? 0 : id.key
-  }
-
   /// The least text behind all that begin with a prefix: its last byte, which in UTF-8 is never the greatest, plus one. All texts begin with
   /// the empty one, and lie before every blob.
   private static func bindEnd(ofPrefix prefix: String, _ index: Int32, to statement: Statement) throws {
@@ -208,56 +203,6 @@ extension StoreEngine {
     guard let last = bytes.popLast() else { return try statement.bind(index, Data()) }
     bytes.append(last + 1)
     try bytes.withUnsafeBytes { try statement.bindText(index, $0) }
-  }
-}
-
-extension Statement {
-  /// Binds a value; SQLite copies it.
-  func bind(_ index: Int32, _ slot: Slot) throws(StoreAccessError) {
-    switch slot {
-    case .null: try bindNull(index)
-    case .int(let value): try bind(index, value)
-    case .real(let value): try bind(index, value)
-    case .text(let value): try bind(index, value)
-    case .bytes(let value): try bind(index, value)
-    }
-  }
-}
-
-/// Lists that are too long for placeholders, as tables in the connection's memory.
-enum TemporaryLists {
-  static func name(_ number: Int) -> String { "temp.cipherdata_list_\(number)" }
-
-  static func fill(_ constants: [Int], of fetch: ResolvedFetch, space: ObjectIDSpace, _ transaction: ReadTransaction) throws {
-    let connection = transaction.connection
-    for (number, constant) in constants.enumerated() {
-      let table = name(number)
-      try create(number, transaction)
-      try connection.statement(sql: "DELETE FROM \(table)").run()
-      let insert = try connection.statement(sql: "INSERT OR IGNORE INTO \(table) VALUES (?)")
-      switch fetch.constants[constant] {
-      case .slots(let slots):
-        for slot in slots where !slot.isNull {
-          try insert.bind(1, slot)
-          try insert.run()
-        }
-      case .objects(let ids):
-        for id in ids {
-          try insert.bind(1, StoreEngine.key(of: id, in: space))
-          try insert.run()
-        }
-      case .slot, .object: break
-      }
-    }
-  }
-
-  /// Makes the table of a list, if there is none yet.
-  static func create(_ number: Int, _ transaction: ReadTransaction) throws {
-    try transaction.connection.statement(sql: "CREATE TABLE IF NOT EXISTS \(name(number)) (v PRIMARY KEY) WITHOUT ROWID").run()
-  }
-
-  static func empty(_ count: Int, _ transaction: ReadTransaction) throws {
-    for number in 0..<count { try transaction.connection.statement(sql: "DELETE FROM \(name(number))").run() }
   }
 }
 

@@ -9,7 +9,7 @@ extension StoreEngine {
     of relationship: CompiledRelationship, ofObjectsWith objectIDs: [ManagedObjectID], cancellation: RequestCancellation? = nil
   ) throws -> RelationshipValues {
     var values = RelationshipValues()
-    let numbering: EntityNumbering
+    let numbering: EntityEncoding
     /// The number of the join table's side; none where the members' own column has the links.
     let join: Int?
     switch schema.relationships[relationship.id] {

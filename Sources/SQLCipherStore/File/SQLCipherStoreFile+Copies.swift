@@ -46,7 +46,7 @@ extension SQLCipherStoreFile {
           onOpen: { connection in
             lock = try folder.lockForReading()
             try FoldedIndexes.register(on: connection)
-            try ExternalSchema.register(on: connection, folder: folder)
+            try ExternalFunctions.register(on: connection, folder: folder)
             return try FoldedIndexes.removal(from: connection, schema: "target")
               + ExternalSchema.inlining(from: connection, schema: "target")
           })
@@ -88,7 +88,7 @@ extension SQLCipherStoreFile {
   @Sendable private static func putLargeValuesIntoFiles(_ connection: Connection, _ folder: ExternalFolder) throws -> [Int64] {
     guard try connection.readTransaction({ try ExternalTable.exists(connection) }) else { return [] }
     try FoldedIndexes.register(on: connection)
-    try ExternalSchema.register(on: connection, folder: folder)
+    try ExternalFunctions.register(on: connection, folder: folder)
     guard let externals = ExternalStorage(joining: connection, threshold: ExternalStorage.standardThreshold) else { return [] }
     var count = 0
     try WriteTransaction.run(on: connection, [LargeValues(storage: externals)]) { transaction in

@@ -271,8 +271,3 @@ struct MigrationPlanner {
     return steps
   }
 }
-
-extension TableLayout {
-  /// The names of all tables of the file but the bookkeeping.
-  var physicalTables: [String] { tables.map(\.name) + joinTables.map(\.name) + (leftoverTables ?? []) }
-}

@@ -185,14 +185,6 @@ extension EntityTable {
   }
 }
 
-extension TableLayout.Table {
-  /// The names of all columns that the file's table has.
-  var physicalColumns: [String] {
-    [keyColumn, versionColumn] + (entityColumn.map { [$0] } ?? []) + columns.flatMap { [$0.name] + ($0.entityColumn.map { [$0] } ?? []) }
-      + orderColumns.map(\.name) + (leftovers ?? [])
-  }
-}
-
 extension CompiledProperty {
   /// The to-many relationship, if it is one.
   var toMany: CompiledRelationship? {

@@ -34,7 +34,7 @@ struct DrivingChoice: Sendable {
   /// What each way begins with.
   let probes: [DrivingProbe]
   /// The plan of each way.
-  let plans: [FetchPlan]
+  let plans: [SelectPlan]
 }
 
 extension QueryGenerator {
@@ -127,9 +127,9 @@ extension SelectGenerator {
   /// The plan of a fetch, with others to choose from where it can begin in several ways.
   func planWithChoice(
     _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape, number: Int?
-  ) throws -> FetchPlan {
+  ) throws -> SelectPlan {
     let constants = QueryGenerator.Constants.placeholders(listCapacities: shape.listCapacities)
-    func plan(_ beginning: DrivingCondition?, number: Int?) throws -> FetchPlan {
+    func plan(_ beginning: DrivingCondition?, number: Int?) throws -> SelectPlan {
       try self.plan(fetch, specification, shape, constants, number: number, beginning: beginning)
     }
     let conditions = QueryGenerator(schema: schema, constants: constants).drivingConditions(of: fetch.predicate, entity: fetch.entity)

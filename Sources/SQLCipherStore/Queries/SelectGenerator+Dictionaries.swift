@@ -7,20 +7,20 @@ extension SelectGenerator {
   /// What is selected for the columns, and how it is read.
   func dictionaries(
     _ projection: ResolvedProjection, _ scope: QueryScope, _ generator: QueryGenerator
-  ) throws -> (selected: SQLFragment, output: FetchPlan.Output) {
+  ) throws -> (selected: SQLFragment, output: SelectPlan.Output) {
     generator.groupAggregates = try projection.aggregates.map { try generator.groupAggregate($0, [scope]) }
     var pieces: [SQLFragment] = []
-    var columns: [FetchPlan.DictionaryColumn] = []
+    var columns: [SelectPlan.DictionaryColumn] = []
     for column in projection.columns {
       let index = Int32(pieces.count)
-      var destination = EntityNumbering.none
+      var destination = EntityEncoding.none
       pieces.append(try generator.value(column.expression, [scope]))
       if column.content == .object, case .path(let path) = column.expression {
         pieces.append(SQLFragment(scope.entity(path.steps, in: generator) ?? "NULL"))
         destination = .stored(offset: 0, within: schema.model.entities.indices)
       }
       columns.append(
-        FetchPlan.DictionaryColumn(
+        SelectPlan.DictionaryColumn(
           column: DictionaryRows.Column(column), conversion: column.isConverted ? column : nil, kind: kind(of: column),
           destination: destination, index: index))
     }

@@ -10,7 +10,7 @@ struct SelectGenerator {
   /// Whether the first rows of an order are found without SQLite's sorter.
   var findsTopRows = !LibraryVersion.prunesOrderByLimit
 
-  func plan(_ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape, number: Int?) throws -> FetchPlan {
+  func plan(_ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape, number: Int?) throws -> SelectPlan {
     let direct = try planWithChoice(fetch, specification, shape, number: number)
     if direct.binders.count <= Self.greatestBinderCount { return direct }
     // Lists go into temporary tables; then single values into one placeholder.
@@ -33,7 +33,7 @@ struct SelectGenerator {
   func plan(
     _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape, _ constants: QueryGenerator.Constants, number: Int?,
     beginning: DrivingCondition? = nil
-  ) throws -> FetchPlan {
+  ) throws -> SelectPlan {
     let table = try schema.table(of: fetch.entity.number)
     let generator = QueryGenerator(schema: schema, constants: constants)
     generator.askedForEach = beginning?.asked(of: fetch.predicate) ?? []
@@ -62,7 +62,7 @@ struct SelectGenerator {
     statement.append(order)
     var limited = top == nil ? try limited(statement, fetch, specification, output) : statement
     if case .packed = constants { limited.binders.insert(.packedConstants, at: 0) }
-    return FetchPlan(
+    return SelectPlan(
       sql: limited.text, binders: limited.binders, output: output, table: table, temporaryLists: generator.temporaryLists, number: number)
   }
 
@@ -71,7 +71,7 @@ struct SelectGenerator {
   /// What is selected to find the first rows of an order without sorting all: only where SQLite would, and where no index has the order.
   private func topSelection(
     _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape, _ scope: QueryScope, _ generator: QueryGenerator
-  ) throws -> (SQLFragment, FetchPlan.Output)? {
+  ) throws -> (SQLFragment, SelectPlan.Output)? {
     guard findsTopRows, specification.resultType == .objects, specification.includesPropertyValues, shape.asksForFew,
       !fetch.sortKeys.isEmpty
     else { return nil }
@@ -100,7 +100,7 @@ struct SelectGenerator {
 
   private func selection(
     _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ scope: QueryScope, _ generator: QueryGenerator
-  ) throws -> (SQLFragment, FetchPlan.Output) {
+  ) throws -> (SQLFragment, SelectPlan.Output) {
     switch specification.resultType {
     case .count:
       guard let projection = fetch.projection else { return ("count(*)", .count) }
@@ -152,7 +152,7 @@ struct SelectGenerator {
   }
 
   private func limited(
-    _ statement: SQLFragment, _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ output: FetchPlan.Output
+    _ statement: SQLFragment, _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ output: SelectPlan.Output
   ) throws -> SQLFragment {
     let isBounded = specification.fetchLimit > 0 || specification.fetchOffset > 0
     guard isBounded || (specification.resultType == .count && fetch.projection != nil) else { return statement }

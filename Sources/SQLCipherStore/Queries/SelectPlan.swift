@@ -1,10 +1,10 @@
-// FetchPlan: a fetch of one shape turned into SQL, with what its placeholders stand for and what its columns are.
+// SelectPlan: a fetch of one shape turned into SQL, with what its placeholders stand for and what its columns are.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
 /// A compiled fetch.
-final class FetchPlan: Sendable {
+final class SelectPlan: Sendable {
   /// What a row becomes.
   enum Output: Sendable {
     /// A row image, by the table's read plans.
@@ -12,7 +12,7 @@ final class FetchPlan: Sendable {
     /// A row image of each of the first rows in an order: the statement gives the keys and what they are ordered by, of all.
     case topRows([TopRows.SortKey])
     /// An ID: the key in column 0, then the entity, unless it is fixed.
-    case identifiers(EntityNumbering)
+    case identifiers(EntityEncoding)
     /// The number in the only column.
     case count
     /// A dictionary; where there is a condition in a column, only if it is true.
@@ -27,7 +27,7 @@ final class FetchPlan: Sendable {
     /// What the column of the statement holds; a number may be a double instead, where integers or decimals could not hold it.
     let kind: SlotKind
     /// How a reference's entity is known; `stored` reads the column behind.
-    let destination: EntityNumbering
+    let destination: EntityEncoding
     let index: Int32
   }
 
@@ -55,8 +55,8 @@ final class FetchPlan: Sendable {
   }
 
   /// The plan with others to choose from.
-  func with(_ choice: DrivingChoice) -> FetchPlan {
-    FetchPlan(
+  func with(_ choice: DrivingChoice) -> SelectPlan {
+    SelectPlan(
       sql: sql, binders: binders, output: output, table: table, temporaryLists: temporaryLists, number: number, choice: choice)
   }
 }

@@ -1,11 +1,11 @@
-// FetchPlanCache: plans by the shapes of fetches.
+// SelectPlanCache: plans by the shapes of fetches.
 import ObjectQuery
 import Synchronization
 
 /// Plans that were made already. A shape that was seen costs one hash of its tree.
-final class FetchPlanCache: Sendable {
+final class SelectPlanCache: Sendable {
   private struct State {
-    var plans: [FetchShape: FetchPlan] = [:]
+    var plans: [FetchShape: SelectPlan] = [:]
     /// The statement numbers that no plan has yet; a shape that finds none left is planned anew at each use.
     var numbers: Range<Int>
   }
@@ -14,7 +14,7 @@ final class FetchPlanCache: Sendable {
   init(numbers: Range<Int>) { state = Mutex(State(numbers: numbers)) }
 
   /// The plan of a shape; made on first use, with a statement number while there are any left.
-  func plan(for shape: FetchShape, make: (Int?) throws -> FetchPlan) rethrows -> FetchPlan {
+  func plan(for shape: FetchShape, make: (Int?) throws -> SelectPlan) rethrows -> SelectPlan {
     if let known = state.withLock({ $0.plans[shape] }) { return known }
     let number = state.withLock { $0.numbers.popFirst() }
     let plan = try make(number)

@@ -46,7 +46,7 @@ extension SaveExecutor {
     let table = plan.table
     for position in positions {
       let row = request.inserted[position]
-      guard row.key > 0, row.key <= KeyAllocator.greatestKey else {
+      guard row.key > 0, row.key <= RowKey.greatest else {
         throw StoreError(
           .invalidRequest, "A new object of “\(schema.model.entities[entity].name)” has no permanent key.", operation: .save)
       }

@@ -50,7 +50,7 @@ extension StoreEngine {
   private func mergeConflict(of request: SaveChangesRequest, space: ObjectIDSpace) throws -> StoreError {
     var expected: [(reference: ObjectReference, version: Int64)] = request.updated.map { ($0.row.reference, $0.oldVersion) }
     expected += (request.deleted + request.locked).filter { $0.version != 0 }.map { ($0.reference, $0.version) }
-    let ids = expected.map { Self.objectID(of: $0.reference, in: space) }
+    let ids = expected.map { space.objectID(of: $0.reference) }
     let rows = try rows(of: ids)
     var found: [Int64: [Int: RowImage]] = [:]
     for row in rows { found[row.key, default: [:]][schema.model.entities[row.entityNumber].root] = row }
@@ -64,16 +64,4 @@ extension StoreEngine {
     }
     return error
   }
-
-  static func objectID(of reference: ObjectReference, in space: ObjectIDSpace) -> ManagedObjectID {
-    ManagedObjectID(space: space.number, entityNumber: UInt32(reference.entity), key: reference.key)
-  }
-}
-
-/// SQLite's extended codes of constraints.
-enum ConstraintCode {
-  static let foreignKey: Int32 = 787
-  static let primaryKey: Int32 = 1555
-  static let unique: Int32 = 2067
-  static let rowID: Int32 = 2579
 }

@@ -9,7 +9,7 @@ struct TableColumn: Sendable {
   let name: String
   let slot: CompiledSlot
   /// How the destination's entity is known, for a to-one relationship.
-  let destination: EntityNumbering
+  let destination: EntityEncoding
   /// The quoted name of the column of the destination's entity.
   let entityColumn: String?
   /// Whether its values may be outside the row, whatever the model says now: binary and transformable attributes.
@@ -21,7 +21,7 @@ struct TableColumn: Sendable {
 }
 
 /// How the entity of a reference is known.
-enum EntityNumbering: Sendable {
+enum EntityEncoding: Sendable {
   /// It can be one only: its number in the model.
   case fixed(Int)
   /// A column holds its number in its tree; this is added to get the model's, which has to be one of a few.
@@ -87,7 +87,7 @@ final class EntityTable: Sendable {
         throw EntityTable.mismatch(table.name)
       }
       let slot: CompiledSlot
-      var destination = EntityNumbering.none
+      var destination = EntityEncoding.none
       switch property {
       case .attribute(let attribute): slot = attribute
       case .toOne(let relationship):

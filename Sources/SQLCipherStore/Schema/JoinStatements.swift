@@ -16,8 +16,8 @@ struct JoinSide: Sendable {
   let isReversed: Bool
   /// Whether the relationship is its own inverse: each link is then kept in both directions.
   let isSymmetric: Bool
-  let nearNumbering: EntityNumbering
-  let farNumbering: EntityNumbering
+  let nearNumbering: EntityEncoding
+  let farNumbering: EntityEncoding
   /// The entity whose objects, and those below it, stand in the near column.
   let nearEntityNumber: Int
   /// The entity whose objects stand in the far column.
@@ -39,7 +39,7 @@ extension JoinSide {
   init(
     _ layout: TableLayout.JoinTable, at index: Int, of relationship: CompiledRelationship, source: CompiledEntity, target: CompiledEntity
   ) throws {
-    func numbering(_ entity: CompiledEntity, _ column: String?) -> EntityNumbering {
+    func numbering(_ entity: CompiledEntity, _ column: String?) -> EntityEncoding {
       column == nil ? .fixed(entity.number) : .stored(offset: entity.root - 1, within: entity.subtree)
     }
     self.init(

@@ -24,7 +24,7 @@ struct InverseSide: Sendable {
   /// The quoted column of the order, if there is one.
   let order: String?
   /// How a member's entity is known; `stored` reads the entity column of its own table.
-  let members: EntityNumbering
+  let members: EntityEncoding
 }
 
 /// Finds the storage of each relationship in a layout.

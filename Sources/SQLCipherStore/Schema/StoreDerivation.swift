@@ -1,4 +1,4 @@
-// StoreDerivation: a derived attribute in SQL: its value, and which rows it depends on.
+// StoreDerivation: a derived attribute of a store: its column, and the path to the rows that it depends on.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
@@ -36,26 +36,6 @@ struct StoreDerivation: Sendable {
     table.entityCondition(derivation.entity, includesSubentities: true, model: model, alias: alias)
   }
 
-  // MARK: The value
-
-  /// The value for a row, by its alias or the table's name. Not for `now()`.
-  func value(of row: String, in schema: StoreSchema) throws -> String {
-    guard let steps else { return Self.literal(derivation.emptyValue) }
-    let end = steps.isEmpty ? row : "d\(steps.count)"
-    let source = sourceColumn.map { "\(end).\($0.name)" }
-    let path = path(from: row, steps) + (try filterCondition(schema) ?? "")
-    guard let function = derivation.statistic else {
-      let value = fitted(changed(source ?? "NULL"))
-      return steps.isEmpty ? value : "(SELECT \(value) FROM \(path))"
-    }
-    guard let source else { return fitted("(SELECT count(*) FROM \(path))") }
-    let type = ResolvedType(derivation.source?.attributeType ?? .undefined)
-    let aggregate = SQLFunctions.aggregate(function, SQLFragment(source), type, isColumn: true).text
-    let value = "(SELECT \(aggregate) FROM \(path))"
-    let empty = function.emptyResult(of: type)
-    return fitted(empty.isNull ? value : "ifnull(\(value), \(Self.literal(empty)))")
-  }
-
   /// The column at the end of the path.
   var sourceColumn: TableColumn? {
     guard let source = derivation.source, let steps else { return nil }
@@ -65,97 +45,10 @@ struct StoreDerivation: Sendable {
     return table.column(entity: last.destinationEntity, slot: source.index)
   }
 
-  /// What is asked of the members, behind the conditions of the path. Its constants are the model's.
-  private func filterCondition(_ schema: StoreSchema) throws -> String? {
-    guard let filter, let step = derivation.filteredStep, let table = steps?[step].destination else { return nil }
-    let scope = QueryScope(table: table, alias: "d\(step + 1)", of: filter.entity)
-    let condition = try QueryGenerator(schema: schema, constants: .literals(filter.constants)).condition(filter.predicate, [scope])
-    return " AND (\(condition.text))"
-  }
-
   /// The columns that the filter asks for, and the position of their table.
   var filterColumns: (position: Int, columns: [TableColumn])? {
     guard let filter, let step = derivation.filteredStep, let table = steps?[step].destination else { return nil }
     return (step + 1, filter.slots.compactMap { table.column(entity: $0.declaringEntity, slot: $0.index) })
-  }
-
-  private func changed(_ value: String) -> String {
-    switch derivation.operation {
-    case .canonical: "\(SQLFunctions.fold)(\(value), \(Int((ComparisonOptions.caseInsensitive.union(.diacriticInsensitive)).rawValue)))"
-    case .uppercase: SQLFunctions.applyCall(.uppercase, .text) + value + ")"
-    case .lowercase: SQLFunctions.applyCall(.lowercase, .text) + value + ")"
-    default: value
-    }
-  }
-
-  private func fitted(_ value: String) -> String {
-    derivation.fitsAlways ? value : "\(SQLFunctions.fit)(\(value), \(AttributeType.allCases.firstIndex(of: derivation.type) ?? 0))"
-  }
-
-  /// The tables of the path, joined in its order; the last one is `d` and the number of steps.
-  private func path(from row: String, _ steps: [Step]) -> String {
-    var tables: [String] = []
-    var conditions: [String] = []
-    var (near, nearTable) = (row, table)
-    for (index, step) in steps.enumerated() {
-      let alias = "d\(index + 1)"
-      let far = step.destination
-      switch step.storage {
-      case .column(_, let column):
-        tables.append("\(far.name) AS \(alias)")
-        conditions.append("\(alias).\(far.key) = \(near).\(column.name)")
-      case .inverse(let side):
-        tables.append("\(far.name) AS \(alias)")
-        conditions.append("\(alias).\(side.column.name) = \(near).\(nearTable.key)")
-      case .join(let side):
-        let link = "j\(index + 1)"
-        tables.append(side.source(link))
-        conditions.append("\(side.nearKey(link)) = \(near).\(nearTable.key)")
-        tables.append("\(far.name) AS \(alias)")
-        conditions.append("\(alias).\(far.key) = \(side.farKey(link))")
-      case .none: conditions.append("0")
-      }
-      (near, nearTable) = (alias, far)
-    }
-    return tables.joined(separator: " CROSS JOIN ") + " WHERE " + conditions.joined(separator: " AND ")
-  }
-
-  /// A value in SQL.
-  static func literal(_ value: Slot) -> String {
-    switch value {
-    case .null: "NULL"
-    case .int(let number): String(number)
-    case .real(let number): String(number)
-    case .text(let text): "'" + text.replacing("'", with: "''") + "'"
-    case .bytes(let data):
-      "X'" + data.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "'"
-    }
-  }
-
-  // MARK: The way back
-
-  /// Selects the rows of the attribute's table whose paths lead over rows at a position.
-  ///
-  /// - Parameters:
-  ///   - position: From 1.
-  ///   - keys: `= ?` or `IN (?, ...)`.
-  func owners(of position: Int, _ keys: String) -> String {
-    guard let steps, position <= steps.count else { return "SELECT 1 WHERE 0" }
-    var statement = ""
-    for step in steps[..<position].reversed() {
-      let found = statement.isEmpty ? keys : "IN (\(statement))"
-      switch step.storage {
-      case .column(_, let column):
-        statement = "SELECT o.\(step.source.key) FROM \(step.source.name) AS o WHERE o.\(column.name) \(found)"
-      case .inverse(let side):
-        let table = step.destination
-        statement =
-          "SELECT o.\(side.column.name) FROM \(table.name) AS o WHERE o.\(table.key) \(found) AND o.\(side.column.name) IS NOT NULL"
-      case .join(let side): statement = side.owners(ofMembers: found)
-      case .none: return "SELECT 1 WHERE 0"
-      }
-    }
-    return statement
   }
 }
 

@@ -82,7 +82,7 @@ final class StoreSchema: Sendable {
 
   /// The reference to a row whose entity was read as the model's number.
   func reference(key: Int64, entity: Int) throws -> ObjectReference {
-    guard KeyAllocator.isKey(key) else { throw StoreError.strangeKey }
+    guard RowKey.isKey(key) else { throw StoreError.strangeKey }
     guard tableIfHeld(entity) != nil else { throw StoreError.strangeEntity }
     return ObjectReference(entity: entity, key: key)
   }

@@ -75,3 +75,16 @@ struct TableLayout: Codable, Sendable, Hashable {
   /// Tables with columns that are to be cleared away later.
   var deferredTables: [String]?
 }
+
+extension TableLayout {
+  /// The names of all tables of the file but the bookkeeping.
+  var physicalTables: [String] { tables.map(\.name) + joinTables.map(\.name) + (leftoverTables ?? []) }
+}
+
+extension TableLayout.Table {
+  /// The names of all columns that the file's table has.
+  var physicalColumns: [String] {
+    [keyColumn, versionColumn] + (entityColumn.map { [$0] } ?? []) + columns.flatMap { [$0.name] + ($0.entityColumn.map { [$0] } ?? []) }
+      + orderColumns.map(\.name) + (leftovers ?? [])
+  }
+}

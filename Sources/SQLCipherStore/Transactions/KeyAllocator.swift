@@ -18,13 +18,6 @@ final class KeyAllocator: Sendable {
   }
   static let firstBlock: Int64 = 1_000
   static let largestBlock: Int64 = 64_000
-  /// Greater keys mean references of another kind (see `ObjectIDSpace`).
-  static let greatestKey = (Int64(1) << 46) - 1
-
-  /// Whether a number may be a row's key.
-  @inline(__always) static func isKey(_ number: Int64) -> Bool {
-    UInt64(bitPattern: number &- 1) < UInt64(bitPattern: greatestKey)
-  }
 
   private let blocks: Mutex<[Block]>
 
@@ -51,7 +44,7 @@ final class KeyAllocator: Sendable {
 
   /// Reserves a block that holds a number of keys. They may be handed out once the transaction, or part, is committed: see ``begin(_:of:)``.
   func reserve(_ needed: Int, for table: EntityTable, _ transaction: WriteTransaction) throws -> ReservedBlock {
-    guard needed <= Self.greatestKey else { throw usedUp(table) }
+    guard needed <= RowKey.greatest else { throw usedUp(table) }
     let (size, floor) = blocks.withLock { (max($0[table.index].size, Int64(needed)), $0[table.index].floor) }
     let connection = transaction.connection
     let read = try connection.statement(.nextKey)
@@ -59,7 +52,7 @@ final class KeyAllocator: Sendable {
     let start = max(try read.step() ? read.int64(0) : 1, floor)
     read.reset()
     // The number in the file may be any.
-    guard start <= Self.greatestKey - size else { throw usedUp(table) }
+    guard start <= RowKey.greatest - size else { throw usedUp(table) }
     let write = try connection.statement(.reservation)
     try write.bind(1, table.id)
     try write.bind(2, start + size)

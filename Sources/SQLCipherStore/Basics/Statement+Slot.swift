@@ -1,0 +1,27 @@
+// Statement+Slot: values in statements.
+import ObjectModel
+import SQLCipherConnection
+
+extension Statement {
+  /// Binds a value; SQLite copies it.
+  func bind(_ index: Int32, _ slot: Slot) throws(StoreAccessError) {
+    switch slot {
+    case .null: try bindNull(index)
+    case .int(let value): try bind(index, value)
+    case .real(let value): try bind(index, value)
+    case .text(let value): try bind(index, value)
+    case .bytes(let value): try bind(index, value)
+    }
+  }
+
+  /// The value of a column as it stands.
+  func slot(_ column: Int32) -> Slot {
+    switch type(column) {
+    case .integer: .int(int64(column))
+    case .real: .real(double(column))
+    case .text: .text(text(column))
+    case .blob: .bytes(data(column))
+    case .null: .null
+    }
+  }
+}

@@ -1,0 +1,48 @@
+// ExternalFunctions: the functions through which statements read and keep large values.
+import Foundation
+import SQLCipherConnection
+
+/// Large values in SQL.
+enum ExternalFunctions {
+  /// Makes the functions known to a connection.
+  static func register(on connection: Connection, folder: ExternalFolder) throws {
+    connection.externalFolder = folder
+    try connection.registerFunction(name: SQLFunctions.keep, argumentCount: 1, deterministic: false) { [weak connection] call in
+      guard call.type(0) == .blob, let transaction = connection?.attachment as? ExternalTransaction else {
+        return call.setResult(argument: 0)
+      }
+      do {
+        if let id = try transaction.numberInStatement(call.blob(0)) { call.setResult(id) } else { call.setResult(argument: 0) }
+      } catch {
+        call.setError("a large value cannot be kept")
+      }
+    }
+    try connection.registerFunction(name: SQLFunctions.data, argumentCount: 1, deterministic: false) { call in
+      guard call.type(0) == .integer else { return call.setResult(argument: 0) }
+      do {
+        let reader = try folder.openFile(id: call.int64(0))
+        var data = Data(capacity: reader.count)
+        while let piece = try reader.next() { data.append(piece) }
+        data.withUnsafeBytes { call.setResult(blob: $0) }
+      } catch let error as StoreAccessError {
+        if error.kind == .outOfMemory { return call.setOutOfMemory() }
+        call.setError(error.kind == .externalDataMissing ? StoreAccessError.externalMissing : StoreAccessError.externalDamaged)
+      } catch {
+        call.setError(StoreAccessError.externalDamaged)
+      }
+    }
+  }
+}
+
+extension StoreAccessError {
+  /// What the function says when it fails; errors of statements have no other place for it.
+  static let externalMissing = "the file of a large value is missing"
+  static let externalDamaged = "the file of a large value cannot be read"
+
+  /// The error of a statement that could not read a large value, as what it is.
+  var withExternalKind: StoreAccessError {
+    guard case .sql(let message) = kind else { return self }
+    if message.contains(Self.externalMissing) { return with(kind: .externalDataMissing) }
+    return message.contains(Self.externalDamaged) ? with(kind: .storeCorrupt(.externalFile)) : self
+  }
+}

@@ -1,0 +1,50 @@
+// SaveExecutor+LargeValues: values that are kept outside the rows, as they are saved.
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+
+extension SaveExecutor {
+  /// Binds the value of a binary attribute: its number where it is kept in a file, else its bytes.
+  func bindLarge(_ step: BindStep, _ row: RowImage, at index: inout Int32, to statement: Statement) throws {
+    let external = row.external(step.slot)
+    guard let storage = engine.externals, let files = transaction.files, step.keepsExternals else {
+      guard let external else { return try step.bind(row, at: &index, to: statement) }
+      index += 1
+      return try bindInside(external, index, to: statement)
+    }
+    if external == nil, row.bytes(step.slot).count < storage.threshold { return try step.bind(row, at: &index, to: statement) }
+    index += 1
+    if let known = externals.id(of: row, step.slot) { return try statement.bind(index, known) }
+    let id: Int64
+    if let external {
+      let place = StoredExternal.Place(object: row.reference, slot: step.slot)
+      let isOwn = (external.content as? StoredExternal).map { $0.storage === storage && $0.place == place } ?? false
+      if !isOwn, try external.count < storage.threshold { return try bindInside(external, index, to: statement) }
+      id = try files.keep(external, at: place, in: storage)
+    } else {
+      id = try files.keep(row.bytes(step.slot))
+    }
+    externals.note(id, of: row, step.slot)
+    try statement.bind(index, id)
+  }
+
+  /// Binds all bytes of a value, which are in the row from now on; what they came from is not needed any more.
+  private func bindInside(_ value: ExternalData, _ index: Int32, to statement: Statement) throws {
+    let data = try value.data()
+    try statement.bind(index, data)
+    value.replaceContent(ExternalBytes(data))
+  }
+}
+
+/// The numbers that rows of one request have got: a row that is written a second time keeps them.
+final class ExternalNumbers {
+  private struct Key: Hashable {
+    let row: UnsafeRawPointer
+    let slot: Int
+  }
+  /// The rows stay in memory, so that no other takes their place.
+  private var numbers: [Key: (row: RowImage, id: Int64)] = [:]
+
+  func id(of row: RowImage, _ slot: Int) -> Int64? { numbers.isEmpty ? nil : numbers[Key(row: row.base, slot: slot)]?.id }
+  func note(_ id: Int64, of row: RowImage, _ slot: Int) { numbers[Key(row: row.base, slot: slot)] = (row, id) }
+}
