@@ -75,7 +75,7 @@ final class TransactionExtentTests: XCTestCase {
     let begun = DispatchSemaphore(value: 0)
     try open.store.performTransaction {
       try open.insert("Tag", ["name": .text("red")])
-      Task {
+      Task { @Sendable in
         let count = try? open.count("Tag")
         counted.withLock { $0 = count }
         begun.signal()

@@ -154,7 +154,7 @@ final class TransactionParticipantTests: XCTestCase {
     let isCounted = DispatchSemaphore(value: 0)
     try open.store.performTransaction {
       try open.insert("Tag", ["name": .text("red")])
-      Task {
+      Task { @Sendable in
         let count = try? open.count("Tag")
         counted.withLock { $0 = count }
         isCounted.signal()

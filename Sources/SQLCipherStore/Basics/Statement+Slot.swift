@@ -1,6 +1,7 @@
 // Statement+Slot: values in statements.
 import ObjectModel
 import SQLCipherConnection
+import StoreKeys
 
 extension Statement {
   /// Binds a value; SQLite copies it.

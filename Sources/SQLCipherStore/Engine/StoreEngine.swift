@@ -119,7 +119,9 @@ final class StoreEngine: Sendable {
 
   /// Runs `body`, whose requests are parts of a transaction that others have begun and will end.
   func join<Result>(_ transaction: WriteTransaction, _ body: () throws -> Result) rethrows -> Result {
-    try held.run(.joining(transaction, keys: keys), body)
+    let joined = WriteTransaction.joining(transaction)
+    joined.keep(keys)
+    return try held.run(joined, body)
   }
 
   // MARK: Keys

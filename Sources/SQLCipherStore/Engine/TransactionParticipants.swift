@@ -58,7 +58,7 @@ struct LargeValues: TransactionParticipant {
   let storage: ExternalStorage
 
   func didBegin(_ transaction: WriteTransaction) throws {
-    transaction.files = ExternalTransaction(storage: storage, connection: transaction.connection)
+    transaction.keep(ExternalTransaction(storage: storage, connection: transaction.connection))
   }
   func willCommit(_ transaction: WriteTransaction) throws { if !transaction.isPart { try transaction.files?.prepare() } }
   func didCommit(_ transaction: WriteTransaction) { if !transaction.isPart { transaction.files?.didCommit() } }
@@ -73,7 +73,7 @@ struct ReservedKeys: TransactionParticipant {
   let tables: [EntityTable]
 
   func didBegin(_ transaction: WriteTransaction) throws {
-    if transaction.purpose.holdsRequests { transaction.keys = keys.makeForTransaction() }
+    if transaction.purpose.holdsRequests { transaction.keep(keys.makeForTransaction()) }
   }
 
   func didCommit(_ transaction: WriteTransaction) {

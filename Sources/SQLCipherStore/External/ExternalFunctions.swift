@@ -1,6 +1,8 @@
 // ExternalFunctions: the functions through which statements read and keep large values.
 import Foundation
 import SQLCipherConnection
+import StoreFiles
+import StoreKeys
 
 /// Large values in SQL.
 enum ExternalFunctions {

@@ -7,7 +7,7 @@ extension SaveExecutor {
   /// Binds the value of a binary attribute: its number where it is kept in a file, else its bytes.
   func bindLarge(_ step: BindStep, _ row: RowImage, at index: inout Int32, to statement: Statement) throws {
     let external = row.external(step.slot)
-    guard let storage = engine.externals, let files = transaction.files, step.keepsExternals else {
+    guard let storage = engine.externals, let files, step.keepsExternals else {
       guard let external else { return try step.bind(row, at: &index, to: statement) }
       index += 1
       return try bindInside(external, index, to: statement)

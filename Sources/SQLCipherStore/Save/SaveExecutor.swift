@@ -9,6 +9,8 @@ import StoreKeys
 struct SaveExecutor {
   let engine: StoreEngine
   let transaction: WriteTransaction
+  /// What becomes of the files of large values.
+  let files: ExternalTransaction?
   var connection: Connection { transaction.connection }
   let request: SaveChangesRequest
   let space: ObjectIDSpace
@@ -31,6 +33,7 @@ struct SaveExecutor {
   init(engine: StoreEngine, transaction: WriteTransaction, request: SaveChangesRequest, space: ObjectIDSpace) {
     self.engine = engine
     self.transaction = transaction
+    files = engine.externals == nil ? nil : transaction.files
     self.request = request
     self.space = space
   }

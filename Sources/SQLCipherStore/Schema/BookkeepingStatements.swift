@@ -1,6 +1,7 @@
 // BookkeepingStatements: the tables that every store has beside those of its model, and every SQL text over them and over SQLite's own list of tables.
 import ObjectStore
 import SQLCipherConnection
+import StoreKeys
 
 /// The names of the bookkeeping tables.
 enum BookkeepingTables {

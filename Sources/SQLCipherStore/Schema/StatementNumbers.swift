@@ -1,6 +1,7 @@
 // StatementNumbers: the numbers under which connections keep the statements of one schema: ranges, each behind the one before.
 import ObjectModel
 import SQLCipherConnection
+import StoreKeys
 
 /// Hands out ranges of numbers, each behind the one before.
 struct NumberRanges {

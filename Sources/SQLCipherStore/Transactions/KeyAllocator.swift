@@ -106,3 +106,8 @@ final class KeyAllocator: Sendable {
     }
   }
 }
+
+extension WriteTransaction {
+  /// The keys of one that is held over several requests: what is reserved in it is nobody else's until it is committed.
+  var keys: KeyAllocator? { kept() }
+}

@@ -1,4 +1,4 @@
-// TransactionParticipant: who takes part in a store's write transactions. All of them are listed in `TransactionParticipants.swift`.
+// TransactionParticipant: who takes part in a write transaction, and the moments that it is told of. Who they are says `TransactionParticipants.swift`.
 
 /// Takes part in every write transaction of a store.
 ///

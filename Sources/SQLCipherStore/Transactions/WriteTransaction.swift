@@ -38,13 +38,11 @@ final class WriteTransaction {
   let purpose: Purpose
   /// What this is a part of; it begins and ends with a savepoint then.
   let outer: WriteTransaction?
-  /// The keys of one that is held over several requests: what is reserved in it is nobody else's until it is committed.
-  var keys: KeyAllocator?
-  /// What becomes of the files of large values; nil where the store has none.
-  var files: ExternalTransaction?
   /// What was written beside what was asked for.
   var outcome = SaveOutcome()
   let participants: [any TransactionParticipant]
+  /// What participants keep in it.
+  private var states: [AnyObject] = []
   /// Gets the connection back.
   private let pool: ConnectionPool?
   private var isOver = false
@@ -58,8 +56,6 @@ final class WriteTransaction {
     self.purpose = purpose
     self.pool = pool
     self.outer = outer
-    keys = outer?.keys
-    files = outer?.files
   }
 
   var isPart: Bool { outer != nil }
@@ -95,11 +91,9 @@ final class WriteTransaction {
     return WriteTransaction(outer.connection, participants, purpose, outer: outer)
   }
 
-  /// A transaction that others end, for who has keys of his own: a step of a migration, whose requests are parts of it.
-  static func joining(_ other: WriteTransaction, keys: KeyAllocator) -> WriteTransaction {
-    let transaction = WriteTransaction(other.connection, [], Purpose(holdsRequests: true), outer: other)
-    transaction.keys = keys
-    return transaction
+  /// A transaction that others end, for who keeps something of his own in it: a step of a migration, whose requests are parts of it.
+  static func joining(_ other: WriteTransaction) -> WriteTransaction {
+    WriteTransaction(other.connection, [], Purpose(holdsRequests: true), outer: other)
   }
 
   /// Runs `body` as a transaction on a connection that is the caller's.
@@ -122,6 +116,15 @@ final class WriteTransaction {
   }
 
   // MARK: Under way
+
+  /// Keeps something in the transaction, for its parts too, until it ends.
+  func keep(_ state: some AnyObject) { states.append(state) }
+
+  /// What is kept of a type; what a part keeps of its own comes first. Ask once for many rows.
+  func kept<State: AnyObject>(_ type: State.Type = State.self) -> State? {
+    for state in states { if let state = state as? State { return state } }
+    return outer?.kept()
+  }
 
   /// Runs `body`, whose statements end with an error once the transaction is called off.
   func whileWanted<Result>(_ body: () throws -> Result) rethrows -> Result {
@@ -157,7 +160,7 @@ final class WriteTransaction {
 
   private func end() {
     isOver = true
-    files = nil
+    states = []
     pool?.giveBackWriter(connection)
   }
 }
