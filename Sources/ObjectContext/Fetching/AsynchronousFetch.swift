@@ -94,7 +94,7 @@ extension ManagedObjectContext {
 
   /// The objects of a request whose rows were read before.
   fileprivate func objects(of specification: FetchSpecification, readBefore answers: FetchAnswers) throws -> [ManagedObject] {
-    let plan = try FetchPlan(objectIDs(of: specification), context: self)
+    let plan = try FetchMergePlan(objectIDs(of: specification), context: self)
     // Rows are held until the objects hold them: the row cache may be too small for all.
     var held: [ManagedObject] = []
     for (space, rows) in answers.rows {
@@ -139,7 +139,7 @@ private struct FetchReading {
     reports: AsyncStream<FetchProgress>.Continuation
   ) throws {
     try context.prepareFetch()
-    let plan = try FetchPlan(context.objectIDs(of: specification), context: context)
+    let plan = try FetchMergePlan(context.objectIDs(of: specification), context: context)
     let asked = plan.storeSpecification
     self.asked = asked
     saveCount = context.unitOfWork.saveCount
@@ -178,7 +178,7 @@ private struct FetchReading {
   func isCurrent(for specification: FetchSpecification, in context: ManagedObjectContext, acceptingOthersSaves accepts: Bool) throws -> Bool
   {
     try context.prepareFetch()
-    let plan = try FetchPlan(context.objectIDs(of: specification), context: context)
+    let plan = try FetchMergePlan(context.objectIDs(of: specification), context: context)
     guard saveCount == context.unitOfWork.saveCount, asked == plan.storeSpecification else { return false }
     return accepts || states == context.rowSource.states(of: plan.stores)
   }

@@ -45,7 +45,7 @@ extension ManagedObjectContext {
     var specification = request.specification
     specification.resultType = .objectIDs
     try prepareFetch()
-    let ids = try objectIDs(of: FetchPlan(specification, context: self))
+    let ids = try objectIDs(of: FetchMergePlan(specification, context: self))
     return PagedObjects(ids, pageSize: pageSize, specification: specification, context: self)
   }
 }

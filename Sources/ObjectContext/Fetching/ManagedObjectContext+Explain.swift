@@ -13,7 +13,7 @@ extension ManagedObjectContext {
     var specification = request.specification
     let readsRows = specification.includesPropertyValues && specification.fetchBatchSize <= 0
     if specification.resultType == .objects && !readsRows { specification.resultType = .objectIDs }
-    let plan = try FetchPlan(specification, context: self)
+    let plan = try FetchMergePlan(specification, context: self)
     var inMemory: [String] = []
     var asked = specification
     if specification.resultType == .dictionaries {

@@ -23,7 +23,7 @@ extension ManagedObjectContext {
     var specification = request.specification
     specification.resultType = .objectIDs
     try prepareFetch()
-    let ids = try objectIDs(of: FetchPlan(specification, context: self))
+    let ids = try objectIDs(of: FetchMergePlan(specification, context: self))
     try notedErrors.tell()
     return ids
   }
@@ -41,7 +41,7 @@ extension ManagedObjectContext {
     specification.havingPredicate = nil
     specification.returnsDistinctResults = false
     try prepareFetch()
-    let plan = try FetchPlan(specification, context: self)
+    let plan = try FetchMergePlan(specification, context: self)
     var total = 0
     if let split = plan.split {
       try forEachFiltered(plan, split) { _ in total += 1 }
@@ -102,7 +102,7 @@ extension ManagedObjectContext {
     let readsRows = specification.includesPropertyValues && specification.fetchBatchSize <= 0
     specification.resultType = readsRows ? .objects : .objectIDs
     try prepareFetch()
-    let plan = try FetchPlan(specification, context: self)
+    let plan = try FetchMergePlan(specification, context: self)
     let objects: [ManagedObject]
     if let split = plan.split {
       objects = try filtered(plan, split)
@@ -129,7 +129,7 @@ extension ManagedObjectContext {
   }
 
   /// The answer of all stores with the context's unsaved changes merged in, sorted and windowed in memory.
-  func merged(_ plan: FetchPlan) throws -> [ManagedObject] {
+  func merged(_ plan: FetchMergePlan) throws -> [ManagedObject] {
     var objects: [ManagedObject] = []
     for store in plan.stores {
       let result = try rowSource.fetch(try readSpecification(plan.storeSpecification), from: store)
@@ -140,7 +140,7 @@ extension ManagedObjectContext {
   }
 
   /// Stored objects, which are in order store by store, with the changed ones among them, sorted and windowed.
-  func assembled(_ plan: FetchPlan, stored: [ManagedObject]) throws -> [ManagedObject] {
+  func assembled(_ plan: FetchMergePlan, stored: [ManagedObject]) throws -> [ManagedObject] {
     let changed = try plan.changedMatches()
     if plan.sortsAnew { return plan.windowed(try plan.sorted(stored + changed)) }
     return plan.windowed(try plan.merge(stored, changed, element: { $0 }, object: { stored[$0] }))

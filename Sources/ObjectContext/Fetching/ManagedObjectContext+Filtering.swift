@@ -7,7 +7,7 @@ extension ManagedObjectContext {
   /// The objects of a plan whose remaining conditions are asked here, sorted and windowed.
   ///
   /// - Parameter storedIDs: What the stores have answered already, by their spaces.
-  func filtered(_ plan: FetchPlan, _ split: FetchSplit, storedIDs: [UInt32: [ManagedObjectID]]? = nil) throws -> [ManagedObject] {
+  func filtered(_ plan: FetchMergePlan, _ split: FetchSplit, storedIDs: [UInt32: [ManagedObjectID]]? = nil) throws -> [ManagedObject] {
     var objects: [ManagedObject] = []
     let limit = plan.needsMerging || plan.sortsAnew ? .max : plan.window(of: .max).upperBound
     try forEachFiltered(plan, split, limit: limit, storedIDs: storedIDs) { objects.append($0) }
@@ -21,7 +21,7 @@ extension ManagedObjectContext {
   ///   - limit: After how many the visit ends.
   ///   - storedIDs: What the stores have answered already, by their spaces.
   func forEachFiltered(
-    _ plan: FetchPlan, _ split: FetchSplit, limit: Int = .max, storedIDs: [UInt32: [ManagedObjectID]]? = nil,
+    _ plan: FetchMergePlan, _ split: FetchSplit, limit: Int = .max, storedIDs: [UInt32: [ManagedObjectID]]? = nil,
     _ body: (ManagedObject) -> Void
   ) throws {
     let entity = try entity(of: plan.specification)

@@ -114,7 +114,7 @@ extension ManagedObjectContext {
   /// The IDs of a plan's results, merged, sorted and windowed. Of stored objects few are made: those that changed ones are sorted in by.
   ///
   /// - Parameter storedIDs: What the stores have answered already, by their spaces.
-  func objectIDs(of plan: FetchPlan, storedIDs: [UInt32: [ManagedObjectID]]? = nil) throws -> [ManagedObjectID] {
+  func objectIDs(of plan: FetchMergePlan, storedIDs: [UInt32: [ManagedObjectID]]? = nil) throws -> [ManagedObjectID] {
     if let split = plan.split {
       guard !plan.needsMerging, !plan.sortsAnew else { return try filtered(plan, split, storedIDs: storedIDs).map(\.objectID) }
       let wanted = plan.window(of: .max).upperBound

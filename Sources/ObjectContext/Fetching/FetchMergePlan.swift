@@ -1,10 +1,10 @@
-// FetchPlan: what a fetch needs beyond one store's answer: unsaved changes, several stores, an order over both.
+// FetchMergePlan: what a fetch needs beyond one store's answer: unsaved changes, several stores, an order over both.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
 /// What a fetch needs beyond one store's answer.
-struct FetchPlan {
+struct FetchMergePlan {
   let specification: FetchSpecification
   /// At least one.
   let stores: [PersistentStore]
