@@ -78,6 +78,9 @@
 @_exported public import struct ObjectStore.RowSnapshot
 @_exported public import struct ObjectStore.StoreError
 @_exported public import struct ObjectStore.StoreMetadata
+@_exported public import enum ObjectStore.StoreOperation
+@_exported public import struct ObjectStore.StoreSetting
+@_exported public import struct ObjectStore.StoreSettingKey
 @_exported public import struct ObjectStore.StoreType
 
 // The encrypted store.

@@ -79,7 +79,7 @@ final class FaceTests: XCTestCase {
 
   /// How many public declarations the one import of an application may show: 2,526 before there were two faces. Whoever needs more says in the change what an
   /// application does with them; what a module of ours alone needs is `package`.
-  private static let limit = 2100
+  private static let limit = 2120
 
   func testAnApplicationSeesWhatItUses() throws {
     let count = try Face(Self.application).declarations().count
@@ -91,7 +91,7 @@ final class FaceTests: XCTestCase {
     try Repository.assertPinned(
       try Face(Self.application).hiddenTypes().sorted(), in: "Documentation/API/CipherDataEngine.txt",
       heading: [
-        "The public types that `import CipherData` does not show, and `import CipherDataEngine` does. Written by Scripts/api-baseline."
+        "The public types that `import CipherData` does not show: what only stores need. Written by Scripts/api-baseline."
       ],
       hint: "A new public type is either named in \(Self.application), or meant for those who write a store: then run Scripts/api-baseline."
     )

@@ -66,6 +66,8 @@ public struct ExternalData: Sendable {
 /// Where the bytes of an ``ExternalData`` come from. Stores that keep large values outside their rows implement it.
 public protocol ExternalContent: Sendable {
   /// The number of bytes.
+  ///
+  /// - Throws: ``StoreError`` where the value is gone.
   var count: Int { get throws }
   /// Reads from the beginning.
   ///
