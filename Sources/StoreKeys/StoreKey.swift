@@ -4,9 +4,17 @@ public import Foundation
 
 /// The key of a store.
 ///
+/// ```swift
+/// var description = PersistentStoreDescription(url: url, key: .passphrase("correct horse battery staple"))
+/// if let bytes = SecretBytes.random() { description.key = .raw(bytes) }  // keep the bytes in the system's keyring
+/// ```
+///
 /// The database itself is always encrypted with a random data key. With the first, third and fourth case that key lies wrapped in the *slots*
 /// of a small key file beside the store (`<store>.keys`): the passphrase can change in milliseconds, several people can have keys of their
 /// own, and a wrong key is told from a damaged file. Without the key file such a store cannot be opened: back it up.
+///
+/// A passphrase costs some tenths of a second at each opening, on purpose (``KDF``); a raw key costs nothing. What is wrong with a key is told where the store is opened, as
+/// ``StoreError`` with ``StoreError/Code/wrongKey``, ``StoreError/Code/keyRequired`` or ``StoreError/Code/keyFileMissing``. A key is a value that may be sent anywhere, and never prints what it holds.
 public enum StoreKey: Sendable {
   /// Exactly 32 random bytes that wrap the data key in a slot; nothing is stretched.
   case raw(SecretBytes)
@@ -68,6 +76,17 @@ extension StoreKey: CustomStringConvertible, CustomDebugStringConvertible, Custo
 }
 
 /// Gives a store's key when it is needed, for example from the system's keyring or a prompt.
+///
+/// ```swift
+/// struct Prompt: StoreKeyProvider {
+///   func key(for request: StoreKeyRequest) async throws -> SecretBytes {
+///     SecretBytes(utf8: try await ask(request.attempt == 1 ? "Passphrase:" : "That was not it. Passphrase:"))
+///   }
+/// }
+/// ```
+///
+/// It is asked off the caller's isolation, again after a wrong answer. What it throws ends the opening, which throws ``StoreError`` with
+/// ``StoreError/Code/keyProviderFailed`` and the error beneath.
 public protocol StoreKeyProvider: Sendable {
   /// Gives the key. 32 bytes are taken as a raw key, any other number as a passphrase.
   ///

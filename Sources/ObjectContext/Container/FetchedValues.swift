@@ -23,7 +23,13 @@ extension PersistentContainer {
   }
 }
 
-/// Values taken of the objects of a fetch; see ``PersistentContainer/values(of:batchSize:_:)``.
+/// Values taken of the objects of a fetch, as an asynchronous sequence; see ``PersistentContainer/values(of:batchSize:_:)``.
+///
+/// ```swift
+/// for try await title in container.values(of: Book.fetchRequest(), { $0.title }) { print(title) }
+/// ```
+///
+/// Objects are read and let go a batch at a time, so that memory does not grow with the results. The values may go anywhere, the objects stay behind.
 public struct FetchedValues<Object: ManagedObject, Value: Sendable>: AsyncSequence, Sendable {
   /// What a loop gets.
   public typealias Element = Value

@@ -4,6 +4,17 @@ public import ObjectStore
 import Synchronization
 
 /// A model with its stores and contexts: the stack that an application sets up once. Safe to use from any thread.
+///
+/// ```swift
+/// let container = try PersistentContainer(
+///   name: "Library", managedObjectModel: model,
+///   persistentStoreDescriptions: [PersistentStoreDescription(url: url, key: .passphrase("correct horse"))])
+/// try await container.loadPersistentStores()
+/// let context = container.viewContext
+/// ```
+///
+/// Making it throws the model's mistakes, loading the stores what keeps them from opening: a wrong key, a damaged file, a newer model. The
+/// main actor has ``viewContext``; work elsewhere gets a context of its own from ``performBackgroundTask(_:)``. All contexts share the rows that one of them has read.
 public final class PersistentContainer: Sendable {
   /// The container's name.
   public let name: String

@@ -3,6 +3,12 @@ public import Foundation
 public import ObjectModel
 
 /// What happened in a context, as a value that may go anywhere: IDs instead of objects.
+///
+/// ```swift
+/// for await change in context.changes() where change.kind == .didSave {
+///   print(change.inserted.count, "new")
+/// }
+/// ```
 public struct ContextChange: Sendable {
   /// The kinds of events.
   public enum Kind: Sendable, Hashable {

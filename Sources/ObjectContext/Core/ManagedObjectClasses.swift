@@ -3,7 +3,14 @@
 import ObjectModel
 import Synchronization
 
-/// Which class the objects of each entity have. Generated code makes one for each model.
+/// Which class the objects of each entity have. Generated code makes one for each model; by hand it is a table by entity names.
+///
+/// ```swift
+/// var classes = ManagedObjectClasses()
+/// classes.register(Book.self, forEntityName: "Book")
+/// ```
+///
+/// A class that was generated for another version of the model is told when a container is made, not when a property is read.
 public struct ManagedObjectClasses: Sendable {
   private var types: [String: ManagedObject.Type] = [:]
   private var names: [ObjectIdentifier: String] = [:]

@@ -7,8 +7,18 @@ import Synchronization
 /// A scratch pad of living objects over the stores of a coordinator: it finds, makes and deletes them, keeps one object for each row, and saves what
 /// was changed, all of it or nothing.
 ///
+/// ```swift
+/// let context = container.viewContext
+/// let books = try context.fetch(Book.all.where { $0.pages > 500 })
+/// books.first?.title = "Ulysses"
+/// try context.save()
+/// ```
+///
 /// A context is not `Sendable`: it and its objects stay in one isolation. ``PersistentContainer/viewContext`` belongs to the main actor;
 /// ``PersistentContainer/performBackgroundTask(_:)``, ``PersistentContainer/newBackgroundContext()`` and ``ContextActor`` give contexts elsewhere.
+///
+/// Reading a property cannot throw. What goes wrong there is kept in ``pendingError``, and the next ``fetch(_:)`` or ``save()`` throws it. A save costs what was
+/// changed, not what is registered; objects that nobody holds and nobody changed leave the context by themselves.
 public final class ManagedObjectContext {
   /// The coordinator whose stores are read and written.
   public let persistentStoreCoordinator: PersistentStoreCoordinator

@@ -9,6 +9,12 @@ public protocol MigrationStage: Sendable {
 }
 
 /// Versions each of which follows from the one before without further word.
+///
+/// ```swift
+/// let stages = StagedMigrationManager([LightweightMigrationStage(models: [version1, version2, version3])])
+/// ```
+///
+/// Where something cannot be inferred the migration throws ``StoreError`` with ``StoreError/Code/mappingNotInferred``, and the store is as it was.
 public struct LightweightMigrationStage: MigrationStage {
   /// What the stage is called.
   public var label: String

@@ -1,6 +1,8 @@
 // KeyValueError: what can go wrong when properties are named by strings.
 
-/// What went wrong when a property was named by a string.
+/// What went wrong when a property was named by a string: the name is none of the entity's, or the value is of a type that the property cannot hold.
+///
+/// ``ManagedObject/value(forKey:)``, ``ManagedObject/setValue(_:forKey:)`` and those like them throw it, and nothing was changed. It never holds a value.
 public struct KeyValueError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The kinds of errors.
   public enum Code: Sendable, Hashable {

@@ -163,7 +163,11 @@ public struct ValueConflict<Value: Sendable>: Sendable {
   public let store: Value?
 }
 
-/// What is done about a conflict.
+/// What a ``MergeResolver`` says is to be done about a conflict: one of the policies, and values that are taken in any case.
+///
+/// ```swift
+/// MergeDecision(.mergeByPropertyObjectTrump, values: ["count": 7])
+/// ```
 public struct MergeDecision: Sendable {
   /// The built-in policy that is followed.
   public var mergeType: MergePolicy.MergeType

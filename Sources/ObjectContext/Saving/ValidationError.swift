@@ -2,6 +2,16 @@
 public import ObjectModel
 
 /// What validation found wrong with an object, or, with ``Code/multipleErrors``, with several.
+///
+/// ```swift
+/// do {
+///   try context.save()
+/// } catch let error as ValidationError {
+///   for problem in error.errors.isEmpty ? [error] : error.errors { print(problem.key ?? "", problem.reason) }
+/// }
+/// ```
+///
+/// A save throws all errors at once, and nothing is written. An application's own rules throw it from ``ManagedObject/validateForInsert()`` and its relatives.
 public struct ValidationError: Error, Sendable, CustomStringConvertible {
   /// The kinds of errors, with Core Data's numbers.
   public enum Code: Int, Sendable, Hashable {

@@ -2,6 +2,13 @@
 import Foundation
 
 /// An attribute in an entity declared in Swift: optional, without default value and bounds, until said otherwise.
+///
+/// ```swift
+/// Attribute("title", .string).required().length(1...80)
+/// Attribute("pages", Int32.self).initially(Int32(0)).range(Int32(0)...)
+/// ```
+///
+/// Bounds are checked by saves and batch requests, which throw ``ValidationError`` and ``BatchError``.
 public struct Attribute: EntityComponent {
   private var attribute: AttributeDescription
   /// The attribute's name.

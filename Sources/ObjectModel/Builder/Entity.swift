@@ -1,6 +1,16 @@
 // Entity: an entity declared in Swift, with its relationships, indexes and constraints.
 
 /// An entity in a model declared in Swift.
+///
+/// ```swift
+/// Entity("Book", parent: "Item") {
+///   Attribute("title", .string).required()
+///   Relationship("author", to: "Author", inverse: "books")
+///   Unique("isbn")
+/// }
+/// ```
+///
+/// It is a part of a ``ManagedObjectModel``. A name that leads nowhere is told when a container or coordinator takes the model.
 public struct Entity: ModelComponent {
   private var entity: EntityDescription
 
@@ -42,6 +52,13 @@ public struct Entity: ModelComponent {
 }
 
 /// A relationship in an entity declared in Swift: optional, and nullified on deletion, until said otherwise.
+///
+/// ```swift
+/// Relationship("author", to: "Author", inverse: "books").required()
+/// Relationship("chapters", toMany: "Chapter", inverse: "book").ordered().onDelete(.cascade)
+/// ```
+///
+/// Setting one side sets the other.
 public struct Relationship: EntityComponent {
   private var relationship: RelationshipDescription
 

@@ -1,5 +1,11 @@
 // AttributeDescription: a value property of an entity.
-/// An attribute of an entity.
+/// An attribute of an entity: its type, its default value, its bounds, and how it is stored. A value; an ``EntityDescription`` holds it.
+///
+/// ```swift
+/// var title = AttributeDescription(name: "title", type: .string)
+/// title.validation.maximumLength = 80
+/// title.isOptional = true
+/// ```
 public struct AttributeDescription: Sendable, Hashable {
   /// The attribute's name, unique in its entity.
   public var name: String

@@ -1,6 +1,11 @@
 // EntityDescription: a kind of object.
 
-/// An entity of a model: a kind of object with its properties.
+/// An entity of a model: a kind of object with its properties. A value; ``ManagedObjectModel/entities`` holds them.
+///
+/// ```swift
+/// var entity = EntityDescription(name: "Book", superentity: "Item")
+/// entity.properties.append(.attribute(AttributeDescription(name: "title", type: .string)))
+/// ```
 public struct EntityDescription: Sendable, Hashable {
   /// The entity's name, unique in its model.
   public var name: String

@@ -1,6 +1,10 @@
 // FetchRequestTemplate: a named fetch request of a model.
 
 /// A named fetch request of a model, with `$VARIABLE` holes in its predicate.
+///
+/// ```swift
+/// let cheap: FetchRequest<Book> = try model.fetchRequest(fromTemplate: "cheap", substitutionVariables: ["LIMIT": 10])
+/// ```
 public struct FetchRequestTemplate: Sendable, Hashable {
   /// The template's name.
   public var name: String

@@ -2,7 +2,22 @@
 
 /// A model: the entities that exist, how they relate, and named subsets of them.
 ///
-/// A model is a value. A container or coordinator compiles its own copy (see ``CompiledModel``), so a copy that is changed later has no effect on it.
+/// ```swift
+/// let model = ManagedObjectModel {
+///   Entity("Book") {
+///     Attribute("title", .string).required()
+///     Relationship("author", to: "Author", inverse: "books")
+///   }
+///   Entity("Author") {
+///     Attribute("name", .string)
+///     Relationship("books", toMany: "Book", inverse: "author")
+///   }
+/// }
+/// ```
+///
+/// It also comes out of an `.xcdatamodeld` (``VersionedModel``, ``init(contentsOf:)``) and out of classes. A model is a value. A container or coordinator compiles its own
+/// copy, so that a copy that is changed later has no effect on it; every mistake of the model is thrown there, as ``ModelValidationError``, and
+/// ``validationIssues()`` lists them before.
 public struct ManagedObjectModel: Sendable, Hashable {
   /// The entities.
   public var entities: [EntityDescription]

@@ -1,6 +1,12 @@
 // RelationshipDescription: a reference property of an entity.
 
-/// A relationship of an entity.
+/// A relationship of an entity: where it leads, how many may be there, and what deleting an object does to them. A value; an ``EntityDescription`` holds it.
+///
+/// ```swift
+/// let books = RelationshipDescription(name: "books", destination: "Book", inverse: "author", isToMany: true)
+/// ```
+///
+/// Name the inverse wherever there is one: without it the other side is not kept in step.
 public struct RelationshipDescription: Sendable, Hashable {
   /// The relationship's name, unique in its entity.
   public var name: String

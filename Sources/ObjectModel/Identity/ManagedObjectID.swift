@@ -3,6 +3,15 @@ public import Foundation
 
 /// The identity of a managed object: its store, its entity and its key.
 ///
+/// ```swift
+/// let id = book.objectID  // may go to another task
+/// try await container.performBackgroundTask { context in
+///   let same = try context.existingObject(with: id)
+///   context.delete(same)
+///   try context.save()
+/// }
+/// ```
+///
 /// An ID is temporary from the object's insertion until it is saved (or until permanent IDs are obtained); a temporary ID is never equal to the
 /// permanent one that follows it. IDs are values that may cross isolation boundaries and be kept; the URI form outlives the process.
 @frozen public struct ManagedObjectID: Sendable, Hashable {

@@ -2,6 +2,14 @@
 public import Foundation
 
 /// The versions of a model: what an `.xcdatamodeld` bundle holds.
+///
+/// ```swift
+/// let library = try VersionedModel(contentsOf: url)
+/// let first = library.version(named: "Library 1")
+/// let stages = StagedMigrationManager(library)
+/// ```
+///
+/// A bundle that cannot be read throws ``ModelFileError`` with the file and the line; what is written has all that was read.
 public struct VersionedModel: Sendable, Hashable {
   /// One version.
   public struct Version: Sendable, Hashable {

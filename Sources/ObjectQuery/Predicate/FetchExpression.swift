@@ -1,6 +1,13 @@
 // FetchExpression: one side of a comparison.
 
-/// An expression of a predicate, a sort or a projection.
+/// An expression of a predicate, a sort or a projection: a key path, a constant, a function of others.
+///
+/// ```swift
+/// let length = try FetchExpression(format: "length(title) + 1")
+/// let request = FetchRequest<Book>(entityName: "Book").sorted(by: length, ascending: false)
+/// ```
+///
+/// A mistake of grammar throws ``PredicateFormatError``; a function that nobody knows, or a wrong type, throws ``FetchPredicateError`` when the expression is used.
 public indirect enum FetchExpression: Sendable, Hashable {
   /// A constant.
   case constant(FetchConstant)

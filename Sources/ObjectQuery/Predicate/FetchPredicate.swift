@@ -1,6 +1,16 @@
 // FetchPredicate: what a fetch asks of each object.
 
 /// A condition on objects: a value that stores turn into their own language and that can be evaluated in memory.
+///
+/// ```swift
+/// let long = try FetchPredicate(format: "pages > %@ AND ANY tags.name BEGINSWITH[cd] %@", 500, "sea")
+/// let request = FetchRequest<Book>(entityName: "Book", predicate: long)
+/// let isLong = try long.evaluate(with: book)
+/// ```
+///
+/// The format language is Core Data's. A mistake in its grammar throws ``PredicateFormatError`` with its place; a name that the entity does not have throws
+/// ``FetchPredicateError`` when the predicate is used. The answer in SQL and the one in memory are the same. Typed queries (`Book.all.where { $0.pages > 500 }`) make
+/// predicates that the compiler has checked.
 public indirect enum FetchPredicate: Sendable, Hashable {
   /// Always true, or always false.
   case constant(Bool)

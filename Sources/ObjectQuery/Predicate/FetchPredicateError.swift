@@ -1,6 +1,9 @@
 // FetchPredicateError: why a predicate or an order cannot be asked of a model.
 
 /// A mistake in a predicate or a sort key, found before anything is read. No case carries a value.
+///
+/// It is thrown by whatever uses the predicate: a fetch, a count, a batch request, an evaluation in memory. Mistakes of the format's grammar are
+/// ``PredicateFormatError``s, and thrown where the predicate is made.
 public enum FetchPredicateError: Error, Sendable, Hashable {
   /// The model has no such entity.
   case unknownEntity(name: String)

@@ -19,8 +19,18 @@ extension Dictionary: FetchResult where Key == String, Value == Any {
 
 /// A fetch: which objects, in which order, how many, and how they are returned.
 ///
+/// ```swift
+/// var request = FetchRequest<Book>(entityName: "Book", predicate: try FetchPredicate(format: "author.name == %@", "Joyce"))
+/// request.sortDescriptors = [FetchSortDescriptor("title")]
+/// request.fetchLimit = 20
+/// let books = try context.fetch(request)
+///
+/// let same = try context.fetch(Book.all.where { $0.author.name == "Joyce" }.sorted { $0.title }.limit(20))
+/// ```
+///
 /// `FetchRequest<Book>` returns objects, `FetchRequest<ManagedObjectID>` their IDs, `FetchRequest<[String: Any]>` dictionaries. Every property of
-/// ``FetchSpecification`` is a property of the request. A request is a value: it may be kept, changed and sent anywhere.
+/// ``FetchSpecification`` is a property of the request. A request is a value: it may be kept, changed and sent anywhere. What it asks for is checked when it is
+/// fetched, with ``FetchPredicateError``; ``ManagedObjectContext/explain(_:)`` says what it costs.
 @dynamicMemberLookup
 public struct FetchRequest<Result: FetchResult>: Sendable, Hashable {
   /// Everything asked.

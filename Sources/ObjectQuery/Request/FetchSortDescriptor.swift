@@ -1,6 +1,12 @@
 // FetchSortDescriptor: one key of an order.
 
 /// One key of the order of a fetch's results. No value sorts first ascending, last descending.
+///
+/// ```swift
+/// request.sortDescriptors = [FetchSortDescriptor("author.name"), FetchSortDescriptor("pages", ascending: false)]
+/// ```
+///
+/// An index over the properties in this order spares the store the sorting. Texts are compared byte by byte unless ``comparison`` says otherwise.
 public struct FetchSortDescriptor: Sendable, Hashable {
   /// How strings are ordered.
   public enum Comparison: String, Sendable, Hashable, CaseIterable {

@@ -1,6 +1,6 @@
 // FetchSpecification: everything that a fetch asks, without the Swift type of its results.
 
-/// What a fetch returns.
+/// What a fetch returns: objects, their IDs, dictionaries of values, or how many there are. ``FetchRequest`` takes it from its result's type.
 public enum FetchResultType: String, Sendable, Hashable {
   /// Managed objects.
   case objects

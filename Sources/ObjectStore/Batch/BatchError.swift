@@ -2,6 +2,8 @@
 public import ObjectModel
 
 /// What is wrong with a row, a value or an object of a batch request. Nothing was written. It never holds a value.
+///
+/// ``row`` counts the rows of the request from 0, ``key`` is the property; `context.execute(_:)` throws it.
 public struct BatchError: Error, Sendable, CustomStringConvertible {
   /// The kinds of errors.
   public enum Code: Sendable, Hashable {

@@ -1,7 +1,13 @@
 // BatchResult: what a batch request has done, for its caller and between stores and coordinators.
 public import ObjectModel
 
-/// What a batch request has done.
+/// What a batch request has done: how many rows, or which, as the request's `resultType` says.
+///
+/// ```swift
+/// var request = BatchDeleteRequest(entityName: "Book")
+/// request.resultType = .objectIDs
+/// let gone = try context.execute(request).objectIDs
+/// ```
 public struct BatchResult: Sendable {
   /// What was asked for.
   public let resultType: BatchResultType

@@ -2,6 +2,10 @@
 public import ObjectModel
 
 /// A row that was changed or deleted by somebody else since it was read.
+///
+/// A save that meets some, under a policy that does not resolve them, throws ``StoreError`` with ``StoreError/Code/mergeConflict`` and all of them in
+/// ``StoreError/mergeConflicts``. A ``MergeResolver`` is given them one by one: ``objectSnapshot`` is this side, ``storeSnapshot`` the other, ``originalSnapshot`` what both
+/// began with.
 public struct MergeConflict: Sendable {
   /// The object.
   public let objectID: ManagedObjectID
@@ -47,6 +51,9 @@ public struct MergeConflict: Sendable {
 }
 
 /// Objects that have the same values under a uniqueness constraint.
+///
+/// A save that meets some, under a policy that does not resolve them, throws ``StoreError`` with ``StoreError/Code/constraintConflict`` and all of them in
+/// ``StoreError/constraintConflicts``. ``databaseObjectID`` is the object that was there first, ``objectIDs`` are those of the save.
 public struct ConstraintConflict: Sendable {
   /// The entity that declares the constraint.
   public let entityName: String

@@ -2,7 +2,11 @@
 public import Foundation
 package import ObjectModel
 
-/// A kind of store, by the name it is registered under.
+/// A kind of store, by the name it is registered under: `sqlcipher`, ``inMemory``, or one of the application's own.
+///
+/// ```swift
+/// let description = PersistentStoreDescription(type: .inMemory)
+/// ```
 public struct StoreType: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
   /// The raw value.
   public let rawValue: String
@@ -15,6 +19,14 @@ public struct StoreType: RawRepresentable, Sendable, Hashable, CustomStringConve
 }
 
 /// Which store to open, and how. A value: copy and change it for another store.
+///
+/// ```swift
+/// var description = PersistentStoreDescription(url: url, key: .passphrase("correct horse"))
+/// description.isReadOnly = true
+/// description.durability = .full
+/// ```
+///
+/// Nothing is opened or checked before a container or a coordinator gets it.
 public struct PersistentStoreDescription: Sendable {
   /// The kind of store.
   public var type: StoreType

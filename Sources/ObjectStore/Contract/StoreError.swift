@@ -2,6 +2,17 @@
 public import ObjectModel
 
 /// What went wrong in a store, with where and, from the engine, SQLite's codes. It never holds a stored value or key material.
+///
+/// ```swift
+/// do {
+///   try await container.loadPersistentStores()
+/// } catch let error as StoreError where error.code == .wrongKey {
+///   // ask again
+/// }
+/// ```
+///
+/// Decide by ``code``, and show ``description``: a sentence that says what is wrong, where, and what to do. A conflict's error has its conflicts, one of a migration
+/// the changes that stand in its way.
 public struct StoreError: Error, Sendable, CustomStringConvertible {
   /// The kind of an error.
   public enum Code: Sendable, Hashable {

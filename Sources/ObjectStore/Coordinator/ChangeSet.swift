@@ -1,7 +1,15 @@
 // ChangeSet: what a save or a batch request changed, for everybody else.
 public import ObjectModel
 
-/// What a save or a batch request changed in a store.
+/// What a save or a batch request changed in a store, as a value that may go anywhere.
+///
+/// ```swift
+/// for await changes in container.persistentStoreCoordinator.changes() {
+///   print(changes.updated)
+/// }
+/// ```
+///
+/// ``ManagedObjectContext/mergeChanges(from:)`` takes one over; a context whose ``ManagedObjectContext/automaticallyMergesChangesFromParent`` is set does so by itself.
 public struct ChangeSet: Sendable {
   /// The store's UUID.
   public let storeIdentifier: String

@@ -3,7 +3,10 @@ public import Foundation
 package import ObjectModel
 import Synchronization
 
-/// An open store of a ``PersistentStoreCoordinator``.
+/// An open store of a ``PersistentStoreCoordinator``: its identifier, its metadata, and how it was opened.
+///
+/// ``ManagedObjectContext/assign(_:to:)`` takes one where several stores could hold a new object. It may be kept and sent anywhere; once it is removed, its requests throw
+/// ``StoreError`` with ``StoreError/Code/noOpenStore``.
 public final class PersistentStore: Sendable {
   /// What the store was opened with.
   public let storeDescription: PersistentStoreDescription

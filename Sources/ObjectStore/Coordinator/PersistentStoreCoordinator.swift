@@ -6,7 +6,15 @@ import Synchronization
 
 /// The open stores of one model. It routes requests to them, shares the rows they read among all contexts, and tells what each save changed.
 ///
-/// Safe to use from any thread.
+/// A ``PersistentContainer`` makes one. By itself it is needed for stores that come and go, or for several containers over the same stores:
+///
+/// ```swift
+/// let coordinator = try PersistentStoreCoordinator(managedObjectModel: model)
+/// let store = try await coordinator.addPersistentStore(with: PersistentStoreDescription(url: url, key: key))
+/// let context = ManagedObjectContext(coordinator: coordinator)
+/// ```
+///
+/// It is safe to use from any thread. Opening, closing and replacing stores throw ``StoreError``. The rows that it keeps take as many bytes as its limit says, at most.
 public final class PersistentStoreCoordinator: Sendable {
   /// The model, frozen.
   package let compiledModel: CompiledModel

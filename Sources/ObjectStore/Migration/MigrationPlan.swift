@@ -1,7 +1,14 @@
 // MigrationPlan: what a migration would do to a store, in words and in SQL.
 public import ObjectModel
 
-/// What a migration would do to a store: steps in words, their statements, and the rows each concerns.
+/// What a migration would do to a store: steps in words, their statements, and the rows each concerns. Nothing is changed to find out.
+///
+/// ```swift
+/// let plan = try await SQLCipherStoreFile.unlock(at: url, key: key).migrationPlan(to: model)
+/// print(plan.isPossible, plan.rowCount, plan)
+/// ```
+///
+/// ``obstacles`` is what stands in the way, each with advice.
 public struct MigrationPlan: Sendable, CustomStringConvertible {
   /// A step.
   public struct Step: Sendable, Hashable {

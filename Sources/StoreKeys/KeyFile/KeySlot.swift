@@ -2,7 +2,9 @@
 
 public import Foundation
 
-/// One way to unlock a store, as the key file describes it to everybody who can read it.
+/// One way to unlock a store, as the key file describes it to everybody who can read it: what kind of key, since when, under which label. The key itself is not in it.
+///
+/// ``SQLCipherStoreFile/keySlots`` lists them, and ``SQLCipherStoreFile/removeKey(_:)`` takes a slot's ``id``.
 public struct KeySlot: Sendable, Hashable, Identifiable {
   /// What unlocks the slot.
   public enum Kind: UInt8, Sendable, Hashable {
