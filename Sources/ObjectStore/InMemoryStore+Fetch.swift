@@ -31,9 +31,9 @@ struct InMemoryReader: ObjectResolver {
     ManagedObjectID(space: space.number, entityNumber: UInt32(object.entity), key: object.key)
   }
 
-  func value(of object: ObjectReference, slot: Int) -> Slot {
+  func value(of object: ObjectReference, slot: Int) throws -> Slot {
     guard let row = rows.row(of: object), slot < row.slotCount else { return .null }
-    return row.slot(slot, kind: rows.model.entities[row.entityNumber].slots[slot].kind)
+    return try row.slot(slot, kind: rows.model.entities[row.entityNumber].slots[slot].kind)
   }
 
   func destination(of object: ObjectReference, slot: Int) -> ObjectReference? {

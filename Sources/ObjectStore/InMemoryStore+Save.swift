@@ -6,7 +6,7 @@ extension InMemoryRows {
   /// Takes a save over and computes derived attributes. The caller drops the rows if it throws.
   mutating func save(_ request: SaveChangesRequest, objectIDSpace space: ObjectIDSpace) throws -> SaveOutcome {
     // Constraints are checked with them.
-    let request = model.derivations.isEmpty ? request : request.withLocalValues(model, now: Date().timeIntervalSinceReferenceDate)
+    let request = model.derivations.isEmpty ? request : try request.withLocalValues(model, now: Date().timeIntervalSinceReferenceDate)
     try apply(request, objectIDSpace: space)
     var copy = self
     defer { self = copy }
@@ -116,8 +116,8 @@ extension InMemoryRows {
 
   /// No two rows below an entity have the same values, all present, under one of its constraints.
   private func checkConstraints(of request: SaveChangesRequest, space: ObjectIDSpace) throws {
-    var claims = UniqueClaims(request, model: model)
-    claims.findHolders { rows(of: $0, includesSubentities: true) }
+    var claims = try UniqueClaims(request, model: model)
+    try claims.findHolders { rows(of: $0, includesSubentities: true) }
     if let error = StoreError(claims.conflicts(in: space), operation: .save) { throw error }
   }
 

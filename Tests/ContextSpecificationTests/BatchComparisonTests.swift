@@ -233,7 +233,7 @@ private struct RandomBatches {
       let entity = open.model.entities[row.entityNumber]
       var line = "\(entity.name) v\(row.version)"
       for slot in entity.slots {
-        let value = row.slot(slot.index, kind: slot.kind)
+        let value = try row.slot(slot.index, kind: slot.kind)
         if slot.kind == .reference, case .int(let word) = value {
           line += " \(slot.name)=\(labels[ObjectReference(rawValue: word)] ?? "gone")"
         } else {

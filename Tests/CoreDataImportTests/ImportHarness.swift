@@ -66,7 +66,7 @@ final class ImportHarness: Sendable {
         if slot.relationship != nil { expected = try object.toOne[slot.name].map { .int(try id($0).reference.rawValue) } ?? .null }
         if let type = slot.attributeType, except.contains(type) { expected = .null }
         XCTAssertEqual(
-          row.slot(slot.index, kind: slot.kind), expected, "\(object.entity) \(object.key) \(slot.name)", file: file, line: line)
+          try row.slot(slot.index, kind: slot.kind), expected, "\(object.entity) \(object.key) \(slot.name)", file: file, line: line)
       }
       for relationship in entity.toManyRelationships where !relationship.isTransient {
         let expected = try (object.toMany[relationship.name] ?? []).map { try id($0).reference }

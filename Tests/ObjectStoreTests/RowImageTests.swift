@@ -42,7 +42,7 @@ final class RowImageTests: XCTestCase {
       XCTAssertEqual(row.version, Int64((index + 1) * 2))
       XCTAssertEqual(row.entityNumber, (index + 1) % 7)
       XCTAssertEqual(row.slotCount, layout.count)
-      XCTAssertEqual(layout.enumerated().map { row.slot($0, kind: $1) }, expected[index])
+      XCTAssertEqual(layout.enumerated().map { try row.slot($0, kind: $1) }, expected[index])
     }
   }
 
@@ -84,9 +84,9 @@ final class RowImageTests: XCTestCase {
     second.beginRow(entityNumber: 0, slotCount: 4, key: 1, version: 2)
     for (slot, kind) in [SlotKind.text, .real, .bytes, .int].enumerated() { second.copy(slot, kind: kind, from: image) }
     let copy = second.endRow()
-    XCTAssertEqual(copy.slot(0, kind: .text), .text("text"))
-    XCTAssertEqual(copy.slot(1, kind: .real), .real(-0.5))
-    XCTAssertEqual(copy.slot(2, kind: .bytes), .bytes(Data([1, 0, 2])))
+    XCTAssertEqual(try copy.slot(0, kind: .text), .text("text"))
+    XCTAssertEqual(try copy.slot(1, kind: .real), .real(-0.5))
+    XCTAssertEqual(try copy.slot(2, kind: .bytes), .bytes(Data([1, 0, 2])))
     XCTAssertTrue(copy.isNull(3))
   }
 
@@ -124,5 +124,27 @@ final class RowImageTests: XCTestCase {
     XCTAssertFalse(mask.contains(1_000))
     for slot in [0, 64, 127, 128] { mask.remove(slot) }
     XCTAssertTrue(mask.isEmpty)
+  }
+
+  func testAValueOutsideTheRowThatCannotBeReadIsNeverAnEmptyOne() throws {
+    struct Lost: ExternalContent {
+      var count: Int { get throws { throw StoreError(.externalDataMissing, "The file is gone.", operation: .readLargeValue) } }
+      func makeReader() throws -> ExternalDataReader { throw StoreError(.externalDataMissing, "The file is gone.", operation: .readLargeValue) }
+    }
+    func row(_ external: ExternalData?) -> RowImage {
+      let writer = RowWriter()
+      writer.beginRow(entityNumber: 0, slotCount: 1, key: 1, version: 1)
+      if let external { writer.setExternal(external, at: 0) }
+      return writer.endRow()
+    }
+    let lost = row(ExternalData(content: Lost()))
+    for read in [{ _ = try lost.data(0) }, { _ = try lost.slot(0, kind: .bytes) }] {
+      XCTAssertThrowsError(try read()) { XCTAssertEqual(($0 as? StoreError)?.code, .externalDataMissing) }
+    }
+    XCTAssertFalse(lost.hasSameValue(0, kind: .bytes, as: row(nil)), "lost bytes are not none")
+    XCTAssertFalse(lost.hasSameValue(0, kind: .bytes, as: row(ExternalData(content: Lost()))))
+    XCTAssertEqual(try row(ExternalData(Data([1]))).slot(0, kind: .bytes), .bytes(Data([1])))
+    XCTAssertEqual(try row(nil).slot(0, kind: .bytes), .null)
+    XCTAssertEqual(try row(nil).data(0), Data())
   }
 }

@@ -83,7 +83,7 @@ final class HostileValueTests: XCTestCase {
         let all = FetchSpecification(entityName: entity.name)
         attempt {
           for row in try open.rows(all) {
-            for slot in entity.slots { _ = row.slot(slot.index, kind: slot.kind) }
+            for slot in entity.slots { _ = try row.slot(slot.index, kind: slot.kind) }
           }
         }
         attempt { known[entity.name] = try open.ids(all) }

@@ -11,8 +11,8 @@ extension JSONGraph {
     try checkEntities(request, entityNumbers)
     try checkVersions(request, space)
     for deleted in request.deleted { remove(deleted.reference) }
-    for update in request.updated { put(update.row) }
-    for row in request.inserted { put(row) }
+    for update in request.updated { try put(update.row) }
+    for row in request.inserted { try put(row) }
     for change in request.relationshipChanges { apply(change) }
     let outcome = try updateDerivedAttributes(after: request, space)
     // Derived values may be unique, too.
@@ -25,12 +25,12 @@ extension JSONGraph {
     defer { self = graph }
     return try DerivationEvaluation(model: model).update(
       after: request, rows: { entity in graph.objects(of: entity).compactMap { graph.row(of: $0) } },
-      resolver: { JSONGraphReader(graph, space: space) }, put: { graph.put($0) })
+      resolver: { JSONGraphReader(graph, space: space) }, put: { try graph.put($0) })
   }
 
-  private mutating func put(_ image: RowImage) {
+  private mutating func put(_ image: RowImage) throws {
     let slots = model.entities[image.entityNumber].slots
-    rows[image.reference] = Row(version: image.version, values: slots.map { image.slot($0.index, kind: $0.kind) })
+    rows[image.reference] = Row(version: image.version, values: try slots.map { try image.slot($0.index, kind: $0.kind) })
   }
 
   private mutating func remove(_ reference: ObjectReference) {

@@ -114,7 +114,8 @@ nonisolated open class ManagedObject {
     return overlay.dirty.slots(below: entity.slots.count).contains { slot in
       let kind = entity.slots[slot].kind
       if overlay.external(slot) != nil { return true }
-      return kind != .none && image?.slot(slot, kind: kind) != overlay[slot]
+      // What cannot be read differs from every value.
+      return kind != .none && (try? image?.slot(slot, kind: kind)) != overlay[slot]
     }
   }
 

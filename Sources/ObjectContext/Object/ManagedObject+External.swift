@@ -32,7 +32,7 @@ extension ManagedObject {
       return Data(slot: overlay[slot]).map { ExternalData($0) }
     }
     guard let image, !image.isNull(slot), compiledEntity.kinds[slot] == .bytes else { return nil }
-    return image.external(slot) ?? ExternalData(image.data(slot))
+    return image.external(slot) ?? ExternalData(Data(image.bytes(slot)))
   }
 
   /// Sets a binary attribute by its slot: what generated properties call. See ``setExternalData(_:forKey:)``.

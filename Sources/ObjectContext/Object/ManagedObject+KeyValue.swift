@@ -9,7 +9,7 @@ extension ManagedObject {
   ///
   /// A composite attribute gives a dictionary of the parts that have a value, nil when none has; `home.city` gives a part of it.
   /// A `transformable` attribute without a transformer gives its `Data`; see ``value(forKey:as:)``. Fires a fault.
-  /// - Throws: ``KeyValueError``.
+  /// - Throws: ``KeyValueError``; ``StoreError`` where what is stored is no value of the attribute's type.
   public final func value(forKey key: String) throws -> Any? {
     let entity = compiledEntity
     switch entity.property(named: key) {
@@ -17,7 +17,7 @@ extension ManagedObject {
       let value = slotValue(slot.index)
       guard let attribute = slot.attribute else { return nil }
       if attribute.type == .transformable, let known = valueGivenOut(slot.index, stored: value) { return known }
-      let result = try Self.swiftValue(value, attribute, entityName: entity.name)
+      let result = try Self.swiftValue(value, attribute, entityName: entity.name, objectID)
       if attribute.type == .transformable { noteGivenOut(result, slot.index, stored: value) }
       return result
     case .toOne(let relationship): return destination(relationship.index)
@@ -52,7 +52,7 @@ extension ManagedObject {
     let stored = slotValue(slot)
     if case .null = stored { return nil }
     guard attribute.type == .transformable, case .bytes(let data) = stored else {
-      guard let value = try Self.swiftValue(stored, attribute, entityName: compiledEntity.name), let typed = value as? Value else {
+      guard let value = try Self.swiftValue(stored, attribute, entityName: compiledEntity.name, objectID), let typed = value as? Value else {
         throw KeyValueError(.wrongType, key: property.name, entityName: compiledEntity.name)
       }
       return typed
@@ -195,7 +195,7 @@ extension ManagedObject {
     guard case .attribute(let slot) = entity.property(named: key), let attribute = slot.attribute else {
       throw KeyValueError(.unknownKey, key: key, entityName: entity.name, detail: "primitive values are those of attributes")
     }
-    return try Self.swiftValue(slotValueAtHand(slot.index) ?? .null, attribute, entityName: entity.name)
+    return try Self.swiftValue(slotValueAtHand(slot.index) ?? .null, attribute, entityName: entity.name, objectID)
   }
 
   /// Sets an attribute without making the object changed: it is saved only if something else is set too, and is no change until then.
@@ -215,10 +215,17 @@ extension ManagedObject {
   // MARK: Conversion
 
   /// A slot's value as the Swift value of its attribute's type.
-  static func swiftValue(_ value: Slot, _ attribute: AttributeDescription, entityName: String) throws -> Any? {
-    do { return try AttributeConversion.value(of: value, attribute) } catch {
+  ///
+  /// - Throws: ``KeyValueError`` where the transformer fails; ``StoreError`` where what is stored is no value of the type.
+  static func swiftValue(_ value: Slot, _ attribute: AttributeDescription, entityName: String, _ objectID: ManagedObjectID? = nil) throws
+    -> Any?
+  {
+    let result: Any?
+    do { result = try AttributeConversion.value(of: value, attribute) } catch {
       throw KeyValueError(.transformFailed, key: attribute.name, entityName: entityName, detail: error.description)
     }
+    if result == nil, !value.isNull { throw StoreError.unreadableValue(attribute.name, of: entityName, objectID) }
+    return result
   }
 
   /// A Swift value as the slot of an attribute.

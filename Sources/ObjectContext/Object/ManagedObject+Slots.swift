@@ -29,11 +29,12 @@ extension ManagedObject {
     return image.map { storedValue(slot, of: $0) }
   }
 
-  /// The value that a row has. Of a large value that cannot be read the context is told.
+  /// The value that a row has; null also where it cannot be read, of which the context is told.
   final func storedValue(_ slot: Int, of image: RowImage) -> Slot {
-    let kind = compiledEntity.kinds[slot]
-    if kind == .bytes, let external = image.external(slot) { return bytes(of: external) }
-    return image.slot(slot, kind: kind)
+    do { return try image.slot(slot, kind: compiledEntity.kinds[slot]) } catch {
+      managedObjectContext?.note(error)
+      return .null
+    }
   }
 
   /// Sets the value of a slot as a change. Fires a fault. What cannot be kept changes nothing and is told by ``ManagedObjectContext/pendingError``.

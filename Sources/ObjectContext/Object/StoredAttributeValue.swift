@@ -11,6 +11,19 @@ public protocol StoredAttributeValue: AttributeValue {
   ///   - row: The base of a row image.
   ///   - slot: The slot number, of an attribute of the type.
   static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Self?
+
+  /// Whether a row's slot, of which ``read(_:_:)`` has made nothing, holds something that is no value of the type: damage. False for types that every word or
+  /// every sequence of bytes is a value of.
+  ///
+  /// - Parameters:
+  ///   - row: The base of a row image.
+  ///   - slot: The slot number, of an attribute of the type.
+  static func isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool
+}
+
+extension StoredAttributeValue {
+  /// False.
+  @inlinable public static func isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool { false }
 }
 
 /// Reads of a row's words by its base.
@@ -93,12 +106,18 @@ extension UUID: StoredAttributeValue {
     guard let bytes = RowWords.bytes(row, slot), bytes.count == 16 else { return nil }
     return UUID(uuid: bytes.loadUnaligned(as: uuid_t.self))
   }
+  /// Whether the row holds something there.
+  @inlinable public static func isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool { RowWords.word(row, slot) != nil }
 }
 extension URL: StoredAttributeValue {
   /// Reads the value from a row; nil when there is none.
   public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> URL? { String.read(row, slot).flatMap(URL.init(string:)) }
+  /// Whether the row holds something there.
+  @inlinable public static func isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool { RowWords.word(row, slot) != nil }
 }
 extension Decimal: StoredAttributeValue {
   /// Reads the value from a row; nil when there is none.
   public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Decimal? { Data.read(row, slot).flatMap(DecimalCoding.decode) }
+  /// Whether the row holds something there.
+  @inlinable public static func isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool { RowWords.word(row, slot) != nil }
 }

@@ -41,7 +41,7 @@ extension SaveConflicts {
         if let external = slot.kind == .bytes ? row.external(slot.index) : nil {
           overlay.setExternal(external, at: slot.index)
         } else {
-          overlay.set(row.slot(slot.index, kind: slot.kind), at: slot.index)
+          overlay.set(try row.slot(slot.index, kind: slot.kind), at: slot.index)
         }
       }
     }
@@ -56,7 +56,7 @@ extension SaveConflicts {
       if slot.kind == .reference, case .int(let word) = value {
         value = .int(context.registry.savedReference(ObjectReference(rawValue: word)).rawValue)
       }
-      if value != row.slot(slot.index, kind: slot.kind) { values[slot.index] = value }
+      if try value != row.slot(slot.index, kind: slot.kind) { values[slot.index] = value }
     }
     if values.isEmpty { return }
     if let base, inserted[row.reference] == nil { update(edited(row, values), over: base) } else { insert(edited(row, values)) }

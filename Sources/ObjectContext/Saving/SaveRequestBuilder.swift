@@ -88,9 +88,9 @@ final class SaveRequestBuilder {
       return isNull || context.registry.savedReference(ObjectReference(rawValue: word)).rawValue != image.word(slot.index)
     case .text(let text):
       // Texts that only look alike are different bytes in the store.
-      guard case .text(let stored) = image.slot(slot.index, kind: slot.kind) else { return true }
-      return !stored.utf8.elementsEqual(text.utf8)
-    default: return isNull || image.slot(slot.index, kind: slot.kind) != value
+      return isNull || slot.kind != .text || !image.bytes(slot.index).elementsEqual(text.utf8)
+    // What cannot be read differs from every value.
+    default: return isNull || (try? image.slot(slot.index, kind: slot.kind)) != value
     }
   }
 

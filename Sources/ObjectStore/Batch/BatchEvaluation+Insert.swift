@@ -24,31 +24,31 @@ extension BatchEvaluation {
         rows[reference] = try row(reference)
       }
     }
-    for row in rows.values { index.insert(row, model) }
+    for row in rows.values { try index.insert(row, model) }
     let stored = rows
     var inserted: [ObjectReference] = []
     var changed: [ObjectReference: SlotMask] = [:]
     var arrivals = Arrivals(merging.entity, model)
     let writer = RowWriter()
     for (position, new) in insertion.rows.enumerated() {
-      let holders = index.holders(of: new, model).compactMap { rows[$0] }
+      let holders = try index.holders(of: new, model).compactMap { rows[$0] }
       switch try merging.fate(of: position, holders: holders, space: space) {
       case .inserted:
         rows[new.reference] = new
         inserted.append(new.reference)
         arrivals.note(new, insteadOf: nil)
-        index.insert(new, model)
+        try index.insert(new, model)
       case .passedOver: break
       case .merged(let holder, let slots):
         var values: [Int: Slot] = [:]
-        for slot in slots.slots(below: new.slotCount) { values[slot] = new.slot(slot, kind: merging.entity.slots[slot].kind) }
+        for slot in slots.slots(below: new.slotCount) { values[slot] = try new.slot(slot, kind: merging.entity.slots[slot].kind) }
         // One step of the version, however many rows of the batch change a stored one.
         let version = stored[holder.reference].map { $0.version + 1 } ?? 1
         let row = BatchEdits.edited(holder, values, entity: model.entities[holder.entityNumber], version: version, into: writer)
         arrivals.note(row, insteadOf: holder)
-        index.remove(holder, model)
-        if let clash = index.clash(of: row, model) { throw conflict(clash, row) }
-        index.insert(row, model)
+        try index.remove(holder, model)
+        if let clash = try index.clash(of: row, model) { throw conflict(clash, row) }
+        try index.insert(row, model)
         rows[row.reference] = row
         if stored[row.reference] != nil { changed[row.reference, default: SlotMask()].formUnion(slots) }
       }
@@ -126,38 +126,38 @@ private struct UniqueValueIndex {
   }
 
   /// A row's values under a constraint; nil where one is missing.
-  private func values(_ row: RowImage, _ constraint: DeclaredConstraint) -> [Slot]? {
+  private func values(_ row: RowImage, _ constraint: DeclaredConstraint) throws -> [Slot]? {
     if constraint.slots.contains(where: { row.isNull($0.index) }) { return nil }
-    return constraint.slots.map { row.slot($0.index, kind: $0.kind) }
+    return try constraint.slots.map { try row.slot($0.index, kind: $0.kind) }
   }
 
-  mutating func insert(_ row: RowImage, _ model: CompiledModel) {
+  mutating func insert(_ row: RowImage, _ model: CompiledModel) throws {
     for (number, constraint) in constraints.enumerated() where model.entities[constraint.entity].subtree.contains(row.entityNumber) {
       // A clash of stored rows is none of ours: the save finds it.
-      if let values = values(row, constraint), holders[number][values] == nil { holders[number][values] = row.reference }
+      if let values = try values(row, constraint), holders[number][values] == nil { holders[number][values] = row.reference }
     }
   }
 
-  mutating func remove(_ row: RowImage, _ model: CompiledModel) {
+  mutating func remove(_ row: RowImage, _ model: CompiledModel) throws {
     for (number, constraint) in constraints.enumerated() where model.entities[constraint.entity].subtree.contains(row.entityNumber) {
-      if let values = values(row, constraint), holders[number][values] == row.reference { holders[number][values] = nil }
+      if let values = try values(row, constraint), holders[number][values] == row.reference { holders[number][values] = nil }
     }
   }
 
   /// The rows that have a new row's values under some constraint.
-  func holders(of row: RowImage, _ model: CompiledModel) -> [ObjectReference] {
+  func holders(of row: RowImage, _ model: CompiledModel) throws -> [ObjectReference] {
     var found: [ObjectReference] = []
     for (number, constraint) in constraints.enumerated() where model.entities[constraint.entity].subtree.contains(row.entityNumber) {
-      guard let values = values(row, constraint), let holder = holders[number][values], !found.contains(holder) else { continue }
+      guard let values = try values(row, constraint), let holder = holders[number][values], !found.contains(holder) else { continue }
       found.append(holder)
     }
     return found
   }
 
   /// The first constraint under which another row has a row's values.
-  func clash(of row: RowImage, _ model: CompiledModel) -> (constraint: DeclaredConstraint, holder: ObjectReference)? {
+  func clash(of row: RowImage, _ model: CompiledModel) throws -> (constraint: DeclaredConstraint, holder: ObjectReference)? {
     for (number, constraint) in constraints.enumerated() where model.entities[constraint.entity].subtree.contains(row.entityNumber) {
-      if let values = values(row, constraint), let holder = holders[number][values] { return (constraint, holder) }
+      if let values = try values(row, constraint), let holder = holders[number][values] { return (constraint, holder) }
     }
     return nil
   }

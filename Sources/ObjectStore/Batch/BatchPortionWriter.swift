@@ -44,7 +44,7 @@ final class BatchPortionWriter: Sendable {
         if entity.hasDerivedSlots {
           var request = SaveChangesRequest()
           request.inserted = portion.rows
-          portion.rows = request.withLocalValues(model, now: Date().timeIntervalSinceReferenceDate).inserted
+          portion.rows = try request.withLocalValues(model, now: Date().timeIntervalSinceReferenceDate).inserted
         }
         guard case .batch(let written) = try store.incrementalStore.execute(.batchInsert(portion), in: scope) else {
           throw StoreError(

@@ -120,7 +120,7 @@ package struct BatchRowMerging {
         .missingValue, entityName: entity.name, key: slot.name, row: insertion.firstRow + position,
         reason: "is required, and the row gives no value for it.")
     }
-    let changed = differing(slots, new, holder)
+    let changed = try differing(slots, new, holder)
     return changed.isEmpty ? .passedOver : .merged(holder, changed)
   }
 
@@ -135,9 +135,9 @@ package struct BatchRowMerging {
   }
 
   /// Those of the slots in which two rows differ: what is as it was is not written.
-  private func differing(_ slots: [CompiledSlot], _ new: RowImage, _ old: RowImage) -> SlotMask {
+  private func differing(_ slots: [CompiledSlot], _ new: RowImage, _ old: RowImage) throws -> SlotMask {
     var changed = SlotMask()
-    for slot in slots where new.slot(slot.index, kind: slot.kind) != old.slot(slot.index, kind: slot.kind) { changed.insert(slot.index) }
+    for slot in slots where try new.slot(slot.index, kind: slot.kind) != old.slot(slot.index, kind: slot.kind) { changed.insert(slot.index) }
     return changed
   }
 }

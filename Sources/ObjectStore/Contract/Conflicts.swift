@@ -108,13 +108,14 @@ public struct RowSnapshot: Sendable, CustomStringConvertible, CustomReflectable 
   /// The names of the properties, with or without a value. Parts of composites have dotted names.
   public var keys: [String] { entity.slots.lazy.filter { $0.kind != .none }.map(\.name) }
 
-  /// The value of an attribute as ``AttributeType`` says, or the ID of a to-one relationship's destination; nil when there is none, or no such property.
+  /// The value of an attribute as ``AttributeType`` says, or the ID of a to-one relationship's destination; nil when there is none, it cannot be read, or there
+  /// is no such property.
   ///
   /// A `transformable` attribute without a transformer, or whose transformer fails, gives its bytes; see ``value(_:as:)``.
   public subscript(key: String) -> (any Sendable)? {
     guard let slot = entity.slot(named: key), slot.kind != .none, !row.isNull(slot.index) else { return nil }
     if slot.kind == .reference { return destination(slot) }
-    let stored = row.slot(slot.index, kind: slot.kind)
+    guard let stored = try? row.slot(slot.index, kind: slot.kind) else { return nil }
     guard let attribute = slot.attribute else { return nil }
     if let value = try? AttributeConversion.value(of: stored, attribute) { return value }
     if case .bytes(let data) = stored { return data }
@@ -123,12 +124,13 @@ public struct RowSnapshot: Sendable, CustomStringConvertible, CustomReflectable 
 
   /// The value of a property as a type: one of an attribute's, ``ManagedObjectID``, or that of a `transformable` attribute.
   ///
-  /// - Returns: The value; nil when there is none, or it is of another type.
+  /// - Returns: The value; nil when there is none, it cannot be read, or it is of another type.
   public func value<Value>(_ key: String, as type: Value.Type = Value.self) -> Value? {
     guard let slot = entity.slot(named: key), slot.kind != .none else { return nil }
     if slot.kind == .reference { return destination(slot) as? Value }
     guard let attribute = slot.attribute else { return nil }
-    return try? AttributeConversion.value(of: row.slot(slot.index, kind: slot.kind), attribute, as: type)
+    guard let stored = try? row.slot(slot.index, kind: slot.kind) else { return nil }
+    return try? AttributeConversion.value(of: stored, attribute, as: type)
   }
 
   /// The value of a property as a type, as ``value(_:as:)`` gives it.
@@ -138,20 +140,14 @@ public struct RowSnapshot: Sendable, CustomStringConvertible, CustomReflectable 
     guard let slot = entity.slot(named: key), slot.kind != .none, !row.isNull(slot.index) else { return nil }
     guard slot.kind != .reference else { return destination(slot) as? Value }
     guard let attribute = slot.attribute else { return nil }
-    let stored: Slot
-    if slot.kind == .bytes, let external = row.external(slot.index) {
-      stored = .bytes(try external.data())
-    } else {
-      stored = row.slot(slot.index, kind: slot.kind)
-    }
-    return try AttributeConversion.value(of: stored, attribute, as: type)
+    return try AttributeConversion.value(of: row.slot(slot.index, kind: slot.kind), attribute, as: type)
   }
 
   /// The names of the properties whose values differ from another snapshot's.
   public func keys(differingFrom other: RowSnapshot) -> [String] {
     guard other.entity === entity else { return keys }
     return entity.slots.lazy.filter { slot in
-      slot.kind != .none && row.slot(slot.index, kind: slot.kind) != other.row.slot(slot.index, kind: slot.kind)
+      slot.kind != .none && !row.hasSameContent(slot.index, kind: slot.kind, as: other.row)
     }.map(\.name)
   }
 

@@ -130,6 +130,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   public var entityName: String?
   /// The property concerned.
   public var propertyName: String?
+  /// The object concerned.
+  public var objectID: ManagedObjectID?
   /// The option concerned, for ``Code/invalidOption``.
   public var optionName: String?
   /// The entities that differ, for ``Code/modelIncompatible`` and the errors of migrations.
@@ -187,5 +189,18 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     if let operation { text += " [\(operation.rawValue)]" }
     if let sqliteExtendedCode = sqliteExtendedCode ?? sqliteCode { text += " [SQLite \(sqliteExtendedCode)]" }
     return text
+  }
+}
+
+extension StoreError {
+  /// What is stored for an attribute is no value of its type.
+  package static func unreadableValue(_ property: String, of entity: String, _ objectID: ManagedObjectID?) -> StoreError {
+    let place = objectID.map { " of the object \($0.uriString)" } ?? ""
+    var error = StoreError(
+      .storeCorrupt, "What is stored for “\(entity).\(property)”\(place) is no value of the attribute's type; verify the store.", operation: .read)
+    error.entityName = entity
+    error.propertyName = property
+    error.objectID = objectID
+    return error
   }
 }

@@ -24,18 +24,18 @@ package struct UniqueClaims {
   private var positions: [Int: [(position: Int, slots: [CompiledSlot])]] = [:]
 
   /// The values that a save takes.
-  package init(_ request: SaveChangesRequest, model: CompiledModel) {
-    self.init(request.updated.map(\.row) + Array(request.inserted), deleted: request.deleted.map(\.reference), model: model)
+  package init(_ request: SaveChangesRequest, model: CompiledModel) throws {
+    try self.init(request.updated.map(\.row) + Array(request.inserted), deleted: request.deleted.map(\.reference), model: model)
   }
 
   /// The values that rows take.
-  package init(_ rows: [RowImage], deleted: [ObjectReference] = [], model: CompiledModel) {
+  package init(_ rows: [RowImage], deleted: [ObjectReference] = [], model: CompiledModel) throws {
     self.model = model
     known = Set(deleted)
-    for row in rows { note(row) }
+    for row in rows { try note(row) }
   }
 
-  private mutating func note(_ row: RowImage) {
+  private mutating func note(_ row: RowImage) throws {
     known.insert(row.reference)
     if positions[row.entityNumber] == nil {
       positions[row.entityNumber] = model.entities[row.entityNumber].constraints(in: model).map { constraint in
@@ -45,16 +45,16 @@ package struct UniqueClaims {
       }
     }
     for (position, slots) in positions[row.entityNumber] ?? [] {
-      guard let values = Self.values(of: row, slots) else { continue }
+      guard let values = try Self.values(of: row, slots) else { continue }
       if claims[position].rows[values] == nil { claims[position].values.append(values) }
       claims[position].rows[values, default: []].append(row.reference)
     }
   }
 
   /// The values of a row under a constraint; nil where one is missing, so that it does not hold.
-  private static func values(of row: RowImage, _ slots: [CompiledSlot]) -> [Slot]? {
+  private static func values(of row: RowImage, _ slots: [CompiledSlot]) throws -> [Slot]? {
     if slots.contains(where: { row.isNull($0.index) }) { return nil }
-    return slots.map { $0.kind == .reference ? .int(row.reference($0.index).key) : row.slot($0.index, kind: $0.kind) }
+    return try slots.map { $0.kind == .reference ? .int(row.reference($0.index).key) : try row.slot($0.index, kind: $0.kind) }
   }
 
   // MARK: Who has them
@@ -67,12 +67,12 @@ package struct UniqueClaims {
   /// Looks for the holders among rows.
   ///
   /// - Parameter rows: All rows of an entity and those below it.
-  package mutating func findHolders(among rows: (CompiledEntity) -> [RowImage]) {
+  package mutating func findHolders(among rows: (CompiledEntity) -> [RowImage]) throws {
     for position in claims.indices {
       let claim = claims[position]
       let slots = claim.names.compactMap { name in claim.declaring.slots.first { $0.name == name } }
       for row in rows(claim.declaring) {
-        guard let values = Self.values(of: row, slots), claim.rows[values] != nil else { continue }
+        guard let values = try Self.values(of: row, slots), claim.rows[values] != nil else { continue }
         note(holder: row.reference, of: values, claim: position)
       }
     }

@@ -6,14 +6,14 @@ extension SaveChangesRequest {
   /// were given for derived attributes are left out.
   ///
   /// - Parameter now: What `now()` is, in seconds since 2001.
-  package func withLocalValues(_ model: CompiledModel, now: Double) -> SaveChangesRequest {
+  package func withLocalValues(_ model: CompiledModel, now: Double) throws -> SaveChangesRequest {
     var result = self
     let evaluation = LocalDerivation(model: model, now: now)
     if inserted.contains(where: { model.entities[$0.entityNumber].hasDerivedSlots }) {
-      result.inserted = evaluation.inserted(inserted)
+      result.inserted = try evaluation.inserted(inserted)
     }
     if updated.contains(where: { model.entities[$0.row.entityNumber].hasDerivedSlots }) {
-      result.updated = evaluation.updated(updated)
+      result.updated = try evaluation.updated(updated)
     }
     return result
   }
@@ -33,14 +33,14 @@ private struct LocalDerivation {
   }
 
   /// A local derivation's value, of a row and of what was computed for it so far.
-  private func value(_ derivation: CompiledDerivation, _ row: RowImage, _ values: [Int: Slot]) -> Slot {
+  private func value(_ derivation: CompiledDerivation, _ row: RowImage, _ values: [Int: Slot]) throws -> Slot {
     if derivation.operation == .now { return .real(now) }
     guard let source = derivation.source else { return .null }
-    let value = values[source.index] ?? row.slot(source.index, kind: source.kind)
+    let value = try values[source.index] ?? row.slot(source.index, kind: source.kind)
     return DerivedValue.fitted(DerivedValue.changed(value, by: derivation.operation), to: derivation.type)
   }
 
-  func inserted(_ rows: RowList) -> RowList {
+  func inserted(_ rows: RowList) throws -> RowList {
     var known: [Int: [CompiledDerivation]] = [:]
     let writer = RowWriter(rowCapacity: rows.count)
     var images: [RowImage] = []
@@ -54,17 +54,17 @@ private struct LocalDerivation {
       }
       var values: [Int: Slot] = [:]
       for derivation in derivations {
-        values[derivation.slot.index] = derivation.isLocal ? value(derivation, row, values) : derivation.emptyValue
+        values[derivation.slot.index] = derivation.isLocal ? try value(derivation, row, values) : derivation.emptyValue
       }
       images.append(BatchEdits.edited(row, values, entity: entity, version: row.version, into: writer))
     }
     return RowList(images)
   }
 
-  func updated(_ updates: [SaveChangesRequest.Update]) -> [SaveChangesRequest.Update] {
+  func updated(_ updates: [SaveChangesRequest.Update]) throws -> [SaveChangesRequest.Update] {
     var known: [Int: [CompiledDerivation]] = [:]
     let writer = RowWriter(rowCapacity: updates.count)
-    return updates.map { update in
+    return try updates.map { update in
       let entity = model.entities[update.row.entityNumber]
       let derivations = derivations(of: entity, &known)
       if derivations.isEmpty { return update }
@@ -73,7 +73,7 @@ private struct LocalDerivation {
       var values: [Int: Slot] = [:]
       for derivation in derivations where derivation.isLocal {
         if derivation.operation != .now, let source = derivation.source, !changed.contains(source.index) { continue }
-        values[derivation.slot.index] = value(derivation, update.row, values)
+        values[derivation.slot.index] = try value(derivation, update.row, values)
         changed.insert(derivation.slot.index)
       }
       let row = BatchEdits.edited(update.row, values, entity: entity, version: update.row.version, into: writer)

@@ -70,16 +70,15 @@ public import ObjectModel
     return UnsafeRawBufferPointer(start: base + Int(word & 0xFFFF_FFFF), count: Int(word &>> 32))
   }
 
-  /// The text of a slot; empty when there is none. One string is made on each call.
+  /// The text of a slot; empty when there is none. One string is made on each call. Bytes that are no UTF-8 show as U+FFFD.
   @inlinable public func string(_ slot: Int) -> String {
     String(decoding: bytes(slot), as: UTF8.self)
   }
 
-  /// The bytes of a slot as data; empty when there are none. Large values outside the row are read from where they are; empty when that fails.
-  public func data(_ slot: Int) -> Data {
-    if let external = external(slot) { return (try? external.data()) ?? Data() }
-    return Data(bytes(slot))
-  }
+  /// The bytes of a slot as data; empty when there are none.
+  ///
+  /// - Throws: ``StoreError`` where the value is outside the row and cannot be read.
+  public func data(_ slot: Int) throws -> Data { try external(slot)?.data() ?? Data(bytes(slot)) }
 
   /// Whether a slot has the same value as in another row of the entity. Large values that a store keeps are not read: one that was written anew is another,
   /// and that of an older row may not be there any more.
@@ -89,20 +88,25 @@ public import ObjectModel
       if let mine, let theirs, mine.isIdentical(to: theirs) { return true }
       for external in [mine, theirs] { if let external, !(external.content is ExternalBytes) { return false } }
     }
-    return slot(index, kind: kind) == other.slot(index, kind: kind)
+    return hasSameContent(index, kind: kind, as: other)
   }
 
-  /// The value of a slot, whose kind the entity says. Large values outside the row are read from where they are; null when that fails, whose reason
-  /// ``external(_:)`` tells.
-  public func slot(_ index: Int, kind: SlotKind) -> Slot {
+  /// Whether a slot has a value that can be read, or none, and the same as in another row of the entity.
+  func hasSameContent(_ index: Int, kind: SlotKind, as other: RowImage) -> Bool {
+    guard let mine = try? slot(index, kind: kind), let theirs = try? other.slot(index, kind: kind) else { return false }
+    return mine == theirs
+  }
+
+  /// The value of a slot, whose kind the entity says; null only where there is none.
+  ///
+  /// - Throws: ``StoreError`` where the value is outside the row and cannot be read.
+  public func slot(_ index: Int, kind: SlotKind) throws -> Slot {
     if isNull(index) { return .null }
     switch kind {
     case .int, .reference: return .int(word(index))
     case .real: return .real(real(index))
     case .text: return .text(string(index))
-    case .bytes:
-      if let external = external(index) { return (try? external.data()).map(Slot.bytes) ?? .null }
-      return .bytes(Data(bytes(index)))
+    case .bytes: return .bytes(try data(index))
     case .none: return .null
     }
   }

@@ -59,7 +59,7 @@ struct BatchInserter {
     }
     var request = SaveChangesRequest()
     request.inserted = insertion.rows
-    if merging.entity.hasDerivedSlots { request = request.withLocalValues(model, now: Date().timeIntervalSinceReferenceDate) }
+    if merging.entity.hasDerivedSlots { request = try request.withLocalValues(model, now: Date().timeIntervalSinceReferenceDate) }
     executor = SaveExecutor(engine: batch.engine, transaction: batch.transaction, request: request, space: space)
   }
 
@@ -110,8 +110,8 @@ struct BatchInserter {
   private func holders(of row: RowImage) throws -> [RowImage] {
     var found: [RowImage] = []
     for probe in probes where !probe.slots.contains(where: { row.isNull($0.index) }) {
-      let values = probe.slots.map { slot -> Slot in
-        slot.kind == .reference ? .int(row.reference(slot.index).key) : row.slot(slot.index, kind: slot.kind)
+      let values = try probe.slots.map { slot -> Slot in
+        slot.kind == .reference ? .int(row.reference(slot.index).key) : try row.slot(slot.index, kind: slot.kind)
       }
       let statement = try batch.statement(probe.sql, values)
       defer { statement.reset() }
@@ -126,7 +126,7 @@ struct BatchInserter {
 
   private mutating func merge(_ new: RowImage, _ slots: SlotMask, into holder: RowImage, version: Int64) throws {
     var values: [Int: Slot] = [:]
-    for slot in slots.slots(below: new.slotCount) { values[slot] = new.slot(slot, kind: merging.entity.slots[slot].kind) }
+    for slot in slots.slots(below: new.slotCount) { values[slot] = try new.slot(slot, kind: merging.entity.slots[slot].kind) }
     let writer = batch.engine.makeRowWriter(rowCapacity: 1)
     let row = BatchEdits.edited(holder, values, entity: schema.model.entities[holder.entityNumber], version: version, into: writer)
     let plan = try batch.engine.saveStatements.update(holder.entityNumber, slots, schema)

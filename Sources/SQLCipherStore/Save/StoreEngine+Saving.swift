@@ -16,7 +16,7 @@ extension StoreEngine {
     guard !request.isEmpty else { return SaveOutcome() }
     // Values that follow from a row alone go in with it.
     let now = Date().timeIntervalSinceReferenceDate
-    let request = schema.derivations.isEmpty ? request : request.withLocalValues(schema.model, now: now)
+    let request = schema.derivations.isEmpty ? request : try request.withLocalValues(schema.model, now: now)
     let transaction = try begin(.init(request: request, cancellation: scope.cancellation, now: now))
     do {
       var executor = SaveExecutor(engine: self, transaction: transaction, request: request, space: scope.objectIDSpace)

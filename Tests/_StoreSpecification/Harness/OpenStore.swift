@@ -88,7 +88,7 @@ public final class OpenStore: Sendable {
   /// A value of a row.
   public func value(_ row: RowImage, _ property: String) throws -> Slot {
     let slot = try XCTUnwrap(model.entities[row.entityNumber].slots.first { $0.name == property }, "There is no \(property).")
-    return row.slot(slot.index, kind: slot.kind)
+    return try row.slot(slot.index, kind: slot.kind)
   }
 
   /// The rows of a fetch.

@@ -36,7 +36,7 @@ public final class NameSpecification: StoreSpecification {
     let id = try open.insert("Thing", values)
     let row = try XCTUnwrap(open.row(id))
     for slot in try open.entity("Thing").slots where slot.name != "number" {
-      XCTAssertEqual(row.slot(slot.index, kind: slot.kind), values[slot.name], slot.name)
+      XCTAssertEqual(try row.slot(slot.index, kind: slot.kind), values[slot.name], slot.name)
     }
     for name in names {
       var specification = FetchSpecification(entityName: "Thing")
