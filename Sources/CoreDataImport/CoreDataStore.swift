@@ -54,7 +54,7 @@ public struct CoreDataStore: Sendable {
   ) async throws -> CoreDataStore {
     let compiled = try CompiledModel(model)
     guard let numbers = compiled.entityNumbers(inConfiguration: configuration) else {
-      throw StoreError(.invalidRequest, "The model has no configuration “\(configuration ?? "")”.", operation: .import, path: url.path)
+      throw StoreError(.unknownConfiguration(configuration), operation: .import, path: url.path)
     }
     let databaseKey = try await SourceFile.databaseKey(path: url.path, key: key)
     return try await SourceFile.offActor {

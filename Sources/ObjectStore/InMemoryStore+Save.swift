@@ -23,8 +23,8 @@ extension InMemoryRows {
     for update in request.updated { put(update.row) }
     for row in request.inserted {
       guard self.row(of: row.reference) == nil else {
-        throw saveError(
-          .internalInconsistency, "The key of a new object is in use; its ID was not obtained from this store.", row.entityNumber)
+        throw StoreError(
+          .internalInconsistency, "The key of a new object is in use; its ID was not obtained from this store.", operation: .save)
       }
       put(row)
     }
@@ -79,20 +79,14 @@ extension InMemoryRows {
 
   // MARK: Checks
 
-  private func saveError(_ code: StoreError.Code, _ message: String, _ entityNumber: Int? = nil) -> StoreError {
-    var error = StoreError(code, message, operation: .save)
-    error.entityName = entityNumber.map { model.entities[$0].name }
-    return error
-  }
-
   private func checkEntities(of request: SaveChangesRequest) throws {
     for row in request.inserted {
       let entity = model.entities[row.entityNumber]
       if entity.isAbstract {
-        throw saveError(.invalidRequest, "The entity “\(entity.name)” is abstract: it has no objects.", entity.number)
+        throw StoreError(.abstractEntity(entity.name), operation: .save)
       }
       guard entityNumbers.contains(entity.number) else {
-        throw saveError(.entityNotInStore, "The store does not hold the entity “\(entity.name)”.", entity.number)
+        throw StoreError(.entityNotInStore(entity.name), operation: .save)
       }
     }
   }
@@ -107,9 +101,7 @@ extension InMemoryRows {
         objectID: objectID(of: item.reference, in: space), oldVersion: item.version, newVersion: stored?.version ?? 0, persistedRow: stored)
     }
     guard let first = conflicts.first else { return }
-    var error = saveError(
-      .mergeConflict, "\(conflicts.count) of the objects were changed or deleted by somebody else since they were read. Nothing was saved.",
-      Int(first.objectID.entityNumber))
+    var error = StoreError(.changedMeanwhile(entity: first.objectID.entityName, count: conflicts.count), operation: .save)
     error.mergeConflicts = conflicts
     throw error
   }

@@ -151,7 +151,7 @@ public final class InMemoryStore: IncrementalStore {
   }
 
   private func checkWritable(_ operation: StoreOperation) throws {
-    if configuration.description.isReadOnly { throw StoreError(.readOnly, "The store was opened read-only.", operation: operation) }
+    if configuration.description.isReadOnly { throw StoreError(.readOnlyStore, operation: operation) }
   }
 
   // MARK: Versions of the rows

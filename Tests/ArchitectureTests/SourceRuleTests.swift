@@ -114,4 +114,24 @@ final class SourceRuleTests: XCTestCase {
       }
     }
   }
+
+  func testTheSentenceOfAnErrorWithAPayloadIsMadeInOnePlace() {
+    var count = 0
+    for (file, text) in Repository.sources where file.hasPrefix("Sources/") && !file.contains("/Contract/StoreError") {
+      let code = text.code.joined(separator: "\n")
+      // `StoreError(.code, "text…")`: with a value in the text it wants a `StoreError.Reason`, whose sentence stands in StoreError+Sentences.swift.
+      for call in code.components(separatedBy: "StoreError(").dropFirst() {
+        count += 1
+        let arguments = call.drop(while: \.isWhitespace)
+        guard arguments.first == ".", let comma = arguments.firstIndex(of: ","),
+          arguments[arguments.index(after: arguments.startIndex)..<comma].allSatisfy(\.isLetter)
+        else { continue }
+        let message = arguments[arguments.index(after: comma)...].drop(while: \.isWhitespace)
+        guard message.first == "\"" else { continue }
+        let sentence = message.components(separatedBy: "operation:")[0]
+        if sentence.contains("\\(") { XCTFail("\(file) writes a value into an error's sentence: \(sentence.prefix(80))") }
+      }
+    }
+    XCTAssertGreaterThan(count, 100, "the test finds no errors: has their form changed?")
+  }
 }

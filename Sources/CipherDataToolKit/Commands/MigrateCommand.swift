@@ -136,7 +136,7 @@ struct MigrateCommand: AsyncParsableCommand {
   /// What changed in the model, and a plan in words, with its statements or without.
   static func text(of plan: MigrationPlan, withStatements: Bool) -> String {
     let shown = withStatements ? plan : plan.withoutStatements
-    let changes = plan.changes.filter { change in !plan.obstacles.contains { $0.description == change.description } }.map(\.description)
+    let changes = plan.changes.filter { change in !plan.obstacles.contains(change) }.map(\.description)
     let lines = changes + shown.description.split(separator: "\n").map(String.init)
     return lines.map { TableWriter.printable($0) + "\n" }.joined()
   }

@@ -36,7 +36,7 @@ package struct Ending: Sendable, Hashable {
     case let error as CoreDataImportError: (.badData, error.description)
     case let error as StoreAccessError: (status(of: error.kind), error.description)
     case let error as PredicateFormatError: (.usage, "\(error.message) (column \(error.column))")
-    case let error as FetchPredicateError: (.usage, inOptions(error.description))
+    case let error as FetchPredicateError: (.usage, error.sentence(naming: option))
     case let error as KeyValueError: (.usage, error.description)
     case let error as ModelValidationError: (.badData, String(describing: error))
     case let error as ModelFileError: (status(of: error), error.description)
@@ -48,13 +48,15 @@ package struct Ending: Sendable, Hashable {
     }
   }
 
-  /// A message with the tool's options in place of the request's properties.
-  private static func inOptions(_ message: String) -> String {
-    let options = [
-      ("propertiesToGroupBy", "--group-by"), ("propertiesToFetch", "--select"), ("havingPredicate", "--having"),
-      ("sortDescriptors", "--sort"), ("returnsDistinctResults", "--distinct"),
-    ]
-    return options.reduce(message) { $0.replacing($1.0, with: $1.1) }
+  /// The tool's option for a part of a request.
+  private static func option(for clause: FetchClause) -> String {
+    switch clause {
+    case .propertiesToGroupBy: "--group-by"
+    case .propertiesToFetch: "--select"
+    case .havingPredicate: "--having"
+    case .sortDescriptors: "--sort"
+    case .returnsDistinctResults: "--distinct"
+    }
   }
 
   private static func status(of error: StoreError) -> ExitStatus {
@@ -100,7 +102,7 @@ package struct Ending: Sendable, Hashable {
     case .fileExists, .keyFileExists: .cannotCreate
     case .cancelled: .interrupted
     case .outOfMemory: .software
-    case .sql, .closed: .software
+    case .sql, .tooComplex, .noSuchTable, .closed: .software
     }
   }
 

@@ -19,15 +19,11 @@ extension ManagedObjectContext {
   }
 
   func abstractEntity(_ name: String) -> StoreError {
-    StoreError(.invalidRequest, "The entity “\(name)” is abstract; insert an object of one of its subentities.", operation: .insert)
+    StoreError(.abstractEntity(name), operation: .insert)
   }
 
   func unknownEntity(_ name: String, operation: StoreOperation) -> StoreError {
-    var error = StoreError(
-      .invalidRequest, "The model has no entity “\(name)”; it has \(model.entities.map(\.name).sorted().joined(separator: ", ")).",
-      operation: operation)
-    error.entityName = name
-    return error
+    return StoreError(.unknownEntity(name, known: model.entities.map(\.name)), operation: operation)
   }
 
   /// A new object joins the context: defaults, registration, awakening.
@@ -35,8 +31,7 @@ extension ManagedObjectContext {
     let entity = object.compiledEntity
     if entity.isAbstract {
       note(
-        StoreError(
-          .invalidRequest, "The entity “\(entity.name)” is abstract; insert an object of one of its subentities.", operation: .insert))
+        StoreError(.abstractEntity(entity.name), operation: .insert))
     }
     register(object)
     // An object made without a context has its defaults already.
@@ -68,8 +63,7 @@ extension ManagedObjectContext {
       throw StoreError(.invalidRequest, "Only objects that were never saved can be assigned to a store.", operation: .assign)
     }
     guard store.entityNumbers.contains(Int(object.currentID.entityNumber)) else {
-      throw StoreError(
-        .entityNotInStore, "The store does not hold the entity “\(object.entity.name)”.", operation: .assign, path: store.url?.path)
+      throw StoreError(.entityNotInStore(object.entity.name), operation: .assign, path: store.url?.path)
     }
     if space(of: object) != store.space.number, refersToSavedObjects(object) {
       throw StoreError(

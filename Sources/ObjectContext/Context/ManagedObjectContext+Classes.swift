@@ -20,21 +20,16 @@ extension ManagedObjectContext {
   /// - Throws: ``StoreError`` that names the call which is missing.
   func knownEntity(ofClass type: ManagedObject.Type, operation: StoreOperation) throws(StoreError) -> CompiledEntity {
     if let name = classes.entityName(of: type), let entity = model.entity(named: name) { return entity }
-    throw StoreError(.invalidRequest, whyUnknown(type), operation: operation)
+    throw StoreError(whyUnknown(type), operation: operation)
   }
 
   /// Why a class is not known here, and which call is missing.
-  func whyUnknown(_ type: ManagedObject.Type) -> String {
-    let head = "The class \(type) is not in this context's class table."
-    guard let typed = type as? any TypedManagedObject.Type else {
-      return "\(head) Register it in the ManagedObjectClasses that the container is made with, or insert objects by their entity's name."
-    }
+  func whyUnknown(_ type: ManagedObject.Type) -> StoreError.Reason {
+    guard let typed = type as? any TypedManagedObject.Type else { return .unknownClass("\(type)", .notRegistered) }
     let table = typed.classTable
     guard let name = table.entityName(of: type), model.entity(named: name) != nil, table.issues(with: model).isEmpty else {
-      return
-        "\(head) It was generated for another model than the context's: make the container of the class's own model, by its makeContainer."
+      return .unknownClass("\(type)", .ofOtherModel)
     }
-    return "\(head) Make the container by the makeContainer of the generated model, or give PersistentContainer the argument"
-      + " `classes: \(type).classTable`."
+    return .unknownClass("\(type)", .tableNotGiven)
   }
 }

@@ -56,9 +56,7 @@ extension ManagedObjectContext {
   }
 
   private func notFound(_ objectID: ManagedObjectID) -> StoreError {
-    var error = StoreError(.objectNotFound, "There is no object \(objectID.uriString).", operation: .findObject)
-    error.entityName = objectID.entityName
-    return error
+    return StoreError(.noObject(objectID), operation: .findObject)
   }
 
   /// Whether an ID's numbers are those of this context's model.

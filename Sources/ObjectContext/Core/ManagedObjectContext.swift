@@ -149,7 +149,7 @@ public final class ManagedObjectContext {
 
   /// The entity of a class; a class that is not in the table is a mistake of the program. ``insertObject(_:)`` throws instead.
   func entity(ofClass type: ManagedObject.Type) -> CompiledEntity {
-    guard let entity = entityClasses.entity(of: type) else { preconditionFailure(whyUnknown(type)) }
+    guard let entity = entityClasses.entity(of: type) else { preconditionFailure(StoreError(whyUnknown(type)).message) }
     return entity
   }
 

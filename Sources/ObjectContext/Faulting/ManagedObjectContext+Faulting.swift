@@ -115,8 +115,7 @@ extension ManagedObjectContext {
       object.flags.insert(.deletePropagated)
     } else {
       note(
-        StoreError(
-          .objectNotFound, "A fault could not be fulfilled: the object \(object.objectID) has no row any more.", operation: .fault))
+        StoreError(.noRow(object.objectID), operation: .fault))
     }
     return false
   }
@@ -200,10 +199,6 @@ extension ManagedObjectContext {
 extension StoreError {
   /// What a store has under an object's key is of another entity than the reference to it says.
   fileprivate static func rowOfAnotherEntity(_ objectID: ManagedObjectID) -> StoreError {
-    var error = StoreError(
-      .storeCorrupt, "The row of the object \(objectID.uriString) is of another entity than what refers to it says; verify the store.",
-      operation: .fault)
-    error.entityName = objectID.entityName
-    return error
+    return StoreError(.strangeEntityOfObject(objectID), operation: .fault)
   }
 }

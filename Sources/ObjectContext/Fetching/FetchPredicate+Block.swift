@@ -19,9 +19,7 @@ extension FetchPredicate {
     let name = name ?? "\(fileID):\(line)"
     let block = BlockPredicate(name) { object in
       guard let object = object as? Object else {
-        throw StoreError(
-          .invalidRequest, "The block predicate \(name) is for objects of the class \(Object.self), not of \(Swift.type(of: object)).",
-          operation: .fetch)
+        throw StoreError(.blockForOtherClass(name: name, expected: "\(Object.self)", found: "\(Swift.type(of: object))"), operation: .fetch)
       }
       return try body(object)
     }

@@ -75,12 +75,7 @@ struct GroupQuestion {
   }
 
   private static func inseparable(_ request: FetchSpecification) -> StoreError {
-    var error = StoreError(
-      .invalidRequest,
-      "The groups of “\(request.entityName)” are in several stores, and a part of the request cannot be asked of each by itself. Name one store in "
-        + "affectedStores, or write that part as a property to fetch.", operation: .fetch)
-    error.entityName = request.entityName
-    return error
+    return StoreError(.groupsInSeveralStores(entity: request.entityName), operation: .fetch)
   }
 
   // MARK: What is asked

@@ -59,7 +59,7 @@ extension ManagedObjectContext {
   /// The objects of a walk, of which none was read.
   func walkedObjects<Result: ManagedObject>(of request: FetchRequest<Result>, batchSize: Int) throws -> PagedObjects {
     guard batchSize > 0 else {
-      throw StoreError(.invalidRequest, "A batch has at least one object, not \(batchSize).", operation: .enumerate)
+      throw StoreError(.emptyBatch(size: batchSize), operation: .enumerate)
     }
     return try pagedObjects(of: request, pageSize: batchSize)
   }

@@ -73,10 +73,8 @@ extension ManagedObjectContext {
   func checkClass<Result: ManagedObject>(_ type: Result.Type, for specification: FetchSpecification) throws {
     let entity = try entity(of: specification)
     guard type == ManagedObject.self || entity.subtree.allSatisfy({ entityClasses.type(ofEntity: $0) is Result.Type }) else {
-      if classes.type(of: entity.name) == nil { throw StoreError(.invalidRequest, whyUnknown(type), operation: .fetch) }
-      throw StoreError(
-        .invalidRequest, "Objects of the entity “\(entity.name)” are not of the class \(type) in this context's class table.",
-        operation: .fetch)
+      if classes.type(of: entity.name) == nil { throw StoreError(whyUnknown(type), operation: .fetch) }
+      throw StoreError(.otherClass(entity: entity.name, className: "\(type)"), operation: .fetch)
     }
   }
 

@@ -116,12 +116,7 @@ extension ManagedObjectContext {
   }
 
   private func other(_ object: ManagedObject, than entity: CompiledEntity) -> StoreError {
-    var error = StoreError(
-      .invalidRequest,
-      "An object of the entity “\(object.compiledEntity.name)” has the values of a uniqueness constraint that it shares with “\(entity.name)”.",
-      operation: .findOrCreate)
-    error.entityName = entity.name
-    return error
+    return StoreError(.sharedConstraint(entity: entity.name, found: object.compiledEntity.name), operation: .findOrCreate)
   }
 }
 
@@ -141,13 +136,7 @@ private struct UniqueKey {
     }
     guard slots.count == names.count, numbers.count == names.count, declares(entity) else {
       let declared = entity.uniquenessConstraints.map { "(" + $0.map { entity.slots[$0].name }.joined(separator: ", ") + ")" }
-      var error = StoreError(
-        .invalidRequest,
-        "The entity “\(entity.name)” declares no uniqueness constraint over (\(names.joined(separator: ", "))), so several objects may have the values. "
-          + (declared.isEmpty ? "Declare one." : "Declare one, or use \(declared.joined(separator: " or "))."),
-        operation: .findOrCreate)
-      error.entityName = entity.name
-      throw error
+      throw StoreError(.noConstraint(entity: entity.name, properties: names, declared: declared), operation: .findOrCreate)
     }
     var top = entity
     while let parent = top.parent.map({ context.model.entities[$0] }), declares(parent) { top = parent }
@@ -169,15 +158,13 @@ private struct UniqueKey {
   /// Values as a caller gave them.
   func values(_ given: [any FetchConstantConvertible]) throws -> Values {
     guard given.count == slots.count else {
-      throw StoreError(
-        .invalidRequest, "\(slots.count) keys were given, but \(given.count) values for an object.", operation: .findOrCreate)
+      throw StoreError(.notAsManyValues(keys: slots.count, values: given.count), operation: .findOrCreate)
     }
     var values = Values()
     for (value, slot) in zip(given, slots) {
       let constant = value.fetchConstant
       if constant == .null {
-        throw StoreError(
-          .invalidRequest, "Objects without a value of “\(slot.name)” are not unique; give a value.", operation: .findOrCreate)
+        throw StoreError(.noValueOfKey(property: slot.name), operation: .findOrCreate)
       }
       var related: ManagedObject?
       let stored: Slot

@@ -35,12 +35,7 @@ extension ManagedObjectContext {
   }
 
   private func notPartial(_ name: String, _ entity: CompiledEntity) -> StoreError {
-    var error = StoreError(
-      .invalidRequest,
-      "“\(name)” cannot be fetched with objects: name attributes and to-one relationships of “\(entity.name)” in propertiesToFetch, and prefetch others.",
-      operation: .fetch)
-    error.entityName = entity.name
-    return error
+    return StoreError(.notFetchableWithObjects(name, entity: entity.name), operation: .fetch)
   }
 
   /// The objects of a store's dictionaries, in order; faults among them take the values.

@@ -45,9 +45,7 @@ extension ManagedObjectContext {
   }
 
   private func notPrefetched(_ key: String, _ keyPath: String, _ entity: CompiledEntity) -> StoreError {
-    StoreError(
-      .invalidRequest, "“\(keyPath)” cannot be prefetched: “\(key)” is no relationship of the entity “\(entity.name)” or of one below it.",
-      operation: .fetch)
+    StoreError(.notPrefetchable(keyPath: keyPath, key: key, entity: entity.name), operation: .fetch)
   }
 
   private func prefetchToOne(_ relationship: CompiledRelationship, of sources: [ManagedObject]) throws -> [ManagedObject] {

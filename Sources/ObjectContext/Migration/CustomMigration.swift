@@ -81,12 +81,7 @@ public final class CustomMigration {
       throw source.unknownEntity(entityName, operation: .migrate)
     }
     guard entity.subtree.contains(where: { contexts.destinations[$0] != nil }) else {
-      var error = StoreError(
-        .invalidRequest,
-        "No entity of the newer model was “\(entityName)”: go through its objects with forEachSource and insert the newer ones.",
-        operation: .migrate)
-      error.entityName = entityName
-      throw error
+      throw StoreError(.noNewerEntity(of: entityName), operation: .migrate)
     }
     try walk(entityName, predicate, batchSize) { objects in
       let ids = objects.map { destinationID(for: $0.objectID) }

@@ -86,8 +86,6 @@ nonisolated open class EntityMigrationPolicy {
   ///   - manager: What the migration knows.
   /// - Throws: ``StoreError`` with ``StoreError/Code/mappingModelInvalid``: there is no function unless a subclass knows it.
   open func value(ofFunction name: String, arguments: [Any?], manager: MigrationManager) throws -> Any? {
-    throw StoreError(
-      .mappingModelInvalid, "The policy \(type(of: self)) has no function “\(name)”: override value(ofFunction:arguments:manager:).",
-      operation: .migrate)
+    throw StoreError(.noPolicyFunction(name, policy: "\(type(of: self))"), operation: .migrate)
   }
 }

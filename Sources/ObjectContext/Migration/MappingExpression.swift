@@ -38,9 +38,7 @@ final class MappingExpressions {
       return try policy.value(ofFunction: name, arguments: try arguments.dropFirst().map(value), manager: manager)
     case .function(let name, let arguments) where arguments.first == .variable("manager"):
       guard name == Self.instancesFunction, arguments.count == 3, let mapping = try value(arguments[1]) as? String else {
-        throw StoreError(
-          .mappingModelInvalid, "The manager has no function “\(name)” of such arguments; there is \(Self.instancesFunction).",
-          operation: .migrate)
+        throw StoreError(.noManagerFunction(name, known: Self.instancesFunction), operation: .migrate)
       }
       return try manager.destinationInstances(forEntityMappingName: mapping, sourceInstances: Self.objects(in: try value(arguments[2])))
     default: return try evaluate(expression, source)

@@ -14,14 +14,7 @@ extension MappingModel {
     let (source, destination) = (try CompiledModel(sourceModel), try CompiledModel(destinationModel))
     let difference = ModelDifference(from: source, to: destination)
     guard difference.canBeInferred else {
-      var error = StoreError(
-        .mappingNotInferred,
-        "No mapping model follows from the two models: " + difference.obstacles.map(\.description).joined(separator: " "),
-        operation: .inferMappingModel)
-      error.obstacles = difference.obstacles
-      error.entityName = difference.obstacles.first?.entityName
-      error.propertyName = difference.obstacles.first?.name
-      throw error
+      throw StoreError(.noMappingModel(difference.obstacles), operation: .inferMappingModel)
     }
     var mappings: [EntityMapping] = []
     for entity in destination.entities where !entity.isAbstract {
@@ -114,11 +107,9 @@ extension MappingModel {
   func check(source: CompiledModel, destination: CompiledModel) throws(StoreError) {
     let issues = issues(source: source, destination: destination)
     guard let first = issues.first else { return }
-    var error = StoreError(
+    throw StoreError(
       .mappingModelInvalid, "The mapping model does not fit the models: " + issues.map(\.text).joined(separator: "; ") + ".",
       operation: .migrate)
-    (error.entityName, error.propertyName) = (first.entity, first.property)
-    throw error
   }
 
   private struct Issue {

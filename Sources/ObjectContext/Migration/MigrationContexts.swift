@@ -90,7 +90,7 @@ final class MigrationContexts {
   ///
   /// - Parameter isChecked: Whether a required property is looked at; it costs a pass over the rows of its entity.
   func checkRequiredValues(stage: String, where isChecked: (CompiledEntity, CompiledSlot) -> Bool = { _, _ in true }) throws {
-    var missing: [(entity: String, property: String, count: Int)] = []
+    var missing: [StoreError.MissingValue] = []
     for entity in session.destinationModel.entities {
       for slot in entity.slots where slot.declaringEntity == entity.number && Self.isRequired(slot) && isChecked(entity, slot) {
         try session.checkCancellation()
@@ -101,19 +101,11 @@ final class MigrationContexts {
           // The store's configuration leaves the entity out.
           continue
         }
-        if count > 0 { missing.append((entity.name, slot.name, count)) }
+        if count > 0 { missing.append(.init(entity: entity.name, property: slot.name, count: count)) }
       }
     }
-    guard let first = missing.first else { return }
-    let places = missing.map { "“\($0.entity).\($0.property)” of \($0.count) object\($0.count == 1 ? "" : "s")" }.joined(separator: ", ")
-    var error = StoreError(
-      .requiredValueMissing,
-      "After the stage “\(stage)” required values are missing: \(places). Set them in the stage's handler, make the properties optional, or give"
-        + " the attributes default values.",
-      operation: .migrate)
-    error.entityName = first.entity
-    error.propertyName = first.property
-    throw error
+    if missing.isEmpty { return }
+    throw StoreError(.missingValues(stage: stage, missing), operation: .migrate)
   }
 
   private static func isRequired(_ slot: CompiledSlot) -> Bool {

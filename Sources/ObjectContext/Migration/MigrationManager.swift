@@ -119,8 +119,7 @@ public final class MigrationManager {
   private func pairs(of mappingName: String) throws -> InstancePairs {
     guard mappingModel.entityMappings.contains(where: { $0.name == mappingName }) else {
       let names = mappingModel.entityMappings.map { "“\($0.name)”" }.joined(separator: ", ")
-      throw StoreError(
-        .mappingModelInvalid, "There is no entity mapping “\(mappingName)”; there are \(names).", operation: .migrate)
+      throw StoreError(.noEntityMapping(mappingName, known: names), operation: .migrate)
     }
     return pairs[mappingName] ?? InstancePairs()
   }
@@ -170,10 +169,7 @@ public final class MigrationManager {
     switch object.compiledEntity.property(named: name) {
     case .toOne(let found), .toMany(let found): relationship = found
     default:
-      var error = StoreError(
-        .mappingModelInvalid, "“\(object.compiledEntity.name)” has no relationship “\(name)”.", operation: .migrate)
-      (error.entityName, error.propertyName) = (object.compiledEntity.name, name)
-      throw error
+      throw StoreError(.noRelationship(entity: object.compiledEntity.name, property: name), operation: .migrate)
     }
     let target = contexts.destination.model.entities[relationship.destinationEntity]
     let objects = MappingExpressions.objects(in: value).compactMap { member in

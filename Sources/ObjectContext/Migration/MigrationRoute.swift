@@ -42,18 +42,17 @@ struct MigrationRoute {
       case let stage as CustomMigrationStage:
         let (from, to) = (try enter(stage.currentModel), try enter(stage.nextModel))
         guard from != to else {
-          throw failure(.invalidRequest, "The stage “\(stage.label)” begins and ends with the same version of the model.")
+          throw StoreError(.stageWithinVersion(stage.label), operation: .migrate, path: path)
         }
         // A stage within versions that are named already takes the place of the lightweight way.
         if let end, next[from] == nil, next[to] == nil, end != from, !leads(end, to: from) { connect(end, from, .lightweight(stage.label)) }
         if case .custom(let other)? = next[from]?.passage {
-          throw failure(.invalidRequest, "The stages “\(other.label)” and “\(stage.label)” begin with the same version of the model.")
+          throw StoreError(.stagesOfOneVersion(other.label, stage.label), operation: .migrate, path: path)
         }
         next[from] = (.custom(stage), to)
         if end == nil || end == from || next[to] == nil { end = to }
       default:
-        throw failure(
-          .invalidRequest, "“\(stage.label)” is neither a LightweightMigrationStage nor a CustomMigrationStage; there are no other stages.")
+        throw StoreError(.unknownStage(stage.label), operation: .migrate, path: path)
       }
     }
     if let end, end != target.checksum, !order.contains(target.checksum) {
@@ -102,19 +101,13 @@ struct MigrationRoute {
     var seen: Set<String> = []
     while checksum != target.checksum {
       guard seen.insert(checksum).inserted, let (passage, following) = next[checksum] else {
-        throw failure(
-          .unknownModelReference,
-          "No stages lead from the version \(checksum) to the coordinator's model (\(target.checksum)): add one, or name the model in the last."
-        )
+        throw StoreError(.noStages(from: checksum, to: target.checksum), operation: .migrate, path: path)
       }
       checksum = following
       guard let destination = models[following] else {
         // A lightweight stage may pass over a version whose model nobody has.
         if case .lightweight = passage, case .lightweight? = next[following]?.passage { continue }
-        throw failure(
-          .unknownModelReference,
-          "Only the checksum \(following) of a version is known, and “\(passage.label)” leads to it: name the version by its model or its file."
-        )
+        throw StoreError(.onlyChecksumAtStage(following, stage: passage.label), operation: .migrate, path: path)
       }
       result.append((passage, model, destination))
       model = destination
@@ -132,10 +125,10 @@ struct MigrationRoute {
   private func checkIsNotNewer(_ version: String) throws {
     guard let found = order.firstIndex(of: version), let newest = order.firstIndex(of: target.checksum), found > newest else { return }
     guard !leads(version, to: target.checksum) else { return }
-    throw failure(
+    throw StoreError(
       .backwardMigration,
       "The store has a newer version of the model than the coordinator: stages lead from older versions to newer ones only. Open it with the newer"
-        + " model.")
+        + " model.", operation: .migrate, path: path)
   }
 
   /// The version that an unknown model can be brought to at the least loss. Of equally near ones the oldest: the stages after it are run.
@@ -155,15 +148,7 @@ struct MigrationRoute {
       nearest = (model, losses, difference.changes.count)
     }
     if let nearest { return nearest.model }
-    var error = failure(
-      .unknownModelReference,
-      "The store's version of the model (\(source.checksum)) is in no stage, and it cannot be brought to one by inference: "
-        + (obstacles ?? []).map(\.description).joined(separator: " "))
-    error.obstacles = obstacles ?? []
-    throw error
+    throw StoreError(.versionInNoStage(source.checksum, obstacles ?? []), operation: .migrate, path: path)
   }
 
-  private func failure(_ code: StoreError.Code, _ message: String) -> StoreError {
-    StoreError(code, message, operation: .migrate, path: path)
-  }
 }

@@ -35,14 +35,9 @@ struct MigrationSteps: Sendable {
       return [Self.step(of: fitting, label: "mapping model", to: target)]
     }
     if origin.infersChanges && difference.canBeInferred { return [] }
-    var error = StoreError(
-      .mappingModelMissing,
-      "None of the \(mappingModels.count) mapping models fits the store's model and the coordinator's, and "
-        + (origin.infersChanges ? "not everything can be inferred: " : "nothing may be inferred: ")
-        + difference.obstacles.map(\.description).joined(separator: " "),
-      operation: .migrate, path: origin.path)
-    error.obstacles = difference.obstacles
-    throw error
+    throw StoreError(
+      .noFittingMappingModel(count: mappingModels.count, infersChanges: origin.infersChanges, difference.obstacles), operation: .migrate,
+      path: origin.path)
   }
 
   /// A lightweight passage; a mapping model that is made for it, or that saves what inference would lose, takes its place.
@@ -119,9 +114,7 @@ struct MigrationSteps: Sendable {
     } catch let error as StoreError {
       throw error
     } catch {
-      throw StoreError(
-        .migrationFailed, "The stage “\(label)” failed; the store is as it was before the migration.", operation: .migrate,
-        underlying: error)
+      throw StoreError(.stageFailed(label), operation: .migrate, underlying: error)
     }
   }
 }

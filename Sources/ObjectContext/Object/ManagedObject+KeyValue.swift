@@ -52,7 +52,8 @@ extension ManagedObject {
     let stored = slotValue(slot)
     if case .null = stored { return nil }
     guard attribute.type == .transformable, case .bytes(let data) = stored else {
-      guard let value = try Self.swiftValue(stored, attribute, entityName: compiledEntity.name, objectID), let typed = value as? Value else {
+      guard let value = try Self.swiftValue(stored, attribute, entityName: compiledEntity.name, objectID), let typed = value as? Value
+      else {
         throw KeyValueError(.wrongType, key: property.name, entityName: compiledEntity.name)
       }
       return typed
@@ -127,9 +128,7 @@ extension ManagedObject {
     guard let model = managedObjectContext?.model else {
       try checkWritable(nil)
       if members.isEmpty { return }
-      throw StoreError(
-        .invalidRequest, "“\(compiledEntity.name).\(relationship.name)” was set before its object had a context; insert the object first.",
-        operation: .setRelationship)
+      throw StoreError(.notYetInContext(entity: compiledEntity.name, property: relationship.name), operation: .setRelationship)
     }
     let destination = model.entities[relationship.destinationEntity]
     // Objects of another context may be of another model's entities.
@@ -224,7 +223,9 @@ extension ManagedObject {
     do { result = try AttributeConversion.value(of: value, attribute) } catch {
       throw KeyValueError(.transformFailed, key: attribute.name, entityName: entityName, detail: error.description)
     }
-    if result == nil, !value.isNull { throw StoreError.unreadableValue(attribute.name, of: entityName, objectID) }
+    if result == nil, !value.isNull {
+      throw StoreError(.unreadableValue(entity: entityName, property: attribute.name, objectID), operation: .read)
+    }
     return result
   }
 

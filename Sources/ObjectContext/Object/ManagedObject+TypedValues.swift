@@ -63,7 +63,9 @@ extension ManagedObject {
 
   /// The context is told that a stored value is none of its attribute's type.
   @usableFromInline @inline(never) final func tellUnreadable(_ slot: Int) {
-    managedObjectContext?.note(StoreError.unreadableValue(compiledEntity.slots[slot].name, of: compiledEntity.name, objectID))
+    managedObjectContext?.note(
+      StoreError(
+        .unreadableValue(entity: compiledEntity.name, property: compiledEntity.slots[slot].name, objectID), operation: .read))
   }
 
   @usableFromInline final func setSlot(_ value: Slot, at slot: Int) { setSlotValue(value, at: slot) }

@@ -22,20 +22,16 @@ extension ManagedObject {
     // One that was made without a context is written to before it has one.
     if contextReference == nil, flags.contains(.isInserted), !flags.contains(.isGone) { return }
     if contextReference == nil || flags.contains(.isGone) {
-      throw lostWrite("which is in no context any more: its deletion was saved, or the context was reset")
+      throw lostWrite(.inNoContext)
     }
     if slot != nil, flags.contains(.isFault), !fireFault(trigger: slot), !flags.contains(.isInaccessible) {
-      throw managedObjectContext?.pendingError ?? lostWrite("whose values cannot be read")
+      throw managedObjectContext?.pendingError ?? lostWrite(.unreadable)
     }
-    if flags.contains(.isInaccessible) { throw lostWrite("whose row is gone: somebody has deleted it") }
+    if flags.contains(.isInaccessible) { throw lostWrite(.deleted) }
   }
 
-  private final func lostWrite(_ why: String) -> StoreError {
-    var error = StoreError(
-      .objectNotFound, "A change cannot be saved: it was made to the object \(objectID.uriString), \(why). Look for the object anew.",
-      operation: .setValue)
-    error.entityName = compiledEntity.name
-    return error
+  private final func lostWrite(_ why: StoreError.LostChange) -> StoreError {
+    return StoreError(.lostChange(objectID, why), operation: .setValue)
   }
 
   /// Keeps an error for the next save, in the object's context or the one that it has left.

@@ -161,8 +161,7 @@ extension ManagedObject {
     let places = last < 0 ? "none" : "0 to \(last)"
     tell(
       StoreError(
-        .invalidRequest,
-        "“\(compiledEntity.name).\(relationship.name)” was asked for the position \(position), which is not there (there are: \(places)); nothing was changed.",
+        .noSuchPosition(entity: compiledEntity.name, property: relationship.name, position: position, last: last),
         operation: .setRelationship))
     return false
   }

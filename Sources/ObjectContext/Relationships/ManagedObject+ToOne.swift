@@ -102,23 +102,20 @@ extension ManagedObjectContext {
   func refusal(of destination: ManagedObject, for relationship: CompiledRelationship, of source: ManagedObject) -> StoreError? {
     guard destination.contextReference?.toOpaque() == Unmanaged.passUnretained(self).toOpaque() else {
       return StoreError(
-        .invalidRequest,
-        "“\(source.compiledEntity.name).\(relationship.name)” was set to an object that is not in the same context; "
-          + "look the object up in this context by its ID first.", operation: .setRelationship)
+        .destinationOfOtherContext(entity: source.compiledEntity.name, property: relationship.name), operation: .setRelationship)
     }
     guard model.entities[relationship.destinationEntity].subtree.contains(Int(destination.currentID.entityNumber)) else {
       return StoreError(
-        .invalidRequest,
-        "“\(source.compiledEntity.name).\(relationship.name)” cannot refer to an object of the entity “\(destination.compiledEntity.name)”.",
+        .destinationOfOtherEntity(
+          entity: source.compiledEntity.name, property: relationship.name, destination: destination.compiledEntity.name),
         operation: .setRelationship)
     }
     let here = space(of: source)
     let there = space(of: destination)
     if here != there, !move(source, to: there), !move(destination, to: here) {
       return StoreError(
-        .crossStoreRelationship,
-        "“\(source.compiledEntity.name).\(relationship.name)” cannot refer to an object of another store.",
-        operation: .setRelationship)
+        .destinationOfOtherStore(entity: source.compiledEntity.name, property: relationship.name, isNew: false), operation: .setRelationship
+      )
     }
     return nil
   }

@@ -147,8 +147,7 @@ package final class RowSource {
   func obtainPermanentIDs(for objectIDs: [ManagedObjectID], in store: PersistentStore) throws -> [ManagedObjectID] {
     let ids = try store.incrementalStore.obtainPermanentIDs(for: objectIDs, in: scope(for: store))
     guard ids.count == objectIDs.count else {
-      throw StoreError(
-        .internalInconsistency, "The store gave \(ids.count) IDs for \(objectIDs.count) objects.", operation: .obtainPermanentIDs)
+      throw StoreError(.wrongNumberOfIDs(given: ids.count, asked: objectIDs.count), operation: .obtainPermanentIDs)
     }
     return ids
   }

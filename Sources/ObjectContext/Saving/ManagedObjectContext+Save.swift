@@ -50,10 +50,7 @@ extension ManagedObjectContext {
         // A store that an object was assigned to may be closed, or hold other entities since.
         let entity = group[0].compiledEntity
         _ = try rowSource.openStores(holding: entity, includesSubentities: false, affectedStores: nil, .obtainPermanentIDs)
-        throw StoreError(
-          .noOpenStore,
-          "The store that an object of “\(entity.name)” was assigned to is not open. Open it, or assign the object to another.",
-          operation: .obtainPermanentIDs)
+        throw StoreError(.assignedStoreNotOpen(entity: entity.name), operation: .obtainPermanentIDs)
       }
       let ids = try rowSource.obtainPermanentIDs(for: group.map(\.currentID), in: store)
       for (object, id) in zip(group, ids) { adopt(id, for: object) }

@@ -124,10 +124,7 @@ final class SaveRequestBuilder {
     if objectID.space != space {
       danglingError =
         danglingError
-        ?? StoreError(
-          .crossStoreRelationship,
-          "“\(context.model.entities[entity].name).\(name)” refers to a new object that goes to another store; assign both to the same store.",
-          operation: .save)
+        ?? StoreError(.destinationOfOtherStore(entity: context.model.entities[entity].name, property: name, isNew: true), operation: .save)
     }
     return objectID.reference
   }
@@ -149,10 +146,7 @@ final class SaveRequestBuilder {
   private func noteDangling(_ name: String, entity: Int) {
     danglingError =
       danglingError
-      ?? StoreError(
-        .invalidRequest,
-        "“\(context.model.entities[entity].name).\(name)” refers to an object that was deleted before it was set; set it to nil.",
-        operation: .save)
+      ?? StoreError(.deletedDestination(entity: context.model.entities[entity].name, property: name), operation: .save)
   }
 
   private func relationshipChanges(of object: ManagedObject) {

@@ -67,11 +67,7 @@ extension SaveSession {
       if ids.isEmpty { continue }
       let found = Set(try context.rowSource.rows(of: ids, in: store).references)
       guard let gone = ids.first(where: { !found.contains($0.reference) }) else { continue }
-      var error = StoreError(
-        .objectNotFound, "Members were added to the object \(gone.uriString), whose row is gone: somebody has deleted it.",
-        operation: .save)
-      error.entityName = gone.entityName
-      throw error
+      throw StoreError(.lostMembers(gone), operation: .save)
     }
   }
 

@@ -1,5 +1,19 @@
 // FetchPredicateError: why a predicate or an order cannot be asked of a model.
 
+/// A part of a request that an error is about.
+public enum FetchClause: String, Sendable, Hashable, CaseIterable {
+  /// The properties to fetch.
+  case propertiesToFetch
+  /// The properties to group by.
+  case propertiesToGroupBy
+  /// The condition on groups.
+  case havingPredicate
+  /// The order.
+  case sortDescriptors
+  /// Whether equal results count once.
+  case returnsDistinctResults
+}
+
 /// A mistake in a predicate or a sort key, found before anything is read. No case carries a value.
 ///
 /// It is thrown by whatever uses the predicate: a fetch, a count, a batch request, an evaluation in memory. Mistakes of the format's grammar are
@@ -34,16 +48,23 @@ public enum FetchPredicateError: Error, Sendable, Hashable {
   /// The pattern of MATCHES is no regular expression.
   case invalidPattern(expression: String)
   /// A key stands beside aggregates or groups, and may have several values in one.
-  case notGrouped(keyPath: String, place: String)
+  case notGrouped(keyPath: String, clause: FetchClause)
+  /// A condition on groups stands where there are none.
+  case havingWithoutGroups
+  /// Distinct results are ordered by what they do not have.
+  case orderedByAnother(name: String)
   /// A part that is not supported here, with what to do instead.
   case unsupported(part: String, advice: String)
 }
 
 extension FetchPredicateError: CustomStringConvertible {
   /// What is wrong, where, and what to do.
-  public var description: String {
+  public var description: String { sentence(naming: \.rawValue) }
+
+  /// The same, with other names for the parts of a request.
+  package func sentence(naming name: (FetchClause) -> String) -> String {
     switch self {
-    case .unknownEntity(let name): return "The model has no entity named \(name)."
+    case .unknownEntity(let entity): return "The model has no entity named \(entity)."
     case .unknownKey(let key, let keyPath, let entity, let suggestion):
       let place = key == keyPath ? "" : " (in the key path \(keyPath))"
       return "The entity \(entity) has no property named \(key)\(place)." + (suggestion.map { " Did you mean \($0)?" } ?? "")
@@ -58,22 +79,29 @@ extension FetchPredicateError: CustomStringConvertible {
     case .transientKey(let keyPath, let entity):
       return
         "The property \(keyPath) of \(entity) is transient: no store keeps it. Set allowsInMemoryFiltering on the request to have objects filtered by it."
-    case .blockPredicate(let name):
+    case .blockPredicate(let block):
       return
-        "The block predicate \(name) is Swift code: no store can be asked for it. Set allowsInMemoryFiltering on the request to have objects filtered by it."
+        "The block predicate \(block) is Swift code: no store can be asked for it. Set allowsInMemoryFiltering on the request to have objects filtered by it."
     case .typeMismatch(let expression, let type, let other): return "\(expression) is of type \(type) and cannot be compared with \(other)."
     case .operatorNotSupported(let op, let expression, let type): return "\(op) does not apply to \(expression), which is of type \(type)."
     case .invalidRightSide(let op, let expression, let expected): return "\(op) after \(expression) needs \(expected) on its right."
-    case .unsubstitutedVariable(let name):
-      return "The variable $\(name) has no value. Call withSubstitutionVariables(_:) with one before the predicate is used."
-    case .unknownTemplate(let name, let suggestion):
-      return "The model has no fetch request template named \(name)." + (suggestion.map { " Did you mean \($0)?" } ?? "")
+    case .unsubstitutedVariable(let variable):
+      return "The variable $\(variable) has no value. Call withSubstitutionVariables(_:) with one before the predicate is used."
+    case .unknownTemplate(let template, let suggestion):
+      return "The model has no fetch request template named \(template)." + (suggestion.map { " Did you mean \($0)?" } ?? "")
     case .nestingTooDeep(let limit):
       return "The predicate is nested deeper than \(limit) levels. Join conditions in one AND or OR, or use IN."
     case .invalidPattern(let expression): return "The pattern that \(expression) is to match is no regular expression."
-    case .notGrouped(let keyPath, let place):
+    case .notGrouped(let keyPath, let clause):
+      let place = clause == .sortDescriptors ? "the order" : name(clause)
       return
-        "\(keyPath) in \(place) may have several values in a group. Add it to propertiesToGroupBy, or take an aggregate of it, such as min(\(keyPath))."
+        "\(keyPath) in \(place) may have several values in a group. Add it to \(name(.propertiesToGroupBy)), or take an aggregate of it, such as min(\(keyPath))."
+    case .havingWithoutGroups:
+      return
+        "A \(name(.havingPredicate)) without groups is not supported here. Set \(name(.propertiesToGroupBy)), or make it a condition on objects in predicate."
+    case .orderedByAnother(let key):
+      return
+        "Ordering distinct results by \(key), which is not among them, is not supported here. Add it to \(name(.propertiesToFetch)), or leave \(name(.returnsDistinctResults)) out."
     case .unsupported(let part, let advice): return "\(part) is not supported here. \(advice)"
     }
   }

@@ -53,8 +53,7 @@ extension PredicateResolution {
       isDistinct: specification.returnsDistinctResults)
     groupAggregates = nil
     if specification.havingPredicate != nil, !projection.isGrouped {
-      throw .unsupported(
-        part: "A havingPredicate without groups", advice: "Set propertiesToGroupBy, or make it a condition on objects in predicate.")
+      throw .havingWithoutGroups
     }
     try check(projection, sortKeys)
     return (projection, sortKeys)
@@ -127,20 +126,18 @@ extension PredicateResolution {
     if projection.isGrouped {
       let groups = GroupCoverage(projection.groupKeys, coversAggregates: true)
       for column in projection.columns {
-        if let path = groups.firstUncovered(column.expression) { throw .notGrouped(keyPath: path, place: "propertiesToFetch") }
+        if let path = groups.firstUncovered(column.expression) { throw .notGrouped(keyPath: path, clause: .propertiesToFetch) }
       }
-      if let path = groups.firstUncovered(projection.having) { throw .notGrouped(keyPath: path, place: "havingPredicate") }
+      if let path = groups.firstUncovered(projection.having) { throw .notGrouped(keyPath: path, clause: .havingPredicate) }
       for key in sortKeys {
-        if let path = groups.firstUncovered(key.expression) { throw .notGrouped(keyPath: path, place: "the order") }
+        if let path = groups.firstUncovered(key.expression) { throw .notGrouped(keyPath: path, clause: .sortDescriptors) }
       }
     }
     guard projection.isDistinct else { return }
     let rows = GroupCoverage(projection.columns.map(\.expression), coversAggregates: projection.isSingleRow)
     for key in sortKeys {
       guard let path = rows.firstUncovered(key.expression) else { continue }
-      throw .unsupported(
-        part: "Ordering distinct results by \(path), which is not among them,",
-        advice: "Add it to propertiesToFetch, or leave returnsDistinctResults out.")
+      throw .orderedByAnother(name: path)
     }
   }
 

@@ -35,8 +35,7 @@ final class BatchPortionWriter: Sendable {
       let placeholders = Array(repeating: placeholder, count: portion.rows.count)
       let ids = try store.incrementalStore.obtainPermanentIDs(for: placeholders, in: scope)
       guard ids.count == portion.rows.count else {
-        throw StoreError(
-          .internalInconsistency, "The store gave \(ids.count) IDs for \(portion.rows.count) rows.", operation: .batchInsert)
+        throw StoreError(.wrongNumberOfIDs(given: ids.count, asked: portion.rows.count), operation: .batchInsert)
       }
       portion.rows.setKeys(ids.map(\.key))
       do {
@@ -103,14 +102,14 @@ final class BatchPortionWriter: Sendable {
 
   /// The error of a conflict, with the number of the row.
   private static func naming(_ error: StoreError, _ portion: BatchInsertion) -> StoreError {
-    var error = error
     let objectIDs = Set(error.constraintConflicts.flatMap(\.objectIDs).map(\.reference))
     guard let conflict = error.constraintConflicts.first, let position = portion.rows.lastIndex(where: { objectIDs.contains($0.reference) })
     else { return error }
-    error.message =
-      "Row \(portion.firstRow + position) of the batch has values of \(conflict.constraint.joined(separator: ", ")) that another object "
-      + "or row of “\(conflict.entityName)” has. Nothing was written."
-    error.operation = .batchInsert
-    return error
+    var named = StoreError(
+      .rowHasTakenValues(row: portion.firstRow + position, entity: conflict.entityName, properties: conflict.constraint),
+      operation: .batchInsert, path: error.path, underlying: error.underlying)
+    (named.sqliteCode, named.sqliteExtendedCode) = (error.sqliteCode, error.sqliteExtendedCode)
+    named.constraintConflicts = error.constraintConflicts
+    return named
   }
 }

@@ -51,7 +51,7 @@ package struct BatchRowMerging {
   /// - Throws: ``BatchError`` where `.update(only:)` names what is no attribute or to-one relationship.
   package init(_ insertion: BatchInsertion, model: CompiledModel) throws {
     guard let entity = model.entity(named: insertion.entityName) else {
-      throw StoreError(.invalidRequest, "The model has no entity “\(insertion.entityName)”.", operation: .batchInsert)
+      throw StoreError(.unknownEntity(insertion.entityName, known: []), operation: .batchInsert)
     }
     self.insertion = insertion
     self.entity = entity
@@ -105,14 +105,8 @@ package struct BatchRowMerging {
     let new = insertion.rows[position]
     let isOfEntity = entity.subtree.contains(holder.entityNumber)
     guard holders.count == 1, isOfEntity else {
-      var error = StoreError(
-        .constraintConflict,
-        "Row \(insertion.firstRow + position) of the batch has unique values of "
-          + (isOfEntity ? "several stored objects: it is not clear which to change." : "an object of another entity.")
-          + " Nothing was written.",
-        operation: .batchInsert)
-      error.entityName = entity.name
-      throw error
+      throw StoreError(
+        .rowTakesValues(row: insertion.firstRow + position, entity: entity.name, ofSeveral: isOfEntity), operation: .batchInsert)
     }
     let slots = merged(position)
     if insertion.onConflict == .replace, let slot = slots.first(where: { !$0.isOptional && new.isNull($0.index) }) {
@@ -137,7 +131,9 @@ package struct BatchRowMerging {
   /// Those of the slots in which two rows differ: what is as it was is not written.
   private func differing(_ slots: [CompiledSlot], _ new: RowImage, _ old: RowImage) throws -> SlotMask {
     var changed = SlotMask()
-    for slot in slots where try new.slot(slot.index, kind: slot.kind) != old.slot(slot.index, kind: slot.kind) { changed.insert(slot.index) }
+    for slot in slots where try new.slot(slot.index, kind: slot.kind) != old.slot(slot.index, kind: slot.kind) {
+      changed.insert(slot.index)
+    }
     return changed
   }
 }

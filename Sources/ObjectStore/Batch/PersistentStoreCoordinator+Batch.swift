@@ -82,12 +82,7 @@ extension PersistentStoreCoordinator {
 
   func entity(named name: String, operation: StoreOperation) throws -> CompiledEntity {
     guard let entity = compiledModel.entity(named: name) else {
-      var error = StoreError(
-        .invalidRequest,
-        "The model has no entity “\(name)”; it has \(compiledModel.entities.map(\.name).sorted().joined(separator: ", ")).",
-        operation: operation)
-      error.entityName = name
-      throw error
+      throw StoreError(.unknownEntity(name, known: compiledModel.entities.map(\.name)), operation: operation)
     }
     return entity
   }

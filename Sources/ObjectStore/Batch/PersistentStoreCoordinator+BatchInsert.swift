@@ -9,8 +9,7 @@ extension PersistentStoreCoordinator {
   ) throws -> (entity: CompiledEntity, store: PersistentStore) {
     let entity = try entity(named: entityName, operation: .batchInsert)
     guard !entity.isAbstract else {
-      throw StoreError(
-        .invalidRequest, "The entity “\(entity.name)” is abstract; insert rows of one of its subentities.", operation: .batchInsert)
+      throw StoreError(.abstractEntity(entity.name), operation: .batchInsert)
     }
     let holding = try openStores(holding: entity, includesSubentities: false, affectedStores: affectedStores, .batchInsert)
     guard let store = holding.first else { throw entityNotInStore(entity, .batchInsert) }

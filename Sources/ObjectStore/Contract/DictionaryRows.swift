@@ -86,8 +86,7 @@ extension ResolvedColumn {
       default: value
       }
     guard let result else {
-      throw StoreError(
-        .invalidRequest, "A value of “\(name)” does not fit in the result type \(type.rawValue): choose a greater one.", operation: .fetch)
+      throw StoreError(.resultDoesNotFit(column: name, type: type.rawValue), operation: .fetch)
     }
     return result
   }

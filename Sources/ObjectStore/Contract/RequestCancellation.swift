@@ -25,7 +25,7 @@ public final class RequestCancellation: Sendable {
   /// Throws the same for another operation than a fetch.
   package func check(_ operation: StoreOperation) throws(StoreError) {
     if isCancelled {
-      throw StoreError(.cancelled, "The \(operation == .migrate ? "migration" : operation.rawValue) was cancelled.", operation: operation)
+      throw StoreError(.cancelled, operation: operation)
     }
   }
 }

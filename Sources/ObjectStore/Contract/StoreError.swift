@@ -191,16 +191,3 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     return text
   }
 }
-
-extension StoreError {
-  /// What is stored for an attribute is no value of its type.
-  package static func unreadableValue(_ property: String, of entity: String, _ objectID: ManagedObjectID?) -> StoreError {
-    let place = objectID.map { " of the object \($0.uriString)" } ?? ""
-    var error = StoreError(
-      .storeCorrupt, "What is stored for “\(entity).\(property)”\(place) is no value of the attribute's type; verify the store.", operation: .read)
-    error.entityName = entity
-    error.propertyName = property
-    error.objectID = objectID
-    return error
-  }
-}

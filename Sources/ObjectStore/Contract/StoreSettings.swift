@@ -91,28 +91,15 @@ extension PersistentStoreDescription {
     let settings = Dictionary((Self.commonSettings + storeClass.settings).map { ($0.name, $0) }, uniquingKeysWith: { $1 })
     for (name, value) in options.sorted(by: { $0.key < $1.key }) {
       guard let setting = settings[name] else {
-        throw .unknownOption(name, of: type, known: settings.keys.sorted(), path: url?.path)
+        let reason =
+          CoreDataOption(rawValue: name).map { StoreError.Reason.coreDataOption(name, counterpart: $0.counterpart) }
+          ?? .unknownOption(name, type: type.rawValue, known: Array(settings.keys))
+        throw StoreError(reason, operation: .open, path: url?.path)
       }
       if !setting.apply(value, &self) {
-        throw .optionOfAnotherType(name, expected: setting.typeName, found: "\(Swift.type(of: value))", path: url?.path)
+        throw StoreError(
+          .optionOfAnotherType(name, expected: setting.typeName, found: "\(Swift.type(of: value))"), operation: .open, path: url?.path)
       }
     }
-  }
-}
-
-extension StoreError {
-  static func unknownOption(_ name: String, of type: StoreType, known: [String], path: String?) -> StoreError {
-    let text =
-      CoreDataOption(rawValue: name).map { "“\(name)” is an option of Core Data: \($0.counterpart)." }
-      ?? "Stores of the type “\(type)” have no option “\(name)”; they have \(known.joined(separator: ", "))."
-    var error = StoreError(.invalidOption, text, operation: .open, path: path)
-    error.optionName = name
-    return error
-  }
-
-  static func optionOfAnotherType(_ name: String, expected: String, found: String, path: String?) -> StoreError {
-    var error = StoreError(.invalidOption, "The option “\(name)” takes \(expected), not \(found).", operation: .open, path: path)
-    error.optionName = name
-    return error
   }
 }

@@ -107,10 +107,7 @@ extension StoreError {
   /// The error of rows that have the same values under one uniqueness constraint.
   package init(_ conflict: ConstraintConflict, operation: StoreOperation, path: String? = nil, underlying: (any Error)? = nil) {
     self.init(
-      .constraintConflict,
-      "Objects of “\(conflict.entityName)” have the same values of \(conflict.constraint.joined(separator: ", ")). Nothing was saved.",
-      operation: operation, path: path, underlying: underlying)
-    entityName = conflict.entityName
+      .sameValues(entity: conflict.entityName, properties: conflict.constraint), operation: operation, path: path, underlying: underlying)
     constraintConflicts = [conflict]
   }
 }

@@ -14,12 +14,7 @@ extension StoreError {
 
   /// The store of an object is not open.
   package static func noOpenStore(of objectID: ManagedObjectID, _ operation: StoreOperation) -> StoreError {
-    var error = StoreError(
-      .noOpenStore,
-      "The store of the object \(objectID.uriString) is not open. Open it (loadPersistentStores() does) before its objects are used, and use none "
-        + "after it was closed.", operation: operation)
-    error.entityName = objectID.entityName
-    return error
+    return StoreError(.storeOfObjectNotOpen(objectID), operation: operation)
   }
 }
 
@@ -50,8 +45,7 @@ extension PersistentStoreCoordinator {
     let open = persistentStores
     if open.isEmpty { throw .noOpenStore(operation) }
     if let missing = affectedStores?.first(where: { name in !open.contains { $0.identifier == name } }) {
-      throw StoreError(
-        .noOpenStore, "The store “\(missing)”, which affectedStores names, is not open. Open it, or leave it out.", operation: operation)
+      throw StoreError(.namedStoreNotOpen(missing), operation: operation)
     }
     let numbers = includesSubentities ? entity.subtree : entity.number..<entity.number + 1
     let holding = open.filter { store in
@@ -65,16 +59,7 @@ extension PersistentStoreCoordinator {
   ///
   /// - Parameter isNamed: Whether the request names the stores that are meant.
   package func entityNotInStore(_ entity: CompiledEntity, isNamed: Bool = false, _ operation: StoreOperation) -> StoreError {
-    let configurations = compiledModel.model.configurations.filter { $0.entityNames.contains(entity.name) }.map { "“\($0.name)”" }
-    let advice =
-      isNamed
-      ? "Leave affectedStores out, or name one that does."
-      : configurations.isEmpty
-        ? "Open one without a configuration." : "Open one with the configuration \(configurations.joined(separator: " or "))."
-    var error = StoreError(
-      .entityNotInStore, "No open store\(isNamed ? " of those named" : "") holds the entity “\(entity.name)”. \(advice)",
-      operation: operation)
-    error.entityName = entity.name
-    return error
+    let configurations = compiledModel.model.configurations.filter { $0.entityNames.contains(entity.name) }.map(\.name)
+    return StoreError(.entityInNoOpenStore(entity.name, isNamed: isNamed, configurations: configurations), operation: operation)
   }
 }

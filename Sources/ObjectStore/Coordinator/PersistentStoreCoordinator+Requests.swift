@@ -46,7 +46,7 @@ extension PersistentStoreCoordinator {
   @discardableResult
   package func save(_ request: SaveChangesRequest, to store: PersistentStore, scope: RequestScope) throws -> SaveOutcome {
     if store.isReadOnly {
-      throw StoreError(.readOnly, "The store was opened read-only.", operation: .save, path: store.url?.path)
+      throw StoreError(.readOnlyStore, operation: .save, path: store.url?.path)
     }
     let request = store.incrementalStore.takesExternalData ? request : try request.withBytesInRows(scope.objectIDSpace.model)
     store.saving.lock()

@@ -102,9 +102,7 @@ public final class PersistentStoreCoordinator: Sendable {
   func open(_ description: PersistentStoreDescription) async throws -> PersistentStore {
     guard let storeClass = Self.registeredStoreTypes[description.type] else { throw Self.unknownType(description) }
     guard let numbers = compiledModel.entityNumbers(inConfiguration: description.configuration) else {
-      throw StoreError(
-        .invalidRequest, "The model has no configuration “\(description.configuration ?? "")”.", operation: .open,
-        path: description.url?.path)
+      throw StoreError(.unknownConfiguration(description.configuration), operation: .open, path: description.url?.path)
     }
     if !storeClass.derivesAttributes { try checkNothingDerived(numbers, description) }
     try checkFilters(numbers, description)
@@ -129,10 +127,9 @@ public final class PersistentStoreCoordinator: Sendable {
   }
 
   static func unknownType(_ description: PersistentStoreDescription) -> StoreError {
-    let known = registeredStoreTypes.keys.map(\.rawValue).sorted().joined(separator: ", ")
-    return StoreError(
-      .unknownStoreType, "No class of stores is registered for the type “\(description.type)”; registered are \(known).",
-      operation: .open, path: description.url?.path)
+    StoreError(
+      .unknownStoreType(description.type.rawValue, known: registeredStoreTypes.keys.map(\.rawValue)), operation: .open,
+      path: description.url?.path)
   }
 
   /// Puts an opened store in the place of another, which is not closed.
@@ -155,12 +152,9 @@ public final class PersistentStoreCoordinator: Sendable {
     for number in numbers {
       let entity = compiledModel.entities[number]
       guard let slot = entity.slots.first(where: \.isDerived) else { continue }
-      var error = StoreError(
-        .unsupported,
-        "“\(entity.name).\(slot.name)” is derived, and stores of the type “\(description.type)” compute no attributes. Use another store, or a "
-          + "configuration without the entity.", operation: .open, path: description.url?.path)
-      error.entityName = entity.name
-      throw error
+      throw StoreError(
+        .derivedInPlainStore(entity: entity.name, property: slot.name, type: description.type.rawValue), operation: .open,
+        path: description.url?.path)
     }
   }
 
@@ -171,11 +165,9 @@ public final class PersistentStoreCoordinator: Sendable {
         _ = try DerivationFilter(of: derivation, in: compiledModel)
       } catch let problem {
         let name = compiledModel.entities[derivation.entity].name
-        var error = StoreError(
-          .invalidRequest, "The filter of the derived attribute “\(name).\(derivation.slot.name)” cannot be used: \(problem)",
-          operation: .open, path: description.url?.path, underlying: problem)
-        error.entityName = name
-        throw error
+        throw StoreError(
+          .unusableFilter(entity: name, property: derivation.slot.name, problem: "\(problem)"), operation: .open,
+          path: description.url?.path, underlying: problem)
       }
     }
   }

@@ -68,8 +68,7 @@ final class StoreCopier {
     let new = try destination.incrementalStore.obtainPermanentIDs(
       for: ids.map { ManagedObjectID(space: destination.space.number, entityNumber: $0.entityNumber, key: -$0.key) }, in: destinationScope)
     guard new.count == ids.count else {
-      throw StoreError(
-        .internalInconsistency, "The store gave \(new.count) IDs for \(ids.count) objects.", operation: .copyStore)
+      throw StoreError(.wrongNumberOfIDs(given: new.count, asked: ids.count), operation: .copyStore)
     }
     for (old, new) in zip(ids, new) { found[old.key] = new.key }
     keys[root.number] = found

@@ -50,8 +50,7 @@ public final class ManagedObjectModelReference: Sendable {
   public convenience init(_ versions: VersionedModel, versionName: String) throws(StoreError) {
     guard let model = versions.version(named: versionName) else {
       let names = versions.versions.map { "“\($0.name)”" }.joined(separator: ", ")
-      throw StoreError(
-        .unknownModelReference, "“\(versions.name)” has no version “\(versionName)”; it has \(names).", operation: .migrate)
+      throw StoreError(.unknownVersion(versionName, model: versions.name, known: names), operation: .migrate)
     }
     self.init(model)
   }
@@ -82,11 +81,7 @@ public final class ManagedObjectModelReference: Sendable {
       if let known = resolved.withLock({ $0 }) { return known }
       let compiled = try CompiledModel(try loadModel())
       if let expectedChecksum, expectedChecksum != compiled.checksum {
-        throw StoreError(
-          .modelChecksumMismatch,
-          "The model has the checksum \(compiled.checksum), its reference names \(expectedChecksum). The version was changed after it was"
-            + " released: bring the released one back, and make the change in a new version.",
-          operation: .migrate)
+        throw StoreError(.otherChecksum(found: compiled.checksum, expected: expectedChecksum), operation: .migrate)
       }
       resolved.withLock { $0 = compiled }
       return compiled
@@ -97,18 +92,14 @@ public final class ManagedObjectModelReference: Sendable {
     switch source {
     case .model(let model): return model
     case .checksum:
-      throw StoreError(
-        .unknownModelReference,
-        "Only the checksum \(expectedChecksum ?? "") of a version is known, and its model is needed: name the version by its model or its file.",
-        operation: .migrate)
+      throw StoreError(.onlyChecksum(expectedChecksum ?? ""), operation: .migrate)
     case .file(let url, let versionName):
       do {
         guard let versionName else { return try ManagedObjectModel(contentsOf: url) }
         let versions = try VersionedModel(contentsOf: url)
         guard let model = versions.version(named: versionName) else {
           let names = versions.versions.map { "“\($0.name)”" }.joined(separator: ", ")
-          throw StoreError(
-            .unknownModelReference, "The bundle has no version “\(versionName)”; it has \(names).", operation: .migrate, path: url.path)
+          throw StoreError(.unknownVersion(versionName, model: nil, known: names), operation: .migrate, path: url.path)
         }
         return model
       } catch let error as ModelFileError {

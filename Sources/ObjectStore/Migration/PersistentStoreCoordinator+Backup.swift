@@ -14,9 +14,7 @@ extension PersistentStoreCoordinator {
     var copy = PersistentStoreDescription(type: description.type, url: url)
     copy.configuration = description.configuration
     guard let files = store as? any FileStore, try await files.copy(to: copy) != nil else {
-      throw StoreError(
-        .unsupported, "Stores of the type “\(description.type)” cannot be copied before a migration: set no migrationBackupURL.",
-        operation: .migrate, path: description.url?.path)
+      throw StoreError(.noBackup(type: description.type.rawValue), operation: .migrate, path: description.url?.path)
     }
     return copy
   }

@@ -34,28 +34,21 @@ extension PersistentStoreCoordinator {
   private func request(
     for store: any IncrementalStore, _ metadata: StoreMetadata, differing: [String], description: PersistentStoreDescription
   ) throws -> StoreMigrationRequest {
-    func refusal(_ code: StoreError.Code, _ why: String) -> StoreError {
-      var error = StoreError(
-        code, "The store was written with another model; these entities differ: \(differing.joined(separator: ", ")). \(why)",
-        operation: .open, path: description.url?.path)
-      error.differingEntities = differing
-      return error
+    func refusal(_ why: StoreError.NotMigrated) -> StoreError {
+      return StoreError(.writtenWithAnotherModel(entities: differing, why), operation: .open, path: description.url?.path)
     }
     if description.isReadOnly {
-      throw refusal(.migrationNeeded, "It was opened read-only, so it cannot be migrated: open it for writing, or with its own model.")
+      throw refusal(.readOnly)
     }
     guard description.shouldMigrateStoreAutomatically else {
-      throw refusal(
-        .migrationNeeded, "Open it with its own model, or set the description's shouldMigrateStoreAutomatically to migrate it.")
+      throw refusal(.notAllowed)
     }
     var request = StoreMigrationRequest(description)
     if let steps = description.migrationSteps {
       request.steps = try steps(StoreMigrationOrigin(metadata, in: store, description: description), compiledModel)
     }
     guard request.infersChanges || !request.steps.isEmpty else {
-      throw refusal(
-        .migrationNeeded,
-        "The description forbids to infer what to do (shouldInferMappingModelAutomatically), and names no steps of a migration.")
+      throw refusal(.nothingInferred)
     }
     return request
   }
@@ -73,13 +66,7 @@ extension PersistentStoreCoordinator {
     let numbers = compiledModel.entityNumbers(inConfiguration: description.configuration) ?? []
     let rest = differingEntities(migrated, entityNumbers: numbers)
     guard rest.isEmpty else {
-      var error = StoreError(
-        .migrationFailed,
-        "After its migration the store still differs from the model in \(rest.joined(separator: ", ")). The last step has to lead to the"
-          + " coordinator's model.",
-        operation: .migrate, path: description.url?.path)
-      error.differingEntities = rest
-      throw error
+      throw StoreError(.stillDiffers(entities: rest), operation: .migrate, path: description.url?.path)
     }
     return migrated
   }

@@ -68,6 +68,11 @@ package import StoreKeys
 
   /// Makes the statement fail with a message, which must contain no stored value.
   package func setError(_ message: String) { sqlite3_result_error(context, message, -1) }
+  /// Makes the statement fail since the function refuses a value, with the code that SQLite has for this (`SQLITE_CONSTRAINT_FUNCTION`).
+  package func setRefusal(_ message: String) {
+    setError(message)
+    sqlite3_result_error_code(context, SQLITE_CONSTRAINT | 4 << 8)
+  }
   /// Makes the statement fail for want of memory.
   package func setOutOfMemory() { sqlite3_result_error_nomem(context) }
   /// Makes the statement fail as if interrupted, where the function found out that its caller was cancelled.

@@ -45,8 +45,17 @@ extension StoreAccessError {
       // A page that ends before its size: the file was cut.
       extended == ResultCode.shortRead ? .storeCorrupt(.structure) : ioKind(systemError)
     case SQLITE_ERROR where source == .step && isGeneric(message): .storeCorrupt(.pageMAC)
-    default: .sql(message)
+    default: sqlKind(message)
     }
+  }
+
+  /// SQLite has one code for these, and tells them apart by its message alone.
+  private static func sqlKind(_ message: String) -> Kind {
+    let limits = ["parser stack overflow", "expression tree is too large", "at most 64 tables in a join", "statement too long"]
+    let text = message.lowercased()
+    if limits.contains(where: text.contains) { return .tooComplex }
+    let missing = "no such table: "
+    return message.hasPrefix(missing) ? .noSuchTable(String(message.dropFirst(missing.count))) : .sql(message)
   }
 
   /// SQLCipher reports a page that fails its check as SQLITE_ERROR with no message of its own; a function's error has one.

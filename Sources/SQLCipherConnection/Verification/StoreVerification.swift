@@ -31,6 +31,12 @@ package enum VerificationFinding: Sendable, Hashable, CustomStringConvertible {
   /// A row refers to another one that does not exist.
   case foreignKey(table: String, row: Int64, parent: String)
 
+  /// Whether a line of SQLite's check is about an index or a table.
+  package func isAbout(index: String) -> Bool { if case .structure(let line) = self { line.hasSuffix(" index \(index)") } else { false } }
+  package func isAbout(table: String) -> Bool {
+    if case .structure(let line) = self { line.hasSuffix(" table main.\(table)") } else { false }
+  }
+
   package var description: String {
     switch self {
     case .page(let number): "page \(number) fails its authentication"

@@ -47,16 +47,10 @@ extension StoreError {
     case .outOfMemory: .outOfMemory
     case .cancelled: .cancelled
     case .constraint: .invalidRequest
-    case .sql(let message): isTooDeep(message) ? .nestingTooDeep : .internalInconsistency
+    case .tooComplex: .nestingTooDeep
+    case .sql, .noSuchTable: .internalInconsistency
     case .closed: .noOpenStore
     }
-  }
-
-  /// Generated SQL is right, but it may be more than the parser (100 entries in SQLCipher 3.4.1) or a statement can hold.
-  private static func isTooDeep(_ message: String) -> Bool {
-    let message = message.lowercased()
-    return message.contains("parser stack overflow") || message.contains("expression tree is too large")
-      || message.contains("at most 64 tables in a join") || message.contains("statement too long")
   }
 
   /// Runs `body`; its errors come out as errors of the store.

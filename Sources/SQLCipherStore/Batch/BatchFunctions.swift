@@ -14,17 +14,17 @@ enum BatchFunctions {
     try connection.registerFunction(name: SQLFunctions.assign, argumentCount: 3) { call in
       let (number, index) = (Int(call.int64(0)), Int(call.int64(1)))
       guard model.entities.indices.contains(number), model.entities[number].slots.indices.contains(index) else {
-        return call.setError(refusal)
+        return call.setRefusal(refusal)
       }
       let entity = model.entities[number]
       do throws(BatchError) {
         SQLFunctions.set(try BatchUpdatePlan.assigned(SQLFunctions.slot(call, 2), to: entity.slots[index], of: entity), call)
       } catch {
-        call.setError(refusal)
+        call.setRefusal(refusal)
       }
     }
   }
 
   /// Whether a statement failed because a value was refused.
-  static func isRefusal(_ error: StoreAccessError) -> Bool { error.message?.contains(refusal) ?? false }
+  static func isRefusal(_ error: StoreAccessError) -> Bool { error.extendedCode == ConstraintCode.function }
 }

@@ -246,11 +246,7 @@ struct BatchUpdater {
     }
     let path = batch.engine.path
     if let failure = StoreError(conflicts, operation: .batchUpdate, path: path, underlying: error) { return failure }
-    var failure = StoreError(
-      .constraintConflict, "Objects of “\(plan.entity.name)” have the same values under a uniqueness constraint. Nothing was saved.",
-      operation: .batchUpdate, path: path, underlying: error)
-    failure.entityName = plan.entity.name
-    return failure
+    return StoreError(.sameValues(entity: plan.entity.name, properties: []), operation: .batchUpdate, path: path, underlying: error)
   }
 
   private func addConflicts(under constraint: DeclaredConstraint, to conflicts: inout [ConstraintConflict]) throws {

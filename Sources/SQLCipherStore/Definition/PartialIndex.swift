@@ -14,11 +14,7 @@ enum PartialIndex {
     do {
       fetch = try FetchResolver(model: schema.model).resolve(FetchPredicate(format: format, argumentArray: []), entity: entity)
     } catch {
-      var failure = StoreError(
-        .invalidRequest, "The predicate of a partial index of “\(entity.name)” cannot be used: \(error)", operation: .create,
-        underlying: error)
-      failure.entityName = entity.name
-      throw failure
+      throw StoreError(.unusablePredicate(ofIndexOf: entity.name, problem: "\(error)"), operation: .create, underlying: error)
     }
     let table = try schema.table(of: entity.number)
     let generator = QueryGenerator(schema: schema, constants: .literals(fetch.constants))

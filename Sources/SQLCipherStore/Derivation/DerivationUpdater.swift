@@ -104,12 +104,8 @@ struct DerivationUpdater {
 
   private func constraintConflict(_ derivation: StoreDerivation, _ error: StoreAccessError) -> StoreError {
     let name = schema.model.entities[derivation.derivation.entity].name
-    var failure = StoreError(
-      .constraintConflict,
-      "Objects of “\(name)” would have the same values of \(derivation.derivation.slot.name), which is derived. Nothing was changed.",
-      operation: .derive, path: rows.path, underlying: error)
-    failure.entityName = name
-    return failure
+    return StoreError(
+      .derivedSameValues(entity: name, property: derivation.derivation.slot.name), operation: .derive, path: rows.path, underlying: error)
   }
 
   // MARK: Answers

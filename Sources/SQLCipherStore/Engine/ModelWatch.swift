@@ -55,12 +55,7 @@ final class ModelWatch: Sendable {
       self.generation.store(generation, ordering: .releasing)
       return
     }
-    let versions = record.versionIdentifiers.sorted().joined(separator: ", ")
-    var error = StoreError(
-      .modelIncompatible,
-      "Somebody else has migrated the store to another version of the model\(versions.isEmpty ? "" : " (\(versions))") since it was opened here."
-        + " Nothing was read or written: close the store and open it anew with that version.",
-      operation: .checkModel, path: path)
+    var error = StoreError(.migratedMeanwhile(versions: Array(record.versionIdentifiers)), operation: .checkModel, path: path)
     error.differingEntities = Set(hashes.keys).union(expected.hashes.keys).filter { hashes[$0] != expected.hashes[$0] }.sorted()
     throw error
   }

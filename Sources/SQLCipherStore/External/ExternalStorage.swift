@@ -194,7 +194,7 @@ final class ExternalStorage: Sendable {
   /// Collects a value that comes in pieces in a file that is no row's yet.
   func makeWriter() throws -> ExternalDataWriter {
     if isReadOnly {
-      throw StoreError(.readOnly, "The store was opened read-only.", operation: .writeLargeValue, path: folder.path)
+      throw StoreError(.readOnlyStore, operation: .writeLargeValue, path: folder.path)
     }
     return ExternalDataWriter(try StagedExternal(self))
   }

@@ -209,7 +209,7 @@ extension StoreEngine {
 extension StoreAccessError {
   /// Whether a statement names a full-text table that is not there (any more).
   fileprivate var isOfMissingFullText: Bool {
-    guard case .sql(let message) = kind else { return false }
-    return message.hasPrefix("no such table: f_")
+    guard case .noSuchTable(let name) = kind else { return false }
+    return name.hasPrefix("f_")
   }
 }

@@ -60,23 +60,24 @@ extension SQLCipherStoreFile {
   public func findings(_ level: StoreVerificationLevel, progress: Progress? = nil) async throws -> [StoreFinding] {
     let keyring = keyring
     return try await Self.offActor {
-      var outdated: [String] = []
+      var (indexes, tables): ([String], [String]) = ([], [])
       let findings = try keyring.withDatabaseKey(options: Self.readingOptions) { key in
         try StoreVerification.run(
           path: keyring.storePath, key: key, level: level == .full ? .full : .quick, options: Self.readingOptions,
           onOpen: { connection in
             try FoldedIndexes.register(on: connection)
-            outdated =
-              try FoldedIndexes.inFile(connection).filter { ![SQLFunctions.foldIndexed, SQLFunctions.indexed].contains($0.function) }.map {
-                " index \($0.index)"
-              }
-              + FullTextFile.indexes(connection).filter { $0.function != SQLFunctions.words }.map { " table main.\($0.table)" }
+            indexes = try FoldedIndexes.inFile(connection).filter {
+              ![SQLFunctions.foldIndexed, SQLFunctions.indexed].contains($0.function)
+            }.map { "\($0.index)" }
+            tables = try FullTextFile.indexes(connection).filter { $0.function != SQLFunctions.words }.map { "\($0.table)" }
           }, progress: progress)
       }
       let lines = try Self.externalFindings(keyring, isFull: level == .full)
       // What an index of another folding holds cannot be checked: no condition uses it, and the next opening replaces it.
-      return findings.map(\.description).filter { line in !outdated.contains { line.hasSuffix($0) } }.map { StoreFinding(.damage, $0) }
-        + lines
+      let isOutdated = { (finding: VerificationFinding) in
+        indexes.contains(where: finding.isAbout(index:)) || tables.contains(where: finding.isAbout(table:))
+      }
+      return findings.filter { !isOutdated($0) }.map { StoreFinding(.damage, $0.description) } + lines
     }
   }
 

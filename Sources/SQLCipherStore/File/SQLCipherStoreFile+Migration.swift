@@ -63,8 +63,7 @@ extension SQLCipherStoreFile {
 
   private func entityNumbers(of model: CompiledModel, _ configuration: String?) throws -> [Int] {
     guard let numbers = model.entityNumbers(inConfiguration: configuration) else {
-      throw StoreError(
-        .invalidRequest, "The model has no configuration “\(configuration ?? "")”.", operation: .planMigration, path: path)
+      throw StoreError(.unknownConfiguration(configuration), operation: .planMigration, path: path)
     }
     return numbers
   }

@@ -31,15 +31,7 @@ enum ConstraintViolation {
 
   static func violation(_ index: StoreIndex, count: Int?, path: String) -> StoreError {
     let (entity, properties) = (index.meaning.entityName, index.meaning.properties)
-    let names = properties.joined(separator: ", ")
-    let many = count.map { $0 == 1 ? "1 object of “\(entity)” has" : "\($0) objects of “\(entity)” have" } ?? "objects of “\(entity)” have"
-    var result = StoreError(
-      .migrationConstraintViolation,
-      "The store cannot have the uniqueness constraint over \(names): \(many) the same values as another one. Change or delete them first, or in a"
-        + " custom migration stage.",
-      operation: .migrate, path: path)
-    result.entityName = entity
-    result.propertyName = properties.count == 1 ? properties.first : nil
+    var result = StoreError(.violatedConstraint(entity: entity, properties: properties, count: count), operation: .migrate, path: path)
     result.constraintConflicts = [
       ConstraintConflict(entityName: entity, constraint: properties, objectIDs: [], databaseObjectID: nil)
     ]

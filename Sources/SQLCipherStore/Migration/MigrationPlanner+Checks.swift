@@ -11,15 +11,6 @@ extension MigrationPlanner {
     return abstractChecks(tables) + configurationChecks() + (step?.handler == nil ? feeds.flatMap(linkChecks) : [])
   }
 
-  private static func error(_ text: String, _ entity: String, _ property: String? = nil) -> StoreError {
-    var error = StoreError(.migrationFailed, text, operation: .migrate)
-    error.entityName = entity
-    error.propertyName = property
-    return error
-  }
-
-  private static func objects(_ count: Int) -> String { count == 1 ? "1 object" : "\(count) objects" }
-
   private func rows(of entity: CompiledEntity) -> String? {
     guard let table = map.source.tableIfHeld(entity.number) else { return nil }
     let condition = table.entityCondition(entity.number, includesSubentities: false, model: map.source.model, alias: "t")
@@ -32,10 +23,7 @@ extension MigrationPlanner {
       table.survivors.filter(\.newer.isAbstract).compactMap { survivor in
         rows(of: survivor.older).map { sql in
           MigrationCheck(sql: sql) { count in
-            Self.error(
-              "“\(survivor.newer.name)” was made abstract, but the store has \(Self.objects(count)) of it, and not of an entity below it. Keep the"
-                + " entity, or turn the objects into ones of a subentity in a custom migration stage.",
-              survivor.newer.name)
+            StoreError(.madeAbstract(entity: survivor.newer.name, count: count), operation: .migrate)
           }
         }
       }
@@ -47,10 +35,7 @@ extension MigrationPlanner {
     map.source.model.entities.compactMap { entity in
       guard !entity.isAbstract, map.isInModel(entity), map.newer(entity) == nil, let sql = rows(of: entity) else { return nil }
       return MigrationCheck(sql: sql) { count in
-        Self.error(
-          "The store holds \(Self.objects(count)) of “\(entity.name)”, which its configuration does not have. Copy them into the store that holds"
-            + " the entity now, and delete them here; or open the store with a configuration that has the entity.",
-          entity.name)
+        StoreError(.leftOutOfConfiguration(entity: entity.name, count: count), operation: .migrate)
       }
     }
   }
@@ -64,10 +49,7 @@ extension MigrationPlanner {
       let condition = feed.condition(map, as: relationship)
       result.append(
         MigrationCheck(sql: feed.links.countOfSeveral(where: condition)) { count in
-          Self.error(
-            "\(Self.objects(count)) of “\(entity)” would have more than one object in “\(relationship.name)”, which is to-one now. Keep the relationship"
-              + " to-many, or choose which object stays in a custom migration stage.",
-            entity, relationship.name)
+          StoreError(.severalOfToOne(entity: entity, property: relationship.name, count: count), operation: .migrate)
         })
       guard item.isMixed else { continue }
       for older in map.olderRelationships(of: relationship) {
@@ -75,10 +57,7 @@ extension MigrationPlanner {
         let table = map.source.tables[index]
         result.append(
           MigrationCheck(sql: feed.links.countOfContradictions(with: column, in: table, where: condition)) { count in
-            Self.error(
-              "\(count) link\(count == 1 ? "" : "s") of “\(entity).\(relationship.name)” and its new inverse contradict each other. Give the new"
-                + " relationship another name, and set it in a custom migration stage.",
-              entity, relationship.name)
+            StoreError(.contradictingInverse(entity: entity, property: relationship.name, count: count), operation: .migrate)
           })
       }
     }

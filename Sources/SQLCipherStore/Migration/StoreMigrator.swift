@@ -113,24 +113,11 @@ struct StoreMigrator {
   static func checkNotNewer(_ record: StoreRecord, _ past: [String], _ model: CompiledModel, path: String) throws {
     let name = StoreRecord.modelName(model.checksum, model.model.versionIdentifiers)
     guard name != record.modelName, past.contains(name) else { return }
-    let versions = record.versionIdentifiers.sorted().joined(separator: ", ")
-    throw StoreError(
-      .storeNewerThanModel,
-      "The store was migrated to a newer version of the model\(versions.isEmpty ? "" : " (\(versions))"); this program has an older one. The store is"
-        + " untouched: open it with a newer version of the program. If the newest model is meant to equal an older one, give it another"
-        + " version identifier.",
-      operation: .open, path: path)
+    throw StoreError(.newerModel(versions: Array(record.versionIdentifiers)), operation: .open, path: path)
   }
 
   static func notInferred(_ obstacles: [ModelChange], path: String) -> StoreError {
-    var error = StoreError(
-      .mappingNotInferred,
-      "The store cannot follow the model by itself: \(obstacles.map(\.description).joined(separator: " "))", operation: .migrate,
-      path: path)
-    error.obstacles = obstacles
-    error.entityName = obstacles.first?.entityName
-    error.propertyName = obstacles.first?.name
-    return error
+    return StoreError(.mappingNotInferred(obstacles), operation: .migrate, path: path)
   }
 
   static func checkColumnCounts(_ schema: StoreSchema, entityNumbers: [Int], path: String, operation: StoreOperation = .migrate) throws {
@@ -139,8 +126,7 @@ struct StoreMigrator {
       let count = try schema.table(of: number).insertedCount(of: number, orderCount: 0)
       guard count <= LibraryVersion.maximumVariables else {
         throw StoreError(
-          .invalidRequest,
-          "“\(schema.model.entities[number].name)” has \(count) columns; this version of SQLCipher can write \(LibraryVersion.maximumVariables).",
+          .tooManyColumns(entity: schema.model.entities[number].name, count: count, limit: LibraryVersion.maximumVariables),
           operation: operation, path: path)
       }
     }
@@ -154,22 +140,20 @@ struct StoreMigrator {
     case let error as StoreError: cause = error
     case let error as StoreAccessError: cause = StoreError(error)
     default:
-      return StoreError(
-        .migrationFailed, "The migration failed, and the store is as it was: \(error)", operation: .migrate, path: path, underlying: error)
+      return StoreError(.migrationFailed(cause: "\(error)"), operation: .migrate, path: path, underlying: error)
     }
     switch cause.code {
     case .busy, .readOnly, .permissionDenied, .diskFull, .io, .storeCorrupt, .unsupportedFormat, .cancelled, .mappingNotInferred,
       .migrationConstraintViolation, .migrationFailed, .storeNewerThanModel, .requiredValueMissing,
       .mappingModelInvalid, .constraintConflict, .mergeConflict:
+      // What a migration that was called off leaves is worth saying.
+      if cause.code == .cancelled { return StoreError(.migrationCancelled, operation: .migrate, path: cause.path ?? path) }
       var result = cause
       if cause.code != .storeNewerThanModel { result.operation = .migrate }
       result.path = result.path ?? path
-      if cause.code == .cancelled { result.message = "The migration was cancelled; the store is as it was." }
       return result
     default:
-      var result = StoreError(
-        .migrationFailed, "The migration failed, and the store is as it was: \(cause.message)", operation: .migrate, path: path,
-        underlying: error)
+      var result = StoreError(.migrationFailed(cause: cause.message), operation: .migrate, path: path, underlying: error)
       result.sqliteCode = cause.sqliteCode
       result.sqliteExtendedCode = cause.sqliteExtendedCode
       result.entityName = cause.entityName

@@ -178,7 +178,7 @@ final class QueryGenerator {
       let text = try value(comparison.left, scopes)
       return "\(name)(\(text), \(try value(right, scopes)), \(Int(comparison.options.rawValue)))"
     default:
-      throw StoreError(.internalInconsistency, "A predicate uses \(comparison.op.rawValue) where it cannot stand.", operation: .fetch)
+      throw StoreError(.misplacedOperator(comparison.op.rawValue), operation: .fetch)
     }
   }
 

@@ -115,7 +115,7 @@ extension EntityTable {
     if entity == nil { return try readPlans[0].read(statement, into: writer) }
     let position = statement.int(2) &+ entityOffset &- root.number
     guard position >= 0, position < readPlans.count else {
-      throw StoreError(.storeCorrupt, "A row of “\(plainName)” has an entity that the model does not know.", operation: .read)
+      throw StoreError(.strangeEntityOfRow(table: plainName), operation: .read)
     }
     try readPlans[position].read(statement, into: writer)
   }

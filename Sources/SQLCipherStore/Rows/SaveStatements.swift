@@ -75,9 +75,7 @@ final class SaveStatementCache: Sendable {
     let table = try schema.table(of: entityNumber)
     let entity = schema.model.entities[entityNumber]
     guard !entity.isAbstract else {
-      var error = StoreError(.invalidRequest, "The entity “\(entity.name)” is abstract: it has no objects.", operation: .save)
-      error.entityName = entity.name
-      throw error
+      throw StoreError(.abstractEntity(entity.name), operation: .save)
     }
     let plan = InsertPlan(entityNumber: entityNumber, table: table, orders: schema.orderColumns(in: table).map(\.relationship))
     inserts.withLock { $0[entityNumber] = plan }

@@ -47,8 +47,7 @@ extension SaveExecutor {
     for position in positions {
       let row = request.inserted[position]
       guard row.key > 0, row.key <= RowKey.greatest else {
-        throw StoreError(
-          .invalidRequest, "A new object of “\(schema.model.entities[entity].name)” has no permanent key.", operation: .save)
+        throw StoreError(.noPermanentKey(entity: schema.model.entities[entity].name), operation: .save)
       }
       try statement.bind(index + 1, row.key)
       try statement.bind(index + 2, row.version)

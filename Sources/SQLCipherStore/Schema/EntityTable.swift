@@ -156,6 +156,6 @@ final class EntityTable: Sendable {
   }
 
   private static func mismatch(_ table: String) -> StoreError {
-    StoreError(.storeCorrupt, "The layout of the table “\(table)” in the metadata does not fit the store's model.", operation: .open)
+    StoreError(.strangeLayout(table: table), operation: .open)
   }
 }

@@ -116,10 +116,7 @@ enum MetadataTable {
 
   private static func checkFormat(_ format: Int, path: String) throws {
     guard format > formatVersion else { return }
-    throw StoreError(
-      .unsupportedFormat,
-      "The store has format \(format), and this version of the library reads up to \(formatVersion). Open it with a newer version.",
-      operation: .open, path: path)
+    throw StoreError(.unsupportedFormat(format, newest: formatVersion), operation: .open, path: path)
   }
 
   /// The version hashes of the model that wrote the store.

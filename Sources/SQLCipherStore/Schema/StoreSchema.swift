@@ -73,9 +73,7 @@ final class StoreSchema: Sendable {
   func table(of entityNumber: Int) throws -> EntityTable {
     guard let table = tableIfHeld(entityNumber) else {
       let name = entityNumber < model.entities.count ? model.entities[entityNumber].name : "?"
-      var error = StoreError(.entityNotInStore, "The store holds no objects of “\(name)”.")
-      error.entityName = name
-      throw error
+      throw StoreError(.entityNotInStore(name))
     }
     return table
   }

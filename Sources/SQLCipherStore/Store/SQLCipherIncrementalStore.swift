@@ -88,7 +88,7 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
   private func writableEngine(_ operation: StoreOperation) throws -> StoreEngine {
     let engine = try engine(operation)
     if configuration.description.isReadOnly {
-      throw StoreError(.readOnly, "The store was opened read-only.", operation: operation, path: path)
+      throw StoreError(.readOnlyStore, operation: operation, path: path)
     }
     return engine
   }
@@ -152,7 +152,7 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
   public func setUserMetadata(_ metadata: [String: String]) throws {
     let engine = try engine(.setMetadata)
     if configuration.description.isReadOnly {
-      throw StoreError(.readOnly, "The store was opened read-only.", operation: .setMetadata, path: path)
+      throw StoreError(.readOnlyStore, operation: .setMetadata, path: path)
     }
     try StoreError.mapping { try engine.write { try MetadataTable.writeUserMetadata(metadata, $0.connection) } }
   }

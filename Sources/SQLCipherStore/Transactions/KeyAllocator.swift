@@ -61,7 +61,7 @@ final class KeyAllocator: Sendable {
   }
 
   private func usedUp(_ table: EntityTable) -> StoreError {
-    StoreError(.invalidRequest, "The entity “\(table.root.name)” has used up all its keys.", operation: .insert)
+    StoreError(.usedUpKeys(entity: table.root.name), operation: .insert)
   }
 
   /// Hands out the keys of a block from here on; the rest of the block before it is given up.

@@ -54,11 +54,10 @@ package struct RowTransfer {
   /// - Throws: ``StoreError`` with the code `unsupported` for another kind of store, `readOnly` for one that is only read.
   package init(into store: PersistentStore, scope: RequestScope) throws {
     guard let encrypted = store.incrementalStore as? SQLCipherIncrementalStore else {
-      throw StoreError(
-        .unsupported, "Only an encrypted store takes rows of other stores; this one is of the type \(store.type).", operation: .import)
+      throw StoreError(.takesNoRows(type: store.type.rawValue), operation: .import)
     }
     if store.isReadOnly {
-      throw StoreError(.readOnly, "The store was opened read-only.", operation: .import, path: store.url?.path)
+      throw StoreError(.readOnlyStore, operation: .import, path: store.url?.path)
     }
     self.store = store
     self.scope = scope
@@ -134,8 +133,7 @@ package struct RowTransfer {
 
   private func joinSide(of relationship: CompiledRelationship) throws -> JoinSide {
     guard case .join(let side) = engine.schema.relationships[relationship.id], !side.isReversed else {
-      throw StoreError(
-        .internalInconsistency, "The relationship “\(relationship.name)” has no table of its own under its name.", operation: .import)
+      throw StoreError(.noJoinTable(relationship: relationship.name), operation: .import)
     }
     return side
   }

@@ -68,6 +68,8 @@ extension StoreAccessError {
     case .cancelled: "cancelled"
     case .constraint: "a constraint of the database failed"
     case .sql(let message): message
+    case .tooComplex: "a statement is more than this version of SQLCipher takes"
+    case .noSuchTable(let name): "no such table: \(name)"
     case .closed: "the store is closed"
     }
   }

@@ -83,6 +83,10 @@ import Foundation
     case constraint
     /// A mistake in SQL or in the use of the library: a programming error.
     case sql(String)
+    /// A statement is more than SQLite's parser or its limits take.
+    case tooComplex
+    /// A statement names a table that is not there.
+    case noSuchTable(String)
     /// The connection or pool is closed.
     case closed
   }

@@ -1,0 +1,149 @@
+// StoreError+Reason: the kinds of errors that concern something, each with what it concerns.
+package import ObjectModel
+
+extension StoreError {
+  /// What happened, with what it concerns. An error's sentence is made of it in `StoreError+Sentences.swift`, and nowhere else.
+  package enum Reason: Sendable {
+    // Requests and the model.
+    case unknownEntity(String, known: [String])
+    case unknownConfiguration(String?)
+    case abstractEntity(String)
+    case entityNotInStore(String)
+    case entityInNoOpenStore(String, isNamed: Bool, configurations: [String])
+    case resultDoesNotFit(column: String, type: String)
+    case notPrefetchable(keyPath: String, key: String, entity: String)
+    case notFetchableWithObjects(String, entity: String)
+    case groupsInSeveralStores(entity: String)
+    case otherClass(entity: String, className: String)
+    case unknownClass(String, UnknownClass)
+    case blockForOtherClass(name: String, expected: String, found: String)
+    case emptyBatch(size: Int)
+    case misplacedOperator(String)
+    case unusablePredicate(ofIndexOf: String, problem: String)
+    case unusableFilter(entity: String, property: String, problem: String)
+    case derivedInPlainStore(entity: String, property: String, type: String)
+    case tooManyColumns(entity: String, count: Int, limit: Int)
+    case usedUpKeys(entity: String)
+    case noPermanentKey(entity: String)
+    case wrongNumberOfIDs(given: Int, asked: Int)
+
+    // Stores.
+    case readOnlyStore
+    case storeOfObjectNotOpen(ManagedObjectID)
+    case namedStoreNotOpen(String)
+    case assignedStoreNotOpen(entity: String)
+    case unknownStoreType(String, known: [String])
+    case noFiles(type: String)
+    case noBackup(type: String)
+    case takesNoRows(type: String)
+    case unsupportedFormat(Int, newest: Int)
+    case unknownOption(String, type: String, known: [String])
+    case coreDataOption(String, counterpart: String)
+    case optionOfAnotherType(String, expected: String, found: String)
+
+    // Damage.
+    case unreadableValue(entity: String, property: String, ManagedObjectID?)
+    case strangeEntityOfRow(table: String)
+    case strangeEntityOfObject(ManagedObjectID)
+    case strangeLayout(table: String)
+    case noJoinTable(relationship: String)
+
+    // Objects.
+    case noObject(ManagedObjectID)
+    case noRow(ManagedObjectID)
+    case lostChange(ManagedObjectID, LostChange)
+    case lostMembers(ManagedObjectID)
+    case changedMeanwhile(entity: String, count: Int)
+    case notYetInContext(entity: String, property: String)
+    case destinationOfOtherContext(entity: String, property: String)
+    case destinationOfOtherEntity(entity: String, property: String, destination: String)
+    case destinationOfOtherStore(entity: String, property: String, isNew: Bool)
+    case deletedDestination(entity: String, property: String)
+    case noSuchPosition(entity: String, property: String, position: Int, last: Int)
+
+    // Unique values.
+    case sameValues(entity: String, properties: [String])
+    case derivedSameValues(entity: String, property: String)
+    case rowTakesValues(row: Int, entity: String, ofSeveral: Bool)
+    case rowHasTakenValues(row: Int, entity: String, properties: [String])
+    case sharedConstraint(entity: String, found: String)
+    case noConstraint(entity: String, properties: [String], declared: [String])
+    case notAsManyValues(keys: Int, values: Int)
+    case noValueOfKey(property: String)
+
+    // Models and migrations.
+    case writtenWithAnotherModel(entities: [String], NotMigrated)
+    case stillDiffers(entities: [String])
+    case migratedMeanwhile(versions: [String])
+    case newerModel(versions: [String])
+    case unknownVersion(String, model: String?, known: String)
+    case otherChecksum(found: String, expected: String)
+    case onlyChecksum(String)
+    case mappingNotInferred([ModelChange])
+    case noMappingModel([ModelChange])
+    case noFittingMappingModel(count: Int, infersChanges: Bool, [ModelChange])
+    case violatedConstraint(entity: String, properties: [String], count: Int?)
+    case migrationFailed(cause: String)
+    case migrationCancelled
+    case stageFailed(String)
+    case missingValues(stage: String, [MissingValue])
+    case madeAbstract(entity: String, count: Int)
+    case leftOutOfConfiguration(entity: String, count: Int)
+    case severalOfToOne(entity: String, property: String, count: Int)
+    case contradictingInverse(entity: String, property: String, count: Int)
+    case stageWithinVersion(String)
+    case stagesOfOneVersion(String, String)
+    case unknownStage(String)
+    case noStages(from: String, to: String)
+    case onlyChecksumAtStage(String, stage: String)
+    case versionInNoStage(String, [ModelChange])
+    case noNewerEntity(of: String)
+    case noPolicyFunction(String, policy: String)
+    case noManagerFunction(String, known: String)
+    case noEntityMapping(String, known: String)
+    case noRelationship(entity: String, property: String)
+
+    case cancelled
+  }
+
+  /// Why a context does not know a class.
+  package enum UnknownClass: Sendable {
+    case notRegistered, ofOtherModel, tableNotGiven
+  }
+
+  /// Why a change cannot be saved.
+  package enum LostChange: Sendable {
+    case inNoContext, unreadable, deleted
+  }
+
+  /// Why a store of another model is not migrated.
+  package enum NotMigrated: Sendable {
+    case readOnly, notAllowed, nothingInferred
+  }
+
+  /// A required property without values.
+  package struct MissingValue: Sendable {
+    package let entity: String
+    package let property: String
+    package let count: Int
+
+    package init(entity: String, property: String, count: Int) { (self.entity, self.property, self.count) = (entity, property, count) }
+  }
+
+  /// Makes the error of a reason.
+  package init(_ reason: Reason, operation: StoreOperation? = nil, path: String? = nil, underlying: (any Error)? = nil) {
+    let parts = reason.parts(operation)
+    self.init(parts.code, parts.sentence, operation: operation, path: path, underlying: underlying)
+    entityName = parts.entity ?? parts.objectID?.entityName
+    propertyName = parts.property
+    objectID = parts.objectID
+    optionName = parts.option
+    switch reason {
+    case .writtenWithAnotherModel(let entities, _), .stillDiffers(let entities): differingEntities = entities
+    case .mappingNotInferred(let changes), .noMappingModel(let changes), .noFittingMappingModel(_, _, let changes),
+      .versionInNoStage(_, let changes):
+      obstacles = changes
+    default: break
+    }
+  }
+}

@@ -1,0 +1,250 @@
+// StoreError+Sentences: what an error says, made of its kind and what it concerns; the one place for it.
+import ObjectModel
+
+extension StoreError {
+  /// What a reason comes to.
+  struct Parts {
+    let code: Code
+    let sentence: String
+    var entity: String?
+    var property: String?
+    var objectID: ManagedObjectID?
+    var option: String?
+
+    init(
+      _ code: Code, _ sentence: String, entity: String? = nil, property: String? = nil, objectID: ManagedObjectID? = nil,
+      option: String? = nil
+    ) {
+      (self.code, self.sentence, self.entity, self.property) = (code, sentence, entity, property)
+      (self.objectID, self.option) = (objectID, option)
+    }
+  }
+}
+
+extension StoreError.Reason {
+  private typealias Parts = StoreError.Parts
+
+  /// The code, the sentence and the subject. What came of it depends on the operation.
+  func parts(_ operation: StoreOperation?) -> StoreError.Parts {
+    requestParts(operation) ?? storeParts ?? objectParts ?? uniqueParts ?? migrationParts
+      ?? Parts(.cancelled, "The \(operation == .migrate ? "migration" : operation?.rawValue ?? "request") was cancelled.")
+  }
+
+  private func requestParts(_ operation: StoreOperation?) -> StoreError.Parts? {
+    switch self {
+    case .unknownEntity(let name, let known):
+      let list = known.isEmpty ? "" : "; it has \(known.sorted().joined(separator: ", "))"
+      return Parts(.invalidRequest, "The model has no entity “\(name)”\(list).", entity: name)
+    case .unknownConfiguration(let name): return Parts(.invalidRequest, "The model has no configuration “\(name ?? "")”.")
+    case .abstractEntity(let name):
+      let advice =
+        switch operation {
+        case .batchInsert: "; insert rows of one of its subentities."
+        case .insert: "; insert an object of one of its subentities."
+        default: ": it has no objects."
+        }
+      return Parts(.invalidRequest, "The entity “\(name)” is abstract\(advice)", entity: name)
+    case .entityNotInStore(let name): return Parts(.entityNotInStore, "The store does not hold the entity “\(name)”.", entity: name)
+    case .entityInNoOpenStore(let name, let isNamed, let configurations):
+      let names = configurations.map { "“\($0)”" }.joined(separator: " or ")
+      let advice =
+        isNamed
+        ? "Leave affectedStores out, or name one that does."
+        : names.isEmpty ? "Open one without a configuration." : "Open one with the configuration \(names)."
+      return Parts(
+        .entityNotInStore, "No open store\(isNamed ? " of those named" : "") holds the entity “\(name)”. \(advice)", entity: name)
+    case .resultDoesNotFit(let column, let type):
+      return Parts(.invalidRequest, "A value of “\(column)” does not fit in the result type \(type): choose a greater one.")
+    case .notPrefetchable(let path, let key, let entity):
+      return Parts(
+        .invalidRequest, "“\(path)” cannot be prefetched: “\(key)” is no relationship of the entity “\(entity)” or of one below it.",
+        entity: entity, property: key)
+    case .notFetchableWithObjects(let name, let entity):
+      return Parts(
+        .invalidRequest,
+        "“\(name)” cannot be fetched with objects: name attributes and to-one relationships of “\(entity)” in propertiesToFetch, and prefetch others.",
+        entity: entity, property: name)
+    case .groupsInSeveralStores(let entity):
+      return Parts(
+        .invalidRequest,
+        "The groups of “\(entity)” are in several stores, and a part of the request cannot be asked of each by itself. Name one store in "
+          + "affectedStores, or write that part as a property to fetch.", entity: entity)
+    case .otherClass(let entity, let name):
+      return Parts(
+        .invalidRequest, "Objects of the entity “\(entity)” are not of the class \(name) in this context's class table.", entity: entity)
+    case .unknownClass(let name, let why):
+      let advice =
+        switch why {
+        case .notRegistered:
+          "Register it in the ManagedObjectClasses that the container is made with, or insert objects by their entity's name."
+        case .ofOtherModel:
+          "It was generated for another model than the context's: make the container of the class's own model, by its makeContainer."
+        case .tableNotGiven:
+          "Make the container by the makeContainer of the generated model, or give PersistentContainer the argument `classes: \(name).classTable`."
+        }
+      return Parts(.invalidRequest, "The class \(name) is not in this context's class table. \(advice)")
+    case .blockForOtherClass(let name, let expected, let found):
+      return Parts(.invalidRequest, "The block predicate \(name) is for objects of the class \(expected), not of \(found).")
+    case .emptyBatch(let size): return Parts(.invalidRequest, "A batch has at least one object, not \(size).")
+    case .misplacedOperator(let name): return Parts(.internalInconsistency, "A predicate uses \(name) where it cannot stand.")
+    case .unusablePredicate(let entity, let problem):
+      return Parts(.invalidRequest, "The predicate of a partial index of “\(entity)” cannot be used: \(problem)", entity: entity)
+    case .unusableFilter(let entity, let property, let problem):
+      return Parts(
+        .invalidRequest, "The filter of the derived attribute “\(entity).\(property)” cannot be used: \(problem)", entity: entity,
+        property: property)
+    case .derivedInPlainStore(let entity, let property, let type):
+      return Parts(
+        .unsupported,
+        "“\(entity).\(property)” is derived, and stores of the type “\(type)” compute no attributes. Use another store, or a "
+          + "configuration without the entity.", entity: entity, property: property)
+    case .tooManyColumns(let entity, let count, let limit):
+      return Parts(.invalidRequest, "“\(entity)” has \(count) columns; this version of SQLCipher can write \(limit).", entity: entity)
+    case .usedUpKeys(let entity): return Parts(.invalidRequest, "The entity “\(entity)” has used up all its keys.", entity: entity)
+    case .noPermanentKey(let entity): return Parts(.invalidRequest, "A new object of “\(entity)” has no permanent key.", entity: entity)
+    case .wrongNumberOfIDs(let given, let asked):
+      return Parts(
+        .internalInconsistency, "The store gave \(given) IDs for \(asked) \(operation == .batchInsert ? "rows" : "objects").")
+    default: return nil
+    }
+  }
+
+  private var storeParts: StoreError.Parts? {
+    switch self {
+    case .readOnlyStore: return Parts(.readOnly, "The store was opened read-only.")
+    case .storeOfObjectNotOpen(let id):
+      return Parts(
+        .noOpenStore,
+        "The store of the object \(id.uriString) is not open. Open it (loadPersistentStores() does) before its objects are used, and use none "
+          + "after it was closed.", objectID: id)
+    case .namedStoreNotOpen(let name):
+      return Parts(.noOpenStore, "The store “\(name)”, which affectedStores names, is not open. Open it, or leave it out.")
+    case .assignedStoreNotOpen(let entity):
+      return Parts(
+        .noOpenStore, "The store that an object of “\(entity)” was assigned to is not open. Open it, or assign the object to another.",
+        entity: entity)
+    case .unknownStoreType(let type, let known):
+      return Parts(
+        .unknownStoreType,
+        "No class of stores is registered for the type “\(type)”; registered are \(known.sorted().joined(separator: ", ")).")
+    case .noFiles(let type): return Parts(.unsupported, "Stores of the type “\(type)” have no files to work on.")
+    case .noBackup(let type):
+      return Parts(.unsupported, "Stores of the type “\(type)” cannot be copied before a migration: set no migrationBackupURL.")
+    case .takesNoRows(let type):
+      return Parts(.unsupported, "Only an encrypted store takes rows of other stores; this one is of the type \(type).")
+    case .unsupportedFormat(let format, let newest):
+      return Parts(
+        .unsupportedFormat,
+        "The store has format \(format), and this version of the library reads up to \(newest). Open it with a newer version.")
+    case .unknownOption(let name, let type, let known):
+      return Parts(
+        .invalidOption, "Stores of the type “\(type)” have no option “\(name)”; they have \(known.sorted().joined(separator: ", ")).",
+        option: name)
+    case .coreDataOption(let name, let counterpart):
+      return Parts(.invalidOption, "“\(name)” is an option of Core Data: \(counterpart).", option: name)
+    case .optionOfAnotherType(let name, let expected, let found):
+      return Parts(.invalidOption, "The option “\(name)” takes \(expected), not \(found).", option: name)
+    case .unreadableValue(let entity, let property, let id):
+      let place = id.map { " of the object \($0.uriString)" } ?? ""
+      return Parts(
+        .storeCorrupt, "What is stored for “\(entity).\(property)”\(place) is no value of the attribute's type; verify the store.",
+        entity: entity, property: property, objectID: id)
+    case .strangeEntityOfRow(let table): return Parts(.storeCorrupt, "A row of “\(table)” has an entity that the model does not know.")
+    case .strangeEntityOfObject(let id):
+      return Parts(
+        .storeCorrupt, "The row of the object \(id.uriString) is of another entity than what refers to it says; verify the store.",
+        objectID: id)
+    case .strangeLayout(let table):
+      return Parts(.storeCorrupt, "The layout of the table “\(table)” in the metadata does not fit the store's model.")
+    case .noJoinTable(let name):
+      return Parts(.internalInconsistency, "The relationship “\(name)” has no table of its own under its name.", property: name)
+    default: return nil
+    }
+  }
+
+  private var objectParts: StoreError.Parts? {
+    switch self {
+    case .noObject(let id): return Parts(.objectNotFound, "There is no object \(id.uriString).", objectID: id)
+    case .noRow(let id):
+      return Parts(.objectNotFound, "A fault could not be fulfilled: the object \(id) has no row any more.", objectID: id)
+    case .lostChange(let id, let why):
+      let reason =
+        switch why {
+        case .inNoContext: "which is in no context any more: its deletion was saved, or the context was reset"
+        case .unreadable: "whose values cannot be read"
+        case .deleted: "whose row is gone: somebody has deleted it"
+        }
+      return Parts(
+        .objectNotFound, "A change cannot be saved: it was made to the object \(id.uriString), \(reason). Look for the object anew.",
+        objectID: id)
+    case .lostMembers(let id):
+      return Parts(
+        .objectNotFound, "Members were added to the object \(id.uriString), whose row is gone: somebody has deleted it.", objectID: id)
+    case .changedMeanwhile(let entity, let count):
+      return Parts(
+        .mergeConflict, "\(count) of the objects were changed or deleted by somebody else since they were read. Nothing was saved.",
+        entity: entity)
+    case .notYetInContext(let entity, let property):
+      return about(entity, property, .invalidRequest, "was set before its object had a context; insert the object first.")
+    case .destinationOfOtherContext(let entity, let property):
+      return about(
+        entity, property, .invalidRequest,
+        "was set to an object that is not in the same context; look the object up in this context by its ID first.")
+    case .destinationOfOtherEntity(let entity, let property, let destination):
+      return about(entity, property, .invalidRequest, "cannot refer to an object of the entity “\(destination)”.")
+    case .destinationOfOtherStore(let entity, let property, isNew: false):
+      return about(entity, property, .crossStoreRelationship, "cannot refer to an object of another store.")
+    case .destinationOfOtherStore(let entity, let property, isNew: true):
+      return about(
+        entity, property, .crossStoreRelationship, "refers to a new object that goes to another store; assign both to the same store.")
+    case .deletedDestination(let entity, let property):
+      return about(entity, property, .invalidRequest, "refers to an object that was deleted before it was set; set it to nil.")
+    case .noSuchPosition(let entity, let property, let position, let last):
+      let places = last < 0 ? "none" : "0 to \(last)"
+      return about(
+        entity, property, .invalidRequest,
+        "was asked for the position \(position), which is not there (there are: \(places)); nothing was changed.")
+    default: return nil
+    }
+  }
+
+  private func about(_ entity: String, _ property: String, _ code: StoreError.Code, _ text: String) -> StoreError.Parts {
+    Parts(code, "“\(entity).\(property)” \(text)", entity: entity, property: property)
+  }
+
+  private var uniqueParts: StoreError.Parts? {
+    switch self {
+    case .sameValues(let entity, let names):
+      let values = names.isEmpty ? "under a uniqueness constraint" : "of \(names.joined(separator: ", "))"
+      return Parts(.constraintConflict, "Objects of “\(entity)” have the same values \(values). Nothing was saved.", entity: entity)
+    case .derivedSameValues(let entity, let property):
+      return Parts(
+        .constraintConflict,
+        "Objects of “\(entity)” would have the same values of \(property), which is derived. Nothing was changed.", entity: entity,
+        property: property)
+    case .rowTakesValues(let row, let entity, let ofSeveral):
+      let holders = ofSeveral ? "several stored objects: it is not clear which to change." : "an object of another entity."
+      return Parts(
+        .constraintConflict, "Row \(row) of the batch has unique values of \(holders) Nothing was written.", entity: entity)
+    case .rowHasTakenValues(let row, let entity, let names):
+      return Parts(
+        .constraintConflict,
+        "Row \(row) of the batch has values of \(names.joined(separator: ", ")) that another object or row of “\(entity)” has. Nothing was written.",
+        entity: entity)
+    case .sharedConstraint(let entity, let found):
+      return Parts(
+        .invalidRequest, "An object of the entity “\(found)” has the values of a uniqueness constraint that it shares with “\(entity)”.",
+        entity: entity)
+    case .noConstraint(let entity, let names, let declared):
+      return Parts(
+        .invalidRequest,
+        "The entity “\(entity)” declares no uniqueness constraint over (\(names.joined(separator: ", "))), so several objects may have the values. "
+          + (declared.isEmpty ? "Declare one." : "Declare one, or use \(declared.joined(separator: " or "))."), entity: entity)
+    case .notAsManyValues(let keys, let values):
+      return Parts(.invalidRequest, "\(keys) keys were given, but \(values) values for an object.")
+    case .noValueOfKey(let property):
+      return Parts(.invalidRequest, "Objects without a value of “\(property)” are not unique; give a value.", property: property)
+    default: return nil
+    }
+  }
+}

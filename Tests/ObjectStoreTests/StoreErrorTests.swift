@@ -1,0 +1,57 @@
+// StoreErrorTests: what an error of a store carries, and what it says.
+import Foundation
+import ObjectModel
+import XCTest
+import _StoreSpecification
+
+@testable import ObjectStore
+
+final class StoreErrorTests: XCTestCase {
+  private func objectID() throws -> ManagedObjectID {
+    let model = SpecificationModels.library
+    let space = ObjectIDSpace.register(storeIdentifier: "A", model: model)
+    return ManagedObjectID(space: space.number, entityNumber: 0, key: 3)
+  }
+
+  func testAnErrorHasWhatItConcernsAsValues() throws {
+    let id = try objectID()
+    let value = StoreError(.unreadableValue(entity: "Video", property: "key", id), operation: .read, path: "/store")
+    XCTAssertEqual(value.code, .storeCorrupt)
+    XCTAssertEqual([value.entityName, value.propertyName, value.path], ["Video", "key", "/store"])
+    XCTAssertEqual(value.objectID, id)
+    XCTAssertEqual(value.operation, .read)
+    XCTAssertTrue(value.message.contains("“Video.key”"), value.message)
+
+    let noObject = StoreError(.noObject(id), operation: .findObject)
+    XCTAssertEqual([noObject.code, .objectNotFound], [.objectNotFound, noObject.code])
+    XCTAssertEqual(noObject.objectID, id)
+    XCTAssertEqual(noObject.entityName, id.entityName, "that of the object")
+
+    let differing = StoreError(.writtenWithAnotherModel(entities: ["A", "B"], .readOnly), operation: .open)
+    XCTAssertEqual(differing.differingEntities, ["A", "B"])
+  }
+
+  func testTheSentenceGoesByTheOperation() {
+    func text(_ reason: StoreError.Reason, _ operation: StoreOperation) -> String { StoreError(reason, operation: operation).message }
+    XCTAssertEqual(text(.cancelled, .fetch), "The fetch was cancelled.")
+    XCTAssertEqual(text(.cancelled, .batchInsert), "The batch insert was cancelled.")
+    XCTAssertEqual(text(.cancelled, .migrate), "The migration was cancelled.")
+    XCTAssertEqual(text(.abstractEntity("A"), .save), "The entity “A” is abstract: it has no objects.")
+    XCTAssertEqual(text(.abstractEntity("A"), .batchInsert), "The entity “A” is abstract; insert rows of one of its subentities.")
+    XCTAssertEqual(text(.wrongNumberOfIDs(given: 1, asked: 2), .batchInsert), "The store gave 1 IDs for 2 rows.")
+  }
+
+  func testTheTextsOfOperationsAreTheirOwn() {
+    XCTAssertEqual(Set(StoreOperation.allCases.map(\.rawValue)).count, StoreOperation.allCases.count)
+    // Texts that programs may have kept.
+    XCTAssertEqual(StoreOperation(rawValue: "open"), .open)
+    XCTAssertEqual(StoreOperation(rawValue: "batch insert"), .batchInsert)
+    XCTAssertEqual(StoreOperation(rawValue: "obtain permanent IDs"), .obtainPermanentIDs)
+    XCTAssertEqual("\(StoreError(.busy, "Wait.", operation: .changeKeys, path: "/a"))", "Wait. (/a) [change keys]")
+  }
+
+  func testOnlyACancelledMigrationHasCoreDatasNumber() {
+    XCTAssertEqual(StoreError(.cancelled, operation: .migrate).coreDataCode, 134120)
+    XCTAssertNil(StoreError(.cancelled, operation: .copyStore).coreDataCode)
+  }
+}
