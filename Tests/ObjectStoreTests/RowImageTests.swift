@@ -42,7 +42,7 @@ final class RowImageTests: XCTestCase {
       XCTAssertEqual(row.version, Int64((index + 1) * 2))
       XCTAssertEqual(row.entityNumber, (index + 1) % 7)
       XCTAssertEqual(row.slotCount, layout.count)
-      XCTAssertEqual(layout.enumerated().map { try row.slot($0, kind: $1) }, expected[index])
+      XCTAssertEqual(try layout.enumerated().map { try row.slot($0, kind: $1) }, expected[index])
     }
   }
 

@@ -23,7 +23,7 @@ final class StoreErrorTests: XCTestCase {
     XCTAssertTrue(value.message.contains("“Video.key”"), value.message)
 
     let noObject = StoreError(.noObject(id), operation: .findObject)
-    XCTAssertEqual([noObject.code, .objectNotFound], [.objectNotFound, noObject.code])
+    XCTAssertEqual(noObject.code, .objectNotFound)
     XCTAssertEqual(noObject.objectID, id)
     XCTAssertEqual(noObject.entityName, id.entityName, "that of the object")
 
