@@ -6,6 +6,7 @@ import ObjectModel
 import ObjectQuery
 import ObjectStore
 import SQLCipherStore
+import StoreKeys
 import XCTest
 
 final class JSONImportTests: XCTestCase {
