@@ -35,9 +35,9 @@ struct Importer {
   private func run(_ connection: Connection, _ layout: SourceLayout) throws -> CoreDataImportReport {
     let position = Position()
     var expected: [Int: Int] = [:]
-    for table in layout.tables { expected.merge(try RowSource.counts(table, layout: layout, connection: connection)) { $0 + $1 } }
+    for table in layout.tables { expected.merge(try SourceRows.counts(table, layout: layout, connection: connection)) { $0 + $1 } }
     position.total = expected.values.reduce(0, +)
-    for join in layout.joins { position.total += try LinkSource.count(join, connection: connection) }
+    for join in layout.joins { position.total += try SourceLinks.count(join, connection: connection) }
 
     let reader = ValueReader(layout: layout, store: source.url, options: source.options)
     let transfer = try RowTransfer(into: store, scope: RequestScope(objectIDSpace: store.space))
@@ -47,12 +47,12 @@ struct Importer {
       let before = try transfer.counts()
       var offsets: [Int: Int64] = [:]
       for table in layout.tables {
-        let greatest = try RowSource.greatestKey(table, connection: connection)
+        let greatest = try SourceRows.greatestKey(table, connection: connection)
         offsets[table.root.number] = try transfer.reserveKeys(upTo: greatest, rootEntity: table.root.number)
       }
       var read: [Int: Int] = [:]
       for table in layout.tables {
-        let rows = try RowSource(
+        let rows = try SourceRows(
           table, layout: layout, reader: reader, options: source.options, offsets: offsets, connection: connection)
         while let portion = try rows.next() {
           try transfer.insert(portion.rows, places: portion.places)
@@ -61,7 +61,7 @@ struct Importer {
         read.merge(rows.counts) { $0 + $1 }
       }
       for join in layout.joins {
-        let links = try LinkSource(
+        let links = try SourceLinks(
           join, layout: layout, reader: reader, options: source.options, offsets: offsets, connection: connection)
         while let portion = try links.next() {
           report.linkCount += try transfer.insert(portion, of: join.relationship)

@@ -3,7 +3,7 @@ import ObjectModel
 import SQLCipherConnection
 
 /// How the values of a layout are coded where the layouts differ.
-enum ValueCoding {
+enum SourceCoding {
   /// Dates since 2001; binary values with a mark where they may lie in files.
   case coreData
   /// Dates since 1970; binary values as they are.
@@ -55,7 +55,7 @@ struct SourceJoin {
 
 /// The layout of a source under a model.
 struct SourceLayout {
-  let coding: ValueCoding
+  let coding: SourceCoding
   let model: CompiledModel
   /// The tables, in the order of their roots' numbers.
   let tables: [SourceTable]
@@ -66,7 +66,7 @@ struct SourceLayout {
   private let indexes: [Int]
 
   init(
-    coding: ValueCoding, model: CompiledModel, tables: [SourceTable], joins: [SourceJoin], warnings: [String],
+    coding: SourceCoding, model: CompiledModel, tables: [SourceTable], joins: [SourceJoin], warnings: [String],
     strangers: Set<Int64> = []
   ) {
     self.strangers = strangers

@@ -6,7 +6,7 @@ import SQLCipherConnection
 
 /// Turns columns into slots, and counts what has to be told at the end.
 final class ValueReader {
-  private let coding: ValueCoding
+  private let coding: SourceCoding
   private let external: ExternalDataFolder
   private let options: CoreDataImportOptions
   private let model: CompiledModel

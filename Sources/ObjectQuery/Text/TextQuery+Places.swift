@@ -1,24 +1,5 @@
 // TextQuery+Places: where in a text a query's words are, and the part of the text that shows most of them.
 
-/// A part of a text with the places of what was found in it.
-public struct TextSnippet: Sendable, Hashable {
-  /// The part, with an ellipsis where the text goes on.
-  public let text: String
-  /// The places of what was found, in order; none overlaps another.
-  public let ranges: [Range<String.Index>]
-
-  /// The part with marks around what was found, such as `<b>` and `</b>`. The text itself is not escaped.
-  public func marked(_ opening: String, _ closing: String) -> String {
-    var result = ""
-    var place = text.startIndex
-    for range in ranges {
-      result += text[place..<range.lowerBound] + opening + text[range] + closing
-      place = range.upperBound
-    }
-    return result + text[place...]
-  }
-}
-
 extension TextQuery {
   /// Where a text has the words and phrases that the query looks for: in order, adjoining ones of a phrase as one, overlapping ones joined. Complexity:
   /// linear in the text for each word or phrase.

@@ -10,9 +10,6 @@ import StoreKeys
 import Synchronization
 
 extension CoreDataStore {
-  /// Told how much of an import is done, in objects and links; answers whether to go on.
-  public typealias Progress = @Sendable (_ done: Int, _ total: Int) -> Bool
-
   /// Creates an encrypted store and imports all objects into it. The store gets its name when it is complete: where the import fails or the process dies,
   /// there is none.
   ///

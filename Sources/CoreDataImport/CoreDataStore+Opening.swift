@@ -1,4 +1,4 @@
-// CoreDataStore: a store file that Core Data wrote, recognised and compared with its model; it is only read.
+// CoreDataStore+Opening: a store file recognised and compared with its model; it is only read.
 public import Foundation
 public import ObjectModel
 import ObjectStore
@@ -6,38 +6,7 @@ import SQLCipherConnection
 import SQLCipherStore
 public import StoreKeys
 
-/// A SQLite store that was written by Core Data, or by the public encrypted Core Data store for SQLCipher.
-///
-/// ```swift
-/// let old = try await CoreDataStore.open(at: oldURL, model: model)
-/// let report = try await old.importAll(creating: PersistentStoreDescription(url: newURL, key: key))
-/// ```
-/// The file is never changed, and nothing of it is copied to any other place than the encrypted store. Every operation opens it anew and reads one
-/// snapshot, its write-ahead log included.
-public struct CoreDataStore: Sendable {
-  /// How a store is laid out.
-  public enum Layout: String, Sendable, Hashable {
-    /// Core Data's own SQLite store.
-    case coreData = "Core Data"
-    /// The public encrypted Core Data store (`EncryptedStore`).
-    case encryptedCoreData = "encrypted Core Data"
-  }
-
-  /// Where the file is.
-  public let url: URL
-  /// How it is laid out.
-  public let layout: Layout
-  /// The store's UUID, where its metadata tell it.
-  public let storeIdentifier: String?
-  /// The identifiers of the model's version that wrote the store, where its metadata tell them.
-  public let versionIdentifiers: Set<String>
-  /// What was found that is not taken over and does no harm, in sentences.
-  public let warnings: [String]
-  let model: CompiledModel
-  let entityNumbers: [Int]
-  let key: DatabaseKey?
-  let options: CoreDataImportOptions
-
+extension CoreDataStore {
   /// Recognises a store and compares it with the model that it was written with.
   ///
   /// - Parameters:
@@ -80,7 +49,7 @@ public struct CoreDataStore: Sendable {
       try read(model: model, entityNumbers: entityNumbers) { connection, layout in
         var counts: [String: Int] = [:]
         for table in layout.tables {
-          for (number, count) in try RowSource.counts(table, layout: layout, connection: connection) {
+          for (number, count) in try SourceRows.counts(table, layout: layout, connection: connection) {
             counts[model.entities[number].name] = count
           }
         }

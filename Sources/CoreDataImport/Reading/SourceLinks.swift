@@ -1,11 +1,11 @@
-// LinkSource: the links of one many-to-many relationship of a source, in portions.
+// SourceLinks: the links of one many-to-many relationship of a source, in portions.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 import SQLCipherStore
 
 /// Reads a table of links with one statement.
-final class LinkSource {
+final class SourceLinks {
   private let join: SourceJoin
   private let layout: SourceLayout
   private let reader: ValueReader
@@ -40,7 +40,7 @@ final class LinkSource {
     nearFactor = try join.nearOrder.map { try PlaceScale.factor($0, in: join.name, as: "j", connection) } ?? 1
     farFactor = try join.farOrder.map { try PlaceScale.factor($0, in: join.name, as: "j", connection) } ?? 1
     let columns = [
-      "j.\(join.near)", RowSource.entity(in: near, key: "j.\(join.near)"), "j.\(join.far)", RowSource.entity(in: far, key: "j.\(join.far)"),
+      "j.\(join.near)", SourceRows.entity(in: near, key: "j.\(join.near)"), "j.\(join.far)", SourceRows.entity(in: far, key: "j.\(join.far)"),
       join.nearOrder ?? "NULL", join.farOrder ?? "NULL",
     ]
     statement = try connection.statement(sql: "SELECT \(columns.joined(separator: ", ")) FROM \(join.name) AS j")
@@ -51,7 +51,7 @@ final class LinkSource {
   /// The next links; nil at the end.
   func next() throws -> [RowTransfer.Link]? {
     var links: [RowTransfer.Link] = []
-    while links.count < RowSource.rowsPerPortion, !isAtEnd {
+    while links.count < SourceRows.rowsPerPortion, !isAtEnd {
       guard try statement.step() else {
         isAtEnd = true
         break

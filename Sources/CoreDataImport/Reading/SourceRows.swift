@@ -1,11 +1,11 @@
-// RowSource: the rows of one table of a source, in the order of their keys, in portions.
+// SourceRows: the rows of one table of a source, in the order of their keys, in portions.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 import SQLCipherStore
 
 /// Reads the rows of a tree of entities with one statement that runs from the first row to the last.
-final class RowSource {
+final class SourceRows {
   /// Rows on their way, with the places of members in orders.
   struct Portion {
     var rows = RowList()
@@ -76,7 +76,7 @@ final class RowSource {
           entityName: layout.model.entities[relationship.sourceEntity].name, propertyName: relationship.name)
       }
       // The destination's own row tells its entity, so that a missing row is seen at once.
-      columns.append(RowSource.entity(in: target, key: "t.\(column.name)"))
+      columns.append(SourceRows.entity(in: target, key: "t.\(column.name)"))
       references.append(
         Reference(
           column: index, slot: column.slot, relationship: relationship, target: target, offset: offsets[target.root.number] ?? 0))

@@ -1,27 +1,5 @@
-// ModelMerging: several models as one, and one configuration of a model as a model.
+// ManagedObjectModel+Merging: several models as one, and one configuration of a model as a model.
 public import Foundation
-
-/// Why models cannot be merged.
-public enum ModelMergeError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// Two models have entities of one name that are not equal.
-  case differentEntities([String])
-  /// Two models have fetch request templates of one name that are not equal.
-  case differentTemplates([String])
-  /// Two models have composites of one name that are not equal.
-  case differentComposites([String])
-
-  /// Which names clash, and what to do.
-  public var description: String {
-    switch self {
-    case .differentEntities(let names):
-      "entities of the same name differ between the models: \(names.joined(separator: ", ")); make them equal or rename one"
-    case .differentTemplates(let names):
-      "fetch request templates of the same name differ between the models: \(names.joined(separator: ", ")); rename one"
-    case .differentComposites(let names):
-      "composites of the same name differ between the models: \(names.joined(separator: ", ")); rename one"
-    }
-  }
-}
 
 extension ManagedObjectModel {
   /// Merges models: their entities, configurations of the same name joined, templates, version identifiers and notes.

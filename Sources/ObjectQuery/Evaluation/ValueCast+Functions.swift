@@ -1,11 +1,8 @@
-// ValueCast: CAST of values that are not known before the objects are read.
+// ValueCast+Functions: the functions CAST of expressions.
 import Foundation
 import ObjectModel
 
-/// Conversions of values that are there. What is no value of the type asked becomes no value.
-enum ValueCast {
-  private static let posix = Locale(identifier: "en_US_POSIX")
-
+extension ValueCast {
   static func cast(_ value: Slot, _ function: ResolvedFunction) -> Slot {
     switch (function, value) {
     case (.castToInteger, .int), (.castToReal, .real), (.castToDecimal, .bytes), (.castToText, .text), (.castToURI, .text): value
@@ -32,21 +29,6 @@ enum ValueCast {
     }
   }
 
-  /// A decimal as it is written, without an exponent.
-  static func text(of value: Decimal) -> String { NSDecimalNumber(decimal: value).description(withLocale: posix) }
-
-  /// The decimal that a whole text is: digits with a sign, a point and an exponent at most.
-  static func decimal(_ text: String) -> Decimal? {
-    guard isNumber(text), let value = Decimal(string: text, locale: posix), !value.isNaN else { return nil }
-    return value
-  }
-
-  /// The finite number that a whole text is.
-  static func real(_ text: String) -> Slot? {
-    guard isNumber(text), let value = Double(text), value.isFinite else { return nil }
-    return .real(value)
-  }
-
   /// A decimal as the nearest double.
   private static func real(_ value: Decimal) -> Slot? { Double(text(of: value)).map { .real($0) } }
 
@@ -55,19 +37,6 @@ enum ValueCast {
     var (value, whole) = (value, Decimal())
     NSDecimalRound(&whole, &value, 0, value < 0 ? .up : .down)
     return Int64(text(of: whole))
-  }
-
-  private static func isNumber(_ text: String) -> Bool {
-    var hasDigits = false
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "0")...UInt8(ascii: "9"): hasDigits = true
-      case UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "e"), UInt8(ascii: "E"): break
-      default: return false
-      }
-    }
-    // Both parsers take a prefix or refuse what the other takes; Double's rule holds.
-    return hasDigits && Double(text) != nil
   }
 
   private static func coded(_ value: Decimal?) -> Slot {

@@ -124,12 +124,4 @@ package struct IdentityTable: Sendable {
     }
     return nil
   }
-
-  /// The key that the attributes of an object of the input make; constraints with relationships are left out.
-  package func attributeKey(of object: ImportObject) -> IdentityKey? {
-    for constraint in constraints[object.entity.number] where !constraint.hasRelationships {
-      if let key = IdentityKey(constraint, value: object.value) { return key }
-    }
-    return nil
-  }
 }

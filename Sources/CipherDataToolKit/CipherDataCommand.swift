@@ -1,14 +1,10 @@
-// Tool: the command `cipherdata` from its arguments to its exit status.
+// CipherDataCommand: the command `cipherdata` from its arguments to its exit status.
 import ArgumentParser
 import CipherData
 import Foundation
 import StoreFiles
 
-/// The tool, without the process around it.
-package enum Tool {
-  /// The version that `--version` prints.
-  package static let version = "0.1.0"
-
+extension Tool {
   /// Parses arguments, runs the command, and tells errors on standard error in one line.
   ///
   /// - Parameter arguments: The arguments without the program's name.
@@ -47,22 +43,6 @@ package enum Tool {
       return ending.status.rawValue
     }
   }
-
-  /// Whether an error comes from the argument parser: a mistake in the arguments, or a request for help.
-  static func isOfParser(_ error: any Error) -> Bool {
-    if error is ArgumentParser.ValidationError || error is CleanExit { return true }
-    // The parser's own error type is not public.
-    return String(reflecting: type(of: error)).hasPrefix("ArgumentParser.")
-  }
-
-  /// Writes a line to a descriptor.
-  static func print(_ text: String, to descriptor: Int32) {
-    let bytes = Array((text + "\n").utf8)
-    bytes.withUnsafeBytes { _ = write(descriptor, $0.baseAddress, $0.count) }
-  }
-
-  /// Writes a note to standard error.
-  static func note(_ text: String) { print("cipherdata: \(text)", to: STDERR_FILENO) }
 }
 
 /// `cipherdata`.

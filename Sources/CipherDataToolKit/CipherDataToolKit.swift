@@ -1,0 +1,18 @@
+// CipherDataToolKit: the command-line tool without its process.
+//
+// The floors, from the bottom up:
+//
+//   Errors       errors and exit statuses
+//   Terminal     the terminal: notes, passphrases, progress, interruption
+//   Input        bytes, lines and JSON that come in
+//   Values       stored values as text and JSON
+//   Output       tables, CSV and lines that go out
+//   Debian       Debian's package lists
+//   Fetch        questions to a store: their options, paths and results
+//   Export       object graphs as JSON lines
+//   Import       JSON lines and package lists as object graphs
+//   Store        stores made
+//   Commands     the commands, one type each
+//   Shell        the commands line by line
+//   Demo         what the library does, shown
+//   (the root)   the command `cipherdata` with all others below it

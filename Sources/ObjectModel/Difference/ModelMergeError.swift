@@ -1,0 +1,23 @@
+// ModelMergeError: why models cannot be merged.
+
+/// Why models cannot be merged.
+public enum ModelMergeError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// Two models have entities of one name that are not equal.
+  case differentEntities([String])
+  /// Two models have fetch request templates of one name that are not equal.
+  case differentTemplates([String])
+  /// Two models have composites of one name that are not equal.
+  case differentComposites([String])
+
+  /// Which names clash, and what to do.
+  public var description: String {
+    switch self {
+    case .differentEntities(let names):
+      "entities of the same name differ between the models: \(names.joined(separator: ", ")); make them equal or rename one"
+    case .differentTemplates(let names):
+      "fetch request templates of the same name differ between the models: \(names.joined(separator: ", ")); rename one"
+    case .differentComposites(let names):
+      "composites of the same name differ between the models: \(names.joined(separator: ", ")); rename one"
+    }
+  }
+}

@@ -1,0 +1,58 @@
+// PredicateDepth: how deep predicates may be nested.
+
+/// The bound of nesting, so that no walk over a predicate can exhaust the stack.
+package enum PredicateDepth {
+  /// The greatest number of levels of a predicate, its expressions included.
+  package static let limit = 100
+
+  private enum Node {
+    case predicate(FetchPredicate)
+    case expression(FetchExpression)
+    case constant(FetchConstant)
+  }
+
+  /// Throws ``FetchPredicateError/nestingTooDeep(limit:)`` for a predicate that is nested too deep. Itself it uses no recursion.
+  package static func check(_ predicate: FetchPredicate) throws(FetchPredicateError) {
+    guard isWithinLimit([.predicate(predicate)]) else { throw .nestingTooDeep(limit: limit) }
+  }
+
+  /// Whether an expression is nested within the limit.
+  package static func allows(_ expression: FetchExpression) -> Bool { isWithinLimit([.expression(expression)]) }
+
+  private static func isWithinLimit(_ roots: [Node]) -> Bool {
+    var stack = roots.map { (node: $0, depth: 1) }
+    while let (node, depth) = stack.popLast() {
+      guard depth <= limit else { return false }
+      func push(_ node: Node) { stack.append((node, depth + 1)) }
+      func pushLists(_ items: [FetchConstant]) {
+        for case .list(let inner) in items { push(.constant(.list(inner))) }
+      }
+      switch node {
+      case .constant(.list(let items)): pushLists(items)
+      case .constant: break
+      case .predicate(.constant), .predicate(.block): break
+      case .predicate(.and(let items)), .predicate(.or(let items)): items.forEach { push(.predicate($0)) }
+      case .predicate(.not(let item)): push(.predicate(item))
+      case .predicate(.comparison(let comparison)):
+        push(.expression(comparison.left))
+        push(.expression(comparison.right))
+      case .expression(let expression):
+        switch expression {
+        case .constant(.list(let items)): pushLists(items)
+        case .constant: break
+        case .evaluatedObject, .keyPath, .variable: break
+        case .path(let base, _), .element(let base, _): push(.expression(base))
+        case .aggregate(let items), .function(_, let items): items.forEach { push(.expression($0)) }
+        case .subquery(let collection, _, let condition):
+          push(.expression(collection))
+          push(.predicate(condition))
+        case .conditional(let condition, let first, let second):
+          push(.predicate(condition))
+          push(.expression(first))
+          push(.expression(second))
+        }
+      }
+    }
+    return true
+  }
+}

@@ -1,0 +1,31 @@
+// FetchSortable: what typed queries can be ordered by.
+
+/// What a typed query can be ordered by: a field, ascending, or a sort descriptor.
+public protocol FetchSortable {
+  /// It as a sort key.
+  var fetchSortDescriptor: FetchSortDescriptor { get }
+}
+
+extension FetchSortDescriptor: FetchSortable {
+  /// The descriptor itself.
+  public var fetchSortDescriptor: FetchSortDescriptor { self }
+}
+
+extension FetchField: FetchSortable {
+  /// The field as an ascending sort key.
+  public var fetchSortDescriptor: FetchSortDescriptor { FetchSortDescriptor(expression: fetchExpression) }
+
+  /// The field as a sort key with a way of ordering text.
+  public func ordered(_ comparison: FetchSortDescriptor.Comparison) -> FetchSortDescriptor {
+    FetchSortDescriptor(expression: fetchExpression, comparison: comparison)
+  }
+}
+
+extension FetchSortable {
+  /// The sort key with greater values first.
+  public var descending: FetchSortDescriptor {
+    var descriptor = fetchSortDescriptor
+    descriptor.isAscending = false
+    return descriptor
+  }
+}

@@ -1,0 +1,93 @@
+// In each module the folders are floors: none names a type of a floor above its own. And what names of types and files must keep to.
+import Foundation
+import XCTest
+
+final class FloorTests: XCTestCase {
+  /// Modules whose floors are not drawn yet.
+  private static let notYetDrawn: Set<String> = []
+
+  private static let modules: [ModuleFloors] = {
+    let modules = (try? Repository.folders(in: "Sources")) ?? []
+    return modules.map { ModuleFloors(module: $0, sources: Repository.sources) }
+  }()
+
+  func testNoFolderNamesATypeOfAFloorAboveIt() {
+    for floors in Self.modules where !Self.notYetDrawn.contains(floors.module) {
+      for name in floors.upwardNames { XCTFail("\(name)") }
+    }
+  }
+
+  func testTheFirstFileOfEachModuleDrawsItsFloors() {
+    for floors in Self.modules where !floors.folders.isEmpty {
+      if Self.notYetDrawn.contains(floors.module) {
+        XCTAssertNil(floors.order, "\(floors.module) has drawn its floors: hold it to them")
+        continue
+      }
+      let file = "Sources/\(floors.module)/\(floors.module).swift"
+      guard let order = floors.order else {
+        XCTFail("\(file) draws no floors: a line for each folder, from the bottom up, as in Sources/StoreKeys/StoreKeys.swift")
+        continue
+      }
+      XCTAssertEqual(Set(order).count, order.count, "\(file) draws a floor twice")
+      XCTAssertEqual(Set(order).subtracting([ModuleFloors.root]), floors.folders, "\(file) draws other folders than there are")
+    }
+  }
+
+  func testNoTwoFoldersNameEachOther() {
+    for floors in Self.modules where !Self.notYetDrawn.contains(floors.module) {
+      XCTAssertEqual(floors.mutualPairs, 0, floors.module)
+    }
+  }
+
+  func testANameOfAFloorAboveIsFound() {
+    let drawing = SwiftText("// M: a module.\n//\n//   Low   below\n//   High  above\n//   (the root)\n")
+    let low = SwiftText(
+      """
+      // "High" is a word here, and Above.Inner another.
+      struct Below { let text = "Above" }
+      func f(_ x: M.Above) -> Root { Above.Inner.make(.Above) }
+      private struct Own {}
+      """)
+    let high = SwiftText("struct Above { let below: Below; enum Inner {}; private enum Hidden {} }\nfileprivate struct Own {}\nlet own = Own()")
+    let root = SwiftText("final class Root { let above: Above; class func g() {}; func h() { struct Above {} } }")
+    let floors = ModuleFloors(
+      module: "M",
+      sources: [
+        ("Sources/M/M.swift", drawing), ("Sources/M/Low/Below.swift", low), ("Sources/M/High/Above.swift", high), ("Sources/M/Root.swift", root),
+      ])
+    XCTAssertEqual(floors.order, ["Low", "High", ModuleFloors.root])
+    XCTAssertEqual(floors.folders, ["Low", "High"])
+    XCTAssertEqual(
+      floors.upwardNames.map(\.description),
+      [
+        "Sources/M/Low/Below.swift:3 names Above: Low stands below High",
+        "Sources/M/Low/Below.swift:3 names Root: Low stands below (the root)",
+        "Sources/M/Low/Below.swift:3 names Above.Inner: Low stands below High",
+      ])
+    XCTAssertEqual(floors.mutualPairs, 1)
+  }
+
+  // MARK: Names
+
+  func testNoTwoModulesDeclareATypeOfOneName() {
+    var files: [String: [String]] = [:]
+    for (file, text) in Repository.sources {
+      for type in SwiftTokens(text).declaredTypes where !type.isNested && !type.isPrivate { files[type.name, default: []].append(file) }
+    }
+    for (name, files) in files where Set(files.map { $0.split(separator: "/")[1] }).count > 1 {
+      XCTFail("\(name) is declared in \(files.joined(separator: " and "))")
+    }
+  }
+
+  func testAFileBearsTheNameOfThePublicTypeThatItDeclares() {
+    for (file, text) in Repository.sources {
+      let types = SwiftTokens(text).declaredTypes.filter { !$0.isNested && !$0.isAlias }
+      let visible = types.filter(\.isPublic)
+      guard visible.count == 1, let type = visible.first, let name = file.split(separator: "/").last?.prefix(while: { $0 != "+" && $0 != "." })
+      else { continue }
+      // `Type+Facet.swift` may bring a small type for its facet along.
+      let isNamed = type.name.hasPrefix(name) || name.hasPrefix(type.name) || types.contains { $0.name == name }
+      XCTAssertTrue(isNamed, "\(file) declares \(type.name), whose name it does not bear")
+    }
+  }
+}

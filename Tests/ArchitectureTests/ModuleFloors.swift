@@ -1,0 +1,215 @@
+// ModuleFloors: the folders of a module as floors: their order as its first file draws it, the types that each declares, and those that it names.
+import Foundation
+
+/// A type that a folder names although it is declared on a floor above.
+struct UpwardName: Hashable, CustomStringConvertible {
+  let file: String
+  let line: Int
+  let type: String
+  let floor: String
+  let above: String
+
+  var description: String { "\(file):\(line) names \(type): \(floor) stands below \(above)" }
+}
+
+/// The floors of one module. The root of the module is the top floor.
+struct ModuleFloors {
+  static let root = "(the root)"
+
+  let module: String
+  /// The folders as the module's first file draws them, from the bottom up, and the root; nil where nothing is drawn.
+  let order: [String]?
+  private let files: [File]
+
+  private struct File {
+    let path: String
+    let folder: String
+    let tokens: SwiftTokens
+    let types: [DeclaredType]
+  }
+
+  /// - Parameter sources: The files below `Sources/<module>/`.
+  init(module: String, sources: [(file: String, text: SwiftText)]) {
+    self.module = module
+    let prefix = "Sources/\(module)/"
+    files = sources.filter { $0.file.hasPrefix(prefix) }.map { file, text in
+      let parts = file.dropFirst(prefix.count).split(separator: "/")
+      let tokens = SwiftTokens(text)
+      return File(path: file, folder: parts.count > 1 ? String(parts[0]) : Self.root, tokens: tokens, types: tokens.declaredTypes)
+    }
+    order = sources.first { $0.file == "\(prefix)\(module).swift" }.flatMap { Self.drawing($0.text) }
+  }
+
+  /// The folders that hold files, the root left out.
+  var folders: Set<String> { Set(files.map(\.folder)).subtracting([Self.root]) }
+
+  /// The floors in the comment at the beginning of a file: one line each, with three spaces before its name and two or more behind it.
+  private static func drawing(_ text: SwiftText) -> [String]? {
+    let floors = text.lines.prefix { $0.hasPrefix("//") }.compactMap { line -> String? in
+      guard line.hasPrefix("//   ") else { return nil }
+      let name = line.dropFirst(5).prefix { $0.isLetter || $0.isNumber }
+      return !name.isEmpty && line.dropFirst(5 + name.count).hasPrefix("  ") ? String(name) : nil
+    }
+    return floors.isEmpty ? nil : floors + [root]
+  }
+
+  /// The floor of each type by its name: by its own at the top of a file, as `Outer.Inner` where it is nested. Names that two floors declare are left out,
+  /// and types that a file keeps to itself.
+  private var floors: [String: String] {
+    var found: [String: Set<String>] = [:]
+    for file in files {
+      for type in file.types where !type.isPrivate { found[type.name, default: []].insert(file.folder) }
+    }
+    return found.compactMapValues { $0.count == 1 ? $0.first : nil }
+  }
+
+  /// Every first use in a file of a type of another floor.
+  private var uses: [UpwardName] {
+    let floors = floors
+    return files.flatMap { file -> [UpwardName] in
+      let own = Set(file.types.filter(\.isPrivate).map(\.name))
+      var known: Set<String> = []
+      return file.tokens.namedTypes(module: module).compactMap { name, line in
+        guard let floor = floors[name], floor != file.folder, !own.contains(name), known.insert(name).inserted else { return nil }
+        return UpwardName(file: file.path, line: line, type: name, floor: file.folder, above: floor)
+      }
+    }
+  }
+
+  /// What is named of floors above; nothing where no order is drawn.
+  var upwardNames: [UpwardName] {
+    guard let order else { return [] }
+    return uses.filter { use in
+      guard let floor = order.firstIndex(of: use.floor), let other = order.firstIndex(of: use.above) else { return true }
+      return other > floor
+    }
+  }
+
+  /// How many pairs of folders name types of each other.
+  var mutualPairs: Int {
+    let pairs = Set(uses.map { [$0.floor, $0.above] })
+    return pairs.filter { $0[0] < $0[1] && pairs.contains([$0[1], $0[0]]) }.count
+  }
+}
+
+/// A type as a file declares it.
+struct DeclaredType {
+  /// Its name; of a nested type with the name of the type around it.
+  let name: String
+  let isNested: Bool
+  let isPublic: Bool
+  /// Whether only its file sees it.
+  let isPrivate: Bool
+  let isAlias: Bool
+}
+
+/// The words and marks of a file, without comments and literals.
+struct SwiftTokens {
+  private struct Token {
+    let text: Substring
+    let line: Int
+    var isWord: Bool { text.utf8.first.map(SwiftTokens.isWordByte) ?? false }
+  }
+
+  private var tokens: [Token] = []
+
+  init(_ text: SwiftText) {
+    for (number, line) in text.code.enumerated() {
+      let bytes = line.utf8
+      var start = bytes.startIndex
+      while start < bytes.endIndex {
+        var end = bytes.index(after: start)
+        if Self.isWordByte(bytes[start]) {
+          while end < bytes.endIndex, Self.isWordByte(bytes[end]) { end = bytes.index(after: end) }
+        }
+        if bytes[start] != 32 { tokens.append(Token(text: line[start..<end], line: number + 1)) }
+        start = end
+      }
+    }
+  }
+
+  fileprivate static func isWordByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"): true
+    default: byte >= 128
+    }
+  }
+
+  private func text(_ index: Int) -> Substring { tokens.indices.contains(index) ? tokens[index].text : "" }
+
+  private static let kinds: Set<Substring> = ["class", "struct", "enum", "protocol", "actor", "typealias", "extension"]
+
+  /// The types that the file declares, those inside of functions left out.
+  var declaredTypes: [DeclaredType] {
+    var types: [DeclaredType] = []
+    // The braces that are open: the name of the type where one began it.
+    var scopes: [String?] = []
+    var next: String?
+    for index in tokens.indices {
+      switch text(index) {
+      case "{":
+        scopes.append(next)
+        next = nil
+      case "}":
+        _ = scopes.popLast()
+      default:
+        guard Self.kinds.contains(text(index)), let name = declaredName(index), !scopes.contains(nil) else { continue }
+        let kind = text(index)
+        if kind != "typealias" { next = name }
+        if kind == "extension" { continue }
+        let modifiers = modifiers(before: index)
+        let outer = scopes.last ?? nil
+        types.append(
+          DeclaredType(
+            name: outer.map { "\($0.split(separator: ".").last ?? "").\(name)" } ?? name, isNested: outer != nil,
+            isPublic: modifiers.contains("public") || modifiers.contains("open"),
+            isPrivate: modifiers.contains("private") || modifiers.contains("fileprivate"), isAlias: kind == "typealias"))
+      }
+    }
+    return types
+  }
+
+  /// The name behind a keyword that declares a type; nil where the word is none here, as in `class func` or `import struct`.
+  private func declaredName(_ index: Int) -> String? {
+    guard index + 1 < tokens.count, tokens[index + 1].isWord, ![".", "`", "import"].contains(text(index - 1)),
+      !["func", "var", "let", "subscript", "init"].contains(text(index + 1))
+    else { return nil }
+    var name = String(text(index + 1))
+    guard text(index) == "extension" else { return name }
+    var end = index + 2
+    while text(end) == ".", end + 1 < tokens.count, tokens[end + 1].isWord {
+      name += "." + text(end + 1)
+      end += 2
+    }
+    return name
+  }
+
+  /// The words on a declaration's line before its keyword.
+  private func modifiers(before index: Int) -> Set<Substring> {
+    var words: Set<Substring> = []
+    var index = index
+    while index > 0, tokens[index - 1].line == tokens[index].line {
+      index -= 1
+      words.insert(text(index))
+    }
+    return words
+  }
+
+  /// The names that may be of types, with their lines: words with a capital, alone or behind the module's name, and pairs of such as `Outer.Inner`.
+  func namedTypes(module: String) -> [(name: String, line: Int)] {
+    var names: [(String, Int)] = []
+    for index in tokens.indices where isCapital(index) {
+      let isMember = text(index - 1) == "."
+      if !isMember || text(index - 2) == module[...] { names.append((String(text(index)), tokens[index].line)) }
+      if text(index + 1) == ".", isCapital(index + 2) {
+        names.append(("\(text(index)).\(text(index + 2))", tokens[index].line))
+      }
+    }
+    return names
+  }
+
+  private func isCapital(_ index: Int) -> Bool {
+    guard let first = text(index).utf8.first else { return false }
+    return (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(first)
+  }
+}
