@@ -43,13 +43,9 @@ struct BatchInserter {
     self.table = table
     let entity = merging.entity
     probes = entity.constraints(in: model).map { constraint in
-      var conditions = constraint.slots.map { "t.\(table.column(entity: entity.number, slot: $0.index)?.name ?? "NULL") = ?" }
-      if let ofEntity = table.entityCondition(constraint.entity, includesSubentities: true, model: model, alias: "t") {
-        conditions.append(ofEntity)
-      }
-      return Probe(
-        slots: constraint.slots,
-        sql: "SELECT \(table.readColumns(alias: "t")) FROM \(table.name) AS t WHERE \(conditions.joined(separator: " AND ")) LIMIT 1")
+      let columns = constraint.slots.map { table.column(entity: entity.number, slot: $0.index)?.name ?? "NULL" }
+      let entities = table.entityCondition(constraint.entity, includesSubentities: true, model: model, alias: "t")
+      return Probe(slots: constraint.slots, sql: table.row(with: columns, entities: entities))
     }
     orders = entity.slots.compactMap { slot in
       guard let relationship = slot.relationship, let inverse = model.inverse(of: relationship),
@@ -136,7 +132,7 @@ struct BatchInserter {
     for side in orders where slots.contains(side.slot) {
       let place: Slot = try nextPlace(side, row).map { .int($0) } ?? .null
       try batch.run(
-        "UPDATE OR FAIL \(table.name) SET \(side.order) = ? WHERE \(table.name).\(table.key) = ?", [place, .int(row.key)])
+        table.placing(side.order), [place, .int(row.key)])
     }
   }
 
@@ -155,7 +151,7 @@ struct BatchInserter {
     guard !row.isNull(side.slot) else { return nil }
     let owner = SaveExecutor.OrderedMember(relationship: side.relationshipID, key: row.reference(side.slot).key)
     let last =
-      try lastPlaces[owner] ?? batch.number("SELECT max(t.\(side.order)) FROM \(table.name) AS t WHERE t.\(side.column) = ?", owner.key)
+      try lastPlaces[owner] ?? batch.number(table.lastPlace(side.order, of: side.column), owner.key)
       ?? 0
     // Behind the greatest number of all the keys decide, and those of new members are greater.
     let (next, isTooFar) = last.addingReportingOverflow(OrderKeys.gap)

@@ -62,7 +62,7 @@ struct BatchUpdater {
       guard let relationship = assignment.slot.relationship, case .constant(.int(let word)) = assignment.value else { continue }
       let reference = ObjectReference(rawValue: word)
       let found = try schema.tableIfHeld(relationship.destinationEntity).flatMap { target in
-        try batch.references("SELECT \(target.reference(alias: "t")) FROM \(target.name) AS t WHERE t.\(target.key) = ?", reference.key)
+        try batch.references(target.presence, reference.key)
           .first
       }
       if found != reference { throw BatchUpdatePlan.missingDestination(of: assignment.slot, plan.entity) }
@@ -179,7 +179,7 @@ struct BatchUpdater {
       }
       let owner = ObjectReference(rawValue: word).key
       let column = side.column.name
-      let last = try batch.number("SELECT max(t.\(order)) FROM \(table.name) AS t WHERE t.\(column) = ?", owner) ?? 0
+      let last = try batch.number(table.lastPlace(order, of: column), owner) ?? 0
       try batch.run(
         "UPDATE OR FAIL \(table.name) SET \(order) = ? + \(table.name).\(table.key) WHERE \(isConcerned) AND \(table.name).\(column) IS NOT ?",
         last, owner)
@@ -273,7 +273,7 @@ struct BatchUpdater {
     while try statement.step() {
       let rows = [statement.int64(0), statement.int64(1)]
       let found = try rows.compactMap { key in
-        try batch.references("SELECT \(table.reference(alias: "t")) FROM \(table.name) AS t WHERE t.\(table.key) = ?", key).first
+        try batch.references(table.presence, key).first
       }
       let changed = try found.filter { try batch.number("SELECT 1 FROM temp.\(name) WHERE k = ?", $0.key) != nil }
       conflicts.append(

@@ -125,8 +125,7 @@ extension EntityStatement {
       return "SELECT t.\(table.key), t.\(order) FROM \(table.name) AS t WHERE t.\(side.column.name) = ?"
     case .placing(let relationship):
       guard case .inverse(let side) = schema.relationships[relationship], let order = side.order else { return "" }
-      let table = schema.tables[side.table]
-      return "UPDATE OR FAIL \(table.name) SET \(order) = ? WHERE \(table.name).\(table.key) = ?"
+      return schema.tables[side.table].placing(order)
     }
   }
 }
@@ -203,6 +202,17 @@ extension EntityTable {
     return "SELECT \(columns) FROM \(name) AS t WHERE \(owner) \(size.condition) ORDER BY \(order)"
   }
 
+  /// Finds the key and entity of a row by its key.
+  var presence: String { "SELECT \(reference(alias: "t")) FROM \(name) AS t WHERE t.\(key) = ?" }
+
+  /// Reads the row that has values under a constraint.
+  ///
+  /// - Parameter columns: The quoted columns of the values; `NULL` for one that is not stored.
+  func row(with columns: [String], entities: String?) -> String {
+    let conditions = columns.map { "t.\($0) = ?" } + [entities].compactMap { $0 }
+    return "SELECT \(readColumns(alias: "t")) FROM \(name) AS t WHERE \(conditions.joined(separator: " AND ")) LIMIT 1"
+  }
+
   /// Reads a column of a row by its key.
   func value(of column: TableColumn) -> String { "SELECT t.\(column.name) FROM \(name) AS t WHERE t.\(key) = ?" }
 
@@ -216,6 +226,18 @@ extension EntityTable {
 
   /// The condition that a key is one of the table's.
   func exists(_ key: String) -> String { "EXISTS (SELECT 1 FROM \(name) AS e WHERE e.\(self.key) = \(key))" }
+
+  // MARK: Orders
+
+  /// Writes the place of a row among the members of its owner: the place, the key.
+  func placing(_ order: String) -> String { "UPDATE OR FAIL \(name) SET \(order) = ? WHERE \(name).\(key) = ?" }
+
+  /// Finds the greatest place among the members of an owner.
+  ///
+  /// - Parameters:
+  ///   - order: The quoted column of the places.
+  ///   - owner: The quoted column that refers to the owner.
+  func lastPlace(_ order: String, of owner: String) -> String { "SELECT max(t.\(order)) FROM \(name) AS t WHERE t.\(owner) = ?" }
 
   // MARK: Derived attributes
 
