@@ -67,7 +67,7 @@ final class StatementNumberTests: XCTestCase {
     let store = try TestStore()
     let open = try store.open(try Self.model())
     defer { try? open.close() }
-    let engine = try XCTUnwrap(open.store as? SQLCipherIncrementalStore).engine("test")
+    let engine = try XCTUnwrap(open.store as? SQLCipherIncrementalStore).engine(.fetch)
     try engine.pool.withWriter { connection in
       for statement in BookkeepingTables.creationOfExternals { try connection.execute(statement) }
       var texts: Set<String> = []

@@ -2,8 +2,6 @@
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
-import StoreFiles
-import StoreKeys
 
 /// Large values in the schema.
 enum ExternalSchema {
