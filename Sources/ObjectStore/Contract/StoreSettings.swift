@@ -1,5 +1,5 @@
 // StoreSettings: what a class of stores can be told by a description, with types, and descriptions made of a dictionary of options.
-public import Foundation
+import Foundation
 
 /// The name and type of a setting that a class of stores has beside those of every store.
 ///
