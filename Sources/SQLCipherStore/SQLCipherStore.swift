@@ -5,8 +5,8 @@
 //   Basics         pieces of SQL, functions, values in statements; errors of connections as those of stores
 //   Schema         where everything of a model lies in the file, and the statements over each table
 //   Queries        predicates and whole fetches as SQL
-//   External       large values in files beside the database
 //   Transactions   snapshots and write transactions as values, and keys for new rows
+//   External       large values in files beside the database
 //   Rows           rows read into images and written out of them
 //   Derivation     derived attributes: noted by triggers, computed before the commit
 //   Definition     tables, indexes, triggers and views: made, and brought in step
