@@ -52,7 +52,8 @@ final class TransactionParticipantTests: XCTestCase {
   }
 
   private func onWriter(_ body: (Connection) throws -> Void) throws {
-    let open = try TestStore().open()
+    let store = try TestStore()
+    let open = try store.open()
     try engine(open).pool.withWriter(body)
     try open.close()
   }
@@ -124,16 +125,18 @@ final class TransactionParticipantTests: XCTestCase {
       EntityDescription(name: "Film", properties: [title, poster, sought].map { .attribute($0) })
     ])
     func names(_ open: OpenStore) throws -> [String] { try engine(open).participants.map { "\(type(of: $0))" } }
+    let (films, books) = (try TestStore(), try TestStore())
     XCTAssertEqual(
-      try names(try TestStore().open(model)), ["ModelWatch", "DerivedValues", "LargeValues", "ReservedKeys", "TableSizes"])
+      try names(try films.open(model)), ["ModelWatch", "DerivedValues", "LargeValues", "ReservedKeys", "TableSizes"])
     XCTAssertEqual(
-      try names(try TestStore().open()), ["ModelWatch", "ReservedKeys", "TableSizes"], "Who has nothing to do is not asked.")
+      try names(try books.open()), ["ModelWatch", "ReservedKeys", "TableSizes"], "Who has nothing to do is not asked.")
   }
 
   // MARK: Requests
 
   func testTheWriterIsFreeAfterEveryWayToEnd() throws {
-    let open = try TestStore().open()
+    let store = try TestStore()
+    let open = try store.open()
     let engine = try engine(open)
     try engine.begin().commit()
     try engine.begin().rollBack()
@@ -149,7 +152,8 @@ final class TransactionParticipantTests: XCTestCase {
   }
 
   func testARequestOfATaskThatTheBodyBeginsIsNoPartOfTheTransaction() async throws {
-    let open = try TestStore().open()
+    let store = try TestStore()
+    let open = try store.open()
     let counted = Mutex<Int?>(nil)
     let isCounted = DispatchSemaphore(value: 0)
     try open.store.performTransaction {
