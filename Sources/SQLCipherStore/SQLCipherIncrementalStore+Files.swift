@@ -107,9 +107,9 @@ extension SQLCipherStoreFile {
         try Connection(opening: keyring.storePath, key: $0, options: options)
       }
       defer { connection.close() }
-      try connection.writeTransaction {
-        _ = try Self.record(connection, operation: .setMetadata)
-        try MetadataTable.writeUserMetadata(metadata, connection)
+      try WriteTransaction.run(on: connection, []) { transaction in
+        _ = try Self.record(transaction.connection, operation: .setMetadata)
+        try MetadataTable.writeUserMetadata(metadata, transaction.connection)
       }
     }
   }

@@ -122,7 +122,7 @@ extension SQLCipherIncrementalStore {
   private func readOrCreate(_ connection: Connection, _ generation: Int) throws -> Stored {
     if var record = try MetadataTable.read(connection, path: path) {
       if record.format < MetadataTable.formatVersion, !configuration.description.isReadOnly {
-        try connection.writeTransaction { try MetadataTable.upgrade(connection, path: path) }
+        try WriteTransaction.run(on: connection, []) { try MetadataTable.upgrade($0.connection, path: path) }
         record.format = MetadataTable.formatVersion
       }
       // The usual case reads nothing more: a layout from the same model is the one that is computed.
@@ -132,10 +132,10 @@ extension SQLCipherIncrementalStore {
       let layout = try MetadataTable.readLayout(connection, path: path)
       let isInStep = record.layoutBasis == MetadataTable.indexesOnly + layoutBasis
       if hashes == heldHashes, !configuration.description.isReadOnly, renewsModel || !isInStep {
-        return try connection.writeTransaction { () -> Stored in
+        return try WriteTransaction.run(on: connection, []) { transaction -> Stored in
           // Somebody has migrated the store meanwhile: his tables are no business of this model.
           if try connection.userVersion() != generation, let stored = try readStored(connection) { return stored }
-          try bringAuxiliariesInStep(layout, connection)
+          try bringAuxiliariesInStep(layout, transaction)
           var record = record
           record.hasExternalTable = record.hasExternalTable || configuration.model.hasExternalAttributes
           return (record, hashes, layout)
@@ -146,10 +146,10 @@ extension SQLCipherIncrementalStore {
     if configuration.description.isReadOnly {
       throw StoreError(.notAStore, "The database is empty, and it was opened read-only.", operation: .open, path: path)
     }
-    return try connection.writeTransaction {
+    return try WriteTransaction.run(on: connection, []) { transaction in
       // Another process may have been faster.
       if let stored = try readStored(connection) { return stored }
-      return (try create(connection), heldHashes, nil)
+      return (try create(transaction), heldHashes, nil)
     }
   }
 
@@ -159,23 +159,24 @@ extension SQLCipherIncrementalStore {
   }
 
   /// Brings what follows from the model in step, and notes it, with the model: who goes by that of the store is not to turn it back.
-  private func bringAuxiliariesInStep(_ layout: TableLayout, _ connection: Connection) throws {
+  private func bringAuxiliariesInStep(_ layout: TableLayout, _ transaction: WriteTransaction) throws {
     let model = configuration.model
-    try SchemaAuxiliaries(schema: try StoreSchema(model: model, layout: layout)).bringInStep(connection)
+    try SchemaAuxiliaries(schema: try StoreSchema(model: model, layout: layout)).bringInStep(transaction)
     let isSameLayout = layout == TableLayout(model: model, entityNumbers: configuration.entityNumbers)
     try MetadataTable.write(
       layoutBasis: (isSameLayout ? "" : MetadataTable.indexesOnly) + layoutBasis,
       model: String(decoding: model.model.xmlData(), as: UTF8.self),
-      connection)
+      transaction.connection)
   }
 
-  private func create(_ connection: Connection) throws -> StoreRecord {
+  private func create(_ transaction: WriteTransaction) throws -> StoreRecord {
+    let connection = transaction.connection
     let model = configuration.model
     let schema = try SchemaCache.schema(model: model, entityNumbers: configuration.entityNumbers, basis: layoutBasis)
     try StoreMigrator.checkColumnCounts(schema, entityNumbers: configuration.entityNumbers, path: path, operation: .create)
     for statement in BookkeepingTables.creation { try connection.execute(statement) }
     for statement in try SchemaGenerator(schema: schema).tables() { try connection.execute(statement) }
-    try SchemaAuxiliaries(schema: schema).makeAll(connection)
+    try SchemaAuxiliaries(schema: schema).makeAll(transaction)
     let record = StoreRecord(
       identifier: UUID().uuidString, type: StoreType.sqlcipher.rawValue, checksum: model.checksum, layoutBasis: layoutBasis,
       versionIdentifiers: model.model.versionIdentifiers, userMetadata: [:], hasExternalTable: model.hasExternalAttributes)

@@ -7,7 +7,7 @@ final class TransactionRuleTests: XCTestCase {
   private static let words = ["pthread_self", "Thread.current", "ThreadTransaction"]
 
   /// Where rows are read and written.
-  private static let folders = ["Batch", "Derivation", "Explain", "Fetch", "Save", "Transfer"]
+  private static let folders = ["Batch", "Derivation", "Engine", "Explain", "Fetch", "Queries", "Rows", "Save", "Transfer"]
 
   func testNoRequestGoesByTheThreadItIsMadeOn() {
     for (file, text) in Repository.sources where !Self.asksForThreads.contains(where: file.hasSuffix) {

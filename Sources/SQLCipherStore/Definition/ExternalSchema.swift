@@ -8,9 +8,9 @@ enum ExternalSchema {
   private static let triggerPrefix = "t_external_"
 
   /// Makes the table of the large values that rows of models may have, in a file that has none; without it they stay in the rows.
-  static func makeTable(for models: [CompiledModel], _ connection: Connection) throws {
+  static func makeTable(for models: [CompiledModel], _ transaction: WriteTransaction) throws {
     guard models.contains(where: \.hasExternalAttributes) else { return }
-    for statement in BookkeepingTables.creationOfExternals { try connection.execute(statement) }
+    for statement in BookkeepingTables.creationOfExternals { try transaction.connection.execute(statement) }
   }
 
   /// The triggers of a table with binary columns: whoever deletes or changes a row, the values that it had are noted as removed.
@@ -35,9 +35,9 @@ enum ExternalSchema {
   }
 
   /// Notes values that no row refers to any more, as after tables were rebuilt without triggers. Takes a pass over the tables with binary columns.
-  static func collect(_ schema: StoreSchema, _ connection: Connection) throws {
+  static func collect(_ schema: StoreSchema, _ transaction: WriteTransaction) throws {
     let references = schema.tables.flatMap { table in table.columns.filter(\.isLarge).map(table.externalNumbers) }
-    try connection.execute(BookkeepingTables.removingExternals(notIn: references))
+    try transaction.connection.execute(BookkeepingTables.removingExternals(notIn: references))
   }
 
   /// The statements that put all large values of a copy into its rows; its list of them is empty then.

@@ -21,57 +21,47 @@ struct SchemaAuxiliaries {
   }
 
   /// All of them for a file, with the triggers of large values where it has such, or may get them; the table of these is made.
-  private func wanted(_ connection: Connection) throws -> [SchemaAuxiliary] {
-    guard try schema.hasExternalValues || ExternalTable.exists(connection) else { return try wanted() }
-    for statement in BookkeepingTables.creationOfExternals { try connection.execute(statement) }
+  private func wanted(_ transaction: WriteTransaction) throws -> [SchemaAuxiliary] {
+    guard try schema.hasExternalValues || ExternalTable.exists(transaction.connection) else { return try wanted() }
+    for statement in BookkeepingTables.creationOfExternals { try transaction.connection.execute(statement) }
     return try wanted() + schema.tables.flatMap(ExternalSchema.triggers)
   }
 
   /// Makes and fills all of them, in a file that has none.
-  func makeAll(_ connection: Connection) throws {
-    for auxiliary in try wanted(connection) { try make(auxiliary, connection) }
+  func makeAll(_ transaction: WriteTransaction) throws {
+    for auxiliary in try wanted(transaction) { try make(auxiliary, transaction) }
   }
 
   /// Makes what the file lacks and drops what the model does not have. The time is that of making the new ones.
-  func bringInStep(_ connection: Connection) throws {
-    let hadExternals = try ExternalTable.exists(connection)
-    let wanted = try wanted(connection)
+  func bringInStep(_ transaction: WriteTransaction) throws {
+    let hadExternals = try ExternalTable.exists(transaction.connection)
+    let wanted = try wanted(transaction)
     let sqlByName = Dictionary(wanted.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
-    let inFile = try Self.inFile(connection)
+    let inFile = try Self.inFile(transaction.reading)
     var kept = Set(inFile.filter { sqlByName[$0.name] == $0.sql }.map(\.name))
     for auxiliary in wanted { if let source = auxiliary.source, !kept.contains(source) { kept.remove(auxiliary.name) } }
-    for found in inFile where !kept.contains(found.name) { try Self.drop(found, connection) }
-    for auxiliary in wanted where !kept.contains(auxiliary.name) { try make(auxiliary, connection) }
+    for found in inFile where !kept.contains(found.name) { try Self.drop(found, transaction) }
+    for auxiliary in wanted where !kept.contains(auxiliary.name) { try make(auxiliary, transaction) }
     // A migration may have taken values away while there was no trigger.
-    if hadExternals { try ExternalSchema.collect(schema, connection) }
+    if hadExternals { try ExternalSchema.collect(schema, transaction) }
   }
 
   /// Drops the indexes that the schema does not have; the others stay where the tables under them do.
-  func dropUnwanted(_ connection: Connection) throws {
+  func dropUnwanted(_ transaction: WriteTransaction) throws {
     let wanted = Dictionary(try wanted().map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
-    for found in try Self.inFile(connection) where found.kind == .index && wanted[found.name] != found.sql {
-      try Self.drop(found, connection)
+    for found in try Self.inFile(transaction.reading) where found.kind == .index && wanted[found.name] != found.sql {
+      try Self.drop(found, transaction)
     }
   }
 
-  /// Drops what follows the rows as they change, so that rows can be moved about; it is made and filled again from the rows in the end.
-  static func dropFollowers(_ connection: Connection) throws {
-    for found in try inFile(connection) where found.kind != .index { try drop(found, connection) }
-  }
-
-  /// Drops all of them, as before the tables under them change.
-  static func dropAll(_ connection: Connection) throws {
-    for found in try inFile(connection) { try drop(found, connection) }
-  }
-
-  /// Drops triggers and what they keep in step, as before many rows are written at once; ``bringInStep(_:)`` makes and fills them anew.
-  static func dropTriggered(_ connection: Connection) throws {
-    for found in try inFile(connection) where found.kind != .index { try drop(found, connection) }
+  /// Drops triggers and what they keep in step, so that many rows can be written or moved about; ``bringInStep(_:)`` makes and fills them anew.
+  static func dropFollowers(_ transaction: WriteTransaction) throws {
+    for found in try inFile(transaction.reading) where found.kind != .index { try drop(found, transaction) }
   }
 
   /// What a file has of this sort. Views and triggers come first: they name the tables.
-  private static func inFile(_ connection: Connection) throws -> [SchemaAuxiliary] {
-    let statement = try connection.statement(.auxiliaries)
+  private static func inFile(_ transaction: ReadTransaction) throws -> [SchemaAuxiliary] {
+    let statement = try transaction.connection.statement(.auxiliaries)
     defer { statement.reset() }
     var result: [SchemaAuxiliary] = []
     while try statement.step() {
@@ -83,12 +73,12 @@ struct SchemaAuxiliaries {
     return result
   }
 
-  private func make(_ auxiliary: SchemaAuxiliary, _ connection: Connection) throws {
-    try connection.execute(auxiliary.sql)
-    for statement in auxiliary.fill { try connection.execute(statement) }
+  private func make(_ auxiliary: SchemaAuxiliary, _ transaction: WriteTransaction) throws {
+    try transaction.connection.execute(auxiliary.sql)
+    for statement in auxiliary.fill { try transaction.connection.execute(statement) }
   }
 
-  private static func drop(_ auxiliary: SchemaAuxiliary, _ connection: Connection) throws {
-    try connection.execute("DROP \(auxiliary.kind.rawValue.uppercased()) \(try Identifier.quoted(auxiliary.name))")
+  private static func drop(_ auxiliary: SchemaAuxiliary, _ transaction: WriteTransaction) throws {
+    try transaction.connection.execute("DROP \(auxiliary.kind.rawValue.uppercased()) \(try Identifier.quoted(auxiliary.name))")
   }
 }

@@ -40,10 +40,11 @@ final class ModelWatch: Sendable {
     let known = generation.load(ordering: .acquiring)
     guard known != Self.nothing else { return }
     let found = try transaction.connection.userVersion()
-    if found != known { try compare(transaction.connection, generation: found) }
+    if found != known { try compare(transaction, generation: found) }
   }
 
-  private func compare(_ connection: Connection, generation: Int) throws {
+  private func compare(_ transaction: ReadTransaction, generation: Int) throws {
+    let connection = transaction.connection
     guard let expected = expectation.withLock({ $0 }) else { return }
     // Also says so where a newer library has brought the file to a format that this one cannot read.
     guard let record = try MetadataTable.read(connection, path: path) else {

@@ -181,8 +181,3 @@ final class ExternalTransaction {
     hold?.end(removing: [])
   }
 }
-
-extension WriteTransaction {
-  /// What becomes of the files of large values; nil where the store has none.
-  var files: ExternalTransaction? { kept() }
-}

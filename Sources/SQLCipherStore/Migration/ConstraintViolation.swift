@@ -7,7 +7,7 @@ import StoreKeys
 /// Finds out which constraint a migration ran into.
 enum ConstraintViolation {
   /// The error for SQLite's; asked for while the migration's transaction is still open.
-  static func error(_ error: StoreAccessError, in schema: StoreSchema, _ connection: Connection, path: String) throws -> StoreError {
+  static func error(_ error: StoreAccessError, in schema: StoreSchema, _ transaction: ReadTransaction, path: String) throws -> StoreError {
     let indexes = try SchemaGenerator(schema: schema).indexes().filter { $0.meaning.origin == .uniqueness }
     let message = error.message ?? ""
     let found =
@@ -22,7 +22,7 @@ enum ConstraintViolation {
         path: path,
         underlying: error)
     }
-    var result = violation(found, count: try? count(found, connection), path: path)
+    var result = violation(found, count: try? count(found, transaction), path: path)
     result.underlying = error
     result.sqliteCode = error.code
     result.sqliteExtendedCode = error.extendedCode
@@ -46,8 +46,8 @@ enum ConstraintViolation {
       + " GROUP BY \(index.elements.joined(separator: ", ")) HAVING count(*) > 1)"
   }
 
-  private static func count(_ index: StoreIndex, _ connection: Connection) throws -> Int {
-    let statement = try connection.statement(sql: countSQL(index))
+  private static func count(_ index: StoreIndex, _ transaction: ReadTransaction) throws -> Int {
+    let statement = try transaction.statement(sql: countSQL(index))
     defer { statement.reset() }
     return try statement.step() ? statement.int(0) : 0
   }

@@ -68,12 +68,12 @@ final class MigrationRunner {
     case .schema(let statements): for statement in statements { try execute(statement) }
     case .portions(let portions): try run(portions, step.summary)
     case .links(let fill): try run(fill, step.summary)
-    case .dropFollowers: try SchemaAuxiliaries.dropFollowers(connection)
-    case .dropIndexes: try SchemaAuxiliaries(schema: schema).dropUnwanted(connection)
+    case .dropFollowers: try SchemaAuxiliaries.dropFollowers(transaction)
+    case .dropIndexes: try SchemaAuxiliaries(schema: schema).dropUnwanted(transaction)
     case .handler(let stage): try handler(stage)
     case .makeAuxiliaries:
       try ExternalPlacement(transaction, schema).moveIntoRows()
-      try SchemaAuxiliaries(schema: schema).bringInStep(connection)
+      try SchemaAuxiliaries(schema: schema).bringInStep(transaction)
     }
   }
 

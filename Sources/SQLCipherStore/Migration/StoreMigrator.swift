@@ -59,7 +59,7 @@ struct StoreMigrator {
       let target = step?.model ?? model
       let numbers = model.entityNumbers(entityNumbers, in: target)
       if let step, step.preparation != nil { try MigrationHandlers.prepare(step, context(transaction, schema, schema, record, runner)) }
-      try ExternalSchema.makeTable(for: [schema.model, target], connection)
+      try ExternalSchema.makeTable(for: [schema.model, target], transaction)
       let planner = MigrationPlanner(
         from: schema, to: target, entityNumbers: numbers, step: step, defersCleanUp: request.defersCleanUp)
       if !planner.obstacles.isEmpty { throw Self.notInferred(planner.obstacles, path: path) }
@@ -68,7 +68,7 @@ struct StoreMigrator {
       do {
         try runner.run(plan) { step in try MigrationHandlers.run(step, context(transaction, schema, plan.workingSchema, record, runner)) }
       } catch let error as StoreAccessError where error.kind == .constraint {
-        throw try ConstraintViolation.error(error, in: plan.schema, connection, path: path)
+        throw try ConstraintViolation.error(error, in: plan.schema, transaction.reading, path: path)
       }
       connection.discardStatements()
       schema = plan.schema

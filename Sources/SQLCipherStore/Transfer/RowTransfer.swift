@@ -64,14 +64,14 @@ package struct RowTransfer {
     engine = try encrypted.engine(.import)
   }
 
-  /// Runs `body`, all of which takes effect or nothing. It must not wait for another thread's save.
+  /// Runs `body`, all of which takes effect or nothing. It must not wait for a save of another thread or task.
   ///
   /// What triggers keep in step is made anew at the end: values that are computed from rows that come later would be computed too early otherwise.
   package func transaction(_ body: () throws -> Void) throws {
     try store.performTransaction {
-      try StoreError.mapping { try engine.write { try SchemaAuxiliaries.dropTriggered($0.connection) } }
+      try StoreError.mapping { try engine.write { try SchemaAuxiliaries.dropFollowers($0) } }
       try body()
-      try StoreError.mapping { try engine.write { try SchemaAuxiliaries(schema: engine.schema).bringInStep($0.connection) } }
+      try StoreError.mapping { try engine.write { try SchemaAuxiliaries(schema: engine.schema).bringInStep($0) } }
     }
   }
 
