@@ -4,7 +4,7 @@ import XCTest
 
 final class FloorTests: XCTestCase {
   /// Modules whose floors are not drawn yet.
-  private static let notYetDrawn: Set<String> = []
+  private static let notYetDrawn: Set<String> = ["SQLCipherStore"]
 
   private static let modules: [ModuleFloors] = {
     let modules = (try? Repository.folders(in: "Sources")) ?? []
@@ -48,12 +48,14 @@ final class FloorTests: XCTestCase {
       func f(_ x: M.Above) -> Root { Above.Inner.make(.Above) }
       private struct Own {}
       """)
-    let high = SwiftText("struct Above { let below: Below; enum Inner {}; private enum Hidden {} }\nfileprivate struct Own {}\nlet own = Own()")
+    let high = SwiftText(
+      "struct Above { let below: Below; enum Inner {}; private enum Hidden {} }\nfileprivate struct Own {}\nlet own = Own()")
     let root = SwiftText("final class Root { let above: Above; class func g() {}; func h() { struct Above {} } }")
     let floors = ModuleFloors(
       module: "M",
       sources: [
-        ("Sources/M/M.swift", drawing), ("Sources/M/Low/Below.swift", low), ("Sources/M/High/Above.swift", high), ("Sources/M/Root.swift", root),
+        ("Sources/M/M.swift", drawing), ("Sources/M/Low/Below.swift", low), ("Sources/M/High/Above.swift", high),
+        ("Sources/M/Root.swift", root),
       ])
     XCTAssertEqual(floors.order, ["Low", "High", ModuleFloors.root])
     XCTAssertEqual(floors.folders, ["Low", "High"])
@@ -83,7 +85,8 @@ final class FloorTests: XCTestCase {
     for (file, text) in Repository.sources {
       let types = SwiftTokens(text).declaredTypes.filter { !$0.isNested && !$0.isAlias }
       let visible = types.filter(\.isPublic)
-      guard visible.count == 1, let type = visible.first, let name = file.split(separator: "/").last?.prefix(while: { $0 != "+" && $0 != "." })
+      guard visible.count == 1, let type = visible.first,
+        let name = file.split(separator: "/").last?.prefix(while: { $0 != "+" && $0 != "." })
       else { continue }
       // `Type+Facet.swift` may bring a small type for its facet along.
       let isNamed = type.name.hasPrefix(name) || name.hasPrefix(type.name) || types.contains { $0.name == name }

@@ -1,6 +1,7 @@
 // The built tool on real stores: what it prints and how it ends.
 import CipherDataToolKit
 import Foundation
+import StoreKeys
 import XCTest
 
 final class EndToEndTests: XCTestCase {

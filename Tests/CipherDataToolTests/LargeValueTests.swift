@@ -2,6 +2,7 @@
 import CipherDataToolKit
 import Foundation
 import ObjectModel
+import StoreKeys
 import XCTest
 
 final class LargeValueTests: XCTestCase {

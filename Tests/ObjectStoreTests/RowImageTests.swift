@@ -129,7 +129,9 @@ final class RowImageTests: XCTestCase {
   func testAValueOutsideTheRowThatCannotBeReadIsNeverAnEmptyOne() throws {
     struct Lost: ExternalContent {
       var count: Int { get throws { throw StoreError(.externalDataMissing, "The file is gone.", operation: .readLargeValue) } }
-      func makeReader() throws -> ExternalDataReader { throw StoreError(.externalDataMissing, "The file is gone.", operation: .readLargeValue) }
+      func makeReader() throws -> ExternalDataReader {
+        throw StoreError(.externalDataMissing, "The file is gone.", operation: .readLargeValue)
+      }
     }
     func row(_ external: ExternalData?) -> RowImage {
       let writer = RowWriter()

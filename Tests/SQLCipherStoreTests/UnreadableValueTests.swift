@@ -2,6 +2,7 @@
 import Foundation
 import ObjectContext
 import ObjectModel
+import ObjectQuery
 import ObjectStore
 import XCTest
 import _StoreSpecification
@@ -58,9 +59,10 @@ final class UnreadableValueTests: XCTestCase {
 
   func testTypedReadsTellOfIt() async throws {
     func read(_ key: String, _ object: ManagedObject, isRequired: Bool) -> Bool {
-      let slot = object.entity.slot(named: key)?.index ?? 0
+      let slot = object.compiledEntity.slot(named: key)?.index ?? 0
       switch key {
-      case "key": return isRequired ? object.value(slot, as: UUID.self) == UUID.emptyValue : object.optionalValue(slot, as: UUID.self) == nil
+      case "key":
+        return isRequired ? object.value(slot, as: UUID.self) == UUID.emptyValue : object.optionalValue(slot, as: UUID.self) == nil
       case "price": return isRequired ? object.value(slot, as: Decimal.self) == 0 : object.optionalValue(slot, as: Decimal.self) == nil
       default: return isRequired ? object.value(slot, as: URL.self) == URL.emptyValue : object.optionalValue(slot, as: URL.self) == nil
       }
@@ -96,7 +98,7 @@ final class UnreadableValueTests: XCTestCase {
   func testMissingAndSoundValuesAreNotToldOf() async throws {
     for damage in ["\"key\" = NULL, price = NULL, link = NULL, name = NULL, data = NULL", "name = 'x'"] {
       try await read(damage) { object, context in
-        for slot in object.entity.slots {
+        for slot in object.compiledEntity.slots {
           _ = try object.value(forKey: slot.name)
           switch slot.attributeType {
           case .uuid: _ = (object.optionalValue(slot.index, as: UUID.self), object.value(slot.index, as: UUID.self))

@@ -40,7 +40,8 @@ final class SourceLinks {
     nearFactor = try join.nearOrder.map { try PlaceScale.factor($0, in: join.name, as: "j", connection) } ?? 1
     farFactor = try join.farOrder.map { try PlaceScale.factor($0, in: join.name, as: "j", connection) } ?? 1
     let columns = [
-      "j.\(join.near)", SourceRows.entity(in: near, key: "j.\(join.near)"), "j.\(join.far)", SourceRows.entity(in: far, key: "j.\(join.far)"),
+      "j.\(join.near)", SourceRows.entity(in: near, key: "j.\(join.near)"), "j.\(join.far)",
+      SourceRows.entity(in: far, key: "j.\(join.far)"),
       join.nearOrder ?? "NULL", join.farOrder ?? "NULL",
     ]
     statement = try connection.statement(sql: "SELECT \(columns.joined(separator: ", ")) FROM \(join.name) AS j")

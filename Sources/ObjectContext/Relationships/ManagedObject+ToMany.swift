@@ -158,7 +158,6 @@ extension ManagedObject {
   /// Whether a position is one of an ordered relationship; where not, the context is told.
   final func hasPosition(_ position: Int, upTo last: Int, _ relationship: CompiledRelationship) -> Bool {
     if position >= 0, position <= last { return true }
-    let places = last < 0 ? "none" : "0 to \(last)"
     tell(
       StoreError(
         .noSuchPosition(entity: compiledEntity.name, property: relationship.name, position: position, last: last),
