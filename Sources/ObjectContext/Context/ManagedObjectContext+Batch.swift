@@ -10,9 +10,7 @@ extension ManagedObjectContext {
   @discardableResult
   public func execute(_ request: BatchInsertRequest) throws -> BatchResult {
     let entityName = try entityName(of: request)
-    return try finish(publishes: request.publishesChanges, merges: request.mergesChanges) { done in
-      try rowSource.execute(request, entityName: entityName, done: done)
-    }
+    return try finish { done in try rowSource.execute(request, entityName: entityName, done: done) }
   }
 
   /// Sets properties of all objects that meet a predicate, in each store that holds the entity: of a store all or none.
@@ -20,9 +18,7 @@ extension ManagedObjectContext {
   /// - Throws: ``BatchError`` for a property or value that cannot be, ``FetchPredicateError`` for what cannot be asked, ``StoreError`` from the store.
   @discardableResult
   public func execute(_ request: BatchUpdateRequest) throws -> BatchResult {
-    try finish(publishes: request.publishesChanges, merges: request.mergesChanges) { done in
-      try rowSource.execute(request, done: done)
-    }
+    try finish { done in try rowSource.execute(request, done: done) }
   }
 
   /// Deletes many objects by their delete rules, in each store that holds some of them: of a store all or none.
@@ -30,9 +26,7 @@ extension ManagedObjectContext {
   /// - Throws: ``BatchError`` where a rule forbids it, ``FetchPredicateError`` for what cannot be asked, ``StoreError`` from the store.
   @discardableResult
   public func execute(_ request: BatchDeleteRequest) throws -> BatchResult {
-    try finish(publishes: request.publishesChanges, merges: request.mergesChanges) { done in
-      try rowSource.execute(request, done: done)
-    }
+    try finish { done in try rowSource.execute(request, done: done) }
   }
 
   /// Inserts rows that come one after the other, as from a file or the network, in bounded memory and without holding up the context's isolation.
@@ -57,8 +51,7 @@ extension ManagedObjectContext {
     defer { for changes in committed.withLock({ $0 }) { mergeChanges(from: changes) } }
     let target = rowSource.detached(store)
     return try await target.insert(rows, of: entity, onConflict: onConflict, committing: committing, resultType: resultType) { changes in
-      let changeSet = target.publish(changes)
-      committed.withLock { $0.append(changeSet) }
+      committed.withLock { $0.append(changes) }
     }.result
   }
 
@@ -70,17 +63,10 @@ extension ManagedObjectContext {
     return try knownEntity(ofClass: type, operation: .batchInsert).name
   }
 
-  /// Runs a request; what it wrote, also before it failed, is merged here and told to others.
-  private func finish(publishes: Bool, merges: Bool, _ body: ((BatchOutcome) -> Void) throws -> Void) throws -> BatchResult {
+  /// Runs a request; what it wrote, also before it failed, is merged here.
+  private func finish(_ body: ((BatchOutcome) -> Void) throws -> Void) throws -> BatchResult {
     var outcome: BatchOutcome?
-    defer {
-      for (store, changes) in outcome?.changes ?? [] {
-        let changeSet = rowSource.changeSet(changes, of: store)
-        if changeSet.isEmpty { continue }
-        if merges { mergeChanges(from: changeSet) }
-        if publishes { rowSource.publish { changeSet } }
-      }
-    }
+    defer { for changes in outcome?.changes ?? [] { mergeChanges(from: changes) } }
     try body { outcome = $0 }
     guard let outcome else { throw unexpectedResult() }
     return outcome.result

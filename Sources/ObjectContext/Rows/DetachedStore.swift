@@ -8,10 +8,9 @@ struct DetachedStore: Sendable {
   private let coordinator: PersistentStoreCoordinator
   private let store: PersistentStore
   private let scope: RequestScope
-  private let origin: UInt64
 
-  init(coordinator: PersistentStoreCoordinator, store: PersistentStore, scope: RequestScope, origin: UInt64) {
-    (self.coordinator, self.store, self.scope, self.origin) = (coordinator, store, scope, origin)
+  init(coordinator: PersistentStoreCoordinator, store: PersistentStore, scope: RequestScope) {
+    (self.coordinator, self.store, self.scope) = (coordinator, store, scope)
   }
 
   /// The number of the store's space.
@@ -32,19 +31,10 @@ struct DetachedStore: Sendable {
   /// - Parameter committed: Is told what each transaction has written, as soon as it is committed.
   func insert<Rows: AsyncSequence & Sendable>(
     _ rows: Rows, of entity: CompiledEntity, onConflict: BatchConflictPolicy, committing: BatchCommit, resultType: BatchResultType,
-    committed: @escaping @Sendable (BatchChanges) -> Void
+    committed: @escaping @Sendable (ChangeSet) -> Void
   ) async throws -> BatchOutcome where Rows.Element == [String: any Sendable] {
     try await coordinator.insert(
       rows, of: entity, into: store, scope: scope, onConflict: onConflict, committing: committing, resultType: resultType,
       committed: committed)
-  }
-
-  /// Tells everybody what was written.
-  ///
-  /// - Returns: What they are told.
-  func publish(_ changes: BatchChanges) -> ChangeSet {
-    let changeSet = ChangeSet(changes, of: store, scope: scope, origin: origin)
-    coordinator.publish { changeSet }
-    return changeSet
   }
 }

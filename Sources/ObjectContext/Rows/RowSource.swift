@@ -68,6 +68,7 @@ package final class RowSource {
   private func scope(for store: PersistentStore, isInterruptible: Bool = true) -> RequestScope {
     var scope = RequestScope(objectIDSpace: store.space, contextName: contextName, transactionAuthor: transactionAuthor)
     if isInterruptible { scope.cancellation = cancellation }
+    scope.origin = origin
     return scope
   }
 
@@ -135,7 +136,7 @@ package final class RowSource {
   func detached(_ store: PersistentStore, cancellation: RequestCancellation? = nil) -> DetachedStore {
     var scope = scope(for: store)
     if let cancellation { scope.cancellation = cancellation }
-    return DetachedStore(coordinator: coordinator, store: store, scope: scope, origin: origin)
+    return DetachedStore(coordinator: coordinator, store: store, scope: scope)
   }
 
   /// The states of stores: numbers that change with each save through the coordinator.
@@ -199,14 +200,6 @@ package final class RowSource {
   func storeForInsertion(of entityName: String) throws -> (entity: CompiledEntity, store: PersistentStore) {
     try coordinator.storeForInsertion(of: entityName, affectedStores: nil)
   }
-
-  /// What was written to a store, for everybody else.
-  func changeSet(_ changes: BatchChanges, of store: PersistentStore) -> ChangeSet {
-    ChangeSet(changes, of: store, scope: scope(for: store), origin: origin)
-  }
-
-  /// Tells everybody else of changes.
-  func publish(_ makeChangeSet: () -> ChangeSet) { coordinator.publish(makeChangeSet) }
 
   /// Collects what others change from now on.
   ///

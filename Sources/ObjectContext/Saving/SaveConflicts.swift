@@ -76,7 +76,11 @@ final class SaveConflicts {
     var request = SaveChangesRequest()
     request.inserted = RowList(insertedOrder.compactMap { inserted[$0] })
     request.updated = updateOrder.compactMap { updates[$0] }
-    request.deleted = deletions.map { SaveChangesRequest.VersionedReference(reference: $0.key, version: $0.value) }
+    request.deleted = deletions.map { reference, version in
+      var deleted = SaveChangesRequest.VersionedReference(reference: reference, version: version)
+      if let row = base(reference), row.version == version { deleted.formerRow = row }
+      return deleted
+    }
     request.locked = locked.map { SaveChangesRequest.VersionedReference(reference: $0.key, version: $0.value) }
     request.relationshipChanges = relationshipChanges
     return request
@@ -134,7 +138,9 @@ final class SaveConflicts {
     unvalidated.insert(row.reference)
     refreshed[row.reference] = nil
     if updates[row.reference] == nil { updateOrder.append(row.reference) }
-    updates[row.reference] = SaveChangesRequest.Update(row: row, changedSlots: changed, oldVersion: base.version)
+    var update = SaveChangesRequest.Update(row: row, changedSlots: changed, oldVersion: base.version)
+    update.formerRow = base
+    updates[row.reference] = update
   }
 
   /// Whether two rows have one value of a property. Large values outside the rows are compared last.

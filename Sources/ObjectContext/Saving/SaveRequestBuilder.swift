@@ -8,7 +8,7 @@ final class SaveRequestBuilder {
   let space: UInt32
   private let inserted: RowWriter
   private let updated = RowWriter()
-  private var updates: [(position: Int, changed: SlotMask, oldVersion: Int64)] = []
+  private var updates: [(changed: SlotMask, formerRow: RowImage)] = []
   private var request = SaveChangesRequest()
   private var danglingError: StoreError?
 
@@ -50,12 +50,13 @@ final class SaveRequestBuilder {
       }
     }
     updated.endRow()
-    updates.append((updates.count, changed, image.version))
+    updates.append((changed, image))
   }
 
   func delete(_ object: ManagedObject) {
-    request.deleted.append(
-      SaveChangesRequest.VersionedReference(reference: object.currentID.reference, version: object.image?.version ?? 0))
+    var deleted = SaveChangesRequest.VersionedReference(reference: object.currentID.reference, version: object.image?.version ?? 0)
+    deleted.formerRow = object.image
+    request.deleted.append(deleted)
   }
 
   func lock(_ object: ManagedObject) {
@@ -70,7 +71,12 @@ final class SaveRequestBuilder {
     if let danglingError { throw danglingError }
     request.inserted = inserted.finish()
     let rows = updated.finish()
-    request.updated = updates.map { SaveChangesRequest.Update(row: rows[$0.position], changedSlots: $0.changed, oldVersion: $0.oldVersion) }
+    request.updated.reserveCapacity(updates.count)
+    for (position, item) in updates.enumerated() {
+      var update = SaveChangesRequest.Update(row: rows[position], changedSlots: item.changed, oldVersion: item.formerRow.version)
+      update.formerRow = item.formerRow
+      request.updated.append(update)
+    }
     return request
   }
 

@@ -202,9 +202,6 @@ final class SaveSession {
     }
     context.notifications.postRefreshed(refreshed + mergedObjects, in: context)
     context.notifications.postDidSave(work, in: context)
-    for part in parts {
-      context.rowSource.publish { context.rowSource.changeSet(BatchChanges(allOf: part.request, part.outcome), of: part.store) }
-    }
   }
 }
 

@@ -36,13 +36,13 @@ final class BatchPortionLine: Sendable {
   private let store: PersistentStore
   private let writer: BatchPortionWriter
   private let committing: BatchCommit
-  private let committed: @Sendable (BatchChanges) -> Void
+  private let committed: @Sendable (ChangeSet) -> Void
   private let queue = DispatchQueue(label: "CipherData.BatchInsertion")
   private let state = Mutex(State())
   private let arrived = DispatchSemaphore(value: 0)
 
   init(
-    store: PersistentStore, writer: BatchPortionWriter, committing: BatchCommit, committed: @escaping @Sendable (BatchChanges) -> Void
+    store: PersistentStore, writer: BatchPortionWriter, committing: BatchCommit, committed: @escaping @Sendable (ChangeSet) -> Void
   ) {
     self.store = store
     self.writer = writer
@@ -108,7 +108,8 @@ final class BatchPortionLine: Sendable {
           with: Result {
             self.store.saving.lock()
             defer { self.store.saving.unlock() }
-            self.committed(try self.writer.write(portion))
+            try self.writer.write(portion)
+            if let changes = self.writer.finish() { self.committed(changes) }
           })
       }
     }
@@ -118,11 +119,13 @@ final class BatchPortionLine: Sendable {
 
   private func run() {
     let result = Result {
+      var changes: ChangeSet?
       try store.performTransaction {
         while let portion = try next() { try writer.write(portion) }
+        changes = writer.finish()
       }
+      if let changes { committed(changes) }
     }
-    if case .success = result { committed(writer.changes) }
     let (sender, waiter) = state.withLock { state in
       state.result = result
       defer { (state.sender, state.waiter) = (nil, nil) }

@@ -3,33 +3,55 @@ import Foundation
 import ObjectModel
 import Synchronization
 
-/// Writes the portions of one batch insertion, one after the other. Safe to use from any thread.
+/// Writes the portions of one batch insertion, one after the other, and tells of each transaction. Safe to use from any thread.
 final class BatchPortionWriter: Sendable {
   private let entity: CompiledEntity
   private let model: CompiledModel
   private let store: PersistentStore
   private let scope: RequestScope
+  private let resultType: BatchResultType
+  private let publishes: Bool
+  private let merges: Bool
+  /// The to-one relationships whose inverse has many.
+  private let relationships: [CompiledRelationship]
 
   private struct State {
+    /// What was written in all.
     var changes = BatchChanges()
+    /// What of it was told.
+    var told = (inserted: 0, updated: 0, refreshed: 0)
+    /// The slots that some row since has given.
+    var given = SlotMask()
+    /// What the caller's objects are to take over.
+    var changeSets: [ChangeSet] = []
     /// Destinations that were found to be there.
     var known: Set<ObjectReference> = []
   }
   private let state = Mutex(State())
 
-  init(entity: CompiledEntity, model: CompiledModel, store: PersistentStore, scope: RequestScope) {
+  /// - Parameters:
+  ///   - resultType: What the caller is answered.
+  ///   - publishes: Whether others are told.
+  ///   - merges: Whether the caller wants to know what its objects are to take over.
+  init(
+    entity: CompiledEntity, model: CompiledModel, store: PersistentStore, scope: RequestScope, resultType: BatchResultType, publishes: Bool,
+    merges: Bool
+  ) {
     self.entity = entity
     self.model = model
     self.store = store
     self.scope = scope
+    self.resultType = resultType
+    self.publishes = publishes
+    self.merges = merges
+    relationships = entity.slots.compactMap(\.relationship).filter { model.inverse(of: $0)?.isToMany ?? false }
   }
 
-  /// Writes a portion; its rows get their keys.
-  @discardableResult
-  func write(_ portion: BatchInsertion) throws -> BatchChanges {
-    if portion.rows.isEmpty { return BatchChanges() }
+  /// Writes a portion; its rows get their keys. The caller holds the store, and calls ``finish()`` before it lets go.
+  func write(_ portion: BatchInsertion) throws {
+    if portion.rows.isEmpty { return }
     try scope.cancellation?.check(.batchInsert)
-    return try state.withLock { state in
+    try state.withLock { state in
       try checkDestinations(of: portion, known: &state.known)
       let placeholder = ManagedObjectID(space: store.space.number, entityNumber: UInt32(entity.number), key: -1)
       let placeholders = Array(repeating: placeholder, count: portion.rows.count)
@@ -52,30 +74,47 @@ final class BatchPortionWriter: Sendable {
         state.changes.inserted += written.inserted
         state.changes.updated += written.updated
         state.changes.refreshed += written.refreshed
+        if !relationships.isEmpty { for given in portion.given { state.given.formUnion(given) } }
         store.cache.remove(written.updated + written.refreshed)
-        return written
       } catch let error as StoreError where error.code == .constraintConflict {
         throw Self.naming(error, portion)
       }
     }
   }
 
-  /// What was written, once each.
-  var changes: BatchChanges {
-    var changes = state.withLock { $0.changes }
-    if !changes.updated.isEmpty || !changes.refreshed.isEmpty {
-      var seen = Set(changes.inserted)
-      changes.updated = changes.updated.filter { seen.insert($0).inserted }
-      changes.refreshed = changes.refreshed.filter { seen.insert($0).inserted }
+  /// Tells of what was written since the last call: at the end of each transaction, while the store is held.
+  ///
+  /// - Returns: What the caller's objects are to take over; nil for nothing, or where the caller does not want to know.
+  @discardableResult
+  func finish() -> ChangeSet? {
+    let (changes, given) = state.withLock { state in
+      let (all, told) = (state.changes, state.told)
+      defer {
+        state.told = (all.inserted.count, all.updated.count, all.refreshed.count)
+        state.given = SlotMask()
+      }
+      let changes = BatchChanges(
+        inserted: Array(all.inserted[told.inserted...]), updated: Array(all.updated[told.updated...]),
+        refreshed: Array(all.refreshed[told.refreshed...]))
+      return (changes.once, state.given)
     }
-    return changes
+    var outcome = BatchOutcome(result: BatchResult(.insertion, resultType))
+    outcome.add(changes, of: store, publishes: publishes, merges: merges) {
+      // Rows that were there already have lost values that nobody has read.
+      ChangeSet(
+        changes, updatedSlots: nil, setting: relationships.filter { given.contains($0.index) }, of: store, scope: scope)
+    }
+    state.withLock { $0.changeSets += outcome.changes }
+    return outcome.changes.first
   }
 
   /// The result of the whole insertion.
-  func outcome(_ resultType: BatchResultType) -> BatchOutcome {
-    var outcome = BatchOutcome(result: BatchResult(.insertion, resultType))
-    outcome.add(changes, of: store)
-    return outcome
+  var outcome: BatchOutcome {
+    state.withLock { state in
+      var outcome = BatchOutcome(result: BatchResult(.insertion, resultType), changes: state.changeSets)
+      outcome.result.add(state.changes.once, of: store)
+      return outcome
+    }
   }
 
   /// Every object that a row refers to must be there.
@@ -111,5 +150,16 @@ final class BatchPortionWriter: Sendable {
     (named.sqliteCode, named.sqliteExtendedCode) = (error.sqliteCode, error.sqliteExtendedCode)
     named.constraintConflicts = error.constraintConflicts
     return named
+  }
+}
+
+extension BatchChanges {
+  /// The same with each object once.
+  fileprivate var once: BatchChanges {
+    if updated.isEmpty, refreshed.isEmpty { return self }
+    var (changes, seen) = (self, Set(inserted))
+    changes.updated = updated.filter { seen.insert($0).inserted }
+    changes.refreshed = refreshed.filter { seen.insert($0).inserted }
+    return changes
   }
 }

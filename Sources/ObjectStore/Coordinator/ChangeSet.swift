@@ -25,13 +25,32 @@ public struct ChangeSet: Sendable {
   public let contextName: String?
   /// The author that the context named.
   public let transactionAuthor: String?
-  /// The number of the context that made the changes.
+  /// The slots that were changed of each of the objects updated.
+  package let updatedSlots: ChangedSlots
+  /// The links that were added and removed, by relationship. Those in join tables that went with a deleted object are not among them.
+  package let links: [LinkChanges]
+  /// The ordered relationships whose members were given an order.
+  package let reordered: [RelationshipOwner]
+  /// The numbers of further to-many relationships whose members were changed: nobody knows of which objects.
+  package let unlistedRelationships: Set<Int>
+  /// Whether nothing is listed although anything may have been changed.
+  package let isWhole: Bool
+  /// The number of the context that made the changes; 0 for none.
   package let origin: UInt64
   /// The open store that they went through: its row cache knows of them.
   package let source: ObjectIdentifier
 
   /// Makes the change set of what was written to a store.
-  package init(_ changes: BatchChanges, of store: PersistentStore, scope: RequestScope, origin: UInt64) {
+  ///
+  /// - Parameters:
+  ///   - changes: The objects.
+  ///   - store: The store.
+  ///   - scope: Who has written.
+  ///   - updatedSlots: What was changed of the objects updated.
+  ///   - links: What was changed of relationships.
+  init(
+    _ changes: BatchChanges, of store: PersistentStore, scope: RequestScope, updatedSlots: ChangedSlots, links: LinkCollector
+  ) {
     storeIdentifier = store.identifier
     inserted = store.objectIDs(of: changes.inserted)
     updated = store.objectIDs(of: changes.updated)
@@ -39,10 +58,115 @@ public struct ChangeSet: Sendable {
     refreshed = store.objectIDs(of: changes.refreshed)
     contextName = scope.contextName
     transactionAuthor = scope.transactionAuthor
-    self.origin = origin
+    self.updatedSlots = updatedSlots
+    self.links = links.changes
+    reordered = links.reordered
+    unlistedRelationships = links.unlisted
+    isWhole = false
+    origin = scope.origin
     source = ObjectIdentifier(store)
   }
 
-  /// Whether nothing was changed.
-  public var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty && refreshed.isEmpty }
+  /// Makes the change set of changes that nobody has listed.
+  init(wholeOf store: PersistentStore) {
+    storeIdentifier = store.identifier
+    (inserted, updated, deleted, refreshed) = ([], [], [], [])
+    (contextName, transactionAuthor) = (nil, nil)
+    (updatedSlots, links, reordered, unlistedRelationships) = (ChangedSlots(), [], [], [])
+    isWhole = true
+    origin = 0
+    source = ObjectIdentifier(store)
+  }
+
+  /// Whether nothing was changed. False, although no object is listed, for a transaction that had begun before anybody listened.
+  public var isEmpty: Bool {
+    inserted.isEmpty && updated.isEmpty && deleted.isEmpty && refreshed.isEmpty && unlistedRelationships.isEmpty && !isWhole
+  }
+
+  /// Visits the to-many relationships, with the objects that they belong to, that members have left or reached, or whose members have another order.
+  ///
+  /// One may come several times. What is in ``unlistedRelationships`` does not come.
+  /// - Parameters:
+  ///   - model: The model of the store.
+  ///   - isWanted: Whether a relationship is of interest; asked once for each.
+  package func forEachOwner(
+    in model: CompiledModel, isWanted: (CompiledRelationship) -> Bool, _ body: (RelationshipOwner) -> Void
+  ) {
+    for change in links {
+      let relationship = model.relationships[change.relationshipID]
+      let inverse = model.inverse(of: relationship)
+      if relationship.isToMany, isWanted(relationship) {
+        for link in change.added { body(RelationshipOwner(object: link.source, relationshipID: relationship.id)) }
+        for link in change.removed { body(RelationshipOwner(object: link.source, relationshipID: relationship.id)) }
+      }
+      if let inverse, inverse.isToMany, isWanted(inverse) {
+        for link in change.added { body(RelationshipOwner(object: link.destination, relationshipID: inverse.id)) }
+        for link in change.removed { body(RelationshipOwner(object: link.destination, relationshipID: inverse.id)) }
+      }
+    }
+    for owner in reordered where isWanted(model.relationships[owner.relationshipID]) { body(owner) }
+  }
+}
+
+/// A to-many relationship of an object.
+package struct RelationshipOwner: Sendable, Hashable {
+  /// The object.
+  package let object: ObjectReference
+  /// The relationship's number.
+  package let relationshipID: Int
+}
+
+/// The links of one relationship that were added and removed, each told once: of two relationships that are each other's inverse, by the to-one, or of two
+/// to-many ones by that with the lower number.
+package struct LinkChanges: Sendable {
+  /// Two objects, one of which is the other's destination.
+  package struct Link: Sendable, Hashable {
+    /// The object whose relationship it is.
+    package let source: ObjectReference
+    /// The object that it leads to.
+    package let destination: ObjectReference
+  }
+
+  /// The relationship's number.
+  package let relationshipID: Int
+  /// The links added.
+  package internal(set) var added: [Link] = []
+  /// The links removed.
+  package internal(set) var removed: [Link] = []
+}
+
+/// Which slots of objects were changed, object by object in an order that is known: one mask for all that follow each other with the same.
+package struct ChangedSlots: Sendable {
+  private struct Run: Sendable {
+    var end: Int
+    let mask: SlotMask?
+  }
+  private var runs: [Run] = []
+
+  init() {}
+
+  /// The number of objects.
+  package var count: Int { runs.last?.end ?? 0 }
+  /// How many masks stand for them.
+  package var runCount: Int { runs.count }
+
+  /// Adds objects; nil where any slot may have changed.
+  mutating func append(_ mask: SlotMask?, count: Int = 1) {
+    guard count > 0 else { return }
+    if let last = runs.indices.last, runs[last].mask == mask {
+      runs[last].end += count
+    } else {
+      runs.append(Run(end: self.count + count, mask: mask))
+    }
+  }
+
+  /// The slots changed of the object at a position; nil where any may have been.
+  package subscript(position: Int) -> SlotMask? {
+    var (low, high) = (0, runs.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if runs[middle].end <= position { low = middle + 1 } else { high = middle }
+    }
+    return low < runs.count ? runs[low].mask : nil
+  }
 }

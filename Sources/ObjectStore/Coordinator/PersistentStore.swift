@@ -20,14 +20,20 @@ public final class PersistentStore: Sendable {
   public let migrationBackupURL: URL?
   package let space: ObjectIDSpace
   package let cache: RowCache
-  /// Held from a save's beginning until the row cache has it, and throughout a transaction: the cache sees saves in the store's order.
+  /// Held from a save's beginning until the row cache and the listeners have it, and throughout a transaction: they see saves in the store's order.
   let saving = NSRecursiveLock()
+  /// Who hears of what is committed: the coordinator's listeners.
+  let listeners: ChangeListeners
+  /// What transactions under way have written; touched by who holds ``saving``.
+  let uncommitted = Mutex(UncommittedChanges())
   private let storedMetadata: Mutex<StoreMetadata>
 
   init(
-    configuration: StoreConfiguration, store: any IncrementalStore, metadata: StoreMetadata, cacheLimit: Int, migrationBackupURL: URL? = nil
+    configuration: StoreConfiguration, store: any IncrementalStore, metadata: StoreMetadata, cacheLimit: Int, listeners: ChangeListeners,
+    migrationBackupURL: URL? = nil
   ) {
     self.migrationBackupURL = migrationBackupURL
+    self.listeners = listeners
     storeDescription = configuration.description
     identifier = metadata.storeIdentifier
     incrementalStore = store

@@ -15,6 +15,6 @@ extension PersistentStoreCoordinator {
     var description = PersistentStoreDescription(type: StoreType(rawValue: metadata.storeType))
     description.isReadOnly = isReadOnly
     let configuration = StoreConfiguration(description: description, model: model, entityNumbers: model.entities.map(\.number))
-    add(PersistentStore(configuration: configuration, store: store, metadata: metadata, cacheLimit: rowCacheLimit))
+    add(PersistentStore(configuration: configuration, store: store, metadata: metadata, cacheLimit: rowCacheLimit, listeners: listeners))
   }
 }

@@ -3,14 +3,31 @@ import Foundation
 import ObjectModel
 import ObjectQuery
 
-/// What a batch request has done, for its caller and, by store, for everybody else.
+/// What a batch request has done, for its caller.
 package struct BatchOutcome: Sendable {
   package var result: BatchResult
-  package var changes: [(store: PersistentStore, changes: BatchChanges)] = []
+  /// What the caller's objects are to take over, by store.
+  package var changes: [ChangeSet] = []
 
-  mutating func add(_ changes: BatchChanges, of store: PersistentStore) {
+  /// Adds what was written to a store, and tells of it.
+  ///
+  /// - Parameters:
+  ///   - publishes: Whether others are told.
+  ///   - merges: Whether the caller wants to know.
+  ///   - makeChangeSet: Called once, where somebody wants to know.
+  mutating func add(
+    _ changes: BatchChanges, of store: PersistentStore, publishes: Bool, merges: Bool, _ makeChangeSet: () -> ChangeSet
+  ) {
     result.add(changes, of: store)
-    self.changes.append((store, changes))
+    var made = merges ? makeChangeSet() : nil
+    if publishes {
+      store.publish {
+        let changeSet = made ?? makeChangeSet()
+        made = changeSet
+        return changeSet
+      }
+    }
+    if merges, let made, !made.isEmpty { self.changes.append(made) }
   }
 }
 
@@ -28,7 +45,15 @@ extension PersistentStoreCoordinator {
     let stores = try stores(holding: request.entityName, affectedStores: request.affectedStores, operation: .batchUpdate)
     var outcome = BatchOutcome(result: BatchResult(.update, request.resultType))
     defer { done(outcome) }
-    for store in stores { outcome.add(try execute(.batchUpdate(request), in: store, scope: scope(store)), of: store) }
+    let (slots, relationships) = assigned(by: request)
+    for store in stores {
+      let scope = scope(store)
+      try execute(.batchUpdate(request), in: store, scope: scope) { changes in
+        outcome.add(changes, of: store, publishes: request.publishesChanges, merges: request.mergesChanges) {
+          ChangeSet(changes, updatedSlots: slots, setting: relationships, of: store, scope: scope)
+        }
+      }
+    }
   }
 
   /// Runs a batch deletion in each store that holds objects concerned; each has a transaction of its own.
@@ -48,7 +73,34 @@ extension PersistentStoreCoordinator {
     }
     var outcome = BatchOutcome(result: BatchResult(.deletion, request.resultType))
     defer { done(outcome) }
-    for store in stores { outcome.add(try execute(.batchDelete(request), in: store, scope: scope(store)), of: store) }
+    for store in stores {
+      let scope = scope(store)
+      try execute(.batchDelete(request), in: store, scope: scope) { changes in
+        outcome.add(changes, of: store, publishes: request.publishesChanges, merges: request.mergesChanges) {
+          ChangeSet(changes, updatedSlots: nil, of: store, scope: scope)
+        }
+      }
+    }
+  }
+
+  /// The slots and relationships that a batch update sets. The slots are nil where it changes other ones too: the former partners of one-to-one
+  /// relationships lose theirs.
+  private func assigned(by request: BatchUpdateRequest) -> (slots: SlotMask?, relationships: [CompiledRelationship]) {
+    guard let entity = compiledModel.entity(named: request.entityName) else { return (nil, []) }
+    var slots: SlotMask? = SlotMask()
+    var relationships: [CompiledRelationship] = []
+    for name in request.propertiesToUpdate.keys {
+      switch entity.property(named: name) {
+      case .attribute(let slot): slots?.insert(slot.index)
+      case .composite(let composite): for slot in composite.slots { slots?.insert(slot) }
+      case .toOne(let relationship):
+        relationships.append(relationship)
+        slots?.insert(relationship.index)
+        if let inverse = compiledModel.inverse(of: relationship), !inverse.isToMany { slots = nil }
+      case .toMany, .fetched, nil: slots = nil
+      }
+    }
+    return (slots, relationships)
   }
 
   private func stores(of request: BatchDeleteRequest) throws -> [PersistentStore] {
@@ -88,7 +140,11 @@ extension PersistentStoreCoordinator {
   }
 
   /// Runs a batch request in one store; the row cache forgets what it changed.
-  private func execute(_ request: PersistentStoreRequest, in store: PersistentStore, scope: RequestScope) throws -> BatchChanges {
+  ///
+  /// - Parameter done: Is told what was written before anybody else writes to the store.
+  private func execute(
+    _ request: PersistentStoreRequest, in store: PersistentStore, scope: RequestScope, done: (BatchChanges) -> Void
+  ) throws {
     store.saving.lock()
     defer { store.saving.unlock() }
     try scope.cancellation?.check(.batchRequest)
@@ -97,6 +153,6 @@ extension PersistentStoreCoordinator {
         .internalInconsistency, "The store answered a batch request with a result of another kind.", operation: .batchRequest)
     }
     store.cache.remove([changes.updated, changes.deleted, changes.refreshed].joined())
-    return changes
+    done(changes)
   }
 }

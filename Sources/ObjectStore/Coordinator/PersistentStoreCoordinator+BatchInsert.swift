@@ -22,7 +22,9 @@ extension PersistentStoreCoordinator {
     _ request: BatchInsertRequest, entityName: String, scope: (PersistentStore) -> RequestScope, done: (BatchOutcome) -> Void
   ) throws {
     let (entity, store) = try storeForInsertion(of: entityName, affectedStores: request.affectedStores)
-    let writer = BatchPortionWriter(entity: entity, model: compiledModel, store: store, scope: scope(store))
+    let writer = BatchPortionWriter(
+      entity: entity, model: compiledModel, store: store, scope: scope(store), resultType: request.resultType,
+      publishes: request.publishesChanges, merges: request.mergesChanges)
     let builder = BatchRowBuilder(entity: entity, model: compiledModel, space: store.space)
     let source = request.makeSource()
     /// Takes rows until the portion is full; false when there are none any more.
@@ -38,13 +40,15 @@ extension PersistentStoreCoordinator {
       try store.performTransaction {
         repeat { try write() } while try fill()
         try write()
+        writer.finish()
       }
     } else {
       store.saving.lock()
       defer { store.saving.unlock() }
       try write()
+      writer.finish()
     }
-    done(writer.outcome(request.resultType))
+    done(writer.outcome)
   }
 
   /// Inserts rows that come one after the other into a store, off the caller's isolation.
@@ -52,9 +56,10 @@ extension PersistentStoreCoordinator {
   /// - Parameter committed: Is told what each transaction has written, as soon as it is committed.
   package func insert<Rows: AsyncSequence & Sendable>(
     _ rows: Rows, of entity: CompiledEntity, into store: PersistentStore, scope: RequestScope, onConflict: BatchConflictPolicy,
-    committing: BatchCommit, resultType: BatchResultType, committed: @escaping @Sendable (BatchChanges) -> Void
+    committing: BatchCommit, resultType: BatchResultType, committed: @escaping @Sendable (ChangeSet) -> Void
   ) async throws -> BatchOutcome where Rows.Element == [String: any Sendable] {
-    let writer = BatchPortionWriter(entity: entity, model: compiledModel, store: store, scope: scope)
+    let writer = BatchPortionWriter(
+      entity: entity, model: compiledModel, store: store, scope: scope, resultType: resultType, publishes: true, merges: true)
     let builder = BatchRowBuilder(entity: entity, model: compiledModel, space: store.space)
     let line = BatchPortionLine(store: store, writer: writer, committing: committing, committed: committed)
     do {
@@ -73,6 +78,6 @@ extension PersistentStoreCoordinator {
       throw error is CancellationError ? StoreError(.cancelled, "The insertion was cancelled.", operation: .batchInsert) : error
     }
     try await line.finish()
-    return writer.outcome(resultType)
+    return writer.outcome
   }
 }

@@ -40,7 +40,7 @@ extension PersistentStoreCoordinator {
     return rows
   }
 
-  /// Saves to one store; the row cache takes the new rows over.
+  /// Saves to one store; the row cache takes the new rows over, and whoever listens is told.
   ///
   /// - Returns: What was written beside what the request says.
   @discardableResult
@@ -68,6 +68,7 @@ extension PersistentStoreCoordinator {
       throw error
     }
     store.cache.apply(request, outcome)
+    store.publish { ChangeSet(request, outcome, of: store, scope: scope) }
     return outcome
   }
 
@@ -80,17 +81,5 @@ extension PersistentStoreCoordinator {
   private func performTransaction(of stores: ArraySlice<PersistentStore>, _ body: () throws -> Void) throws {
     guard let store = stores.first else { return try body() }
     try store.performTransaction { try performTransaction(of: stores.dropFirst(), body) }
-  }
-}
-
-extension PersistentStore {
-  /// Runs requests to the store as one transaction, during which its row cache keeps nothing new.
-  package func performTransaction(_ body: () throws -> Void) throws {
-    saving.lock()
-    defer { saving.unlock() }
-    // Rows that are not committed must not reach other contexts through the row cache.
-    cache.suspend()
-    defer { cache.resume() }
-    try incrementalStore.performTransaction(body)
   }
 }

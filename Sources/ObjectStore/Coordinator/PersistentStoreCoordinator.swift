@@ -27,10 +27,10 @@ public final class PersistentStoreCoordinator: Sendable {
     var stores: [PersistentStore] = []
     /// The files of stores that are being opened.
     var openingURLs: Set<URL> = []
-    var observers: [UInt64: @Sendable (ChangeSet) -> Void] = [:]
-    var nextObserver: UInt64 = 0
   }
   private let state = Mutex(State())
+  /// Who hears of what the stores commit.
+  let listeners = ChangeListeners()
   private let version = Atomic<Int>(0)
 
   /// Makes a coordinator without stores.
@@ -123,7 +123,8 @@ public final class PersistentStoreCoordinator: Sendable {
       throw error
     }
     return PersistentStore(
-      configuration: configuration, store: store, metadata: metadata, cacheLimit: rowCacheLimit, migrationBackupURL: backupURL)
+      configuration: configuration, store: store, metadata: metadata, cacheLimit: rowCacheLimit, listeners: listeners,
+      migrationBackupURL: backupURL)
   }
 
   static func unknownType(_ description: PersistentStoreDescription) -> StoreError {
@@ -203,7 +204,7 @@ public final class PersistentStoreCoordinator: Sendable {
 
   // MARK: Changes
 
-  /// What saves through this coordinator change, from now on.
+  /// What is written through this coordinator from now on, as soon as it is committed, in the order of each store's commits.
   public func changes() -> AsyncStream<ChangeSet> {
     AsyncStream { continuation in
       let number = addObserver { continuation.yield($0) }
@@ -211,22 +212,10 @@ public final class PersistentStoreCoordinator: Sendable {
     }
   }
 
+  /// Adds a listener: called on the thread that has committed, while the store waits.
   package func addObserver(_ observer: @escaping @Sendable (ChangeSet) -> Void) -> UInt64 {
-    state.withLock { state in
-      state.nextObserver += 1
-      state.observers[state.nextObserver] = observer
-      return state.nextObserver
-    }
+    listeners.add(observer)
   }
 
-  package func removeObserver(_ number: UInt64) {
-    _ = state.withLock { $0.observers.removeValue(forKey: number) }
-  }
-
-  package func publish(_ makeChangeSet: () -> ChangeSet) {
-    let observers = state.withLock { Array($0.observers.values) }
-    guard !observers.isEmpty else { return }
-    let changes = makeChangeSet()
-    for observer in observers { observer(changes) }
-  }
+  package func removeObserver(_ number: UInt64) { listeners.remove(number) }
 }

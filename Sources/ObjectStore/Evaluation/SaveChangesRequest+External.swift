@@ -23,7 +23,9 @@ extension SaveChangesRequest {
     var result = self
     result.inserted = RowList((0..<inserted.count).map { rows[$0] })
     result.updated = updated.enumerated().map { index, update in
-      Update(row: rows[inserted.count + index], changedSlots: update.changedSlots, oldVersion: update.oldVersion)
+      var changed = Update(row: rows[inserted.count + index], changedSlots: update.changedSlots, oldVersion: update.oldVersion)
+      changed.formerRow = update.formerRow
+      return changed
     }
     return result
   }

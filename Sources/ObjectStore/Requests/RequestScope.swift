@@ -11,6 +11,8 @@ public struct RequestScope: Sendable {
   public var transactionAuthor: String?
   /// What calls a request off; nil where nobody can.
   public var cancellation: RequestCancellation?
+  /// The number of the context that asks, which need not hear of its own changes; 0 for none.
+  package var origin: UInt64 = 0
 
   /// Makes a scope.
   ///

@@ -11,6 +11,8 @@ public struct SaveChangesRequest: Sendable {
     public let changedSlots: SlotMask
     /// The version the row was read with; a store that finds another reports a ``MergeConflict``.
     public let oldVersion: Int64
+    /// The row of that version, where it was at hand: tells which owners an object has left.
+    package var formerRow: RowImage?
 
     /// Makes an update.
     ///
@@ -31,6 +33,8 @@ public struct SaveChangesRequest: Sendable {
     public let reference: ObjectReference
     /// The version the row was read with; 0 when it was never read, and is not checked.
     public let version: Int64
+    /// The row of that version, where it was at hand: tells which owners a deleted object has left.
+    package var formerRow: RowImage?
 
     /// Makes a reference.
     public init(reference: ObjectReference, version: Int64) {

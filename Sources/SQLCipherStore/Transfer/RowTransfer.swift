@@ -98,6 +98,13 @@ package struct RowTransfer {
         try executor.run()
       }
     }
+    store.publish {
+      let references = rows.references
+      let entities = Set(references.map(\.entity)).map { engine.schema.model.entities[$0] }
+      return ChangeSet(
+        BatchChanges(inserted: references), updatedSlots: nil, setting: entities.flatMap { $0.slots.compactMap(\.relationship) }, of: store,
+        scope: scope)
+    }
   }
 
   /// Writes links of a relationship. Of one that is its own inverse each link is written in one direction only, see ``completeLinks(of:)``.
@@ -106,7 +113,7 @@ package struct RowTransfer {
   @discardableResult
   package func insert(_ links: [Link], of relationship: CompiledRelationship) throws -> Int {
     let side = try joinSide(of: relationship)
-    return try StoreError.mapping {
+    let count = try StoreError.mapping {
       try engine.writeExplained(.import) { transaction in
         let connection = transaction.connection
         let statement = try engine.statement(.placedInsertion(side: side.number), on: connection)
@@ -120,6 +127,11 @@ package struct RowTransfer {
         return count
       }
     }
+    store.publish {
+      let changes = BatchChanges(updated: Array(Set(links.flatMap { [$0.near, $0.far] })))
+      return ChangeSet(changes, updatedSlots: SlotMask(), setting: [relationship], of: store, scope: scope)
+    }
+    return count
   }
 
   /// Gives every link of a relationship that is its own inverse the other direction too.

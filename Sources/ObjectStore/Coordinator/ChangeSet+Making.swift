@@ -1,0 +1,141 @@
+// ChangeSet+Making: from what was written to what is told of it.
+package import ObjectModel
+
+/// Gathers the links that rows and requests add and remove.
+struct LinkCollector {
+  private let model: CompiledModel
+  private var byRelationship: [LinkChanges]
+  /// The to-one relationships of each entity that rows were seen of.
+  private var toOnes: [[CompiledRelationship]?]
+  private(set) var reordered: [RelationshipOwner] = []
+  private(set) var unlisted: Set<Int> = []
+
+  init(_ model: CompiledModel) {
+    self.model = model
+    byRelationship = model.relationships.map { LinkChanges(relationshipID: $0.id) }
+    toOnes = Array(repeating: nil, count: model.entities.count)
+  }
+
+  var changes: [LinkChanges] { byRelationship.filter { !$0.added.isEmpty || !$0.removed.isEmpty } }
+
+  private mutating func toOnes(of entity: Int) -> [CompiledRelationship] {
+    if let known = toOnes[entity] { return known }
+    let found = model.entities[entity].slots.compactMap(\.relationship).filter { !$0.isTransient }
+    toOnes[entity] = found
+    return found
+  }
+
+  private mutating func add(_ source: ObjectReference, _ destination: ObjectReference, to relationship: Int) {
+    if destination.isNull { return }
+    byRelationship[relationship].added.append(LinkChanges.Link(source: source, destination: destination))
+  }
+
+  private mutating func remove(_ source: ObjectReference, _ destination: ObjectReference, from relationship: Int) {
+    if destination.isNull { return }
+    byRelationship[relationship].removed.append(LinkChanges.Link(source: source, destination: destination))
+  }
+
+  /// A new row's links.
+  mutating func add(_ row: RowImage) {
+    for relationship in toOnes(of: row.entityNumber) { add(row.reference, row.reference(relationship.index), to: relationship.id) }
+  }
+
+  /// The links of an update.
+  mutating func add(_ update: SaveChangesRequest.Update) {
+    let reference = update.row.reference
+    for relationship in toOnes(of: reference.entity) where update.changedSlots.contains(relationship.index) {
+      add(reference, update.row.reference(relationship.index), to: relationship.id)
+      if let former = update.formerRow {
+        remove(reference, former.reference(relationship.index), from: relationship.id)
+      } else {
+        addUnlisted(relationship)
+      }
+    }
+  }
+
+  /// The links of a deleted row.
+  mutating func add(deleted: SaveChangesRequest.VersionedReference) {
+    for relationship in toOnes(of: deleted.reference.entity) {
+      if let former = deleted.formerRow {
+        remove(deleted.reference, former.reference(relationship.index), from: relationship.id)
+      } else {
+        addUnlisted(relationship)
+      }
+    }
+  }
+
+  /// The links of a change of join tables and orders.
+  mutating func add(_ change: SaveChangesRequest.RelationshipChange) {
+    for member in change.added { add(change.source, member, to: change.relationshipID) }
+    for member in change.removed { remove(change.source, member, from: change.relationshipID) }
+    if change.order != nil { reordered.append(RelationshipOwner(object: change.source, relationshipID: change.relationshipID)) }
+  }
+
+  /// Links of a relationship have come or gone, nobody knows of which objects.
+  mutating func addUnlisted(_ relationship: CompiledRelationship) {
+    if relationship.isToMany { unlisted.insert(relationship.id) }
+    if let inverse = model.inverse(of: relationship), inverse.isToMany { unlisted.insert(inverse.id) }
+  }
+
+  /// Links that lead to objects of an entity have gone, nobody knows of which.
+  mutating func addUnlistedLinks(toObjectsOf entity: Int) {
+    for relationship in model.relationships
+    where relationship.isToMany && model.entities[relationship.destinationEntity].subtree.contains(entity) {
+      unlisted.insert(relationship.id)
+    }
+  }
+}
+
+extension ChangeSet {
+  /// What a save has written.
+  init(_ request: SaveChangesRequest, _ outcome: SaveOutcome, of store: PersistentStore, scope: RequestScope) {
+    let model = store.space.model
+    let changes = BatchChanges(allOf: request, outcome)
+    var links = LinkCollector(model)
+    for row in request.inserted { links.add(row) }
+    var slots = ChangedSlots()
+    for update in request.updated {
+      links.add(update)
+      var changed = update.changedSlots
+      if !outcome.isEmpty { changed.formUnion(model.derivedSlots(of: update.row.entityNumber)) }
+      slots.append(changed)
+    }
+    for deleted in request.deleted { links.add(deleted: deleted) }
+    for change in request.relationshipChanges { links.add(change) }
+    // Objects of which only relationships beside their rows were changed.
+    for reference in changes.updated.dropFirst(request.updated.count) {
+      slots.append(outcome.isEmpty ? SlotMask() : model.derivedSlots(of: reference.entity))
+    }
+    self.init(changes, of: store, scope: scope, updatedSlots: slots, links: links)
+  }
+
+  /// What a batch request has written.
+  ///
+  /// - Parameters:
+  ///   - updatedSlots: The slots that were changed of all objects updated; nil where any may have been.
+  ///   - relationships: The relationships that were set, nobody knows of which objects.
+  package init(
+    _ changes: BatchChanges, updatedSlots: SlotMask?, setting relationships: [CompiledRelationship] = [], of store: PersistentStore,
+    scope: RequestScope
+  ) {
+    var links = LinkCollector(store.space.model)
+    for relationship in relationships { links.addUnlisted(relationship) }
+    var last = -1
+    for reference in changes.deleted where reference.entity != last {
+      last = reference.entity
+      links.addUnlistedLinks(toObjectsOf: last)
+    }
+    var slots = ChangedSlots()
+    slots.append(updatedSlots, count: changes.updated.count)
+    self.init(changes, of: store, scope: scope, updatedSlots: slots, links: links)
+  }
+}
+
+extension CompiledModel {
+  /// The slots of an entity whose values the store computes.
+  fileprivate func derivedSlots(of entity: Int) -> SlotMask {
+    var mask = SlotMask()
+    if entities[entity].hasDerivedSlots { for slot in entities[entity].slots where slot.isDerived { mask.insert(slot.index) } }
+    return mask
+  }
+}
