@@ -5,9 +5,8 @@ import XCTest
 final class ContextPartTests: XCTestCase {
   private static let folder = "Sources/ObjectContext/Core/"
   private static let parts = [
-    "EntityClasses", "FaultGroups", "FetchedPropertyLists", "HandedOutValues", "IdentityMap", "MemberStates", "NotedErrors",
-    "ObjectRegistry",
-    "PermanentIDTable", "UnitOfWork",
+    "ChangeIntake", "EntityClasses", "EventObservers", "FaultGroups", "FetchedPropertyLists", "HandedOutValues", "IdentityMap",
+    "MemberStates", "NotedErrors", "ObjectRegistry", "PermanentIDTable", "UnitOfWork",
   ]
   /// How many stored properties a context has at most: what it is told to do, and its parts. State of another kind belongs to a part.
   private static let limit = 20

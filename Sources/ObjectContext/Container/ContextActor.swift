@@ -25,7 +25,7 @@ public actor ContextActor {
   public init(container: PersistentContainer) {
     executor = QueueExecutor(label: "CipherData.ContextActor")
     context = container.makeContext()
-    context.wakesForChanges = { [weak self] in
+    context.intake.setWake { [weak self] in
       // Of no task: who saves may do so in work of this actor, and this is no part of that.
       Task.detached { await self?.perform { $0.mergeWaitingChanges() } }
     }

@@ -91,7 +91,7 @@ public final class PersistentContainer: Sendable {
   @MainActor public var viewContext: ManagedObjectContext {
     if let viewContextBox { return viewContextBox.context }
     let context = makeContext()
-    context.wakesForChanges = { [weak self] in
+    context.intake.setWake { [weak self] in
       Task { @MainActor in self?.viewContextBox?.context.mergeWaitingChanges() }
     }
     let made = ViewContextBox(context)

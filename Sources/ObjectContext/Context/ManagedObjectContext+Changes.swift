@@ -158,9 +158,11 @@ extension ManagedObjectContext {
     guard unitOfWork.hasEvent else { return }
     if propagatesDeletesAtEndOfEvent { propagateDeletes() }
     let changed = unitOfWork.takePending()
+    tellEvent { ContextEvent(endOf: changed) }
     notifications.postObjectsDidChange(changed, in: self)
     for object in changed {
       object.overlay?.changedInEvent = SlotMask()
+      if let states = object.toManyStates { for case let state? in states { state.isChangedInEvent = false } }
       if object.flags.contains(.isInserted) { object.flags.insert(.isAnnounced) }
     }
     dropDeletedInsertions()

@@ -3,61 +3,37 @@ import ObjectModel
 public import ObjectStore
 
 extension ManagedObjectContext {
+  /// Whether what other contexts of the coordinator save, and what batch requests change, is merged into this one by itself; false unless set.
+  ///
+  /// It is merged when the context next fetches, saves, performs work or processes its changes; into the container's view context, and into the
+  /// context of a ``ContextActor``, as soon as the main actor or the actor is free.
+  public var automaticallyMergesChangesFromParent: Bool {
+    get { intake.isOpen }
+    set { if newValue { intake.open(rowSource) } else { intake.close() } }
+  }
+
   /// Brings the context in step with changes that a save of another context, or a batch request, has made.
   ///
   /// Objects that were updated take their new rows, below their unsaved changes, which win; deleted ones leave the context, with their unsaved changes;
-  /// to-many relationships are read anew when they are asked for. One notification ``didChangeObjectsNotification`` tells of it: refreshed and deleted
-  /// objects are in it as objects, inserted ones by their IDs, of which `notification.managedObjects(.insertedObjects)` makes objects for who wants them.
+  /// to-many relationships that members have left or reached are read anew when they are asked for. One notification ``didChangeObjectsNotification``
+  /// tells of it: refreshed and deleted objects are in it as objects, inserted ones by their IDs, of which
+  /// `notification.managedObjects(.insertedObjects)` makes objects for who wants them.
   public func mergeChanges(from changes: ChangeSet) {
-    guard !changes.isEmpty,
-      let store = rowSource.stores.first(where: { $0.identifier == changes.storeIdentifier })
-    else { return }
+    guard !changes.isEmpty, let store = rowSource.stores.first(where: { $0.identifier == changes.storeIdentifier }) else { return }
+    // Nobody knows what it was.
+    if changes.isWhole { return refreshAllObjects() }
     noticeChangesInPlace()
-    let space = store.space.number
-    rowSource.forgetRows(changedBy: changes, in: store)
-    let deleted = changes.deleted.compactMap { registeredObject($0.reference, space: space) }
-    let updated = changes.updated.compactMap { registeredObject($0.reference, space: space) }
-    let computed = changes.refreshed.compactMap { registeredObject($0.reference, space: space) }
-    removeDeleted(deleted)
-    unloadMembers(touchedBy: changes)
-    refresh(updated, in: store)
-    refresh(computed, in: store, keepsVersions: true)
-    notifications.postMerged(inserted: changes.inserted, refreshed: updated + computed, deleted: deleted, in: self)
+    var merge = ChangeMerge(changes, of: store, into: self)
+    merge.run()
   }
 
-  /// Merges what waits in the inbox.
+  /// Merges what waits.
   func mergeWaitingChanges() {
-    guard let waiting = inbox?.take() else { return }
+    guard let waiting = intake.take() else { return }
     switch waiting {
     case .changes(let changes): for change in changes { mergeChanges(from: change) }
     case .everything: refreshAllObjects()
     }
-  }
-
-  /// Objects whose rows others have deleted leave.
-  private func removeDeleted(_ objects: [ManagedObject]) {
-    guard !objects.isEmpty else { return }
-    unitOfWork.remove(objects)
-    for object in objects {
-      memberStates.noteGone(object.currentID)
-      object.flags.subtract([.isDeleted, .isUpdated])
-      object.flags.insert(.isGone)
-      detach(object)
-    }
-    forgetGoneMembers()
-  }
-
-  /// Forgets the stored members of relationships that may lead to changed objects: which owner a row has left is not known here.
-  private func unloadMembers(touchedBy changes: ChangeSet) {
-    var entities: Set<Int> = []
-    for list in [changes.inserted, changes.updated, changes.deleted] {
-      var last: UInt32?
-      for id in list where id.entityNumber != last {
-        last = id.entityNumber
-        entities.insert(Int(id.entityNumber))
-      }
-    }
-    unloadMembers(ofEntities: entities)
   }
 
   /// Forgets the stored members of relationships that lead to objects of some entities.
@@ -70,8 +46,10 @@ extension ManagedObjectContext {
 
   /// Objects take their new rows, those that are not at hand all at once.
   ///
-  /// - Parameter keepsVersions: Whether only values were changed that the store computes, which leave a row's version as it is.
-  func refresh(_ objects: [ManagedObject], in store: PersistentStore, keepsVersions: Bool = false) {
+  /// - Parameters:
+  ///   - keepsVersions: Whether only values were changed that the store computes, which leave a row's version as it is.
+  ///   - unloadsMembers: Whether the members of to-many relationships are read anew too: where nobody knows which were changed.
+  func refresh(_ objects: [ManagedObject], in store: PersistentStore, keepsVersions: Bool = false, unloadsMembers: Bool = true) {
     var read: [ManagedObject] = []
     for object in objects {
       if object.flags.contains(.isFault) {
@@ -82,7 +60,7 @@ extension ManagedObjectContext {
       } else if let row = rowSource.knownRow(object.currentID.reference, in: store), let image = object.image,
         row.version > image.version || keepsVersions && row.version == image.version
       {
-        if keepsVersions { object.takeComputedRow(row) } else { object.takeFreshRow(row) }
+        if keepsVersions { object.takeComputedRow(row) } else { object.takeFreshRow(row, unloadsMembers: unloadsMembers) }
       } else {
         read.append(object)
       }
@@ -91,7 +69,7 @@ extension ManagedObjectContext {
     do {
       let fresh = try rowSource.rows(of: read.map(\.currentID), in: store, isInterruptible: false)
       let found = Dictionary(fresh.map { ($0.reference, $0) }, uniquingKeysWith: { first, _ in first })
-      for object in read { object.takeFreshRow(found[object.currentID.reference]) }
+      for object in read { object.takeFreshRow(found[object.currentID.reference], unloadsMembers: unloadsMembers) }
     } catch {
       note(error)
     }

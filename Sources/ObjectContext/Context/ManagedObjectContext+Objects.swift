@@ -87,6 +87,7 @@ extension ManagedObjectContext {
       // Members that came or went by changes of their own are still to be saved.
       if object.toManyStates != nil { object.noteChange() }
     }
+    tellEvent { ContextEvent(.refreshed, refreshing: [object]) }
     notifications.postRefreshed([object], in: self)
   }
 
@@ -99,6 +100,7 @@ extension ManagedObjectContext {
     rereadRows(of: objects.filter { $0.hasChanges && !$0.flags.contains(.isDeleted) })
     for object in objects where !object.hasChanges { object.turnIntoFault() }
     fetchedProperties.removeAll()
+    tellEvent { ContextEvent(.refreshed, refreshing: objects) }
     notifications.postRefreshed(objects, in: self)
   }
 
@@ -185,6 +187,11 @@ extension ManagedObjectContext {
     }
     registry.forgetAssignments()
     registry.forgetPermanentIDs()
+    tellEvent {
+      var event = ContextEvent(.rolledBack, refreshing: changed)
+      event.deleted = inserted
+      return event
+    }
     notifications.postRefreshed(changed, in: self)
   }
 
@@ -205,6 +212,7 @@ extension ManagedObjectContext {
     faultGroups.removeAll()
     memberStates.forgetGone()
     fetchedProperties.removeAll()
+    tellEvent { ContextEvent(.reset) }
     notifications.postInvalidatedAll(in: self)
   }
 }

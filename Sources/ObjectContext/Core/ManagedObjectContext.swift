@@ -62,28 +62,16 @@ public final class ManagedObjectContext {
     }
   }
 
-  /// Whether what other contexts of the coordinator save, and what batch requests change, is merged into this one by itself; false unless set.
-  ///
-  /// It is merged when the context next fetches, saves, performs work or processes its changes; into the container's view context, and into the
-  /// context of a ``ContextActor``, as soon as the main actor or the actor is free.
-  public var automaticallyMergesChangesFromParent: Bool {
-    get { inbox != nil }
-    set {
-      guard newValue != (inbox != nil) else { return }
-      inbox = newValue ? rowSource.makeInbox(wake: wakesForChanges) : nil
-    }
-  }
-
   /// Where rows come from and go to.
   let rowSource: RowSource
   let model: CompiledModel
   /// The context's number in the process: tells its own changes from others'.
   var number: UInt64 { rowSource.origin }
   private static let lastNumber = Atomic<UInt64>(0)
-  /// Changes of others that wait to be merged.
-  var inbox: ChangeInbox?
-  /// Brings the context to merge what waits, from any thread; for contexts whose isolation is known.
-  var wakesForChanges: (@Sendable () -> Void)?
+  /// Where changes of others come in.
+  var intake = ChangeIntake()
+  /// Who is told of each event.
+  var eventObservers = EventObservers()
   /// The classes of the entities.
   // Asked for each object that is made; unchecked for the reason below.
   @exclusivity(unchecked) var entityClasses: EntityClasses

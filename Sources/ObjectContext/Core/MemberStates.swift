@@ -60,6 +60,24 @@ package struct MemberStates: ~Copyable {
     if mayNameObject(ofEntity: Int(object.entityNumber)) { gone.insert(object.reference) }
   }
 
+  /// Rows were deleted, by others. Only members that stand in join tables are remembered: a change set says which owners the others have left.
+  ///
+  /// - Parameter unlisted: The relationships, by their numbers, that are read anew anyway.
+  package mutating func noteGoneFromJoins(_ objects: [ManagedObjectID], butNotOf unlisted: Set<Int>) {
+    var (last, isNamed): (UInt32?, Bool) = (nil, false)
+    for object in objects {
+      if object.entityNumber != last {
+        last = object.entityNumber
+        isNamed = model.relationships.contains { relationship in
+          isTouched[relationship.id] && relationship.isToMany && !unlisted.contains(relationship.id)
+            && model.entities[relationship.destinationEntity].subtree.contains(Int(object.entityNumber))
+            && model.inverse(of: relationship)?.isToMany ?? true
+        }
+      }
+      if isNamed { gone.insert(object.reference) }
+    }
+  }
+
   /// The rows that are gone, once there are so many that they are to be taken out of the members that name them: a long-lived context must not remember
   /// all that it ever deleted. They are forgotten here.
   package mutating func takeGoneBeyondLimit() -> Set<ObjectReference>? {

@@ -14,6 +14,8 @@ final class ToManyState {
   private var moved: Set<ObjectReference> = []
   /// All members in their order, once an ordered relationship was rearranged.
   private(set) var explicitOrder: [ObjectReference]?
+  /// Whether members came, went or moved in the event under way.
+  var isChangedInEvent = false
   /// Where the members stand in their fetch group, for batch faulting.
   var memberGroup: UInt32 = 0
   var memberGroupStart = 0
@@ -40,7 +42,7 @@ final class ToManyState {
       let current = self.members
       let last = arriving.filter { moved.contains($0) || !baseContains($0) }
       let isLast = Set(last)
-      setOrder(current.filter { !isLast.contains($0) } + last)
+      keep(current.filter { !isLast.contains($0) } + last)
     }
     moved = []
   }
@@ -50,7 +52,7 @@ final class ToManyState {
     explicitOrder = nil
     let current = members
     let (isMember, isNamed) = (Set(current), Set(order))
-    setOrder(order.filter(isMember.contains) + current.filter { !isNamed.contains($0) })
+    keep(order.filter(isMember.contains) + current.filter { !isNamed.contains($0) })
   }
 
   private func baseContains(_ reference: ObjectReference) -> Bool {
@@ -93,6 +95,7 @@ final class ToManyState {
       if baseContains(reference) || !added.append(reference) { return false }
     }
     explicitOrder?.append(reference)
+    isChangedInEvent = true
     return true
   }
 
@@ -109,17 +112,24 @@ final class ToManyState {
       return false
     }
     explicitOrder?.removeAll { $0 == reference }
+    isChangedInEvent = true
     return true
   }
 
   /// Gives the members an order. They must be the members that there are.
   func setOrder(_ order: [ObjectReference]) {
+    isChangedInEvent = true
+    keep(order)
+  }
+
+  private func keep(_ order: [ObjectReference]) {
     explicitOrder = order
     if let base, removed.isEmpty, added.isEmpty, base == order { explicitOrder = nil }
   }
 
   /// Forgets the changes.
   func discardChanges() {
+    isChangedInEvent = false
     added = ReferenceList()
     removed = []
     moved = []

@@ -26,10 +26,12 @@ extension ManagedObject {
   }
 
   /// Puts a row that was read anew below the object's changes; nil when it is gone.
-  final func takeFreshRow(_ row: RowImage?) {
+  ///
+  /// - Parameter unloadsMembers: Whether the members of to-many relationships are read anew too.
+  final func takeFreshRow(_ row: RowImage?, unloadsMembers: Bool = true) {
     managedObjectContext?.fetchedProperties.forget(self)
     forgetPartialRow()
-    for state in toManyStates ?? [] { state?.unload() }
+    if unloadsMembers || row == nil { for state in toManyStates ?? [] { state?.unload() } }
     image = row
     if row == nil { flags.insert(.isFault) }
     updatePlainRow()
@@ -38,6 +40,12 @@ extension ManagedObject {
     } else if !flags.contains(.isFault) {
       awake(fromSnapshotEvents: .refresh)
     }
+  }
+
+  /// Others have changed members of to-many relationships, and nothing of the row.
+  final func noteRefreshedMembers() {
+    managedObjectContext?.fetchedProperties.forget(self)
+    if !flags.contains(.isFault) { awake(fromSnapshotEvents: .refresh) }
   }
 
   /// Makes the object a fault: values and changes are dropped, and read anew when they are asked for.

@@ -80,7 +80,9 @@ final class SaveSession {
 
   /// The stores have everything: objects take their new rows, deleted ones leave.
   private func finish(isWhole: Bool) {
+    // What is changed of objects is gone as soon as they have taken their rows.
     let changed = work
+    let event = context.eventObservers.isEmpty ? nil : ContextEvent(saving: work)
     for part in parts { takeRows(of: part) }
     for object in work.updated where object.flags.contains(.isUpdated) { object.takeSavedRow(nil, of: self) }
     if isWhole {
@@ -95,7 +97,7 @@ final class SaveSession {
     context.forgetGoneMembers()
     unloadMembers()
     context.handedOut.sweep()
-    tell(of: takeComputedValues())
+    tell(of: takeComputedValues(), event)
   }
 
   /// Objects take what was saved of them in a store.
@@ -195,7 +197,8 @@ final class SaveSession {
 
   // MARK: Telling
 
-  private func tell(of refreshed: [ManagedObject]) {
+  private func tell(of refreshed: [ManagedObject], _ event: ContextEvent?) {
+    if let event { context.tellEvent { event.finished(work, computed: refreshed, merged: mergedObjects) } }
     for object in mergedObjects { object.awake(fromSnapshotEvents: .mergePolicy) }
     for list in [work.inserted, work.updated, work.deleted] {
       for object in list { object.didSave() }

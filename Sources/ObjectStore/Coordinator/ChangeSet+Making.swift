@@ -97,14 +97,14 @@ extension ChangeSet {
     for update in request.updated {
       links.add(update)
       var changed = update.changedSlots
-      if !outcome.isEmpty { changed.formUnion(model.derivedSlots(of: update.row.entityNumber)) }
+      if !outcome.isEmpty { changed.formUnion(model.entities[update.row.entityNumber].derivedSlots) }
       slots.append(changed)
     }
     for deleted in request.deleted { links.add(deleted: deleted) }
     for change in request.relationshipChanges { links.add(change) }
     // Objects of which only relationships beside their rows were changed.
     for reference in changes.updated.dropFirst(request.updated.count) {
-      slots.append(outcome.isEmpty ? SlotMask() : model.derivedSlots(of: reference.entity))
+      slots.append(outcome.isEmpty ? SlotMask() : model.entities[reference.entity].derivedSlots)
     }
     self.init(changes, of: store, scope: scope, updatedSlots: slots, links: links)
   }
@@ -131,11 +131,11 @@ extension ChangeSet {
   }
 }
 
-extension CompiledModel {
-  /// The slots of an entity whose values the store computes.
-  fileprivate func derivedSlots(of entity: Int) -> SlotMask {
+extension CompiledEntity {
+  /// The slots whose values the store computes.
+  package var derivedSlots: SlotMask {
     var mask = SlotMask()
-    if entities[entity].hasDerivedSlots { for slot in entities[entity].slots where slot.isDerived { mask.insert(slot.index) } }
+    if hasDerivedSlots { for slot in slots where slot.isDerived { mask.insert(slot.index) } }
     return mask
   }
 }

@@ -1,0 +1,116 @@
+// ChangeMerge: one change set of others, brought into a context: only the objects that it names, and the owners of the links that it names, are touched.
+import ObjectModel
+import ObjectStore
+
+/// The merging of one change set.
+struct ChangeMerge {
+  private let changes: ChangeSet
+  private let store: PersistentStore
+  private let context: ManagedObjectContext
+  private var space: UInt32 { store.space.number }
+  /// The to-many relationships that were told to read their members anew, by object: for whoever observes the context.
+  private var touched: [ManagedObject: SlotMask] = [:]
+  private let isObserved: Bool
+
+  init(_ changes: ChangeSet, of store: PersistentStore, into context: ManagedObjectContext) {
+    self.changes = changes
+    self.store = store
+    self.context = context
+    isObserved = !context.eventObservers.isEmpty
+  }
+
+  mutating func run() {
+    context.rowSource.forgetRows(changedBy: changes, in: store)
+    let deleted = living(changes.deleted)
+    var updated: [ManagedObject] = []
+    var slots: [SlotMask?] = []
+    for (position, objectID) in changes.updated.enumerated() {
+      guard let object = context.registeredObject(objectID.reference, space: space) else { continue }
+      updated.append(object)
+      slots.append(changes.updatedSlots[position])
+    }
+    let computed = living(changes.refreshed)
+    removeDeleted(deleted)
+    unloadListedMembers()
+    unloadUnlistedMembers()
+    context.refresh(zip(updated, slots).compactMap { $1?.isEmpty ?? false ? nil : $0 }, in: store, unloadsMembers: false)
+    for (object, slots) in zip(updated, slots) where slots?.isEmpty ?? false { object.noteRefreshedMembers() }
+    context.refresh(computed, in: store, keepsVersions: true)
+    tell(deleted, updated, slots, computed)
+    context.notifications.postMerged(inserted: changes.inserted, refreshed: updated + computed, deleted: deleted, in: context)
+  }
+
+  private func living(_ objectIDs: [ManagedObjectID]) -> [ManagedObject] {
+    objectIDs.compactMap { context.registeredObject($0.reference, space: space) }
+  }
+
+  /// Objects whose rows others have deleted leave.
+  private func removeDeleted(_ objects: [ManagedObject]) {
+    // Before the objects leave: of the others only members that stand in join tables are remembered.
+    context.memberStates.noteGoneFromJoins(changes.deleted, butNotOf: changes.unlistedRelationships)
+    if !objects.isEmpty { context.unitOfWork.remove(objects) }
+    for object in objects {
+      context.memberStates.noteGone(object.currentID)
+      object.flags.subtract([.isDeleted, .isUpdated])
+      object.flags.insert(.isGone)
+      context.detach(object)
+    }
+    context.forgetGoneMembers()
+  }
+
+  // MARK: Members
+
+  /// The owners that members have left or reached read their members anew when they are asked for.
+  private mutating func unloadListedMembers() {
+    var owners: [(object: ManagedObject, state: ToManyState)] = []
+    var last: RelationshipOwner?
+    changes.forEachOwner(in: context.model, isWanted: { context.memberStates.mayHaveState(of: $0) }) { owner in
+      // Many members of one owner come one after the other.
+      if owner == last { return }
+      last = owner
+      let index = context.model.relationships[owner.relationshipID].index
+      guard let object = context.registeredObject(owner.object, space: space), let states = object.toManyStates, let state = states[index]
+      else { return }
+      owners.append((object, state))
+    }
+    for (object, state) in owners { unload(state, of: object) }
+  }
+
+  /// Nobody knows whose members of some relationships were changed: all that were read of these are read anew.
+  private mutating func unloadUnlistedMembers() {
+    let relationships = changes.unlistedRelationships.filter { context.memberStates.mayHaveState(of: context.model.relationships[$0]) }
+    if relationships.isEmpty { return }
+    var owners: [(object: ManagedObject, state: ToManyState)] = []
+    context.registry.forEach { object in
+      for case let state? in object.toManyStates ?? [] where relationships.contains(state.relationship.id) {
+        owners.append((object, state))
+      }
+    }
+    for (object, state) in owners { unload(state, of: object) }
+  }
+
+  private mutating func unload(_ state: ToManyState, of object: ManagedObject) {
+    state.unload()
+    if isObserved { touched[object, default: SlotMask()].insert(state.relationship.index) }
+  }
+
+  // MARK: What is told
+
+  private func tell(_ deleted: [ManagedObject], _ updated: [ManagedObject], _ slots: [SlotMask?], _ computed: [ManagedObject]) {
+    context.tellEvent {
+      var event = ContextEvent(.merged)
+      event.insertedIDs = changes.inserted
+      event.deleted = deleted
+      var rest = touched
+      for (object, slots) in zip(updated, slots) {
+        event.refreshed.append(ContextEvent.Change(object, slots: slots, toMany: rest.removeValue(forKey: object) ?? SlotMask()))
+      }
+      for object in computed {
+        let slots = object.compiledEntity.derivedSlots
+        event.refreshed.append(ContextEvent.Change(object, slots: slots, toMany: rest.removeValue(forKey: object) ?? SlotMask()))
+      }
+      for (object, toMany) in rest { event.refreshed.append(ContextEvent.Change(object, slots: SlotMask(), toMany: toMany)) }
+      return event
+    }
+  }
+}

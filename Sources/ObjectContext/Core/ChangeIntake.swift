@@ -1,0 +1,27 @@
+// ChangeIntake: where what others have changed comes into a context, if it is to come by itself.
+import ObjectStore
+
+/// What others have changed, on its way into a context that merges it by itself.
+struct ChangeIntake: ~Copyable {
+  /// What waits to be merged; nil while the context merges only what it is given.
+  private var inbox: ChangeInbox?
+  /// Brings the context to merge what waits, from any thread.
+  private var wake: (@Sendable () -> Void)?
+
+  /// Whether others' changes are collected.
+  var isOpen: Bool { inbox != nil }
+
+  /// Says how the context is brought to merge what waits; without it, it waits for the context's next event. For contexts whose isolation is known.
+  mutating func setWake(_ wake: @escaping @Sendable () -> Void) { self.wake = wake }
+
+  /// Collects others' changes from now on.
+  mutating func open(_ rowSource: RowSource) {
+    if inbox == nil { inbox = rowSource.makeInbox(wake: wake) }
+  }
+
+  /// Collects nothing more, and drops what waits.
+  mutating func close() { inbox = nil }
+
+  /// Takes out what waits; nil when nothing does.
+  func take() -> ChangeInbox.Waiting? { inbox?.take() }
+}

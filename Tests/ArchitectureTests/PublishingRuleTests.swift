@@ -1,0 +1,34 @@
+// Whoever makes a store write tells of it: nobody else makes one write.
+import Foundation
+import XCTest
+
+final class PublishingRuleTests: XCTestCase {
+  /// Where stores are made to write, and by what each of these files tells of it.
+  private static let writers: [String: String] = [
+    "Sources/ObjectStore/Coordinator/PersistentStoreCoordinator+Requests.swift": "publish",
+    "Sources/ObjectStore/Coordinator/PersistentStore+Publishing.swift": "tell",
+    "Sources/ObjectStore/Batch/PersistentStoreCoordinator+Batch.swift": "publish",
+    "Sources/ObjectStore/Batch/BatchPortionWriter.swift": "publishes",
+  ]
+  /// Those that fill a store before any coordinator has it.
+  private static let exempt: Set<String> = [
+    "Sources/ObjectStore/Files/StoreCopier.swift", "Sources/ObjectStore/Files/PersistentStoreCoordinator+Files.swift",
+  ]
+  private static let calls = ["incrementalStore.execute(", "incrementalStore.performTransaction("]
+
+  func testOnlyThoseWhoTellOfItMakeAStoreWrite() {
+    for (file, text) in Repository.sources where !Self.exempt.contains(file) && Self.writers[file] == nil {
+      for (number, line) in text.code.enumerated() where Self.calls.contains(where: line.contains) {
+        XCTFail("\(file):\(number + 1) makes a store write past the coordinator, so that nobody hears of it")
+      }
+    }
+  }
+
+  func testThoseWhoMakeAStoreWriteTellOfIt() throws {
+    for (file, word) in Self.writers {
+      let text = try XCTUnwrap(Repository.sources.first { $0.file == file }?.text, "\(file) has moved")
+      XCTAssertTrue(text.code.contains { line in Self.calls.contains(where: line.contains) }, "\(file) makes no store write any more")
+      XCTAssertFalse(text.lines(containing: word).isEmpty, "\(file) tells nobody of what it writes")
+    }
+  }
+}

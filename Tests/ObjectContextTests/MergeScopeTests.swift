@@ -1,0 +1,189 @@
+// MergeScopeTests: a merge touches the objects and owners that its change set names, and no others.
+import Foundation
+import ObjectContext
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+import XCTest
+
+final class MergeScopeTests: XCTestCase {
+  private static let authorCount = 200
+
+  /// Many authors with two books each, and a reader that knows the books of all.
+  private struct Library {
+    let saver: ManagedObjectContext
+    let reader: ManagedObjectContext
+    let theirs: [Author]
+    let own: [Author]
+    /// What was told to observers of the reader.
+    let events = Events()
+
+    init(_ stack: Stack) throws {
+      (saver, reader) = (stack.makeContext(), stack.makeContext())
+      theirs = (0..<MergeScopeTests.authorCount).map { [saver] number in
+        let author = Author(context: saver)
+        author.name = String(format: "author %03d", number)
+        for title in ["a", "b"] {
+          let book = Book(context: saver)
+          book.title = "\(title) \(number)"
+          book.author = author
+        }
+        return author
+      }
+      try saver.save()
+      own = try reader.all(Author.self, sortedBy: "name")
+      for author in own { XCTAssertEqual(author.toManyCount(0), 2) }
+      reader.automaticallyMergesChangesFromParent = true
+      let events = events
+      _ = reader.addEventObserver { events.list.append($0) }
+      stack.statements?.reset()
+    }
+
+    /// The owners whose members the last event has touched.
+    var owners: [ManagedObject] {
+      events.list.last?.refreshed.filter { !($0.toMany?.isEmpty ?? false) }.map(\.object) ?? []
+    }
+    /// The authors whose books are still known.
+    var loaded: Int { own.count { !$0.hasFault(forRelationshipNamed: "books") } }
+  }
+
+  private final class Events {
+    var list: [ContextEvent] = []
+  }
+
+  func testAMoveTouchesTheTwoOwners() async throws {
+    try await onEachStore { stack in
+      let library = try Library(stack)
+      let book = try XCTUnwrap(library.theirs[3].books.first)
+      book.author = library.theirs[7]
+      try library.saver.save()
+      stack.statements?.reset()
+      library.reader.processPendingChanges()
+      XCTAssertEqual(Set(library.owners), [library.own[3], library.own[7]])
+      XCTAssertEqual(library.loaded, Self.authorCount - 2)
+      XCTAssertEqual(stack.statements?.count ?? 0, 0, "A merge reads nothing that nobody asks for.")
+      XCTAssertEqual(library.own.map { $0.toManyCount(0) }.reduce(0, +), 2 * Self.authorCount)
+      XCTAssertLessThanOrEqual(stack.statements?.count ?? 0, 1, "The members of both owners are read together, others not at all.")
+      XCTAssertEqual(library.own[3].books.count, 1)
+      XCTAssertEqual(library.own[7].books.count, 3)
+    }
+  }
+
+  func testNewAndDeletedMembersTouchTheirOwners() async throws {
+    try await onEachStore { stack in
+      let library = try Library(stack)
+      let book = Book(context: library.saver)
+      book.title = "new"
+      book.author = library.theirs[1]
+      library.saver.delete(try XCTUnwrap(library.theirs[2].books.first))
+      try library.saver.save()
+      library.reader.processPendingChanges()
+      XCTAssertEqual(Set(library.owners), [library.own[1], library.own[2]])
+      XCTAssertEqual(library.loaded, Self.authorCount - 2)
+      XCTAssertEqual(library.own[1].books.count, 3)
+      XCTAssertEqual(library.own[2].books.map(\.title.count), [3])
+      XCTAssertEqual(library.own[2].toManyCount(0), 1)
+    }
+  }
+
+  func testAnAttributeTouchesNoOwner() async throws {
+    try await onEachStore { stack in
+      let library = try Library(stack)
+      for author in library.theirs { for book in author.books { book.price = 3 } }
+      library.theirs[0].name = "new"
+      try library.saver.save()
+      library.reader.processPendingChanges()
+      XCTAssertEqual(library.owners, [])
+      XCTAssertEqual(library.loaded, Self.authorCount)
+      XCTAssertEqual(library.own[0].name, "new", "The object itself takes its row.")
+      stack.statements?.reset()
+      XCTAssertEqual(library.own.map { $0.toManyCount(0) }.reduce(0, +), 2 * Self.authorCount)
+      XCTAssertEqual(stack.statements?.count ?? 0, 0)
+    }
+  }
+
+  func testADeletedMemberOfAJoinTableIsGoneWithoutReading() async throws {
+    try await onEachStore { stack in
+      let (saver, reader) = (stack.makeContext(), stack.makeContext())
+      let book = Book(context: saver)
+      book.title = "book"
+      let tags = ["red", "blue"].map { name in
+        let tag = Tag(context: saver)
+        tag.name = name
+        return tag
+      }
+      book.tags = Set(tags)
+      try saver.save()
+      let own = try reader.all(Book.self)[0]
+      // Nobody holds the tags themselves.
+      XCTAssertEqual(own.toManyCount(0), 2)
+      reader.automaticallyMergesChangesFromParent = true
+      // Who has not looked at the books of a tag does not know which they are, and the store need not be asked.
+      let other = stack.makeContext()
+      other.delete(try other.named("red", "Tag"))
+      try other.save()
+      stack.statements?.reset()
+      reader.processPendingChanges()
+      XCTAssertEqual(own.toManyCount(0), 1)
+      XCTAssertEqual(stack.statements?.count ?? 0, 0)
+      XCTAssertEqual(own.tags.map(\.name), ["blue"])
+    }
+  }
+
+  func testALinkTouchesBothEnds() async throws {
+    try await onEachStore { stack in
+      let (saver, reader) = (stack.makeContext(), stack.makeContext())
+      let books = (0..<3).map { number in
+        let book = Book(context: saver)
+        book.title = "\(number)"
+        return book
+      }
+      let tag = Tag(context: saver)
+      tag.name = "tag"
+      try saver.save()
+      let own = try reader.all(Book.self, sortedBy: "title")
+      let ownTag = try reader.all(Tag.self)[0]
+      XCTAssertEqual(own.map { $0.toManyCount(0) } + [ownTag.toManyCount(0)], [0, 0, 0, 0])
+      reader.automaticallyMergesChangesFromParent = true
+      books[1].tags = [tag]
+      try saver.save()
+      reader.processPendingChanges()
+      XCTAssertEqual(own.map { $0.hasFault(forRelationshipNamed: "tags") }, [false, true, false])
+      XCTAssertEqual(ownTag.books, [own[1]])
+      XCTAssertEqual(own[1].tags, [ownTag])
+    }
+  }
+
+  func testWhereNobodyKnowsTheOwnersThoseOfTheRelationshipAreTouched() async throws {
+    try await onEachStore { stack in
+      let library = try Library(stack)
+      let book = try XCTUnwrap(library.own[5].books.first)
+      XCTAssertEqual(book.tags, [])
+      let request = BatchUpdateRequest(
+        entityName: "Book", predicate: try FetchPredicate(format: "title == 'a 3'"),
+        propertiesToUpdate: ["author": library.theirs[4].objectID])
+      try library.saver.execute(request)
+      library.reader.processPendingChanges()
+      XCTAssertEqual(library.loaded, 0)
+      XCTAssertFalse(book.hasFault(forRelationshipNamed: "tags"), "Other relationships are left alone.")
+      XCTAssertEqual([3, 4, 5].map { library.own[$0].books.count }, [1, 3, 2])
+      try library.saver.execute(BatchUpdateRequest(entityName: "Book", propertiesToUpdate: ["price": 1.0]))
+      library.reader.processPendingChanges()
+      XCTAssertEqual(library.loaded, Self.authorCount, "An attribute has no owners; the members of siblings were read together.")
+    }
+  }
+
+  func testAChangeHereStaysOnTopOfWhatOthersMoved() async throws {
+    try await onEachStore { stack in
+      let library = try Library(stack)
+      let mine = try XCTUnwrap(library.own[3].books.first { $0.title.hasPrefix("a") })
+      mine.author = library.own[9]
+      try XCTUnwrap(library.theirs[3].books.first { $0.title.hasPrefix("b") }).author = library.theirs[8]
+      try library.saver.save()
+      library.reader.processPendingChanges()
+      XCTAssertEqual([3, 8, 9].map { library.own[$0].books.count }, [0, 3, 3])
+      try library.reader.save()
+      XCTAssertEqual(try stack.makeContext().all(Author.self, sortedBy: "name")[9].books.count, 3)
+    }
+  }
+}
