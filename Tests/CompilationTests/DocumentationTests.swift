@@ -16,6 +16,49 @@ final class DocumentationTests: XCTestCase {
     for name in names.sorted() where name.hasSuffix(".md") { try check("\(folder)/\(name)") }
   }
 
+  /// Each block of Swift code in the comment of a type is the body of a function, which has by its parameters what the blocks begin with.
+  func testTheCodeOfTheCommentsOfTypesCompiles() throws {
+    let atHand = """
+      context: ManagedObjectContext, container: PersistentContainer, book: Book, author: Author, film: ManagedObject, download: AsyncStream<Data>, model: ManagedObjectModel,
+      version1: ManagedObjectModelReference, version2: ManagedObjectModelReference, rows: [[String: Any]], url: URL, key: StoreKey
+      """
+    var program = "import CipherData\nimport Foundation\nfunc ask(_ question: String) async throws -> String { question }\n"
+    var count = 0
+    for module in ["StoreKeys", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore", "ObjectContext"] {
+      let folder = Compiler.root.appendingPathComponent("Sources/\(module)")
+      let walk = try XCTUnwrap(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
+      for case let file as URL in walk where file.pathExtension == "swift" {
+        for (line, block) in Self.blocks(in: try String(contentsOf: file, encoding: .utf8)) {
+          count += 1
+          let place = "#sourceLocation(file: \"\(file.lastPathComponent)\", line: \(line))\n"
+          // What extends a type stands by itself.
+          program +=
+            block.hasPrefix("extension ") ? place + block : "@MainActor func example\(count)(\(atHand)) async throws {\n\(place)\(block)}\n"
+          program += "#sourceLocation()\n"
+        }
+      }
+    }
+    XCTAssertGreaterThan(count, 40)
+    try compile(program, named: "Comments.swift", flags: ["-parse-as-library"]) { $0.contains("error: ") }
+  }
+
+  /// The blocks of Swift code in comments that begin at a line's beginning, as those of types do, with the numbers of their first lines.
+  private static func blocks(in text: String) -> [(line: Int, code: String)] {
+    var blocks: [(line: Int, code: String)] = []
+    var isCode = false
+    for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+      if line == "/// ```swift" {
+        isCode = true
+        blocks.append((index + 2, ""))
+      } else if line == "/// ```" {
+        isCode = false
+      } else if isCode {
+        blocks[blocks.count - 1].code += line.dropFirst(4) + "\n"
+      }
+    }
+    return blocks
+  }
+
   private func check(_ path: String) throws {
     let text = try String(contentsOf: Compiler.root.appendingPathComponent(path), encoding: .utf8)
     var program = ""
@@ -30,14 +73,22 @@ final class DocumentationTests: XCTestCase {
       }
     }
     guard program.contains(where: { !$0.isWhitespace }) else { return }
+    try compile(program, named: "main.swift", of: path)
+  }
+
+  /// Compiles a program beside the classes of the library; nothing may be said of it that counts.
+  private func compile(
+    _ program: String, named name: String, of path: String = "", flags: [String] = [], counts: (String) -> Bool = { _ in true }
+  ) throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("documentation-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
-    let main = folder.appendingPathComponent("main.swift")
+    let main = folder.appendingPathComponent(name)
     try program.write(to: main, atomically: true, encoding: .utf8)
     try Fixture.withLibraryClasses { library in
-      let (status, diagnostics) = try Compiler().check([main, library])
-      XCTAssertTrue(status == 0 && diagnostics.isEmpty, "\(path):\n" + diagnostics.joined(separator: "\n"))
+      let (status, diagnostics) = try Compiler().check([main, library], flags: flags)
+      let told = diagnostics.filter(counts)
+      XCTAssertTrue(status == 0 && told.isEmpty, "\(path):\n" + told.joined(separator: "\n"))
     }
   }
 }

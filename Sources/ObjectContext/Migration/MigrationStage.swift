@@ -11,7 +11,7 @@ public protocol MigrationStage: Sendable {
 /// Versions each of which follows from the one before without further word.
 ///
 /// ```swift
-/// let stages = StagedMigrationManager([LightweightMigrationStage(models: [version1, version2, version3])])
+/// let stages = StagedMigrationManager([LightweightMigrationStage([version1, version2])])
 /// ```
 ///
 /// Where something cannot be inferred the migration throws ``StoreError`` with ``StoreError/Code/mappingNotInferred``, and the store is as it was.

@@ -3,6 +3,7 @@
 /// One key of the order of a fetch's results. No value sorts first ascending, last descending.
 ///
 /// ```swift
+/// var request = FetchRequest<Book>(entityName: "Book")
 /// request.sortDescriptors = [FetchSortDescriptor("author.name"), FetchSortDescriptor("pages", ascending: false)]
 /// ```
 ///

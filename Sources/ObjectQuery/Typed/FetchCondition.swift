@@ -3,9 +3,9 @@
 /// A condition on objects of a class, made by a typed closure: a value that is kept, joined with others, and used in any query of the class.
 ///
 /// ```swift
-/// let cheap = FetchCondition<Book> { $0.price < 10 }
+/// let seafaring = FetchCondition<Book> { $0.title.contains("sea") }
 /// let long = FetchCondition<Book> { $0.pages > 500 }
-/// let request = Book.all.where(cheap && !long)
+/// let request = Book.all.where(seafaring && !long)
 /// ```
 public struct FetchCondition<FetchedClass>: Sendable, Hashable {
   /// The condition.

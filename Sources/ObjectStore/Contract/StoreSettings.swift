@@ -10,6 +10,9 @@ import Foundation
 /// extension StoreSettingKey<Bool> {
 ///   static var isIndented: Self { Self("isIndented") }
 /// }
+/// ```
+/// ```swift
+/// var description = PersistentStoreDescription(type: StoreType(rawValue: "JSON"), url: url)
 /// description[.isIndented] = true
 /// ```
 ///
