@@ -3,26 +3,19 @@ import Foundation
 import XCTest
 
 final class FloorTests: XCTestCase {
-  /// Modules whose floors are not drawn yet.
-  private static let notYetDrawn: Set<String> = ["SQLCipherStore"]
-
   private static let modules: [ModuleFloors] = {
     let modules = (try? Repository.folders(in: "Sources")) ?? []
     return modules.map { ModuleFloors(module: $0, sources: Repository.sources) }
   }()
 
   func testNoFolderNamesATypeOfAFloorAboveIt() {
-    for floors in Self.modules where !Self.notYetDrawn.contains(floors.module) {
+    for floors in Self.modules {
       for name in floors.upwardNames { XCTFail("\(name)") }
     }
   }
 
   func testTheFirstFileOfEachModuleDrawsItsFloors() {
     for floors in Self.modules where !floors.folders.isEmpty {
-      if Self.notYetDrawn.contains(floors.module) {
-        XCTAssertNil(floors.order, "\(floors.module) has drawn its floors: hold it to them")
-        continue
-      }
       let file = "Sources/\(floors.module)/\(floors.module).swift"
       guard let order = floors.order else {
         XCTFail("\(file) draws no floors: a line for each folder, from the bottom up, as in Sources/StoreKeys/StoreKeys.swift")
@@ -34,7 +27,7 @@ final class FloorTests: XCTestCase {
   }
 
   func testNoTwoFoldersNameEachOther() {
-    for floors in Self.modules where !Self.notYetDrawn.contains(floors.module) {
+    for floors in Self.modules {
       XCTAssertEqual(floors.mutualPairs, 0, floors.module)
     }
   }
@@ -88,7 +81,6 @@ final class FloorTests: XCTestCase {
       guard visible.count == 1, let type = visible.first,
         let name = file.split(separator: "/").last?.prefix(while: { $0 != "+" && $0 != "." })
       else { continue }
-      // `Type+Facet.swift` may bring a small type for its facet along.
       let isNamed = type.name.hasPrefix(name) || name.hasPrefix(type.name) || types.contains { $0.name == name }
       XCTAssertTrue(isNamed, "\(file) declares \(type.name), whose name it does not bear")
     }
