@@ -7,8 +7,8 @@ final class PublishingRuleTests: XCTestCase {
   private static let writers: [String: String] = [
     "Sources/ObjectStore/Coordinator/PersistentStoreCoordinator+Requests.swift": "publish",
     "Sources/ObjectStore/Coordinator/PersistentStore+Publishing.swift": "tell",
-    "Sources/ObjectStore/Batch/PersistentStoreCoordinator+Batch.swift": "publish",
-    "Sources/ObjectStore/Batch/BatchPortionWriter.swift": "publishes",
+    "Sources/ObjectStore/Coordinator/PersistentStoreCoordinator+Batch.swift": "publish",
+    "Sources/ObjectStore/Coordinator/BatchPortionWriter.swift": "publishes",
   ]
   /// Those that fill a store before any coordinator has it.
   private static let exempt: Set<String> = [
