@@ -17,7 +17,7 @@ import Synchronization
 /// A context is not `Sendable`: it and its objects stay in one isolation. ``PersistentContainer/viewContext`` belongs to the main actor;
 /// ``PersistentContainer/performBackgroundTask(_:)``, ``PersistentContainer/newBackgroundContext()`` and ``ContextActor`` give contexts elsewhere.
 ///
-/// Reading a property cannot throw. What goes wrong there is kept in ``pendingError``, and the next ``fetch(_:)`` or ``save()`` throws it. A save costs what was
+/// Reading a property cannot throw. What goes wrong there is kept in ``pendingError``, and the next `fetch(_:)` or ``save()`` throws it. A save costs what was
 /// changed, not what is registered; objects that nobody holds and nobody changed leave the context by themselves.
 public final class ManagedObjectContext {
   /// The coordinator whose stores are read and written.

@@ -52,7 +52,7 @@ public final class AsynchronousFetch<Result: ManagedObject> {
   /// The objects, once they have been read. Unsaved changes count as they are when the reading has ended.
   ///
   /// Cancelling the task that waits cancels the fetch.
-  /// - Throws: ``StoreError`` with ``StoreError/Code/cancelled`` after a cancellation, else what ``ManagedObjectContext/fetch(_:)`` throws.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/cancelled`` after a cancellation, else what `ManagedObjectContext.fetch(_:)` throws.
   public func value(isolation: isolated (any Actor)? = #isolation) async throws -> [Result] {
     defer { reports.finish() }
     let cancellation = cancellation

@@ -131,7 +131,7 @@ public final class CustomMigration {
 
   // MARK: Progress and cancellation
 
-  /// Tells how far the handler has come, to whoever set ``ObjectStore/PersistentStoreDescription/migrationProgress``. Walks do it by themselves.
+  /// Tells how far the handler has come, to whoever set ``PersistentStoreDescription/migrationProgress``. Walks do it by themselves.
   ///
   /// - Parameters:
   ///   - completed: The units of work done.
@@ -141,7 +141,7 @@ public final class CustomMigration {
     contexts.session.report(phase ?? label, completedUnitCount: completed, totalUnitCount: total)
   }
 
-  /// Throws once the migration was called off (``ObjectStore/PersistentStoreDescription/migrationCancellation``). Walks do it by themselves.
+  /// Throws once the migration was called off (``PersistentStoreDescription/migrationCancellation``). Walks do it by themselves.
   ///
   /// - Throws: ``StoreError`` with ``StoreError/Code/cancelled``.
   public func checkCancellation() throws { try contexts.session.checkCancellation() }

@@ -4,7 +4,7 @@ import ObjectStore
 
 /// The stages between the versions of a model.
 ///
-/// Set it as ``ObjectStore/PersistentStoreDescription/stagedMigrationManager``. A store of any version then takes the stages that are left, all of them
+/// Set it as ``PersistentStoreDescription/stagedMigrationManager``. A store of any version then takes the stages that are left, all of them
 /// in one transaction: afterwards it has the newest version, or, when anything fails, the one it had. A store of a version that no stage knows goes by
 /// inference to the nearest version that it can reach without losing more than it has to, since stores keep their own models.
 public struct StagedMigrationManager: Sendable {

@@ -21,7 +21,7 @@ public struct AttributeDescription: Sendable, Hashable {
   public var validation = AttributeValidation()
   /// The name of the ``CompositeDescription`` of a `composite` attribute; nil otherwise.
   public var compositeName: String?
-  /// The name of the ``ValueTransformer`` of a `transformable` attribute; nil for the default, which stores `Codable` values as JSON.
+  /// The name of the `ValueTransformer` of a `transformable` attribute; nil for the default, which stores `Codable` values as JSON.
   public var valueTransformerName: String?
   /// The Swift type of a `transformable` attribute, for typed classes; of another attribute, the type whose raw values it holds, such as an enumeration.
   public var valueClassName: String?

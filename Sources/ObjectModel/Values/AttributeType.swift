@@ -28,7 +28,7 @@ public enum AttributeType: String, Sendable, Hashable, CaseIterable {
   case uuid = "UUID"
   /// A URI, kept as its absolute string.
   case uri = "URI"
-  /// Any value that a named ``ValueTransformer`` turns into bytes, or a `Codable` value.
+  /// Any value that a named `ValueTransformer` turns into bytes, or a `Codable` value.
   case transformable = "Transformable"
   /// A named bundle of attributes.
   case composite = "Composite"

@@ -3,7 +3,7 @@ public import Foundation
 
 /// A stored value: what a column holds, and what crosses the dynamic edges of the library (key-value access, binders, overlays).
 ///
-/// How each attribute type is held is said by ``AttributeType/slotKind``: integers and booleans as ``int(_:)``, floating-point numbers and dates
+/// Integers and booleans are held as ``int(_:)``, floating-point numbers and dates
 /// (seconds since 2001-01-01 UTC) as ``real(_:)``, strings and URIs as ``text(_:)``, UUIDs (16 bytes), decimals (``DecimalCoding``), binary and
 /// transformed values as ``bytes(_:)``. A to-one relationship is an ``int(_:)`` that packs an ``ObjectReference``.
 public enum Slot: Sendable, Hashable {

@@ -1,6 +1,6 @@
 // TextQuery: what SEARCH looks for in texts: words, beginnings of words, phrases, and what joins them.
 
-/// A question about the words of texts (``TextWords``).
+/// A question about the words of texts.
 ///
 /// As text it is `quick brown*`: all words, the latter as a beginning; `"exact phrase"`: these words in a row; `fox OR dog`; `-slow` or `NOT slow`: without
 /// the word; parentheses. OR and NOT are words of the language in capitals only. OR binds less than the words that stand side by side.

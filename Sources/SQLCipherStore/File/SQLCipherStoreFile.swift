@@ -42,7 +42,7 @@ public final class SQLCipherStoreFile: Sendable {
     return SQLCipherStoreFile(url: url, keyring: keyring)
   }
 
-  /// The unlocked keys, for a store description or another ``unlock(at:key:)`` of this file: nobody is asked and nothing is stretched again.
+  /// The unlocked keys, for a store description or another ``unlock(at:key:keyWorkLimit:)`` of this file: nobody is asked and nothing is stretched again.
   public var key: StoreKey { .provider(UnlockedKey(keyring)) }
 
   /// The model that a store was written with, and its unlocked key.
