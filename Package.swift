@@ -76,7 +76,7 @@ let package = Package(
       [
         "SQLCipherStore", "SQLCipherConnection", "StoreFiles", "StoreKeys", "ObjectContext", "ObjectStore", "ObjectQuery", "ObjectModel",
         "_StoreSpecification", "_TestSupport",
-      ]),
+      ], resources: [.copy("Fixtures")]),
     module("ObjectContext", ["ObjectModel", "ObjectQuery", "ObjectStore", orderedCollections]),
     module(
       "CipherData",

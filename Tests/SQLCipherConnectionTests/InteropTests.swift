@@ -21,12 +21,14 @@ final class InteropTests: StoreTestCase {
     return String(decoding: data, as: UTF8.self)
   }
 
-  /// The shell's version, 3 or 4; the test is skipped where there is no shell.
+  /// The shell's version, 3 or 4, which must be the linked library's: another one proves less.
   private func shellVersion() throws -> Int {
-    let version = try shell(":memory:", "PRAGMA key = 'x'; PRAGMA cipher_version")
-    if version.contains("\n3.") || version.hasPrefix("3.") { return 3 }
-    if version.contains("\n4.") || version.hasPrefix("4.") { return 4 }
-    throw XCTSkip("the sqlcipher shell is not installed: \(version)")
+    let output = try shell(":memory:", "PRAGMA key = 'x'; PRAGMA cipher_version")
+    // SQLCipher 4 says first what it thinks of the key.
+    let version = output.split(separator: "\n").compactMap { line in line.firstIndex(of: ".").flatMap { Int(line[..<$0]) } }.first
+    let found = try XCTUnwrap(version, "the sqlcipher shell is missing: run Scripts/install-dependencies --tests (it said: \(output))")
+    XCTAssertEqual(found, LibraryVersion.isSQLCipher4 ? 4 : 3, "the sqlcipher shell in PATH is of another version than the linked library")
+    return found
   }
 
   /// What the documentation of each format says.
@@ -85,6 +87,20 @@ final class InteropTests: StoreTestCase {
     }
   }
 
+  private static let fixtureFormats: [String: SQLCipherFormat] = ["portable": .portable, "v3": .sqlcipher3, "v4": .sqlcipher4]
+
+  func testEveryFormatOfBothVersionsHasItsFixtures() throws {
+    let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Fixtures").path
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+    for version in [3, 4] {
+      for (name, format) in Self.fixtureFormats where format.version <= version {
+        for file in ["passphrase.store", "slots.store", "slots.store.keys"] {
+          XCTAssertTrue(names.contains("by\(version)-\(name)-\(file)"), "\(name) by SQLCipher \(version): \(file)")
+        }
+      }
+    }
+  }
+
   func testFilesOfBothVersionsOpen() async throws {
     let fixtures = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Fixtures").path
     for name in try FileManager.default.contentsOfDirectory(atPath: fixtures).sorted() where name.hasSuffix(".store") {
@@ -94,7 +110,7 @@ final class InteropTests: StoreTestCase {
       let path = folder + "/" + name
       // The name says who wrote it, in which format, and with what sort of key: "by3-portable-slots.store".
       let parts = name.dropLast(6).split(separator: "-")
-      let format: SQLCipherFormat = parts[1] == "v4" ? .sqlcipher4 : .portable
+      let format = try XCTUnwrap(Self.fixtureFormats[String(parts[1])], name)
       let key: StoreKey = parts[2] == "slots" ? cheap("fixture") : .sqlcipherPassphrase("fixture", format)
       do {
         let keyring = try await StoreKeyring.unlock(storePath: path, key: key)
@@ -117,7 +133,7 @@ final class InteropTests: StoreTestCase {
   func testFixturesAreWrittenOnRequest() async throws {
     guard let target = ProcessInfo.processInfo.environment["CIPHERDATA_WRITE_FIXTURES"] else { return }
     let version = LibraryVersion.isSQLCipher4 ? 4 : 3
-    for (name, format) in [("portable", SQLCipherFormat.portable), ("v4", .sqlcipher4)] where format.version <= version {
+    for (name, format) in Self.fixtureFormats where format.version <= version {
       for (sort, key) in [("slots", cheap("fixture")), ("passphrase", .sqlcipherPassphrase("fixture", format))] {
         let path = "\(target)/by\(version)-\(name)-\(sort).store"
         let keyring = try await StoreKeyring.create(storePath: path, key: key, label: "fixture", format: format)

@@ -1,0 +1,209 @@
+// FormatFixtureTests: stores and key files that earlier versions of the library wrote open, with all that is in them.
+import Foundation
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+import XCTest
+import _StoreSpecification
+import _TestSupport
+
+@testable import ObjectContext
+@testable import SQLCipherStore
+@testable import StoreFiles
+@testable import StoreKeys
+
+/// See `Fixtures/README.md`.
+final class FormatFixtureTests: XCTestCase {
+  private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Fixtures")
+  private static let key = StoreKey.passphrase(SecretBytes(utf8: "fixture"), .cheapForTests())
+  private static let rawKey = StoreKey.raw(SecretBytes([UInt8](repeating: 7, count: 32)))
+  private static let recoveryKeys = [
+    1: "67B9FS6B-6KD8YPER-J61BQQWC-M7JWZ1QA-SNH4ZTEZ-D8M0XG5G-ARSGP21E-3YNGF45M"
+  ]
+
+  /// What the store of a format was written with.
+  private static func model(_ format: Int) -> ManagedObjectModel {
+    ManagedObjectModel(version: "formats") {
+      Entity("Person") {
+        Attribute("name", .string).required()
+        Attribute("email", .string)
+        if format > 1 { Attribute("bookCount", .integer64).derived("books.@count") }
+        Relationship("books", toMany: "Book", inverse: "author").ordered()
+        Unique("email")
+      }
+      Entity("Book") {
+        Attribute("title", .string)
+        Attribute("pages", .integer32)
+        Attribute("price", .decimal)
+        Attribute("weight", .double)
+        Attribute("isRead", .boolean)
+        Attribute("published", .date)
+        Attribute("code", .uuid)
+        Attribute("page", .uri)
+        Attribute("cover", .binary)
+        if format > 1 { Attribute("photo", .binary).externalStorage() }
+        Relationship("author", to: "Person", inverse: "books")
+        Relationship("tags", toMany: "Tag", inverse: "books")
+        Index("byTitle", .ascending("title", collation: .caseAndDiacriticInsensitive))
+        Index("words", fullText: "title")
+      }
+      Entity("Novel", parent: "Book") { Attribute("hero", .string) }
+      Entity("Tag") {
+        Attribute("name", .string)
+        Relationship("books", toMany: "Book", inverse: "tags")
+      }
+    }
+  }
+
+  private static let cover = Data((0..<10_000).map { UInt8(truncatingIfNeeded: $0) })
+  private static let photo = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 / 7) })
+  private static let code = UUID(uuidString: "01234567-89AB-CDEF-0123-456789ABCDEF")
+
+  private static func fill(_ context: ManagedObjectContext, format: Int) throws {
+    let person = try context.make("Person", ["name": "Émile", "email": "emile@example.org"])
+    let tags = [try context.make("Tag", ["name": "red"]), try context.make("Tag", ["name": "blue"])]
+    var values: [String: Any] = [
+      "title": "Ein Fisch \u{1f41f}", "pages": Int32(123), "price": try XCTUnwrap(Decimal(string: "12.34")), "weight": 0.5, "isRead": true,
+      "published": Date(timeIntervalSinceReferenceDate: 1_000_000), "code": try XCTUnwrap(code),
+      "page": try XCTUnwrap(URL(string: "https://example.org/fisch")), "cover": cover, "tags": Set(tags),
+    ]
+    if format > 1 { values["photo"] = photo }
+    let first = try context.make("Book", values)
+    let second = try context.make("Novel", ["title": "Der Roman", "hero": "Effi", "tags": Set([tags[1]])])
+    try person.setValue([second, first], forKey: "books")
+  }
+
+  private func check(_ context: ManagedObjectContext, format: Int, more books: Int = 0) throws {
+    let person = try context.one("Person")
+    XCTAssertEqual(person["name"] as? String, "Émile")
+    XCTAssertEqual(person["email"] as? String, "emile@example.org")
+    let titles = ((try person.value(forKey: "books") as? [ManagedObject]) ?? []).map { $0["title"] as? String }
+    XCTAssertEqual(titles.prefix(2), ["Der Roman", "Ein Fisch \u{1f41f}"])
+    let fish = try context.one("Book", "title", "Ein Fisch \u{1f41f}")
+    XCTAssertEqual(fish["pages"] as? Int32, 123)
+    XCTAssertEqual(fish["price"] as? Decimal, Decimal(string: "12.34"))
+    XCTAssertEqual(fish["weight"] as? Double, 0.5)
+    XCTAssertEqual(fish["isRead"] as? Bool, true)
+    XCTAssertEqual(fish["published"] as? Date, Date(timeIntervalSinceReferenceDate: 1_000_000))
+    XCTAssertEqual(fish["code"] as? UUID, Self.code)
+    XCTAssertEqual(fish["page"] as? URL, URL(string: "https://example.org/fisch"))
+    XCTAssertEqual(fish["cover"] as? Data, Self.cover)
+    XCTAssertEqual((try fish.value(forKey: "tags") as? Set<ManagedObject>)?.compactMap { $0["name"] as? String }.sorted(), ["blue", "red"])
+    XCTAssertEqual(try context.one("Novel")["hero"] as? String, "Effi")
+    if format > 1 {
+      XCTAssertEqual(fish["photo"] as? Data, Self.photo)
+      XCTAssertEqual(person["bookCount"] as? Int64, Int64(2 + books))
+    }
+    // By the indexes.
+    for condition in ["title ==[cd] 'EIN FISCH \u{1f41f}'", "title SEARCH 'fisch'", "ANY tags.name == 'red'"] {
+      let request = FetchRequest<ManagedObject>(entityName: "Book", predicate: try FetchPredicate(format: condition))
+      XCTAssertEqual(try context.fetch(request).map(\.objectID), [fish.objectID], condition)
+    }
+  }
+
+  /// A copy of the store of a format, in a folder of its own.
+  private func copy(_ format: Int) throws -> (folder: TemporaryFolder, description: PersistentStoreDescription) {
+    let folder = try TemporaryFolder()
+    for name in try FileManager.default.contentsOfDirectory(atPath: Self.folder.path) where name.contains("format\(format).store") {
+      try FileManager.default.copyItem(at: Self.folder.appendingPathComponent(name), to: folder.url.appendingPathComponent(name))
+    }
+    return (folder, PersistentStoreDescription(url: folder.file("format\(format).store"), key: Self.key))
+  }
+
+  private func open(
+    _ description: PersistentStoreDescription, format: Int, _ body: (ManagedObjectContext) throws -> Void
+  ) throws {
+    let store = try OpenStore(description, model: CompiledModel(Self.model(format)))
+    do { try body(ManagedObjectContext(coordinator: store.coordinator)) } catch {
+      try? store.close()
+      throw error
+    }
+    try store.close()
+  }
+
+  /// A format without its fixture would be one that nobody can say is still read.
+  func testEveryEarlierFormatHasItsStoreAndKeyFile() throws {
+    let names = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path)
+    for format in 1..<MetadataTable.formatVersion {
+      XCTAssertTrue(names.contains("format\(format).store") && names.contains("format\(format).store.keys"), "format \(format)")
+    }
+    // The version stands in a key file's first bytes.
+    func versions(of files: [URL], magic: String) throws -> Set<UInt16> {
+      Set(
+        try files.map { file in
+          let bytes = [UInt8](try Data(contentsOf: file).prefix(10))
+          XCTAssertEqual(bytes.prefix(8), ArraySlice(magic.utf8), file.path)
+          return UInt16(bytes[8]) | UInt16(bytes[9]) << 8
+        })
+    }
+    let keyFiles = names.filter { $0.hasSuffix(".keys") }.map(Self.folder.appendingPathComponent(_:))
+    XCTAssertEqual(try versions(of: keyFiles, magic: "CipherDK"), Set(1...KeyFile.version))
+  }
+
+  func testAStoreOfEveryEarlierFormatIsReadAsItIs() async throws {
+    for format in 1..<MetadataTable.formatVersion {
+      var (folder, description) = try copy(format)
+      let url = folder.file("format\(format).store")
+      let before = try Data(contentsOf: url)
+      description.isReadOnly = true
+      try open(description, format: format) { try check($0, format: format) }
+      let file = try await SQLCipherStoreFile.unlock(at: url, key: Self.key)
+      let information = try await file.information()
+      XCTAssertEqual(information.formatVersion, format)
+      XCTAssertEqual(information.modelVersionIdentifiers, ["formats"])
+      let model = try await file.readModel()
+      XCTAssertEqual(model.entities.map(\.name).sorted(), ["Book", "Novel", "Person", "Tag"])
+      XCTAssertEqual(try Data(contentsOf: url), before, "format \(format)")
+    }
+  }
+
+  func testAStoreOfEveryEarlierFormatIsBroughtToThePresentOneWhenItIsWritten() async throws {
+    for format in 1..<MetadataTable.formatVersion {
+      let (folder, description) = try copy(format)
+      try open(description, format: format) { context in
+        try check(context, format: format)
+        let book = try context.make("Book", ["title": "Noch eins"])
+        try book.setValue(try context.one("Person"), forKey: "author")
+        try context.save()
+      }
+      try open(description, format: format) { try check($0, format: format, more: 1) }
+      let file = try await SQLCipherStoreFile.unlock(at: folder.file("format\(format).store"), key: Self.key)
+      let information = try await file.information()
+      XCTAssertEqual(information.formatVersion, MetadataTable.formatVersion)
+      let findings = try await file.verify(.full)
+      XCTAssertEqual(findings, [], "format \(format)")
+    }
+  }
+
+  func testEverySlotOfEveryKeyFileOpens() async throws {
+    for format in 1..<MetadataTable.formatVersion {
+      let (folder, _) = try copy(format)
+      let url = folder.file("format\(format).store")
+      XCTAssertEqual(try SQLCipherStoreFile.keySlots(at: url).map(\.kind), [.passphrase, .rawKey, .recovery])
+      let recoveryKey = try XCTUnwrap(Self.recoveryKeys[format], "name the recovery key of the store of format \(format)")
+      for key in [Self.key, Self.rawKey, try XCTUnwrap(StoreKey.recoveryKey(recoveryKey))] {
+        let findings = try await SQLCipherStoreFile.unlock(at: url, key: key).verify(.full)
+        XCTAssertEqual(findings, [], "format \(format), \(key)")
+      }
+      // And slots can be added and taken away.
+      let file = try await SQLCipherStoreFile.unlock(at: url, key: Self.key)
+      let slot = try await file.changeKey(from: Self.key, to: .passphrase(SecretBytes(utf8: "other"), .cheapForTests()))
+      XCTAssertEqual(slot.kind, .passphrase)
+      _ = try await SQLCipherStoreFile.unlock(at: url, key: .passphrase("other"))
+    }
+  }
+
+  /// Writes the store of the present format where the environment asks for it; see `Fixtures/README.md`.
+  func testTheFixtureOfThePresentFormatIsWrittenOnRequest() async throws {
+    guard let target = ProcessInfo.processInfo.environment["CIPHERDATA_WRITE_FIXTURES"] else { return }
+    let format = MetadataTable.formatVersion
+    let url = URL(fileURLWithPath: target).appendingPathComponent("format\(format).store")
+    try open(PersistentStoreDescription(url: url, key: Self.key), format: format) { context in
+      try Self.fill(context, format: format)
+      try context.save()
+    }
+    let file = try await SQLCipherStoreFile.unlock(at: url, key: Self.key)
+    _ = try await file.addKey(Self.rawKey, label: "machine")
+    print("The recovery key of format \(format): \(try await file.addRecoveryKey().text)")
+  }
+}
