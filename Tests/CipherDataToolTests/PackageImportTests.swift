@@ -53,7 +53,8 @@ final class PackageImportTests: XCTestCase {
     for entity in ["Package", "Section", "Maintainer", "Tag", "PackageRelation", "Alternative"] {
       let scope = RequestScope(objectIDSpace: store.space)
       guard case .rows(let rows) = try coordinator.fetch(FetchSpecification(entityName: entity), from: store, scope: scope) else {
-        throw XCTSkip("rows are expected")
+        XCTFail("rows are expected of \(entity)")
+        continue
       }
       for row in rows { versions["\(entity)/\(row.key)"] = row.version }
     }

@@ -48,11 +48,10 @@ final class ReadOnlyFolderTests: XCTestCase {
 
   func testCommandsThatReadWorkInAFolderThatMayNotBeWritten() async throws {
     let setpriv = "/usr/bin/setpriv"
-    guard getuid() == 0, FileManager.default.isExecutableFile(atPath: setpriv) else {
-      throw XCTSkip("only root can become somebody without rights")
-    }
+    XCTAssertTrue(FileManager.default.isExecutableFile(atPath: setpriv), "\(setpriv) is needed: install util-linux")
     let fixture = try await storeWithPackages()
-    let nobody = [setpriv, "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
+    // No permissions stop root; who is not root is somebody without rights already.
+    let nobody = getuid() == 0 ? [setpriv, "--reuid=65534", "--regid=65534", "--clear-groups", "--"] : []
     let folder = fixture.path("media")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
     for name in ["test.store", "test.store.keys"] {

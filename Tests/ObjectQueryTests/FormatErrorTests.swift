@@ -4,11 +4,9 @@ import XCTest
 
 final class FormatErrorTests: XCTestCase {
   private func error(_ format: String, _ arguments: (any FetchConstantConvertible)?...) throws -> PredicateFormatError {
-    do {
-      let predicate = try FetchPredicate(format: format, argumentArray: arguments)
-      XCTFail("parsed: \(predicate)")
-      throw XCTSkip("no error")
-    } catch let error as PredicateFormatError { return error }
+    var thrown: (any Error)?
+    XCTAssertThrowsError(try FetchPredicate(format: format, argumentArray: arguments), format) { thrown = $0 }
+    return try XCTUnwrap(thrown as? PredicateFormatError, format)
   }
 
   func testAMistakeIsShownWithACaretBelowIt() throws {

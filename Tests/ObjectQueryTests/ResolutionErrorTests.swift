@@ -11,11 +11,9 @@ final class ResolutionErrorTests: XCTestCase {
 
   private func error(_ format: String, entity: String = "Book") throws -> FetchPredicateError {
     let predicate = try FetchPredicate(format: format)
-    do {
-      try predicate.validate(entity: entity, in: library.model)
-      XCTFail("resolved: \(format)")
-      throw XCTSkip("no error")
-    } catch let error as FetchPredicateError { return error }
+    var thrown: (any Error)?
+    XCTAssertThrowsError(try predicate.validate(entity: entity, in: library.model), format) { thrown = $0 }
+    return try XCTUnwrap(thrown as? FetchPredicateError, format)
   }
 
   func testUnknownKeysAreNamedWithASuggestion() throws {

@@ -13,9 +13,12 @@ struct ChildProcess {
   private let process = Process()
   private let pipe = Pipe()
 
-  init(_ role: String, _ arguments: [String] = [], environment: [String: String] = [:]) throws {
-    process.executableURL = URL(fileURLWithPath: try XCTUnwrap(CommandLine.arguments.first))
-    process.arguments = ["SQLCipherConnectionTests.ChildProcessTests/testPlayThePartThatTheEnvironmentNames"]
+  /// - Parameter wrapper: A program, by its whole path, and arguments of it, that starts the process: to give it other rights.
+  init(_ role: String, _ arguments: [String] = [], environment: [String: String] = [:], through wrapper: [String] = []) throws {
+    let test = "SQLCipherConnectionTests.ChildProcessTests/testPlayThePartThatTheEnvironmentNames"
+    let command = wrapper + [try XCTUnwrap(CommandLine.arguments.first), test]
+    process.executableURL = URL(fileURLWithPath: command[0])
+    process.arguments = Array(command.dropFirst())
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }.merging(
       ["CIPHERDATA_TEST_ROLE": role, "CIPHERDATA_TEST_ARGUMENTS": arguments.joined(separator: "\n")]) { $1 }
     process.standardOutput = pipe
@@ -66,6 +69,7 @@ final class ChildProcessTests: XCTestCase {
     case "open": answer(kind { try Connection(opening: arguments[0], key: testKey()).close() })
     case "unprivileged": try unprivileged(arguments)
     case "add a slot unprivileged": await addSlotUnprivileged(arguments[0])
+    case "fill a disk": try await DiskFullTests.fillADisk(at: arguments[0])
     case "save until killed": try saveUntilKilled(arguments[0])
     case "rotate until killed": try await rotateUntilKilled(arguments[0])
     case "replace until killed": try await replaceUntilKilled(arguments[0], by: Array(arguments.dropFirst()))
@@ -118,9 +122,12 @@ final class ChildProcessTests: XCTestCase {
     answer("read")
   }
 
-  /// Becomes somebody without rights, then opens and creates what the arguments name.
+  /// Becomes somebody without rights where it is root, whom no permissions stop; who is not root is such a one.
+  private func dropPrivileges() -> Bool { getuid() != 0 || (setgid(65534) == 0 && setuid(65534) == 0) }
+
+  /// As somebody without rights, opens and creates what the arguments name.
   private func unprivileged(_ arguments: [String]) throws {
-    guard setgid(65534) == 0, setuid(65534) == 0 else { return answer("cannot drop privileges") }
+    guard dropPrivileges() else { return answer("cannot drop privileges") }
     for argument in arguments {
       let path = String(argument.dropFirst(2))
       if argument.hasPrefix("o:") { answer(kind { try Connection(opening: path, key: testKey()).close() }) }
@@ -162,7 +169,7 @@ final class ChildProcessTests: XCTestCase {
   }
 
   private func addSlotUnprivileged(_ path: String) async {
-    guard setgid(65534) == 0, setuid(65534) == 0 else { return answer("cannot drop privileges") }
+    guard dropPrivileges() else { return answer("cannot drop privileges") }
     do {
       _ = try await StoreKeyring.unlock(storePath: path, key: cheap("one")).addSlot(cheap("two"))
       answer("ok")

@@ -2,6 +2,13 @@
 import Foundation
 import XCTest
 
+/// Nothing can be shown without the macros of this build.
+struct NoMacros: Error, CustomStringConvertible {
+  var description: String {
+    "this build keeps the program of the macros elsewhere than beside the test bundle; teach `MacroCompiler` the place"
+  }
+}
+
 /// The Swift compiler, with the modules and macros of this build.
 struct MacroCompiler {
   static let fixtures = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent()
@@ -9,7 +16,7 @@ struct MacroCompiler {
   /// Where the build keeps its modules and the macros' program.
   private let build: URL
 
-  /// - Throws: `XCTSkip` where the build lies elsewhere.
+  /// - Throws: ``NoMacros`` where the build lies elsewhere.
   init(for test: AnyClass) throws {
     for start in [Bundle(for: test).bundleURL, Bundle.main.bundleURL, URL(fileURLWithPath: CommandLine.arguments[0])] {
       var folder = start
@@ -21,7 +28,7 @@ struct MacroCompiler {
         folder.deleteLastPathComponent()
       }
     }
-    throw XCTSkip("This build keeps the program of the macros elsewhere than beside the test bundle.")
+    throw NoMacros()
   }
 
   /// What the compiler says of a program.
