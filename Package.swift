@@ -3,12 +3,17 @@
 import CompilerPluginSupport
 import PackageDescription
 
+/// The library's inner tables check themselves where its own tests run (Scripts/test sets the variable): users never pay for that, in debug builds
+/// neither.
+let checks: [SwiftSetting] = Context.environment["CIPHERDATA_CHECKS"] == "1" ? [.define("CIPHERDATA_CHECKS")] : []
+
 /// Settings of every target of ours: the language mode is Swift 6 (the tools version's default).
-let strict: [SwiftSetting] = [
-  .enableUpcomingFeature("ExistentialAny"),
-  .enableUpcomingFeature("InternalImportsByDefault"),
-  .enableUpcomingFeature("MemberImportVisibility"),
-]
+let strict: [SwiftSetting] =
+  [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+  ] + checks
 
 /// A module of the library.
 func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {

@@ -43,6 +43,56 @@ final class RowImageTests: XCTestCase {
       XCTAssertEqual(row.entityNumber, (index + 1) % 7)
       XCTAssertEqual(row.slotCount, layout.count)
       XCTAssertEqual(try layout.enumerated().map { try row.slot($0, kind: $1) }, expected[index])
+      assertInvariants(of: row, layout)
+    }
+  }
+
+  /// What every reader of rows takes for granted: texts and bytes lie in the row, behind its fixed part, one after the other without touching;
+  /// null slots and those that the entity does not have are marked so.
+  private func assertInvariants(of row: RowImage, _ kinds: [SlotKind], line: UInt = #line) {
+    let nullWords = (kinds.count + 63) / 64
+    let fixedSize = RowImage.wordsOffset + (kinds.count + nullWords) * 8
+    XCTAssertGreaterThanOrEqual(row.size, fixedSize, line: line)
+    XCTAssertEqual(UInt(bitPattern: row.base) % 8, 0, "rows are aligned", line: line)
+    var ranges: [Range<Int>] = []
+    for (slot, kind) in kinds.enumerated() {
+      if row.isNull(slot) {
+        XCTAssertEqual(row.word(slot), 0, "a null slot's word says nothing", line: line)
+      } else if kind == .text || kind == .bytes, row.external(slot) == nil {
+        let bytes = row.bytes(slot)
+        guard let start = bytes.baseAddress else { continue }
+        let offset = start - row.base
+        if !bytes.isEmpty { ranges.append(offset..<offset + bytes.count) }
+      }
+    }
+    ranges.sort { $0.lowerBound < $1.lowerBound }
+    XCTAssertTrue(zip(ranges, ranges.dropFirst()).allSatisfy { $0.upperBound <= $1.lowerBound }, "values lie in each other", line: line)
+    XCTAssertGreaterThanOrEqual(ranges.first?.lowerBound ?? fixedSize, fixedSize, line: line)
+    XCTAssertLessThanOrEqual(ranges.last?.upperBound ?? 0, row.size, line: line)
+    for slot in kinds.count..<nullWords * 64 { XCTAssertTrue(row.isNull(slot), "slot \(slot) is none", line: line) }
+    #if CIPHERDATA_CHECKS
+      row._checkInvariants(kinds: kinds)
+    #endif
+  }
+
+  func testRowsThatMoveToOtherChunksAndLargeValuesOutsideKeepTheInvariants() throws {
+    let kinds: [SlotKind] = [.text, .bytes, .bytes, .text, .int]
+    let large = ExternalData(Data(repeating: 7, count: 1_000))
+    let writer = RowWriter()
+    for key in 1...200 as ClosedRange<Int64> {
+      writer.beginRow(entityNumber: 0, slotCount: kinds.count, key: key, version: 1)
+      if key % 3 == 0 { writer.setExternal(large, at: 1) }
+      // Longer than what is left of a chunk, sooner or later.
+      writer.setString(String(repeating: "x", count: Int(key) * 37 % 5_000), at: 0)
+      if key % 2 == 0 { writer.setExternal(large, at: 2) }
+      writer.setString("", at: 3)
+      writer.endRow()
+    }
+    for row in writer.finish() {
+      assertInvariants(of: row, kinds)
+      XCTAssertEqual(row.external(1) != nil, row.key % 3 == 0)
+      XCTAssertEqual(try row.external(2)?.count, row.key % 2 == 0 ? 1_000 : nil)
+      XCTAssertEqual(row.string(0).utf8.count, Int(row.key) * 37 % 5_000)
     }
   }
 

@@ -125,17 +125,4 @@ final class KeyAllocatorTests: XCTestCase {
     }
     XCTAssertEqual(Set(keys).count, 5_600)
   }
-
-  func testOrderKeysKeepWhatIsInOrder() {
-    let gap = OrderKeys.gap
-    XCTAssertEqual(OrderKeys.assign([nil, nil]), [gap, 2 * gap])
-    XCTAssertEqual(OrderKeys.assign([10, 20, nil]), [10, 20, 20 + gap])
-    XCTAssertEqual(OrderKeys.assign([nil, 10, 20]), [10 - gap, 10, 20])
-    XCTAssertEqual(OrderKeys.assign([10, nil, 20]), [10, 15, 20])
-    XCTAssertEqual(OrderKeys.assign([30, 10, 20]), [10 - gap, 10, 20], "one moves to the front")
-    XCTAssertEqual(OrderKeys.assign([10, nil, 11]), [gap, 2 * gap, 3 * gap], "no number is left between")
-    XCTAssertEqual(OrderKeys.assign([5, 5]).count, 2)
-    XCTAssertLessThan(OrderKeys.assign([5, 5])[0], OrderKeys.assign([5, 5])[1])
-    XCTAssertEqual(OrderKeys.assign([]), [])
-  }
 }

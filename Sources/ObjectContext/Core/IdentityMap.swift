@@ -6,6 +6,7 @@ import ObjectModel
 /// Pages of 512 entries are found by `key >> 9`: in an array while keys are near the first one, else in a dictionary. A look-up that hits costs a
 /// few nanoseconds.
 struct IdentityMap {
+  // An object takes its entry out before it goes, so that all entries are alive.
   private typealias Page = UnsafeMutablePointer<Unmanaged<ManagedObject>?>
   private static let pageSize = 512
   /// 2²⁴ keys lie in the array, which then takes at most 256 KiB.
@@ -18,6 +19,9 @@ struct IdentityMap {
   /// An empty page, for the next that is needed.
   private var spare: Page?
   private(set) var count = 0
+  #if CIPHERDATA_CHECKS
+    private var pacer = CheckPacer()
+  #endif
 
   @inline(__always) private func page(_ number: Int64) -> Page? {
     let index = number &- base
@@ -40,7 +44,8 @@ struct IdentityMap {
       count += 1
       Self.changeLiving(entries, by: 1)
     }
-    entries[index] = Unmanaged.passUnretained(object)
+    entries[index] = Unmanaged.passUnretained(object)  // see `Page`
+    noteChange()
   }
 
   private static func allocatePage() -> Page {
@@ -89,10 +94,12 @@ struct IdentityMap {
   /// Forgets a key if it stands for the given object.
   mutating func remove(_ key: Int64, ifSame object: ManagedObject) {
     guard let entries = page(key >> 9), let entry = entries[Int(key & 511)] else { return }
+    // Addresses are compared, nothing is read.
     if entry.toOpaque() == Unmanaged.passUnretained(object).toOpaque() {
       entries[Int(key & 511)] = nil
       count -= 1
       if Self.changeLiving(entries, by: -1) == 0 { releasePage(key >> 9) }
+      noteChange()
     }
   }
 
@@ -112,4 +119,32 @@ struct IdentityMap {
     for page in sparse.values { page.deallocate() }
     spare?.deallocate()
   }
+
+  @inline(__always) private mutating func noteChange() {
+    #if CIPHERDATA_CHECKS
+      if pacer.isDue(max(count, dense.count + sparse.count)) { _checkInvariants() }
+    #endif
+  }
 }
+
+#if CIPHERDATA_CHECKS
+  extension IdentityMap {
+    /// Pages count what they hold, none is kept for nothing, each lies where it is looked for, and no object has two keys.
+    func _checkInvariants() {
+      var addresses: Set<UnsafeMutableRawPointer> = []
+      func check(_ page: Page, _ number: Int64) {
+        checkInvariant(self.page(number) == page, "page \(number) is looked for elsewhere")
+        let entries = (0..<Self.pageSize).compactMap { page[$0]?.toOpaque() }
+        checkInvariant(!entries.isEmpty, "page \(number) is kept for nothing")
+        checkInvariant(Self.changeLiving(page, by: 0) == entries.count, "page \(number) counts wrongly: it has \(entries.count)")
+        addresses.formUnion(entries)
+      }
+      for (index, page) in dense.enumerated() { if let page { check(page, base + Int64(index)) } }
+      for (number, page) in sparse { check(page, number) }
+      checkInvariant(addresses.count == count, "\(addresses.count) objects in a map that counts \(count)")
+      if let spare {
+        checkInvariant(!(0...Self.pageSize).contains { spare[$0] != nil }, "the spare page is not empty")
+      }
+    }
+  }
+#endif

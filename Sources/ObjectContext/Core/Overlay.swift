@@ -9,6 +9,7 @@ final class Overlay {
   private let slotCount: Int
   /// Large values that are not read yet, by slot; what `slots` has in their place does not count.
   private var externals: [Int: ExternalData]?
+  // A context's isolation admits one access at a time, and no call under an access comes back here; the checks cost as much as the write.
   /// The slots that have a value here.
   @exclusivity(unchecked) final var present = SlotMask()
   /// The slots set since the last save: what ``ManagedObject/changedValues()`` reports.
@@ -17,9 +18,15 @@ final class Overlay {
   @exclusivity(unchecked) final var changedInEvent = SlotMask()
   /// The slots that the store computes, which nobody sets.
   final let derived: SlotMask
+  #if CIPHERDATA_CHECKS
+    private let kinds: [SlotKind]
+  #endif
 
   init(of entity: CompiledEntity) {
     slotCount = entity.slots.count
+    #if CIPHERDATA_CHECKS
+      kinds = entity.slots.map(\.kind)
+    #endif
     var derived = SlotMask()
     if entity.hasDerivedSlots { for slot in entity.slots where slot.isDerived { derived.insert(slot.index) } }
     self.derived = derived
@@ -58,20 +65,58 @@ final class Overlay {
   func keep(_ value: Slot, at slot: Int) {
     self[slot] = value
     present.insert(slot)
+    noteChange()
   }
 
   /// Sets a value that is no change by itself, but is saved when the object is.
   func setQuietly(_ value: Slot, at slot: Int) {
     keep(value, at: slot)
     dirty.insert(slot)
+    noteChange()
   }
 
   /// Sets a value as a change.
   func set(_ value: Slot, at slot: Int) {
+    // A slot of another model would write beside the memory of the values.
     precondition(slot >= 0 && slot < slotCount, "the entity has no such slot; generate the typed classes anew")
     self[slot] = value
     present.insert(slot)
     dirty.insert(slot)
     changedInEvent.insert(slot)
+    noteChange()
+  }
+
+  @inline(__always) private func noteChange() {
+    #if CIPHERDATA_CHECKS
+      _checkInvariants()
+    #endif
   }
 }
+
+#if CIPHERDATA_CHECKS
+  extension Overlay {
+    /// What is to be saved or was changed is here, what is not here is null, values are of their slot's kind, and unread large ones have no bytes.
+    func _checkInvariants() {
+      for slot in 0..<slotCount {
+        let value = slots[slot]
+        if !present.contains(slot) {
+          checkInvariant(!dirty.contains(slot) && !changedInEvent.contains(slot), "slot \(slot) was changed and is not here")
+          checkInvariant(value == .null, "slot \(slot) has a value and is not here")
+        }
+        let isOfItsKind =
+          switch (value, kinds[slot]) {
+          case (.null, _), (_, .none), (.int, .int), (.int, .reference), (.real, .real), (.text, .text), (.bytes, .bytes): true
+          default: false
+          }
+        checkInvariant(isOfItsKind, "slot \(slot), of the kind \(kinds[slot]), has \(value)")
+        if externals?[slot] != nil {
+          let hasNoOther = present.contains(slot) && value == .null && kinds[slot] == .bytes
+          checkInvariant(hasNoOther, "slot \(slot) has a large value and another one")
+        }
+      }
+      for mask in [present, dirty, changedInEvent, derived] {
+        checkInvariant(mask.slots(below: slotCount + 64).allSatisfy { $0 < slotCount }, "there are slots that the entity does not have")
+      }
+    }
+  }
+#endif

@@ -100,3 +100,19 @@ struct ReferenceList {
     for position in items.indices where !items[position].isNull { enter(position) }
   }
 }
+
+#if CIPHERDATA_CHECKS
+  extension ReferenceList {
+    /// Each reference stands here once and is found where it stands, and what is counted is there.
+    func _checkInvariants() {
+      let elements = elements
+      checkInvariant(elements.count == count, "\(elements.count) references in a list that counts \(count)")
+      checkInvariant(!elements.contains { $0.isNull }, "a hole is taken for a reference")
+      checkInvariant(Set(elements).count == count, "a reference stands twice")
+      for (place, reference) in items.enumerated() where !reference.isNull {
+        checkInvariant(position(of: reference) == place, "reference \(reference) is not found")
+      }
+      checkInvariant(usedSlots == slots.count { $0 != 0 } && (slots.isEmpty || usedSlots < slots.count), "the index counts wrongly")
+    }
+  }
+#endif

@@ -21,6 +21,9 @@ final class ToManyState {
   var memberGroupStart = 0
   /// The base as a set, made when a large one is searched.
   private var baseSet: Set<ObjectReference>?
+  #if CIPHERDATA_CHECKS
+    private var pacer = CheckPacer()
+  #endif
 
   init(relationship: CompiledRelationship, base: [ObjectReference]?) {
     self.relationship = relationship
@@ -45,6 +48,7 @@ final class ToManyState {
       keep(current.filter { !isLast.contains($0) } + last)
     }
     moved = []
+    noteChange()
   }
 
   /// Members in an order given before they were read anew; those that it does not name come last.
@@ -96,6 +100,7 @@ final class ToManyState {
     }
     explicitOrder?.append(reference)
     isChangedInEvent = true
+    noteChange()
     return true
   }
 
@@ -113,6 +118,7 @@ final class ToManyState {
     }
     explicitOrder?.removeAll { $0 == reference }
     isChangedInEvent = true
+    noteChange()
     return true
   }
 
@@ -125,6 +131,7 @@ final class ToManyState {
   private func keep(_ order: [ObjectReference]) {
     explicitOrder = order
     if let base, removed.isEmpty, added.isEmpty, base == order { explicitOrder = nil }
+    noteChange()
   }
 
   /// Forgets the changes.
@@ -147,7 +154,10 @@ final class ToManyState {
   func forget(_ gone: Set<ObjectReference>) {
     if base?.contains(where: gone.contains) ?? false { base?.removeAll(where: gone.contains) }
     if explicitOrder?.contains(where: gone.contains) ?? false { explicitOrder?.removeAll(where: gone.contains) }
+    // What is no member any more cannot be taken out: it would be counted twice.
+    if base != nil, !removed.isEmpty { removed.subtract(gone) }
     baseSet = nil
+    noteChange()
   }
 
   /// The changes were saved: the members as they are now become the base, with references of new objects replaced by their saved ones.
@@ -163,6 +173,7 @@ final class ToManyState {
       baseSet?.formUnion(arrived)
     }
     discardChanges()
+    noteChange()
   }
 
   private func removeFromBase() {
@@ -184,5 +195,33 @@ final class ToManyState {
     if removed.contains(where: { $0.key < 0 }) { removed = Set(removed.map(saved)) }
     explicitOrder = explicitOrder?.map(saved)
     baseSet = nil
+    noteChange()
+  }
+
+  @inline(__always) private func noteChange() {
+    #if CIPHERDATA_CHECKS
+      if pacer.isDue((base?.count ?? 0) + added.count + removed.count) { _checkInvariants() }
+    #endif
   }
 }
+
+#if CIPHERDATA_CHECKS
+  extension ToManyState {
+    /// Of loaded members: the additions are none of them, the removals are, and an order is one of those that remain.
+    func _checkInvariants() {
+      let name = relationship.name
+      added._checkInvariants()
+      checkInvariant(!removed.contains(where: added.contains), "“\(name)”: a member is added and removed")
+      if let explicitOrder { checkInvariant(Set(explicitOrder).count == explicitOrder.count, "“\(name)”: a member has two places") }
+      guard let base else { return }
+      let stored = Set(base)
+      checkInvariant(stored.count == base.count && !base.contains { $0.isNull }, "“\(name)”: a member is stored twice")
+      checkInvariant(baseSet == nil || baseSet == stored, "“\(name)”: the members are not those that are searched")
+      checkInvariant(removed.isSubset(of: stored), "“\(name)”: what was removed was no member")
+      checkInvariant(!added.elements.contains(where: stored.contains), "“\(name)”: what was added was a member")
+      let left = stored.subtracting(removed).union(added.elements)
+      checkInvariant(Set(members) == left && members.count == left.count, "“\(name)”: the members are others than the changes say")
+      checkInvariant(count == left.count, "“\(name)”: \(left.count) members are counted as \(count)")
+    }
+  }
+#endif

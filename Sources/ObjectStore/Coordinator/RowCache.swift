@@ -56,6 +56,9 @@ package final class RowCache: Sendable {
     var time: UInt32 = 0
     /// Transactions under way, during which nothing new is kept.
     var suspensions = 0
+    #if CIPHERDATA_CHECKS
+      var pacer = CheckPacer()
+    #endif
 
     mutating func page(_ key: PageKey) -> Page {
       if let page = pages[key] { return page }
@@ -97,6 +100,9 @@ package final class RowCache: Sendable {
   private let roots: [Int]
   private let limit: Int
   private let state = Mutex(State())
+  #if CIPHERDATA_CHECKS
+    private let kinds: [[SlotKind]]
+  #endif
 
   /// An empty cache.
   ///
@@ -104,6 +110,9 @@ package final class RowCache: Sendable {
   package init(model: CompiledModel, byteLimit: Int) {
     roots = model.entities.map(\.root)
     limit = byteLimit
+    #if CIPHERDATA_CHECKS
+      kinds = model.entities.map { $0.slots.map(\.kind) }
+    #endif
   }
 
   /// A number that changes with every save; pass it to ``insert(_:readAt:)``.
@@ -134,6 +143,7 @@ package final class RowCache: Sendable {
       state.set(image, at: index, in: page)
     }
     state.shrink(to: limit)
+    noteChange(of: &state)
   }
 
   private static let start = ContinuousClock.now
@@ -181,6 +191,7 @@ package final class RowCache: Sendable {
       for reference in outcome.outdated { remove(reference, from: &state) }
       for deleted in request.deleted { remove(deleted.reference, from: &state) }
       state.shrink(to: limit)
+      noteChange(of: &state)
     }
   }
 
@@ -194,6 +205,7 @@ package final class RowCache: Sendable {
     state.withLock { state in
       state.generation += 1
       for reference in references { remove(reference, from: &state) }
+      noteChange(of: &state)
     }
   }
 
@@ -226,4 +238,47 @@ package final class RowCache: Sendable {
       state.suspensions = suspensions
     }
   }
+
+  /// What was changed is whole again.
+  @inline(__always) private func noteChange(of state: inout State) {
+    #if CIPHERDATA_CHECKS
+      if state.pacer.isDue(state.pages.count * 8) { _checkInvariants(of: state) }
+    #endif
+  }
 }
+
+#if CIPHERDATA_CHECKS
+  extension RowCache {
+    /// Checks the cache as it is now.
+    package func _checkInvariants() { state.withLock { _checkInvariants(of: $0) } }
+
+    /// Every page is in the order once, bytes are counted as they are, the limit is kept, and rows lie under their own keys.
+    private func _checkInvariants(of state: State) {
+      let order = state.order[state.firstLive...]
+      let isOrder = Set(order) == Set(state.pages.keys) && order.count == state.pages.count
+      checkInvariant(isOrder, "\(state.pages.count) pages, \(order.count) in order")
+      checkInvariant(state.suspensions >= 0, "transactions have ended that never began")
+      var byteCount = 0
+      for (key, page) in state.pages {
+        var size = Page.ownSize
+        for index in 0..<512 {
+          let entry = page.entries[index]
+          size += Int(entry.size)
+          guard let image = entry.image else {
+            checkInvariant(entry.size == 0, "an empty place counts \(entry.size) bytes")
+            continue
+          }
+          let isItsPlace = image.key == key.number << 9 | Int64(index) && roots[image.entityNumber] == key.root
+          checkInvariant(isItsPlace, "row \(image.key) lies elsewhere")
+          checkInvariant(entry.version == UInt32(truncatingIfNeeded: image.version), "row \(image.key) is of another version")
+          checkInvariant(Int(entry.size) == image.size, "row \(image.key) has \(image.size) bytes, and counts \(entry.size)")
+          image._checkInvariants(kinds: kinds[image.entityNumber])
+        }
+        checkInvariant(page.byteCount == size, "a page of \(size) bytes counts \(page.byteCount)")
+        byteCount += size
+      }
+      checkInvariant(state.byteCount == byteCount, "\(byteCount) bytes are counted as \(state.byteCount)")
+      checkInvariant(byteCount <= limit || order.count <= 1, "\(byteCount) bytes are more than the limit, \(limit)")
+    }
+  }
+#endif

@@ -111,3 +111,30 @@ public import ObjectModel
     }
   }
 }
+
+#if CIPHERDATA_CHECKS
+  extension RowImage {
+    /// The row lies in its chunk, its texts lie behind its words and in itself, and its null bits are those of its slots.
+    package func _checkInvariants(kinds: [SlotKind]) {
+      let (start, chunkStart) = (UInt(bitPattern: base), UInt(bitPattern: chunk.memory))
+      checkInvariant(start % 8 == 0, "row \(key) is not aligned")
+      checkInvariant(start >= chunkStart && start + UInt(size) <= chunkStart + UInt(chunk.capacity), "row \(key) leaves its chunk")
+      checkInvariant(slotCount == kinds.count, "row \(key) has \(slotCount) slots, its entity \(kinds.count)")
+      let nullWords = (slotCount + 63) / 64
+      let fixedSize = RowImage.wordsOffset + (slotCount + nullWords) * 8
+      checkInvariant(size >= fixedSize, "row \(key) is shorter than its words")
+      for slot in slotCount..<nullWords * 64 { checkInvariant(isNull(slot), "slot \(slot) of row \(key) is none of its entity's") }
+      for (slot, kind) in kinds.enumerated() {
+        if isNull(slot) {
+          checkInvariant(word(slot) == 0, "slot \(slot) of row \(key) is null and has a word")
+        } else if kind == .text || (kind == .bytes && external(slot) == nil) {
+          let word = UInt64(bitPattern: word(slot))
+          let (offset, count) = (Int(word & 0xFFFF_FFFF), Int(word >> 32))
+          checkInvariant(offset >= fixedSize && offset + count <= size, "slot \(slot) of row \(key) leaves the row")
+        } else {
+          checkInvariant(kind != .none, "slot \(slot) of row \(key) has a value that no store keeps")
+        }
+      }
+    }
+  }
+#endif

@@ -8,13 +8,17 @@ import Synchronization
 ///
 /// A save needs one durable commit and neither `max + 1` nor RETURNING this way. Nothing is reserved until something is inserted.
 final class KeyAllocator: Sendable {
-  private struct Block {
+  fileprivate struct Block {
     var next: Int64 = 0
     var end: Int64 = 0
     /// How many keys the next reservation takes: it doubles, so that a bulk insert seldom asks.
     var size: Int64 = KeyAllocator.firstBlock
     /// No key below it may be reserved: keys of a reservation that was rolled back may be in somebody's hands.
     var floor: Int64 = 1
+    #if CIPHERDATA_CHECKS
+      /// What was handed out, in order, without touching neighbours.
+      var handedOut: [Range<Int64>] = []
+    #endif
   }
   static let firstBlock: Int64 = 1_000
   static let largestBlock: Int64 = 64_000
@@ -38,6 +42,9 @@ final class KeyAllocator: Sendable {
       let taken = min(Int64(count), blocks[table.index].end - start)
       blocks[table.index].next += taken
       blocks[table.index].floor = max(blocks[table.index].floor, start + taken)
+      #if CIPHERDATA_CHECKS
+        blocks[table.index].noteHandedOut(start..<(start + taken))
+      #endif
       return start..<(start + taken)
     }
   }
@@ -95,12 +102,15 @@ final class KeyAllocator: Sendable {
   ///
   /// - Returns: The indexes of the tables whose keys it handed out.
   func adopt(_ other: KeyAllocator) -> [Int] {
-    let floors = other.blocks.withLock { $0.map(\.floor) }
+    let others = other.blocks.withLock { $0 }
     return blocks.withLock { blocks in
       blocks.indices.filter { index in
-        guard floors[index] > blocks[index].floor else { return false }
+        guard others[index].floor > blocks[index].floor else { return false }
         // What is left of a block here lies below only if the block does.
-        blocks[index].floor = floors[index]
+        blocks[index].floor = others[index].floor
+        #if CIPHERDATA_CHECKS
+          for keys in others[index].handedOut { blocks[index].noteHandedOut(keys) }
+        #endif
         return true
       }
     }
@@ -111,3 +121,27 @@ extension WriteTransaction {
   /// The keys of one that is held over several requests: what is reserved in it is nobody else's until it is committed.
   var keys: KeyAllocator? { kept() }
 }
+
+#if CIPHERDATA_CHECKS
+  extension KeyAllocator.Block {
+    /// No key is handed out twice, whatever was rolled back meanwhile.
+    fileprivate mutating func noteHandedOut(_ keys: Range<Int64>) {
+      defer { _checkInvariants() }
+      if keys.isEmpty { return }
+      let place = handedOut.firstIndex { $0.upperBound >= keys.lowerBound } ?? handedOut.count
+      guard place < handedOut.count, handedOut[place].lowerBound <= keys.upperBound else { return handedOut.insert(keys, at: place) }
+      let end = handedOut[place...].firstIndex { $0.lowerBound > keys.upperBound } ?? handedOut.count
+      for range in handedOut[place..<end] { checkInvariant(!range.overlaps(keys), "keys \(keys) are handed out again: \(range) were") }
+      handedOut.replaceSubrange(
+        place..<end, with: [min(keys.lowerBound, handedOut[place].lowerBound)..<max(keys.upperBound, handedOut[end - 1].upperBound)])
+    }
+
+    /// The block is one, of keys that may be, and nothing that was handed out can be reserved again.
+    fileprivate func _checkInvariants() {
+      checkInvariant(next >= 0 && next <= end && end <= RowKey.greatest + 1, "a block from \(next) to \(end)")
+      checkInvariant((KeyAllocator.firstBlock...KeyAllocator.largestBlock).contains(size), "the next block has \(size) keys")
+      let first = handedOut.last?.upperBound ?? 1
+      checkInvariant(floor >= first, "keys below \(first) are handed out, and the floor is \(floor)")
+    }
+  }
+#endif

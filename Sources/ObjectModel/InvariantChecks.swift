@@ -1,0 +1,28 @@
+// InvariantChecks: what the library's inner tables check of themselves where it is built for its own tests, with CIPHERDATA_CHECKS (see Package.swift).
+
+#if CIPHERDATA_CHECKS
+  /// Stops the process where a table is not what its code takes for granted.
+  ///
+  /// - Parameters:
+  ///   - holds: What must hold.
+  ///   - what: What is wrong otherwise.
+  package func checkInvariant(_ holds: Bool, _ what: @autoclosure () -> String) {
+    // Only tests are built with it.
+    precondition(holds, what())
+  }
+
+  /// Spreads checks that walk through a whole table, so that a change costs the same however large the table is.
+  package struct CheckPacer: Sendable {
+    private var changesLeft = 0
+
+    package init() {}
+
+    /// Notes a change; true where a check is due: after as many changes as the table had entries at the last one.
+    package mutating func isDue(_ entryCount: Int) -> Bool {
+      changesLeft -= 1
+      guard changesLeft <= 0 else { return false }
+      changesLeft = entryCount
+      return true
+    }
+  }
+#endif
