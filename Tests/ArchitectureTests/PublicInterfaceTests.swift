@@ -2,19 +2,8 @@
 import XCTest
 
 final class PublicInterfaceTests: XCTestCase {
-  private static let modules = [
-    "StoreKeys", "StoreFiles", "SQLCipherConnection", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore", "ObjectContext",
-    "CoreDataImport",
-  ]
-
   func testThePublicInterfaceIsTheReviewedOne() throws {
-    for module in Self.modules {
-      let files = Repository.sources.filter { $0.file.hasPrefix("Sources/\(module)/") }
-      let lines = files.flatMap { PublicDeclarations.of($0.text) }.sorted()
-      try Repository.assertPinned(
-        lines, in: "Documentation/API/\(module).txt", heading: ["The public declarations of \(module). Written by Scripts/api-baseline."],
-        hint: "If the change is meant, run Scripts/api-baseline.")
-    }
+    for list in try PinnedLists.publicInterfaces { try list.check(hint: "If the change is meant, run Scripts/api-baseline.") }
   }
 
   func testDeclarationsAreReadFromText() {

@@ -1,6 +1,5 @@
 // The repository's files, as the tests of this folder read them.
 import Foundation
-import XCTest
 
 /// The repository that this file lies in.
 enum Repository {
@@ -48,28 +47,9 @@ enum Repository {
     try text(path).split(separator: "\n").map(String.init).filter { !$0.hasPrefix("#") && !$0.allSatisfy(\.isWhitespace) }
   }
 
-  /// Whether the tests write the pinned lists anew instead of comparing them.
-  static let updatesPinnedLists = ProcessInfo.processInfo.environment["CIPHERDATA_UPDATE_PINNED_LISTS"] == "1"
-
   static func write(_ text: String, to path: String) throws {
     let url = root.appendingPathComponent(path)
     try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
     try text.write(to: url, atomically: true, encoding: .utf8)
-  }
-
-  /// Compares lines with a pinned list, naming each difference; or writes the list.
-  static func assertPinned(_ lines: [String], in path: String, heading: [String], hint: String, line: UInt = #line) throws {
-    if updatesPinnedLists {
-      let text = (heading.map { "# " + $0 } + lines).joined(separator: "\n") + "\n"
-      try write(text, to: path)
-      return
-    }
-    let pinned = exists(path) ? try list(path) : []
-    let (known, found) = (Set(pinned), Set(lines))
-    let gone = pinned.filter { !found.contains($0) }.map { "- \($0)" }
-    let new = lines.filter { !known.contains($0) }.map { "+ \($0)" }
-    guard !gone.isEmpty || !new.isEmpty else { return }
-    let shown = (gone + new).prefix(20).joined(separator: "\n")
-    XCTFail("\(path) differs from the sources (\(gone.count) lines gone, \(new.count) new). \(hint)\n\(shown)", line: line)
   }
 }

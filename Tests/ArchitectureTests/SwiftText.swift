@@ -20,7 +20,7 @@ struct SwiftText {
 
 extension Substring {
   /// How often a text occurs, not as a part of a longer name.
-  fileprivate func occurrences(of word: String) -> Int {
+  func occurrences(of word: String) -> Int {
     ranges(of: word).count { range in
       let before = range.lowerBound > startIndex ? self[index(before: range.lowerBound)] : " "
       let after = range.upperBound < endIndex ? self[range.upperBound] : " "

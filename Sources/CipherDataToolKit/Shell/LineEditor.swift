@@ -27,6 +27,7 @@ final class LineEditor: LineInput {
     self.file = file
     self.prompt = prompt
     self.completer = completer
+    // `deinit` ends the editor, which therefore never outlives this object.
     cipherdata_edit_set_client(editor, Unmanaged.passUnretained(self).toOpaque())
     cipherdata_edit_set_prompt(editor) { LineEditor.of($0)?.prompt }
     cipherdata_edit_set_history(editor, history, Int32(Self.historySize))
@@ -73,6 +74,7 @@ final class LineEditor: LineInput {
 
   private static func of(_ editor: OpaquePointer?) -> LineEditor? {
     guard let editor, let client = cipherdata_edit_client(editor) else { return nil }
+    // What `init` put there: the editor calls back only while this object lives.
     return Unmanaged<LineEditor>.fromOpaque(client).takeUnretainedValue()
   }
 

@@ -93,6 +93,7 @@ extension ManagedObjectContext {
     guard knows(object.currentID) else {
       return note(StoreError(.invalidRequest, "The object's entity belongs to another model.", operation: .insert))
     }
+    // `deinit` takes it back.
     object.contextReference = Unmanaged.passUnretained(self)
     if object.flags.contains(.hasLostRelationship) {
       object.flags.remove(.hasLostRelationship)

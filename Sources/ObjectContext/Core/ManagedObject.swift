@@ -29,7 +29,7 @@ nonisolated open class ManagedObject {
   @exclusivity(unchecked) final var overlay: Overlay?
   /// The states of to-many relationships, by to-many index; nil as long as none was touched.
   @exclusivity(unchecked) final var toManyStates: [ToManyState?]?
-  /// The context; unretained, cleared when the context goes.
+  /// The context. `Unmanaged`: nothing is retained, and the context takes it back before it goes.
   @exclusivity(unchecked) final var contextReference: Unmanaged<ManagedObjectContext>?
   @exclusivity(unchecked) @usableFromInline final var currentID: ManagedObjectID
   @exclusivity(unchecked) final var flags: ObjectFlags
@@ -82,6 +82,7 @@ nonisolated open class ManagedObject {
   /// The object's entity with its numbers.
   package final var compiledEntity: CompiledEntity {
     if let context = managedObjectContext { return context.model.entities[Int(currentID.entityNumber)] }
+    // Nothing can make an ID of a space that is not there, and nothing takes a space away.
     guard let space = ObjectIDSpace.space(currentID.space) else { preconditionFailure("IDs are made in registered spaces only") }
     return space.model.entities[Int(currentID.entityNumber)]
   }

@@ -137,6 +137,7 @@ public final class ManagedObjectContext {
 
   /// The entity of a class; a class that is not in the table is a mistake of the program. ``insertObject(_:)`` throws instead.
   func entity(ofClass type: ManagedObject.Type) -> CompiledEntity {
+    // Generated initializers cannot throw, and an object of no entity is none.
     guard let entity = entityClasses.entity(of: type) else { preconditionFailure(StoreError(whyUnknown(type)).message) }
     return entity
   }
@@ -190,6 +191,7 @@ public final class ManagedObjectContext {
   /// A new object for a row that no living object stands for.
   func makeObject(_ objectID: ManagedObjectID, image: RowImage?) -> ManagedObject {
     let object = entityClasses.type(ofEntity: Int(objectID.entityNumber)).init(
+      // `deinit` takes the context back.
       ManagedObjectSeed(objectID: objectID, context: Unmanaged.passUnretained(self), image: image, flags: [.isFault]))
     register(object)
     registry.hold(object)

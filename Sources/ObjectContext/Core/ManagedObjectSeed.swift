@@ -5,6 +5,7 @@ import ObjectStore
 /// What a context gives to a managed object's initializer. Only contexts make seeds.
 public struct ManagedObjectSeed {
   let objectID: ManagedObjectID
+  // Objects do not retain their context, which outlives the making of one.
   let context: Unmanaged<ManagedObjectContext>?
   let image: RowImage?
   let flags: ObjectFlags
@@ -19,7 +20,7 @@ extension ManagedObjectSeed {
   /// The seed of a new object.
   init(newObjectOf entity: CompiledEntity, in context: ManagedObjectContext) {
     self.init(
-      objectID: context.makeTemporaryID(entity), context: Unmanaged.passUnretained(context), image: nil,
+      objectID: context.makeTemporaryID(entity), context: Unmanaged.passUnretained(context), image: nil,  // alive as the argument
       flags: [.isInserted])
   }
 }

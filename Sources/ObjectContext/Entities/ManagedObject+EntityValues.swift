@@ -22,13 +22,17 @@ extension ManagedObject {
   /// Of a type with raw values no value stands for a missing one.
   @available(*, unavailable, message: "give the property an initial value, or make it an optional with the option .required")
   public final func entityValue<Value: RawRepresentable>(_ slot: Int) -> Value where Value.RawValue: StoredAttributeValue {
+    // The compiler refuses every call.
     preconditionFailure("unavailable")
   }
 
   /// Of a `Codable` type no value stands for a missing one.
   @available(*, unavailable, message: "give the property an initial value, or make it an optional with the option .required")
   @_disfavoredOverload
-  public final func entityValue<Value: Codable & Sendable>(_ slot: Int) -> Value { preconditionFailure("unavailable") }
+  public final func entityValue<Value: Codable & Sendable>(_ slot: Int) -> Value {
+    // The compiler refuses every call.
+    preconditionFailure("unavailable")
+  }
 
   /// The value of an optional attribute.
   public final func optionalEntityValue<Value: StoredAttributeValue>(_ slot: Int) -> Value? { optionalValue(slot) }

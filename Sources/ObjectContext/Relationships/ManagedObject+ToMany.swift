@@ -12,6 +12,7 @@ extension ManagedObject {
       result.reserveCapacity(count)
     } body: { object in
       if Swift.type(of: object) == type {
+        // Just compared.
         result.insert(unsafeDowncast(object, to: type))
       } else if let member = object as? Member {
         result.insert(member)
@@ -27,6 +28,7 @@ extension ManagedObject {
       result.reserveCapacity(count)
     } body: { object in
       if Swift.type(of: object) == type {
+        // Just compared.
         result.append(unsafeDowncast(object, to: type))
       } else if let member = object as? Member {
         result.append(member)

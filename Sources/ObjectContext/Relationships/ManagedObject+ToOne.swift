@@ -100,6 +100,7 @@ extension ManagedObjectContext {
 
   /// Why an object may not be put into a relationship; nil where it may. A new object may go to another store for it.
   func refusal(of destination: ManagedObject, for relationship: CompiledRelationship, of source: ManagedObject) -> StoreError? {
+    // Addresses are compared, nothing is read.
     guard destination.contextReference?.toOpaque() == Unmanaged.passUnretained(self).toOpaque() else {
       return StoreError(
         .destinationOfOtherContext(entity: source.compiledEntity.name, property: relationship.name), operation: .setRelationship)

@@ -90,7 +90,7 @@ extension ManagedObject {
       (self.image, self.overlay, self.flags, contextReference) = (image, overlay, flags, context)
       updatePlainRow()
     }
-    contextReference = Unmanaged.passUnretained(owner)
+    contextReference = Unmanaged.passUnretained(owner)  // for the time of the body
     self.image = row
     self.overlay = values
     // Nothing is registered: the save has these values already.

@@ -73,6 +73,7 @@ final class SaveSession {
         request = known.makeRequest()
       }
     }
+    // The compiler does not see that `1...` has no end.
     preconditionFailure("the loop has no end")
   }
 

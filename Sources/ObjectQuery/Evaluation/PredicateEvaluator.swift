@@ -274,6 +274,7 @@ private struct PatternKey: Hashable {
 struct NoObjects: ObjectResolver {
   private struct Missing: Error {}
 
+  // Whoever makes such an evaluator has seen that the predicate names no property.
   func entity(of object: Int) -> CompiledEntity { preconditionFailure("a predicate of constants asks for no entity") }
   func objectID(of object: Int) -> ManagedObjectID { ManagedObjectID(space: 0, entityNumber: 0, key: 0) }
   func value(of object: Int, slot: Int) throws -> Slot { throw Missing() }

@@ -6,6 +6,8 @@ public import ObjectModel
 ///
 /// A slot that is not set is null. Not `Sendable`; the images and lists that it makes are.
 public final class RowWriter {
+  // One caller at a time writes, since a writer is not `Sendable`, and nothing here calls back; the checks would cost more
+  // than writing a word.
   @exclusivity(unchecked) @usableFromInline final var chunk: RowChunk
   /// The current chunk's index in `chunks`.
   @exclusivity(unchecked) @usableFromInline final var chunks: [RowChunk]

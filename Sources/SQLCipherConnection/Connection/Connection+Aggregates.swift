@@ -17,7 +17,7 @@ private final class AggregateBox {
   init(_ make: @escaping () -> any AggregateState) { self.make = make }
 
   static func of(_ context: OpaquePointer) -> AggregateBox? {
-    sqlite3_user_data(context).map { Unmanaged<AggregateBox>.fromOpaque($0).takeUnretainedValue() }
+    sqlite3_user_data(context).map { Unmanaged<AggregateBox>.fromOpaque($0).takeUnretainedValue() }  // SQLite holds it
   }
 }
 
@@ -33,7 +33,7 @@ extension Connection {
     name: String, argumentCount: Int, _ make: @escaping () -> any AggregateState
   ) throws(StoreAccessError) {
     try database.checkOpen(.registerFunction)
-    let box = Unmanaged.passRetained(AggregateBox(make))
+    let box = Unmanaged.passRetained(AggregateBox(make))  // released by the destructor below
     // On failure SQLite calls the destructor itself.
     let code = sqlite3_create_function_v2(
       pointer, name, Int32(argumentCount), SQLITE_UTF8 | SQLITE_DETERMINISTIC, box.toOpaque(), nil,
@@ -44,10 +44,10 @@ extension Connection {
         let group = memory.assumingMemoryBound(to: UnsafeMutableRawPointer?.self)
         if group.pointee == nil {
           guard let box = AggregateBox.of(context) else { return }
-          group.pointee = Unmanaged.passRetained(StateBox(box.make())).toOpaque()
+          group.pointee = Unmanaged.passRetained(StateBox(box.make())).toOpaque()  // taken over by the group's end
         }
         guard let state = group.pointee else { return }
-        Unmanaged<StateBox>.fromOpaque(state)._withUnsafeGuaranteedRef {
+        Unmanaged<StateBox>.fromOpaque(state)._withUnsafeGuaranteedRef {  // put there above
           $0.state.step(FunctionCall(context: context, arguments: arguments, count: Int(count)))
         }
       },
@@ -61,8 +61,8 @@ extension Connection {
           return
         }
         group?.pointee = nil
-        Unmanaged<StateBox>.fromOpaque(state).takeRetainedValue().state.finish(call)
-      }, { $0.map { Unmanaged<AggregateBox>.fromOpaque($0).release() } })
+        Unmanaged<StateBox>.fromOpaque(state).takeRetainedValue().state.finish(call)  // put there by the first row
+      }, { $0.map { Unmanaged<AggregateBox>.fromOpaque($0).release() } })  // the destructor: once, at the end
     guard code == SQLITE_OK else { throw database.failure(code, operation: .registerFunction) }
   }
 }

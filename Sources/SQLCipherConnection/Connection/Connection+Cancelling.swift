@@ -9,9 +9,10 @@ extension Connection {
   package func cancelling<Result>(when isCancelled: () -> Bool, _ body: () throws -> Result) rethrows -> Result {
     guard !isClosed else { return try body() }
     return try withoutActuallyEscaping(isCancelled) { isCancelled in
-      let box = Unmanaged.passRetained(QuestionBox(isCancelled))
+      let box = Unmanaged.passRetained(QuestionBox(isCancelled))  // released when the handler is gone
       sqlite3_progress_handler(
         pointer, Self.stepsBetweenQuestions,
+        // SQLite asks as long as the handler is there.
         { data in data.map { Unmanaged<QuestionBox>.fromOpaque($0)._withUnsafeGuaranteedRef { $0.question() } } ?? false ? 1 : 0 },
         box.toOpaque())
       defer {

@@ -96,7 +96,7 @@ extension Connection {
     name: String, argumentCount: Int, deterministic: Bool = true, _ body: @escaping (FunctionCall) -> Void
   ) throws(StoreAccessError) {
     try database.checkOpen(.registerFunction)
-    let box = Unmanaged.passRetained(FunctionBox(body))
+    let box = Unmanaged.passRetained(FunctionBox(body))  // released by the destructor below
     // Without the last flag a schema that distrusts functions could have no index over one.
     let flags =
       SQLITE_UTF8 | (deterministic ? SQLITE_DETERMINISTIC : 0) | (deterministic && LibraryVersion.hasTrustedSchema ? 0x0020_0000 : 0)
@@ -105,9 +105,9 @@ extension Connection {
       pointer, name, Int32(argumentCount), flags, box.toOpaque(),
       { context, count, arguments in
         guard let context, let data = sqlite3_user_data(context) else { return }
-        let box = Unmanaged<FunctionBox>.fromOpaque(data)
+        let box = Unmanaged<FunctionBox>.fromOpaque(data)  // SQLite holds it
         box._withUnsafeGuaranteedRef { $0.body(FunctionCall(context: context, arguments: arguments, count: Int(count))) }
-      }, nil, nil, { $0.map { Unmanaged<FunctionBox>.fromOpaque($0).release() } })
+      }, nil, nil, { $0.map { Unmanaged<FunctionBox>.fromOpaque($0).release() } })  // the destructor: once, at the end
     guard code == SQLITE_OK else { throw database.failure(code, operation: .registerFunction) }
   }
 
@@ -116,16 +116,16 @@ extension Connection {
     name: String, _ compare: @escaping (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Int32
   ) throws(StoreAccessError) {
     try database.checkOpen(.registerCollation)
-    let box = Unmanaged.passRetained(CollationBox(compare))
+    let box = Unmanaged.passRetained(CollationBox(compare))  // released by the destructor below
     let code = sqlite3_create_collation_v2(
       pointer, name, SQLITE_UTF8, box.toOpaque(),
       { data, firstCount, first, secondCount, second in
         guard let data else { return 0 }
-        return Unmanaged<CollationBox>.fromOpaque(data)._withUnsafeGuaranteedRef {
+        return Unmanaged<CollationBox>.fromOpaque(data)._withUnsafeGuaranteedRef {  // SQLite holds it
           $0.compare(
             UnsafeRawBufferPointer(start: first, count: Int(firstCount)), UnsafeRawBufferPointer(start: second, count: Int(secondCount)))
         }
-      }, { $0.map { Unmanaged<CollationBox>.fromOpaque($0).release() } })
+      }, { $0.map { Unmanaged<CollationBox>.fromOpaque($0).release() } })  // the destructor: once, at the end
     guard code == SQLITE_OK else {
       box.release()  // unlike with functions, SQLite does not call the destructor here
       throw database.failure(code, operation: .registerCollation)

@@ -29,7 +29,7 @@ struct GuardedFile {
   private var isEncrypted: Bool
   /// True once a page was refused.
   private var hasRefused: Bool
-  private var admitted: Unmanaged<AdmittedPages>?
+  private var admitted: Unmanaged<AdmittedPages>?  // C's memory holds it: `admit` retains and releases it
 
   /// The bytes in front of the file below, which stands at a multiple of 8 as SQLite's own do.
   static let size = (MemoryLayout<GuardedFile>.stride + 7) & ~7
@@ -91,7 +91,7 @@ struct GuardedFile {
   static func admit(_ pages: AdmittedPages?, of database: OpaquePointer) {
     guard let state = state(database, "main") else { return }
     state.pointee.admitted?.release()
-    state.pointee.admitted = pages.map { Unmanaged.passRetained($0) }
+    state.pointee.admitted = pages.map { Unmanaged.passRetained($0) }  // released by the next call
   }
 
   // MARK: Reading
@@ -140,8 +140,7 @@ struct GuardedFile {
   // MARK: All else
 
   /// The functions of guarded files: with shared memory where the layer below has it. Mapped pages would pass by the check: there is no function for them.
-  private struct Methods: @unchecked Sendable {
-    // Made once and never changed; SQLite wants addresses.
+  private struct Methods: @unchecked Sendable {  // made once and never changed; SQLite wants addresses
     let plain: UnsafePointer<sqlite3_io_methods>
     let shared: UnsafePointer<sqlite3_io_methods>
   }

@@ -6,6 +6,7 @@ public import StoreKeys
 
 /// SQLITE_TRANSIENT: SQLite copies the bytes at once.
 @inlinable @inline(__always) package var transientDestructor: sqlite3_destructor_type {
+  // The header spells it as a cast of -1, which Swift does not import.
   unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 }
 

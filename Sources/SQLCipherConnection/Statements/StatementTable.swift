@@ -8,7 +8,8 @@ package import StoreKeys
   /// How many ad-hoc texts stay prepared.
   private static let textCapacity = 64
 
-  /// Indexed by plan number. Exclusivity is not checked at run time: a connection is used by one thread, and no call here re-enters.
+  // Exclusivity is not checked at run time: a connection is used by one thread, and no call here re-enters.
+  /// Indexed by plan number.
   @exclusivity(unchecked) @usableFromInline var table: ContiguousArray<Statement?> = []
   private var texts: [String: (statement: Statement, lastUse: UInt64)] = [:]
   private var clock: UInt64 = 0

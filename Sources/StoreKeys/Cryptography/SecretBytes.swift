@@ -7,7 +7,7 @@ import Foundation
 /// The bytes live in pages of their own, locked against swapping and left out of core dumps where the system allows, and are overwritten
 /// before that memory is freed. Printing one prints `<redacted>`; there is no `Codable` conformance. Comparison takes the same time wherever the bytes differ.
 public final class SecretBytes: Sendable {
-  /// Memory that is written only before `init` ends and wiped in `deinit`: nobody can see a change, so sharing it is safe.
+  // The memory is written only before `init` ends and wiped in `deinit`: nobody can see a change, so sharing it is safe.
   private nonisolated(unsafe) let storage: UnsafeMutableRawBufferPointer
   private let isMapped: Bool
 

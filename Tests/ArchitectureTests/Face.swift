@@ -1,0 +1,77 @@
+// Face: what one import of the library shows.
+
+/// What one import shows, read from the export lines of a module's one file.
+struct Face {
+  /// The one of an application.
+  static let application = "Sources/CipherData/CipherData.swift"
+
+  /// The modules that are exported whole.
+  private(set) var wholeModules: Set<String> = []
+  /// Of the other modules, the types that are exported by name.
+  private(set) var types: [String: Set<String>] = [:]
+  /// Every module or type that an export line names, in the order of the lines.
+  private(set) var exports: [String] = []
+
+  init(_ file: String) throws {
+    for line in SwiftText(try Repository.text(file)).code where line.contains("@_exported") {
+      guard let export = line.split(separator: " ").last.map(String.init) else { continue }
+      exports.append(export)
+      let parts = export.split(separator: ".").map(String.init)
+      if parts.count == 1 { wholeModules.insert(export) } else { types[parts[0], default: []].insert(parts[1]) }
+    }
+  }
+
+  var modules: [String] { (wholeModules.union(types.keys)).sorted() }
+
+  /// The types that the face leaves out of the modules that it exports by name.
+  func hiddenTypes() -> Set<String> {
+    types.keys.reduce(into: []) { $0.formUnion(Self.topLevelTypes(of: $1).subtracting(types[$1] ?? [])) }
+  }
+
+  /// The public declarations that the face shows: no conformances by themselves, and nothing whose name begins with an underscore, which completion and the
+  /// documentation leave out.
+  func declarations() -> [String] {
+    let hidden = hiddenTypes()
+    return modules.flatMap(Self.publicDeclarations(of:)).filter { line in
+      let (path, declaration) = Self.parts(line)
+      let names = path.split(separator: ".").map(String.init)
+      if let first = names.first, hidden.contains(first) { return false }
+      if declaration.contains("extension ") || names.contains(where: { $0.hasPrefix("_") }) { return false }
+      return !Self.name(declaration).hasPrefix("_")
+    }
+  }
+
+  static func publicDeclarations(of module: String) -> [String] {
+    Repository.sources.filter { $0.file.hasPrefix("Sources/\(module)/") }.flatMap { PublicDeclarations.of($0.text) }
+  }
+
+  /// The public types that a module declares outside of others.
+  static func topLevelTypes(of module: String) -> Set<String> {
+    let kinds: Set<Substring> = ["class", "struct", "enum", "protocol", "actor"]
+    return Set(
+      publicDeclarations(of: module).compactMap { line in
+        let (path, declaration) = parts(line)
+        let words = declaration.split(separator: " ")
+        guard !path.contains("."), !words.contains("extension"), let kind = words.firstIndex(where: kinds.contains), kind + 1 < words.count,
+          words[kind + 1].prefix(while: { $0.isLetter || $0.isNumber || $0 == "_" }) == path
+        else { return nil }
+        return path
+      })
+  }
+
+  private static func parts(_ line: String) -> (path: String, declaration: String) {
+    guard let colon = line.firstRange(of: ": "), !line[..<colon.lowerBound].contains(" ") else { return ("", line) }
+    return (String(line[..<colon.lowerBound]), String(line[colon.upperBound...]))
+  }
+
+  /// The name that a declaration introduces.
+  private static func name(_ declaration: String) -> String {
+    let keywords: Set<Substring> = [
+      "func", "var", "let", "case", "typealias", "associatedtype", "struct", "class", "enum", "protocol", "actor",
+    ]
+    let words = declaration.split(separator: " ")
+    // `class func` and `class var` are members.
+    guard let keyword = words.lastIndex(where: keywords.contains), keyword + 1 < words.count else { return "" }
+    return String(words[keyword + 1])
+  }
+}
