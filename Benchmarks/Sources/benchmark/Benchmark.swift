@@ -7,9 +7,15 @@ import RawFloor
 struct Benchmark {
   @MainActor
   static func main() async {
-    if isDebugBuild() { leave(64, "benchmark: built for debugging; build with -c release, or run Scripts/benchmark") }
     do {
-      try await run(Options(CommandLine.arguments.dropFirst()))
+      let options = try Options(CommandLine.arguments.dropFirst())
+      if options.isSmokeTest {
+        try await smoke(options)
+      } else if isDebugBuild() {
+        leave(64, "benchmark: built for debugging; build with -c release, or run Scripts/benchmark")
+      } else {
+        try await run(options)
+      }
     } catch let error as UsageError {
       leave(64, "benchmark: \(error.message)\n\(Options.usage)")
     } catch let error as ChecksumMismatch {
@@ -19,8 +25,15 @@ struct Benchmark {
     }
   }
 
+  /// What the sides work on.
+  private struct Setting {
+    let data: UnsafeMutablePointer<bench_data>
+    let state: OpaquePointer
+    let sides: [String: Side]
+  }
+
   @MainActor
-  private static func run(_ options: Options) async throws {
+  private static func withSetting(_ options: Options, _ body: @MainActor (Setting) async throws -> Void) async throws {
     removeLeftovers(in: options.memoryFolder)
     let folder = "\(options.memoryFolder)/\(folderPrefix)\(ProcessInfo.processInfo.processIdentifier)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -33,6 +46,37 @@ struct Benchmark {
       bench_data_free(data)
     }
     let sides = options.floorOnly ? [:] : try await OurSide(data: data, folder: folder, options: options).sides()
+    try await body(Setting(data: data, state: state, sides: sides))
+  }
+
+  /// Runs each workload once, and compares the answers of both sides.
+  @MainActor
+  private static func smoke(_ options: Options) async throws {
+    guard options.archive != nil else { throw UsageError(message: "--smoke needs --archive FILE") }
+    try await withSetting(options) { setting in
+      var count = 0
+      for index in 0..<floor_workload_count() {
+        var workload = Workload(floorIndex: index, state: setting.state)
+        guard options.includes(workload.id) else { continue }
+        workload.ours = setting.sides[workload.id]
+        guard workload.ours != nil else { throw UsageError(message: "\(workload.id) has no side of ours to compare") }
+        let outcome = try await measure(workload, rounds: 0)
+        print(workload.id, workload.name, String(format: "%016llx", outcome.checksum))
+        fflush(nil)
+        count += 1
+      }
+      print("Both sides agree in \(count) workloads.")
+    }
+  }
+
+  @MainActor
+  private static func run(_ options: Options) async throws {
+    try await withSetting(options) { try await run(options, $0) }
+  }
+
+  @MainActor
+  private static func run(_ options: Options, _ setting: Setting) async throws {
+    let (data, state, sides) = (setting.data, setting.state, setting.sides)
     let report = Report(options: options, state: state, data: data)
     var lines = [report.heading(), Report.head]
     var intervals: [(Double, Double)] = []

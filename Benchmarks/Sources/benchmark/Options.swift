@@ -23,10 +23,13 @@ struct Options {
   var intervals: String?
   /// Only list the workloads.
   var list = false
+  /// Only see that both sides still do the same: little data, one round, no figures. It may run in debug.
+  var isSmokeTest = false
 
   static let usage = """
     usage: benchmark [--only W4,W5] [--rounds N] [--output FILE] [--scale DIVISOR] [--memory-folder DIR] [--disk-folder DIR]
                      [--archive FILE] [--floor-only] [--list] [--intervals FILE]
+           benchmark --smoke --archive FILE [--only W4,W5]
     """
 
   /// Reads the arguments after the program's name.
@@ -36,12 +39,21 @@ struct Options {
       switch argument {
       case "--floor-only": floorOnly = true
       case "--list": list = true
+      case "--smoke": beSmokeTest()
       case "--only", "--rounds", "--output", "--scale", "--memory-folder", "--disk-folder", "--archive", "--intervals":
         guard let value = iterator.next() else { throw UsageError(message: "\(argument) needs a value") }
         try set(argument, to: value)
       default: throw UsageError(message: "unknown argument \(argument)")
       }
     }
+  }
+
+  private mutating func beSmokeTest() {
+    isSmokeTest = true
+    divisor = 100
+    rounds = 0
+    memoryFolder = FileManager.default.temporaryDirectory.path
+    diskFolder = memoryFolder
   }
 
   private mutating func set(_ argument: String, to value: String) throws(UsageError) {
