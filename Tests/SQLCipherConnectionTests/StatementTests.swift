@@ -125,8 +125,8 @@ final class StatementTests: StoreTestCase {
   func testMistakesInSQLSayWhatAndWhere() throws {
     let connection = try make()
     let error = try XCTUnwrap(catching { _ = try connection.statement(sql: "SELECT a FROM nowhere") })
-    guard case .sql(let message) = error.kind else { return XCTFail("\(error)") }
-    XCTAssertTrue(message.contains("nowhere"))
+    guard case .noSuchTable(let name) = error.kind else { return XCTFail("\(error)") }
+    XCTAssertEqual(name, "nowhere")
     XCTAssertEqual(error.sql, "SELECT a FROM nowhere")
     XCTAssertEqual(error.operation, .prepare)
     XCTAssertNotNil(catching { _ = try connection.statement(sql: "SELECT 1; SELECT 2") })

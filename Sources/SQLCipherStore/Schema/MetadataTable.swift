@@ -74,7 +74,10 @@ enum MetadataTable {
       statement = try connection.statement(.record)
     } catch {
       // No such table, or no such column: tell an empty database from a foreign, an older or a newer one.
-      guard case .sql = error.kind else { throw error }
+      switch error.kind {
+      case .sql, .noSuchTable: break
+      default: throw error
+      }
       let count = try connection.statement(.objectCount)
       defer { count.reset() }
       if try count.step(), count.int(0) == 0 { return nil }
