@@ -62,7 +62,9 @@ let package = Package(
 
     // The library, from the bottom up.
     module("StoreKeys", ["CLibcrypto"]),
+    tests("StoreKeysTests", ["StoreKeys"]),
     module("StoreFiles", ["StoreKeys"]),
+    tests("StoreFilesTests", ["StoreFiles", "StoreKeys", "_TestSupport"]),
     module("SQLCipherConnection", ["CSQLCipher", "StoreKeys", "StoreFiles"]),
     tests(
       "SQLCipherConnectionTests", ["SQLCipherConnection", "StoreFiles", "StoreKeys", "_TestSupport"], resources: [.copy("Fixtures")]),

@@ -26,42 +26,6 @@ final class KeyWorkTests: StoreTestCase {
     try KeyFileStorage.write(file.serialized(), to: path + ".keys")
   }
 
-  private func work(_ costs: [UInt8], wish: Int? = nil) throws -> (tried: [UInt8], refused: Int?) {
-    let key = try testKey()
-    var file = KeyFile.make(for: key).file
-    for cost in costs {
-      file.slots.append(
-        KeyFile.Slot(id: UUID(), kind: .passphrase, created: 0, label: "", log2N: cost, salt: [], nonce: [], box: [], sealedKeys: []))
-    }
-    var work = KeyWork(KeyWorkLimit(wish))
-    let tried = file.slotsByLikelihood.filter { work.spend(on: $0) }.map(\.log2N)
-    return (tried, work.refused?.needed)
-  }
-
-  func testWithoutAWishSixteenStandardSlotsAreTriedAndNoneOfMoreThan256MiB() throws {
-    XCTAssertEqual(try work([17, 17]).tried, [17, 17])
-    XCTAssertNil(try work([17, 17]).refused)
-    let many = try work([UInt8](repeating: 17, count: 64))
-    XCTAssertEqual(many.tried.count, 16)
-    XCTAssertEqual(many.refused, 17)
-    XCTAssertEqual(try work([18]).tried, [18])
-    let dear = try work([19])
-    XCTAssertEqual(dear.tried, [])
-    XCTAssertEqual(dear.refused, 4)
-    XCTAssertEqual(try work([20, 15, 17]).tried, [15, 17])
-    XCTAssertEqual(try work([UInt8](repeating: 15, count: 64)).tried.count, 64)
-  }
-
-  func testAWishRaisesOrLowersWhatIsSpent() throws {
-    XCTAssertEqual(try work([20], wish: 8).tried, [20])
-    XCTAssertEqual(try work([20], wish: 7).tried, [])
-    XCTAssertEqual(try work([UInt8](repeating: 17, count: 64), wish: 64).tried.count, 64)
-    XCTAssertEqual(try work([17, 17], wish: 1).tried, [17])
-    XCTAssertEqual(try work([17], wish: 0).tried, [])
-    XCTAssertEqual(try work([17], wish: -1).tried, [])
-    XCTAssertEqual(try work([20], wish: .max).tried, [20])
-  }
-
   func testADearSlotOfAStrangerIsNeitherTriedNorInTheWay() async throws {
     _ = try await makeStore()
     try addForeignSlots([20, 20, 20])
@@ -126,28 +90,6 @@ final class KeyWorkTests: StoreTestCase {
     await refused { _ = try await keyring.changeKey(from: cheap("one"), to: dear) }
     await refused { _ = try await keyring.backUp(to: folder + "/copy", key: dear) }
     XCTAssertEqual(try snapshot(), before)
-  }
-
-  func testASeventeenthSlotOfTheStandardCostIsNotMadeUnasked() throws {
-    let limit = KeyWorkLimit()
-    var file = KeyFile.make(for: try testKey()).file
-    func slot(_ cost: UInt8) -> KeyFile.Slot {
-      KeyFile.Slot(id: UUID(), kind: .passphrase, created: 0, label: "", log2N: cost, salt: [], nonce: [], box: [], sealedKeys: [])
-    }
-    for _ in 0..<16 {
-      XCTAssertNoThrow(try limit.check(adding: slot(17), to: file))
-      file.slots.append(slot(17))
-    }
-    XCTAssertThrowsError(try limit.check(adding: slot(17), to: file))
-    // A cheap one would be opened, but keep another from being tried.
-    XCTAssertThrowsError(try limit.check(adding: slot(15), to: file))
-    XCTAssertNoThrow(try limit.check(adding: slot(0), to: file))
-    XCTAssertNoThrow(try KeyWorkLimit(17).check(adding: slot(17), to: file))
-    XCTAssertEqual(KeyWorkLimit.needed(for: (0..<17).map { _ in KDF.scrypt() }), 17)
-    XCTAssertNil(KeyWorkLimit.needed(for: (0..<16).map { _ in KDF.scrypt() }))
-    // Where a dear one stands already, cheap ones may be added.
-    file.slots = [slot(20)]
-    XCTAssertNoThrow(try limit.check(adding: slot(17), to: file))
   }
 
   func testTheSlotThatOpenedLastIsTriedFirstThenTheCheapest() async throws {

@@ -1,0 +1,27 @@
+// SecretTests: keys are never printed, and are compared by all of their bytes.
+import StoreKeys
+import XCTest
+
+final class SecretTests: XCTestCase {
+  func testNothingOfAKeyIsPrinted() throws {
+    let secret = SecretBytes(utf8: "MARKER-PASSPHRASE")
+    for text in [
+      "\(secret)", String(reflecting: secret), "\(StoreKey.passphrase(secret))", String(reflecting: StoreKey.raw(secret)),
+      "\(try DatabaseKey.random())",
+    ] {
+      XCTAssertFalse(text.contains("MARKER"), text)
+    }
+    var dumped = ""
+    dump(StoreKey.passphrase(secret), to: &dumped)
+    dump(secret, to: &dumped)
+    XCTAssertFalse(dumped.contains("MARKER"))
+    XCTAssertFalse(dumped.contains("77"), dumped)
+  }
+
+  func testASecretIsComparedByItsBytes() {
+    XCTAssertEqual(SecretBytes([1, 2, 3]), SecretBytes([1, 2, 3]))
+    XCTAssertNotEqual(SecretBytes([1, 2, 3]), SecretBytes([1, 2, 4]))
+    XCTAssertNotEqual(SecretBytes([1, 2, 3]), SecretBytes([1, 2]))
+    XCTAssertEqual(SecretBytes([]), SecretBytes(utf8: ""))
+  }
+}
