@@ -123,7 +123,11 @@ public import ObjectModel
       let nullWords = (slotCount + 63) / 64
       let fixedSize = RowImage.wordsOffset + (slotCount + nullWords) * 8
       checkInvariant(size >= fixedSize, "row \(key) is shorter than its words")
-      for slot in slotCount..<nullWords * 64 { checkInvariant(isNull(slot), "slot \(slot) of row \(key) is none of its entity's") }
+      if slotCount % 64 != 0 {
+        let last = base.load(fromByteOffset: RowImage.wordsOffset + slotCount * 8 + (nullWords - 1) * 8, as: UInt64.self)
+        let others = UInt64.max << UInt64(slotCount % 64)
+        checkInvariant(last & others == others, "row \(key) has slots that its entity does not have")
+      }
       for (slot, kind) in kinds.enumerated() {
         if isNull(slot) {
           checkInvariant(word(slot) == 0, "slot \(slot) of row \(key) is null and has a word")
