@@ -18,7 +18,8 @@ final class FormatFixtureTests: XCTestCase {
   private static let key = StoreKey.passphrase(SecretBytes(utf8: "fixture"), .cheapForTests())
   private static let rawKey = StoreKey.raw(SecretBytes([UInt8](repeating: 7, count: 32)))
   private static let recoveryKeys = [
-    1: "67B9FS6B-6KD8YPER-J61BQQWC-M7JWZ1QA-SNH4ZTEZ-D8M0XG5G-ARSGP21E-3YNGF45M"
+    1: "67B9FS6B-6KD8YPER-J61BQQWC-M7JWZ1QA-SNH4ZTEZ-D8M0XG5G-ARSGP21E-3YNGF45M",
+    2: "JZRZERVW-C93HTAFM-9BRGQ5N6-XXZ7Q5CJ-H274GCTX-11R423T7-XT98KKQ5-XSXG6R83",
   ]
 
   /// What the store of a format was written with.
@@ -122,12 +123,12 @@ final class FormatFixtureTests: XCTestCase {
   }
 
   /// A format without its fixture would be one that nobody can say is still read.
-  func testEveryEarlierFormatHasItsStoreAndKeyFile() throws {
+  func testEveryFormatHasItsStoreAndKeyFile() throws {
     let names = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path)
-    for format in 1..<MetadataTable.formatVersion {
+    for format in 1...MetadataTable.formatVersion {
       XCTAssertTrue(names.contains("format\(format).store") && names.contains("format\(format).store.keys"), "format \(format)")
     }
-    // The version stands in a key file's first bytes.
+    // The versions stand in the files' first bytes: of key files, and of the files of large values.
     func versions(of files: [URL], magic: String) throws -> Set<UInt16> {
       Set(
         try files.map { file in
@@ -138,10 +139,15 @@ final class FormatFixtureTests: XCTestCase {
     }
     let keyFiles = names.filter { $0.hasSuffix(".keys") }.map(Self.folder.appendingPathComponent(_:))
     XCTAssertEqual(try versions(of: keyFiles, magic: "CipherDK"), Set(1...KeyFile.version))
+    let supports = names.filter { $0.hasSuffix("_SUPPORT") }.map(Self.folder.appendingPathComponent(_:))
+    let largeValues = try supports.flatMap { support in
+      try FileManager.default.contentsOfDirectory(atPath: support.path).map(support.appendingPathComponent(_:))
+    }
+    XCTAssertEqual(try versions(of: largeValues, magic: "CipherDX"), Set(1...ExternalFileFormat.version))
   }
 
-  func testAStoreOfEveryEarlierFormatIsReadAsItIs() async throws {
-    for format in 1..<MetadataTable.formatVersion {
+  func testAStoreOfEveryFormatIsReadAsItIs() async throws {
+    for format in 1...MetadataTable.formatVersion {
       var (folder, description) = try copy(format)
       let url = folder.file("format\(format).store")
       let before = try Data(contentsOf: url)
@@ -157,8 +163,8 @@ final class FormatFixtureTests: XCTestCase {
     }
   }
 
-  func testAStoreOfEveryEarlierFormatIsBroughtToThePresentOneWhenItIsWritten() async throws {
-    for format in 1..<MetadataTable.formatVersion {
+  func testAStoreOfEveryFormatIsBroughtToThePresentOneWhenItIsWritten() async throws {
+    for format in 1...MetadataTable.formatVersion {
       let (folder, description) = try copy(format)
       try open(description, format: format) { context in
         try check(context, format: format)
@@ -176,7 +182,7 @@ final class FormatFixtureTests: XCTestCase {
   }
 
   func testEverySlotOfEveryKeyFileOpens() async throws {
-    for format in 1..<MetadataTable.formatVersion {
+    for format in 1...MetadataTable.formatVersion {
       let (folder, _) = try copy(format)
       let url = folder.file("format\(format).store")
       XCTAssertEqual(try SQLCipherStoreFile.keySlots(at: url).map(\.kind), [.passphrase, .rawKey, .recovery])
