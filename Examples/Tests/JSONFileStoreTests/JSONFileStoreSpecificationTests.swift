@@ -30,7 +30,7 @@ final class JSONFileStoreSpecificationTests: XCTestCase {
     for isIndented in [true, false] {
       let url = folder.appendingPathComponent("\(isIndented).json")
       let description = try PersistentStoreDescription(type: .jsonFile, url: url, options: ["isIndented": isIndented])
-      let coordinator = PersistentStoreCoordinator(compiledModel: SpecificationModels.library)
+      let coordinator = try PersistentStoreCoordinator(managedObjectModel: SpecificationModels.library.model)
       try coordinator.remove(try await coordinator.addPersistentStore(with: description))
       XCTAssertEqual(try String(contentsOf: url, encoding: .utf8).contains("\n"), isIndented)
     }
