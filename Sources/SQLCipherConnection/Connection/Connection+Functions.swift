@@ -68,10 +68,10 @@ package import StoreKeys
 
   /// Makes the statement fail with a message, which must contain no stored value.
   package func setError(_ message: String) { sqlite3_result_error(context, message, -1) }
-  /// Makes the statement fail since the function refuses a value, with the code that SQLite has for this (`SQLITE_CONSTRAINT_FUNCTION`).
-  package func setRefusal(_ message: String) {
+  /// Makes the statement fail for a reason that its error has as its extended code.
+  package func setFailure(_ failure: FunctionFailure, _ message: String) {
     setError(message)
-    sqlite3_result_error_code(context, SQLITE_CONSTRAINT | 4 << 8)
+    sqlite3_result_error_code(context, failure.rawValue)
   }
   /// Makes the statement fail for want of memory.
   package func setOutOfMemory() { sqlite3_result_error_nomem(context) }
@@ -131,4 +131,14 @@ extension Connection {
       throw database.failure(code, operation: .registerCollation)
     }
   }
+}
+
+/// Why a function fails, by the extended result code that comes back with the statement's error: a function has no other way to tell.
+package enum FunctionFailure: Int32, Sendable {
+  /// It refuses a value; SQLite's own code for that (`SQLITE_CONSTRAINT_FUNCTION`).
+  case refusal = 1043
+  /// The file of a large value is not there. The code is ours: `SQLITE_ERROR` with a number that SQLite has not given out.
+  case externalMissing = 51457
+  /// The file of a large value cannot be read; likewise.
+  case externalDamaged = 51713
 }

@@ -62,7 +62,8 @@ import Synchronization
     -> StoreAccessError
   {
     let error = StoreAccessError.sqlite(code, handle: pointer, path: path, operation: operation, sql: sql, source: source)
-    if case .storeCorrupt = error.kind { isDamaged = true }
+    // A large value's file is none of the database's.
+    if case .storeCorrupt(let part) = error.kind, part != .externalFile { isDamaged = true }
     return error
   }
 

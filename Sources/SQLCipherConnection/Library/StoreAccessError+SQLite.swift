@@ -44,6 +44,8 @@ extension StoreAccessError {
     case SQLITE_IOERR:
       // A page that ends before its size: the file was cut.
       extended == ResultCode.shortRead ? .storeCorrupt(.structure) : ioKind(systemError)
+    case SQLITE_ERROR where extended == FunctionFailure.externalMissing.rawValue: .externalDataMissing
+    case SQLITE_ERROR where extended == FunctionFailure.externalDamaged.rawValue: .storeCorrupt(.externalFile)
     case SQLITE_ERROR where source == .step && isGeneric(message): .storeCorrupt(.pageMAC)
     default: sqlKind(message)
     }
@@ -82,5 +84,25 @@ extension StoreAccessError {
     if access(folder.isEmpty ? "." : folder, W_OK) != 0 { return .readOnly }
     if access(path, W_OK) != 0 { return .readOnly }
     return ioKind(systemError)
+  }
+}
+
+// What SQLite tells by its message alone.
+extension StoreAccessError {
+  /// What a uniqueness constraint is over.
+  package enum UniqueSubject: Sendable, Hashable {
+    /// An index with expressions, by its name.
+    case index(String)
+    /// Columns, each as `table.column`.
+    case columns([String])
+  }
+
+  /// What the uniqueness constraint is over that a statement has run into; nil for other errors.
+  package var uniqueSubject: UniqueSubject? {
+    let beginning = "UNIQUE constraint failed: "
+    guard code == SQLITE_CONSTRAINT, let message, message.hasPrefix(beginning) else { return nil }
+    let subject = message.dropFirst(beginning.count)
+    if subject.hasPrefix("index '"), subject.hasSuffix("'") { return .index(String(subject.dropFirst(7).dropLast())) }
+    return .columns(subject.split(separator: ", ").map(String.init))
   }
 }

@@ -3,8 +3,6 @@
 /// SQLite's extended codes of constraints.
 enum ConstraintCode {
   static let foreignKey: Int32 = 787
-  /// A function refuses a value.
-  static let function: Int32 = 1043
   static let primaryKey: Int32 = 1555
   static let unique: Int32 = 2067
   static let rowID: Int32 = 2579

@@ -5,8 +5,7 @@ import StoreKeys
 
 extension StoreError {
   /// The error of a store for an error of its file.
-  init(_ failure: StoreAccessError) {
-    let error = failure.withExternalKind
+  init(_ error: StoreAccessError) {
     let code = Self.code(of: error)
     let text =
       code == .nestingTooDeep

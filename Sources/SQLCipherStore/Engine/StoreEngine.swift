@@ -93,7 +93,7 @@ final class StoreEngine: Sendable {
     for _ in 0..<3 {
       do {
         return try pool.withReader(reusingSnapshot: reusingSnapshot) { try body(ReadTransaction(connection: $0)) }
-      } catch let error as StoreAccessError where error.withExternalKind.kind == .externalDataMissing {
+      } catch let error as StoreAccessError where error.kind == .externalDataMissing {
         continue
       }
     }

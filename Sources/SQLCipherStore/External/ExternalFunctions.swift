@@ -6,6 +6,8 @@ import StoreKeys
 
 /// Large values in SQL.
 enum ExternalFunctions {
+  private static let unreadable = "the file of a large value cannot be read"
+
   /// Makes the functions known to a connection.
   static func register(on connection: Connection, folder: ExternalFolder) throws {
     connection.externalFolder = folder
@@ -28,23 +30,10 @@ enum ExternalFunctions {
         data.withUnsafeBytes { call.setResult(blob: $0) }
       } catch let error as StoreAccessError {
         if error.kind == .outOfMemory { return call.setOutOfMemory() }
-        call.setError(error.kind == .externalDataMissing ? StoreAccessError.externalMissing : StoreAccessError.externalDamaged)
+        call.setFailure(error.kind == .externalDataMissing ? .externalMissing : .externalDamaged, unreadable)
       } catch {
-        call.setError(StoreAccessError.externalDamaged)
+        call.setFailure(.externalDamaged, unreadable)
       }
     }
-  }
-}
-
-extension StoreAccessError {
-  /// What the function says when it fails; errors of statements have no other place for it.
-  static let externalMissing = "the file of a large value is missing"
-  static let externalDamaged = "the file of a large value cannot be read"
-
-  /// The error of a statement that could not read a large value, as what it is.
-  var withExternalKind: StoreAccessError {
-    guard case .sql(let message) = kind else { return self }
-    if message.contains(Self.externalMissing) { return with(kind: .externalDataMissing) }
-    return message.contains(Self.externalDamaged) ? with(kind: .storeCorrupt(.externalFile)) : self
   }
 }

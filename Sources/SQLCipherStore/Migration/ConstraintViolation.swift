@@ -9,12 +9,13 @@ enum ConstraintViolation {
   /// The error for SQLite's; asked for while the migration's transaction is still open.
   static func error(_ error: StoreAccessError, in schema: StoreSchema, _ transaction: ReadTransaction, path: String) throws -> StoreError {
     let indexes = try SchemaGenerator(schema: schema).indexes().filter { $0.meaning.origin == .uniqueness }
-    let message = error.message ?? ""
+    let subject = error.uniqueSubject
     let found =
-      indexes.first { $0.sql == error.sql } ?? indexes.first { message.contains($0.name) }
+      indexes.first { $0.sql == error.sql }
       ?? indexes.first { index in
         let table = Identifier.unquoted(index.table)
-        return message.hasSuffix(": " + index.elements.map { "\(table).\(Identifier.unquoted($0))" }.joined(separator: ", "))
+        return subject == .index(index.name) || subject == .index(Identifier.unquoted(index.name))
+          || subject == .columns(index.elements.map { "\(table).\(Identifier.unquoted($0))" })
       }
     guard let found else {
       return StoreError(
