@@ -79,6 +79,6 @@
 
   /// Gives a property its accessors; what ``Entity(name:_:)`` adds to properties.
   @attached(accessor)
-  public macro _EntityProperty(_ layout: EntityLayout?, _ index: Int) =
+  public macro _EntityProperty(_ layout: _EntityLayout?, _ index: Int) =
     #externalMacro(module: "CipherDataMacros", type: "EntityPropertyMacro")
 #endif

@@ -16,24 +16,24 @@
         let at = "at: \(base("toMany"))\(property.place)"
         let modifier = Self.modifier(property.setterAccess ?? property.access)
         var functions: [(name: String, rest: String)] = [
-          ("addTo\(suffix)", "(_ value: \(type)) { addToToMany(value, \(at)) }"),
-          ("addTo\(suffix)", "(_ values: \(property.declaredType)) { for value in values { addToToMany(value, \(at)) } }"),
-          ("removeFrom\(suffix)", "(_ value: \(type)) { removeFromToMany(value, \(at)) }"),
-          ("removeFrom\(suffix)", "(_ values: \(property.declaredType)) { for value in values { removeFromToMany(value, \(at)) } }"),
+          ("addTo\(suffix)", "(_ value: \(type)) { _addToToMany(value, \(at)) }"),
+          ("addTo\(suffix)", "(_ values: \(property.declaredType)) { for value in values { _addToToMany(value, \(at)) } }"),
+          ("removeFrom\(suffix)", "(_ value: \(type)) { _removeFromToMany(value, \(at)) }"),
+          ("removeFrom\(suffix)", "(_ values: \(property.declaredType)) { for value in values { _removeFromToMany(value, \(at)) } }"),
         ]
         if isOrdered {
           functions += [
-            ("insertInto\(suffix)", "(_ value: \(type), at position: Int) { insertIntoToMany(value, position: position, \(at)) }"),
-            ("insertInto\(suffix)", "(_ values: [\(type)], at position: Int) { insertIntoToMany(values, position: position, \(at)) }"),
-            ("removeFrom\(suffix)", "(at position: Int) { removeFromToMany(position: position, \(at)) }"),
-            ("removeFrom\(suffix)", "(at positions: some Sequence<Int>) { removeFromToMany(positions: positions, \(at)) }"),
+            ("insertInto\(suffix)", "(_ value: \(type), at position: Int) { _insertIntoToMany(value, position: position, \(at)) }"),
+            ("insertInto\(suffix)", "(_ values: [\(type)], at position: Int) { _insertIntoToMany(values, position: position, \(at)) }"),
+            ("removeFrom\(suffix)", "(at position: Int) { _removeFromToMany(position: position, \(at)) }"),
+            ("removeFrom\(suffix)", "(at positions: some Sequence<Int>) { _removeFromToMany(positions: positions, \(at)) }"),
             (
               "replace\(suffix)",
-              "(at position: Int, with value: \(type)) { replaceInToMany(position: position, with: value, \(at)) }"
+              "(at position: Int, with value: \(type)) { _replaceInToMany(position: position, with: value, \(at)) }"
             ),
             (
               "replace\(suffix)",
-              "(at positions: Range<Int>, with values: [\(type)]) { replaceInToMany(positions, with: values, \(at)) }"
+              "(at positions: Range<Int>, with values: [\(type)]) { _replaceInToMany(positions, with: values, \(at)) }"
             ),
           ]
         }
@@ -58,8 +58,8 @@
         return """
           /// The value of `\(raw: property.name)`, read and written piece by piece.
           \(raw: Self.modifier(property.setterAccess ?? property.access))nonisolated final var \(raw: name): ExternalData? {
-            get { externalData(at: \(raw: place)) }
-            set { setExternalData(newValue, at: \(raw: place)) }
+            get { _externalData(at: \(raw: place)) }
+            set { _setExternalData(newValue, at: \(raw: place)) }
           }
           """
       }

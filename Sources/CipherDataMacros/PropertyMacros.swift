@@ -56,34 +56,34 @@
     /// - Parameter object: The object with a dot; empty for `self`.
     static func read(_ property: PropertyShape, at place: String, of object: String = "") -> String {
       switch property.kind {
-      case .value where property.isOptional: return "\(object)optionalEntityValue(\(place))"
-      case .value: return "\(object)entityValue(\(place)\(property.initial.map { ", initial: \($0)" } ?? ""))"
+      case .value where property.isOptional: return "\(object)_optionalEntityValue(\(place))"
+      case .value: return "\(object)_entityValue(\(place)\(property.initial.map { ", initial: \($0)" } ?? ""))"
       case .transformed, .untyped:
         let initial = property.isOptional ? nil : property.initial
-        return "\(object)transformed(\(place), as: (\(property.type)).self)" + (initial.map { " ?? \($0)" } ?? "")
-      case .composite: return "\(object)\(property.isOptional ? "optionalComposite" : "composite")(\(place))"
-      case .toOne: return "\(object)toOne(\(place))"
-      case .toMany(let isOrdered): return "\(object)\(isOrdered ? "toManyArray" : "toManySet")(\(place))"
-      case .fetched: return "\(object)fetchedProperty(\"\(property.name)\")"
+        return "\(object)_transformed(\(place), as: (\(property.type)).self)" + (initial.map { " ?? \($0)" } ?? "")
+      case .composite: return "\(object)\(property.isOptional ? "_optionalComposite" : "_composite")(\(place))"
+      case .toOne: return "\(object)_toOne(\(place))"
+      case .toMany(let isOrdered): return "\(object)\(isOrdered ? "_toManyArray" : "_toManySet")(\(place))"
+      case .fetched: return "\(object)_fetchedProperty(\"\(property.name)\")"
       }
     }
 
     private static func write(_ value: String, _ property: PropertyShape, at place: String) -> String {
       switch property.kind {
-      case .value, .fetched: "setEntityValue(\(value), at: \(place))"
-      case .transformed, .untyped: "setTransformed(\(value), at: \(place))"
-      case .composite: "setComposite(\(value), at: \(place))"
-      case .toOne: "setToOne(\(value), at: \(place))"
-      case .toMany: "setToMany(Array(\(value)) as [ManagedObject], at: \(place))"
+      case .value, .fetched: "_setEntityValue(\(value), at: \(place))"
+      case .transformed, .untyped: "_setTransformed(\(value), at: \(place))"
+      case .composite: "_setComposite(\(value), at: \(place))"
+      case .toOne: "_setToOne(\(value), at: \(place))"
+      case .toMany: "_setToMany(Array(\(value)) as [ManagedObject], at: \(place))"
       }
     }
 
     /// Writing a part of a composite.
     static func writePart(_ value: String, _ property: PropertyShape, at place: String) -> String {
       switch property.kind {
-      case .composite: "object.setComposite(\(value), at: \(place))"
-      case .transformed, .untyped: "object.setTransformedPart(\(value), at: \(place))"
-      default: "object.setEntityPart(\(value), at: \(place))"
+      case .composite: "object._setComposite(\(value), at: \(place))"
+      case .transformed, .untyped: "object._setTransformedPart(\(value), at: \(place))"
+      default: "object._setEntityPart(\(value), at: \(place))"
       }
     }
   }

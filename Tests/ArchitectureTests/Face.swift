@@ -29,7 +29,7 @@ struct Face {
   }
 
   /// The public declarations that the face shows: no conformances by themselves, and nothing whose name begins with an underscore, which completion and the
-  /// documentation leave out.
+  /// documentation leave out; of initialisers, whose name cannot, those with an underscored label.
   func declarations() -> [String] {
     let hidden = hiddenTypes()
     return modules.flatMap(Self.publicDeclarations(of:)).filter { line in
@@ -37,6 +37,7 @@ struct Face {
       let names = path.split(separator: ".").map(String.init)
       if let first = names.first, hidden.contains(first) { return false }
       if declaration.contains("extension ") || names.contains(where: { $0.hasPrefix("_") }) { return false }
+      if declaration.firstMatch(of: /init[?]?(<.*>)?[(](.*, )?_[a-z]/) != nil { return false }
       return !Self.name(declaration).hasPrefix("_")
     }
   }

@@ -191,11 +191,11 @@ final class ModelCodeGenerationTests: XCTestCase {
       })
     XCTAssertTrue(source.contains("public nonisolated struct AddressValue: CompositeValue, Hashable {"))
     XCTAssertTrue(
-      source.contains("public final var a: AddressValue? {\n    get { optionalComposite(0) }\n    set { setComposite(newValue, at: 0) }"))
+      source.contains("public final var a: AddressValue? {\n    get { _optionalComposite(0) }\n    set { _setComposite(newValue, at: 0) }"))
     XCTAssertTrue(source.contains("public var a: DataValue?"))
     XCTAssertTrue(source.contains("public nonisolated struct _2_of: CompositeValue, Hashable {"))
-    XCTAssertTrue(source.contains("public static var partNames: [String] { [\"a.a.a\"] }"))
-    XCTAssertTrue(source.contains("public static var partNames: [String] { [\"a.a\"] }"))
+    XCTAssertTrue(source.contains("public static var _partNames: [String] { [\"a.a.a\"] }"))
+    XCTAssertTrue(source.contains("public static var _partNames: [String] { [\"a.a\"] }"))
   }
 
   func testTheModelsFileImportsWhatDefaultsOfPartsNeed() throws {
@@ -218,8 +218,8 @@ final class ModelCodeGenerationTests: XCTestCase {
         Entity("Own", class: ".Own", parent: "Leaf")
       })
     XCTAssertTrue(source.contains("public nonisolated class Leaf: Root {"))
-    XCTAssertTrue(source.contains("public final var b: String? {\n    get { optionalValue(1) }"))
-    XCTAssertTrue(source.contains("public final var c: String? {\n    get { optionalValue(2) }"))
+    XCTAssertTrue(source.contains("public final var b: String? {\n    get { _optionalValue(1) }"))
+    XCTAssertTrue(source.contains("public final var c: String? {\n    get { _optionalValue(2) }"))
     XCTAssertFalse(source.contains("class Own"))
     XCTAssertTrue(source.contains("\"Own\": Own.self"))
   }

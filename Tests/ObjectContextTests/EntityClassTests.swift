@@ -10,27 +10,27 @@ private enum State: Int16, Sendable { case open, done }
 
 private class Item: ManagedObject, EntityClass, TypedManagedObject, FetchKeyPathNaming, Identifiable {
   var title: String {
-    get { entityValue(0) }
-    set { setEntityValue(newValue, at: 0) }
+    get { _entityValue(0) }
+    set { _setEntityValue(newValue, at: 0) }
   }
   var tags: [String] {
-    get { entityValue(1, initial: []) }
-    set { setEntityValue(newValue, at: 1) }
+    get { _entityValue(1, initial: []) }
+    set { _setEntityValue(newValue, at: 1) }
   }
   /// A property of the class that is none of the entity.
   var entityNameForTests: String { "Item" }
-  static var _ItemLayout: EntityLayout { EntityLayout(slots: 2, toMany: 0) }
-  class var declaredEntityName: String { "Item" }
+  static var _ItemLayout: _EntityLayout { _EntityLayout(slots: 2, toMany: 0) }
+  class var _declaredEntityName: String { "Item" }
   class var entityDescription: EntityDescription {
-    var declaration = EntityDeclaration("Item", class: "Item", superclass: nil, .abstract)
+    var declaration = _EntityDeclaration("Item", class: "Item", superclass: nil, .abstract)
     declaration.attribute("title", String.self, isOptional: false, .length(1...9), .indexed)
     declaration.attribute("tags", [String].self, isOptional: false, initial: [])
     return declaration.entityDescription
   }
-  class var relatedClasses: [any EntityClass.Type] { [] }
-  class var relatedComposites: [any EntityComposite.Type] { [] }
-  class func addKeyPaths(to names: inout KeyPathNames) { _addItemPaths(of: Item.self, to: &names) }
-  static func _addItemPaths<Object: Item>(of type: Object.Type, to names: inout KeyPathNames) {
+  class var _relatedClasses: [any EntityClass.Type] { [] }
+  class var _relatedComposites: [any EntityComposite.Type] { [] }
+  class func _addKeyPaths(to names: inout _KeyPathNames) { _addItemPaths(of: Item.self, to: &names) }
+  static func _addItemPaths<Object: Item>(of type: Object.Type, to names: inout _KeyPathNames) {
     names.add(\Object.objectID, \Object?.?.objectID, "objectID")
     names.add(\Object.title, \Object?.?.title, "title")
     names.add(\Object.tags, \Object?.?.tags, "tags")
@@ -39,29 +39,29 @@ private class Item: ManagedObject, EntityClass, TypedManagedObject, FetchKeyPath
 
 private final class Job: Item {
   var state: State {
-    get { entityValue(Item._ItemLayout.slots + 0, initial: .open) }
-    set { setEntityValue(newValue, at: Item._ItemLayout.slots + 0) }
+    get { _entityValue(Item._ItemLayout.slots + 0, initial: .open) }
+    set { _setEntityValue(newValue, at: Item._ItemLayout.slots + 0) }
   }
   var cost: Decimal? {
-    get { optionalEntityValue(Item._ItemLayout.slots + 1) }
-    set { setEntityValue(newValue, at: Item._ItemLayout.slots + 1) }
+    get { _optionalEntityValue(Item._ItemLayout.slots + 1) }
+    set { _setEntityValue(newValue, at: Item._ItemLayout.slots + 1) }
   }
   var parent: Job? {
-    get { toOne(Item._ItemLayout.slots + 2) }
-    set { setToOne(newValue, at: Item._ItemLayout.slots + 2) }
+    get { _toOne(Item._ItemLayout.slots + 2) }
+    set { _setToOne(newValue, at: Item._ItemLayout.slots + 2) }
   }
   var site: Site? {
-    get { optionalComposite(Item._ItemLayout.slots + 3) }
-    set { setComposite(newValue, at: Item._ItemLayout.slots + 3) }
+    get { _optionalComposite(Item._ItemLayout.slots + 3) }
+    set { _setComposite(newValue, at: Item._ItemLayout.slots + 3) }
   }
-  var rivals: [Job] { fetchedProperty("rivals") }
+  var rivals: [Job] { _fetchedProperty("rivals") }
   var parts: Set<Job> {
-    get { toManySet(Item._ItemLayout.toMany + 0) }
-    set { setToMany(Array(newValue) as [ManagedObject], at: Item._ItemLayout.toMany + 0) }
+    get { _toManySet(Item._ItemLayout.toMany + 0) }
+    set { _setToMany(Array(newValue) as [ManagedObject], at: Item._ItemLayout.toMany + 0) }
   }
-  override class var declaredEntityName: String { "Job" }
+  override class var _declaredEntityName: String { "Job" }
   override class var entityDescription: EntityDescription {
-    var declaration = EntityDeclaration("Job", class: "Job", superclass: Item.self)
+    var declaration = _EntityDeclaration("Job", class: "Job", superclass: Item.self)
     declaration.attribute("state", State.self, isOptional: false, initial: .open)
     declaration.attribute("cost", Decimal.self, isOptional: true, .range(0...))
     declaration.toOne("parent", Job.self, inverse: "parts")
@@ -70,13 +70,13 @@ private final class Job: Item {
     declaration.fetchedProperty("rivals", Job.self, where: "cost == $FETCH_SOURCE.cost AND SELF != $FETCH_SOURCE", .note("a", "b"))
     return declaration.entityDescription
   }
-  override class var relatedClasses: [any EntityClass.Type] { [Item.self, Job.self, Job.self] }
-  override class var relatedComposites: [any EntityComposite.Type] { [Site.self] }
-  override class func addKeyPaths(to names: inout KeyPathNames) {
+  override class var _relatedClasses: [any EntityClass.Type] { [Item.self, Job.self, Job.self] }
+  override class var _relatedComposites: [any EntityComposite.Type] { [Site.self] }
+  override class func _addKeyPaths(to names: inout _KeyPathNames) {
     _addJobPaths(of: Job.self, to: &names)
     names.addIdentity(\Job.id, \Job?.?.id)
   }
-  static func _addJobPaths<Object: Job>(of type: Object.Type, to names: inout KeyPathNames) {
+  static func _addJobPaths<Object: Job>(of type: Object.Type, to names: inout _KeyPathNames) {
     Item._addItemPaths(of: type, to: &names)
     names.add(\Object.state, \Object?.?.state, "state")
     names.add(\Object.cost, \Object?.?.cost, "cost")
@@ -91,28 +91,28 @@ private struct Spot: EntityComposite, Hashable {
   var state: State?
   var tags: [String]
   init(row: Int, state: State? = nil, tags: [String] = []) { (self.row, self.state, self.tags) = (row, state, tags) }
-  init(of object: ManagedObject, at slot: Int) {
-    row = object.entityValue(slot)
-    state = object.optionalEntityValue(slot + 1)
-    tags = object.entityValue(slot + 2, initial: [])
+  init(_of object: ManagedObject, at slot: Int) {
+    row = object._entityValue(slot)
+    state = object._optionalEntityValue(slot + 1)
+    tags = object._entityValue(slot + 2, initial: [])
   }
-  func write(to object: ManagedObject, at slot: Int) {
-    object.setEntityPart(row, at: slot)
-    object.setEntityPart(state, at: slot + 1)
-    object.setEntityPart(tags, at: slot + 2)
+  func _write(to object: ManagedObject, at slot: Int) {
+    object._setEntityPart(row, at: slot)
+    object._setEntityPart(state, at: slot + 1)
+    object._setEntityPart(tags, at: slot + 2)
   }
-  static var slotCount: Int { 3 }
-  static var partNames: [String] { ["row", "state", "tags"] }
-  static var declaredCompositeName: String { "Spot" }
+  static var _slotCount: Int { 3 }
+  static var _partNames: [String] { ["row", "state", "tags"] }
+  static var _declaredCompositeName: String { "Spot" }
   static var compositeDescription: CompositeDescription {
-    var declaration = EntityDeclaration(composite: "Spot")
+    var declaration = _EntityDeclaration(composite: "Spot")
     declaration.attribute("row", Int.self, isOptional: false, .range(1...))
     declaration.attribute("state", State.self, isOptional: true)
     declaration.attribute("tags", [String].self, isOptional: true)
     return declaration.compositeDescription()
   }
-  static var relatedComposites: [any EntityComposite.Type] { [] }
-  static func addKeyPaths(to names: inout KeyPathNames) {
+  static var _relatedComposites: [any EntityComposite.Type] { [] }
+  static func _addKeyPaths(to names: inout _KeyPathNames) {
     names.add(\Spot.row, \Spot?.?.row, "row")
     names.add(\Spot.state, \Spot?.?.state, "state")
     names.add(\Spot.tags, \Spot?.?.tags, "tags")
@@ -123,25 +123,25 @@ private struct Site: EntityComposite, Hashable {
   var city: String?
   var spot: Spot?
   init(city: String? = nil, spot: Spot? = nil) { (self.city, self.spot) = (city, spot) }
-  init(of object: ManagedObject, at slot: Int) {
-    city = object.optionalEntityValue(slot)
-    spot = object.optionalComposite(slot + 1)
+  init(_of object: ManagedObject, at slot: Int) {
+    city = object._optionalEntityValue(slot)
+    spot = object._optionalComposite(slot + 1)
   }
-  func write(to object: ManagedObject, at slot: Int) {
-    object.setEntityPart(city, at: slot)
-    object.setComposite(spot, at: slot + 1)
+  func _write(to object: ManagedObject, at slot: Int) {
+    object._setEntityPart(city, at: slot)
+    object._setComposite(spot, at: slot + 1)
   }
-  static var slotCount: Int { 1 + Spot.slotCount }
-  static var partNames: [String] { ["city"] + Spot.partNames.map { "spot." + $0 } }
-  static var declaredCompositeName: String { "Site" }
+  static var _slotCount: Int { 1 + Spot._slotCount }
+  static var _partNames: [String] { ["city"] + Spot._partNames.map { "spot." + $0 } }
+  static var _declaredCompositeName: String { "Site" }
   static var compositeDescription: CompositeDescription {
-    var declaration = EntityDeclaration(composite: "Site")
+    var declaration = _EntityDeclaration(composite: "Site")
     declaration.attribute("city", String.self, isOptional: true)
     declaration.composite("spot", Spot.self, isOptional: true)
     return declaration.compositeDescription(.note("kind", "inner"))
   }
-  static var relatedComposites: [any EntityComposite.Type] { [Spot.self] }
-  static func addKeyPaths(to names: inout KeyPathNames) {
+  static var _relatedComposites: [any EntityComposite.Type] { [Spot.self] }
+  static func _addKeyPaths(to names: inout _KeyPathNames) {
     names.add(\Site.city, \Site?.?.city, "city")
     names.add(\Site.spot, \Site?.?.spot, "spot")
   }
@@ -179,7 +179,7 @@ final class EntityClassTests: XCTestCase {
   }
 
   func testADerivedAttributeOfAClassMayHaveAFilter() {
-    var declaration = EntityDeclaration("Job", class: "Job", superclass: nil)
+    var declaration = _EntityDeclaration("Job", class: "Job", superclass: nil)
     declaration.attribute("cheap", Int64.self, isOptional: true, .derived("parts.@count", where: "cost < 10"))
     declaration.attribute("all", Int64.self, isOptional: true, .derived("parts.@count"))
     let attributes = declaration.entityDescription.attributes

@@ -61,7 +61,7 @@ final class FreeObjectTests: XCTestCase {
       }
       XCTAssertEqual(author.many("books"), [])
       XCTAssertNil(context.pendingError)
-      author.addToToMany(book, at: 0)
+      author._addToToMany(book, at: 0)
       XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? StoreError)?.code, .invalidRequest) }
     }
   }

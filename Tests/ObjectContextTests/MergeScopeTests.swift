@@ -32,7 +32,7 @@ final class MergeScopeTests: XCTestCase {
       }
       try saver.save()
       own = try reader.all(Author.self, sortedBy: "name")
-      for author in own { XCTAssertEqual(author.toManyCount(0), 2) }
+      for author in own { XCTAssertEqual(author._toManyCount(0), 2) }
       reader.automaticallyMergesChangesFromParent = true
       let events = events
       _ = reader.addEventObserver { events.list.append($0) }
@@ -62,7 +62,7 @@ final class MergeScopeTests: XCTestCase {
       XCTAssertEqual(Set(library.owners), [library.own[3], library.own[7]])
       XCTAssertEqual(library.loaded, Self.authorCount - 2)
       XCTAssertEqual(stack.statements?.count ?? 0, 0, "A merge reads nothing that nobody asks for.")
-      XCTAssertEqual(library.own.map { $0.toManyCount(0) }.reduce(0, +), 2 * Self.authorCount)
+      XCTAssertEqual(library.own.map { $0._toManyCount(0) }.reduce(0, +), 2 * Self.authorCount)
       XCTAssertLessThanOrEqual(stack.statements?.count ?? 0, 1, "The members of both owners are read together, others not at all.")
       XCTAssertEqual(library.own[3].books.count, 1)
       XCTAssertEqual(library.own[7].books.count, 3)
@@ -82,7 +82,7 @@ final class MergeScopeTests: XCTestCase {
       XCTAssertEqual(library.loaded, Self.authorCount - 2)
       XCTAssertEqual(library.own[1].books.count, 3)
       XCTAssertEqual(library.own[2].books.map(\.title.count), [3])
-      XCTAssertEqual(library.own[2].toManyCount(0), 1)
+      XCTAssertEqual(library.own[2]._toManyCount(0), 1)
     }
   }
 
@@ -97,7 +97,7 @@ final class MergeScopeTests: XCTestCase {
       XCTAssertEqual(library.loaded, Self.authorCount)
       XCTAssertEqual(library.own[0].name, "new", "The object itself takes its row.")
       stack.statements?.reset()
-      XCTAssertEqual(library.own.map { $0.toManyCount(0) }.reduce(0, +), 2 * Self.authorCount)
+      XCTAssertEqual(library.own.map { $0._toManyCount(0) }.reduce(0, +), 2 * Self.authorCount)
       XCTAssertEqual(stack.statements?.count ?? 0, 0)
     }
   }
@@ -116,7 +116,7 @@ final class MergeScopeTests: XCTestCase {
       try saver.save()
       let own = try reader.all(Book.self)[0]
       // Nobody holds the tags themselves.
-      XCTAssertEqual(own.toManyCount(0), 2)
+      XCTAssertEqual(own._toManyCount(0), 2)
       reader.automaticallyMergesChangesFromParent = true
       // Who has not looked at the books of a tag does not know which they are, and the store need not be asked.
       let other = stack.makeContext()
@@ -124,7 +124,7 @@ final class MergeScopeTests: XCTestCase {
       try other.save()
       stack.statements?.reset()
       reader.processPendingChanges()
-      XCTAssertEqual(own.toManyCount(0), 1)
+      XCTAssertEqual(own._toManyCount(0), 1)
       XCTAssertEqual(stack.statements?.count ?? 0, 0)
       XCTAssertEqual(own.tags.map(\.name), ["blue"])
     }
@@ -143,7 +143,7 @@ final class MergeScopeTests: XCTestCase {
       try saver.save()
       let own = try reader.all(Book.self, sortedBy: "title")
       let ownTag = try reader.all(Tag.self)[0]
-      XCTAssertEqual(own.map { $0.toManyCount(0) } + [ownTag.toManyCount(0)], [0, 0, 0, 0])
+      XCTAssertEqual(own.map { $0._toManyCount(0) } + [ownTag._toManyCount(0)], [0, 0, 0, 0])
       reader.automaticallyMergesChangesFromParent = true
       books[1].tags = [tag]
       try saver.save()

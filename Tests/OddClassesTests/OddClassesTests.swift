@@ -20,7 +20,7 @@ final class OddClassesTests: XCTestCase {
     XCTAssertEqual(object.order, -7)
     XCTAssertEqual(object.default, 5)
     XCTAssertEqual(object.in, "a \"quoted\" \\(text) \n é 漢 👩‍👩‍👧")
-    XCTAssertEqual(object.value, 0.1)
+    XCTAssertEqual(object._value, 0.1)
     XCTAssertEqual(object.newValue, Decimal(string: "-1.5"))
     XCTAssertEqual(object.temporary, 9)
     XCTAssertEqual(object.from, Data())
@@ -28,12 +28,12 @@ final class OddClassesTests: XCTestCase {
     XCTAssertNil(object.table)
     object.a_b = "ab"
     object.default = 6
-    object.value = 2.5
+    object._value = 2.5
     object.setValue = 1.5
-    object.optionalValue = true
+    object._optionalValue = true
     object.newValue = 3
     object.id = UUID(uuidString: "6F1A4C1E-6E7C-4F9E-9F3E-0C54C2B5A001")
-    object.toOne = Date(timeIntervalSinceReferenceDate: 5)
+    object._toOne = Date(timeIntervalSinceReferenceDate: 5)
     object.from = Data([1])
     object.größe = 12
     object._st__choice_ = "plain"
@@ -67,9 +67,9 @@ final class OddClassesTests: XCTestCase {
     let found = try XCTUnwrap(context.existingObject(with: objectID) as? Keywords)
     XCTAssertEqual(found.default, 6)
     XCTAssertEqual(found.setValue, 1.5)
-    XCTAssertEqual(found.optionalValue, true)
+    XCTAssertEqual(found._optionalValue, true)
     XCTAssertEqual(found.id?.uuidString, "6F1A4C1E-6E7C-4F9E-9F3E-0C54C2B5A001")
-    XCTAssertEqual(found.toOne, Date(timeIntervalSinceReferenceDate: 5))
+    XCTAssertEqual(found._toOne, Date(timeIntervalSinceReferenceDate: 5))
     XCTAssertEqual(found.größe, 12)
     XCTAssertEqual(found.a_b, "ab")
     XCTAssertEqual(found._1st__choice_, URL(string: "a:b"))
@@ -101,11 +101,11 @@ final class OddClassesTests: XCTestCase {
 
   func testOddNamesCanBeAskedFor() throws {
     let request = Keywords.all.where {
-      $0.default == 5 && $0.in == "x" && $0.toOne == nil && $0.value > 1 && $0.repeat.order == 2 && $0.list != nil && $0.a_b == "y"
+      $0.default == 5 && $0.in == "x" && $0._toOne == nil && $0._value > 1 && $0.repeat.order == 2 && $0.list != nil && $0.a_b == "y"
       $0.größe < 3 && $0._1st__choice_ == "a:b" && $0.sets.any { $0.extra == "z" && $0.from == Data() } && $0.class_of.first.id == nil
     }
     let format = """
-      (default == 5 AND #in == 'x' AND toOne == nil AND value > 1 AND repeat.order == 2 AND list != nil AND #'a b' == 'y') \
+      (default == 5 AND #in == 'x' AND _toOne == nil AND _value > 1 AND repeat.order == 2 AND list != nil AND #'a b' == 'y') \
       AND (größe < 3 AND #'1st "choice"' == 'a:b' AND SUBQUERY(sets, $x1, $x1.extra == 'z' AND $x1.from == %@).@count > 0 \
       AND #'class of'[FIRST].id == nil)
       """

@@ -180,7 +180,7 @@ final class TypedValuesTests: XCTestCase {
 
   func testTwoNamesOfOneStructAreToldApart() {
     // A struct named like a type of Swift's gets another name.
-    XCTAssertEqual(StringValue.slotCount, 1)
+    XCTAssertEqual(StringValue._slotCount, 1)
     XCTAssertFalse(StringValue.self is any Hashable.Type)
   }
 

@@ -62,9 +62,9 @@ final class UnreadableValueTests: XCTestCase {
       let slot = object.compiledEntity.slot(named: key)?.index ?? 0
       switch key {
       case "key":
-        return isRequired ? object.value(slot, as: UUID.self) == UUID.emptyValue : object.optionalValue(slot, as: UUID.self) == nil
-      case "price": return isRequired ? object.value(slot, as: Decimal.self) == 0 : object.optionalValue(slot, as: Decimal.self) == nil
-      default: return isRequired ? object.value(slot, as: URL.self) == URL.emptyValue : object.optionalValue(slot, as: URL.self) == nil
+        return isRequired ? object._value(slot, as: UUID.self) == UUID.emptyValue : object._optionalValue(slot, as: UUID.self) == nil
+      case "price": return isRequired ? object._value(slot, as: Decimal.self) == 0 : object._optionalValue(slot, as: Decimal.self) == nil
+      default: return isRequired ? object._value(slot, as: URL.self) == URL.emptyValue : object._optionalValue(slot, as: URL.self) == nil
       }
     }
     for (key, damage) in Self.damages {
@@ -101,12 +101,12 @@ final class UnreadableValueTests: XCTestCase {
         for slot in object.compiledEntity.slots {
           _ = try object.value(forKey: slot.name)
           switch slot.attributeType {
-          case .uuid: _ = (object.optionalValue(slot.index, as: UUID.self), object.value(slot.index, as: UUID.self))
-          case .decimal: _ = (object.optionalValue(slot.index, as: Decimal.self), object.value(slot.index, as: Decimal.self))
-          case .uri: _ = (object.optionalValue(slot.index, as: URL.self), object.value(slot.index, as: URL.self))
-          case .string: _ = (object.optionalValue(slot.index, as: String.self), object.value(slot.index, as: String.self))
-          case .binary: _ = (object.optionalValue(slot.index, as: Data.self), object.value(slot.index, as: Data.self))
-          default: _ = object.optionalValue(slot.index, as: Int64.self)
+          case .uuid: _ = (object._optionalValue(slot.index, as: UUID.self), object._value(slot.index, as: UUID.self))
+          case .decimal: _ = (object._optionalValue(slot.index, as: Decimal.self), object._value(slot.index, as: Decimal.self))
+          case .uri: _ = (object._optionalValue(slot.index, as: URL.self), object._value(slot.index, as: URL.self))
+          case .string: _ = (object._optionalValue(slot.index, as: String.self), object._value(slot.index, as: String.self))
+          case .binary: _ = (object._optionalValue(slot.index, as: Data.self), object._value(slot.index, as: Data.self))
+          default: _ = object._optionalValue(slot.index, as: Int64.self)
           }
         }
         XCTAssertNil(context.pendingError)

@@ -25,7 +25,7 @@ struct ClassEmitter {
           slot.index,
           property(
             stream.identifier, type: "ExternalData?", comment: "The value, read and written piece by piece, of the attribute",
-            name: slot.name, get: "externalData(at: \(slot.index))", set: "setExternalData(newValue, at: \(slot.index))")
+            name: slot.name, get: "_externalData(at: \(slot.index))", set: "_setExternalData(newValue, at: \(slot.index))")
         ))
     }
     for (composite, identifier) in plan.composites {
@@ -37,7 +37,7 @@ struct ClassEmitter {
       members.append([
         "/// The objects of the fetched property `\(SwiftText.comment(property.name))`.",
         "\(options.modifier)final var \(SwiftText.escaped(identifier)): [\(className)] "
-          + "{ fetchedProperty(\(SwiftText.literal(property.name))) }",
+          + "{ _fetchedProperty(\(SwiftText.literal(property.name))) }",
       ])
     }
     members += try rules(of: plan)
@@ -83,7 +83,7 @@ struct ClassEmitter {
     if let relationship = slot.relationship {
       return property(
         identifier, type: "\(classNames[relationship.destinationEntity])?", comment: "The to-one relationship", name: slot.name,
-        get: "toOne(\(slot.index))", set: "setToOne(newValue, at: \(slot.index))")
+        get: "_toOne(\(slot.index))", set: "_setToOne(newValue, at: \(slot.index))")
     }
     guard let attribute = slot.attribute, let form = try forms.form(of: attribute, in: plan.entity.name, &needs) else { return nil }
     let kind = "\(attribute.isOptional ? "optional " : "")\(attribute.derivationExpression == nil ? "" : "derived ")attribute"
@@ -98,7 +98,8 @@ struct ClassEmitter {
     let (isOptional, slot) = (composite.attribute.isOptional, composite.slots.lowerBound)
     return property(
       identifier, type: plan.typeName + (isOptional ? "?" : ""), comment: "The \(isOptional ? "optional " : "")composite attribute",
-      name: composite.name, get: "\(isOptional ? "optionalComposite" : "composite")(\(slot))", set: "setComposite(newValue, at: \(slot))")
+      name: composite.name, get: "\(isOptional ? "_optionalComposite" : "_composite")(\(slot))", set: "_setComposite(newValue, at: \(slot))"
+    )
   }
 
   private func property(_ identifier: String, type: String, comment: String, name: String, get: String, set: String?) -> [String] {
@@ -117,23 +118,23 @@ struct ClassEmitter {
     let name = SwiftText.comment(relationship.name)
     let index = relationship.index
     let members = relationship.isOrdered ? "[\(type)]" : "\(forms.swift("Set"))<\(type)>"
-    let read = relationship.isOrdered ? "toManyArray(\(index))" : "toManySet(\(index))"
+    let read = relationship.isOrdered ? "_toManyArray(\(index))" : "_toManySet(\(index))"
     var result = [
       property(
         identifier, type: members, comment: "The \(relationship.isOrdered ? "ordered " : "")to-many relationship", name: relationship.name,
-        get: read, set: "setToMany(\(forms.swift("Array"))(newValue) as [ManagedObject], at: \(index))"),
-      ["/// Adds an object to `\(name)`.", "\(modifier)final func addTo\(suffix)(_ value: \(type)) { addToToMany(value, at: \(index)) }"],
+        get: read, set: "_setToMany(\(forms.swift("Array"))(newValue) as [ManagedObject], at: \(index))"),
+      ["/// Adds an object to `\(name)`.", "\(modifier)final func addTo\(suffix)(_ value: \(type)) { _addToToMany(value, at: \(index)) }"],
       [
         "/// Adds objects to `\(name)`.",
-        "\(modifier)final func addTo\(suffix)(_ values: \(members)) { for value in values { addToToMany(value, at: \(index)) } }",
+        "\(modifier)final func addTo\(suffix)(_ values: \(members)) { for value in values { _addToToMany(value, at: \(index)) } }",
       ],
       [
         "/// Takes an object out of `\(name)`.",
-        "\(modifier)final func removeFrom\(suffix)(_ value: \(type)) { removeFromToMany(value, at: \(index)) }",
+        "\(modifier)final func removeFrom\(suffix)(_ value: \(type)) { _removeFromToMany(value, at: \(index)) }",
       ],
       [
         "/// Takes objects out of `\(name)`.",
-        "\(modifier)final func removeFrom\(suffix)(_ values: \(members)) { for value in values { removeFromToMany(value, at: \(index)) } }",
+        "\(modifier)final func removeFrom\(suffix)(_ values: \(members)) { for value in values { _removeFromToMany(value, at: \(index)) } }",
       ],
     ]
     guard relationship.isOrdered else { return result }
@@ -142,31 +143,31 @@ struct ClassEmitter {
       [
         "/// Inserts an object into `\(name)` at a position, moving it if it is a member already.",
         "\(modifier)final func insertInto\(suffix)(_ value: \(type), at position: \(int)) {",
-        "  insertIntoToMany(value, position: position, at: \(index))", "}",
+        "  _insertIntoToMany(value, position: position, at: \(index))", "}",
       ],
       [
         "/// Inserts objects into `\(name)` one behind the other from a position on, moving those that are members already.",
         "\(modifier)final func insertInto\(suffix)(_ values: [\(type)], at position: \(int)) {",
-        "  insertIntoToMany(values, position: position, at: \(index))", "}",
+        "  _insertIntoToMany(values, position: position, at: \(index))", "}",
       ],
       [
         "/// Takes the object at a position out of `\(name)`.",
-        "\(modifier)final func removeFrom\(suffix)(at position: \(int)) { removeFromToMany(position: position, at: \(index)) }",
+        "\(modifier)final func removeFrom\(suffix)(at position: \(int)) { _removeFromToMany(position: position, at: \(index)) }",
       ],
       [
         "/// Takes the objects at positions out of `\(name)`: a range, an index set, a list.",
         "\(modifier)final func removeFrom\(suffix)(at positions: some Sequence<\(int)>) { "
-          + "removeFromToMany(positions: positions, at: \(index)) }",
+          + "_removeFromToMany(positions: positions, at: \(index)) }",
       ],
       [
         "/// Puts an object in the place of the one at a position of `\(name)`.",
         "\(modifier)final func replace\(suffix)(at position: \(int), with value: \(type)) {",
-        "  replaceInToMany(position: position, with: value, at: \(index))", "}",
+        "  _replaceInToMany(position: position, with: value, at: \(index))", "}",
       ],
       [
         "/// Puts objects in the places of those at positions of `\(name)`.",
         "\(modifier)final func replace\(suffix)(at positions: \(forms.swift("Range"))<\(int)>, with values: [\(type)]) {",
-        "  replaceInToMany(positions, with: values, at: \(index))", "}",
+        "  _replaceInToMany(positions, with: values, at: \(index))", "}",
       ],
     ]
     return result

@@ -44,22 +44,22 @@ struct CompositeEmitter {
       }
       emitter.line()
       emitter.line("/// Reads the parts from the slots of an object.")
-      emitter.block("\(modifier)init(of object: ManagedObject, at slot: \(forms.swift("Int")))") { emitter in
+      emitter.block("\(modifier)init(_of object: ManagedObject, at slot: \(forms.swift("Int")))") { emitter in
         for part in parts { emitter.line("self.\(part.identifier) = \(part.read)") }
       }
       emitter.line()
       emitter.line("/// Writes the parts that differ to the slots of an object.")
-      emitter.block("\(modifier)func write(to object: ManagedObject, at slot: \(forms.swift("Int")))") { emitter in
+      emitter.block("\(modifier)func _write(to object: ManagedObject, at slot: \(forms.swift("Int")))") { emitter in
         for part in parts { emitter.line(part.write) }
       }
       emitter.line()
       emitter.line("/// How many slots the parts take.")
-      emitter.line("\(modifier)static var slotCount: \(forms.swift("Int")) { \(plan.slotCount) }")
+      emitter.line("\(modifier)static var _slotCount: \(forms.swift("Int")) { \(plan.slotCount) }")
       emitter.line("/// The names of the parts, by slot.")
       let names = plan.partNames.map(SwiftText.literal).joined(separator: ", ")
-      emitter.line("\(modifier)static var partNames: [\(forms.swift("String"))] { [\(names)] }")
+      emitter.line("\(modifier)static var _partNames: [\(forms.swift("String"))] { [\(names)] }")
       emitter.line("/// The classes of the model that the composite belongs to.")
-      emitter.line("\(modifier)static var classTable: ManagedObjectClasses { \(modelName).classes }")
+      emitter.line("\(modifier)static var _classTable: ManagedObjectClasses { \(modelName).classes }")
     }
     emitter.line()
     emitter.line("/// What typed queries see of `\(plan.typeName)`.")
@@ -83,8 +83,8 @@ struct CompositeEmitter {
       return Part(
         name: attribute.name, identifier: name, slot: slot, declared: inner.typeName + (attribute.isOptional ? "?" : ""),
         initial: attribute.isOptional ? "nil" : nil,
-        read: "object.\(attribute.isOptional ? "optionalComposite" : "composite")(\(slot))",
-        write: "object.setComposite(self.\(name), at: \(slot))",
+        read: "object.\(attribute.isOptional ? "_optionalComposite" : "_composite")(\(slot))",
+        write: "object._setComposite(self.\(name), at: \(slot))",
         field: "FetchComposite<\(inner.typeName), \(reach)> { composite(\(literal)) }")
     }
     // Of a valid model's parts only composites have no form.

@@ -36,31 +36,31 @@ struct AttributeForm {
   ///   - object: The object with a dot; empty for `self`.
   func read(_ slot: String, of object: String = "") -> String {
     switch kind {
-    case .value: return "\(object)\(isOptional ? "optionalValue" : "value")(\(slot))"
+    case .value: return "\(object)\(isOptional ? "_optionalValue" : "_value")(\(slot))"
     case .raw(let stored, let unknown):
-      let call = stored.map { "\(object)rawValue(\(slot), of: \($0).self)" } ?? "\(object)rawValue(\(slot))"
+      let call = stored.map { "\(object)_rawValue(\(slot), of: \($0).self)" } ?? "\(object)_rawValue(\(slot))"
       return call + (unknown.map { " ?? .\($0)" } ?? "")
-    case .transformed(let empty): return "\(object)transformed(\(slot), as: (\(type)).self)" + (empty.map { " ?? \($0)" } ?? "")
+    case .transformed(let empty): return "\(object)_transformed(\(slot), as: (\(type)).self)" + (empty.map { " ?? \($0)" } ?? "")
     }
   }
 
   /// Writing a property's slot.
   func write(_ value: String, at slot: String) -> String {
     switch kind {
-    case .value: "\(isOptional ? "setOptionalValue" : "setValue")(\(value), at: \(slot))"
-    case .raw(let stored?, _): "setRawValue(\(value), at: \(slot), of: \(stored).self)"
-    case .raw(nil, _): "setRawValue(\(value), integer: \(slot))"
-    case .transformed: "setTransformed(\(value), at: \(slot))"
+    case .value: "\(isOptional ? "_setOptionalValue" : "_setValue")(\(value), at: \(slot))"
+    case .raw(let stored?, _): "_setRawValue(\(value), at: \(slot), of: \(stored).self)"
+    case .raw(nil, _): "_setRawValue(\(value), integer: \(slot))"
+    case .transformed: "_setTransformed(\(value), at: \(slot))"
     }
   }
 
   /// Writing a part of a composite.
   func writePart(_ value: String, at slot: String) -> String {
     switch kind {
-    case .value: "object.setPart(\(value), at: \(slot))"
-    case .raw(let stored?, _): "object.setRawPart(\(value), at: \(slot), of: \(stored).self)"
-    case .raw(nil, _): "object.setRawPart(\(value), integer: \(slot))"
-    case .transformed: "object.setTransformedPart(\(value), at: \(slot))"
+    case .value: "object._setPart(\(value), at: \(slot))"
+    case .raw(let stored?, _): "object._setRawPart(\(value), at: \(slot), of: \(stored).self)"
+    case .raw(nil, _): "object._setRawPart(\(value), integer: \(slot))"
+    case .transformed: "object._setTransformedPart(\(value), at: \(slot))"
     }
   }
 

@@ -3,7 +3,7 @@
 import ObjectModel
 
 /// The names of the generated properties by their key paths, for the classes of a model; generated code fills it.
-public struct KeyPathNames: Sendable {
+public struct _KeyPathNames: Sendable {
   // Key paths of properties capture nothing, so that they may go anywhere; the compiler does not say so in the Swift 5 language mode.
   private struct Property: @unchecked Sendable {
     let name: String
@@ -50,7 +50,7 @@ public struct KeyPathNames: Sendable {
     let (hash, value) = (keyPath.hashValue, ObjectIdentifier(type(of: keyPath).valueType))
     var ends = properties.map { (keyPath: $0.keyPath, keys: [$0.name]) }
     var count = 0
-    for _ in 1..<KeyPathNames.greatestLength {
+    for _ in 1..<_KeyPathNames.greatestLength {
       var longer: [(keyPath: AnyKeyPath, keys: [String])] = []
       for end in ends {
         let reached = ObjectIdentifier(type(of: end.keyPath).valueType)
@@ -58,7 +58,7 @@ public struct KeyPathNames: Sendable {
         let next = continuing[reached]?.map { ($0, $0.continued) } ?? starting[reached]?.map { ($0, $0.keyPath) } ?? []
         for (property, step) in next {
           count += 1
-          guard count <= KeyPathNames.greatestCount, let path = end.keyPath.appending(path: step) else { return nil }
+          guard count <= _KeyPathNames.greatestCount, let path = end.keyPath.appending(path: step) else { return nil }
           let keys = end.keys + [property.name]
           if path.hashValue == hash, ObjectIdentifier(type(of: path).valueType) == value { return keys }
           longer.append((path, keys))

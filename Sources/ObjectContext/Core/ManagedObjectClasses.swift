@@ -18,14 +18,17 @@ public struct ManagedObjectClasses: Sendable {
   private let keyPaths: KeyPathTable
 
   /// A table of classes by entity name.
+  public init(_ types: [String: ManagedObject.Type] = [:]) { self.init(types, _layouts: [:]) { _KeyPathNames() } }
+
+  /// The table of generated classes.
   ///
   /// - Parameters:
   ///   - types: The classes.
   ///   - layouts: The ``CompiledEntity/layoutFingerprint`` of the entities whose classes have literal slot numbers.
   ///   - keyPathNames: Makes the table of the names of the properties that Swift key paths lead to; it is called when it is needed first.
   public init(
-    _ types: [String: ManagedObject.Type] = [:], layouts: [String: UInt64] = [:],
-    keyPathNames: @escaping @Sendable () -> KeyPathNames = { KeyPathNames() }
+    _ types: [String: ManagedObject.Type] = [:], _layouts layouts: [String: UInt64],
+    _keyPathNames keyPathNames: @escaping @Sendable () -> _KeyPathNames
   ) {
     keyPaths = KeyPathTable(make: keyPathNames)
     for (name, type) in types { register(type, forEntityName: name) }
@@ -63,12 +66,12 @@ public struct ManagedObjectClasses: Sendable {
 
 /// The names of key paths, made when they are needed first.
 private final class KeyPathTable: Sendable {
-  private let make: @Sendable () -> KeyPathNames
-  private let made = Mutex<KeyPathNames?>(nil)
+  private let make: @Sendable () -> _KeyPathNames
+  private let made = Mutex<_KeyPathNames?>(nil)
 
-  init(make: @escaping @Sendable () -> KeyPathNames) { self.make = make }
+  init(make: @escaping @Sendable () -> _KeyPathNames) { self.make = make }
 
-  var names: KeyPathNames {
+  var names: _KeyPathNames {
     made.withLock { made in
       let names = made ?? make()
       made = names

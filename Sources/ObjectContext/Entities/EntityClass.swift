@@ -9,15 +9,15 @@ import Synchronization
 /// `FetchKeyPathNaming`, which ask nothing more of them.
 public protocol EntityClass: ManagedObject {
   /// The name of the entity.
-  static var declaredEntityName: String { get }
+  static var _declaredEntityName: String { get }
   /// The entity. An inverse that only the other class names is not in it; a model of both has it.
   static var entityDescription: EntityDescription { get }
   /// The classes that relationships and fetched properties lead to, and the superclass if it declares an entity.
-  static var relatedClasses: [any EntityClass.Type] { get }
+  static var _relatedClasses: [any EntityClass.Type] { get }
   /// The structs of the composite attributes, without inherited ones.
-  static var relatedComposites: [any EntityComposite.Type] { get }
+  static var _relatedComposites: [any EntityComposite.Type] { get }
   /// Adds the properties that the class declares, and those it inherits, to a table, for a class below or the class itself.
-  static func addKeyPaths(to names: inout KeyPathNames)
+  static func _addKeyPaths(to names: inout _KeyPathNames)
 }
 
 extension EntityClass where Self: Identifiable {
@@ -36,7 +36,7 @@ extension FetchKeyPathNaming where Self: EntityClass {
 }
 
 /// Where the properties that a class adds begin: after those of its superclass. For `@Entity`.
-public struct EntityLayout: Sendable {
+public struct _EntityLayout: Sendable {
   /// The number of slots of the class, inherited ones included.
   public let slots: Int
   /// The number of to-many relationships, inherited ones included.
@@ -48,7 +48,7 @@ public struct EntityLayout: Sendable {
   ///   - other: The layout of the superclass; nil where there is none.
   ///   - slots: How many slots the class's own properties take.
   ///   - toMany: How many to-many relationships the class has itself.
-  public init(after other: EntityLayout? = nil, slots: Int, toMany: Int) {
+  public init(after other: _EntityLayout? = nil, slots: Int, toMany: Int) {
     self.slots = (other?.slots ?? 0) + slots
     self.toMany = (other?.toMany ?? 0) + toMany
   }
@@ -112,9 +112,9 @@ enum EntityTables {
   /// The table of a kind of composite value: of its own parts only, where no class was seen yet.
   static func table(of type: any EntityComposite.Type) -> ManagedObjectClasses {
     if let known = tables.withLock({ $0[ObjectIdentifier(type)] }) { return known }
-    return ManagedObjectClasses {
-      var names = KeyPathNames()
-      for composite in closure(ofComposites: [type]) { composite.addKeyPaths(to: &names) }
+    return ManagedObjectClasses(_layouts: [:]) {
+      var names = _KeyPathNames()
+      for composite in closure(ofComposites: [type]) { composite._addKeyPaths(to: &names) }
       return names
     }
   }
@@ -134,14 +134,14 @@ enum EntityTables {
     var types: [String: ManagedObject.Type] = [:]
     var layouts: [String: UInt64] = [:]
     for type in classes {
-      types[type.declaredEntityName] = type
-      layouts[type.declaredEntityName] = compiled?.entity(named: type.declaredEntityName)?.layoutFingerprint ?? 0
+      types[type._declaredEntityName] = type
+      layouts[type._declaredEntityName] = compiled?.entity(named: type._declaredEntityName)?.layoutFingerprint ?? 0
     }
     let composites = composites(of: classes)
-    let made = ManagedObjectClasses(types, layouts: layouts) {
-      var names = KeyPathNames()
-      for type in classes { type.addKeyPaths(to: &names) }
-      for type in composites { type.addKeyPaths(to: &names) }
+    let made = ManagedObjectClasses(types, _layouts: layouts) {
+      var names = _KeyPathNames()
+      for type in classes { type._addKeyPaths(to: &names) }
+      for type in composites { type._addKeyPaths(to: &names) }
       return names
     }
     tables.withLock { tables in
@@ -153,16 +153,16 @@ enum EntityTables {
 
   /// Classes and those that they lead to, each once, in the order in which they are met.
   static func closure(of classes: [any EntityClass.Type]) -> [any EntityClass.Type] {
-    closure(of: classes, id: { ObjectIdentifier($0) }, next: { $0.relatedClasses })
+    closure(of: classes, id: { ObjectIdentifier($0) }, next: { $0._relatedClasses })
   }
 
   private static func composites(of classes: [any EntityClass.Type]) -> [any EntityComposite.Type] {
-    closure(ofComposites: classes.flatMap { $0.relatedComposites })
+    closure(ofComposites: classes.flatMap { $0._relatedComposites })
   }
 
   /// Kinds of composite values and those within them, each once, in the order in which they are met.
   private static func closure(ofComposites composites: [any EntityComposite.Type]) -> [any EntityComposite.Type] {
-    closure(of: composites, id: { ObjectIdentifier($0) }, next: { $0.relatedComposites })
+    closure(of: composites, id: { ObjectIdentifier($0) }, next: { $0._relatedComposites })
   }
 
   private static func closure<Kind>(of start: [Kind], id: (Kind) -> ObjectIdentifier, next: (Kind) -> [Kind]) -> [Kind] {

@@ -7,21 +7,21 @@ public import ObjectQuery
 /// Attributes of classes with `@Entity` hold its values: `@Attribute(.composite) var home: Address?`. The model of such classes has the kind.
 public protocol EntityComposite: CompositeValue, FetchCompositeNaming {
   /// The name of the kind.
-  static var declaredCompositeName: String { get }
+  static var _declaredCompositeName: String { get }
   /// The kind with its parts.
   static var compositeDescription: CompositeDescription { get }
   /// The structs of the parts that are composites themselves.
-  static var relatedComposites: [any EntityComposite.Type] { get }
+  static var _relatedComposites: [any EntityComposite.Type] { get }
   /// Adds the parts to a table.
-  static func addKeyPaths(to names: inout KeyPathNames)
+  static func _addKeyPaths(to names: inout _KeyPathNames)
 }
 
 extension EntityComposite {
   /// The classes of the last model made with the struct; before any was made, none.
-  public static var classTable: ManagedObjectClasses { EntityTables.table(of: self) }
+  public static var _classTable: ManagedObjectClasses { EntityTables.table(of: self) }
 
   /// The keys of a key path, for typed queries.
-  public static func fetchKeys(of keyPath: AnyKeyPath) -> [String]? { classTable.keys(of: keyPath) }
+  public static func fetchKeys(of keyPath: AnyKeyPath) -> [String]? { _classTable.keys(of: keyPath) }
 }
 
 /// What `@Composite` says of a kind of composite value beyond its name and parts.
@@ -32,7 +32,7 @@ public struct CompositeOption: Sendable {
   public static func note(_ key: String, _ value: String) -> CompositeOption { CompositeOption { $0.userInfo[key] = value } }
 }
 
-extension EntityDeclaration {
+extension _EntityDeclaration {
   /// Begins a kind of composite value, whose parts are added as attributes are.
   public init(composite name: String) { self.init(name, class: "") }
 

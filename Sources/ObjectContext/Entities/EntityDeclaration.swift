@@ -2,7 +2,7 @@
 public import ObjectModel
 
 /// Puts an entity together; what the source that `@Entity` writes calls.
-public struct EntityDeclaration {
+public struct _EntityDeclaration {
   /// The entity as far as it is declared.
   public private(set) var entityDescription: EntityDescription
 
@@ -14,7 +14,7 @@ public struct EntityDeclaration {
   ///   - superclass: The class of the superentity; nil where there is none.
   ///   - options: What else the entity has.
   public init(_ name: String, class className: String, superclass: (any EntityClass.Type)? = nil, _ options: EntityOption...) {
-    entityDescription = EntityDescription(name: name, superentity: superclass?.declaredEntityName, managedObjectClassName: className)
+    entityDescription = EntityDescription(name: name, superentity: superclass?._declaredEntityName, managedObjectClassName: className)
     for option in options { option.change(&entityDescription) }
   }
 
@@ -111,7 +111,7 @@ public struct EntityDeclaration {
   public mutating func composite<Value: EntityComposite>(
     _ name: String, _ type: Value.Type, isOptional: Bool, _ options: AttributeOption...
   ) {
-    add(Attribute(name, composite: type.declaredCompositeName), isOptional: isOptional, options)
+    add(Attribute(name, composite: type._declaredCompositeName), isOptional: isOptional, options)
   }
 
   /// A composite is no attribute like others.
@@ -137,7 +137,7 @@ public struct EntityDeclaration {
   public mutating func fetchedProperty<Destination: EntityClass>(
     _ name: String, _ destination: Destination.Type, where predicate: String? = nil, _ options: FetchedPropertyOption...
   ) {
-    let property = FetchedProperty(name, entity: destination.declaredEntityName, where: predicate)
+    let property = FetchedProperty(name, entity: destination._declaredEntityName, where: predicate)
     options.reduce(property) { $1.change($0) }.add(to: &entityDescription)
   }
 
@@ -152,7 +152,7 @@ public struct EntityDeclaration {
   public mutating func toOne<Destination: EntityClass>(
     _ name: String, _ destination: Destination.Type, inverse: String?, deleteRule: DeleteRule = .nullify, _ options: RelationshipOption...
   ) {
-    add(Relationship(name, to: destination.declaredEntityName, inverse: inverse).onDelete(deleteRule), options)
+    add(Relationship(name, to: destination._declaredEntityName, inverse: inverse).onDelete(deleteRule), options)
   }
 
   /// Adds a relationship to many objects.
@@ -168,7 +168,7 @@ public struct EntityDeclaration {
     _ name: String, _ destination: Destination.Type, isOrdered: Bool, inverse: String?, deleteRule: DeleteRule = .nullify,
     _ options: RelationshipOption...
   ) {
-    let relationship = Relationship(name, toMany: destination.declaredEntityName, inverse: inverse).onDelete(deleteRule)
+    let relationship = Relationship(name, toMany: destination._declaredEntityName, inverse: inverse).onDelete(deleteRule)
     add(isOrdered ? relationship.ordered() : relationship, options)
   }
 

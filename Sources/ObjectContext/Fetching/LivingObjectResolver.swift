@@ -15,6 +15,6 @@ struct LivingObjectResolver: ObjectResolver {
   }
   func destination(of object: ManagedObject, slot: Int) throws -> ManagedObject? { object.destination(slot) }
   func members(of object: ManagedObject, toMany index: Int) throws -> [ManagedObject] {
-    object.toManyArray(index, as: ManagedObject.self)
+    object._toManyArray(index, as: ManagedObject.self)
   }
 }

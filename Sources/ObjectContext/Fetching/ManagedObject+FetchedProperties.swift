@@ -13,7 +13,7 @@ extension ManagedObject {
   /// - Parameters:
   ///   - name: The name of the property.
   ///   - type: The class of the objects.
-  public final func fetchedProperty<Object: ManagedObject>(_ name: String, as type: Object.Type = Object.self) -> [Object] {
+  public final func _fetchedProperty<Object: ManagedObject>(_ name: String, as type: Object.Type = Object.self) -> [Object] {
     do { return try fetchedObjects(name).compactMap { $0 as? Object } } catch {
       managedObjectContext?.note(error)
       return []

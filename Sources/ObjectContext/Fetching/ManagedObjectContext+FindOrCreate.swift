@@ -203,7 +203,7 @@ private struct UniqueKey {
   func set(_ values: Values, of object: ManagedObject) {
     for (position, slot) in slots.enumerated() {
       if let related = values.related[position] {
-        object.setToOne(related, at: slot.index)
+        object._setToOne(related, at: slot.index)
       } else if !slot.isDerived {
         object.setSlotValue(values.stored[position], at: slot.index)
       }

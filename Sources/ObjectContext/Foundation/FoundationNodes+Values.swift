@@ -40,7 +40,7 @@ extension PredicateExpressions.KeyPath: ConvertibleNode {
     if let kind { return try convert(kind, of: root) }
     guard case .expression(let base) = root else { throw unknown }
     let classes =
-      (Root.Output.self as? any TypedManagedObject.Type)?.classTable ?? (Root.Output.self as? any CompositeValue.Type)?.classTable
+      (Root.Output.self as? any TypedManagedObject.Type)?.classTable ?? (Root.Output.self as? any CompositeValue.Type)?._classTable
     guard let keys = classes?.keys(of: keyPath) else { throw unknown }
     // An object's ID is the object itself.
     return .expression(keys == ["objectID"] ? base : base.appending(keys))

@@ -8,47 +8,47 @@ import ObjectStore
 /// The parts of a composite attribute have slots of their own that follow each other; no dictionary stands between them and the struct.
 public protocol CompositeValue: Sendable {
   /// How many slots the parts take, those of parts that are composites themselves included.
-  static var slotCount: Int { get }
+  static var _slotCount: Int { get }
   /// The names of the parts, by slot; dotted for parts of parts.
-  static var partNames: [String] { get }
+  static var _partNames: [String] { get }
   /// The classes of the model that the kind belongs to.
-  static var classTable: ManagedObjectClasses { get }
+  static var _classTable: ManagedObjectClasses { get }
   /// Reads the parts.
   ///
   /// - Parameters:
   ///   - object: The object; a fault is fired.
   ///   - slot: The slot of the first part.
-  init(of object: ManagedObject, at slot: Int)
+  init(_of object: ManagedObject, at slot: Int)
   /// Writes the parts that differ from the object's, so that only those count as changed.
   ///
   /// - Parameters:
   ///   - object: The object.
   ///   - slot: The slot of the first part.
-  func write(to object: ManagedObject, at slot: Int)
+  func _write(to object: ManagedObject, at slot: Int)
 }
 
 extension ManagedObject {
   /// The value of a composite attribute; nil when no part has one. Fires a fault.
   ///
   /// - Parameter slot: The slot of the first part.
-  public final func optionalComposite<Value: CompositeValue>(_ slot: Int, as type: Value.Type = Value.self) -> Value? {
-    hasValue(in: slot..<slot + Value.slotCount) ? Value(of: self, at: slot) : nil
+  public final func _optionalComposite<Value: CompositeValue>(_ slot: Int, as type: Value.Type = Value.self) -> Value? {
+    hasValue(in: slot..<slot + Value._slotCount) ? Value(_of: self, at: slot) : nil
   }
 
-  /// The value of a required composite attribute; a required part without a value reads as ``value(_:as:)`` says. Fires a fault.
-  public final func composite<Value: CompositeValue>(_ slot: Int, as type: Value.Type = Value.self) -> Value { Value(of: self, at: slot) }
+  /// The value of a required composite attribute; a required part without a value reads as `_value(_:as:)` says. Fires a fault.
+  public final func _composite<Value: CompositeValue>(_ slot: Int, as type: Value.Type = Value.self) -> Value { Value(_of: self, at: slot) }
 
   /// Sets a composite attribute; nil takes the values of all its parts away.
-  public final func setComposite<Value: CompositeValue>(_ value: Value?, at slot: Int) {
-    if let value { return value.write(to: self, at: slot) }
-    for slot in slot..<slot + Value.slotCount { setPart(.null, at: slot) }
+  public final func _setComposite<Value: CompositeValue>(_ value: Value?, at slot: Int) {
+    if let value { return value._write(to: self, at: slot) }
+    for slot in slot..<slot + Value._slotCount { setPart(.null, at: slot) }
   }
 
   /// Sets a part of a composite attribute if it differs; what generated structs call.
-  public final func setPart<Value: StoredAttributeValue>(_ value: Value?, at slot: Int) { setPart(value?.slot ?? .null, at: slot) }
+  public final func _setPart<Value: _StoredAttributeValue>(_ value: Value?, at slot: Int) { setPart(value?.slot ?? .null, at: slot) }
 
   /// Sets a `transformable` part of a composite attribute if its bytes differ. If its transformer fails, nothing is changed and the next save throws.
-  public final func setTransformedPart(_ value: (any Sendable)?, at slot: Int) {
+  public final func _setTransformedPart(_ value: (any Sendable)?, at slot: Int) {
     do { setPart(try transformedSlot(of: value, at: slot), at: slot) } catch { tell(error) }
   }
 
@@ -71,6 +71,6 @@ extension FetchComposite where Composite: CompositeValue {
   public static func != (left: Self, right: FetchNil) -> FetchPredicate { .or(left.parts { .isNull($0, false) }) }
 
   private func parts(_ condition: (FetchExpression) -> FetchPredicate) -> [FetchPredicate] {
-    Composite.partNames.map { condition(fetchExpression.appending($0.split(separator: ".").map(String.init))) }
+    Composite._partNames.map { condition(fetchExpression.appending($0.split(separator: ".").map(String.init))) }
   }
 }

@@ -10,7 +10,7 @@ extension ManagedObject {
   /// Of a `transformable` attribute it gives the stored bytes.
   /// - Throws: ``KeyValueError`` for a key of another property.
   public final func externalData(forKey key: String) throws -> ExternalData? {
-    externalData(at: try largeSlot(key).index)
+    _externalData(at: try largeSlot(key).index)
   }
 
   /// Sets or clears a binary attribute: to a file's content (``ExternalData/init(contentsOf:)``), to what an ``ExternalDataWriter`` collected, to another
@@ -21,11 +21,11 @@ extension ManagedObject {
     let slot = try largeSlot(key)
     try checkSettable(slot)
     try checkWritable(slot.index)
-    setExternalData(value, at: slot.index)
+    _setExternalData(value, at: slot.index)
   }
 
   /// The value of a binary attribute by its slot: what generated properties call. See ``externalData(forKey:)``.
-  public final func externalData(at slot: Int) -> ExternalData? {
+  public final func _externalData(at slot: Int) -> ExternalData? {
     willAccess(slot)
     if let overlay, overlay.present.contains(slot) {
       if let external = overlay.external(slot) { return external }
@@ -36,7 +36,7 @@ extension ManagedObject {
   }
 
   /// Sets a binary attribute by its slot: what generated properties call. See ``setExternalData(_:forKey:)``.
-  public final func setExternalData(_ value: ExternalData?, at slot: Int) {
+  public final func _setExternalData(_ value: ExternalData?, at slot: Int) {
     guard let value else { return setSlotValue(.null, at: slot) }
     // A value that is kept in memory only is read at once: nobody else would hold it.
     if compiledEntity.slots[slot].isTransient || flags.contains(.isAwaking) { return setSlotValue(bytes(of: value), at: slot) }
@@ -72,7 +72,7 @@ extension ManagedObject {
     while let chunk = try await iterator.next(isolation: isolation) { try writer.write(chunk) }
     let value = try writer.finish()
     try checkWritable(slot)
-    setExternalData(value, at: slot)
+    _setExternalData(value, at: slot)
   }
 
   private final func largeSlot(_ key: String) throws(KeyValueError) -> CompiledSlot {

@@ -5,7 +5,7 @@ import ObjectStore
 
 extension ManagedObject {
   /// The value of a property: an attribute's Swift value, a ``ManagedObject``, or a `Set` or (ordered) `Array` of them; nil when there is none. A fetched property
-  /// gives an `Array` (see ``fetchedProperty(_:as:)``).
+  /// gives an `Array` (see `_fetchedProperty(_:as:)`).
   ///
   /// A composite attribute gives a dictionary of the parts that have a value, nil when none has; `home.city` gives a part of it.
   /// A `transformable` attribute without a transformer gives its `Data`; see ``value(forKey:as:)``. Fires a fault.
@@ -23,7 +23,7 @@ extension ManagedObject {
     case .toOne(let relationship): return destination(relationship.index)
     case .toMany(let relationship):
       return relationship.isOrdered
-        ? toManyArray(relationship.index, as: ManagedObject.self) as Any : toManySet(relationship.index, as: ManagedObject.self) as Any
+        ? _toManyArray(relationship.index, as: ManagedObject.self) as Any : _toManySet(relationship.index, as: ManagedObject.self) as Any
     case .composite(let composite): return try values(of: composite)
     case .fetched: return try fetchedObjects(key)
     case nil: throw KeyValueError(.unknownKey, key: key, entityName: entity.name)
@@ -46,7 +46,7 @@ extension ManagedObject {
   /// The value of a `transformable` attribute by its slot: what the generated property of such an attribute calls.
   ///
   /// - Throws: ``KeyValueError``.
-  public final func transformedValue<Value>(_ slot: Int, as type: Value.Type) throws -> Value? {
+  final func transformedValue<Value>(_ slot: Int, as type: Value.Type) throws -> Value? {
     let property = compiledEntity.slots[slot]
     guard let attribute = property.attribute else { return nil }
     let stored = slotValue(slot)
@@ -72,7 +72,7 @@ extension ManagedObject {
   /// Sets a `transformable` attribute by its slot: what the generated property of such an attribute calls.
   ///
   /// - Throws: ``KeyValueError`` when the value cannot be turned into bytes; ``StoreError`` when the object's row or context is gone.
-  public final func setTransformedValue(_ value: (any Sendable)?, at slot: Int) throws {
+  final func setTransformedValue(_ value: (any Sendable)?, at slot: Int) throws {
     let stored = try transformedSlot(of: value, at: slot)
     try checkWritable(slot)
     setSlotValue(stored, at: slot)
@@ -104,7 +104,7 @@ extension ManagedObject {
       try checkMembers(object.map { [$0] } ?? [], relationship)
       try checkWritable(relationship.index)
       if let object, let refusal = managedObjectContext?.refusal(of: object, for: relationship, of: self) { throw refusal }
-      setToOne(object, at: relationship.index)
+      _setToOne(object, at: relationship.index)
     case .toMany(let relationship):
       let members: [ManagedObject]
       switch AttributeConversion.unwrapped(value) {
@@ -113,7 +113,7 @@ extension ManagedObject {
       case let objects as Set<ManagedObject>: members = Array(objects)
       default: throw KeyValueError(.wrongType, key: key, entityName: entity.name)
       }
-      if flags.contains(.isBatchRow) { return setToMany(members, at: relationship.index) }
+      if flags.contains(.isBatchRow) { return _setToMany(members, at: relationship.index) }
       try checkMembers(members, relationship)
       try replaceMembers(members, at: relationship.index)
     case .composite(let composite): try setValues(value, of: composite)

@@ -7,37 +7,37 @@ extension ManagedObject {
   /// read, ``ManagedObjectContext/pendingError`` tells.
   ///
   /// - Parameter slot: The attribute's slot number in the compiled model. A row read costs about a nanosecond, a string about 45.
-  @inlinable public final func value<Value: StoredAttributeValue>(_ slot: Int, as type: Value.Type = Value.self) -> Value {
-    if let row = plainRow, let value = Value.read(row, slot) { return value }
+  @inlinable public final func _value<Value: _StoredAttributeValue>(_ slot: Int, as type: Value.Type = Value.self) -> Value {
+    if let row = plainRow, let value = Value._read(row, slot) { return value }
     // A fault has its row once it is fired.
-    if let row = firedRow(slot), let value = Value.read(row, slot) { return value }
+    if let row = firedRow(slot), let value = Value._read(row, slot) { return value }
     return slowValue(slot) ?? Value.emptyValue
   }
 
   /// The value of an optional attribute; nil also where it cannot be read, which ``ManagedObjectContext/pendingError`` tells. Fires a fault.
-  @inlinable public final func optionalValue<Value: StoredAttributeValue>(_ slot: Int, as type: Value.Type = Value.self) -> Value? {
+  @inlinable public final func _optionalValue<Value: _StoredAttributeValue>(_ slot: Int, as type: Value.Type = Value.self) -> Value? {
     if let row = plainRow ?? firedRow(slot) {
-      let value = Value.read(row, slot)
+      let value = Value._read(row, slot)
       // A constant for most types, so that only those ask which may fail to read.
-      if value == nil, Value.isUnreadable(row, slot) { tellUnreadable(slot) }
+      if value == nil, Value._isUnreadable(row, slot) { tellUnreadable(slot) }
       return value
     }
     return slowOptionalValue(slot)
   }
 
   /// Sets an attribute. Fires a fault; setting an equal value counts as a change too.
-  @inlinable public final func setValue<Value: StoredAttributeValue>(_ value: Value, at slot: Int) {
+  @inlinable public final func _setValue<Value: _StoredAttributeValue>(_ value: Value, at slot: Int) {
     setSlot(value.slot, at: slot)
   }
 
   /// Sets or clears an optional attribute.
-  @inlinable public final func setOptionalValue<Value: StoredAttributeValue>(_ value: Value?, at slot: Int) {
+  @inlinable public final func _setOptionalValue<Value: _StoredAttributeValue>(_ value: Value?, at slot: Int) {
     setSlot(value?.slot ?? .null, at: slot)
   }
 
   /// The value of a `transformable` attribute; nil when there is none, or when its transformer fails: the context's next fetch or save throws that, and
-  /// the stored bytes stay as they are until another value is set. ``transformedValue(_:as:)`` throws at once.
-  public final func transformed<Value>(_ slot: Int, as type: Value.Type) -> Value? {
+  /// the stored bytes stay as they are until another value is set. ``value(forKey:as:)`` throws at once.
+  public final func _transformed<Value>(_ slot: Int, as type: Value.Type) -> Value? {
     do { return try transformedValue(slot, as: type) } catch {
       managedObjectContext?.note(error)
       return nil
@@ -45,7 +45,7 @@ extension ManagedObject {
   }
 
   /// Sets a `transformable` attribute. If its transformer fails, nothing is changed and the next save throws.
-  public final func setTransformed(_ value: (any Sendable)?, at slot: Int) {
+  public final func _setTransformed(_ value: (any Sendable)?, at slot: Int) {
     do { try setTransformedValue(value, at: slot) } catch { tell(error) }
   }
 
@@ -54,7 +54,7 @@ extension ManagedObject {
     return plainRow
   }
 
-  @usableFromInline final func slowOptionalValue<Value: StoredAttributeValue>(_ slot: Int) -> Value? {
+  @usableFromInline final func slowOptionalValue<Value: _StoredAttributeValue>(_ slot: Int) -> Value? {
     let stored = slotValue(slot)
     let value = Value(slot: stored)
     if value == nil, !stored.isNull { tellUnreadable(slot) }
@@ -70,7 +70,7 @@ extension ManagedObject {
 
   @usableFromInline final func setSlot(_ value: Slot, at slot: Int) { setSlotValue(value, at: slot) }
 
-  @usableFromInline final func slowValue<Value: StoredAttributeValue>(_ slot: Int) -> Value? {
+  @usableFromInline final func slowValue<Value: _StoredAttributeValue>(_ slot: Int) -> Value? {
     slowOptionalValue(slot) ?? Value(slot: compiledEntity.slots[slot].defaultValue)
   }
 }

@@ -17,34 +17,34 @@ public struct MutableMembers {
   }
 
   /// The members, in their order if they have one.
-  public var objects: [ManagedObject] { object.toManyArray(index, as: ManagedObject.self) }
+  public var objects: [ManagedObject] { object._toManyArray(index, as: ManagedObject.self) }
   /// How many there are.
-  public var count: Int { object.toManyCount(index) }
+  public var count: Int { object._toManyCount(index) }
   /// Whether there are none.
   public var isEmpty: Bool { count == 0 }
   /// Whether an object is a member. Linear in the number of members.
   public func contains(_ member: ManagedObject) -> Bool { objects.contains(member) }
 
   /// Adds an object, at the end of ordered members; one that is a member already stays where it is.
-  public func add(_ member: ManagedObject) { object.addToToMany(member, at: index) }
+  public func add(_ member: ManagedObject) { object._addToToMany(member, at: index) }
   /// Takes an object out; nothing happens when it is no member.
-  public func remove(_ member: ManagedObject) { object.removeFromToMany(member, at: index) }
+  public func remove(_ member: ManagedObject) { object._removeFromToMany(member, at: index) }
   /// Takes all out.
-  public func removeAll() { object.setToMany([], at: index) }
+  public func removeAll() { object._setToMany([], at: index) }
   /// Puts an object at a position of ordered members, moving it there if it is one already; the number of members is the end. At a position that is not
   /// there nothing is changed, and ``ManagedObjectContext/pendingError`` tells.
-  public func insert(_ member: ManagedObject, at position: Int) { object.insertIntoToMany(member, position: position, at: index) }
+  public func insert(_ member: ManagedObject, at position: Int) { object._insertIntoToMany(member, position: position, at: index) }
   /// Takes the member at a position out. Where there is none nothing is changed, and ``ManagedObjectContext/pendingError`` tells.
-  public func remove(at position: Int) { object.removeFromToMany(position: position, at: index) }
+  public func remove(at position: Int) { object._removeFromToMany(position: position, at: index) }
   /// Puts an object in the place of the member at a position. Where there is none, or no order, nothing is changed, and
   /// ``ManagedObjectContext/pendingError`` tells.
   public func replace(at position: Int, with member: ManagedObject) {
     let members = objects
     let relationship = object.compiledEntity.toManyRelationships[index]
     guard object.hasPosition(position, upTo: isOrdered ? members.count - 1 : -1, relationship), members[position] !== member else { return }
-    object.removeFromToMany(members[position], at: index)
+    object._removeFromToMany(members[position], at: index)
     let before = members[..<position].count { $0 !== member }
-    object.insertIntoToMany(member, position: before, at: index)
+    object._insertIntoToMany(member, position: before, at: index)
   }
 }
 

@@ -4,26 +4,26 @@ public import ObjectModel
 public import ObjectStore
 
 /// An attribute's Swift type that can be read from a row without going through a ``Slot``.
-public protocol StoredAttributeValue: AttributeValue {
+public protocol _StoredAttributeValue: AttributeValue {
   /// The value of a row's slot; nil when there is none.
   ///
   /// - Parameters:
   ///   - row: The base of a row image.
   ///   - slot: The slot number, of an attribute of the type.
-  static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Self?
+  static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> Self?
 
-  /// Whether a row's slot, of which ``read(_:_:)`` has made nothing, holds something that is no value of the type: damage. False for types that every word or
+  /// Whether a row's slot, of which `_read(_:_:)` has made nothing, holds something that is no value of the type: damage. False for types that every word or
   /// every sequence of bytes is a value of.
   ///
   /// - Parameters:
   ///   - row: The base of a row image.
   ///   - slot: The slot number, of an attribute of the type.
-  static func isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool
+  static func _isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool
 }
 
-extension StoredAttributeValue {
+extension _StoredAttributeValue {
   /// False.
-  @inlinable public static func isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool { false }
+  @inlinable public static func _isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool { false }
 }
 
 /// Reads of a row's words by its base.
@@ -48,76 +48,76 @@ extension StoredAttributeValue {
   }
 }
 
-extension Int64: StoredAttributeValue {
+extension Int64: _StoredAttributeValue {
   /// Reads the value from a row; nil when there is none.
-  @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Int64? { RowWords.word(row, slot) }
+  @inlinable public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> Int64? { RowWords.word(row, slot) }
 }
-extension Int: StoredAttributeValue {
+extension Int: _StoredAttributeValue {
   /// Reads the value from a row; nil when there is none.
-  @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Int? {
+  @inlinable public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> Int? {
     RowWords.word(row, slot).map { Int(truncatingIfNeeded: $0) }
   }
 }
-extension Int32: StoredAttributeValue {
+extension Int32: _StoredAttributeValue {
   /// Reads the value from a row; nil when there is none.
-  @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Int32? {
+  @inlinable public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> Int32? {
     RowWords.word(row, slot).map { Int32(truncatingIfNeeded: $0) }
   }
 }
-extension Int16: StoredAttributeValue {
+extension Int16: _StoredAttributeValue {
   /// Reads the value from a row; nil when there is none.
-  @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Int16? {
+  @inlinable public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> Int16? {
     RowWords.word(row, slot).map { Int16(truncatingIfNeeded: $0) }
   }
 }
-extension Bool: StoredAttributeValue {
+extension Bool: _StoredAttributeValue {
   /// Reads the value from a row; nil when there is none.
-  @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Bool? { RowWords.word(row, slot).map { $0 != 0 } }
+  @inlinable public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> Bool? { RowWords.word(row, slot).map { $0 != 0 } }
 }
-extension Double: StoredAttributeValue {
+extension Double: _StoredAttributeValue {
   /// Reads the value from a row; nil when there is none.
-  @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Double? {
+  @inlinable public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> Double? {
     RowWords.word(row, slot).map { Double(bitPattern: UInt64(bitPattern: $0)) }
   }
 }
-extension Float: StoredAttributeValue {
+extension Float: _StoredAttributeValue {
   /// Reads the value from a row; nil when there is none.
-  @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Float? { Double.read(row, slot).map(Float.init) }
+  @inlinable public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> Float? { Double._read(row, slot).map(Float.init) }
 }
-extension Date: StoredAttributeValue {
+extension Date: _StoredAttributeValue {
   /// Reads the value from a row; nil when there is none.
-  @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Date? {
-    Double.read(row, slot).map(Date.init(timeIntervalSinceReferenceDate:))
+  @inlinable public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> Date? {
+    Double._read(row, slot).map(Date.init(timeIntervalSinceReferenceDate:))
   }
 }
-extension String: StoredAttributeValue {
+extension String: _StoredAttributeValue {
   /// Reads the value from a row; nil when there is none.
-  @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> String? {
+  @inlinable public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> String? {
     RowWords.bytes(row, slot).map { String(decoding: $0, as: UTF8.self) }
   }
 }
-extension Data: StoredAttributeValue {
+extension Data: _StoredAttributeValue {
   /// Reads the value from a row; nil when there is none.
-  @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Data? { RowWords.bytes(row, slot).map { Data($0) } }
+  @inlinable public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> Data? { RowWords.bytes(row, slot).map { Data($0) } }
 }
-extension UUID: StoredAttributeValue {
+extension UUID: _StoredAttributeValue {
   /// Reads the value from a row; nil when there is none.
-  @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> UUID? {
+  @inlinable public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> UUID? {
     guard let bytes = RowWords.bytes(row, slot), bytes.count == 16 else { return nil }
     return UUID(uuid: bytes.loadUnaligned(as: uuid_t.self))
   }
   /// Whether the row holds something there.
-  @inlinable public static func isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool { RowWords.word(row, slot) != nil }
+  @inlinable public static func _isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool { RowWords.word(row, slot) != nil }
 }
-extension URL: StoredAttributeValue {
+extension URL: _StoredAttributeValue {
   /// Reads the value from a row; nil when there is none.
-  public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> URL? { String.read(row, slot).flatMap(URL.init(string:)) }
+  public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> URL? { String._read(row, slot).flatMap(URL.init(string:)) }
   /// Whether the row holds something there.
-  @inlinable public static func isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool { RowWords.word(row, slot) != nil }
+  @inlinable public static func _isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool { RowWords.word(row, slot) != nil }
 }
-extension Decimal: StoredAttributeValue {
+extension Decimal: _StoredAttributeValue {
   /// Reads the value from a row; nil when there is none.
-  public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Decimal? { Data.read(row, slot).flatMap(DecimalCoding.decode) }
+  public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> Decimal? { Data._read(row, slot).flatMap(DecimalCoding.decode) }
   /// Whether the row holds something there.
-  @inlinable public static func isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool { RowWords.word(row, slot) != nil }
+  @inlinable public static func _isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool { RowWords.word(row, slot) != nil }
 }

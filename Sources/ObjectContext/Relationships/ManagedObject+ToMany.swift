@@ -6,7 +6,7 @@ extension ManagedObject {
   /// The members of an unordered to-many relationship. Reads them from the store at the first call, without firing their faults.
   ///
   /// - Parameter index: The relationship's to-many index in the compiled model. Complexity: linear in the number of members.
-  public final func toManySet<Member: ManagedObject>(_ index: Int, as type: Member.Type = Member.self) -> Set<Member> {
+  public final func _toManySet<Member: ManagedObject>(_ index: Int, as type: Member.Type = Member.self) -> Set<Member> {
     var result = Set<Member>()
     forEachMember(index) { count in
       result.reserveCapacity(count)
@@ -22,7 +22,7 @@ extension ManagedObject {
   }
 
   /// The members of a to-many relationship as an array, in their order if it has one.
-  public final func toManyArray<Member: ManagedObject>(_ index: Int, as type: Member.Type = Member.self) -> [Member] {
+  public final func _toManyArray<Member: ManagedObject>(_ index: Int, as type: Member.Type = Member.self) -> [Member] {
     var result: [Member] = []
     forEachMember(index) { count in
       result.reserveCapacity(count)
@@ -38,7 +38,7 @@ extension ManagedObject {
   }
 
   /// The number of members of a to-many relationship. Fires no member's fault.
-  public final func toManyCount(_ index: Int) -> Int {
+  public final func _toManyCount(_ index: Int) -> Int {
     guard let context = managedObjectContext, let state = loadedState(index) else { return 0 }
     if context.unitOfWork.deleted.isEmpty && !context.memberStates.hasGone { return state.count }
     return state.members.count { context.isLiving($0, near: self) }
@@ -47,7 +47,7 @@ extension ManagedObject {
   /// Replaces the members of a to-many relationship, in the order given if it has one. An object given twice counts once.
   ///
   /// With an object among them that cannot be a member nothing is changed, and ``ManagedObjectContext/pendingError`` tells.
-  public final func setToMany(_ members: some Collection<ManagedObject>, at index: Int) {
+  public final func _setToMany(_ members: some Collection<ManagedObject>, at index: Int) {
     if flags.contains(.isBatchRow) { _ = state(index) }
     do { try replaceMembers(members, at: index) } catch { tell(error) }
   }
@@ -77,9 +77,9 @@ extension ManagedObject {
     // Which members are to go is not known then; the context knows why.
     guard state.isLoaded else { return }
     for reference in state.members where !seen.contains(reference) {
-      if let member = context.object(reference, near: self) { removeFromToMany(member, at: index) }
+      if let member = context.object(reference, near: self) { _removeFromToMany(member, at: index) }
     }
-    for member in members where seen.contains(member.currentID.reference) { addToToMany(member, at: index) }
+    for member in members where seen.contains(member.currentID.reference) { _addToToMany(member, at: index) }
     if relationship.isOrdered {
       state.setOrder(wanted)
       noteChange()
@@ -87,7 +87,7 @@ extension ManagedObject {
   }
 
   /// Adds an object to a to-many relationship and keeps the inverse in step. Does not read the members.
-  public final func addToToMany(_ member: ManagedObject, at index: Int) {
+  public final func _addToToMany(_ member: ManagedObject, at index: Int) {
     let relationship = compiledEntity.toManyRelationships[index]
     guard let context = managedObjectContext else { return refuseRelationship() }
     guard canTakeMembers else { return }
@@ -99,14 +99,14 @@ extension ManagedObject {
     }
     // One to many: the member's to-one decides, and leaves its old owner.
     if member.referenceValue(inverse.index) != currentID.reference {
-      member.setToOne(self, at: inverse.index)
+      member._setToOne(self, at: inverse.index)
     } else {
       addMember(member, to: relationship)
     }
   }
 
   /// Takes an object out of a to-many relationship and keeps the inverse in step. Does not read the members.
-  public final func removeFromToMany(_ member: ManagedObject, at index: Int) {
+  public final func _removeFromToMany(_ member: ManagedObject, at index: Int) {
     guard canTakeMembers else { return }
     guard let context = managedObjectContext, member.managedObjectContext === context else { return }
     let relationship = compiledEntity.toManyRelationships[index]
@@ -118,7 +118,7 @@ extension ManagedObject {
       removeMember(member, from: relationship)
       member.removeMember(self, from: inverse)
     } else if member.referenceValue(inverse.index) == currentID.reference {
-      member.setToOne(nil, at: inverse.index)
+      member._setToOne(nil, at: inverse.index)
       // The owner was found by its reference; make sure that this object, which is held, knows.
       removeMember(member, from: relationship)
     }
@@ -132,11 +132,11 @@ extension ManagedObject {
   ///   - member: The object.
   ///   - position: Where it is to stand.
   ///   - index: The relationship's number.
-  public final func insertIntoToMany(_ member: ManagedObject, position: Int, at index: Int) {
-    guard let state = loadedState(index), state.relationship.isOrdered else { return addToToMany(member, at: index) }
+  public final func _insertIntoToMany(_ member: ManagedObject, position: Int, at index: Int) {
+    guard let state = loadedState(index), state.relationship.isOrdered else { return _addToToMany(member, at: index) }
     // Places are not known then; the context knows why.
     guard state.isLoaded, hasPosition(position, upTo: state.count, state.relationship) else { return }
-    addToToMany(member, at: index)
+    _addToToMany(member, at: index)
     var order = state.members.filter { $0 != member.currentID.reference }
     guard order.count < state.count || state.contains(member.currentID.reference) else { return }
     order.insert(member.currentID.reference, at: min(max(position, 0), order.count))
@@ -145,10 +145,10 @@ extension ManagedObject {
   }
 
   /// Takes the member at a position out of an ordered relationship. Where there is none nothing is changed, and ``ManagedObjectContext/pendingError`` tells.
-  public final func removeFromToMany(position: Int, at index: Int) {
+  public final func _removeFromToMany(position: Int, at index: Int) {
     guard canTakeMembers, let state = loadedState(index), state.isLoaded else { return }
     guard hasPosition(position, upTo: state.count - 1, state.relationship) else { return }
-    if let member = managedObjectContext?.object(state.members[position], near: self) { removeFromToMany(member, at: index) }
+    if let member = managedObjectContext?.object(state.members[position], near: self) { _removeFromToMany(member, at: index) }
   }
 
   /// Whether members can be added and removed; where not, the context is told.

@@ -6,7 +6,7 @@ extension ManagedObject {
   /// The ID of a to-one relationship's destination; nil when there is none. Fires this object's fault; no object is made for the destination.
   ///
   /// - Parameter slot: The relationship's slot number in the compiled model. A row read costs about a nanosecond.
-  @inlinable public final func toOneID(_ slot: Int) -> ManagedObjectID? {
+  @inlinable public final func _toOneID(_ slot: Int) -> ManagedObjectID? {
     // What a row refers to lies in the row's own store.
     if let row = plainRow {
       let reference = ObjectReference(rawValue: RowWords.int(row, slot))
@@ -24,7 +24,7 @@ extension ManagedObject {
   /// The destination of a to-one relationship; nil when there is none. Fires this object's fault, not the destination's.
   ///
   /// - Parameter slot: The relationship's slot number in the compiled model.
-  public final func toOne<Destination: ManagedObject>(_ slot: Int, as type: Destination.Type = Destination.self) -> Destination? {
+  public final func _toOne<Destination: ManagedObject>(_ slot: Int, as type: Destination.Type = Destination.self) -> Destination? {
     guard let object = livingDestination(slot) ?? destination(slot) else { return nil }
     // A class is nearly always the exact one: comparing it costs a fraction of a cast.
     if Swift.type(of: object) == type { return unsafeDowncast(object, to: type) }
@@ -32,7 +32,7 @@ extension ManagedObject {
   }
 
   /// Sets a to-one relationship and its inverse.
-  public final func setToOne(_ destination: ManagedObject?, at slot: Int) {
+  public final func _setToOne(_ destination: ManagedObject?, at slot: Int) {
     guard let context = managedObjectContext, let relationship = compiledEntity.slots[slot].relationship else {
       if flags.contains(.isBatchRow) { return setDestinationOfRow(destination, at: slot) }
       if destination != nil || !flags.contains(.isInserted) { refuseRelationship() }

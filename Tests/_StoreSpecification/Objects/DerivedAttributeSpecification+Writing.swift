@@ -20,7 +20,7 @@ extension DerivedAttributeSpecification {
       XCTAssertNil(context.pendingError)
       // What generated code has no setter for can be written by hand.
       guard case .attribute(let slot)? = author.compiledEntity.property(named: "nameKey") else { return XCTFail("no attribute") }
-      author.setOptionalValue("wrong", at: slot.index)
+      author._setOptionalValue("wrong", at: slot.index)
       XCTAssertEqual(author.text("nameKey"), isSaved ? "ann" : nil)
       XCTAssertThrowsError(try context.save()) { XCTAssertTrue("\($0)".contains("Author.nameKey"), "\($0)") }
       try context.save()

@@ -28,92 +28,92 @@ enum Archive {
 
 final class Package: ManagedObject {
   var name: String {
-    get { value(0) }
-    set { setValue(newValue, at: 0) }
+    get { _value(0) }
+    set { _setValue(newValue, at: 0) }
   }
   var version: String {
-    get { value(1) }
-    set { setValue(newValue, at: 1) }
+    get { _value(1) }
+    set { _setValue(newValue, at: 1) }
   }
   var architecture: String {
-    get { value(2) }
-    set { setValue(newValue, at: 2) }
+    get { _value(2) }
+    set { _setValue(newValue, at: 2) }
   }
   var priority: String? {
-    get { optionalValue(3) }
-    set { setOptionalValue(newValue, at: 3) }
+    get { _optionalValue(3) }
+    set { _setOptionalValue(newValue, at: 3) }
   }
   var essential: Bool {
-    get { value(4) }
-    set { setValue(newValue, at: 4) }
+    get { _value(4) }
+    set { _setValue(newValue, at: 4) }
   }
   var installedSize: Int64? {
-    get { optionalValue(5) }
-    set { setOptionalValue(newValue, at: 5) }
+    get { _optionalValue(5) }
+    set { _setOptionalValue(newValue, at: 5) }
   }
   var downloadSize: Int64? {
-    get { optionalValue(6) }
-    set { setOptionalValue(newValue, at: 6) }
+    get { _optionalValue(6) }
+    set { _setOptionalValue(newValue, at: 6) }
   }
   var summary: String? {
-    get { optionalValue(7) }
-    set { setOptionalValue(newValue, at: 7) }
+    get { _optionalValue(7) }
+    set { _setOptionalValue(newValue, at: 7) }
   }
   var homepage: URL? {
-    get { optionalValue(8) }
-    set { setOptionalValue(newValue, at: 8) }
+    get { _optionalValue(8) }
+    set { _setOptionalValue(newValue, at: 8) }
   }
   var sha256: Data? {
-    get { optionalValue(9) }
-    set { setOptionalValue(newValue, at: 9) }
+    get { _optionalValue(9) }
+    set { _setOptionalValue(newValue, at: 9) }
   }
   var section: Section? {
-    get { toOne(10) }
-    set { setToOne(newValue, at: 10) }
+    get { _toOne(10) }
+    set { _setToOne(newValue, at: 10) }
   }
   var maintainer: Maintainer? {
-    get { toOne(11) }
-    set { setToOne(newValue, at: 11) }
+    get { _toOne(11) }
+    set { _setToOne(newValue, at: 11) }
   }
   var tags: Set<ArchiveTag> {
-    get { toManySet(0) }
-    set { setToMany(Array(newValue), at: 0) }
+    get { _toManySet(0) }
+    set { _setToMany(Array(newValue), at: 0) }
   }
-  func addToTags(_ tag: ArchiveTag) { addToToMany(tag, at: 0) }
+  func addToTags(_ tag: ArchiveTag) { _addToToMany(tag, at: 0) }
 }
 
 final class Section: ManagedObject {
   var name: String {
-    get { value(0) }
-    set { setValue(newValue, at: 0) }
+    get { _value(0) }
+    set { _setValue(newValue, at: 0) }
   }
 }
 
 final class Maintainer: ManagedObject {
   var name: String? {
-    get { optionalValue(0) }
-    set { setOptionalValue(newValue, at: 0) }
+    get { _optionalValue(0) }
+    set { _setOptionalValue(newValue, at: 0) }
   }
   var email: String {
-    get { value(1) }
-    set { setValue(newValue, at: 1) }
+    get { _value(1) }
+    set { _setValue(newValue, at: 1) }
   }
 }
 
 final class ArchiveTag: ManagedObject {
   var name: String {
-    get { value(0) }
-    set { setValue(newValue, at: 0) }
+    get { _value(0) }
+    set { _setValue(newValue, at: 0) }
   }
-  var packageCount: Int { toManyCount(0) }
+  var packageCount: Int { _toManyCount(0) }
 }
 
 class PackageRelation: ManagedObject {
   final var package: Package? {
-    get { toOne(0) }
-    set { setToOne(newValue, at: 0) }
+    get { _toOne(0) }
+    set { _setToOne(newValue, at: 0) }
   }
-  final func addToAlternatives(_ alternative: Alternative) { addToToMany(alternative, at: 0) }
+  final func addToAlternatives(_ alternative: Alternative) { _addToToMany(alternative, at: 0) }
 }
 
 final class Dependency: PackageRelation {}
@@ -128,15 +128,15 @@ final class Provision: PackageRelation {}
 
 final class Alternative: ManagedObject {
   var packageName: String {
-    get { value(0) }
-    set { setValue(newValue, at: 0) }
+    get { _value(0) }
+    set { _setValue(newValue, at: 0) }
   }
   var comparison: String? {
-    get { optionalValue(1) }
-    set { setOptionalValue(newValue, at: 1) }
+    get { _optionalValue(1) }
+    set { _setOptionalValue(newValue, at: 1) }
   }
   var version: String? {
-    get { optionalValue(2) }
-    set { setOptionalValue(newValue, at: 2) }
+    get { _optionalValue(2) }
+    set { _setOptionalValue(newValue, at: 2) }
   }
 }

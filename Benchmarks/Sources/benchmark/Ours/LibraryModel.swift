@@ -31,63 +31,63 @@ enum Library {
 
 final class Author: ManagedObject {
   var name: String {
-    get { value(0) }
-    set { setValue(newValue, at: 0) }
+    get { _value(0) }
+    set { _setValue(newValue, at: 0) }
   }
   var email: String {
-    get { value(1) }
-    set { setValue(newValue, at: 1) }
+    get { _value(1) }
+    set { _setValue(newValue, at: 1) }
   }
   var born: Int64 {
-    get { value(2) }
-    set { setValue(newValue, at: 2) }
+    get { _value(2) }
+    set { _setValue(newValue, at: 2) }
   }
   var books: Set<Book> {
-    get { toManySet(0) }
-    set { setToMany(Array(newValue), at: 0) }
+    get { _toManySet(0) }
+    set { _setToMany(Array(newValue), at: 0) }
   }
 }
 
 final class Book: ManagedObject {
   var title: String {
-    get { value(0) }
-    set { setValue(newValue, at: 0) }
+    get { _value(0) }
+    set { _setValue(newValue, at: 0) }
   }
   var isbn: String {
-    get { value(1) }
-    set { setValue(newValue, at: 1) }
+    get { _value(1) }
+    set { _setValue(newValue, at: 1) }
   }
   var price: Double {
-    get { value(2) }
-    set { setValue(newValue, at: 2) }
+    get { _value(2) }
+    set { _setValue(newValue, at: 2) }
   }
   var published: Date {
-    get { value(3) }
-    set { setValue(newValue, at: 3) }
+    get { _value(3) }
+    set { _setValue(newValue, at: 3) }
   }
   var pages: Int64 {
-    get { value(4) }
-    set { setValue(newValue, at: 4) }
+    get { _value(4) }
+    set { _setValue(newValue, at: 4) }
   }
   var author: Author? {
-    get { toOne(5) }
-    set { setToOne(newValue, at: 5) }
+    get { _toOne(5) }
+    set { _setToOne(newValue, at: 5) }
   }
-  var authorID: ManagedObjectID? { toOneID(5) }
+  var authorID: ManagedObjectID? { _toOneID(5) }
   var tags: Set<Tag> {
-    get { toManySet(0) }
-    set { setToMany(Array(newValue), at: 0) }
+    get { _toManySet(0) }
+    set { _setToMany(Array(newValue), at: 0) }
   }
-  func addToTags(_ tag: Tag) { addToToMany(tag, at: 0) }
+  func addToTags(_ tag: Tag) { _addToToMany(tag, at: 0) }
 }
 
 final class Tag: ManagedObject {
   var name: String {
-    get { value(0) }
-    set { setValue(newValue, at: 0) }
+    get { _value(0) }
+    set { _setValue(newValue, at: 0) }
   }
   var books: Set<Book> {
-    get { toManySet(0) }
-    set { setToMany(Array(newValue), at: 0) }
+    get { _toManySet(0) }
+    set { _setToMany(Array(newValue), at: 0) }
   }
 }
