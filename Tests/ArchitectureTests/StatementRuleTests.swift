@@ -1,4 +1,4 @@
-// Tables own their statements: who writes SQL over a join table does it in the one file that knows its columns.
+// Tables own their statements: SQL stands in the files of the tables that it is over, and where requests are turned into it.
 import Foundation
 import XCTest
 
@@ -9,6 +9,63 @@ final class StatementRuleTests: XCTestCase {
   private static let layoutNames = [
     "sourceColumn", "sourceEntityColumn", "targetColumn", "targetEntityColumn", "targetOrderColumn", "sourceOrderColumn",
   ]
+
+  private static let folder = "Sources/SQLCipherStore/"
+  /// The files that hold the texts over tables, each over those of one kind.
+  private static let owners = [
+    "Schema/EntityStatements.swift", "Schema/EntityStatements+Batch.swift", "Schema/EntityStatements+Definition.swift",
+    "Schema/EntityStatements+Migration.swift", "Schema/JoinStatements.swift", "Schema/BookkeepingStatements.swift",
+    "Schema/BatchTable.swift", "Schema/FullTextIndex.swift", "Schema/SchemaAuxiliary.swift", "Queries/TemporaryLists.swift",
+  ]
+  /// Where requests and derived attributes are turned into SQL, which reads only; and the piece of SQL that is asked whether it does.
+  private static let generators = ["Queries/", "Derivation/StoreDerivation+Values.swift", "Basics/SQLFragment.swift"]
+
+  /// Words by which a line reads tables, or changes and makes them. What triggers watch (`INSERT`, `UPDATE OF`) is no statement.
+  private static let reading = ["SELECT ", " FROM ", "JOIN "]
+  private static let writing = ["INTO ", "UPDATE OR ", " SET ", "DELETE FROM ", "CREATE ", "DROP ", "ALTER ", "REINDEX "]
+
+  /// What stands in the string literals of a line, with what is inserted into them; nothing of its comment.
+  private static func literals(_ line: Substring, _ code: Substring) -> Substring {
+    // Comments are blank in the code up to the end of the line; a literal keeps its closing quotes, one of several lines those of its ends only.
+    if code.allSatisfy(\.isWhitespace) { return line.drop(while: \.isWhitespace).hasPrefix("//") ? "" : line }
+    guard let first = code.utf8.firstIndex(of: UInt8(ascii: "\"")), let last = code.utf8.lastIndex(of: UInt8(ascii: "\"")) else {
+      return ""
+    }
+    let start = code.utf8.distance(from: code.startIndex, to: first)
+    let end = code.utf8.distance(from: code.startIndex, to: last)
+    return line[line.utf8.index(line.startIndex, offsetBy: start)...line.utf8.index(line.startIndex, offsetBy: end)]
+  }
+
+  func testNoTextOverATableStandsOutsideTheFilesOfTablesAndTheGeneratorOfRequests() throws {
+    for file in Self.owners { XCTAssertTrue(Repository.exists(Self.folder + file), "\(file) is not there") }
+    var found = 0
+    for (path, text) in Repository.sources where path.hasPrefix(Self.folder) {
+      let file = String(path.dropFirst(Self.folder.count))
+      let isOwner = Self.owners.contains(file)
+      let isGenerator = Self.generators.contains(where: file.hasPrefix)
+      for (index, line) in text.lines.enumerated() {
+        let literals = Self.literals(line, text.code[index])
+        if isOwner {
+          found += Self.reading.contains(where: literals.contains) ? 1 : 0
+          continue
+        }
+        for word in (isGenerator ? [] : Self.reading) + Self.writing where literals.contains(word) {
+          XCTFail("\(file):\(index + 1) writes SQL (\(word)): give it to the statements of the table that it is over")
+        }
+      }
+    }
+    XCTAssertGreaterThan(found, 60, "texts are not found where they are")
+  }
+
+  func testOnlyTheGeneratorPutsJoinTablesIntoQueries() throws {
+    for (path, text) in Repository.sources where path.hasPrefix(Self.folder) {
+      let file = String(path.dropFirst(Self.folder.count))
+      guard !Self.owners.contains(file), !Self.generators.contains(where: file.hasPrefix) else { continue }
+      for (index, line) in text.code.enumerated() where line.contains("side.source(") || line.contains("side.table ") {
+        XCTFail("\(file):\(index + 1) reads a join table in a query of its own: \(line.trimmingCharacters(in: .whitespaces))")
+      }
+    }
+  }
 
   func testNobodyButTheirFileKnowsTheNamesOfAJoinTablesColumns() throws {
     let text = try Repository.text(Self.owner)

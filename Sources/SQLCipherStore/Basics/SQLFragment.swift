@@ -48,6 +48,9 @@ struct SQLFragment: ExpressibleByStringInterpolation, Sendable {
     binders += other.binders
   }
 
+  /// Whether it reads a table by itself.
+  var hasSubquery: Bool { text.contains("SELECT ") }
+
   /// In parentheses.
   var parenthesized: SQLFragment { "(\(self))" }
 

@@ -19,11 +19,6 @@ struct BatchDeleter {
     self.space = space
   }
 
-  private func doomedName(_ table: Int) -> String { "cipherdata_doomed_\(table)" }
-  private func releasedName(_ table: Int) -> String { "cipherdata_released_\(table)" }
-  /// The keys of a table that are to go.
-  private func doomedKeys(_ table: Int) -> String { "(SELECT k FROM temp.\(doomedName(table)))" }
-
   mutating func run(_ request: BatchDeleteRequest) throws -> BatchChanges {
     let start = try request.fetch.map { [try schema.table(of: entity(of: $0).number).index] } ?? tables(of: request.objectIDs)
     try prepareTables(from: start)
@@ -34,12 +29,11 @@ struct BatchDeleter {
     var deleted: [ObjectReference] = []
     for index in doomed.sorted() {
       let table = schema.tables[index]
-      deleted += try batch.references(
-        "SELECT \(table.reference(alias: "t")) FROM temp.\(doomedName(index)) AS d CROSS JOIN \(table.name) AS t ON t.\(table.key) = d.k")
+      deleted += try batch.references(table.references(in: .doomed(index)))
     }
     if !deleted.isEmpty { try deleteRows() }
-    for index in doomed { try batch.empty(doomedName(index)) }
-    for index in released { try batch.empty(releasedName(index)) }
+    for index in doomed { try batch.empty(.doomed(index)) }
+    for index in released { try batch.empty(.released(index)) }
     return BatchChanges(updated: updated, deleted: deleted)
   }
 
@@ -66,7 +60,7 @@ struct BatchDeleter {
       for cascade in cascades(from: table) where doomed.insert(cascade.destination).inserted { waiting.append(cascade.destination) }
     }
     for index in doomed.sorted() {
-      try batch.prepare(doomedName(index), "k INTEGER PRIMARY KEY, e INTEGER, g INTEGER NOT NULL DEFAULT 0", index: "g")
+      try batch.prepare(.doomed(index))
     }
   }
 
@@ -79,9 +73,10 @@ struct BatchDeleter {
       throw StoreError(.internalInconsistency, "A fetch of IDs gives something else.", operation: .batchDelete)
     }
     if !plan.temporaryLists.isEmpty { try TemporaryLists.fill(plan.temporaryLists, of: fetch, space: space, batch.transaction.reading) }
-    var columns = "k"
-    if case .stored = numbering { columns += ", e" }
-    let statement = try batch.connection.statement(sql: "INSERT INTO temp.\(doomedName(plan.table.index)) (\(columns)) \(plan.sql)")
+    var withEntities = false
+    if case .stored = numbering { withEntities = true }
+    let statement = try batch.connection.statement(
+      sql: BatchTable.doomed(plan.table.index).taking(plan.sql, withEntities: withEntities))
     try batch.engine.bind(plan.binders, fetch, specification, space, to: statement)
     batch.engine.trace.note(statement)
     try statement.run()
@@ -95,8 +90,7 @@ struct BatchDeleter {
       let table = schema.tables[index]
       try KeyListSize.forEachPiece(of: keys.sorted()[...]) { piece, size in
         let statement = try batch.connection.statement(
-          sql: "INSERT INTO temp.\(doomedName(index)) (k) SELECT t.\(table.key) FROM \(table.name) AS t"
-            + " WHERE t.\(table.key) \(size.condition)")
+          sql: table.noting(in: .doomed(index), size))
         try size.bind(piece, to: statement)
         batch.engine.trace.note(statement)
         try statement.run()
@@ -117,18 +111,15 @@ struct BatchDeleter {
       guard relationship.deleteRule == .cascade, !relationship.isTransient, schema.tableIfHeld(relationship.sourceEntity)?.index == source,
         let table = schema.tableIfHeld(relationship.destinationEntity)
       else { return nil }
-      let frontier = "(SELECT k FROM temp.\(doomedName(source)) WHERE g = ?)"
-      let from: String
+      let (sources, found) = (BatchTable.doomed(source), BatchTable.doomed(table.index))
+      let sql: String
       switch schema.relationships[relationship.id] {
-      case .column(let index, let column):
-        let own = schema.tables[index]
-        from = "\(own.name) AS s JOIN \(table.name) AS d ON d.\(table.key) = s.\(column.name) WHERE s.\(own.key) IN \(frontier)"
-      case .inverse(let side): from = "\(table.name) AS d WHERE d.\(side.column.name) IN \(frontier)"
-      case .join(let side): from = side.destinations(in: table, of: frontier)
+      case .column(let index, let column): sql = table.cascade(into: found, through: column, of: schema.tables[index], sources)
+      case .inverse(let side): sql = table.cascade(into: found, throughInverse: side.column, sources)
+      case .join(let side): sql = side.cascade(into: found, of: table, sources)
       case .none: return nil
       }
-      return Cascade(
-        destination: table.index, sql: "INSERT OR IGNORE INTO temp.\(doomedName(table.index)) (k, g) SELECT d.\(table.key), ? FROM \(from)")
+      return Cascade(destination: table.index, sql: sql)
     }
   }
 
@@ -149,8 +140,8 @@ struct BatchDeleter {
     }
   }
 
-  /// That a key is not one of those that go.
-  private func stays(_ key: String, _ table: Int) -> String { doomed.contains(table) ? " AND \(key) NOT IN \(doomedKeys(table))" : "" }
+  /// The rows of a table that go; nil where none can.
+  private func going(_ table: Int) -> BatchTable? { doomed.contains(table) ? .doomed(table) : nil }
 
   private func checkDenyRules() throws {
     for relationship in schema.model.relationships where relationship.deleteRule == .deny && !relationship.isTransient {
@@ -159,19 +150,12 @@ struct BatchDeleter {
       else { continue }
       let condition: String
       switch schema.relationships[relationship.id] {
-      case .column(_, let column):
-        condition =
-          "EXISTS (SELECT 1 FROM \(other.name) AS d WHERE d.\(other.key) = t.\(column.name)\(stays("d.\(other.key)", other.index)))"
-      case .inverse(let side):
-        condition =
-          "EXISTS (SELECT 1 FROM \(other.name) AS d WHERE d.\(side.column.name) = t.\(table.key)\(stays("d.\(other.key)", other.index)))"
-      case .join(let side):
-        condition = side.linkExists(of: table) { stays($0, other.index) }
+      case .column(_, let column): condition = other.isReferred(by: column, besides: going(other.index))
+      case .inverse(let side): condition = other.refers(by: side.column, to: table, besides: going(other.index))
+      case .join(let side): condition = side.linkExists(of: table, besides: going(other.index))
       case .none: continue
       }
-      let refusing = try batch.references(
-        "SELECT \(table.reference(alias: "t")) FROM \(table.name) AS t WHERE t.\(table.key) IN \(doomedKeys(table.index)) AND \(condition)"
-          + " ORDER BY 1 LIMIT 100")
+      let refusing = try batch.references(table.refusing(in: .doomed(table.index), where: condition))
       if !refusing.isEmpty {
         throw BatchError(denied: relationship, schema.model, refusing.map { space.objectID(of: $0) })
       }
@@ -185,37 +169,29 @@ struct BatchDeleter {
         let target = schema.tableIfHeld(relationship.destinationEntity), doomed.contains(target.index)
       else { continue }
       let table = schema.tables[index]
-      let condition =
-        "\(table.name).\(column.name) IN \(doomedKeys(target.index))" + stays("\(table.name).\(table.key)", index)
+      let condition = table.refers(by: column, to: .doomed(target.index), besides: going(index))
       if !relationship.isOptional {
-        let emptied = try batch.references(
-          "SELECT \(table.reference(alias: table.name)) FROM \(table.name) WHERE \(condition) ORDER BY 1 LIMIT 100")
+        let emptied = try batch.references(table.references(where: condition, isNaming: true))
         guard emptied.isEmpty else {
           throw BatchError(required: relationship, schema.model, emptied.map { space.objectID(of: $0) })
         }
         continue
       }
-      if released.insert(index).inserted { try batch.prepare(releasedName(index), "k INTEGER PRIMARY KEY") }
-      let count = try batch.run(
-        "INSERT OR IGNORE INTO temp.\(releasedName(index)) (k) SELECT \(table.name).\(table.key) FROM \(table.name) WHERE \(condition)")
+      if released.insert(index).inserted { try batch.prepare(.released(index)) }
+      let count = try batch.run(table.noting(in: .released(index), where: condition))
       // Rows that another relationship has released already are not counted, but have this reference too.
-      if count == 0, try batch.number("SELECT 1 FROM \(table.name) WHERE \(condition) LIMIT 1") == nil { continue }
-      var assignments = column.cleared
-      if let inverse = schema.model.inverse(of: relationship), case .inverse(let side) = schema.relationships[inverse.id],
-        let order = side.order
-      {
-        assignments += ", \(order) = NULL"
+      if count == 0, try batch.number(table.hasRow(where: condition)) == nil { continue }
+      var order: String?
+      if let inverse = schema.model.inverse(of: relationship), case .inverse(let side) = schema.relationships[inverse.id] {
+        order = side.order
       }
-      try batch.run("UPDATE OR FAIL \(table.name) SET \(assignments) WHERE \(condition)")
+      try batch.run(table.releasing(column, order: order, where: condition))
     }
     var updated: [ObjectReference] = []
     for index in released.sorted() {
       let table = schema.tables[index]
-      try batch.run(
-        "UPDATE OR FAIL \(table.name) SET \(table.version) = \(table.version) + 1"
-          + " WHERE \(table.name).\(table.key) IN (SELECT k FROM temp.\(releasedName(index)))")
-      updated += try batch.references(
-        "SELECT \(table.reference(alias: "t")) FROM temp.\(releasedName(index)) AS r CROSS JOIN \(table.name) AS t ON t.\(table.key) = r.k")
+      try batch.run(table.bumping(in: .released(index)))
+      updated += try batch.references(table.references(in: .released(index)))
     }
     return updated
   }
@@ -233,10 +209,10 @@ struct BatchDeleter {
       for entity in table.root.subtree {
         for side in schema.joinSides[entity]
         where done.insert(Side(relationship: side.relationshipID, isReversed: side.isReversed)).inserted {
-          try batch.run(side.deletion("IN \(doomedKeys(index))"))
+          try batch.run(side.deletion(in: .doomed(index)))
         }
       }
-      try batch.run("DELETE FROM \(table.name) WHERE \(table.name).\(table.key) IN \(doomedKeys(index))")
+      try batch.run(table.deletion(in: .doomed(index)))
     }
   }
 }

@@ -15,7 +15,7 @@ struct BatchUpdater {
   private var schema: StoreSchema { batch.schema }
   /// The assignments that are computed; their values stand in the columns `v0`, `v1` and so on.
   private let computed: [(slot: CompiledSlot, expression: ResolvedExpression)]
-  private let name: String
+  private let noted: BatchTable
 
   init(_ batch: BatchTransaction, plan: BatchUpdatePlan, space: ObjectIDSpace) throws {
     self.batch = batch
@@ -25,12 +25,8 @@ struct BatchUpdater {
     computed = plan.assignments.compactMap { assignment in
       if case .computed(let expression) = assignment.value { (assignment.slot, expression) } else { nil }
     }
-    name = "cipherdata_updated_\(computed.count)"
+    noted = .updated(valueCount: computed.count)
   }
-
-  private var keys: String { "(SELECT k FROM temp.\(name))" }
-  /// That a row of the table is concerned.
-  private var isConcerned: String { "\(table.name).\(table.key) IN \(keys)" }
 
   func run() throws -> BatchChanges {
     guard plan.assignments.contains(where: { keepsExternals($0.slot) }), let files = batch.transaction.files else { return try update() }
@@ -39,20 +35,20 @@ struct BatchUpdater {
 
   private func update() throws -> BatchChanges {
     try checkDestinations()
-    try batch.prepare(name, (["k INTEGER PRIMARY KEY", "e INTEGER"] + computed.indices.map { "v\($0)" }).joined(separator: ", "))
-    defer { try? batch.empty(name) }
+    try batch.prepare(noted)
+    defer { try? batch.empty(noted) }
     guard try select() > 0 else { return BatchChanges() }
     let partners = try releasePartners()
     try placeInOrders()
     let unique = uniqueColumns()
     if !unique.isEmpty {
       // Values that pass from row to row must be free before they are taken.
-      try batch.run("UPDATE OR FAIL \(table.name) SET \(unique.map { "\($0) = NULL" }.joined(separator: ", ")) WHERE \(isConcerned)")
+      try batch.run(table.clearing(unique, in: noted))
     }
     do { try assign() } catch let error as StoreAccessError where error.extendedCode == ConstraintCode.unique {
       throw try constraintConflict(error)
     }
-    let updated = try batch.references("SELECT k, e FROM temp.\(name)")
+    let updated = try batch.references(noted.references)
     return BatchChanges(updated: updated + partners)
   }
 
@@ -89,8 +85,7 @@ struct BatchUpdater {
     // Conditions and values add joins to the scope.
     let condition = try generator.condition(of: plan.fetch, scope)
     let selected = [SQLFragment(table.reference(alias: scope.alias))] + (try values(generator, scope))
-    var statement: SQLFragment = "SELECT \(SQLFragment.joined(selected, by: ", ")) FROM \(table.name) AS \(scope.alias)\(scope.joinText)"
-    if let condition { statement.append(" WHERE \(condition)") }
+    var statement = scope.query(SQLFragment.joined(selected, by: ", "), where: condition)
     if case .packed = constants { statement.binders.insert(.packedConstants, at: 0) }
     return (statement, generator.temporaryLists)
   }
@@ -118,7 +113,7 @@ struct BatchUpdater {
     }
     defer { try? TemporaryLists.empty(insertion.temporaryLists.count, batch.transaction.reading) }
     do {
-      return try bound("INSERT OR FAIL INTO temp.\(name) ", insertion) { statement in
+      return try bound(noted.insertion, insertion) { statement in
         try statement.run()
         return batch.connection.changes
       }
@@ -151,19 +146,16 @@ struct BatchUpdater {
         case .column(let index, let column) = schema.relationships[inverse.id]
       else { continue }
       let target = schema.tables[index]
-      let condition = "\(target.name).\(column.name) IN \(keys)"
-      let found = try batch.references("SELECT \(target.reference(alias: target.name)) FROM \(target.name) WHERE \(condition)")
+      let found = try batch.references(target.references(where: target.refers(by: column, to: noted), isNaming: false))
       if found.isEmpty { continue }
       if !inverse.isOptional {
         throw BatchError(required: inverse, schema.model, found.map { space.objectID(of: $0) })
       }
-      let isBumped = index == table.index ? "CASE WHEN \(isConcerned) THEN 0 ELSE 1 END" : "1"
-      try batch.run(
-        "UPDATE OR FAIL \(target.name) SET \(column.cleared), \(target.version) = \(target.version) + \(isBumped) WHERE \(condition)")
+      try batch.run(target.releasing(column, from: noted, isUpdated: index == table.index))
       partners += found
     }
     guard !partners.isEmpty else { return [] }
-    var seen = Set(try batch.references("SELECT k, e FROM temp.\(name)"))
+    var seen = Set(try batch.references(noted.references))
     return partners.filter { seen.insert($0).inserted }
   }
 
@@ -174,15 +166,13 @@ struct BatchUpdater {
         case .inverse(let side) = schema.relationships[inverse.id], let order = side.order
       else { continue }
       guard case .constant(.int(let word)) = assignment.value else {
-        try batch.run("UPDATE OR FAIL \(table.name) SET \(order) = NULL WHERE \(isConcerned)")
+        try batch.run(table.clearing([order], in: noted))
         continue
       }
       let owner = ObjectReference(rawValue: word).key
       let column = side.column.name
       let last = try batch.number(table.lastPlace(order, of: column), owner) ?? 0
-      try batch.run(
-        "UPDATE OR FAIL \(table.name) SET \(order) = ? + \(table.name).\(table.key) WHERE \(isConcerned) AND \(table.name).\(column) IS NOT ?",
-        last, owner)
+      try batch.run(table.placingLast(order, of: column, in: noted), last, owner)
     }
   }
 
@@ -208,30 +198,27 @@ struct BatchUpdater {
     case .constant(.int(let word)) where assignment.slot.kind == .reference: ("?", .int(ObjectReference(rawValue: word).key))
     case .constant(let value): (keepsExternals(assignment.slot) ? "\(SQLFunctions.keep)(?)" : "?", value)
     case .computed:
-      (
-        "(SELECT b.v\(computed.firstIndex { $0.slot.index == assignment.slot.index } ?? 0) FROM temp.\(name) AS b"
-          + " WHERE b.k = \(row).\(table.key))", nil
-      )
+      (noted.value(computed.firstIndex { $0.slot.index == assignment.slot.index } ?? 0, of: "\(row).\(table.key)"), nil)
     }
   }
 
   private func assign() throws {
-    var assignments = ["\(table.version) = \(table.version) + 1"]
+    var assignments: [(column: String, value: String)] = []
     var arguments: [Slot] = []
     for assignment in plan.assignments {
       guard let column = column(of: assignment.slot) else { continue }
       let (sql, argument) = value(assignment, of: table.name)
-      assignments.append("\(column.name) = \(sql)")
+      assignments.append((column.name, sql))
       if let argument { arguments.append(argument) }
       guard let entityColumn = column.entityColumn, case .constant(let value) = assignment.value else { continue }
-      assignments.append("\(entityColumn) = ?")
+      assignments.append((entityColumn, "?"))
       if case .int(let word) = value, case .stored(let offset, _) = column.destination {
         arguments.append(.int(Int64(ObjectReference(rawValue: word).entity - offset)))
       } else {
         arguments.append(.null)
       }
     }
-    try batch.run("UPDATE OR FAIL \(table.name) SET \(assignments.joined(separator: ", ")) WHERE \(isConcerned)", arguments)
+    try batch.run(table.assigning(assignments, in: noted), arguments)
   }
 
   // MARK: Conflicts
@@ -252,30 +239,26 @@ struct BatchUpdater {
   private func addConflicts(under constraint: DeclaredConstraint, to conflicts: inout [ConstraintConflict]) throws {
     var columns: [String] = []
     var arguments: [Slot] = []
-    for (position, slot) in constraint.slots.enumerated() {
+    for slot in constraint.slots {
       guard let column = table.column(entity: constraint.entity, slot: slot.index) else { return }
       var now = "t.\(column.name)"
       if let assignment = plan.assignments.first(where: { $0.slot.index == slot.index && $0.slot.declaringEntity == slot.declaringEntity })
       {
         let (sql, argument) = value(assignment, of: "t")
-        now = "CASE WHEN t.\(table.key) IN \(keys) THEN \(sql) ELSE \(now) END"
+        now = "CASE WHEN t.\(table.key) IN \(noted.keys) THEN \(sql) ELSE \(now) END"
         if let argument { arguments.append(argument) }
       }
-      columns.append("\(now) AS n\(position)")
+      columns.append(now)
     }
-    let names = columns.indices.map { "n\($0)" }
     let ofEntity = table.entityCondition(constraint.entity, includesSubentities: true, model: schema.model, alias: "t")
-    let statement = try batch.statement(
-      "SELECT min(k), max(k) FROM (SELECT t.\(table.key) AS k, \(columns.joined(separator: ", ")) FROM \(table.name) AS t"
-        + (ofEntity.map { " WHERE \($0)" } ?? "") + ") WHERE \(names.map { "\($0) IS NOT NULL" }.joined(separator: " AND "))"
-        + " GROUP BY \(names.joined(separator: ", ")) HAVING count(*) > 1 ORDER BY 1 LIMIT 100", arguments)
+    let statement = try batch.statement(table.pairs(withSame: columns, where: ofEntity), arguments)
     defer { statement.reset() }
     while try statement.step() {
       let rows = [statement.int64(0), statement.int64(1)]
       let found = try rows.compactMap { key in
         try batch.references(table.presence, key).first
       }
-      let changed = try found.filter { try batch.number("SELECT 1 FROM temp.\(name) WHERE k = ?", $0.key) != nil }
+      let changed = try found.filter { try batch.number(noted.presence, $0.key) != nil }
       conflicts.append(
         ConstraintConflict(
           entityName: schema.model.entities[constraint.entity].name, constraint: constraint.names,

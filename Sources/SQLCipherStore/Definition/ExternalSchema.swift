@@ -18,11 +18,9 @@ enum ExternalSchema {
     let columns = table.columns.filter(\.isLarge).map(\.name)
     if columns.isEmpty { return [] }
     func trigger(_ event: String, _ name: String, _ columns: [String], _ test: (String) -> String) throws -> SchemaAuxiliary {
-      let name = "\(triggerPrefix)\(name)"
-      let sql =
-        "CREATE TRIGGER \(try Identifier.quoted(name)) AFTER \(event) ON \(table.name) WHEN \(columns.map(test).joined(separator: " OR "))"
-        + " BEGIN \(BookkeepingTables.removingExternals(columns.map { "OLD.\($0)" })); END"
-      return SchemaAuxiliary(kind: .trigger, name: name, sql: sql)
+      try table.trigger(
+        named: "\(triggerPrefix)\(name)", "AFTER \(event)", when: columns.map(test).joined(separator: " OR "),
+        "\(BookkeepingTables.removingExternals(columns.map { "OLD.\($0)" }));")
     }
     var result = [try trigger("DELETE", "delete_\(table.id)", columns) { "typeof(OLD.\($0)) = 'integer'" }]
     for (number, column) in columns.enumerated() {
@@ -43,13 +41,7 @@ enum ExternalSchema {
   /// The statements that put all large values of a copy into its rows; its list of them is empty then.
   static func inlining(from connection: Connection, schema: String) throws -> [String] {
     guard try ExternalTable.exists(connection) else { return [] }
-    var statements: [String] = []
-    for table in try MetadataTable.readLayout(connection, path: connection.path).tables {
-      let name = try Identifier.quoted(table.name)
-      for column in try table.columns.filter({ $0.kind == .bytes }).map({ try Identifier.quoted($0.name) }) {
-        statements.append("UPDATE \(schema).\(name) SET \(column) = \(SQLFunctions.data)(\(column)) WHERE typeof(\(column)) = 'integer'")
-      }
-    }
-    return statements + [BookkeepingTables.emptyingExternals(in: schema)]
+    let layout = try MetadataTable.readLayout(connection, path: connection.path)
+    return try layout.tables.flatMap { try $0.inlining(in: schema) } + [BookkeepingTables.emptyingExternals(in: schema)]
   }
 }

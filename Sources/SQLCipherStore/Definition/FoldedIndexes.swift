@@ -43,7 +43,7 @@ enum FoldedIndexes {
   static func removal(from connection: Connection, schema: String) throws -> [String] {
     let indexes = Set(try inFile(connection).map(\.index))
     let statements =
-      try indexes.sorted().map { "DROP INDEX \(schema).\(try Identifier.quoted($0))" }
+      try indexes.sorted().map { try SchemaAuxiliary.dropping(.index, $0, in: schema) }
       + FullTextFile.removal(from: connection, schema: schema) + DerivationTriggers.removal(from: connection, schema: schema)
     guard !statements.isEmpty else { return [] }
     return statements + [BookkeepingTables.forgettingAuxiliaries(in: schema)]

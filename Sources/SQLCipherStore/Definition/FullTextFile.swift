@@ -24,11 +24,9 @@ enum FullTextFile {
   static func removal(from connection: Connection, schema: String) throws -> [String] {
     try indexes(connection).flatMap { index in
       let table = try Identifier.quoted(index.table)
-      let triggers = try connection.objects(.triggers).filter {
-        $0.sql.contains("BEGIN INSERT INTO \(table) (docid") || $0.sql.contains("BEGIN DELETE FROM \(table) WHERE docid")
-      }
-      return try triggers.map { "DROP TRIGGER \(schema).\(try Identifier.quoted($0.name))" }
-        + ["DROP TABLE \(schema).\(table)", "DROP VIEW \(schema).\(try Identifier.quoted(index.view))"]
+      let triggers = try connection.objects(.triggers).filter { FullTextIndex.isKept(table, by: $0.sql) }
+      let dropped: [(SchemaAuxiliary.Kind, String)] = triggers.map { (.trigger, $0.name) } + [(.table, index.table), (.view, index.view)]
+      return try dropped.map { try SchemaAuxiliary.dropping($0.0, $0.1, in: schema) }
     }
   }
 }

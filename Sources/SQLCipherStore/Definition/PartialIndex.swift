@@ -20,7 +20,7 @@ enum PartialIndex {
     let generator = QueryGenerator(schema: schema, constants: .literals(fetch.constants))
     let scope = QueryScope(table: table, alias: table.name)
     let condition = try generator.condition(fetch.predicate, [scope])
-    guard scope.joinCount == 0, !condition.text.contains("SELECT "), !condition.text.contains("cd_") else { return nil }
+    guard scope.joinCount == 0, !condition.hasSubquery, !condition.text.contains("cd_") else { return nil }
     return condition.text
   }
 }

@@ -79,6 +79,6 @@ struct SchemaAuxiliaries {
   }
 
   private static func drop(_ auxiliary: SchemaAuxiliary, _ transaction: WriteTransaction) throws {
-    try transaction.connection.execute("DROP \(auxiliary.kind.rawValue.uppercased()) \(try Identifier.quoted(auxiliary.name))")
+    try transaction.connection.execute(SchemaAuxiliary.dropping(auxiliary.kind, auxiliary.name))
   }
 }

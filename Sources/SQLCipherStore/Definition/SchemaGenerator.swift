@@ -7,6 +7,8 @@ import SQLCipherConnection
 /// The DDL of a schema. Property columns carry no NOT NULL and no CHECK: validation is the context's, and parking a unique swap needs NULL.
 struct SchemaGenerator {
   let schema: StoreSchema
+  /// What the names of indexes begin with: a migration makes some for a while, beside those of the same tables.
+  var prefix = ""
 
   /// Every table, in order.
   func tables() throws -> [String] {
@@ -21,11 +23,9 @@ struct SchemaGenerator {
     for side in schema.joins {
       let join = schema.layout.joinTables[side.tableIndex]
       result.append(
-        try side.index { table, elements in
-          try index(
-            names.take("i_\(join.name)_target"), on: table, elements,
-            .init(origin: .relationship, entityName: join.entity, name: join.property))
-        })
+        try side.index(
+          named: prefix + names.take("i_\(join.name)_target"),
+          .init(origin: .relationship, entityName: join.entity, name: join.property)))
     }
     for table in schema.tables {
       result += try relationshipIndexes(of: table, names: &names)
@@ -34,30 +34,10 @@ struct SchemaGenerator {
     return result
   }
 
-  private func index(
-    _ name: String, on table: String, _ elements: [String], unique: Bool = false, where condition: String = "",
-    _ meaning: FetchExplanation.Index
-  ) throws -> StoreIndex {
-    let head = "CREATE \(unique ? "UNIQUE " : "")INDEX \(try Identifier.quoted(name)) ON \(table)"
-    return StoreIndex(
-      name: name, sql: "\(head) (\(elements.joined(separator: ", ")))" + condition, table: table, elements: elements, condition: condition,
-      meaning: meaning)
-  }
-
   /// The statement that makes an entity's table, under another quoted name while a migration fills it.
   func createTable(_ table: EntityTable, named name: String? = nil) throws -> String {
     let orders = try schema.layout.tables[table.index].orderColumns.map { try Identifier.quoted($0.name) }
-    var columns = ["\(table.key) INTEGER PRIMARY KEY"]
-    if let entity = table.entity { columns.append("\(entity) INTEGER NOT NULL") }
-    columns.append("\(table.version) INTEGER NOT NULL")
-    for column in table.columns {
-      let type = TableLayout.Kind(column.slot.kind)?.sqlType ?? "BLOB"
-      let parent = try Self.parent(of: column.slot, in: schema).map { try Self.foreignKey(to: $0) } ?? ""
-      columns.append("\(column.name) \(type)\(parent)")
-      if let entityColumn = column.entityColumn { columns.append("\(entityColumn) INTEGER") }
-    }
-    columns += orders.map { "\($0) INTEGER" }
-    return "CREATE TABLE \(name ?? table.name) (\(columns.joined(separator: ", ")))"
+    return try table.creation(named: name, orders: orders) { Self.parent(of: $0.slot, in: schema) }
   }
 
   /// The number of the entity that a to-one column's foreign key leads to. There is one wherever the model cannot leave a dangling key: not without
@@ -72,11 +52,6 @@ struct SchemaGenerator {
   /// The table that a to-one column's foreign key leads to, not quoted; nil where there is none.
   static func parent(of slot: CompiledSlot, in schema: StoreSchema) -> String? {
     parent(of: slot, in: schema.model).flatMap { schema.tableIfHeld($0)?.plainName }
-  }
-
-  /// What makes a column a foreign key. The key column of every entity's table has the same name.
-  static func foreignKey(to table: String) throws -> String {
-    " REFERENCES \(try Identifier.quoted(table)) (\"_pk\") DEFERRABLE INITIALLY DEFERRED"
   }
 
   /// The statement that makes a relationship's table, under another quoted name while a migration fills it.
@@ -96,8 +71,8 @@ struct SchemaGenerator {
       var elements = [column.name]
       if let inverse, case .inverse(let side) = schema.relationships[inverse.id], let order = side.order { elements.append(order) }
       result.append(
-        try index(
-          names.take("i_\(table.plainName)_\(column.slot.name)"), on: table.name, elements,
+        try table.index(
+          named: prefix + names.take("i_\(table.plainName)_\(column.slot.name)"), elements,
           .init(
             origin: .relationship, entityName: schema.model.entities[column.slot.declaringEntity].name, name: column.slot.name,
             properties: [column.slot.name])))
@@ -113,8 +88,8 @@ struct SchemaGenerator {
         let columns = constraint.compactMap { column(named: $0, of: entity, in: table)?.name }
         guard columns.count == constraint.count, !columns.isEmpty else { continue }
         result.append(
-          try index(
-            names.take("u_\(entity.name)_\(constraint.joined(separator: "_"))"), on: table.name, columns, unique: true,
+          try table.index(
+            named: prefix + names.take("u_\(entity.name)_\(constraint.joined(separator: "_"))"), columns, isUnique: true,
             where: rowsBelow(entity, table), .init(origin: .uniqueness, entityName: entity.name, properties: constraint)))
       }
       for description in entity.entityDescription.effectiveIndexes {
@@ -138,8 +113,8 @@ struct SchemaGenerator {
           continue
         }
         result.append(
-          try index(
-            names.take("i_\(entity.name)_\(description.name)"), on: table.name, elements, where: condition,
+          try table.index(
+            named: prefix + names.take("i_\(entity.name)_\(description.name)"), elements, where: condition,
             .init(
               origin: .declared, entityName: entity.name, name: description.name,
               properties: description.elements.compactMap { element in

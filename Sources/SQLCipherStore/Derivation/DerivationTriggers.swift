@@ -9,11 +9,20 @@ struct DerivationTriggers {
   let schema: StoreSchema
 
   private struct Trigger {
-    let event: String
-    let table: String
-    var condition: String?
+    /// Makes it, given its name and what it runs.
+    let make: (_ name: String, _ body: String) throws -> SchemaAuxiliary
     /// A position and the expression of a key.
     let notes: [(position: Int, key: String)]
+
+    init(after event: String, of table: EntityTable, when condition: String? = nil, _ notes: [(position: Int, key: String)]) {
+      make = { try table.trigger(named: $0, "AFTER \(event)", when: condition, $1) }
+      self.notes = notes
+    }
+
+    init(after event: String, of side: JoinSide, _ notes: [(position: Int, key: String)]) {
+      make = { try side.trigger(named: $0, after: event, $1) }
+      self.notes = notes
+    }
   }
 
   /// The triggers, those of an attribute that others build on first. The first of each attribute fills it.
@@ -25,13 +34,10 @@ struct DerivationTriggers {
       let entity = schema.model.entities[derivation.derivation.entity].name
       for (index, trigger) in triggers(of: derivation).enumerated() {
         let name = names.take("t_\(entity)_\(derivation.derivation.slot.name)_\(index + 1)")
-        let calls = trigger.notes.map { "SELECT \(SQLFunctions.derive)(\(identity), \($0.position), \($0.key));" }.joined(separator: " ")
-        let condition = trigger.condition.map { " WHEN \($0)" } ?? ""
-        result.append(
-          SchemaAuxiliary(
-            kind: .trigger, name: name,
-            sql: "CREATE TRIGGER \(try Identifier.quoted(name)) AFTER \(trigger.event) ON \(trigger.table)\(condition) BEGIN \(calls) END",
-            fill: index == 0 ? try fill(derivation) : []))
+        let calls = trigger.notes.map { StoreDerivation.call(identity, $0.position, $0.key) }.joined(separator: " ")
+        var auxiliary = try trigger.make(name, calls)
+        if index == 0 { auxiliary.fill = try fill(derivation) }
+        result.append(auxiliary)
       }
     }
     return result
@@ -52,11 +58,10 @@ struct DerivationTriggers {
   private func triggers(of derivation: StoreDerivation) -> [Trigger] {
     let own = derivation.table
     let isOfEntity = derivation.entityCondition(schema.model, alias: "NEW")
-    var result = [Trigger(event: "INSERT", table: own.name, condition: isOfEntity, notes: [(0, "NEW.\(own.key)")])]
+    var result = [Trigger(after: "INSERT", of: own, when: isOfEntity, [(0, "NEW.\(own.key)")])]
     if derivation.derivation.operation == .now {
       // Every save of a row changes its version; what is computed here leaves it.
-      result.append(
-        Trigger(event: "UPDATE OF \(own.version)", table: own.name, condition: isOfEntity, notes: [(0, "NEW.\(own.key)")]))
+      result.append(Trigger(after: "UPDATE OF \(own.version)", of: own, when: isOfEntity, [(0, "NEW.\(own.key)")]))
     }
     guard let steps = derivation.steps else { return result }
     for (index, step) in steps.enumerated() {
@@ -65,14 +70,14 @@ struct DerivationTriggers {
       case .column(_, let column):
         result.append(update(of: column.name, in: step.source, [(near, "NEW.\(step.source.key)")]))
         // References to what is gone stay where a relationship has no inverse.
-        result.append(Trigger(event: "DELETE", table: step.destination.name, notes: [(far, "OLD.\(step.destination.key)")]))
+        result.append(Trigger(after: "DELETE", of: step.destination, [(far, "OLD.\(step.destination.key)")]))
       case .inverse(let side):
         let (owner, table) = (side.column.name, step.destination)
-        result.append(Trigger(event: "INSERT", table: table.name, condition: "NEW.\(owner) IS NOT NULL", notes: [(near, "NEW.\(owner)")]))
-        result.append(Trigger(event: "DELETE", table: table.name, condition: "OLD.\(owner) IS NOT NULL", notes: [(near, "OLD.\(owner)")]))
+        result.append(Trigger(after: "INSERT", of: table, when: "NEW.\(owner) IS NOT NULL", [(near, "NEW.\(owner)")]))
+        result.append(Trigger(after: "DELETE", of: table, when: "OLD.\(owner) IS NOT NULL", [(near, "OLD.\(owner)")]))
         result.append(update(of: owner, in: table, [(near, "OLD.\(owner)"), (near, "NEW.\(owner)")]))
       case .join(let side):
-        for link in side.watched { result.append(Trigger(event: link.event, table: link.table, notes: [(near, link.nearKey)])) }
+        for link in JoinSide.events { result.append(Trigger(after: link.event, of: side, [(near, side.nearKey(of: link.row))])) }
       case .none: break
       }
     }
@@ -92,13 +97,13 @@ struct DerivationTriggers {
   }
 
   private func update(of column: String, in table: EntityTable, _ notes: [(Int, String)]) -> Trigger {
-    Trigger(event: "UPDATE OF \(column)", table: table.name, condition: "NEW.\(column) IS NOT OLD.\(column)", notes: notes)
+    Trigger(after: "UPDATE OF \(column)", of: table, when: "NEW.\(column) IS NOT OLD.\(column)", notes)
   }
 
   // MARK: Files
 
   /// The statements that take the triggers out of a copy for other programs, which do not know the function and could write nothing.
   static func removal(from connection: Connection, schema: String) throws -> [String] {
-    try connection.objects(.derivationTriggers).map { "DROP TRIGGER \(schema).\(try Identifier.quoted($0.name))" }
+    try connection.objects(.derivationTriggers).map { try SchemaAuxiliary.dropping(.trigger, $0.name, in: schema) }
   }
 }

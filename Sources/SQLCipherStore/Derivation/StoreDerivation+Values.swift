@@ -85,6 +85,16 @@ extension StoreDerivation {
     }
   }
 
+  /// What a trigger runs: the call of the function that notes which values a change concerns.
+  ///
+  /// - Parameters:
+  ///   - identity: The attribute, as a literal.
+  ///   - position: The position of its path.
+  ///   - key: The expression of a key.
+  static func call(_ identity: String, _ position: Int, _ key: String) -> String {
+    "SELECT \(SQLFunctions.derive)(\(identity), \(position), \(key));"
+  }
+
   // MARK: The way back
 
   /// Selects the rows of the attribute's table whose paths lead over rows at a position.
@@ -99,11 +109,9 @@ extension StoreDerivation {
       let found = statement.isEmpty ? keys : "IN (\(statement))"
       switch step.storage {
       case .column(_, let column):
-        statement = "SELECT o.\(step.source.key) FROM \(step.source.name) AS o WHERE o.\(column.name) \(found)"
+        statement = step.source.owners(by: column, of: found)
       case .inverse(let side):
-        let table = step.destination
-        statement =
-          "SELECT o.\(side.column.name) FROM \(table.name) AS o WHERE o.\(table.key) \(found) AND o.\(side.column.name) IS NOT NULL"
+        statement = step.destination.destinations(by: side.column, of: found)
       case .join(let side): statement = side.owners(ofMembers: found)
       case .none: return "SELECT 1 WHERE 0"
       }

@@ -48,7 +48,7 @@ struct FetchExplainer {
     if case .topRows = plan.output {
       statements.append(
         .init(
-          purpose: "read the first rows, once for each", text: "SELECT … FROM \(plan.table.name) WHERE \(plan.table.key) = ?1",
+          purpose: "read the first rows, once for each", text: plan.table.explainedRow,
           parameters: ["key"]))
       if let warning = sortWarning { warnings.append(warning) }
     }

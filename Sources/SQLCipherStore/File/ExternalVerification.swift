@@ -63,19 +63,12 @@ struct ExternalVerification {
 
   private mutating func checkReferences() throws {
     let layout = try MetadataTable.readLayout(connection, path: connection.path)
-    var references: [String] = []
-    for table in layout.tables {
-      let name = try Identifier.quoted(table.name)
-      for column in table.columns where column.kind == .bytes {
-        let column = try Identifier.quoted(column.name)
-        references.append("SELECT \(column) AS x, '\(table.id)' AS t FROM \(name) WHERE typeof(\(column)) = 'integer'")
-      }
-    }
+    let references = try layout.tables.flatMap { try $0.externalNumbers() }
     if references.isEmpty { return }
     let all = references.joined(separator: " UNION ALL ")
     let dangling = try numbers(BookkeepingTables.danglingExternals(all))
     for id in dangling { note("a row refers to the large value \(id), which is not listed") }
-    for id in try numbers("SELECT x FROM (\(all)) GROUP BY x HAVING count(*) > 1 LIMIT 100") {
+    for id in try numbers(BookkeepingTables.repeatedExternals(all)) {
       note("several rows refer to the large value \(id)")
     }
     for id in try numbers(BookkeepingTables.unusedExternals(all)) {

@@ -39,16 +39,8 @@ enum ConstraintViolation {
     return result
   }
 
-  /// The query of how many rows have the same values as another one, beyond one of each.
-  static func countSQL(_ index: StoreIndex) -> String {
-    let present = index.elements.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
-    let condition = index.condition.isEmpty ? " WHERE \(present)" : "\(index.condition) AND \(present)"
-    return "SELECT ifnull(sum(n - 1), 0) FROM (SELECT count(*) AS n FROM \(index.table)\(condition)"
-      + " GROUP BY \(index.elements.joined(separator: ", ")) HAVING count(*) > 1)"
-  }
-
   private static func count(_ index: StoreIndex, _ transaction: ReadTransaction) throws -> Int {
-    let statement = try transaction.statement(sql: countSQL(index))
+    let statement = try transaction.statement(sql: index.duplicateCount)
     defer { statement.reset() }
     return try statement.step() ? statement.int(0) : 0
   }

@@ -31,8 +31,9 @@ struct DeferredClearing {
         if let name = layout.deferredTables?.first {
           try clear(name, &layout, transaction)
         } else if let name = layout.leftoverTables?.first {
-          trace.note(connection, "DROP TABLE \(name)")
-          try connection.execute("DROP TABLE \(try Identifier.quoted(name))")
+          let statement = try BookkeepingTables.droppingLeftover(name)
+          trace.note(connection, statement)
+          try connection.execute(statement)
           layout.leftoverTables = layout.leftoverTables.flatMap { $0.count > 1 ? Array($0.dropFirst()) : nil }
         } else {
           return false
@@ -56,16 +57,14 @@ struct DeferredClearing {
     let schema = try StoreSchema(model: model, layout: layout)
     let table = schema.tables[index]
     var names = NameAllocator(reserved: BookkeepingTables.reservedNames + layout.physicalTables)
-    let working = try Identifier.quoted(names.take("cipherdata_new_1"))
-    let columns = try layout.tables[index].physicalColumns.map { try Identifier.quoted($0) }.joined(separator: ", ")
-    let copy =
-      "INSERT OR FAIL INTO \(working) (\(columns)) SELECT \(columns) FROM \(table.name) AS t"
-      + " WHERE t.\(table.key) > ? AND t.\(table.key) <= ?"
+    let working = names.take("cipherdata_new_1")
+    let columns = try layout.tables[index].physicalColumns.map { (column: $0, value: "t.\(try Identifier.quoted($0))") }
+    let creation = try SchemaGenerator(schema: schema).createTable(table, named: try Identifier.quoted(working))
     let steps = [
       MigrationStep(summary: "", work: .dropFollowers),
-      MigrationStep(summary: "", work: .schema([try SchemaGenerator(schema: schema).createTable(table, named: working)])),
-      MigrationStep(summary: "", work: .portions(Portions(table: table.name, key: table.key, sql: copy))),
-      MigrationStep(summary: "", work: .schema(["DROP TABLE \(table.name)", "ALTER TABLE \(working) RENAME TO \(table.name)"])),
+      MigrationStep(summary: "", work: .schema([creation])),
+      MigrationStep(summary: "", work: .portions(try table.copying(columns, to: working, where: nil))),
+      MigrationStep(summary: "", work: .schema(try layout.tables[index].replacing(with: working))),
       MigrationStep(summary: "", work: .makeAuxiliaries),
     ]
     let runner = MigrationRunner(transaction, request: StoreMigrationRequest(), trace: trace)

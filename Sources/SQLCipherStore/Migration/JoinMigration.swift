@@ -42,7 +42,7 @@ struct JoinMigration {
       let sql = try layout.filling(named: workingName, from: feed.links, nearEntity: near.value, farEntity: far.value, where: condition)
       return MigrationStep(
         summary: "copy the links of \(layout.entity).\(layout.property)",
-        work: .portions(Portions(table: feed.links.table, key: feed.links.walk, sql: sql)), countSQL: feed.links.count(where: condition))
+        work: .portions(feed.links.portions(sql)), countSQL: feed.links.count(where: condition))
     }
   }
 
@@ -55,7 +55,7 @@ struct JoinMigration {
       let (sql, count) = try kept.links.change(assignments, where: condition)
       steps.append(
         MigrationStep(
-          summary: summary, work: .portions(Portions(table: kept.links.table, key: kept.links.walk, sql: sql)), countSQL: count))
+          summary: summary, work: .portions(kept.links.portions(sql)), countSQL: count))
     }
     let live = [near.isLive, far.isLive].compactMap { $0 }
     if !live.isEmpty {

@@ -36,7 +36,7 @@ enum MigrationHandlers {
         MigrationSession(
           context, source: engines[0], destination: engines[1], sourceModel: older.model, destinationModel: newer.model))
     }
-    for index in indexes { try connection.execute("DROP INDEX \(index.name)") }
+    for index in indexes { try connection.execute(SchemaAuxiliary.dropping(.index, index.name)) }
   }
 
   /// Runs a step's preparation.
@@ -67,13 +67,9 @@ enum MigrationHandlers {
     try engine.join(transaction) { try join(engines.dropFirst(), transaction, body) }
   }
 
-  /// Indexes for the newer tables while the handler works: those that the schema has are made at the end. Names are quoted.
-  private static func relationshipIndexes(_ schema: StoreSchema) throws -> [(name: String, sql: String)] {
-    let indexes = try SchemaGenerator(schema: schema).indexes().filter { $0.meaning.origin == .relationship }
-    return try indexes.enumerated().map { position, index in
-      let name = try Identifier.quoted("cipherdata_stage_\(position + 1)")
-      return (name, "CREATE INDEX \(name)" + index.sql.dropFirst("CREATE INDEX \(try Identifier.quoted(index.name))".count))
-    }
+  /// Indexes for the newer tables while the handler works: those that the schema has are made at the end.
+  private static func relationshipIndexes(_ schema: StoreSchema) throws -> [StoreIndex] {
+    try SchemaGenerator(schema: schema, prefix: "cipherdata_stage_").indexes().filter { $0.meaning.origin == .relationship }
   }
 }
 

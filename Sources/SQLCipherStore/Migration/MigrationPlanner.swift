@@ -223,28 +223,25 @@ struct MigrationPlanner {
     let order = inverse.flatMap { inverse in
       table.orders.first { $0.layout.property == inverse.name && $0.layout.entity == map.destination.entities[inverse.sourceEntity].name }
     }
-    let into = try Identifier.quoted(table.workingName)
-    let own = try Identifier.quoted(column.layout.name)
     return try item.feeds.map { feed in
       var values = [feed.links.near, feed.links.far]
-      var assignments = ["\(own) = ?2"]
+      var columns = [column.layout.name]
       if let entityColumn = column.layout.entityColumn {
         values.append(feed.numbers(map, as: relationship).far.value)
-        assignments.append("\(try Identifier.quoted(entityColumn)) = ?\(values.count)")
+        columns.append(entityColumn)
       }
       if let order, let known = feed.links.nearOrder {
         values.append(known)
-        assignments.append("\(try Identifier.quoted(order.layout.name)) = ?\(values.count)")
+        columns.append(order.layout.name)
       }
       let condition = feed.condition(map, as: relationship)
       let read = feed.links.values(values, where: condition)
-      let key = try Identifier.quoted(table.keyColumn)
-      let write = "UPDATE OR FAIL \(into) SET \(assignments.joined(separator: ", ")) WHERE \(into).\(key) = ?1 AND \(into).\(own) IS NULL"
+      let write = try table.layout.setting(columns, named: table.workingName)
       return MigrationStep(
         summary: "set \(column.layout.entity).\(column.layout.property) from the links in \(feed.links.table)",
         work: .links(
           LinkFill(
-            read: Portions(table: feed.links.table, key: feed.links.walk, sql: read), write: write, valueCount: Int32(values.count))),
+            read: feed.links.portions(read), write: write, valueCount: Int32(values.count))),
         countSQL: feed.links.count(where: "1" + (condition.map { " AND \($0)" } ?? "")))
     }
   }

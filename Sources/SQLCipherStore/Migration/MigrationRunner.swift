@@ -129,9 +129,8 @@ final class MigrationRunner {
 
   /// Goes through a table's keys in portions.
   private func forEachRange(_ portions: Portions, _ body: (_ low: Int64, _ high: Int64) throws -> Void) throws {
-    let bound = try connection.statement(
-      sql: "SELECT t.\(portions.key) FROM \(portions.table) AS t WHERE t.\(portions.key) > ? ORDER BY t.\(portions.key) LIMIT 1"
-        + " OFFSET \(portionSize - 1)")
+    let bound = try connection.statement(sql: portions.end)
+    try bound.bind(2, Int64(portionSize - 1))
     var low: Int64 = 0
     while true {
       try check()

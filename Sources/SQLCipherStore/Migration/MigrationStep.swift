@@ -30,15 +30,6 @@ struct MigrationStep {
   var entities: [Int]?
 }
 
-/// A statement with the placeholders 1 and 2 for the bounds of a range of keys, the first of which is not in it.
-struct Portions {
-  /// The quoted table that is gone through.
-  let table: String
-  /// The quoted column that is gone through, by which the table is ordered.
-  let key: String
-  let sql: String
-}
-
 /// Links read from one table and written into a to-one column of another, a portion at a time: correlated subqueries would need indexes.
 struct LinkFill {
   /// Reads key, reference, the reference's entity number and the order; with the bounds of a range of keys as placeholders.

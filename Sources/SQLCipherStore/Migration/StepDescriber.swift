@@ -7,7 +7,7 @@ import SQLCipherConnection
 struct StepDescriber {
   /// What the file has, or will have, that follows from the model: an index, a trigger, a full-text table.
   struct Auxiliary {
-    let type: String
+    let kind: SchemaAuxiliary.Kind
     let name: String
     /// The table it belongs to, not quoted; empty where it does not matter.
     let table: String
@@ -73,13 +73,13 @@ struct StepDescriber {
       steps.append(MigrationPlan.Step(summary: step.summary, statements: [], rowCount: 0, rowCountPrecision: .unknown))
       return
     case .dropFollowers:
-      statements = try auxiliaries.filter { $0.type != "index" }.map { "DROP \($0.type.uppercased()) \(try Identifier.quoted($0.name))" }
+      statements = try auxiliaries.filter { $0.kind != .index }.map { try SchemaAuxiliary.dropping($0.kind, $0.name) }
     case .dropIndexes:
       let wanted = Dictionary(
         try SchemaGenerator(schema: plan.schema).indexes().map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
       statements = try auxiliaries.filter { object in
-        object.type == "index" && wanted[object.name] != object.sql && !plan.replacedTables.contains(object.table)
-      }.map { "DROP INDEX \(try Identifier.quoted($0.name))" }
+        object.kind == .index && wanted[object.name] != object.sql && !plan.replacedTables.contains(object.table)
+      }.map { try SchemaAuxiliary.dropping(.index, $0.name) }
     case .makeAuxiliaries: return try describeAuxiliaries()
     }
     if statements.isEmpty { return }
@@ -111,7 +111,7 @@ struct StepDescriber {
         let newer = estimates.newer.rows(inTable: index.table)
         (count, precision) = (newer ?? 0, newer == nil ? .unknown : estimates.newer.areExact ? .exact : .estimated)
       } else if tables.contains(Self.plain(index.table)) {
-        (count, precision) = (try connection.number("SELECT count(*) FROM \(index.table)"), isPrepared ? .estimated : .exact)
+        (count, precision) = (try connection.number(index.rowCount), isPrepared ? .estimated : .exact)
       }
       steps.append(
         MigrationPlan.Step(
@@ -144,9 +144,7 @@ struct StepDescriber {
       columns.append("t.\(column.name)")
     }
     let condition = table.entityCondition(older.number, includesSubentities: true, model: plan.map.source.model, alias: "t")
-    let all = ([condition].compactMap { $0 } + columns.map { "\($0) IS NOT NULL" }).joined(separator: " AND ")
-    return "SELECT ifnull(sum(n - 1), 0) FROM (SELECT count(*) AS n FROM \(table.name) AS t WHERE \(all)"
-      + " GROUP BY \(columns.joined(separator: ", ")) HAVING count(*) > 1)"
+    return table.duplicateCount(of: columns, where: condition)
   }
 }
 
@@ -157,7 +155,8 @@ extension StepDescriber {
     defer { statement.reset() }
     var result: [Auxiliary] = []
     while try statement.step() {
-      result.append(Auxiliary(type: statement.text(0), name: statement.text(1), table: statement.text(2), sql: statement.text(3)))
+      guard let kind = SchemaAuxiliary.Kind(rawValue: statement.text(0)) else { continue }
+      result.append(Auxiliary(kind: kind, name: statement.text(1), table: statement.text(2), sql: statement.text(3)))
     }
     return result
   }
@@ -167,7 +166,7 @@ extension StepDescriber {
     let tables = Dictionary(
       try SchemaGenerator(schema: schema).indexes().map { ($0.name, plain($0.table)) }, uniquingKeysWith: { first, _ in first })
     return try SchemaAuxiliaries(schema: schema).wanted().filter { $0.kind != .view }.map {
-      Auxiliary(type: $0.kind.rawValue, name: $0.name, table: tables[$0.name] ?? "", sql: $0.sql)
+      Auxiliary(kind: $0.kind, name: $0.name, table: tables[$0.name] ?? "", sql: $0.sql)
     }
   }
 

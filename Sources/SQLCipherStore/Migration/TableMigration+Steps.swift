@@ -12,10 +12,10 @@ extension TableMigration {
       let why = mode == .rebuild ? "make the table “\(name)” anew" : "make the table “\(name)”"
       return [MigrationStep(summary: why, work: .schema([try text()]))]
     }
-    let table = try Identifier.quoted(name)
+    let layout = layout
     var steps: [MigrationStep] = []
     func add(_ column: String, _ type: String, _ why: String) throws {
-      let statement = "ALTER TABLE \(table) ADD COLUMN \(try Identifier.quoted(column)) \(type)"
+      let statement = try layout.adding(column, type)
       steps.append(MigrationStep(summary: "add the column “\(column)” to “\(name)”, for \(why)", work: .schema([statement])))
     }
     if let number = addedEntityNumber, let entityColumn {
@@ -26,7 +26,7 @@ extension TableMigration {
       if column.carrier == nil {
         var type = column.layout.kind.sqlType
         if let value = column.addedDefault { type += " DEFAULT \(value)" }
-        if let parent = column.parent { type += try SchemaGenerator.foreignKey(to: parent) }
+        if let parent = column.parent { type += try EntityTable.foreignKey(to: parent) }
         try add(column.layout.name, type, owner)
       }
       if column.addsEntityColumn, let name = column.layout.entityColumn {
@@ -43,40 +43,27 @@ extension TableMigration {
   func copyingSteps(_ map: MigrationMap) throws -> [MigrationStep] {
     guard mode != .alter, let source, !survivors.isEmpty else { return [] }
     let rows = RowExpressions(map: map, table: source, prefix: "t")
-    var targets = [keyColumn, versionColumn]
-    var values = [rows.name(source.key), rows.name(source.version)]
-    if let entityColumn {
-      targets.append(entityColumn)
-      values.append(rows.byEntity(survivors, survivors.map { String($0.newerNumber) }))
-    }
+    var values = [(column: keyColumn, value: rows.name(source.key)), (column: versionColumn, value: rows.name(source.version))]
+    if let entityColumn { values.append((entityColumn, rows.byEntity(survivors, survivors.map { String($0.newerNumber) }))) }
     for column in columns {
       let texts = column.values.map { rows.value($0, of: column) }
       if texts.contains(where: { $0 != "NULL" }) {
-        targets.append(column.layout.name)
-        values.append(rows.byEntity(survivors, texts))
+        values.append((column.layout.name, rows.byEntity(survivors, texts)))
       }
       guard let entityColumn = column.layout.entityColumn else { continue }
       let numbers = column.values.map { rows.entityValue($0, of: column) }
       guard numbers.contains(where: { $0 != "NULL" }) else { continue }
-      targets.append(entityColumn)
-      values.append(rows.byEntity(survivors, numbers))
+      values.append((entityColumn, rows.byEntity(survivors, numbers)))
     }
     for order in orders {
       guard let carrier = order.carrier else { continue }
-      targets.append(order.layout.name)
-      values.append(rows.name(try Identifier.quoted(carrier)))
+      values.append((order.layout.name, rows.name(try Identifier.quoted(carrier))))
     }
     let condition = ownRows(rows)
-    let into = try Identifier.quoted(workingName)
-    let sql =
-      "INSERT OR FAIL INTO \(into) (\(try targets.map { try Identifier.quoted($0) }.joined(separator: ", ")))"
-      + " SELECT \(values.joined(separator: ", ")) FROM \(source.name) AS t WHERE t.\(source.key) > ? AND t.\(source.key) <= ?"
-      + (condition.map { " AND \($0)" } ?? "")
     return [
       MigrationStep(
         summary: mode == .rebuild ? "copy the rows of “\(name)”" : "copy the rows of “\(name)” from “\(source.plainName)”",
-        work: .portions(Portions(table: source.name, key: source.key, sql: sql)),
-        countSQL: "SELECT count(*) FROM \(source.name) AS t" + (condition.map { " WHERE \($0)" } ?? ""),
+        work: .portions(try source.copying(values, to: workingName, where: condition)), countSQL: source.count(where: condition),
         entities: survivors.map(\.older.number))
     ]
   }
@@ -92,28 +79,25 @@ extension TableMigration {
     guard mode == .alter, let source else { return [] }
     var steps: [MigrationStep] = []
     let rows = RowExpressions(map: map, table: source, prefix: source.name)
-    let range = "\(source.name).\(source.key) > ? AND \(source.name).\(source.key) <= ?"
-    func add(_ summary: String, _ head: String, _ condition: String?, of entities: [Int]? = nil) {
-      let rest = condition.map { " AND (\($0))" } ?? ""
-      steps.append(
-        MigrationStep(
-          summary: summary, work: .portions(Portions(table: source.name, key: source.key, sql: "\(head) WHERE \(range)\(rest)")),
-          countSQL: "SELECT count(*) FROM \(source.name)" + (condition.map { " WHERE \($0)" } ?? ""),
-          entities: entities))
+    func add(
+      _ summary: String, _ assignments: [(column: String, value: String)], _ condition: String?, of entities: [Int]? = nil
+    ) {
+      let (portions, count) = source.changing(assignments, where: condition)
+      steps.append(MigrationStep(summary: summary, work: .portions(portions), countSQL: count, entities: entities))
     }
     if !absent.isEmpty, let entity = rows.entity {
       let numbers = absent.map { source.root.number + $0 - 1 }
       add(
         "delete the rows of \(numbers.map { map.source.model.entities[$0].name }.joined(separator: ", ")) from “\(name)”",
-        "DELETE FROM \(source.name)", NumberMap.membership(entity, absent), of: numbers)
+        [], NumberMap.membership(entity, absent), of: numbers)
     }
     let changes = try changes(rows)
     if !changes.isEmpty, !survivors.isEmpty {
-      let assignments = changes.map { "\($0.target) = \($0.value)" }.joined(separator: ", ")
+      let assignments = changes.map { (column: $0.target, value: $0.value) }
       let touched = changes.map(\.touched)
       let condition = touched.contains(nil) ? nil : Self.unique(touched.compactMap { $0 }).joined(separator: " OR ")
       let what = Self.unique(changes.map(\.summary)).joined(separator: ", ")
-      add("update \(what) in “\(name)”", "UPDATE OR FAIL \(source.name) SET \(assignments)", condition)
+      add("update \(what) in “\(name)”", assignments, condition)
     }
     return steps
   }

@@ -45,6 +45,18 @@ final class QueryScope {
     ((needsRow ? rowJoin.map { [$0] } ?? [] : []) + joins.map(\.text)).joined()
   }
 
+  /// The query of values of the object's rows, with all tables that were joined so far.
+  ///
+  /// - Parameters:
+  ///   - selected: The values.
+  ///   - hint: What stands behind the scope's own table.
+  ///   - condition: The condition; nil for all rows.
+  func query(_ selected: SQLFragment, hint: String = "", where condition: SQLFragment?) -> SQLFragment {
+    var query: SQLFragment = "SELECT \(selected) FROM \(table.name) AS \(alias)\(hint)\(joinText)"
+    if let condition { query.append(" WHERE \(condition)") }
+    return query
+  }
+
   /// The number of tables joined.
   var joinCount: Int { joins.count + (needsRow && rowJoin != nil ? 1 : 0) }
 

@@ -46,18 +46,17 @@ struct SelectGenerator {
     let (selected, output) = try top ?? selection(fetch, specification, scope, generator)
     let groups = try fetch.projection.map { try grouping($0, scope, generator) }
     var order = top == nil ? try order(fetch, specification, scope, generator) : ""
-    var source = "\(table.name) AS \(scope.alias)"
+    var hint = ""
     switch beginning {
     // Keys are found without an index.
-    case .members: source += " NOT INDEXED"
+    case .members: hint = " NOT INDEXED"
     // Few rows are sorted quickly; an index that has their order already would have to be gone through as a whole.
     case .own where order.text.hasPrefix(" ORDER BY "), .destination where order.text.hasPrefix(" ORDER BY "):
       order.text = " ORDER BY +" + order.text.dropFirst(" ORDER BY ".count)
     case .own, .destination, nil: break
     }
 
-    var statement = SQLFragment("SELECT \(selected.text) FROM \(source)\(scope.joinText)", binders: selected.binders)
-    if let condition { statement.append(" WHERE \(condition)") }
+    var statement = scope.query(selected, hint: hint, where: condition)
     if let groups { statement.append(groups) }
     statement.append(order)
     var limited = top == nil ? try limited(statement, fetch, specification, output) : statement

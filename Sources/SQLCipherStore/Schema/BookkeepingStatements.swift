@@ -41,6 +41,11 @@ enum BookkeepingTables {
   /// Takes away, in an attached copy, the note that all indexes and triggers are there.
   static func forgettingAuxiliaries(in schema: String) -> String { "UPDATE \(schema).\(metadata) SET layout_basis = ''" }
 
+  // MARK: Tables left over
+
+  /// Drops a table that nothing reads any more, that of a removed entity or relationship.
+  static func droppingLeftover(_ table: String) throws -> String { "DROP TABLE \(try Identifier.quoted(table))" }
+
   // MARK: Key counters
 
   /// Forgets a table's counter.
@@ -73,6 +78,13 @@ enum BookkeepingTables {
   /// - Parameter numbers: A query of the numbers in rows as `x`.
   static func danglingExternals(_ numbers: String) -> String {
     "SELECT x FROM (\(numbers)) WHERE x NOT IN (SELECT id FROM \(externals) WHERE removed = 0) LIMIT 100"
+  }
+
+  /// The first numbers that several rows have.
+  ///
+  /// - Parameter numbers: A query of the numbers in rows as `x`.
+  static func repeatedExternals(_ numbers: String) -> String {
+    "SELECT x FROM (\(numbers)) GROUP BY x HAVING count(*) > 1 LIMIT 100"
   }
 
   /// The first numbers of the list that no row has.

@@ -1,4 +1,8 @@
-// EntityStatements: every SQL text over the tables of entities that is not generated from a predicate, a batch request or two models.
+// EntityStatements: every SQL text over the tables of entities: here those of reading and saving, in the files beside this one those of their definition
+// (EntityStatements+Definition), of batch requests (+Batch) and of migrations (+Migration).
+//
+// What follows from the predicate, the order and the selection of a fetch or batch request is generated in Queries/ (SelectGenerator, QueryGenerator), values
+// of derived attributes in StoreDerivation+Values.swift. The table of a full-text index is FullTextIndex's.
 import ObjectModel
 import SQLCipherConnection
 
@@ -227,6 +231,9 @@ extension EntityTable {
   /// The condition that a key is one of the table's.
   func exists(_ key: String) -> String { "EXISTS (SELECT 1 FROM \(name) AS e WHERE e.\(self.key) = \(key))" }
 
+  /// What an explanation says of the statement that reads rows by their keys, one after another.
+  var explainedRow: String { "SELECT … FROM \(name) WHERE \(key) = ?1" }
+
   // MARK: Orders
 
   /// Writes the place of a row among the members of its owner: the place, the key.
@@ -245,6 +252,22 @@ extension EntityTable {
   func computed(_ value: String, beside column: TableColumn, where condition: String?, _ size: KeyListSize) -> String {
     "SELECT \(reference(alias: "t")), t.\(column.name), \(value) FROM \(name) AS t WHERE t.\(key) \(size.condition)"
       + (condition.map { " AND \($0)" } ?? "")
+  }
+
+  /// Selects the rows that refer to others.
+  ///
+  /// - Parameters:
+  ///   - column: The column of the reference.
+  ///   - keys: `= ?` or `IN (...)`.
+  func owners(by column: TableColumn, of keys: String) -> String { "SELECT o.\(key) FROM \(name) AS o WHERE o.\(column.name) \(keys)" }
+
+  /// Selects what rows refer to.
+  ///
+  /// - Parameters:
+  ///   - column: The column of the reference.
+  ///   - keys: `= ?` or `IN (...)`.
+  func destinations(by column: TableColumn, of keys: String) -> String {
+    "SELECT o.\(column.name) FROM \(name) AS o WHERE o.\(key) \(keys) AND o.\(column.name) IS NOT NULL"
   }
 
   /// Writes NULL into a column of rows by their keys.
@@ -281,14 +304,6 @@ extension EntityTable {
 }
 
 extension TableLayout.Table {
-  /// Puts the table with a working name in the place of the one with its name.
-  func replacing(with working: String) throws -> [String] {
-    [try dropping(), "ALTER TABLE \(try Identifier.quoted(working)) RENAME TO \(try Identifier.quoted(name))"]
-  }
-
-  /// Drops the table.
-  func dropping() throws -> String { "DROP TABLE \(try Identifier.quoted(name))" }
-
   /// Counts the rows of each entity, by the numbers in the entity column; all rows where there is none.
   func entityCounts() throws -> String {
     let name = try Identifier.quoted(name)

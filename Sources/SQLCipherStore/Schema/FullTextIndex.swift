@@ -57,22 +57,16 @@ struct FullTextIndex: Sendable {
     }
     func trigger(_ suffix: String, _ event: String, _ row: String, _ more: String?, _ body: String) throws -> SchemaAuxiliary {
       let conditions = [condition(row), more.map { "(\($0))" }].compactMap { $0 }.joined(separator: " AND ")
-      let trigger = "t_\(plain.table)_\(suffix)"
-      return SchemaAuxiliary(
-        kind: .trigger, name: trigger,
-        sql: "CREATE TRIGGER \(try Identifier.quoted(trigger)) \(event) ON \(table.name)\(conditions.isEmpty ? "" : " WHEN \(conditions)")"
-          + " BEGIN \(body); END")
+      return try table.trigger(
+        named: "t_\(plain.table)_\(suffix)", event, when: conditions.isEmpty ? nil : conditions, "\(body);")
     }
     let key = table.key
-    let addition = "INSERT INTO \(name) (docid, \(numbered)) SELECT rowid, \(numbered) FROM \(view) WHERE rowid = new.\(key)"
-    let removal = "DELETE FROM \(name) WHERE docid = old.\(key)"
+    let addition = "\(Self.addition(to: name)), \(numbered)) SELECT rowid, \(numbered) FROM \(view) WHERE rowid = new.\(key)"
+    let removal = "\(Self.removal(from: name)) = old.\(key)"
     let changes = columns.map { "old.\($0) IS NOT new.\($0)" }.joined(separator: " OR ")
     let update = "UPDATE OF \(columns.joined(separator: ", "))"
     auxiliaries = [
-      SchemaAuxiliary(
-        kind: .view, name: plain.view,
-        sql: "CREATE VIEW \(view) AS SELECT \(table.name).\(key) AS rowid, \(words) FROM \(table.name)"
-          + (condition(table.name).map { " WHERE \($0)" } ?? "")),
+      try table.view(named: plain.view, words, where: condition(table.name)),
       // What matchinfo() needs beyond positions is not kept: relevance is computed from the texts.
       SchemaAuxiliary(
         kind: .table, name: plain.table,
@@ -88,6 +82,14 @@ struct FullTextIndex: Sendable {
     plainName = plain.table
     self.entity = entity.number
     meaning = .init(origin: .fullText, entityName: entity.name, name: index.name, properties: slots.map(\.name))
+  }
+
+  private static func addition(to name: String) -> String { "INSERT INTO \(name) (docid" }
+  private static func removal(from name: String) -> String { "DELETE FROM \(name) WHERE docid" }
+
+  /// Whether a trigger of a file keeps the index with a quoted name in step.
+  static func isKept(_ name: String, by trigger: String) -> Bool {
+    [addition(to: name), removal(from: name)].contains { trigger.contains("BEGIN \($0)") }
   }
 
   /// The column of an attribute; nil where it has none.

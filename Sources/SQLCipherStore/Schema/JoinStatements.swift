@@ -1,4 +1,7 @@
 // JoinStatements: a join table and every SQL text over it: nobody else knows the names of its columns.
+//
+// Fetches and batch requests that ask about links are generated in Queries/, derived attributes over links in StoreDerivation+Values.swift, both out of the
+// parts that stand here. A table that was left over by a removed relationship is dropped like any other (BookkeepingStatements.swift).
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
@@ -205,7 +208,7 @@ extension JoinSide {
   /// Deletes the links of near objects.
   ///
   /// - Parameter keys: What stands behind the column: `= ?`, `IN (...)`.
-  func deletion(_ keys: String) -> String { "DELETE FROM \(table) WHERE \(table).\(near) \(keys)" }
+  fileprivate func deletion(_ keys: String) -> String { "DELETE FROM \(table) WHERE \(table).\(near) \(keys)" }
 
   /// `OR IGNORE`: another context may have made the same link.
   fileprivate func insertion(count: Int, withPlaces: Bool) -> String {
@@ -251,22 +254,28 @@ extension JoinSide {
   /// What the far objects of one near object are ordered by.
   func farOrder(_ alias: String) -> [String] { [farOrder, far].compactMap { $0 }.map { "\(alias).\($0)" } }
 
-  /// The far objects of near ones: from link to row. `d` is the row.
-  func destinations(in table: EntityTable, of keys: String) -> String {
-    "\(self.table) AS s JOIN \(table.name) AS d ON d.\(table.key) = s.\(far) WHERE s.\(near) IN \(keys)"
-  }
-
-  /// Whether an object, `t`, has a link.
-  ///
-  /// - Parameter condition: What else is asked of the far object's key.
-  func linkExists(of table: EntityTable, and condition: (_ farKey: String) -> String) -> String {
-    "EXISTS (SELECT 1 FROM \(self.table) AS d WHERE d.\(near) = t.\(table.key)\(condition("d.\(far)")))"
-  }
-
   /// The near objects of far ones.
   ///
   /// - Parameter keys: What stands behind the column: `= ?`, `IN (...)`.
   func owners(ofMembers keys: String) -> String { "SELECT o.\(near) FROM \(table) AS o WHERE o.\(far) \(keys)" }
+}
+
+// MARK: - Batch requests
+
+extension JoinSide {
+  /// Notes the rows that rows of a generation have links to.
+  func cascade(into batch: BatchTable, of destination: EntityTable, _ sources: BatchTable) -> String {
+    destination.cascade(into: batch) + "\(table) AS s JOIN \(destination.name) AS d ON d.\(destination.key) = s.\(far)"
+      + " WHERE s.\(near) IN \(sources.keysOfGeneration)"
+  }
+
+  /// The condition that a row, `t`, has a link to one that stays.
+  func linkExists(of source: EntityTable, besides doomed: BatchTable?) -> String {
+    "EXISTS (SELECT 1 FROM \(table) AS d WHERE d.\(near) = t.\(source.key)\(doomed?.lacks("d.\(far)") ?? ""))"
+  }
+
+  /// Deletes the links of the near objects that a batch's table notes.
+  func deletion(in batch: BatchTable) -> String { deletion("IN \(batch.keys)") }
 }
 
 // MARK: - The table in the file
@@ -286,11 +295,31 @@ extension JoinSide {
   }
 
   /// The index of the far objects. The table itself is ordered by the near side; its key stands at the end of every index.
-  func index(_ make: (_ table: String, _ elements: [String]) throws -> StoreIndex) rethrows -> StoreIndex { try make(table, [far]) }
+  ///
+  /// - Parameters:
+  ///   - name: Its name, not quoted.
+  ///   - meaning: What the model knows it as.
+  func index(named name: String, _ meaning: FetchExplanation.Index) throws -> StoreIndex {
+    StoreIndex(
+      name: name, sql: "CREATE INDEX \(try Identifier.quoted(name)) ON \(table) (\(far))", table: table, elements: [far], condition: "",
+      meaning: meaning, rowCount: "SELECT count(*) FROM \(table)")
+  }
 
   /// What triggers watch in order to know when a link comes or goes, and the key of its near object in them.
-  var watched: [(event: String, table: String, nearKey: String)] {
-    [("INSERT", "NEW"), ("DELETE", "OLD")].map { ($0, table, "\($1).\(near)") }
+  static let events = [(event: "INSERT", row: "NEW"), (event: "DELETE", row: "OLD")]
+
+  /// The key of the near object in a trigger.
+  func nearKey(of row: String) -> String { "\(row).\(near)" }
+
+  /// A trigger of the table.
+  ///
+  /// - Parameters:
+  ///   - name: Its name, not quoted.
+  ///   - event: One of ``events``.
+  ///   - body: The statements that it runs, each with its semicolon.
+  func trigger(named name: String, after event: String, _ body: String) throws -> SchemaAuxiliary {
+    SchemaAuxiliary(
+      kind: .trigger, name: name, sql: "CREATE TRIGGER \(try Identifier.quoted(name)) AFTER \(event) ON \(table) BEGIN \(body) END")
   }
 
   /// Whether a statement reads the table under an alias.
@@ -304,7 +333,7 @@ extension JoinSide {
 struct LinkColumns {
   let table: String
   /// The column by which the table is gone through in portions.
-  let walk: String
+  private let walk: String
   let prefix: String
   /// The keys of the near and the far objects, and the numbers of their entities where a column holds them; with the prefix.
   let near, far: String
@@ -351,6 +380,12 @@ struct LinkColumns {
     LinkColumns(
       table: table, walk: walk, prefix: prefix, near: far, far: near, nearEntity: farEntity, farEntity: nearEntity, nearOrder: farOrder,
       farOrder: nearOrder)
+  }
+
+  /// A statement that goes through the table.
+  func portions(_ sql: String) -> Portions {
+    Portions(
+      table: table, end: "SELECT t.\(walk) FROM \(table) AS t WHERE t.\(walk) > ? ORDER BY t.\(walk) LIMIT 1 OFFSET ?", sql: sql)
   }
 
   private var portion: String { "\(prefix).\(walk) > ? AND \(prefix).\(walk) <= ?" }

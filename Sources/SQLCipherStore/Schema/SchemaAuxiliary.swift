@@ -1,4 +1,5 @@
 // SchemaAuxiliary: an index, trigger, view or virtual table of a file: it follows from the model and its tables.
+import SQLCipherConnection
 
 /// Something of a store's file that holds nothing of its own, so that it can be dropped and made again.
 struct SchemaAuxiliary: Sendable {
@@ -20,4 +21,14 @@ struct SchemaAuxiliary: Sendable {
   var fill: [String] = []
   /// The name of what it was filled from: when that is made anew, so is this.
   var source: String?
+
+  /// The statement that drops one.
+  ///
+  /// - Parameters:
+  ///   - kind: What it is.
+  ///   - name: Its name in the file, not quoted.
+  ///   - schema: The attached database that it is in; nil for the store's own.
+  static func dropping(_ kind: Kind, _ name: String, in schema: String? = nil) throws -> String {
+    "DROP \(kind.rawValue.uppercased()) \(schema.map { "\($0)." } ?? "")\(try Identifier.quoted(name))"
+  }
 }

@@ -15,4 +15,6 @@ struct StoreIndex: Sendable {
   let condition: String
   /// What the model knows it as.
   let meaning: FetchExplanation.Index
+  /// The query of how many rows its table has.
+  let rowCount: String
 }

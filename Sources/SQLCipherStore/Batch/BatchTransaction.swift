@@ -1,4 +1,4 @@
-// BatchTables: the temporary tables of batch requests, in the connection's memory: which rows are concerned, and their new values.
+// BatchTransaction: what batch requests run their statements with, and the temporary tables of those.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
@@ -46,17 +46,11 @@ struct BatchTransaction {
   }
 
   /// Makes a temporary table, or empties it. A table stays for the next request: making one prepares all statements anew.
-  func prepare(_ name: String, _ columns: String, index: String? = nil) throws {
-    try connection.statement(sql: "CREATE TABLE IF NOT EXISTS temp.\(name) (\(columns))").run()
-    if let index { try connection.statement(sql: "CREATE INDEX IF NOT EXISTS temp.\(name)_\(index) ON \(name) (\(index))").run() }
-    try empty(name)
+  func prepare(_ table: BatchTable) throws {
+    for statement in table.creation { try connection.statement(sql: statement).run() }
+    try empty(table)
   }
 
   /// Empties a temporary table.
-  func empty(_ name: String) throws { try connection.statement(sql: "DELETE FROM temp.\(name)").run() }
-}
-
-extension TableColumn {
-  /// The assignments that leave a to-one relationship without a destination.
-  var cleared: String { ([name] + [entityColumn].compactMap { $0 }).map { "\($0) = NULL" }.joined(separator: ", ") }
+  func empty(_ table: BatchTable) throws { try connection.statement(sql: table.emptying).run() }
 }
