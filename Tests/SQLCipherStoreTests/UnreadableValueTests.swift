@@ -19,7 +19,8 @@ final class UnreadableValueTests: XCTestCase {
         "Item",
         [
           Models.attribute("key", .uuid), Models.attribute("price", .decimal), Models.attribute("link", .uri), Models.text("name"),
-          Models.attribute("count", .integer64), Models.attribute("data", .binary),
+          Models.attribute("count", .integer64), Models.attribute("data", .binary), Models.attribute("isOn", .boolean),
+          Models.attribute("size", .double), Models.attribute("scale", .float), Models.attribute("date", .date),
         ])
     ])
   }
@@ -33,7 +34,7 @@ final class UnreadableValueTests: XCTestCase {
       "Item",
       [
         "key": UUID().slot, "price": Decimal(12).slot, "link": .text("https://example.org"), "name": .text("a"), "count": .int(3),
-        "data": .bytes(Data([1])),
+        "data": .bytes(Data([1])), "isOn": .int(1), "size": .real(1.5), "scale": .real(0.5), "date": .real(1),
       ])
     try open.close()
     try store.execute("UPDATE Item SET \(damage)")
@@ -46,7 +47,35 @@ final class UnreadableValueTests: XCTestCase {
     try coordinator.remove(opened)
   }
 
-  private static let damages = ["key": "x'0102'", "price": "x'09'", "link": "''"]
+  private static let damages: [(key: String, sql: String)] = [
+    ("key", "x'0102'"), ("price", "x'09'"), ("link", "''"),
+    // Of another storage class than what the attribute is kept as: SQLite would make 0, a part or a copy of it.
+    ("count", "'twelve'"), ("count", "'12 pieces'"), ("count", "1.5"), ("count", "x'31'"), ("isOn", "'yes'"), ("size", "'1.5 m'"),
+    ("size", "x'31'"), ("scale", "'none'"), ("date", "'2024-01-01'"), ("name", "x'61'"), ("link", "x'61'"), ("data", "'text'"),
+    ("data", "1.5"), ("key", "'0123456789abcdef'"), ("price", "12"),
+    // No UTF-8.
+    ("name", "CAST(x'61FF62' AS TEXT)"), ("link", "CAST(x'61FF62' AS TEXT)"),
+  ]
+
+  /// Whether a typed read of a property gives what stands for no value.
+  private func isNothing(_ key: String, _ object: ManagedObject, isRequired: Bool) -> Bool {
+    func isNothing<Value: _StoredAttributeValue & Equatable>(_ type: Value.Type) -> Bool {
+      let slot = object.compiledEntity.slot(named: key)?.index ?? 0
+      return isRequired ? object._value(slot, as: type) == type.emptyValue : object._optionalValue(slot, as: type) == nil
+    }
+    return switch object.compiledEntity.slot(named: key)?.attributeType {
+    case .uuid: isNothing(UUID.self)
+    case .decimal: isNothing(Decimal.self)
+    case .uri: isNothing(URL.self)
+    case .boolean: isNothing(Bool.self)
+    case .double: isNothing(Double.self)
+    case .float: isNothing(Float.self)
+    case .date: isNothing(Date.self)
+    case .string: isNothing(String.self)
+    case .binary: isNothing(Data.self)
+    default: isNothing(Int64.self)
+    }
+  }
 
   /// What is told names the property and the object, and nothing of the value.
   private func assertTold(_ error: (any Error)?, _ key: String, _ object: ManagedObject, line: UInt = #line) {
@@ -58,24 +87,15 @@ final class UnreadableValueTests: XCTestCase {
   }
 
   func testTypedReadsTellOfIt() async throws {
-    func read(_ key: String, _ object: ManagedObject, isRequired: Bool) -> Bool {
-      let slot = object.compiledEntity.slot(named: key)?.index ?? 0
-      switch key {
-      case "key":
-        return isRequired ? object._value(slot, as: UUID.self) == UUID.emptyValue : object._optionalValue(slot, as: UUID.self) == nil
-      case "price": return isRequired ? object._value(slot, as: Decimal.self) == 0 : object._optionalValue(slot, as: Decimal.self) == nil
-      default: return isRequired ? object._value(slot, as: URL.self) == URL.emptyValue : object._optionalValue(slot, as: URL.self) == nil
-      }
-    }
     for (key, damage) in Self.damages {
       for isRequired in [false, true] {
         for hasChanges in [false, true] {
           try await self.read("\"\(key)\" = \(damage)") { object, context in
-            if hasChanges { try object.setValue("b", forKey: "name") }
+            if hasChanges { try object.setValue(key == "count" ? 1.5 : 7, forKey: key == "count" ? "size" : "count") }
             XCTAssertNil(context.pendingError)
-            XCTAssertTrue(read(key, object, isRequired: isRequired), key)
+            XCTAssertTrue(self.isNothing(key, object, isRequired: isRequired), damage)
             self.assertTold(context.pendingError, key, object)
-            XCTAssertThrowsError(try context.save(), key)
+            XCTAssertThrowsError(try context.save(), damage)
           }
         }
       }
@@ -96,26 +116,72 @@ final class UnreadableValueTests: XCTestCase {
   }
 
   func testMissingAndSoundValuesAreNotToldOf() async throws {
-    for damage in ["\"key\" = NULL, price = NULL, link = NULL, name = NULL, data = NULL", "name = 'x'"] {
+    for damage in [
+      "\"key\" = NULL, price = NULL, link = NULL, name = NULL, data = NULL, count = NULL, isOn = NULL, size = NULL, scale = NULL, date = NULL",
+      "name = 'x', size = 2, date = 3", "name = '', data = x'', count = 0, isOn = 0, size = 0, scale = 0, date = 0",
+    ] {
       try await read(damage) { object, context in
         for slot in object.compiledEntity.slots {
           _ = try object.value(forKey: slot.name)
-          switch slot.attributeType {
-          case .uuid: _ = (object._optionalValue(slot.index, as: UUID.self), object._value(slot.index, as: UUID.self))
-          case .decimal: _ = (object._optionalValue(slot.index, as: Decimal.self), object._value(slot.index, as: Decimal.self))
-          case .uri: _ = (object._optionalValue(slot.index, as: URL.self), object._value(slot.index, as: URL.self))
-          case .string: _ = (object._optionalValue(slot.index, as: String.self), object._value(slot.index, as: String.self))
-          case .binary: _ = (object._optionalValue(slot.index, as: Data.self), object._value(slot.index, as: Data.self))
-          default: _ = object._optionalValue(slot.index, as: Int64.self)
-          }
+          _ = (self.isNothing(slot.name, object, isRequired: true), self.isNothing(slot.name, object, isRequired: false))
         }
         XCTAssertNil(context.pendingError)
       }
     }
   }
 
+  func testASaveKeepsWhatCannotBeReadUntilItIsSet() async throws {
+    let damaged = "count = 'twelve', isOn = 'yes', size = 'b', name = x'61', data = 'text'"
+    try await read(damaged) { object, context in
+      try object.setValue(2.5, forKey: "scale")
+      try context.save()
+      XCTAssertThrowsError(try object.value(forKey: "count"), "the saved row") { self.assertTold($0, "count", object) }
+      context.refreshAllObjects()
+      XCTAssertThrowsError(try object.value(forKey: "name")) { self.assertTold($0, "name", object) }
+      XCTAssertEqual(try object.value(forKey: "scale") as? Float, 2.5)
+      // No value is another value than one that cannot be read.
+      try object.setValue(nil, forKey: "count")
+      try object.setValue(true, forKey: "isOn")
+      try context.save()
+      context.refreshAllObjects()
+      let other = ManagedObjectContext(coordinator: context.persistentStoreCoordinator, classes: ManagedObjectClasses([:]))
+      let again = try other.existingObject(with: object.objectID)
+      XCTAssertNil(try again.value(forKey: "count"))
+      XCTAssertEqual(try again.value(forKey: "isOn") as? Bool, true)
+      XCTAssertThrowsError(try again.value(forKey: "size")) { self.assertTold($0, "size", again) }
+      XCTAssertNil(context.pendingError)
+    }
+  }
+
+  func testDictionariesTellOfIt() async throws {
+    for (key, damage) in Self.damages {
+      try await read("\"\(key)\" = \(damage)") { object, context in
+        var request = FetchRequest<[String: Any]>(entityName: "Item")
+        request.propertiesToFetch = [.keyPath(key)]
+        XCTAssertThrowsError(try context.fetch(request), "\(key) \(damage)") { error in
+          XCTAssertEqual((error as? StoreError)?.code, .storeCorrupt, "\(key) \(damage): \(error)")
+          XCTAssertEqual((error as? StoreError)?.propertyName, key)
+        }
+      }
+    }
+  }
+
+  func testEvaluationInMemoryThrowsOfIt() async throws {
+    // An address is a text to predicates.
+    for (key, damage) in Self.damages where damage != "''" {
+      try await read("\"\(key)\" = \(damage)") { object, context in
+        for predicate in try [
+          FetchPredicate(format: "%K != nil", argumentArray: [key]), FetchPredicate(format: "%K == %K", argumentArray: [key, key]),
+        ] {
+          XCTAssertThrowsError(try predicate.evaluate(with: object), "\(key) \(damage)") { self.assertTold($0, key, object) }
+          XCTAssertNil(context.pendingError, "what was thrown is not told again")
+        }
+      }
+    }
+  }
+
   func testTheOthersOfARowAreReadAllTheSame() async throws {
-    try await read("\"key\" = x'01'") { object, context in
+    try await read("\"key\" = x'01', count = 'twelve'") { object, context in
       XCTAssertEqual(try object.value(forKey: "price") as? Decimal, 12)
       XCTAssertEqual(try object.value(forKey: "name") as? String, "a")
       XCTAssertNil(context.pendingError)

@@ -84,7 +84,7 @@ struct HandedOutValues {
   mutating func takeChanges() throws -> [(object: ManagedObject, slot: Int, bytes: Data)] {
     var changes: [(object: ManagedObject, slot: Int, bytes: Data)] = []
     for (key, entry) in entries {
-      guard entry.object.slotValueAtHand(key.slot) == .bytes(entry.stored) else {
+      guard (try? entry.object.readSlotValueAtHand(key.slot)) == .bytes(entry.stored) else {
         // Another value has taken its place.
         entries[key] = nil
         continue

@@ -193,7 +193,8 @@ private struct RequiredValue {
 
   /// Whether an object may have the value. Texts that look alike may differ in their bytes, which the evaluator knows.
   func mayBe(of object: ManagedObject) -> Bool {
-    guard let found = object.slotValueAtHand(slot) else { return true }
+    // What cannot be read may be anything: whoever reads it tells.
+    guard let found = try? object.readSlotValueAtHand(slot) else { return true }
     return found == value
   }
 }

@@ -11,7 +11,7 @@ struct LivingObjectResolver: ObjectResolver {
   func objectID(of object: ManagedObject) -> ManagedObjectID { object.objectID }
   func value(of object: ManagedObject, slot: Int) throws -> Slot {
     // A new object without a value reads as null here, as it would be saved.
-    object.slotValue(slot)
+    try object.readSlotValue(slot)
   }
   func destination(of object: ManagedObject, slot: Int) throws -> ManagedObject? { object.destination(slot) }
   func members(of object: ManagedObject, toMany index: Int) throws -> [ManagedObject] {

@@ -54,12 +54,14 @@ extension ManagedObject {
 
   private func setPart(_ value: Slot, at slot: Int) {
     // A row of a batch insertion says by what is set which columns it has values for.
-    if flags.contains(.isBatchRow) || slotValue(slot) != value { setSlotValue(value, at: slot) }
+    if flags.contains(.isBatchRow) || (try? readSlotValue(slot)) != value { setSlotValue(value, at: slot) }
   }
 
   private func hasValue(in slots: Range<Int>) -> Bool {
     // A fault has its row once it is fired.
-    if let row = plainRow ?? firedRow(slots.lowerBound) { return slots.contains { !RowWords.isNull(row, $0) } }
+    if let row = plainRow ?? firedRow(slots.lowerBound) {
+      return slots.contains { !RowWords.isNull(row, $0) || RowImage.isUnreadable(row, $0) }
+    }
     return slots.contains { hasValue($0) }
   }
 }

@@ -3,7 +3,8 @@ import ObjectModel
 import ObjectStore
 
 extension ManagedObject {
-  /// The new values of the properties changed since the object was read or saved, by name; a cleared one has the value nil. Fires no fault.
+  /// The new values of the properties changed since the object was read or saved, by name; a cleared one has the value nil, and one that cannot be read, which
+  /// ``ManagedObjectContext/pendingError`` tells. Fires no fault.
   ///
   /// What ``setPrimitiveValue(_:forKey:)`` has set is among them once something else was changed, with which it is saved.
   public final func changedValues() -> [String: Any?] {
@@ -12,21 +13,22 @@ extension ManagedObject {
     var values: [String: Any?] = [:]
     if let overlay {
       for slot in entity.slots where overlay.dirty.contains(slot.index) {
-        values.updateValue(try? value(forKey: slot.name), forKey: slot.name)
+        values.updateValue(self[slot.name], forKey: slot.name)
       }
     }
     for case let state? in toManyStates ?? [] where state.isChanged {
-      values.updateValue(try? value(forKey: state.relationship.name), forKey: state.relationship.name)
+      values.updateValue(self[state.relationship.name], forKey: state.relationship.name)
     }
     return values
   }
 
-  /// The new values of the attributes and to-one relationships set since changes were last processed, by name. Fires no fault.
+  /// The new values of the attributes and to-one relationships set since changes were last processed, by name. Fires no fault. Of one that cannot be read,
+  /// ``ManagedObjectContext/pendingError`` tells.
   public final func changedValuesForCurrentEvent() -> [String: Any?] {
     guard let overlay else { return [:] }
     var values: [String: Any?] = [:]
     for slot in compiledEntity.slots where overlay.changedInEvent.contains(slot.index) {
-      values.updateValue(try? value(forKey: slot.name), forKey: slot.name)
+      values.updateValue(self[slot.name], forKey: slot.name)
     }
     return values
   }
@@ -44,7 +46,7 @@ extension ManagedObject {
       switch entity.property(named: key) {
       case .attribute(let slot):
         guard let attribute = slot.attribute else { continue }
-        let stored = image.map { storedValue(slot.index, of: $0) } ?? .null
+        let stored = try image.map { try storedValue(slot.index, of: $0) } ?? .null
         values.updateValue(try Self.swiftValue(stored, attribute, entityName: entity.name, objectID), forKey: key)
       case .toOne(let relationship):
         let reference = image?.reference(relationship.index) ?? ObjectReference(rawValue: 0)
@@ -97,9 +99,14 @@ extension ManagedObject: CustomStringConvertible {
     if slot.kind == .bytes, external != nil || overlay?.present.contains(slot.index) != true && image?.external(slot.index) != nil {
       return "<large value>"
     }
-    guard let attribute = slot.attribute, let stored = slotValueAtHand(slot.index),
-      let value = try? Self.swiftValue(stored, attribute, entityName: compiledEntity.name)
-    else { return "nil" }
+    guard let attribute = slot.attribute else { return "nil" }
+    let value: Any?
+    do {
+      value = try Self.swiftValue(readSlotValueAtHand(slot.index) ?? .null, attribute, entityName: compiledEntity.name)
+    } catch {
+      return "<unreadable>"
+    }
+    guard let value else { return "nil" }
     return value is String ? "\"\(value)\"" : "\(value)"
   }
 }

@@ -31,7 +31,11 @@ extension ManagedObject {
       if let external = overlay.external(slot) { return external }
       return Data(slot: overlay[slot]).map { ExternalData($0) }
     }
-    guard let image, !image.isNull(slot), compiledEntity.kinds[slot] == .bytes else { return nil }
+    guard let image, compiledEntity.kinds[slot] == .bytes else { return nil }
+    if image.isNull(slot) {
+      if image.isUnreadable(slot) { tellUnreadable(slot) }
+      return nil
+    }
     return image.external(slot) ?? ExternalData(Data(image.bytes(slot)))
   }
 
@@ -90,7 +94,7 @@ extension ManagedObject {
   final func hasValue(_ slot: Int) -> Bool {
     willAccess(slot)
     if let overlay, overlay.present.contains(slot) { return overlay.external(slot) != nil || !overlay[slot].isNull }
-    return image.map { !$0.isNull(slot) } ?? false
+    return image.map { !$0.isNull(slot) || $0.isUnreadable(slot) } ?? false
   }
 
   /// Whether the row refers to values outside it.

@@ -14,7 +14,7 @@ extension ManagedObject {
     let entity = compiledEntity
     switch entity.property(named: key) {
     case .attribute(let slot):
-      let value = slotValue(slot.index)
+      let value = try readSlotValue(slot.index)
       guard let attribute = slot.attribute else { return nil }
       if attribute.type == .transformable, let known = valueGivenOut(slot.index, stored: value) { return known }
       let result = try Self.swiftValue(value, attribute, entityName: entity.name, objectID)
@@ -49,7 +49,7 @@ extension ManagedObject {
   final func transformedValue<Value>(_ slot: Int, as type: Value.Type) throws -> Value? {
     let property = compiledEntity.slots[slot]
     guard let attribute = property.attribute else { return nil }
-    let stored = slotValue(slot)
+    let stored = try readSlotValue(slot)
     if case .null = stored { return nil }
     guard attribute.type == .transformable, case .bytes(let data) = stored else {
       guard let value = try Self.swiftValue(stored, attribute, entityName: compiledEntity.name, objectID), let typed = value as? Value
@@ -194,7 +194,7 @@ extension ManagedObject {
     guard case .attribute(let slot) = entity.property(named: key), let attribute = slot.attribute else {
       throw KeyValueError(.unknownKey, key: key, entityName: entity.name, detail: "primitive values are those of attributes")
     }
-    return try Self.swiftValue(slotValueAtHand(slot.index) ?? .null, attribute, entityName: entity.name, objectID)
+    return try Self.swiftValue(readSlotValueAtHand(slot.index) ?? .null, attribute, entityName: entity.name, objectID)
   }
 
   /// Sets an attribute without making the object changed: it is saved only if something else is set too, and is no change until then.

@@ -13,28 +13,38 @@ extension ManagedObject {
     return !flags.contains(.isInaccessible)
   }
 
-  /// The value of a slot. Fires a fault.
+  /// The value of a slot; null also where it cannot be read, of which the context is told. Fires a fault.
   package final func slotValue(_ slot: Int) -> Slot {
-    willAccess(slot)
-    if let overlay, overlay.present.contains(slot) {
-      if let external = overlay.external(slot) { return bytes(of: external) }
-      return overlay[slot]
-    }
-    return image.map { storedValue(slot, of: $0) } ?? .null
-  }
-
-  /// The value of a slot if it is at hand, without firing a fault.
-  final func slotValueAtHand(_ slot: Int) -> Slot? {
-    if let overlay, overlay.present.contains(slot) { return overlay.external(slot).map(bytes) ?? overlay[slot] }
-    return image.map { storedValue(slot, of: $0) }
-  }
-
-  /// The value that a row has; null also where it cannot be read, of which the context is told.
-  final func storedValue(_ slot: Int, of image: RowImage) -> Slot {
-    do { return try image.slot(slot, kind: compiledEntity.kinds[slot]) } catch {
+    do { return try readSlotValue(slot) } catch {
       managedObjectContext?.note(error)
       return .null
     }
+  }
+
+  /// The value of a slot. Fires a fault, of whose failure the context is told.
+  ///
+  /// - Throws: ``StoreError`` where the value cannot be read.
+  final func readSlotValue(_ slot: Int) throws -> Slot {
+    willAccess(slot)
+    return try readSlotValueAtHand(slot) ?? .null
+  }
+
+  /// The value of a slot if it is at hand, without firing a fault.
+  ///
+  /// - Throws: ``StoreError`` where the value cannot be read.
+  final func readSlotValueAtHand(_ slot: Int) throws -> Slot? {
+    if let overlay, overlay.present.contains(slot) {
+      guard let external = overlay.external(slot) else { return overlay[slot] }
+      return .bytes(try external.data())
+    }
+    return try image.map { try storedValue(slot, of: $0) }
+  }
+
+  /// The value that a row has.
+  ///
+  /// - Throws: ``StoreError`` where it cannot be read.
+  final func storedValue(_ slot: Int, of image: RowImage) throws -> Slot {
+    try image.value(compiledEntity.slots[slot], of: compiledEntity, objectID)
   }
 
   /// Sets the value of a slot as a change. Fires a fault. What cannot be kept changes nothing and is told by ``ManagedObjectContext/pendingError``.

@@ -18,7 +18,7 @@ extension ManagedObject {
   @inlinable public final func _optionalValue<Value: _StoredAttributeValue>(_ slot: Int, as type: Value.Type = Value.self) -> Value? {
     if let row = plainRow ?? firedRow(slot) {
       let value = Value._read(row, slot)
-      // A constant for most types, so that only those ask which may fail to read.
+      // Asked only where there is no value.
       if value == nil, Value._isUnreadable(row, slot) { tellUnreadable(slot) }
       return value
     }
@@ -57,6 +57,7 @@ extension ManagedObject {
   @usableFromInline final func slowOptionalValue<Value: _StoredAttributeValue>(_ slot: Int) -> Value? {
     let stored = slotValue(slot)
     let value = Value(slot: stored)
+    // Where the row says that it cannot be read, that is told already.
     if value == nil, !stored.isNull { tellUnreadable(slot) }
     return value
   }

@@ -12,8 +12,7 @@ public protocol _StoredAttributeValue: AttributeValue {
   ///   - slot: The slot number, of an attribute of the type.
   static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> Self?
 
-  /// Whether a row's slot, of which `_read(_:_:)` has made nothing, holds something that is no value of the type: damage. False for types that every word or
-  /// every sequence of bytes is a value of.
+  /// Whether a row's slot, of which `_read(_:_:)` has made nothing, holds something that is no value of the type: damage.
   ///
   /// - Parameters:
   ///   - row: The base of a row image.
@@ -22,8 +21,8 @@ public protocol _StoredAttributeValue: AttributeValue {
 }
 
 extension _StoredAttributeValue {
-  /// False.
-  @inlinable public static func _isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool { false }
+  /// Whether the store found something there that is no value of the type.
+  @inlinable public static func _isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool { RowImage.isUnreadable(row, slot) }
 }
 
 /// Reads of a row's words by its base.
@@ -45,6 +44,11 @@ extension _StoredAttributeValue {
     guard let word = word(row, slot) else { return nil }
     let bits = UInt64(bitPattern: word)
     return UnsafeRawBufferPointer(start: row + Int(bits & 0xFFFF_FFFF), count: Int(bits &>> 32))
+  }
+  @usableFromInline static func text(_ bytes: UnsafeRawBufferPointer) -> String? { RowImage.text(bytes) }
+  /// Whether a value that could not be read is there.
+  @usableFromInline static func hasSomething(_ row: UnsafeRawPointer, _ slot: Int) -> Bool {
+    word(row, slot) != nil || RowImage.isUnreadable(row, slot)
   }
 }
 
@@ -93,8 +97,10 @@ extension Date: _StoredAttributeValue {
 extension String: _StoredAttributeValue {
   /// Reads the value from a row; nil when there is none.
   @inlinable public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> String? {
-    RowWords.bytes(row, slot).map { String(decoding: $0, as: UTF8.self) }
+    RowWords.bytes(row, slot).flatMap(RowWords.text)
   }
+  /// Whether the row, or its store, holds something there.
+  @inlinable public static func _isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool { RowWords.hasSomething(row, slot) }
 }
 extension Data: _StoredAttributeValue {
   /// Reads the value from a row; nil when there is none.
@@ -106,18 +112,18 @@ extension UUID: _StoredAttributeValue {
     guard let bytes = RowWords.bytes(row, slot), bytes.count == 16 else { return nil }
     return UUID(uuid: bytes.loadUnaligned(as: uuid_t.self))
   }
-  /// Whether the row holds something there.
-  @inlinable public static func _isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool { RowWords.word(row, slot) != nil }
+  /// Whether the row, or its store, holds something there.
+  @inlinable public static func _isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool { RowWords.hasSomething(row, slot) }
 }
 extension URL: _StoredAttributeValue {
   /// Reads the value from a row; nil when there is none.
   public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> URL? { String._read(row, slot).flatMap(URL.init(string:)) }
-  /// Whether the row holds something there.
-  @inlinable public static func _isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool { RowWords.word(row, slot) != nil }
+  /// Whether the row, or its store, holds something there.
+  @inlinable public static func _isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool { RowWords.hasSomething(row, slot) }
 }
 extension Decimal: _StoredAttributeValue {
   /// Reads the value from a row; nil when there is none.
   public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> Decimal? { Data._read(row, slot).flatMap(DecimalCoding.decode) }
-  /// Whether the row holds something there.
-  @inlinable public static func _isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool { RowWords.word(row, slot) != nil }
+  /// Whether the row, or its store, holds something there.
+  @inlinable public static func _isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool { RowWords.hasSomething(row, slot) }
 }

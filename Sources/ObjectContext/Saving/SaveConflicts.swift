@@ -146,6 +146,7 @@ final class SaveConflicts {
   /// Whether two rows have one value of a property. Large values outside the rows are compared last.
   func isSame(_ slot: CompiledSlot, _ one: RowImage, _ other: RowImage) -> Bool {
     let index = slot.index
+    if one.isUnreadable(index) || other.isUnreadable(index) { return false }
     if one.isNull(index) || other.isNull(index) { return one.isNull(index) && other.isNull(index) }
     switch slot.kind {
     case .int, .reference, .none: return one.word(index) == other.word(index)

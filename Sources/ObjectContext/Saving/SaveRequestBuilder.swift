@@ -89,7 +89,7 @@ final class SaveRequestBuilder {
     // Whether bytes of another length differ is known without reading them.
     if let stored, case .bytes(let bytes) = value, (try? stored.count) != bytes.count { return true }
     switch value {
-    case .null: return !isNull
+    case .null: return !isNull || image.isUnreadable(slot.index)
     case .int(let word) where slot.kind == .reference:
       return isNull || context.registry.savedReference(ObjectReference(rawValue: word)).rawValue != image.word(slot.index)
     case .text(let text):

@@ -44,6 +44,21 @@ public enum DecimalCoding {
     return value
   }
 
+  /// Whether bytes are the coding of a number: what ``decode(_:)`` would say, mostly without its arithmetic.
+  package static func isCoding(_ data: Data) -> Bool {
+    let bytes = [UInt8](data)
+    guard let kind = bytes.first else { return false }
+    if kind == 0 || kind == 2 { return bytes.count == 1 }
+    let flip: UInt8 = kind == 1 ? 0xFF : 0
+    let end = kind == 1 ? bytes.count - 1 : bytes.count
+    guard kind == 1 || kind == 3, (4...22).contains(end), kind == 3 || bytes[end] == 0xFF else { return decode(data) != nil }
+    let exponent = (Int(bytes[1] ^ flip) << 8 | Int(bytes[2] ^ flip)) - 32_768
+    // Where the exponent is near the ends of what the type holds, the digits decide.
+    guard (-80...80).contains(exponent), bytes.count < 23 else { return decode(data) != nil }
+    guard bytes[3] ^ flip > 10, bytes[end - 1] ^ flip > 1 else { return false }
+    return bytes[3..<end].allSatisfy { (1...100).contains($0 ^ flip) }
+  }
+
   private static func decodeAny(_ data: Data) -> Decimal? {
     var bytes = [UInt8](data)
     guard let kind = bytes.first else { return nil }

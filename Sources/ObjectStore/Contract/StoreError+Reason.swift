@@ -43,6 +43,8 @@ extension StoreError {
 
     // Damage.
     case unreadableValue(entity: String, property: String, ManagedObjectID?)
+    /// The same, told by a row, which knows no names: who does tells the case above.
+    case unreadableSlot
     case strangeEntityOfRow(table: String)
     case strangeEntityOfObject(ManagedObjectID)
     case strangeLayout(table: String)

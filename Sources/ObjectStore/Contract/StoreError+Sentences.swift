@@ -149,6 +149,7 @@ extension StoreError.Reason {
       return Parts(
         .storeCorrupt, "What is stored for “\(entity).\(property)”\(place) is no value of the attribute's type; verify the store.",
         entity: entity, property: property, objectID: id)
+    case .unreadableSlot: return Parts(.storeCorrupt, "A stored value is none of its attribute's type; verify the store.")
     case .strangeEntityOfRow(let table): return Parts(.storeCorrupt, "A row of “\(table)” has an entity that the model does not know.")
     case .strangeEntityOfObject(let id):
       return Parts(

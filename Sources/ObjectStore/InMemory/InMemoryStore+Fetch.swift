@@ -33,7 +33,8 @@ struct InMemoryReader: ObjectResolver {
 
   func value(of object: ObjectReference, slot: Int) throws -> Slot {
     guard let row = rows.row(of: object), slot < row.slotCount else { return .null }
-    return try row.slot(slot, kind: rows.model.entities[row.entityNumber].slots[slot].kind)
+    let entity = rows.model.entities[row.entityNumber]
+    return try row.value(entity.slots[slot], of: entity, objectID(of: object))
   }
 
   func destination(of object: ObjectReference, slot: Int) -> ObjectReference? {

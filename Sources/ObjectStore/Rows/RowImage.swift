@@ -5,9 +5,10 @@ public import ObjectModel
 /// An immutable row: an 8-byte word a slot, null bits, and text and bytes behind them.
 ///
 /// It is at once the row cache's entry, a fault's data, the snapshot for conflicts and rollback, and what a save hands to the store. Layout from its
-/// base: size (4 bytes), entity number (2), slot count (2), key (8), version (8), the words, the null bits in 8-byte words, then texts. The word of a
+/// base: size (4 bytes; its highest bit says that values of the row cannot be read), entity number (2), slot count (2), key (8), version (8), the words, the null bits in 8-byte words, then texts. The word of a
 /// text or of bytes is its offset from the base (low half) and its length (high half). Large values may be outside: their word has the length 0 and, with the
-/// highest bit of the low half set, their number in the chunk.
+/// highest bit of the low half set, their number in the chunk. A value that is none of its attribute's type is null here; where there is one, the row ends
+/// with as many words as the null bits have, whose bits say which these are.
 @frozen public struct RowImage: @unchecked Sendable {  // points into immutable memory that the chunk keeps alive
   @usableFromInline let chunk: RowChunk
   /// Where the row begins; valid as long as the image is held.
@@ -21,8 +22,11 @@ public import ObjectModel
   /// The offset of the first word from the base.
   @inlinable public static var wordsOffset: Int { 24 }
 
+  /// The bit of the size that says that some slots cannot be read.
+  @usableFromInline static var unreadableFlag: UInt32 { 0x8000_0000 }
+
   /// The bytes that the row occupies.
-  @inlinable public var size: Int { Int(base.load(as: UInt32.self)) }
+  @inlinable public var size: Int { Int(base.load(as: UInt32.self) & ~RowImage.unreadableFlag) }
   /// The number of the row's own entity.
   @inlinable public var entityNumber: Int { Int(base.load(fromByteOffset: 4, as: UInt16.self)) }
   /// The number of slots.
@@ -44,6 +48,26 @@ public import ObjectModel
     let bits = base.load(fromByteOffset: RowImage.wordsOffset &+ slotCount &* 8 &+ (slot &>> 6) &* 8, as: UInt64.self)
     return bits &>> UInt64(slot & 63) & 1 != 0
   }
+
+  /// Whether a slot without a value is one whose stored value is none of its attribute's type.
+  ///
+  /// - Parameters:
+  ///   - row: The base of an image.
+  ///   - slot: The slot.
+  @inlinable public static func isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool {
+    let size = row.load(as: UInt32.self)
+    return size & unreadableFlag != 0 && isMarked(row, slot)
+  }
+
+  @usableFromInline static func isMarked(_ row: UnsafeRawPointer, _ slot: Int) -> Bool {
+    let size = Int(row.load(as: UInt32.self) & ~unreadableFlag)
+    let words = (Int(row.load(fromByteOffset: 6, as: UInt16.self)) + 63) / 64
+    let bits = row.loadUnaligned(fromByteOffset: size - words * 8 + slot / 64 * 8, as: UInt64.self)
+    return bits >> UInt64(slot % 64) & 1 != 0
+  }
+
+  /// Whether a slot without a value is one whose stored value is none of its attribute's type: no read may take it for an empty one.
+  package func isUnreadable(_ slot: Int) -> Bool { RowImage.isUnreadable(base, slot) }
 
   /// An integer; 0 when there is none.
   @inlinable public func int(_ slot: Int) -> Int64 { word(slot) }
@@ -70,7 +94,7 @@ public import ObjectModel
     return UnsafeRawBufferPointer(start: base + Int(word & 0xFFFF_FFFF), count: Int(word &>> 32))
   }
 
-  /// The text of a slot; empty when there is none. One string is made on each call. Bytes that are no UTF-8 show as U+FFFD.
+  /// The text of a slot; empty when there is none. One string is made on each call. Bytes that are no UTF-8 show as U+FFFD: ``slot(_:kind:)`` throws of them.
   @inlinable public func string(_ slot: Int) -> String {
     String(decoding: bytes(slot), as: UTF8.self)
   }
@@ -79,6 +103,19 @@ public import ObjectModel
   ///
   /// - Throws: ``StoreError`` where the value is outside the row and cannot be read.
   public func data(_ slot: Int) throws -> Data { try external(slot)?.data() ?? Data(bytes(slot)) }
+
+  /// Bytes as the text that they are in UTF-8; nil where they are none.
+  ///
+  /// To decode and compare takes a third of what `String(validating:as:)` takes of short texts, and no more than to decode of long ones.
+  package static func text(_ bytes: UnsafeRawBufferPointer) -> String? {
+    let text = String(decoding: bytes, as: UTF8.self)
+    let isSame = text.utf8.withContiguousStorageIfAvailable { decoded in
+      guard decoded.count == bytes.count else { return false }
+      guard let first = decoded.baseAddress, let other = bytes.baseAddress else { return true }
+      return memcmp(first, other, decoded.count) == 0
+    }
+    return isSame ?? text.utf8.elementsEqual(bytes) ? text : nil
+  }
 
   /// Whether a slot has the same value as in another row of the entity. Large values that a store keeps are not read: one that was written anew is another,
   /// and that of an older row may not be there any more.
@@ -99,16 +136,40 @@ public import ObjectModel
 
   /// The value of a slot, whose kind the entity says; null only where there is none.
   ///
-  /// - Throws: ``StoreError`` where the value is outside the row and cannot be read.
+  /// - Throws: ``StoreError`` where the value is outside the row and cannot be read, where a text is no UTF-8, and where what is stored is of another type.
   public func slot(_ index: Int, kind: SlotKind) throws -> Slot {
-    if isNull(index) { return .null }
+    if isNull(index) {
+      if isUnreadable(index) { throw StoreError(.unreadableSlot, operation: .read) }
+      return .null
+    }
     switch kind {
     case .int, .reference: return .int(word(index))
     case .real: return .real(real(index))
-    case .text: return .text(string(index))
+    case .text:
+      guard let text = RowImage.text(bytes(index)) else { throw StoreError(.unreadableSlot, operation: .read) }
+      return .text(text)
     case .bytes: return .bytes(try data(index))
     case .none: return .null
     }
+  }
+
+  /// The value of a property's slot; null only where there is none.
+  ///
+  /// - Throws: ``StoreError`` that names the property where what is stored is no value of its type.
+  package func value(_ slot: CompiledSlot, of entity: CompiledEntity, _ objectID: ManagedObjectID?) throws -> Slot {
+    if isNull(slot.index) {
+      if !isUnreadable(slot.index) { return .null }
+    } else if slot.kind == .bytes {
+      let data = try data(slot.index)
+      if slot.attributeType == .decimal ? DecimalCoding.isCoding(data) : slot.attributeType != .uuid || data.count == 16 {
+        return .bytes(data)
+      }
+    } else if slot.kind != .text {
+      return try self.slot(slot.index, kind: slot.kind)
+    } else if let text = RowImage.text(bytes(slot.index)) {
+      return .text(text)
+    }
+    throw StoreError(.unreadableValue(entity: entity.name, property: slot.name, objectID), operation: .read)
   }
 }
 
@@ -122,7 +183,9 @@ public import ObjectModel
       checkInvariant(slotCount == kinds.count, "row \(key) has \(slotCount) slots, its entity \(kinds.count)")
       let nullWords = (slotCount + 63) / 64
       let fixedSize = RowImage.wordsOffset + (slotCount + nullWords) * 8
-      checkInvariant(size >= fixedSize, "row \(key) is shorter than its words")
+      let isMarked = base.load(as: UInt32.self) & RowImage.unreadableFlag != 0
+      checkInvariant(size >= fixedSize + (isMarked ? nullWords * 8 : 0), "row \(key) is shorter than its words")
+      for slot in kinds.indices { checkInvariant(isNull(slot) || !isUnreadable(slot), "slot \(slot) of row \(key) can and cannot be read") }
       if slotCount % 64 != 0 {
         let last = base.load(fromByteOffset: RowImage.wordsOffset + slotCount * 8 + (nullWords - 1) * 8, as: UInt64.self)
         let others = UInt64.max << UInt64(slotCount % 64)

@@ -16,6 +16,8 @@ public final class RowWriter {
   @exclusivity(unchecked) @usableFromInline final var rowStart = 0
   @exclusivity(unchecked) @usableFromInline final var position = 0
   @exclusivity(unchecked) @usableFromInline final var slotCount = 0
+  /// The slots of the current row whose stored values are none of their types.
+  @exclusivity(unchecked) @usableFromInline final var unreadable = SlotMask()
 
   /// Who knows the large values outside the rows, for a store that reads such rows.
   package final var externals: AnyObject?
@@ -104,6 +106,9 @@ public final class RowWriter {
     chunk.memory.storeBytes(of: word, toByteOffset: rowStart &+ RowImage.wordsOffset &+ slot &* 8, as: Int64.self)
   }
 
+  /// Stores the word of a slot that has a value.
+  @inlinable package func setWord(_ word: Int64, at slot: Int) { store(word, at: slot) }
+
   /// Stores the null bits of a row of up to 64 slots; those of slots that have a value are 0.
   @inlinable package func storeNulls(_ bits: UInt64) {
     chunk.memory.storeBytes(of: bits, toByteOffset: rowStart &+ RowImage.wordsOffset &+ slotCount &* 8, as: UInt64.self)
@@ -138,6 +143,9 @@ public final class RowWriter {
     }
   }
 
+  /// Leaves a slot null, and notes that this is because what is stored is no value of its type: whoever reads it is told.
+  package func setUnreadable(_ slot: Int) { unreadable.insert(slot) }
+
   /// Copies a slot of another row of the same layout.
   ///
   /// - Parameters:
@@ -145,7 +153,10 @@ public final class RowWriter {
   ///   - kind: What the slot holds.
   ///   - image: The row that it is copied from.
   @inlinable public func copy(_ slot: Int, kind: SlotKind, from image: RowImage) {
-    if image.isNull(slot) { return }
+    if image.isNull(slot) {
+      if RowImage.isUnreadable(image.base, slot) { copyUnreadable(slot) }
+      return
+    }
     switch kind {
     case .int, .real, .reference: store(image.word(slot), at: slot)
     case .text: setBytes(image.bytes(slot), at: slot)
@@ -154,20 +165,34 @@ public final class RowWriter {
     }
   }
 
+  @usableFromInline final func copyUnreadable(_ slot: Int) { setUnreadable(slot) }
+
   @usableFromInline final func copyBytes(_ slot: Int, from image: RowImage) {
     if let external = image.external(slot) { setExternal(external, at: slot) } else { setBytes(image.bytes(slot), at: slot) }
   }
 
   /// Ends the row.
   @inlinable @discardableResult public func endRow() -> RowImage {
+    let flag = unreadable.isEmpty ? 0 : appendUnreadable()
     let base = chunk.memory + rowStart
-    base.storeBytes(of: UInt32(truncatingIfNeeded: position &- rowStart), as: UInt32.self)
+    base.storeBytes(of: UInt32(truncatingIfNeeded: position &- rowStart) | flag, as: UInt32.self)
     rows.append(RowList.Address(chunk: UInt32(truncatingIfNeeded: chunks.count &- 1), offset: UInt32(truncatingIfNeeded: rowStart)))
     return RowImage(chunk: chunk, base: UnsafeRawPointer(base))
   }
 
+  /// Writes behind the row which of its slots cannot be read; the flag that says so.
+  @usableFromInline final func appendUnreadable() -> UInt32 {
+    let words = [unreadable.low] + (1..<max((slotCount + 63) / 64, 1)).map { $0 <= unreadable.high.count ? unreadable.high[$0 - 1] : 0 }
+    words.withUnsafeBytes { _ = appendBytes($0) }
+    unreadable = SlotMask()
+    return RowImage.unreadableFlag
+  }
+
   /// Gives up the row that was begun.
-  @inlinable public func abandonRow() { position = rowStart }
+  @inlinable public func abandonRow() {
+    position = rowStart
+    unreadable = SlotMask()
+  }
 
   /// The bytes of texts and data in the row so far.
   @inlinable public var currentRowSize: Int { position &- rowStart }

@@ -45,7 +45,7 @@ extension StoreEngine {
     if case .topRows(let sortKeys) = plan.output {
       result = .rows(try topRows(sortKeys, plan, specification, statement, transaction))
     } else {
-      result = try read(plan, statement, space: space, limit: specification.fetchLimit)
+      result = try read(plan, statement, of: fetch.entity, space: space, limit: specification.fetchLimit)
     }
     if !plan.temporaryLists.isEmpty {
       statement.reset()
@@ -59,7 +59,9 @@ extension StoreEngine {
     try plans.plan(for: shape) { try SelectGenerator(schema: schema).plan(fetch, specification, shape, number: $0) }
   }
 
-  private func read(_ plan: SelectPlan, _ statement: Statement, space: ObjectIDSpace, limit: Int) throws -> PersistentStoreResult {
+  private func read(
+    _ plan: SelectPlan, _ statement: Statement, of entity: CompiledEntity, space: ObjectIDSpace, limit: Int
+  ) throws -> PersistentStoreResult {
     switch plan.output {
     case .rows:
       let writer = makeRowWriter(rowCapacity: min(limit, 10_000))
@@ -92,7 +94,7 @@ extension StoreEngine {
       var rows: [[Slot]] = []
       while try statement.step() {
         if let condition, statement.int64(condition) == 0 { continue }
-        rows.append(try columns.map { try value(statement, $0) })
+        rows.append(try columns.map { try value(statement, $0, of: entity) })
       }
       return .dictionaries(DictionaryRows(columns: columns.map(\.column), rows: rows))
     }
@@ -135,27 +137,31 @@ extension StoreEngine {
     }
   }
 
-  private func value(_ statement: Statement, _ column: SelectPlan.DictionaryColumn) throws -> Slot {
-    let value = try slot(statement, column)
+  private func value(_ statement: Statement, _ column: SelectPlan.DictionaryColumn, of entity: CompiledEntity) throws -> Slot {
+    guard let value = try slot(statement, column) else {
+      throw StoreError(.unreadableValue(entity: entity.name, property: column.column.name, nil), operation: .fetch)
+    }
     return try column.conversion?.converted(value) ?? value
   }
 
-  private func slot(_ statement: Statement, _ column: SelectPlan.DictionaryColumn) throws -> Slot {
+  /// The value of a column as it stands; nil where it is none of its type.
+  private func slot(_ statement: Statement, _ column: SelectPlan.DictionaryColumn) throws -> Slot? {
     let type = statement.type(column.index)
-    guard type != .null else { return .null }
-    switch column.kind {
-    case .int, .bytes:
-      switch type {
-      case .integer: return .int(statement.int64(column.index))
-      case .real: return .real(statement.double(column.index))
-      default: return .bytes(statement.data(column.index))
-      }
-    case .real: return .real(statement.double(column.index))
-    case .text: return .text(statement.text(column.index))
-    case .reference:
+    // What is computed of numbers may be of another kind of number, what is stored may not.
+    let isStored = column.column.attribute != nil
+    switch (column.kind, type) {
+    case (_, .null), (.none, _): return .null
+    case (.int, .integer): return .int(statement.int64(column.index))
+    case (.bytes, .integer) where !isStored: return .int(statement.int64(column.index))
+    case (.int, .real) where !isStored, (.bytes, .real) where !isStored, (.real, .real), (.real, .integer):
+      return .real(statement.double(column.index))
+    case (.bytes, .blob): return .bytes(statement.data(column.index))
+    case (.int, .blob) where !isStored: return .bytes(statement.data(column.index))
+    case (.text, .text): return RowImage.text(statement.textBuffer(column.index)).map { .text($0) }
+    case (.reference, .integer):
       let reference = try reference(statement, column.index, column.destination)
       return reference.isNull ? .null : .int(reference.rawValue)
-    case .none: return .null
+    default: return nil
     }
   }
 

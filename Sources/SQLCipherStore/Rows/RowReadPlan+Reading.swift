@@ -6,7 +6,7 @@ import SQLCipherConnection
 extension RowReadPlan {
   /// Reads the current row of a statement that selects `EntityTable.readColumns`.
   ///
-  /// The type of a column is asked for only where its value is 0 or without an address: each question costs 10 ns.
+  /// A value of another storage class than its attribute is kept as (somebody has written it by SQL) leaves its slot unreadable, and the row is read.
   @inline(__always) func read(_ statement: Statement, into writer: RowWriter) throws {
     let key = statement.int64(0)
     guard RowKey.isKey(key) else { throw StoreError.strangeKey }
@@ -19,93 +19,66 @@ extension RowReadPlan {
     var nulls = UInt64.max
     for index in steps.indices {
       let step = steps[index]
-      let column = step.column
-      var word: Int64 = 0
-      switch step.kind {
-      case .int:
-        word = statement.int64(column)
-        if word == 0, statement.isNull(column) { continue }
-      case .real:
-        let value = statement.double(column)
-        if value == 0, statement.isNull(column) { continue }
-        word = Int64(bitPattern: value.bitPattern)
-      case .text:
-        let text = statement.textBuffer(column)
-        if text.baseAddress == nil { continue }
-        word = writer.appendBytes(text)
-      case .bytes:
-        let bytes = statement.blobBuffer(column)
-        if bytes.baseAddress == nil, statement.isNull(column) { continue }
-        word = writer.appendBytes(bytes)
-      case .large:
-        if let external = external(statement, step, writer) {
-          word = writer.appendExternal(external)
-          break
-        }
-        let bytes = statement.blobBuffer(column)
-        if bytes.baseAddress == nil, statement.isNull(column) { continue }
-        word = writer.appendBytes(bytes)
-      case .fixedReference:
-        let key = statement.int64(column)
-        if key == 0 { continue }
-        guard RowKey.isKey(key) else { throw StoreError.strangeKey }
-        word = ObjectReference(entity: step.entity, key: key).rawValue
-      case .storedReference:
-        let key = statement.int64(column)
-        if key == 0 { continue }
-        guard RowKey.isKey(key) else { throw StoreError.strangeKey }
-        word = ObjectReference(entity: try step.entity(statement.int(column + 1)), key: key).rawValue
-      }
+      guard let word = try word(step, statement, writer) else { continue }
       writer.storeWord(word, at: step.slot)
       nulls &= ~(1 &<< UInt64(truncatingIfNeeded: step.slot))
     }
     if slotCount > 0 { writer.storeNulls(nulls) }
   }
 
-  /// The value outside the row that a number stands for; nil where the column holds the bytes, or nothing.
-  private func external(_ statement: Statement, _ step: Step, _ writer: RowWriter) -> ExternalData? {
-    guard statement.type(step.column) == .integer else { return nil }
+  private func readMany(_ statement: Statement, into writer: RowWriter) throws {
+    for step in steps {
+      if let word = try word(step, statement, writer) { writer.setWord(word, at: step.slot) }
+    }
+  }
+
+  /// The word of a step's slot; nil where there is no value, or none that can be read.
+  @inline(__always) private func word(_ step: Step, _ statement: Statement, _ writer: RowWriter) throws -> Int64? {
+    let value = statement.value(step.column)
+    switch step.kind {
+    case .int: if value.isInteger { return value.int64 }
+    case .real:
+      // A whole number may be kept as an integer.
+      if value.isReal || value.isInteger { return Int64(bitPattern: value.double.bitPattern) }
+    case .text:
+      if value.isText {
+        let text = value.textBuffer
+        guard text.baseAddress != nil else { throw StoreError(.outOfMemory, "The process has no memory for a text.", operation: .read) }
+        return writer.appendBytes(text)
+      }
+    case .bytes: if value.isBlob { return writer.appendBytes(value.blobBuffer) }
+    case .large:
+      if value.isInteger { return writer.appendExternal(external(value.int64, statement, step, writer)) }
+      if value.isBlob { return writer.appendBytes(value.blobBuffer) }
+    case .fixedReference:
+      if let key = try destination(value) { return ObjectReference(entity: step.entity, key: key).rawValue }
+      return nil
+    case .storedReference:
+      guard let key = try destination(value) else { return nil }
+      return ObjectReference(entity: try step.entity(statement.int(step.column + 1)), key: key).rawValue
+    }
+    if !value.isNull { writer.setUnreadable(step.slot) }
+    return nil
+  }
+
+  /// The key of a destination; nil where there is none.
+  @inline(__always) private func destination(_ value: ColumnValue) throws -> Int64? {
+    guard value.isInteger else {
+      if value.isNull { return nil }
+      throw StoreError.strangeKey
+    }
+    let key = value.int64
+    if key == 0 { return nil }
+    guard RowKey.isKey(key) else { throw StoreError.strangeKey }
+    return key
+  }
+
+  /// The value outside the row that a number stands for.
+  private func external(_ number: Int64, _ statement: Statement, _ step: Step, _ writer: RowWriter) -> ExternalData {
     // Never bytes that look like a value.
     guard let externals = writer.externals as? ExternalStorage else { return ExternalData(content: UnknownExternal()) }
     let object = ObjectReference(entity: entityNumber, key: statement.int64(0))
-    return externals.value(statement.int64(step.column), at: .init(object: object, slot: step.slot))
-  }
-
-  private func readMany(_ statement: Statement, into writer: RowWriter) throws {
-    for step in steps {
-      let column = step.column
-      switch step.kind {
-      case .int:
-        let value = statement.int64(column)
-        if value != 0 || !statement.isNull(column) { writer.setInt(value, at: step.slot) }
-      case .real:
-        let value = statement.double(column)
-        if value != 0 || !statement.isNull(column) { writer.setReal(value, at: step.slot) }
-      case .text:
-        let text = statement.textBuffer(column)
-        if text.baseAddress != nil { writer.setBytes(text, at: step.slot) }
-      case .bytes:
-        let bytes = statement.blobBuffer(column)
-        if bytes.baseAddress != nil || !statement.isNull(column) { writer.setBytes(bytes, at: step.slot) }
-      case .large:
-        if let external = external(statement, step, writer) {
-          writer.setExternal(external, at: step.slot)
-          continue
-        }
-        let bytes = statement.blobBuffer(column)
-        if bytes.baseAddress != nil || !statement.isNull(column) { writer.setBytes(bytes, at: step.slot) }
-      case .fixedReference:
-        let key = statement.int64(column)
-        if key == 0 { continue }
-        guard RowKey.isKey(key) else { throw StoreError.strangeKey }
-        writer.setReference(ObjectReference(entity: step.entity, key: key), at: step.slot)
-      case .storedReference:
-        let key = statement.int64(column)
-        if key == 0 { continue }
-        guard RowKey.isKey(key) else { throw StoreError.strangeKey }
-        writer.setReference(ObjectReference(entity: try step.entity(statement.int(column + 1)), key: key), at: step.slot)
-      }
-    }
+    return externals.value(number, at: .init(object: object, slot: step.slot))
   }
 }
 

@@ -106,7 +106,10 @@ struct BindStep: Sendable {
 
   /// Binds a slot of a row without copying: the row has to live until the statement is bound anew.
   @inline(__always) func bind(_ row: RowImage, at index: inout Int32, to statement: Statement) throws {
-    if row.isNull(slot) { return try bindNothing(at: &index, to: statement) }
+    if row.isNull(slot) {
+      if row.isUnreadable(slot) { throw StoreError(.unreadableSlot, operation: .save) }
+      return try bindNothing(at: &index, to: statement)
+    }
     index += 1
     switch kind {
     case .int: try statement.bind(index, row.int(slot))
