@@ -10,11 +10,11 @@ extension ClassEmitter {
       let described = "`\(SwiftText.comment(slot.name))`"
       if let relationship = slot.relationship {
         let type = "FetchObject<\(classNames[relationship.destinationEntity]), FetchIndirect>"
-        members.append(("The to-one relationship \(described)", identifier, type, "toOne(\(name))"))
+        members.append(("The to-one relationship \(described)", identifier, type, "_toOne(\(name))"))
       } else if let attribute = slot.attribute {
         var needs = ImportNeeds()
         guard let type = try forms.form(of: attribute, in: plan.entity.name, &needs)?.field else { continue }
-        members.append(("The attribute \(described)", identifier, type, "attribute(\(name))"))
+        members.append(("The attribute \(described)", identifier, type, "_attribute(\(name))"))
       }
     }
     for (composite, identifier) in plan.composites {
@@ -23,7 +23,7 @@ extension ClassEmitter {
         (
           "The composite attribute `\(SwiftText.comment(composite.name))`", identifier,
           "FetchComposite<\(type), \(composite.attribute.isOptional ? "FetchIndirect" : "Reach")>",
-          "composite(\(SwiftText.literal(composite.name)))"
+          "_composite(\(SwiftText.literal(composite.name)))"
         ))
     }
     for (relationship, identifier) in plan.toMany {
@@ -32,7 +32,7 @@ extension ClassEmitter {
       members.append(
         (
           "The to-many relationship `\(SwiftText.comment(relationship.name))`", identifier, type,
-          "toMany(\(SwiftText.literal(relationship.name)))"
+          "_toMany(\(SwiftText.literal(relationship.name)))"
         ))
     }
     guard !members.isEmpty else { return }

@@ -85,7 +85,7 @@ struct CompositeEmitter {
         initial: attribute.isOptional ? "nil" : nil,
         read: "object.\(attribute.isOptional ? "_optionalComposite" : "_composite")(\(slot))",
         write: "object._setComposite(self.\(name), at: \(slot))",
-        field: "FetchComposite<\(inner.typeName), \(reach)> { composite(\(literal)) }")
+        field: "FetchComposite<\(inner.typeName), \(reach)> { _composite(\(literal)) }")
     }
     // Of a valid model's parts only composites have no form.
     guard let form = try forms.form(of: attribute, in: plan.composite.name, &needs) else {
@@ -94,7 +94,7 @@ struct CompositeEmitter {
     return Part(
       name: attribute.name, identifier: name, slot: slot, declared: form.declared, initial: form.initial,
       read: form.read(slot, of: "object."), write: form.writePart("self.\(name)", at: slot),
-      field: "\(form.field) { attribute(\(literal)) }")
+      field: "\(form.field) { _attribute(\(literal)) }")
   }
 
   /// Whether all parts can be told to be equal.

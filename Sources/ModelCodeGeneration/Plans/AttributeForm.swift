@@ -105,7 +105,7 @@ struct AttributeForms {
   }
 
   private func plain(_ attribute: AttributeDescription, _ type: String) -> AttributeForm {
-    let output = attribute.isOptional ? type + "?" : "Reach." + (Self.outputName(of: attribute.type) ?? "")
+    let output = attribute.isOptional ? type + "?" : "Reach._" + (Self.outputName(of: attribute.type) ?? "")
     return AttributeForm(
       kind: .value, type: type, isOptional: attribute.isOptional, initial: initial(of: attribute, type), isHashable: true,
       field: "FetchField<\(type), \(output)>")

@@ -32,7 +32,7 @@ extension TypedManagedObject where Self: EntityClass {
 
 extension FetchKeyPathNaming where Self: EntityClass {
   /// The keys of a key path, for typed queries.
-  public static func fetchKeys(of keyPath: AnyKeyPath) -> [String]? { EntityTables.table(of: self).keys(of: keyPath) }
+  public static func _fetchKeys(of keyPath: AnyKeyPath) -> [String]? { EntityTables.table(of: self).keys(of: keyPath) }
 }
 
 /// Where the properties that a class adds begin: after those of its superclass. For `@Entity`.

@@ -21,7 +21,7 @@ extension EntityComposite {
   public static var _classTable: ManagedObjectClasses { EntityTables.table(of: self) }
 
   /// The keys of a key path, for typed queries.
-  public static func fetchKeys(of keyPath: AnyKeyPath) -> [String]? { _classTable.keys(of: keyPath) }
+  public static func _fetchKeys(of keyPath: AnyKeyPath) -> [String]? { _classTable.keys(of: keyPath) }
 }
 
 /// What `@Composite` says of a kind of composite value beyond its name and parts.

@@ -54,7 +54,7 @@ extension ManagedObject {
     case let object as ManagedObject: return .object(object.objectID)
     case let objects as Set<ManagedObject>: return .list(objects.map { .object($0.objectID) })
     case let objects as [ManagedObject]: return .list(objects.map { .object($0.objectID) })
-    case let value as any FetchConstantConvertible: return value.fetchConstant
+    case let value as any FetchConstantConvertible: return value._fetchConstant
     default:
       throw FetchPredicateError.unsupported(
         part: "The value of $FETCH_SOURCE.\(path.joined(separator: "."))", advice: "Name an attribute that is no transformable.")

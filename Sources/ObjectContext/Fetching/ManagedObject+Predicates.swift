@@ -5,5 +5,5 @@ extension ManagedObject: FetchEvaluatable {}
 
 extension ManagedObject: FetchConstantConvertible {
   /// The object as a constant, by its ID as it is now: a new object is met by unsaved ones only.
-  public final var fetchConstant: FetchConstant { .object(objectID) }
+  public final var _fetchConstant: FetchConstant { .object(objectID) }
 }

@@ -5,7 +5,7 @@ import ObjectStore
 
 extension ManagedObject: FetchResult {
   /// What a fetch of this type returns.
-  public static var fetchResultType: FetchResultType { .objects }
+  public static var _fetchResultType: FetchResultType { .objects }
 }
 
 extension ManagedObjectContext {

@@ -162,7 +162,7 @@ private struct UniqueKey {
     }
     var values = Values()
     for (value, slot) in zip(given, slots) {
-      let constant = value.fetchConstant
+      let constant = value._fetchConstant
       if constant == .null {
         throw StoreError(.noValueOfKey(property: slot.name), operation: .findOrCreate)
       }

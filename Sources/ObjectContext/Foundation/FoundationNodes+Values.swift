@@ -11,7 +11,7 @@ extension PredicateExpressions.Value: ConvertibleNode {
   func convert(_ converter: FoundationPredicateConverter) throws -> ConvertedNode {
     switch value {
     case let operand as any FetchOperand: return .expression(operand.fetchExpression)
-    case let constant as any FetchConstantConvertible: return .expression(.constant(constant.fetchConstant))
+    case let constant as any FetchConstantConvertible: return .expression(.constant(constant._fetchConstant))
     case let range as any ConvertibleRange: return range.converted
     case let value as any RawRepresentable: return .expression(try rawExpression(of: value))
     case let text as Substring: return .expression(.constant(.string(String(text))))

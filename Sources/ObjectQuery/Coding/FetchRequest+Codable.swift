@@ -148,7 +148,7 @@ extension FetchRequest: Codable {
   /// - Throws: `DecodingError` with the path of what is wrong.
   public init(from decoder: any Decoder) throws {
     specification = try FetchSpecification(from: decoder)
-    specification.resultType = Result.fetchResultType
+    specification.resultType = Result._fetchResultType
   }
 
   /// Writes the request.

@@ -31,7 +31,7 @@ enum DictionaryValue {
       self = .object(dictionary)
     } else if let list = value as? [Any] {
       self = try .many(DictionaryValue.all(list, at: key))
-    } else if let constant = (value as? any FetchConstantConvertible)?.fetchConstant {
+    } else if let constant = (value as? any FetchConstantConvertible)?._fetchConstant {
       if case .list(let items) = constant {
         self = .many(items.map { .value($0) })
       } else {

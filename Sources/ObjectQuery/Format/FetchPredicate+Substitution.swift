@@ -8,7 +8,7 @@ extension FetchPredicate {
   ///
   /// - Parameter variables: The values by the variables' names, without `$`.
   public func withSubstitutionVariables(_ variables: [String: (any FetchConstantConvertible)?]) -> FetchPredicate {
-    withSubstitutionExpressions(variables.mapValues { .constant($0?.fetchConstant ?? .null) })
+    withSubstitutionExpressions(variables.mapValues { .constant($0?._fetchConstant ?? .null) })
   }
 
   /// The predicate with expressions in place of variables, such as a key path for `$key`; with a key path for `$x`, `$x.name` goes on behind it.

@@ -12,7 +12,7 @@ extension FetchProperty {
   public static func list(
     format: String, _ arguments: (any FetchConstantConvertible)?...
   ) throws(PredicateFormatError) -> [FetchProperty] {
-    var parser = try PredicateParser(format, arguments.map { $0?.fetchConstant ?? .null })
+    var parser = try PredicateParser(format, arguments.map { $0?._fetchConstant ?? .null })
     return try parser.parseProperties()
   }
 }

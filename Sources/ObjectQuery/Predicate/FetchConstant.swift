@@ -35,78 +35,78 @@ public enum FetchConstant: Sendable, Hashable {
 /// A Swift value that can stand in a predicate.
 public protocol FetchConstantConvertible {
   /// The value as a constant.
-  var fetchConstant: FetchConstant { get }
+  var _fetchConstant: FetchConstant { get }
 }
 
 extension FetchConstant: FetchConstantConvertible {
   /// The value as a constant.
-  public var fetchConstant: FetchConstant { self }
+  public var _fetchConstant: FetchConstant { self }
 }
 extension Bool: FetchConstantConvertible {
   /// The value as a constant.
-  public var fetchConstant: FetchConstant { .bool(self) }
+  public var _fetchConstant: FetchConstant { .bool(self) }
 }
 extension Int: FetchConstantConvertible {
   /// The value as a constant.
-  public var fetchConstant: FetchConstant { .int(Int64(self)) }
+  public var _fetchConstant: FetchConstant { .int(Int64(self)) }
 }
 extension Int16: FetchConstantConvertible {
   /// The value as a constant.
-  public var fetchConstant: FetchConstant { .int(Int64(self)) }
+  public var _fetchConstant: FetchConstant { .int(Int64(self)) }
 }
 extension Int32: FetchConstantConvertible {
   /// The value as a constant.
-  public var fetchConstant: FetchConstant { .int(Int64(self)) }
+  public var _fetchConstant: FetchConstant { .int(Int64(self)) }
 }
 extension Int64: FetchConstantConvertible {
   /// The value as a constant.
-  public var fetchConstant: FetchConstant { .int(self) }
+  public var _fetchConstant: FetchConstant { .int(self) }
 }
 extension Double: FetchConstantConvertible {
   /// The value as a constant.
-  public var fetchConstant: FetchConstant { .real(self) }
+  public var _fetchConstant: FetchConstant { .real(self) }
 }
 extension Float: FetchConstantConvertible {
   /// The value as a constant.
-  public var fetchConstant: FetchConstant { .real(Double(self)) }
+  public var _fetchConstant: FetchConstant { .real(Double(self)) }
 }
 extension Decimal: FetchConstantConvertible {
   /// The value as a constant.
-  public var fetchConstant: FetchConstant { .decimal(self) }
+  public var _fetchConstant: FetchConstant { .decimal(self) }
 }
 extension String: FetchConstantConvertible {
   /// The value as a constant.
-  public var fetchConstant: FetchConstant { .string(self) }
+  public var _fetchConstant: FetchConstant { .string(self) }
 }
 extension Date: FetchConstantConvertible {
   /// The value as a constant.
-  public var fetchConstant: FetchConstant { .date(self) }
+  public var _fetchConstant: FetchConstant { .date(self) }
 }
 extension Data: FetchConstantConvertible {
   /// The value as a constant.
-  public var fetchConstant: FetchConstant { .data(self) }
+  public var _fetchConstant: FetchConstant { .data(self) }
 }
 extension UUID: FetchConstantConvertible {
   /// The value as a constant.
-  public var fetchConstant: FetchConstant { .uuid(self) }
+  public var _fetchConstant: FetchConstant { .uuid(self) }
 }
 extension URL: FetchConstantConvertible {
   /// The value as a constant.
-  public var fetchConstant: FetchConstant { .url(self) }
+  public var _fetchConstant: FetchConstant { .url(self) }
 }
 extension ManagedObjectID: FetchConstantConvertible {
   /// The value as a constant.
-  public var fetchConstant: FetchConstant { .object(self) }
+  public var _fetchConstant: FetchConstant { .object(self) }
 }
 extension Array: FetchConstantConvertible where Element: FetchConstantConvertible {
   /// The value as a constant.
-  public var fetchConstant: FetchConstant { .list(map(\.fetchConstant)) }
+  public var _fetchConstant: FetchConstant { .list(map(\._fetchConstant)) }
 }
 extension Set: FetchConstantConvertible where Element: FetchConstantConvertible {
   /// The value as a constant.
-  public var fetchConstant: FetchConstant { .list(map(\.fetchConstant)) }
+  public var _fetchConstant: FetchConstant { .list(map(\._fetchConstant)) }
 }
 extension Optional: FetchConstantConvertible where Wrapped: FetchConstantConvertible {
   /// The value as a constant.
-  public var fetchConstant: FetchConstant { map(\.fetchConstant) ?? .null }
+  public var _fetchConstant: FetchConstant { map(\._fetchConstant) ?? .null }
 }

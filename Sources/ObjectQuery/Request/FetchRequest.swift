@@ -4,17 +4,17 @@ public import ObjectModel
 /// A type that a fetch can return: managed objects, ``ManagedObjectID``, or dictionaries.
 public protocol FetchResult {
   /// What a store returns for it.
-  static var fetchResultType: FetchResultType { get }
+  static var _fetchResultType: FetchResultType { get }
 }
 
 extension ManagedObjectID: FetchResult {
   /// What a store returns for it.
-  public static var fetchResultType: FetchResultType { .objectIDs }
+  public static var _fetchResultType: FetchResultType { .objectIDs }
 }
 
 extension Dictionary: FetchResult where Key == String, Value == Any {
   /// What a store returns for it.
-  public static var fetchResultType: FetchResultType { .dictionaries }
+  public static var _fetchResultType: FetchResultType { .dictionaries }
 }
 
 /// A fetch: which objects, in which order, how many, and how they are returned.
@@ -39,7 +39,7 @@ public struct FetchRequest<Result: FetchResult>: Sendable, Hashable {
   /// Asks for all objects of an entity.
   public init(entityName: String, predicate: FetchPredicate? = nil) {
     specification = FetchSpecification(entityName: entityName, predicate: predicate)
-    specification.resultType = Result.fetchResultType
+    specification.resultType = Result._fetchResultType
   }
 
   /// The properties of the specification.

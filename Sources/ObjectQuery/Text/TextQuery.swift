@@ -77,7 +77,7 @@ extension TextQuery: CustomStringConvertible {
 
 extension TextQuery: FetchConstantConvertible {
   /// The query's text as a constant.
-  public var fetchConstant: FetchConstant { .string(text) }
+  public var _fetchConstant: FetchConstant { .string(text) }
 }
 
 extension TextQuery.Node {

@@ -11,23 +11,23 @@ public protocol FetchColumn: Sendable {
   /// A value out of a result; nil stands for no value.
   ///
   /// - Throws: ``FetchSelectionError`` when the type cannot hold it.
-  static func output(from value: Any?) throws -> Output
+  static func _output(from value: Any?) throws -> Output
 }
 
 extension FetchField: FetchColumn where Output: FetchOutput {
   /// A value out of a result.
   ///
   /// - Throws: ``FetchSelectionError`` for a value of another type.
-  public static func output(from value: Any?) throws -> Output { try Output.output(from: value) }
+  public static func _output(from value: Any?) throws -> Output { try Output._output(from: value) }
 }
 
-extension FetchObject: FetchColumn where Reach.ObjectID: FetchOutput {
+extension FetchObject: FetchColumn where Reach._ObjectID: FetchOutput {
   /// The ID; nil where there is no object.
-  public typealias Output = Reach.ObjectID
+  public typealias Output = Reach._ObjectID
   /// An ID out of a result.
   ///
   /// - Throws: ``FetchSelectionError`` for a value of another type.
-  public static func output(from value: Any?) throws -> Reach.ObjectID { try Reach.ObjectID.output(from: value) }
+  public static func _output(from value: Any?) throws -> Reach._ObjectID { try Reach._ObjectID._output(from: value) }
 }
 
 /// A value of a selection that its Swift type cannot hold.
@@ -51,14 +51,14 @@ public protocol FetchOutput {
   /// A value out of a result; nil stands for no value.
   ///
   /// - Throws: ``FetchSelectionError`` when the type cannot hold it.
-  static func output(from value: Any?) throws -> Self
+  static func _output(from value: Any?) throws -> Self
 }
 
 extension FetchOutput {
   /// A value of the type itself.
   ///
   /// - Throws: ``FetchSelectionError`` for a value of another type.
-  public static func output(from value: Any?) throws -> Self {
+  public static func _output(from value: Any?) throws -> Self {
     if let value = value as? Self { return value }
     throw FetchSelectionError(expectedType: "\(Self.self)", valueType: value.map { "\(type(of: $0))" })
   }
@@ -68,7 +68,7 @@ extension FetchOutput where Self: BinaryInteger {
   /// An integer that the type holds.
   ///
   /// - Throws: ``FetchSelectionError`` for a value of another type.
-  public static func output(from value: Any?) throws -> Self {
+  public static func _output(from value: Any?) throws -> Self {
     if let integer = value as? any BinaryInteger, let number = Self(exactly: integer) { return number }
     throw FetchSelectionError(expectedType: "\(Self.self)", valueType: value.map { "\(type(of: $0))" })
   }
@@ -78,7 +78,7 @@ extension FetchOutput where Self: BinaryFloatingPoint {
   /// A number, rounded to the type.
   ///
   /// - Throws: ``FetchSelectionError`` for a value of another type.
-  public static func output(from value: Any?) throws -> Self {
+  public static func _output(from value: Any?) throws -> Self {
     switch value {
     case let number as any BinaryFloatingPoint: return Self(number)
     case let number as any BinaryInteger: return Self(number)
@@ -92,9 +92,9 @@ extension Optional: FetchOutput where Wrapped: FetchOutput {
   /// A value of the type inside; nil when there is none.
   ///
   /// - Throws: ``FetchSelectionError`` for a value of another type.
-  public static func output(from value: Any?) throws -> Wrapped? {
+  public static func _output(from value: Any?) throws -> Wrapped? {
     guard let value else { return nil }
-    return try Wrapped.output(from: value)
+    return try Wrapped._output(from: value)
   }
 }
 
@@ -115,7 +115,7 @@ extension Decimal: FetchOutput {
   /// A decimal; another number as the decimal that it reads as.
   ///
   /// - Throws: ``FetchSelectionError`` for a value of another type.
-  public static func output(from value: Any?) throws -> Decimal {
+  public static func _output(from value: Any?) throws -> Decimal {
     switch value {
     case let number as Decimal: return number
     case let number as any BinaryInteger: if let integer = Int64(exactly: number) { return Decimal(integer) }

@@ -6,7 +6,7 @@
 /// an object on the way to it may be missing. Fields are not `Equatable`: `==` makes a condition. Comparisons follow the nil logic of `Documentation/Predicates.md`.
 public struct FetchField<Value: FetchValue, Output>: FetchOperand, Sendable {
   /// That of the value.
-  public typealias Kind = Value.Kind
+  public typealias _Kind = Value._Kind
   /// What the field stands for.
   public let fetchExpression: FetchExpression
 
@@ -21,16 +21,16 @@ public struct FetchField<Value: FetchValue, Output>: FetchOperand, Sendable {
   ///   - options: How text is compared.
   public func compare<Other: FetchOperand>(
     _ op: ComparisonOperator, _ other: Other, _ options: ComparisonOptions = []
-  ) -> FetchPredicate where Other.Kind == Kind {
+  ) -> FetchPredicate where Other._Kind == _Kind {
     FetchPredicate(fetchExpression, op, other.fetchExpression, options)
   }
 
   /// Whether the values are equal; two missing values are.
-  public static func == <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other.Kind == Value.Kind {
+  public static func == <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other._Kind == Value._Kind {
     FetchPredicate(left.fetchExpression, .equal, right.fetchExpression)
   }
   /// Whether the values differ; a missing one differs from one that is there.
-  public static func != <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other.Kind == Value.Kind {
+  public static func != <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other._Kind == Value._Kind {
     FetchPredicate(left.fetchExpression, .notEqual, right.fetchExpression)
   }
   /// Whether there is no value.
@@ -38,36 +38,36 @@ public struct FetchField<Value: FetchValue, Output>: FetchOperand, Sendable {
   /// Whether there is a value.
   public static func != (left: Self, right: FetchNil) -> FetchPredicate { .isNull(left.fetchExpression, false) }
   /// Whether the value is less.
-  public static func < <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other.Kind == Value.Kind {
+  public static func < <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other._Kind == Value._Kind {
     FetchPredicate(left.fetchExpression, .less, right.fetchExpression)
   }
   /// Whether the value is less or equal.
-  public static func <= <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other.Kind == Value.Kind {
+  public static func <= <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other._Kind == Value._Kind {
     FetchPredicate(left.fetchExpression, .lessOrEqual, right.fetchExpression)
   }
   /// Whether the value is greater.
-  public static func > <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other.Kind == Value.Kind {
+  public static func > <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other._Kind == Value._Kind {
     FetchPredicate(left.fetchExpression, .greater, right.fetchExpression)
   }
   /// Whether the value is greater or equal.
-  public static func >= <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other.Kind == Value.Kind {
+  public static func >= <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other._Kind == Value._Kind {
     FetchPredicate(left.fetchExpression, .greaterOrEqual, right.fetchExpression)
   }
 
   // MARK: Lists and ranges
 
   /// Whether the value is one of several. Missing values never are.
-  public func isIn<Items: Sequence>(_ items: Items) -> FetchPredicate where Items.Element: FetchOperand, Items.Element.Kind == Kind {
+  public func isIn<Items: Sequence>(_ items: Items) -> FetchPredicate where Items.Element: FetchOperand, Items.Element._Kind == _Kind {
     FetchPredicate(fetchExpression, .in, .list(items.map(\.fetchExpression)))
   }
 
   /// Whether the value lies in a range, both ends included.
-  public func isIn<Bound: FetchOperand>(_ range: ClosedRange<Bound>) -> FetchPredicate where Bound.Kind == Kind {
+  public func isIn<Bound: FetchOperand>(_ range: ClosedRange<Bound>) -> FetchPredicate where Bound._Kind == _Kind {
     FetchPredicate(fetchExpression, .between, .list([range.lowerBound.fetchExpression, range.upperBound.fetchExpression]))
   }
 
   /// Whether the value lies in a range without its upper end.
-  public func isIn<Bound: FetchOperand>(_ range: Range<Bound>) -> FetchPredicate where Bound.Kind == Kind {
+  public func isIn<Bound: FetchOperand>(_ range: Range<Bound>) -> FetchPredicate where Bound._Kind == _Kind {
     .and([
       FetchPredicate(fetchExpression, .greaterOrEqual, range.lowerBound.fetchExpression),
       FetchPredicate(fetchExpression, .less, range.upperBound.fetchExpression),
@@ -77,19 +77,19 @@ public struct FetchField<Value: FetchValue, Output>: FetchOperand, Sendable {
   /// Whether the value lies between two others, both included.
   public func isBetween<Low: FetchOperand, High: FetchOperand>(
     _ low: Low, _ high: High
-  ) -> FetchPredicate where Low.Kind == Kind, High.Kind == Kind {
+  ) -> FetchPredicate where Low._Kind == _Kind, High._Kind == _Kind {
     FetchPredicate(fetchExpression, .between, .list([low.fetchExpression, high.fetchExpression]))
   }
 
   // MARK: Other values
 
   /// The value, or another one where it is missing.
-  public static func ?? <Other: FetchOperand>(left: Self, right: Other) -> FetchField<Value, Value> where Other.Kind == Value.Kind {
+  public static func ?? <Other: FetchOperand>(left: Self, right: Other) -> FetchField<Value, Value> where Other._Kind == Value._Kind {
     FetchField<Value, Value>(.function("coalesce", [left.fetchExpression, right.fetchExpression]))
   }
 
   /// The same values, read as another type of their kind when they are selected. A value that the type cannot hold is an error of the fetch.
-  public func `as`<Other: FetchValue>(_ type: Other.Type) -> FetchField<Other, Other?> where Other.Kind == Kind {
+  public func `as`<Other: FetchValue>(_ type: Other.Type) -> FetchField<Other, Other?> where Other._Kind == _Kind {
     FetchField<Other, Other?>(fetchExpression)
   }
 }
@@ -108,21 +108,21 @@ public struct FetchOpaqueField: Sendable {
 
 extension ClosedRange where Bound: FetchOperand {
   /// Whether a field's value lies in the range, both ends included.
-  public func contains<Value, Output>(_ field: FetchField<Value, Output>) -> FetchPredicate where Value.Kind == Bound.Kind {
+  public func contains<Value, Output>(_ field: FetchField<Value, Output>) -> FetchPredicate where Value._Kind == Bound._Kind {
     field.isIn(self)
   }
 }
 
 extension Range where Bound: FetchOperand {
   /// Whether a field's value lies in the range without its upper end.
-  public func contains<Value, Output>(_ field: FetchField<Value, Output>) -> FetchPredicate where Value.Kind == Bound.Kind {
+  public func contains<Value, Output>(_ field: FetchField<Value, Output>) -> FetchPredicate where Value._Kind == Bound._Kind {
     field.isIn(self)
   }
 }
 
 extension Sequence where Element: FetchOperand {
   /// Whether a field's value is one of the elements.
-  public func contains<Value, Output>(_ field: FetchField<Value, Output>) -> FetchPredicate where Value.Kind == Element.Kind {
+  public func contains<Value, Output>(_ field: FetchField<Value, Output>) -> FetchPredicate where Value._Kind == Element._Kind {
     field.isIn(self)
   }
 }

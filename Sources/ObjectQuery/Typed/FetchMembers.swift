@@ -89,7 +89,7 @@ public struct FetchMembers<Member, Order>: Sendable {
   /// The sum of a number of each member; 0 when there are none.
   public func sum<Value, Output>(
     _ value: (FetchObject<Member, FetchDirect>) -> FetchField<Value, Output>
-  ) -> FetchField<Value.Total, Value.Total> where Value: FetchNumber { FetchField(aggregate("@sum", value)) }
+  ) -> FetchField<Value._Total, Value._Total> where Value: FetchNumber { FetchField(aggregate("@sum", value)) }
 
   /// The mean of a number of each member; missing when there are none.
   public func average<Value, Output>(

@@ -3,7 +3,7 @@
 /// A class whose properties typed queries find by key paths: one that declares its entity in Swift. Generated classes have members instead.
 public protocol FetchKeyPathNaming {
   /// The keys of the model that a key path of the class leads through; nil when it is no property of the model.
-  static func fetchKeys(of keyPath: AnyKeyPath) -> [String]?
+  static func _fetchKeys(of keyPath: AnyKeyPath) -> [String]?
 }
 
 /// A struct of a kind of composite value whose parts typed queries find by key paths: one that declares the kind in Swift.
@@ -64,7 +64,7 @@ extension FetchObject where FetchedClass: FetchKeyPathNaming {
 
   /// The path to a property. Of another one than the model's it has a key that no entity has: the fetch throws.
   private func path(_ keyPath: AnyKeyPath) -> FetchExpression {
-    fetchExpression.appending(FetchedClass.fetchKeys(of: keyPath) ?? ["\(keyPath)"])
+    fetchExpression.appending(FetchedClass._fetchKeys(of: keyPath) ?? ["\(keyPath)"])
   }
 }
 
@@ -101,6 +101,6 @@ extension FetchComposite where Composite: FetchCompositeNaming {
   public subscript<Value: Sendable>(_ keyPath: KeyPath<Composite, Value>) -> FetchOpaqueField { FetchOpaqueField(path(keyPath)) }
 
   private func path(_ keyPath: AnyKeyPath) -> FetchExpression {
-    fetchExpression.appending(Composite.fetchKeys(of: keyPath) ?? ["\(keyPath)"])
+    fetchExpression.appending(Composite._fetchKeys(of: keyPath) ?? ["\(keyPath)"])
   }
 }

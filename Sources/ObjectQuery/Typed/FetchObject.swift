@@ -11,28 +11,28 @@ public struct FetchObject<FetchedClass, Reach: FetchReach>: Sendable {
   package init(_ expression: FetchExpression) { fetchExpression = expression }
 
   /// An attribute by its name in the model; for generated code.
-  public func attribute<Value, Output>(_ name: String) -> FetchField<Value, Output> { FetchField(fetchExpression.appending([name])) }
+  public func _attribute<Value, Output>(_ name: String) -> FetchField<Value, Output> { FetchField(fetchExpression.appending([name])) }
 
   /// An attribute whose values cannot be compared, by its name in the model; for generated code.
-  public func attribute(_ name: String) -> FetchOpaqueField { FetchOpaqueField(fetchExpression.appending([name])) }
+  public func _attribute(_ name: String) -> FetchOpaqueField { FetchOpaqueField(fetchExpression.appending([name])) }
 
   /// A to-one relationship by its name in the model; for generated code.
-  public func toOne<Destination>(_ name: String) -> FetchObject<Destination, FetchIndirect> {
+  public func _toOne<Destination>(_ name: String) -> FetchObject<Destination, FetchIndirect> {
     FetchObject<Destination, FetchIndirect>(fetchExpression.appending([name]))
   }
 
   /// A to-many relationship by its name in the model; for generated code.
-  public func toMany<Member, Order>(_ name: String) -> FetchMembers<Member, Order> { FetchMembers(fetchExpression.appending([name])) }
+  public func _toMany<Member, Order>(_ name: String) -> FetchMembers<Member, Order> { FetchMembers(fetchExpression.appending([name])) }
 
   /// Whether the texts that the full-text indexes of the object's entity are over have the words of a query between them.
-  public func search(_ query: TextQuery) -> FetchPredicate { FetchPredicate(fetchExpression, .search, .constant(query.fetchConstant)) }
+  public func search(_ query: TextQuery) -> FetchPredicate { FetchPredicate(fetchExpression, .search, .constant(query._fetchConstant)) }
 
   /// The same, of a query as somebody typed it (``TextQuery/init(typed:)``).
   public func search(_ query: String) -> FetchPredicate { search(TextQuery(typed: query)) }
 
   /// How much of a query is in those texts, to order by.
   public func relevance(to query: TextQuery) -> FetchField<Double, Double> {
-    FetchField<Double, Double>(.function("relevance", [fetchExpression, .constant(query.fetchConstant)]))
+    FetchField<Double, Double>(.function("relevance", [fetchExpression, .constant(query._fetchConstant)]))
   }
 
   /// The same, of a query as somebody typed it.

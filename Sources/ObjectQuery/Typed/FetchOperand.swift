@@ -22,7 +22,7 @@ public enum FetchKind {
 /// An enumeration with raw values becomes one by `extension Status: FetchOperand {}`.
 public protocol FetchOperand {
   /// What it can be compared with: a type of ``FetchKind``.
-  associatedtype Kind
+  associatedtype _Kind
   /// It as an expression.
   var fetchExpression: FetchExpression { get }
 }
@@ -32,74 +32,74 @@ public protocol FetchValue: FetchOperand, FetchConstantConvertible {}
 
 extension FetchValue {
   /// The value as a constant expression.
-  public var fetchExpression: FetchExpression { .constant(fetchConstant) }
+  public var fetchExpression: FetchExpression { .constant(_fetchConstant) }
 }
 
 extension FetchOperand where Self: RawRepresentable, RawValue: FetchOperand {
   /// That of the raw values.
-  public typealias Kind = RawValue.Kind
+  public typealias _Kind = RawValue._Kind
   /// The raw value as an expression.
   public var fetchExpression: FetchExpression { rawValue.fetchExpression }
 }
 
 extension Optional: FetchOperand where Wrapped: FetchOperand {
   /// That of the value.
-  public typealias Kind = Wrapped.Kind
+  public typealias _Kind = Wrapped._Kind
   /// The value as an expression; the constant nil when there is none.
   public var fetchExpression: FetchExpression { self?.fetchExpression ?? .constant(.null) }
 }
 
 extension Int: FetchValue {
   /// Numbers compare with each other.
-  public typealias Kind = FetchKind.Number
+  public typealias _Kind = FetchKind.Number
 }
 extension Int16: FetchValue {
   /// Numbers compare with each other.
-  public typealias Kind = FetchKind.Number
+  public typealias _Kind = FetchKind.Number
 }
 extension Int32: FetchValue {
   /// Numbers compare with each other.
-  public typealias Kind = FetchKind.Number
+  public typealias _Kind = FetchKind.Number
 }
 extension Int64: FetchValue {
   /// Numbers compare with each other.
-  public typealias Kind = FetchKind.Number
+  public typealias _Kind = FetchKind.Number
 }
 extension Double: FetchValue {
   /// Numbers compare with each other.
-  public typealias Kind = FetchKind.Number
+  public typealias _Kind = FetchKind.Number
 }
 extension Float: FetchValue {
   /// Numbers compare with each other.
-  public typealias Kind = FetchKind.Number
+  public typealias _Kind = FetchKind.Number
 }
 extension Decimal: FetchValue {
   /// Numbers compare with each other.
-  public typealias Kind = FetchKind.Number
+  public typealias _Kind = FetchKind.Number
 }
 extension Bool: FetchValue {
   /// Truth compares with truth.
-  public typealias Kind = FetchKind.Flag
+  public typealias _Kind = FetchKind.Flag
 }
 extension String: FetchValue {
   /// Texts compare with each other.
-  public typealias Kind = FetchKind.Text
+  public typealias _Kind = FetchKind.Text
 }
 extension URL: FetchValue {
   /// URLs compare as their texts do.
-  public typealias Kind = FetchKind.Text
+  public typealias _Kind = FetchKind.Text
 }
 extension Date: FetchValue {
   /// Instants compare with each other.
-  public typealias Kind = FetchKind.Instant
+  public typealias _Kind = FetchKind.Instant
 }
 extension Data: FetchValue {
   /// Bytes compare with each other.
-  public typealias Kind = FetchKind.Bytes
+  public typealias _Kind = FetchKind.Bytes
 }
 extension UUID: FetchValue {
   /// UUIDs compare with each other.
-  public typealias Kind = FetchKind.Identifier
+  public typealias _Kind = FetchKind.Identifier
 }
 
 /// The literal `nil` in a typed condition.

@@ -36,16 +36,16 @@ public struct FetchRawField<Value: RawRepresentable, Output>: Sendable where Val
 
 extension FetchRawField: FetchSortable {
   /// The raw value as an ascending sort key.
-  public var fetchSortDescriptor: FetchSortDescriptor { FetchSortDescriptor(expression: fetchExpression) }
+  public var _fetchSortDescriptor: FetchSortDescriptor { FetchSortDescriptor(expression: fetchExpression) }
 }
 
 extension FetchRawField: FetchColumn where Output == Value?, Value.RawValue: FetchOutput {
   /// A value out of a result; nil when there is none, or when it is none of the type's.
   ///
   /// - Throws: ``FetchSelectionError`` for a value of another type.
-  public static func output(from value: Any?) throws -> Value? {
+  public static func _output(from value: Any?) throws -> Value? {
     guard let value else { return nil }
-    return Value(rawValue: try Value.RawValue.output(from: value))
+    return Value(rawValue: try Value.RawValue._output(from: value))
   }
 }
 

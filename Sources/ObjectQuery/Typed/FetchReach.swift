@@ -6,89 +6,89 @@ public import ObjectModel
 /// one of an object behind a to-one relationship may be.
 public protocol FetchReach {
   /// The type of required attributes of type Integer 16.
-  associatedtype Integer16
+  associatedtype _Integer16
   /// The type of required attributes of type Integer 32.
-  associatedtype Integer32
+  associatedtype _Integer32
   /// The type of required attributes of type Integer 64.
-  associatedtype Integer64
+  associatedtype _Integer64
   /// The type of required attributes of type Double.
-  associatedtype Double
+  associatedtype _Double
   /// The type of required attributes of type Float.
-  associatedtype Float
+  associatedtype _Float
   /// The type of required attributes of type Decimal.
-  associatedtype Decimal
+  associatedtype _Decimal
   /// The type of required attributes of type Boolean.
-  associatedtype Boolean
+  associatedtype _Boolean
   /// The type of required attributes of type String.
-  associatedtype String
+  associatedtype _String
   /// The type of required attributes of type Date.
-  associatedtype Date
+  associatedtype _Date
   /// The type of required attributes of type Binary Data.
-  associatedtype Binary
+  associatedtype _Binary
   /// The type of required attributes of type UUID.
-  associatedtype UUID
+  associatedtype _UUID
   /// The type of required attributes of type URI.
-  associatedtype URI
+  associatedtype _URI
   /// The type of objects' IDs.
-  associatedtype ObjectID
+  associatedtype _ObjectID
 }
 
 /// The object asked about, or a member of a collection: it is there.
 public enum FetchDirect: FetchReach {
   /// Required attributes have a value.
-  public typealias Integer16 = Swift.Int16
+  public typealias _Integer16 = Swift.Int16
   /// Required attributes have a value.
-  public typealias Integer32 = Swift.Int32
+  public typealias _Integer32 = Swift.Int32
   /// Required attributes have a value.
-  public typealias Integer64 = Swift.Int64
+  public typealias _Integer64 = Swift.Int64
   /// Required attributes have a value.
-  public typealias Double = Swift.Double
+  public typealias _Double = Swift.Double
   /// Required attributes have a value.
-  public typealias Float = Swift.Float
+  public typealias _Float = Swift.Float
   /// Required attributes have a value.
-  public typealias Decimal = Foundation.Decimal
+  public typealias _Decimal = Foundation.Decimal
   /// Required attributes have a value.
-  public typealias Boolean = Swift.Bool
+  public typealias _Boolean = Swift.Bool
   /// Required attributes have a value.
-  public typealias String = Swift.String
+  public typealias _String = Swift.String
   /// Required attributes have a value.
-  public typealias Date = Foundation.Date
+  public typealias _Date = Foundation.Date
   /// Required attributes have a value.
-  public typealias Binary = Foundation.Data
+  public typealias _Binary = Foundation.Data
   /// Required attributes have a value.
-  public typealias UUID = Foundation.UUID
+  public typealias _UUID = Foundation.UUID
   /// Required attributes have a value.
-  public typealias URI = Foundation.URL
+  public typealias _URI = Foundation.URL
   /// The object is there.
-  public typealias ObjectID = ManagedObjectID
+  public typealias _ObjectID = ManagedObjectID
 }
 
 /// An object behind a to-one relationship or an index: it may be missing, and its values with it.
 public enum FetchIndirect: FetchReach {
   /// The object may be missing.
-  public typealias Integer16 = Swift.Int16?
+  public typealias _Integer16 = Swift.Int16?
   /// The object may be missing.
-  public typealias Integer32 = Swift.Int32?
+  public typealias _Integer32 = Swift.Int32?
   /// The object may be missing.
-  public typealias Integer64 = Swift.Int64?
+  public typealias _Integer64 = Swift.Int64?
   /// The object may be missing.
-  public typealias Double = Swift.Double?
+  public typealias _Double = Swift.Double?
   /// The object may be missing.
-  public typealias Float = Swift.Float?
+  public typealias _Float = Swift.Float?
   /// The object may be missing.
-  public typealias Decimal = Foundation.Decimal?
+  public typealias _Decimal = Foundation.Decimal?
   /// The object may be missing.
-  public typealias Boolean = Swift.Bool?
+  public typealias _Boolean = Swift.Bool?
   /// The object may be missing.
-  public typealias String = Swift.String?
+  public typealias _String = Swift.String?
   /// The object may be missing.
-  public typealias Date = Foundation.Date?
+  public typealias _Date = Foundation.Date?
   /// The object may be missing.
-  public typealias Binary = Foundation.Data?
+  public typealias _Binary = Foundation.Data?
   /// The object may be missing.
-  public typealias UUID = Foundation.UUID?
+  public typealias _UUID = Foundation.UUID?
   /// The object may be missing.
-  public typealias URI = Foundation.URL?
+  public typealias _URI = Foundation.URL?
   /// The object may be missing.
-  public typealias ObjectID = ManagedObjectID?
+  public typealias _ObjectID = ManagedObjectID?
 }

@@ -19,7 +19,7 @@ extension FetchRequest {
   /// Book.all.sorted { $0.title }
   /// ```
   public func sorted<Key: FetchSortable>(_ key: (FetchObject<Result, FetchDirect>) -> Key) -> FetchRequest {
-    sorted(by: [key(FetchObject(.evaluatedObject)).fetchSortDescriptor])
+    sorted(by: [key(FetchObject(.evaluatedObject))._fetchSortDescriptor])
   }
 
   /// The request with two further sort keys, after those it has.
@@ -31,7 +31,7 @@ extension FetchRequest {
     _ keys: (FetchObject<Result, FetchDirect>) -> (First, Second)
   ) -> FetchRequest {
     let (first, second) = keys(FetchObject(.evaluatedObject))
-    return sorted(by: [first.fetchSortDescriptor, second.fetchSortDescriptor])
+    return sorted(by: [first._fetchSortDescriptor, second._fetchSortDescriptor])
   }
 
   /// The request with three further sort keys, after those it has.
@@ -42,7 +42,7 @@ extension FetchRequest {
     _ keys: (FetchObject<Result, FetchDirect>) -> (First, Second, Third)
   ) -> FetchRequest {
     let (first, second, third) = keys(FetchObject(.evaluatedObject))
-    return sorted(by: [first.fetchSortDescriptor, second.fetchSortDescriptor, third.fetchSortDescriptor])
+    return sorted(by: [first._fetchSortDescriptor, second._fetchSortDescriptor, third._fetchSortDescriptor])
   }
 
   private func sorted(by descriptors: [FetchSortDescriptor]) -> FetchRequest {

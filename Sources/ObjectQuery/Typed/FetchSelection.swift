@@ -50,7 +50,7 @@ public struct FetchSelection<FetchedClass, Row>: Sendable {
 
   /// The selection with a further sort key, after those it has.
   public func sorted<Key: FetchSortable>(_ key: (FetchObject<FetchedClass, FetchDirect>) -> Key) -> FetchSelection {
-    changed { $0.specification.sortDescriptors.append(key(FetchObject(.evaluatedObject)).fetchSortDescriptor) }
+    changed { $0.specification.sortDescriptors.append(key(FetchObject(.evaluatedObject))._fetchSortDescriptor) }
   }
 
   /// The selection whose equal rows are returned once.
@@ -74,7 +74,7 @@ extension FetchRequest {
   public func select<Column: FetchColumn>(
     _ column: (FetchObject<Result, FetchDirect>) -> Column
   ) -> FetchSelection<Result, Column.Output> {
-    FetchSelection(specification, [column(FetchObject(.evaluatedObject)).fetchExpression]) { try Column.output(from: $0[0]) }
+    FetchSelection(specification, [column(FetchObject(.evaluatedObject)).fetchExpression]) { try Column._output(from: $0[0]) }
   }
 
   /// A request for several values, in parentheses, instead of objects.
@@ -85,7 +85,7 @@ extension FetchRequest {
     for column in repeat each columns(FetchObject(.evaluatedObject)) { expressions.append(column.fetchExpression) }
     return FetchSelection(specification, expressions) { values in
       var values = values.makeIterator()
-      return (repeat try (each Column).output(from: values.next() ?? nil))
+      return (repeat try (each Column)._output(from: values.next() ?? nil))
     }
   }
 }
@@ -95,36 +95,36 @@ extension FetchRequest {
 /// A type of numbers, with the type that holds sums of them.
 public protocol FetchNumber: FetchValue, FetchOutput {
   /// The type of sums.
-  associatedtype Total: FetchNumber
+  associatedtype _Total: FetchNumber
 }
 
 extension Int: FetchNumber {
   /// Sums of integers are integers.
-  public typealias Total = Int
+  public typealias _Total = Int
 }
 extension Int16: FetchNumber {
   /// Sums of integers have 64 bits.
-  public typealias Total = Int64
+  public typealias _Total = Int64
 }
 extension Int32: FetchNumber {
   /// Sums of integers have 64 bits.
-  public typealias Total = Int64
+  public typealias _Total = Int64
 }
 extension Int64: FetchNumber {
   /// Sums of integers have 64 bits.
-  public typealias Total = Int64
+  public typealias _Total = Int64
 }
 extension Double: FetchNumber {
   /// Sums of doubles are doubles.
-  public typealias Total = Double
+  public typealias _Total = Double
 }
 extension Decimal: FetchNumber {
   /// Sums of decimals are decimals.
-  public typealias Total = Decimal
+  public typealias _Total = Decimal
 }
 extension Float: FetchNumber {
   /// Sums have double precision.
-  public typealias Total = Double
+  public typealias _Total = Double
 }
 
 /// Aggregates over the objects of a group, or over all objects: for selections only, and for their order and conditions.
@@ -143,7 +143,7 @@ extension FetchField {
 
 extension FetchField where Value: FetchNumber {
   /// The sum of the values; 0 when there is none.
-  public var sum: FetchField<Value.Total, Value.Total> { FetchField<Value.Total, Value.Total>(.function("sum:", [fetchExpression])) }
+  public var sum: FetchField<Value._Total, Value._Total> { FetchField<Value._Total, Value._Total>(.function("sum:", [fetchExpression])) }
   /// The mean of the values; missing when there is none.
   public var average: FetchField<Double, Double?> { FetchField<Double, Double?>(.function("average:", [fetchExpression])) }
   /// The middle value; missing when there is none.

@@ -3,17 +3,17 @@
 /// What a typed query can be ordered by: a field, ascending, or a sort descriptor.
 public protocol FetchSortable {
   /// It as a sort key.
-  var fetchSortDescriptor: FetchSortDescriptor { get }
+  var _fetchSortDescriptor: FetchSortDescriptor { get }
 }
 
 extension FetchSortDescriptor: FetchSortable {
   /// The descriptor itself.
-  public var fetchSortDescriptor: FetchSortDescriptor { self }
+  public var _fetchSortDescriptor: FetchSortDescriptor { self }
 }
 
 extension FetchField: FetchSortable {
   /// The field as an ascending sort key.
-  public var fetchSortDescriptor: FetchSortDescriptor { FetchSortDescriptor(expression: fetchExpression) }
+  public var _fetchSortDescriptor: FetchSortDescriptor { FetchSortDescriptor(expression: fetchExpression) }
 
   /// The field as a sort key with a way of ordering text.
   public func ordered(_ comparison: FetchSortDescriptor.Comparison) -> FetchSortDescriptor {
@@ -24,7 +24,7 @@ extension FetchField: FetchSortable {
 extension FetchSortable {
   /// The sort key with greater values first.
   public var descending: FetchSortDescriptor {
-    var descriptor = fetchSortDescriptor
+    var descriptor = _fetchSortDescriptor
     descriptor.isAscending = false
     return descriptor
   }

@@ -124,7 +124,7 @@ final class FaultSides {
     let context = emptyContext(container)
     books = try context.fetch(
       FetchRequest<Book>(
-        entityName: "Book", predicate: .comparison(FetchComparison(left: .evaluatedObject, op: .in, right: .constant(ids.fetchConstant)))))
+        entityName: "Book", predicate: .comparison(FetchComparison(left: .evaluatedObject, op: .in, right: .constant(ids._fetchConstant)))))
     context.retainsRegisteredObjects = true
     self.context = context
   }
