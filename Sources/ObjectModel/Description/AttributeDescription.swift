@@ -67,7 +67,18 @@ public struct AttributeDescription: Sendable, Hashable {
   }
 }
 
-/// The bounds of an attribute's values; all are inclusive, nil for none, and a missing value passes them.
+/// The bounds of an attribute's values. Bounds are inclusive, nil stands for none, and a missing value passes all of them.
+///
+/// ```swift
+/// var isbn = AttributeDescription(name: "isbn", type: .string, isOptional: true)
+/// isbn.validation.pattern = "[0-9]{13}"
+/// var pages = AttributeDescription(name: "pages", type: .integer32)
+/// pages.validation.minimum = .int(1)
+/// ```
+///
+/// A save checks the bounds of the objects that it inserts and updates, and throws ``ValidationError`` for those that break them. Values that are stored
+/// already are not checked when a model gets other bounds. A bound that the attribute's type cannot have, or a pattern that is no regular expression, is a
+/// mistake of the model, which is refused with ``ModelValidationError``.
 public struct AttributeValidation: Sendable, Hashable {
   /// The least number or earliest date, as the attribute's type holds it.
   public var minimum: Slot?

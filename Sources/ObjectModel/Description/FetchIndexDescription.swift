@@ -1,6 +1,15 @@
 // FetchIndexDescription: an index over an entity's table.
 
-/// An index of an entity.
+/// An index of an entity: what the store keeps sorted, so that fetches find objects without looking at all of them.
+///
+/// ```swift
+/// var book = EntityDescription(name: "Book")
+/// book.indexes.append(FetchIndexDescription(name: "byTitle", elements: [.ascending("title", collation: .caseInsensitive), .descending("published")]))
+/// ```
+///
+/// An index never changes what a fetch returns. It costs room in the file, and time in each save that changes one of its properties. A store gets a new index
+/// when it is next opened for writing, in the time that it takes to sort all rows of the entity; no migration is needed. ``FetchExplanation`` tells
+/// which indexes a fetch uses.
 public struct FetchIndexDescription: Sendable, Hashable {
   /// The index's name, unique in its entity.
   public var name: String

@@ -62,7 +62,17 @@ public struct RelationshipDescription: Sendable, Hashable {
   }
 }
 
-/// What deleting an object does to the objects that a relationship refers to. The raw value is the name used in model files.
+/// What deleting an object does to the objects that its relationship refers to. The raw value is the name used in model files.
+///
+/// ```swift
+/// let author = Entity("Author") {
+///   Attribute("name", String.self)
+///   Relationship("books", toMany: "Book", inverse: "author").onDelete(.cascade)
+/// }
+/// ```
+///
+/// A context applies the rules at the end of each event and when it saves; a batch deletion applies them in the store. Neither breaks ``DeleteRule/deny``: a
+/// save throws ``ValidationError``, a batch deletion ``BatchError``. A context reads the objects that a cascade deletes, a batch deletion does not.
 public enum DeleteRule: String, Sendable, Hashable, CaseIterable {
   /// They forget the object.
   case nullify = "Nullify"

@@ -1,6 +1,16 @@
 // ModelChange: one change between two versions of a model, in words, with what it means for stores.
 
-/// One change between two versions of a model.
+/// One change between two versions of a model, and what it means for stores.
+///
+/// ```swift
+/// let file = try await SQLCipherStoreFile.unlock(at: url, key: key)
+/// for change in try await file.migrationPlan(to: model).changes {
+///   if case .notInferred(let reason, let advice) = change.effect { print(change, reason, advice) }
+/// }
+/// ```
+///
+/// Changes are values, and hold names only: nothing that a store contains. A change that cannot be inferred makes a migration throw ``StoreError`` with
+/// ``StoreError/Code/mappingNotInferred``, unless a ``CustomMigrationStage`` takes care of it.
 public struct ModelChange: Sendable, Hashable, CustomStringConvertible {
   /// What a change means for a store that the older version wrote.
   public enum Effect: Sendable, Hashable {

@@ -1,6 +1,12 @@
 // ModelIssue: one mistake in a model, and all of them as an error.
 
 /// One mistake in a model.
+///
+/// ```swift
+/// for issue in model.validationIssues() { print(issue.entityName ?? "the model", issue.reason) }
+/// ```
+///
+/// A model with a mistake opens no store: what compiles it throws ``ModelValidationError`` with all mistakes.
 public struct ModelIssue: Sendable, Hashable, CustomStringConvertible {
   /// The entity, if the mistake is in one.
   public let entityName: String?
@@ -21,7 +27,15 @@ public struct ModelIssue: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// All mistakes of a model at once.
+/// All mistakes of a model at once. Coordinators and containers throw it when they are made with such a model.
+///
+/// ```swift
+/// do {
+///   _ = try PersistentStoreCoordinator(managedObjectModel: model)
+/// } catch let error as ModelValidationError {
+///   for issue in error.issues { print(issue) }
+/// }
+/// ```
 public struct ModelValidationError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The mistakes, in model order; never empty.
   public let issues: [ModelIssue]

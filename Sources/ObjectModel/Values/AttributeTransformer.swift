@@ -4,8 +4,19 @@ import Synchronization
 
 /// Turns values of a `transformable` attribute into bytes and back.
 ///
-/// Register one under a name before a store is opened, and give the attribute that name. (Core Data's counterpart is Foundation's
-/// `ValueTransformer`, which is neither typed nor safe to share between threads.)
+/// ```swift
+/// struct Reversed: AttributeTransformer {
+///   func data(from value: String) throws -> Data { Data(value.utf8.reversed()) }
+///   func value(from data: Data) throws -> String { String(decoding: data.reversed(), as: UTF8.self) }
+/// }
+/// AttributeTransformers.register(Reversed(), forName: "Reversed")
+/// let note = Attribute("note", transforming: String.self, by: "Reversed")
+/// ```
+///
+/// Register a transformer under a name before a store is opened, and give the attribute that name. Every context calls it, on whatever thread the context is
+/// used, and may call it from several at once. It runs when a value is read from its row and when one is set, so it should be quick. What it throws is
+/// told as ``AttributeTransformError``. (Core Data's counterpart is Foundation's `ValueTransformer`, which is neither typed nor safe to share between
+/// threads.)
 public protocol AttributeTransformer<Value>: Sendable {
   /// The type of the values.
   associatedtype Value: Sendable
