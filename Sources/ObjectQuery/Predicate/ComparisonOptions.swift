@@ -44,7 +44,15 @@ public enum ComparisonModifier: String, Sendable, Hashable {
   case none = "NONE"
 }
 
-/// How strings are compared.
+/// How strings are compared: what `[cd]` behind an operator says in the format language.
+///
+/// ```swift
+/// let request = Book.all.where { $0.title.contains("été", [.caseInsensitive, .diacriticInsensitive]) }
+/// let same = try FetchPredicate(format: "title CONTAINS[cd] %@", "été")
+/// ```
+///
+/// Without options strings are equal where their characters are. A comparison with options looks at each row, unless the attribute has an index with the same
+/// collation (``FetchIndexElement``), which equality and prefixes use. ``localeSensitive`` never uses an index.
 public struct ComparisonOptions: OptionSet, Sendable, Hashable {
   /// The raw bits.
   public let rawValue: UInt8

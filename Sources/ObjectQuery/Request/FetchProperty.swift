@@ -3,7 +3,15 @@ public import ObjectModel
 
 /// A property of dictionary results: a key path, or an expression with a name.
 ///
-/// A string literal is a key path: `["section", "author.name"]`.
+/// ```swift
+/// var request = FetchRequest<[String: Any]>(entityName: "Book")
+/// request.propertiesToFetch = ["author.name", .expression(ExpressionDescription(name: "books", expression: try FetchExpression(format: "count(title)")))]
+/// request.propertiesToGroupBy = ["author.name"]
+/// let counts = try context.fetch(request)
+/// ```
+///
+/// A string literal is a key path. A name that the entity does not have makes the fetch throw ``FetchPredicateError``. Objects are not
+/// made: the store computes the values.
 public enum FetchProperty: Sendable, Hashable, ExpressibleByStringLiteral {
   /// A dotted path of to-one relationships that ends in an attribute or a to-one relationship; or in a collection operator, as in `books.@count`.
   case keyPath(String)

@@ -2,6 +2,16 @@
 
 /// A question about the words of texts.
 ///
+/// ```swift
+/// let typed = TextQuery(typed: "whale harp")
+/// let request = Book.all.where { $0.title.search(typed) }
+/// let phrase = TextQuery.phrase("the white whale") && !TextQuery.word("abridged")
+/// ```
+///
+/// A query is a value that can be sent anywhere. With a full-text index over the attribute a search costs as much as there are texts with the words; without
+/// one every text is read. ``init(typed:)`` takes whatever somebody typed and never throws, ``init(_:)`` throws ``TextQueryError`` where the text breaks the
+/// rules below.
+///
 /// As text it is `quick brown*`: all words, the latter as a beginning; `"exact phrase"`: these words in a row; `fox OR dog`; `-slow` or `NOT slow`: without
 /// the word; parentheses. OR and NOT are words of the language in capitals only. OR binds less than the words that stand side by side.
 /// Everything else parts words: `e-mail` asks for the two words in a row. A query without words asks nothing, and every text meets it.

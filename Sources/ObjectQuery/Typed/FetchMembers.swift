@@ -5,9 +5,20 @@ public enum FetchUnordered {}
 /// An ordered to-many relationship.
 public enum FetchOrdered {}
 
-/// The members of a to-many relationship in a typed query; of some of them, after ``where(_:)``.
+/// The members of a to-many relationship in a typed query; after ``where(_:)``, some of them.
 ///
-/// Each closure speaks of one member: two conditions in one closure are about the same one.
+/// ```swift
+/// let prolific = Author.all.where { $0.books.where { $0.pages > 500 }.count >= 3 }
+/// let unread = Author.all.where { author in
+///   author.books.any {
+///     $0.pages > 500
+///     $0.title.hasPrefix("The ")
+///   }
+/// }
+/// ```
+///
+/// Each closure speaks of one member: the two conditions of the second example are about the same book. The store answers without reading members into memory;
+/// what it costs grows with the members of the objects that the rest of the condition leaves.
 public struct FetchMembers<Member, Order>: Sendable {
   /// The condition on members, with the variable that stands for one.
   private struct Filter: Sendable {
