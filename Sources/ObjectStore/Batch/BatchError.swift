@@ -3,7 +3,15 @@ public import ObjectModel
 
 /// What is wrong with a row, a value or an object of a batch request. Nothing was written. It never holds a value.
 ///
-/// ``row`` counts the rows of the request from 0, ``key`` is the property; `context.execute(_:)` throws it.
+/// ```swift
+/// do {
+///   try context.execute(BatchInsertRequest(entityName: "Book", objects: rows))
+/// } catch let error as BatchError where error.code == .missingValue {
+///   print("row \(error.row ?? 0) has no \(error.key)")
+/// }
+/// ```
+///
+/// `context.execute(_:)` throws it. ``row`` counts the rows of the request from 0, and ``key`` is the property.
 public struct BatchError: Error, Sendable, CustomStringConvertible {
   /// The kinds of errors.
   public enum Code: Sendable, Hashable {

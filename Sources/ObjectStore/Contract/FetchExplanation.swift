@@ -2,7 +2,13 @@
 
 /// How a fetch is answered. Nothing was fetched to find out, and no constant of the request is in it.
 ///
-/// `print(try context.explain(request))` shows all of it.
+/// ```swift
+/// let explanation = try context.explain(Book.all.where { $0.pages > 500 })
+/// print(explanation)
+/// ```
+///
+/// The printed form shows all of it: statements, plans, indexes, and warnings of what makes the fetch slow. Asking costs as much as
+/// preparing the statements, and the few rows that a store reads to choose between plans.
 public struct FetchExplanation: Sendable, Hashable {
   /// What a store answers fetches with.
   public enum Method: String, Sendable, Hashable {

@@ -1,6 +1,15 @@
 // MigrationProgress: how far a migration has come.
 
 /// How far a migration has come: what is being done, and how much of the whole.
+///
+/// ```swift
+/// var description = PersistentStoreDescription(url: url, key: key)
+/// description.migrationProgress = { progress in
+///   print(progress.phase, progress.fractionCompleted)
+/// }
+/// ```
+///
+/// The migration calls the closure on the thread that it runs on, after each portion of rows, and waits for it: hand the value on to where it is shown.
 public struct MigrationProgress: Sendable, Hashable, CustomStringConvertible {
   /// What is being done, such as `copying Book`.
   public let phase: String
@@ -9,7 +18,7 @@ public struct MigrationProgress: Sendable, Hashable, CustomStringConvertible {
   /// The units of work in all, as estimated when the migration began. Never less than ``completedUnitCount``.
   public let totalUnitCount: Int
 
-  /// Makes one.
+  /// Makes a report.
   package init(phase: String, completedUnitCount: Int, totalUnitCount: Int) {
     self.phase = phase
     self.completedUnitCount = completedUnitCount

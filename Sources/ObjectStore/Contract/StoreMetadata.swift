@@ -2,6 +2,15 @@
 public import Foundation
 
 /// What a store knows of itself, kept inside it.
+///
+/// ```swift
+/// let description = PersistentStoreDescription(url: url, key: key)
+/// let metadata = try await PersistentStoreCoordinator.metadataForPersistentStore(with: description)
+/// print(metadata.storeIdentifier, metadata.versionIdentifiers, metadata.userMetadata["importedOn"] ?? "never")
+/// ```
+///
+/// An open store has it at hand as ``PersistentStore/metadata``. Reading it from a file does not need the store's model, but its key, since it is encrypted
+/// with everything else. It is a value: changing a copy changes no store.
 public struct StoreMetadata: Sendable {
   /// The store's UUID, which its object IDs carry.
   public var storeIdentifier: String

@@ -1,14 +1,25 @@
 // RequestCancellation: a request that somebody may call off while a store works on it.
 import Synchronization
 
-/// Calls off the requests, or the migration, of whoever was given it, from any thread.
+/// Calls off the requests, or the migration, that it was given to, from any thread.
 ///
-/// Stores look at ``isCancelled`` while they work, if they can stop: the SQLCipher store does so every few hundred microseconds of a statement, and a write
-/// that it stops is rolled back. Others finish; the answer to a fetch is dropped then, and what was written stays.
+/// ```swift
+/// let cancellation = RequestCancellation()
+/// var description = PersistentStoreDescription(url: url, key: key)
+/// description.migrationCancellation = cancellation
+/// Task.detached {
+///   try await Task.sleep(for: .seconds(10))
+///   cancellation.cancel()
+/// }
+/// ```
+///
+/// What is called off throws ``StoreError`` with ``StoreError/Code/cancelled``. Stores that can stop look at ``isCancelled`` while they work: the SQLCipher
+/// store does so every few hundred microseconds of a statement, and rolls back a write that it stops. Other stores finish: the answer to a fetch is dropped
+/// then, and what was written stays. A cancellation that was called off stays so; use a new one for the next request.
 public final class RequestCancellation: Sendable {
   private let flag = Atomic<Bool>(false)
 
-  /// Makes one that is not cancelled.
+  /// Makes a cancellation that nobody has called off yet.
   public init() {}
 
   /// Whether the request was called off.

@@ -3,9 +3,19 @@ public import ObjectModel
 
 /// A row that was changed or deleted by somebody else since it was read.
 ///
-/// A save that meets some, under a policy that does not resolve them, throws ``StoreError`` with ``StoreError/Code/mergeConflict`` and all of them in
-/// ``StoreError/mergeConflicts``. A ``MergeResolver`` is given them one by one: ``objectSnapshot`` is this side, ``storeSnapshot`` the other, ``originalSnapshot`` what both
-/// began with.
+/// ```swift
+/// do {
+///   try context.save()
+/// } catch let error as StoreError where error.code == .mergeConflict {
+///   for conflict in error.mergeConflicts {
+///     print(conflict.objectSnapshot?["title"] ?? "none", "here,", conflict.storeSnapshot?["title"] ?? "none", "in the store")
+///   }
+/// }
+/// ```
+///
+/// A save that meets such rows, under a policy that does not resolve them, throws ``StoreError`` with ``StoreError/Code/mergeConflict``, and has all of them in
+/// ``StoreError/mergeConflicts``. A ``MergeResolver`` is given them one by one. ``objectSnapshot`` has the values of this side, ``storeSnapshot`` those of the
+/// other, and ``originalSnapshot`` those that both began with. A conflict is a value: it may leave the context's isolation.
 public struct MergeConflict: Sendable {
   /// The object.
   public let objectID: ManagedObjectID
@@ -52,8 +62,19 @@ public struct MergeConflict: Sendable {
 
 /// Objects that have the same values under a uniqueness constraint.
 ///
-/// A save that meets some, under a policy that does not resolve them, throws ``StoreError`` with ``StoreError/Code/constraintConflict`` and all of them in
-/// ``StoreError/constraintConflicts``. ``databaseObjectID`` is the object that was there first, ``objectIDs`` are those of the save.
+/// ```swift
+/// do {
+///   try context.save()
+/// } catch let error as StoreError where error.code == .constraintConflict {
+///   for conflict in error.constraintConflicts {
+///     print(conflict.objectIDs, "have the \(conflict.constraint) of", conflict.databaseObjectID ?? "each other")
+///   }
+/// }
+/// ```
+///
+/// A save that meets such objects, under a policy that does not resolve them, throws ``StoreError`` with ``StoreError/Code/constraintConflict``, and has all
+/// clashes in ``StoreError/constraintConflicts``. ``databaseObjectID`` is the object that was there first, ``objectIDs`` are those of the save. Finding the
+/// clashes costs something only after a save has failed.
 public struct ConstraintConflict: Sendable {
   /// The entity that declares the constraint.
   public let entityName: String

@@ -4,12 +4,20 @@ import Synchronization
 
 /// A large binary value that is read when it is asked for, whole or as a stream.
 ///
+/// ```swift
+/// try book.setValue(ExternalData(contentsOf: url), forKey: "cover")
+/// try context.save()
+/// if let cover = try book.externalData(forKey: "cover") {
+///   for try await piece in cover.chunks { print(piece.count) }
+/// }
+/// ```
+///
 /// It is what an object gives for a binary attribute (``ManagedObject/externalData(forKey:)``), and what it takes: bytes, a file that is read when the
 /// object is saved, or what an ``ExternalDataWriter`` collected. None of its bytes are read before somebody asks. Values are safe to send: a stream can be
 /// read far from the object's context.
 ///
-/// A value of a store stands for what the attribute has there: replaced or deleted since, reading gives the new bytes or throws ``StoreError`` with the
-/// code `externalDataMissing`. A reader that was made before goes on reading the old ones.
+/// A value of a store stands for what the attribute has there. Where somebody has replaced the bytes since, reading gives the new ones; where somebody has
+/// deleted them, it throws ``StoreError`` with the code `externalDataMissing`. A reader that was made before goes on reading the old bytes.
 public struct ExternalData: Sendable {
   /// The size of the pieces in which a value is read: 64 KiB.
   public static let chunkSize = 65_536
