@@ -1,6 +1,13 @@
 // StoreDurability: what a power cut may cost.
 
 /// What a power cut may cost.
+///
+/// ```swift
+/// var description = PersistentStoreDescription(url: url, key: key)
+/// description.durability = .fast
+/// ```
+///
+/// Neither choice can damage a store. It holds for the saves of one opening, and is not kept in the file.
 public enum StoreDurability: Sendable, Hashable {
   /// No acknowledged save is lost (`synchronous=FULL`); a save waits for the disk, about 4 ms.
   case full

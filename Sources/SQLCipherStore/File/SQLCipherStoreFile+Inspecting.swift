@@ -6,6 +6,11 @@ import StoreFiles
 public import StoreKeys
 
 /// How thorough a verification is.
+///
+/// ```swift
+/// let file = try await SQLCipherStoreFile.unlock(at: url, key: key)
+/// for line in try await file.verify(.full) { print(line) }
+/// ```
 public enum StoreVerificationLevel: Sendable, Hashable {
   /// SQLite's quick check and the foreign keys.
   case quick
@@ -13,7 +18,15 @@ public enum StoreVerificationLevel: Sendable, Hashable {
   case full
 }
 
-/// What is known of a store's file.
+/// What is known of a store's file: its versions and sizes, how many objects it has, who can open it.
+///
+/// ```swift
+/// let information = try await SQLCipherStoreFile.unlock(at: url, key: key).information()
+/// for (name, count) in information.entityCounts { print(name, count) }
+/// print("\(information.freePageCount) of \(information.pageCount) pages are not used")
+/// ```
+///
+/// Making it counts the rows of every table: the time grows with the number of objects. It is a value, and does not follow what happens to the file.
 public struct StoreFileInformation: Sendable {
   /// The store's UUID.
   public var storeIdentifier: String

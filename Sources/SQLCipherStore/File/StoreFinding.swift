@@ -1,6 +1,13 @@
 // StoreFinding: one thing that a verification found: damage, or something left over that harms nobody.
 
 /// One thing that ``SQLCipherStoreFile/findings(_:progress:)`` found.
+///
+/// ```swift
+/// let file = try await SQLCipherStoreFile.unlock(at: url, key: key)
+/// let findings = try await file.findings(.quick)
+/// if findings.contains(where: { $0.kind == .damage }) { print("restore a backup") }
+/// if findings.contains(where: { $0.kind == .leftOver }) { try await file.sweepExternalFiles() }
+/// ```
 public struct StoreFinding: Sendable, Hashable, CustomStringConvertible {
   /// How bad it is.
   public enum Kind: Sendable, Hashable {

@@ -4,6 +4,12 @@ import Foundation
 
 /// Bytes that nobody may see: a key or a passphrase.
 ///
+/// ```swift
+/// guard let secret = SecretBytes.random() else { return }
+/// let description = PersistentStoreDescription(url: url, key: try StoreKey.raw(secret))
+/// ```
+///
+/// It may be shared between threads; nobody can change its bytes.
 /// The bytes live in pages of their own, locked against swapping and left out of core dumps where the system allows, and are overwritten
 /// before that memory is freed. Printing one prints `<redacted>`; there is no `Codable` conformance. Comparison takes the same time wherever the bytes differ.
 public final class SecretBytes: Sendable {

@@ -2,9 +2,20 @@
 
 public import Foundation
 
-/// One way to unlock a store, as the key file describes it to everybody who can read it: what kind of key, since when, under which label. The key itself is not in it.
+/// One way to unlock a store, as the key file describes it to everybody who can read it: what kind of key, since when, under which label. The key itself
+/// is not in it.
 ///
-/// ``SQLCipherStoreFile/keySlots`` lists them, and ``SQLCipherStoreFile/removeKey(_:)`` takes a slot's ``id``.
+/// ```swift
+/// let file = try await SQLCipherStoreFile.unlock(at: url, key: key)
+/// let recovery = try await file.addRecoveryKey()
+/// print("write this down:", recovery.text)
+/// for slot in try file.keySlots where slot.kind == .recovery && slot.id != recovery.slot.id {
+///   try await file.removeKey(slot.id)
+/// }
+/// ```
+///
+/// Adding a passphrase costs the time that one attempt to guess it costs, about half a second. The last slot that opens a store cannot be removed: `removeKey`
+/// throws ``StoreError``.
 public struct KeySlot: Sendable, Hashable, Identifiable {
   /// What unlocks the slot.
   public enum Kind: UInt8, Sendable, Hashable {
