@@ -20,11 +20,18 @@ public struct FetchProgress: Sendable, Hashable {
 /// A fetch that was begun with ``ManagedObjectContext/asynchronousFetch(_:)``: stores are read on a queue of their own, and the context's isolation is
 /// needed only to make the objects.
 ///
-/// It belongs to the context's isolation, as the objects do; ``cancellation`` and ``progress`` may go anywhere.
+/// ```swift
+/// let fetch = try context.asynchronousFetch(Book.fetchRequest())
+/// let progress = fetch.progress
+/// Task.detached { for await report in progress { print(report.completedCount) } }
+/// let books = try await fetch.value()
+/// ```
+///
+/// It belongs to the context's isolation, as the objects do; ``cancellation`` and ``progress`` may go anywhere. Letting go of it calls the fetch off.
 public final class AsynchronousFetch<Result: ManagedObject> {
   /// Calls the fetch off, from any isolation.
   public let cancellation: RequestCancellation
-  /// Reports of how far the fetch has come: the latest one for whoever did not ask in time; ends with the fetch.
+  /// Reports of how far the fetch has come. Whoever does not ask in time gets the latest one only. The stream ends with the fetch.
   public let progress: AsyncStream<FetchProgress>
   private let context: ManagedObjectContext
   private let request: FetchRequest<Result>
@@ -52,6 +59,7 @@ public final class AsynchronousFetch<Result: ManagedObject> {
   /// The objects, once they have been read. Unsaved changes count as they are when the reading has ended.
   ///
   /// Cancelling the task that waits cancels the fetch.
+  ///
   /// - Throws: ``StoreError`` with ``StoreError/Code/cancelled`` after a cancellation, else what `ManagedObjectContext.fetch(_:)` throws.
   public func value(isolation: isolated (any Actor)? = #isolation) async throws -> [Result] {
     defer { reports.finish() }

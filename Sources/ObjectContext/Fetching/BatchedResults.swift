@@ -3,12 +3,21 @@ public import ObjectModel
 public import ObjectQuery
 import ObjectStore
 
-/// The objects of a fetch, in order. Only their IDs are read at first; rows arrive in pages as objects are touched, one statement a page, and
-/// the pages behind are released: the memory that a long list takes is 16 bytes an object and the few pages used last.
+/// The objects of a fetch, in order, of which only the IDs are read at first.
 ///
-/// Which objects there are is decided by the fetch, unsaved changes of that moment included; values are those of when a page is read. The object of
-/// a row that was deleted since is a fault whose values are empty. Belongs to its context's isolation. What goes wrong while a page is
-/// read is kept in ``ManagedObjectContext/pendingError`` and thrown by the next fetch or save.
+/// ```swift
+/// var request = FetchRequest<Book>(entityName: "Book")
+/// request.fetchBatchSize = 50
+/// let books = try context.fetchBatched(request)
+/// print(books.count, books[1_000].title)
+/// ```
+///
+/// Rows arrive in pages as objects are touched, one statement for each page, and the pages behind are released: a long list takes the memory of 16 bytes for
+/// each object, and of the few pages used last.
+///
+/// The fetch decides which objects there are, with the unsaved changes of that moment. Values are those of the time when their page is read. The object of
+/// a row that was deleted since is a fault whose values are empty. The collection belongs to its context's isolation. An error while a page is
+/// read is kept in ``ManagedObjectContext/pendingError``, and the next fetch or save throws it.
 public struct BatchedResults<Result: ManagedObject>: RandomAccessCollection {
   private let pages: PagedObjects
 

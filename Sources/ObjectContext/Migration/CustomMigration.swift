@@ -6,8 +6,17 @@ import ObjectStore
 
 /// A custom stage under way, as its handler sees it: the older objects beside the newer ones.
 ///
+/// ```swift
+/// let stage = CustomMigrationStage(migratingFrom: version1, to: version2) { migration in
+///   try migration.forEach("Book") { old, new in
+///     try new.setValue((old["title"] as? String)?.uppercased(), forKey: "title")
+///   }
+/// }
+/// ```
+///
 /// The objects are plain ``ManagedObject``s, whose values are read and set by keys: no class has to be kept for an older version. What could be
-/// inferred is in the newer rows already. Everything is part of one transaction; nobody else sees any of it before it is committed.
+/// inferred is in the newer rows already. Everything is part of one transaction: nobody else sees any of it before it is committed, and an error that the
+/// handler throws leaves the store as it was. Its walks read and save in batches, so that memory does not grow with the number of objects.
 public final class CustomMigration {
   /// The older objects, under the older model. They can only be read.
   public var source: ManagedObjectContext { contexts.source }

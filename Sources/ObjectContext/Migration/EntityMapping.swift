@@ -1,7 +1,17 @@
 // EntityMapping: what becomes of the objects of an entity.
 public import ObjectQuery
 
-/// What becomes of the objects of an entity.
+/// What becomes of the objects of an entity in a migration by a ``MappingModel``.
+///
+/// ```swift
+/// let mapping = EntityMapping(
+///   .copy, from: "Person", to: "Customer",
+///   attributeMappings: [try PropertyMapping(name: "title", format: "uppercase($source.name)")],
+///   relationshipMappings: [PropertyMapping(name: "orders", destinationInstancesOf: "OrderToOrder", sourceKeyPath: "orders")])
+/// ```
+///
+/// Where a name is none of the models', the migration throws ``StoreError`` with ``StoreError/Code/mappingModelInvalid`` before anything is changed. Objects are
+/// read and saved in batches, so that memory does not grow with their number.
 public struct EntityMapping: Sendable {
   /// The kind of a mapping.
   public enum MappingType: Sendable, Hashable {

@@ -5,6 +5,16 @@ import ObjectStore
 
 /// The steps of an entity mapping. Subclass it, override what is to be done otherwise, and name the class in ``EntityMapping/entityMigrationPolicy``.
 ///
+/// ```swift
+/// nonisolated final class NamedAuthors: EntityMigrationPolicy {
+///   override func createDestinationInstances(forSource object: ManagedObject, in mapping: EntityMapping, manager: MigrationManager) throws {
+///     if (object["name"] as? String)?.isEmpty ?? true { return }
+///     try super.createDestinationInstances(forSource: object, in: mapping, manager: manager)
+///   }
+/// }
+/// let mapping = EntityMapping(.copy, from: "Author", to: "Author", policy: NamedAuthors.self)
+/// ```
+///
 /// A mapping model runs in three passes, each of which goes through all mappings in order:
 ///
 /// 1. ``begin(_:with:)``, ``createDestinationInstances(forSource:in:manager:)`` for each older object, ``endInstanceCreation(forMapping:manager:)``;

@@ -3,6 +3,14 @@ public import ObjectStore
 
 /// What becomes of the objects of a model: how the newer objects of a migration are made of the older ones.
 ///
+/// ```swift
+/// let mappings = MappingModel([
+///   EntityMapping(.copy, from: "Author", to: "Author"),
+///   EntityMapping(.transform, from: "Book", to: "Work", attributeMappings: [try PropertyMapping(name: "title", format: "$source.title")]),
+/// ])
+/// let stage = CustomMigrationStage(migratingFrom: version1, to: version2, mappingModel: mappings)
+/// ```
+///
 /// Nothing is inferred beside it: an entity that no mapping leads to is empty afterwards. Newer objects keep the keys, and so the IDs, of the older ones
 /// that they were made of where both entities are the same by their names or renaming identifiers.
 public struct MappingModel: Sendable {

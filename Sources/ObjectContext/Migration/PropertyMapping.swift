@@ -4,6 +4,12 @@ import ObjectStore
 
 /// Where the value of a property of a newer object comes from: an expression, or Swift code.
 ///
+/// ```swift
+/// let name = try PropertyMapping(name: "name", format: "uppercase($source.name)")
+/// let pages = PropertyMapping(name: "pages") { source, manager in (source["sheets"] as? Int ?? 0) * 2 }
+/// let books = PropertyMapping(name: "books", destinationInstancesOf: "BookToBook", sourceKeyPath: "books")
+/// ```
+///
 /// Expressions are those of fetches, with these variables:
 ///
 /// - `$source` is the older object: `$source.name`, `uppercase($source.name)`, `$source.things.@count`.

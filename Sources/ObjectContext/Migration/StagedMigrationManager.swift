@@ -4,6 +4,16 @@ import ObjectStore
 
 /// The stages between the versions of a model.
 ///
+/// ```swift
+/// var description = PersistentStoreDescription(url: url, key: key)
+/// description.stagedMigrationManager = StagedMigrationManager([
+///   LightweightMigrationStage([version1]),
+///   CustomMigrationStage(migratingFrom: version1, to: version2) { migration in
+///     try migration.forEach("Book") { old, new in try new.setValue(old["name"], forKey: "title") }
+///   },
+/// ])
+/// ```
+///
 /// Set it as ``PersistentStoreDescription/stagedMigrationManager``. A store of any version then takes the stages that are left, all of them
 /// in one transaction: afterwards it has the newest version, or, when anything fails, the one it had. A store of a version that no stage knows goes by
 /// inference to the nearest version that it can reach without losing more than it has to, since stores keep their own models.

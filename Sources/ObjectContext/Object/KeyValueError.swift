@@ -2,6 +2,14 @@
 
 /// What went wrong when a property was named by a string: the name is none of the entity's, or the value is of a type that the property cannot hold.
 ///
+/// ```swift
+/// do {
+///   try book.setValue("three hundred", forKey: "pages")
+/// } catch let error as KeyValueError where error.code == .wrongType {
+///   print("\(error.entityName).\(error.key) takes another type")
+/// }
+/// ```
+///
 /// ``ManagedObject/value(forKey:)``, ``ManagedObject/setValue(_:forKey:)`` and those like them throw it, and nothing was changed. It never holds a value.
 public struct KeyValueError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The kinds of errors.

@@ -3,7 +3,13 @@ import ObjectModel
 
 /// The members of a to-many relationship of one object, to be changed one by one. The inverse is kept in step.
 ///
-/// Adding and removing at the end of what is stored reads no members; counting, positions and contents do. Not `Sendable`, as its object is not.
+/// ```swift
+/// let books = try author.mutableSetValue(forKey: "books")
+/// books.add(book)
+/// print(books.count)
+/// ```
+///
+/// Adding an object and taking one out reads no other members; counting, positions and contents read all of them. It is not `Sendable`, as its object is not.
 public struct MutableMembers {
   private let object: ManagedObject
   private let index: Int

@@ -184,6 +184,16 @@ public struct MergeDecision: Sendable {
 
 /// Decides conflicts for a ``MergePolicy`` of the application's own: what a subclass of `NSMergePolicy` is for Core Data.
 ///
+/// ```swift
+/// struct LongerTitle: MergeResolver {
+///   func decision(for conflict: MergeConflict) throws -> MergeDecision {
+///     let titles = [conflict.objectSnapshot, conflict.storeSnapshot].compactMap { $0?["title"] as? String }
+///     return MergeDecision(.mergeByPropertyObjectTrump, values: ["title": titles.max { $0.count < $1.count }])
+///   }
+/// }
+/// context.mergePolicy = MergePolicy(LongerTitle())
+/// ```
+///
 /// It sees values, not objects: a save asks it while the context's objects are as they were, and objects take the outcome once everything is saved.
 public protocol MergeResolver: Sendable {
   /// What is done about a row that others changed or deleted. An error that is thrown here ends the save.
