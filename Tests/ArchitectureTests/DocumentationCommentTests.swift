@@ -9,6 +9,40 @@ final class DocumentationCommentTests: XCTestCase {
     .filter { source in !leftOut.contains { source.file.hasPrefix($0) } }
     .flatMap { source in PublicSignature.of(source.text).map { (source.file, $0) } }
 
+  /// What users meet first: the comment of each has an example, which `DocumentationTests` compiles.
+  private static let metFirst = [
+    "AsynchronousFetch", "Attribute", "AttributeDescription", "AttributeTransformer", "AttributeValidation", "BatchDeleteRequest",
+    "BatchError", "BatchInsertRequest", "BatchResult", "BatchUpdateRequest", "BatchedResults", "ChangeSet", "ComparisonOptions",
+    "Composite", "ConstraintConflict", "ContextActor", "ContextChange", "CustomMigration", "CustomMigrationStage", "DeleteRule",
+    "Entity", "EntityDescription", "EntityMapping", "EntityMigrationPolicy", "ExternalData", "ExternalDataWriter", "FetchCondition",
+    "FetchExplanation", "FetchExpression", "FetchIndexDescription", "FetchMembers", "FetchPredicate", "FetchProperty", "FetchRequest",
+    "FetchRequestTemplate", "FetchSelection", "FetchSortDescriptor", "FetchedValues", "KeySlot", "KeyValueError",
+    "LightweightMigrationStage", "ManagedObject", "ManagedObjectClasses", "ManagedObjectContext", "ManagedObjectID",
+    "ManagedObjectModel", "MappingModel", "MergeConflict", "MergeDecision", "MergePolicy", "MergeResolver", "MigrationPlan",
+    "MigrationProgress", "ModelChange", "ModelIssue", "ModelValidationError", "MutableMembers", "PersistentContainer",
+    "PersistentStoreCoordinator", "PersistentStoreDescription", "PropertyMapping", "Relationship", "RelationshipDescription",
+    "RequestCancellation", "SQLCipherStoreFile", "SecretBytes", "StagedMigrationManager", "StoreDurability", "StoreError",
+    "StoreFileInformation", "StoreFinding", "StoreKey", "StoreKeyProvider", "StoreMetadata", "StoreSettingKey", "StoreType",
+    "StoreVerificationLevel", "TextQuery", "ValidationError", "VersionedModel",
+  ]
+
+  func testTypesThatUsersMeetFirstHaveAnExample() {
+    var documented: Set<String> = []
+    for (_, text) in Repository.sources {
+      for (index, line) in text.code.enumerated() where line.first != " " && (line.contains("public ") || line.contains("open ")) {
+        let words = line.split(whereSeparator: { !$0.isLetter && !$0.isNumber && $0 != "_" }).map(String.init)
+        guard let kind = words.firstIndex(where: ["struct", "class", "enum", "protocol", "actor"].contains), kind + 1 < words.count else {
+          continue
+        }
+        var first = index
+        while first > 0, text.lines[first - 1].hasPrefix("///") || text.lines[first - 1].hasPrefix("@") { first -= 1 }
+        if text.lines[first..<index].contains("/// ```swift") { documented.insert(words[kind + 1]) }
+      }
+    }
+    XCTAssertGreaterThanOrEqual(Self.metFirst.count, 60)
+    for name in Self.metFirst { XCTAssertTrue(documented.contains(name), "\(name) does not show what one does with it") }
+  }
+
   func testWhatThrowsSaysWhat() {
     for (file, signature) in Self.signatures where signature.canThrow {
       XCTAssertTrue(
