@@ -36,12 +36,12 @@ public actor ContextActor {
 
   /// Runs work with the context, one piece after the other. Only `Sendable` values come out.
   ///
-  /// Work that waits for something keeps the context until it has ended: no other piece comes in between. What it calls this actor for meanwhile, itself
-  /// or in tasks of its own, is a part of it.
+  /// Work that waits for something keeps the context until it has ended: no other piece comes in between. Calls of this actor that the work makes meanwhile,
+  /// itself or in tasks of its own, are a part of it.
   ///
   /// When the task is cancelled, `Task.isCancelled` is true in the work, and a fetch, a batch request or a save that runs ends at once, inside the store
-  /// too, and throws ``StoreError`` with ``StoreError/Code/cancelled``, as do those that follow. A save is whole or not at all, and after an error the
-  /// context has its changes still.
+  /// too, and throws ``StoreError`` with ``StoreError/Code/cancelled``, as do those that follow. A save is written whole or not at all, and after an error the
+  /// context still has its changes.
   public func perform<Result: Sendable>(_ body: @Sendable (ManagedObjectContext) async throws -> Result) async rethrows -> Result {
     if let turn, Turn.held.contains(where: { $0 === turn }) { return try await run(body) }
     if isTaken { await withCheckedContinuation { waiting.append($0) } }

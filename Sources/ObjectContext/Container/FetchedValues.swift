@@ -15,7 +15,7 @@ extension PersistentContainer {
   /// - Parameters:
   ///   - request: What to visit.
   ///   - batchSize: How many rows are read together.
-  ///   - transform: What to take of an object, in its context's isolation. What it throws, the loop throws.
+  ///   - transform: What to take of an object, in its context's isolation. The loop throws what this throws.
   public func values<Object: ManagedObject, Value: Sendable>(
     of request: FetchRequest<Object>, batchSize: Int = 500, _ transform: @escaping @Sendable (Object) throws -> Value
   ) -> FetchedValues<Object, Value> {

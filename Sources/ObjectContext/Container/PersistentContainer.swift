@@ -13,8 +13,9 @@ import Synchronization
 /// let context = container.viewContext
 /// ```
 ///
-/// Making it throws the model's mistakes, loading the stores what keeps them from opening: a wrong key, a damaged file, a newer model. The
-/// main actor has ``viewContext``; work elsewhere gets a context of its own from ``performBackgroundTask(_:)``. All contexts share the rows that one of them has read.
+/// Making a container throws ``ModelValidationError`` with the model's mistakes. Loading the stores throws ``StoreError`` with what keeps
+/// one from opening: a wrong key, a damaged file, a newer model. The main actor has ``viewContext``; work elsewhere gets a context of its
+/// own from ``performBackgroundTask(_:)``. All contexts share the rows that one of them has read.
 public final class PersistentContainer: Sendable {
   /// The container's name.
   public let name: String
@@ -34,7 +35,7 @@ public final class PersistentContainer: Sendable {
   ///   - model: The model.
   ///   - classes: The classes of the objects; generated code has the table of its model.
   ///   - persistentStoreDescriptions: The stores to open.
-  ///   - mergePolicy: How saves deal with rows that others have changed and with unique values that are taken. They throw unless said otherwise.
+  ///   - mergePolicy: How saves deal with rows that others have changed and with unique values that are taken. By default saves throw.
   /// - Throws: ``ModelValidationError`` with every mistake of the model, or with the entities whose classes were generated for another model,
   ///   or with the rules of the merge policy that do not fit it.
   public init(
@@ -75,7 +76,7 @@ public final class PersistentContainer: Sendable {
     }
   }
 
-  /// Closes all stores. Key material is wiped; objects that are still held read their last values only, and requests throw ``StoreError`` with
+  /// Closes all stores. Key material is wiped; objects that somebody still holds give their last values only, and requests throw ``StoreError`` with
   /// ``StoreError/Code/noOpenStore``, as before the stores were loaded.
   ///
   /// - Throws: ``StoreError`` of the first store that could not be closed in order; those after it stay open.
@@ -112,7 +113,7 @@ public final class PersistentContainer: Sendable {
   /// that it does not save are dropped with the context.
   ///
   /// When the task is cancelled, `Task.isCancelled` is true in the work, and a fetch, a batch request or a save that runs ends at once, inside the store
-  /// too, and throws ``StoreError`` with ``StoreError/Code/cancelled``, as do those that follow. A save is whole or not at all.
+  /// too, and throws ``StoreError`` with ``StoreError/Code/cancelled``, as do those that follow. A save is written whole or not at all.
   ///
   /// - Throws: What the work throws.
   public func performBackgroundTask<Result: Sendable>(

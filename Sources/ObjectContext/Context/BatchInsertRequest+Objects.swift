@@ -15,12 +15,12 @@ extension BatchInsertRequest {
   /// }
   /// ```
   ///
-  /// The object only carries values: it belongs to no context, and is none that a fetch would return. Properties that the closure does not set get their
-  /// default values. To-one relationships take saved objects; to-many relationships cannot be set.
+  /// The object only carries values: it belongs to no context, and no fetch returns it. Properties that the closure does not set get their default values.
+  /// To-one relationships take saved objects; to-many relationships cannot be set.
   /// - Parameters:
   ///   - type: The class, which is in the context's class table.
   ///   - onConflict: What happens to rows whose unique values are taken.
-  ///   - managedObjectHandler: Fills an object and returns false; returns true, and then no row, when there is none any more.
+  ///   - managedObjectHandler: Fills an object and returns false; returns true, which adds no row, when there are no more.
   public init<Object: ManagedObject>(
     _ type: Object.Type, onConflict: BatchConflictPolicy = .error, managedObjectHandler: @escaping (Object) throws -> Bool
   ) {

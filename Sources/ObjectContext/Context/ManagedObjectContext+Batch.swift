@@ -13,7 +13,8 @@ extension ManagedObjectContext {
     return try finish { done in try rowSource.execute(request, entityName: entityName, done: done) }
   }
 
-  /// Sets properties of all objects that meet a predicate, in each store that holds the entity: of a store all or none.
+  /// Sets properties of all objects that meet a predicate, in each store that holds the entity. Each store does its part whole or not at
+  /// all.
   ///
   /// - Throws: ``BatchError`` for a property or value that cannot be, ``FetchPredicateError`` for what cannot be asked, ``StoreError`` from the store.
   @discardableResult
@@ -21,7 +22,7 @@ extension ManagedObjectContext {
     try finish { done in try rowSource.execute(request, done: done) }
   }
 
-  /// Deletes many objects by their delete rules, in each store that holds some of them: of a store all or none.
+  /// Deletes many objects by their delete rules, in each store that holds some of them. Each store does its part whole or not at all.
   ///
   /// - Throws: ``BatchError`` where a rule forbids it, ``FetchPredicateError`` for what cannot be asked, ``StoreError`` from the store.
   @discardableResult
@@ -35,8 +36,8 @@ extension ManagedObjectContext {
   ///   - rows: The rows: values by property name, as in ``BatchInsertRequest``.
   ///   - entityName: The name of the entity.
   ///   - onConflict: What happens to rows whose unique values are taken.
-  ///   - committing: When the rows take effect: all together, or none, unless said otherwise. Then other saves to the store wait until the sequence has
-  ///     ended: for a slow source let them take effect every few thousand rows.
+  ///   - committing: When the rows take effect. By default all of them do together, or none; other saves to the store then wait until the sequence has ended.
+  ///     Let the rows of a slow source take effect every few thousand.
   ///   - resultType: What is returned.
   ///   - isolation: The context's isolation.
   /// - Throws: ``BatchError`` for a row or value that cannot be, ``StoreError`` from the store, and what the sequence throws.

@@ -118,7 +118,7 @@ extension ManagedObjectContext {
 
   /// Whether objects were inserted, changed or deleted since the last save.
   ///
-  /// Values of reference types that transformable attributes have given out count when they were changed in place; to see it they are encoded.
+  /// Values of reference types that transformable attributes have given out count when they were changed in place; asking encodes them.
   public var hasChanges: Bool {
     noticeChangesInPlace()
     unitOfWork.dropUnchanged()
@@ -145,7 +145,7 @@ extension ManagedObjectContext {
 
   // MARK: The end of an event
 
-  /// Ends an event: runs delete rules and tells observers what changed. Fetches and saves do it, and background tasks at their end.
+  /// Ends an event: runs delete rules and tells observers what changed. Fetches and saves call it, and background tasks do at their end.
   ///
   /// Changes of others that wait to be merged (``automaticallyMergesChangesFromParent``) are merged first.
   public func processPendingChanges() {

@@ -15,9 +15,9 @@ extension ManagedObjectContext {
   /// Brings the context in step with changes that a save of another context, or a batch request, has made.
   ///
   /// Objects that were updated take their new rows, below their unsaved changes, which win; deleted ones leave the context, with their unsaved changes;
-  /// to-many relationships that members have left or reached are read anew when they are asked for. One notification ``didChangeObjectsNotification``
-  /// tells of it: refreshed and deleted objects are in it as objects, inserted ones by their IDs, of which
-  /// `notification.managedObjects(.insertedObjects)` makes objects for who wants them.
+  /// to-many relationships that members have left or reached are read anew when they are asked for. One notification, ``didChangeObjectsNotification``, tells
+  /// of the merge. It has refreshed and deleted objects as objects and inserted ones by their IDs; `notification.managedObjects(.insertedObjects)` makes
+  /// objects of these.
   public func mergeChanges(from changes: ChangeSet) {
     guard !changes.isEmpty, let store = rowSource.stores.first(where: { $0.identifier == changes.storeIdentifier }) else { return }
     // Nobody knows what it was.

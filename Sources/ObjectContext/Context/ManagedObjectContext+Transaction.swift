@@ -5,8 +5,8 @@ import ObjectStore
 extension ManagedObjectContext {
   /// Runs work whose saves and fetches are one transaction of the store: all saves take effect when the work ends, none if it throws.
   ///
-  /// Meant for imports that are larger than memory: save and ``reset()`` after each portion. Other contexts see nothing until the end. The context's
-  /// stores must be able to do it; with several stores each has a transaction of its own. After an error the context is reset.
+  /// It is meant for imports that are larger than memory: save and ``reset()`` after each portion. Other contexts see nothing until the end. The context's
+  /// stores must have such transactions; each of several stores has one of its own. After an error the context is reset.
   ///
   /// - Throws: What the work throws; ``StoreError``, with ``StoreError/Code/invalidRequest`` for a store without transactions.
   public func performTransaction<Result>(_ body: () throws -> Result) throws -> Result {

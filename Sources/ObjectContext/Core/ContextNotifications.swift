@@ -72,8 +72,9 @@ extension ManagedObjectContext {
 extension Notification {
   /// The objects that a notification of a context tells of under a key, with those that it tells by their IDs.
   ///
-  /// Merging tells of inserted objects by their IDs, since few observers want them as objects. Who asks for them gets faults, made now; nothing is read. Objects
-  /// are used where their context is: in the observer that the notification is posted to. Empty for notifications of others, and for the keys of IDs.
+  /// Merging tells of inserted objects by their IDs, since few observers want them as objects. Whoever asks for them gets faults that are made now, and nothing
+  /// is read. Use the objects where their context is: in the observer that the notification is posted to. The set is empty for notifications of others, and for
+  /// the keys of IDs.
   public func managedObjects(_ key: ManagedObjectContext.NotificationKey) -> Set<ManagedObject> {
     guard let context = object as? ManagedObjectContext else { return [] }
     var objects = userInfo?[AnyHashable(key.rawValue)] as? Set<ManagedObject> ?? []

@@ -15,10 +15,10 @@ package import ObjectStore
 /// this class; entities without a class have objects of this class itself. An object whose values were not asked for yet is a *fault*: it gets
 /// them when a property is read, together with those that came in the same fetch. A value that is at hand is read in about a nanosecond.
 ///
-/// A property's accessor does not throw: where the row is gone or cannot be read the value is the empty one, and ``ManagedObjectContext/pendingError`` tells.
-/// By key, a name that is none throws ``KeyValueError``.
+/// A property's accessor does not throw: where the row is gone or cannot be read it gives the empty value, and ``ManagedObjectContext/pendingError`` has the
+/// error. Access by key throws ``KeyValueError`` for a name that is no property's.
 ///
-/// A class below is `nonisolated` as this one is, whatever the default isolation of its target.
+/// A subclass is `nonisolated` as this class is, whatever the default isolation of its target.
 nonisolated open class ManagedObject {
   // The hot path of every property read: the row when the object is no fault and has no overlay. Exclusivity is not checked at run time because
   // a context's isolation admits one access at a time; the check costs 17 ns a read.
@@ -93,16 +93,16 @@ nonisolated open class ManagedObject {
   public final var isInserted: Bool { flags.contains(.isInserted) && !flags.contains(.isDeleted) }
   /// Whether the object was changed since it was read or saved. New objects are inserted, not updated.
   public final var isUpdated: Bool { flags.contains(.isUpdated) && !flags.contains(.isInserted) && !flags.contains(.isDeleted) }
-  /// Whether the next save deletes the object. False again after that save.
+  /// Whether the next save deletes the object. It is false again after that save.
   public final var isDeleted: Bool { flags.contains(.isDeleted) }
   /// Whether the object is inserted, updated or deleted.
   public final var hasChanges: Bool { !flags.isDisjoint(with: [.isInserted, .isUpdated, .isDeleted]) }
   /// Whether the object's values have not been asked for yet.
   public final var isFault: Bool { flags.contains(.isFault) }
 
-  /// Whether the object is of use still: it belongs to a context, is not to be deleted, and its row is not known to be gone. Fires no fault.
+  /// Whether the object is still of use: it belongs to a context, is not to be deleted, and its row is not known to be gone. Asking fires no fault.
   ///
-  /// Reading an object that is not never traps: it gives the last known values, or empty ones.
+  /// Reading an object that is of no use never traps: it gives the last known values, or empty ones.
   public final var isUsable: Bool { contextReference != nil && flags.isDisjoint(with: [.isDeleted, .isInaccessible, .isGone]) }
 
   /// Whether a save would write something: the object is new or deleted, or a persistent value differs from its row. Fires no fault.
@@ -146,8 +146,8 @@ nonisolated open class ManagedObject {
 
   /// Checks a value for a key by the model's rules; override it for rules of your own, and call `super`.
   ///
-  /// An override may put another value in its place, as one without spaces at its ends. A save does so for the keys in ``keysWithCustomValidation``,
-  /// and asks again until nothing is replaced any more.
+  /// An override may put another value in its place, such as one without spaces at its ends. A save takes such values for the keys in
+  /// ``keysWithCustomValidation``, and asks again until nothing is replaced any more.
   /// - Parameters:
   ///   - value: The value, as ``value(forKey:)`` gives it.
   ///   - key: The property.

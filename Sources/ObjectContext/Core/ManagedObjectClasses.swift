@@ -10,7 +10,8 @@ import Synchronization
 /// classes.register(Book.self, forEntityName: "Book")
 /// ```
 ///
-/// A class that was generated for another version of the model is told when a container is made, not when a property is read.
+/// Making a container throws ``ModelValidationError`` for classes that were generated for another version of the model: reading a property
+/// never finds out.
 public struct ManagedObjectClasses: Sendable {
   private var types: [String: ManagedObject.Type] = [:]
   private var names: [ObjectIdentifier: String] = [:]

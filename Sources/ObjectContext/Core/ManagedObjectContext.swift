@@ -17,8 +17,8 @@ import Synchronization
 /// A context is not `Sendable`: it and its objects stay in one isolation. ``PersistentContainer/viewContext`` belongs to the main actor;
 /// ``PersistentContainer/performBackgroundTask(_:)``, ``PersistentContainer/newBackgroundContext()`` and ``ContextActor`` give contexts elsewhere.
 ///
-/// Reading a property cannot throw. What goes wrong there is kept in ``pendingError``, and the next `fetch(_:)` or ``save()`` throws it. A save costs what was
-/// changed, not what is registered; objects that nobody holds and nobody changed leave the context by themselves.
+/// Reading a property cannot throw. What goes wrong there is kept in ``pendingError``, and the next `fetch(_:)` or ``save()`` throws it. The cost of a save
+/// grows with what was changed, not with what is registered. Objects that nobody holds and nobody changed leave the context by themselves.
 public final class ManagedObjectContext {
   /// The coordinator whose stores are read and written.
   public let persistentStoreCoordinator: PersistentStoreCoordinator
@@ -53,7 +53,7 @@ public final class ManagedObjectContext {
   public var inaccessibleFaultHandler: ((ManagedObject, ManagedObjectID, String?) -> Bool)?
   /// Whether delete rules run at the end of an event, that is in ``processPendingChanges()``, or only at the save.
   public var propagatesDeletesAtEndOfEvent = true
-  /// Whether the context holds all its objects, or, which is the default, only changed ones.
+  /// Whether the context holds all its objects; by default it holds only changed ones.
   public var retainsRegisteredObjects: Bool {
     get { registry.holdsObjects }
     set {
@@ -250,10 +250,10 @@ public final class ManagedObjectContext {
   /// Keeps the first error of those that could not be thrown where they happened.
   func note(_ error: any Error) { notedErrors.note(error) }
 
-  /// What went wrong where nothing could be thrown: a property that could not be read, such as one on a damaged page, or a change that cannot be kept; nil
-  /// when nothing has.
+  /// What went wrong where nothing could be thrown: a property that could not be read, such as one on a damaged page, or a change that cannot be kept; nil when
+  /// nothing went wrong.
   ///
-  /// The next fetch throws it, and so does the next ``save()``, whether somebody has fetched meanwhile or not: it writes nothing. After that it is gone, as
+  /// The next fetch throws it. So does the next ``save()``, which then writes nothing, whether somebody has fetched meanwhile or not. After that it is gone, as
   /// after ``rollback()`` and ``reset()``.
   public var pendingError: (any Error)? { notedErrors.pending }
 }

@@ -83,7 +83,7 @@ public struct RelationshipOption: Sendable {
 
   /// The relationship may not be empty when the object is saved.
   public static var required: RelationshipOption { RelationshipOption { $0.required() } }
-  /// The relationship is its own inverse: who is a friend has the other for a friend. (A key path cannot name the property that it stands at.)
+  /// The relationship is its own inverse: whoever is a friend has the other as a friend. (A key path cannot name the property that it stands at.)
   public static var symmetric: RelationshipOption { RelationshipOption { $0.symmetric() } }
   /// The relationship is kept in memory only.
   public static var transient: RelationshipOption { RelationshipOption { $0.transient() } }
@@ -105,7 +105,7 @@ public struct RelationshipOption: Sendable {
 public struct FetchedPropertyOption: Sendable {
   let change: @Sendable (FetchedProperty) -> FetchedProperty
 
-  /// The property is not marked optional: what model files may say, and nothing asks.
+  /// The property is not marked optional. Model files may say so, and nothing depends on it.
   public static var required: FetchedPropertyOption { FetchedPropertyOption { $0.required() } }
   /// A note of the application; the predicate may ask for it as `$FETCHED_PROPERTY.userInfo.key`.
   public static func note(_ key: String, _ value: String) -> FetchedPropertyOption { FetchedPropertyOption { $0.note(key, value) } }

@@ -28,7 +28,7 @@ public struct BatchedResults<Result: ManagedObject>: RandomAccessCollection {
   /// How many rows are read together.
   public var batchSize: Int { pages.pageSize }
 
-  /// 0.
+  /// The position of the first object: 0.
   public var startIndex: Int { 0 }
   /// The number of objects.
   public var endIndex: Int { pages.ids.count }

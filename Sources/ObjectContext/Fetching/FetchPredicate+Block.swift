@@ -11,8 +11,8 @@ extension FetchPredicate {
   /// ```
   ///
   /// - Parameters:
-  ///   - name: What errors and printed predicates call it; the place in the source if none is given.
-  ///   - body: Whether an object meets the condition. What it throws, the fetch throws.
+  ///   - name: What errors and printed predicates call the condition; by default its place in the source.
+  ///   - body: Whether an object meets the condition. The fetch throws what this throws.
   public static func block<Object: ManagedObject>(
     _ name: String? = nil, fileID: StaticString = #fileID, line: UInt = #line, _ body: @escaping @Sendable (Object) throws -> Bool
   ) -> FetchPredicate {

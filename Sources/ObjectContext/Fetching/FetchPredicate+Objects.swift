@@ -3,9 +3,9 @@ import ObjectModel
 public import ObjectQuery
 
 extension FetchPredicate {
-  /// Whether an object meets the predicate now, its unsaved changes included, by the rules that stores answer it by. Transient properties may be asked for.
+  /// Whether an object meets the predicate now, its unsaved changes included, by the rules by which stores answer it. Transient properties may be asked for.
   ///
-  /// - Throws: ``FetchPredicateError`` when the predicate does not fit the object's entity; what went wrong where a value that decides it was read.
+  /// - Throws: ``FetchPredicateError`` when the predicate does not fit the object's entity; the error of reading a value that decides it.
   public func evaluate(with object: ManagedObject) throws -> Bool {
     let context = object.managedObjectContext
     guard let model = context?.model ?? ObjectIDSpace.space(object.objectID.space)?.model else { return false }

@@ -4,11 +4,11 @@ import ObjectQuery
 import ObjectStore
 
 extension ManagedObject {
-  /// The objects of a fetched property; none when they cannot be read, which the next save or fetch throws.
+  /// The objects of a fetched property. There are none when they cannot be read; the next save or fetch throws the error.
   ///
-  /// They are fetched when they are asked for first, unsaved changes included, and stay what they were until the object is refreshed or becomes a fault;
-  /// objects that are deleted since are left out. `$FETCH_SOURCE` in the property's predicate is this object, and `$FETCHED_PROPERTY` the property: its
-  /// `name` and `userInfo.key`.
+  /// They are fetched when somebody first asks for them, unsaved changes included, and stay what they were until the object is refreshed or becomes a fault;
+  /// objects that are deleted since are left out. `$FETCH_SOURCE` in the property's predicate is this object, and `$FETCHED_PROPERTY` the property: its `name`
+  /// and `userInfo.key`.
   ///
   /// - Parameters:
   ///   - name: The name of the property.

@@ -4,6 +4,6 @@ public import ObjectQuery
 extension ManagedObject: FetchEvaluatable {}
 
 extension ManagedObject: FetchConstantConvertible {
-  /// The object as a constant, by its ID as it is now: a new object is met by unsaved ones only.
+  /// The object as a constant, by its present ID: only unsaved objects can meet the temporary ID of a new one.
   public final var _fetchConstant: FetchConstant { .object(objectID) }
 }

@@ -5,8 +5,8 @@ public import ObjectQuery
 extension FetchPredicate {
   /// Takes a predicate that `#Predicate` made.
   ///
-  /// Its parts mean what they mean in the format language: text compares by its bytes, what is missing is missing, also behind `!`. Key paths have to be
-  /// those of generated properties.
+  /// Its parts mean what they mean in the format language: texts are compared by their bytes, and a value that is missing stays missing behind `!`. Key paths
+  /// have to be those of generated properties.
   ///
   /// - Throws: ``FetchPredicateError/unsupported(part:advice:)`` with the node that has no counterpart.
   public init<Object: TypedManagedObject>(_ predicate: Foundation.Predicate<Object>) throws {

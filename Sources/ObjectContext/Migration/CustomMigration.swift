@@ -104,7 +104,7 @@ public final class CustomMigration {
     }
   }
 
-  /// Visits the older objects of an entity in bounded memory, for what becomes of them in other ways than one to one.
+  /// Visits the older objects of an entity in bounded memory, where they do not become newer objects one to one.
   ///
   /// After each batch the newer objects that the body has made or changed are saved and let go.
   /// - Parameters:

@@ -3,7 +3,7 @@ import ObjectModel
 import ObjectQuery
 import ObjectStore
 
-/// The steps of an entity mapping. Subclass it, override what is to be done otherwise, and name the class in ``EntityMapping/entityMigrationPolicy``.
+/// The steps of an entity mapping. Subclass it, override the steps that are to differ, and name the class in ``EntityMapping/entityMigrationPolicy``.
 ///
 /// ```swift
 /// nonisolated final class NamedAuthors: EntityMigrationPolicy {
@@ -24,18 +24,18 @@ import ObjectStore
 /// One policy object does all steps of a mapping. What it throws calls the migration off; the store is then as it was. Objects are saved and let go
 /// in batches: keep IDs, or what ``MigrationManager/userInfo`` holds, not objects.
 ///
-/// A class below is `nonisolated` as this one is, whatever the default isolation of its target.
+/// A subclass is `nonisolated` as this class is, whatever the default isolation of its target.
 nonisolated open class EntityMigrationPolicy {
   /// Makes a policy; called once for each mapping of a migration.
   public required init() {}
 
-  /// Called before the first object of the mapping is made. Does nothing.
+  /// Called before the first object of the mapping is made. This implementation does nothing.
   ///
   /// - Throws: What stops the migration: the store is then as it was.
   open func begin(_ mapping: EntityMapping, with manager: MigrationManager) throws {}
 
-  /// Makes the newer objects of an older one, with their attributes, and has the manager note what was made of what. Makes one, by the attribute
-  /// mappings; makes none where the mapping is `custom`.
+  /// Makes the newer objects of an older one, with their attributes, and has the manager note what was made of what. This implementation makes one object, by
+  /// the attribute mappings, and none where the mapping is `custom`.
   ///
   /// - Parameters:
   ///   - source: The older object.
@@ -53,7 +53,7 @@ nonisolated open class EntityMigrationPolicy {
     }
   }
 
-  /// Called after the last object of the mapping was made. Does nothing.
+  /// Called after the last object of the mapping was made. This implementation does nothing.
   ///
   /// - Throws: What stops the migration: the store is then as it was.
   open func endInstanceCreation(forMapping mapping: EntityMapping, manager: MigrationManager) throws {}
@@ -73,17 +73,17 @@ nonisolated open class EntityMigrationPolicy {
     }
   }
 
-  /// Called after the relationships of the last object were set. Does nothing.
+  /// Called after the relationships of the last object were set. This implementation does nothing.
   ///
   /// - Throws: What stops the migration: the store is then as it was.
   open func endRelationshipCreation(forMapping mapping: EntityMapping, manager: MigrationManager) throws {}
 
-  /// Called when all objects and relationships are there: throw what is wrong with them. Does nothing.
+  /// Called when all objects and relationships are there: throw what is wrong with them. This implementation finds nothing wrong.
   ///
   /// - Throws: What is wrong, which stops the migration: the store is then as it was.
   open func performCustomValidation(forMapping mapping: EntityMapping, manager: MigrationManager) throws {}
 
-  /// Called at the end. Does nothing.
+  /// Called at the end of the mapping. This implementation does nothing.
   ///
   /// - Throws: What stops the migration: the store is then as it was.
   open func end(_ mapping: EntityMapping, manager: MigrationManager) throws {}

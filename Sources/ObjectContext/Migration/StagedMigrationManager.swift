@@ -21,7 +21,7 @@ public struct StagedMigrationManager: Sendable {
   /// The stages, from the oldest version to the newest.
   public let stages: [any MigrationStage]
 
-  /// The way by some stages, which are given from the oldest version to the newest.
+  /// The way through stages, which are given from the oldest version to the newest.
   ///
   /// Where a stage begins with another version than the one before ends with, the way between is inferred, and so is the way from the last version
   /// to the coordinator's model.

@@ -51,7 +51,8 @@ extension ManagedObject {
     noteChange()
   }
 
-  /// Collects a value that comes in pieces where the object's store can keep it: an encrypted file, in an SQLCipher store. See ``ExternalDataWriter``.
+  /// Collects a value that comes in pieces, in a place that the object's store can take over: in an SQLCipher store, an encrypted file. See
+  /// ``ExternalDataWriter``.
   ///
   /// - Throws: ``StoreError`` when the store cannot take it.
   public final func makeExternalDataWriter() throws -> ExternalDataWriter {

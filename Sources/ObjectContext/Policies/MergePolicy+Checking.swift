@@ -2,9 +2,9 @@
 public import ObjectModel
 import ObjectStore
 
-/// The mistakes in a merge policy, for the model of the context that it was given to: rules that nothing would ask, or that could not save what they give.
+/// The mistakes in a merge policy, by the model of the context that was given it: rules that nothing would ever ask, and rules whose values could not be saved.
 ///
-/// The context tells it by ``ManagedObjectContext/pendingError`` at once and throws it from every save, which writes nothing, until it is given another policy. A
+/// The context has it as ``ManagedObjectContext/pendingError`` at once. Every save throws it and writes nothing, until the context gets another policy. A
 /// container is not made with such a policy: there the mistakes come in the ``ModelValidationError``.
 public struct MergePolicyError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The mistakes, by entity and property; never empty.

@@ -27,7 +27,7 @@ public struct MergePolicy: Sendable, CustomStringConvertible {
     case rollback = 4
   }
 
-  /// The policy for all that no rule says otherwise about.
+  /// The policy for everything that no rule is about.
   public let mergeType: MergeType
   private let resolver: (any MergeResolver)?
   private(set) var types: [String: MergeType] = [:]
@@ -60,7 +60,7 @@ public struct MergePolicy: Sendable, CustomStringConvertible {
     self.resolver = resolver
   }
 
-  /// Throws; nothing is written. The default.
+  /// The save throws and writes nothing. This is the default.
   public static let error = MergePolicy(merge: .error)
   /// Property by property: what the store has changed stays; changes of other properties are saved.
   public static let mergeByPropertyStoreTrump = MergePolicy(merge: .mergeByPropertyStoreTrump)

@@ -4,12 +4,11 @@ import ObjectModel
 import ObjectStore
 
 extension ManagedObjectContext {
-  /// Saves all changes: one transaction a store, all of it or nothing. Without changes nothing happens.
+  /// Saves all changes, in one transaction for each store, which writes all of its part or nothing. Without changes nothing happens.
   ///
-  /// The steps: `willSave` of the changed objects until none changes more, delete rules, validation, permanent IDs, the stores' transactions, `didSave`,
-  /// notifications. On an error the context keeps its changes (objects may have got their permanent IDs already).
-  /// Rows that others have changed since they were read, and unique values that are taken, are dealt with as ``mergePolicy`` says.
-  /// In a task that is cancelled nothing is saved.
+  /// The steps: `willSave` of the changed objects until none changes any more, delete rules, validation, permanent IDs, the stores' transactions, `didSave`,
+  /// notifications. On an error the context keeps its changes (objects may have got their permanent IDs already). Rows that others have changed since they were
+  /// read, and unique values that are taken, are dealt with as ``mergePolicy`` says. In a task that is cancelled nothing is saved.
   /// - Throws: ``ValidationError`` (all errors at once), ``MergePolicyError``, what ``pendingError`` tells, or ``StoreError`` with
   ///   ``StoreError/Code/mergeConflict``, ``StoreError/Code/constraintConflict`` (all conflicts at once, with the values of both sides),
   ///   ``StoreError/Code/cancelled`` and others.

@@ -35,7 +35,7 @@ public struct ValidationError: Error, Sendable, CustomStringConvertible {
     case dateTooLate = 1630
     /// A date is too early.
     case dateTooSoon = 1640
-    /// A date is no date.
+    /// A value is not a date.
     case invalidDate = 1650
     /// A string is too long.
     case stringTooLong = 1660
@@ -43,7 +43,7 @@ public struct ValidationError: Error, Sendable, CustomStringConvertible {
     case stringTooShort = 1670
     /// A string does not match the pattern.
     case patternMismatch = 1680
-    /// A URI is none.
+    /// A value is not a URI.
     case invalidURI = 1690
   }
 
