@@ -9,7 +9,7 @@ public struct BatchChanges: Sendable {
   public var updated: [ObjectReference]
   /// The rows deleted.
   public var deleted: [ObjectReference]
-  /// Other rows of which nothing but computed values was changed; their versions are what they were.
+  /// Other rows, of which only computed values were changed; their versions stay as they were.
   public var refreshed: [ObjectReference]
 
   /// Makes changes of references.

@@ -9,13 +9,13 @@ public import ObjectQuery
 /// let count = try context.execute(request).count
 /// ```
 ///
-/// Delete rules hold as they do for objects: cascades go on as far as they reach, references from other rows are set to nil, links and places in orders
-/// go; a relationship with the rule `deny` that leads to an object that stays, or a required one that would become empty, stops the whole request with a
-/// ``BatchError``, and nothing is deleted. Methods of the objects are not called.
+/// Delete rules hold as they do for objects: cascades go on as far as they reach, references from other rows are set to nil, and links and places in orders are
+/// removed. A relationship with the rule `deny` that leads to an object that stays, or a required one that would become empty, stops the whole request: it
+/// throws ``BatchError``, and nothing is deleted. Methods of the objects are not called.
 public struct BatchDeleteRequest: Sendable {
   /// The objects to delete: those of a fetch, with its order, limit and offset; nil for given ones.
   public let fetch: FetchSpecification?
-  /// The objects to delete, where no fetch says so. What is gone already is passed over.
+  /// The objects to delete, where no fetch says which. Those that are gone already are passed over.
   public let objectIDs: [ManagedObjectID]
   /// What is returned.
   public var resultType = BatchResultType.statusOnly

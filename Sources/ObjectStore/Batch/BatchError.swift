@@ -1,7 +1,7 @@
 // BatchError: what is wrong with a row, a value or an object of a batch request.
 public import ObjectModel
 
-/// What is wrong with a row, a value or an object of a batch request. Nothing was written. It never holds a value.
+/// What is wrong with a row, a value or an object of a batch request. Nothing was written. The error never holds a value.
 ///
 /// ```swift
 /// do {
@@ -27,7 +27,7 @@ public struct BatchError: Error, Sendable, CustomStringConvertible {
     case missingValue
     /// The value is outside the bounds that the model sets.
     case invalidValue
-    /// A relationship refers to an object that there is not.
+    /// A relationship refers to an object that does not exist.
     case objectNotFound
     /// A relationship with the rule `deny` leads to objects that stay.
     case deletionDenied

@@ -1,7 +1,7 @@
 // BatchInsertRequest: many new rows, written without making an object of each.
 import ObjectModel
 
-/// What happens to a row of a batch insertion whose values under a uniqueness constraint a stored row has already.
+/// What happens to a row of a batch insertion when a stored row already has its values under a uniqueness constraint.
 ///
 /// All constraints of the entity count, inherited ones too. Rows are taken in order: a row may meet one that the same batch has inserted.
 public enum BatchConflictPolicy: Sendable, Hashable {
@@ -9,8 +9,8 @@ public enum BatchConflictPolicy: Sendable, Hashable {
   case error
   /// The new row is passed over.
   case ignore
-  /// The stored object stays the object that it is, with its ID and its relationships, and takes the new row's values; attributes that the new row does
-  /// not give get their default values. Relationships that the new row does not give stay.
+  /// The stored object keeps its ID and its relationships, and takes the new row's values. Attributes that the new row does not give get their default values,
+  /// relationships that it does not give stay.
   case replace
   /// The stored object takes the values that the new row gives, or those of them that are named; all else stays as it is.
   case update(only: [String]? = nil)
@@ -74,12 +74,12 @@ public struct BatchInsertRequest {
     }
   }
 
-  /// Inserts rows that a closure fills one after the other, so that they never are in memory together.
+  /// Inserts rows that a closure fills one after the other, so that they are never in memory together.
   ///
   /// - Parameters:
   ///   - entityName: The name of the entity.
   ///   - onConflict: What happens to rows whose unique values are taken.
-  ///   - dictionaryHandler: Fills an empty dictionary with a row, and returns false; returns true, and then no row, when there is none any more.
+  ///   - dictionaryHandler: Fills an empty dictionary with a row and returns false; returns true, which adds no row, when there are no more.
   public init(
     entityName: String, onConflict: BatchConflictPolicy = .error, dictionaryHandler: @escaping (inout [String: Any]) throws -> Bool
   ) {

@@ -11,8 +11,8 @@ public import ObjectQuery
 /// ```
 ///
 /// All values are computed from the rows as they were before the request, then converted and checked by the model's rules as a save does it. The versions
-/// of the rows grow, so that contexts with older values of them get a conflict and do not overwrite the new ones. Saved rows count only; unsaved changes
-/// stay as they are.
+/// of the rows grow, so that contexts with older values of them get a conflict and do not overwrite the new ones. Only saved rows are looked at; unsaved
+/// changes stay as they are.
 public struct BatchUpdateRequest: Sendable {
   /// The name of the entity.
   public var entityName: String

@@ -79,7 +79,7 @@ public struct FetchExplanation: Sendable, Hashable {
     public var detail: String
     /// How rows are found.
     public var access: Access
-    /// The entity whose rows are read; nil where it is not rows of one entity.
+    /// The entity whose rows are read; nil where they are not rows of one entity.
     public var entityName: String?
     /// The index that is used.
     public var index: Index?
@@ -129,7 +129,7 @@ public struct FetchExplanation: Sendable, Hashable {
     }
   }
 
-  /// Something that costs more the more objects there are.
+  /// Something that costs more as there are more objects.
   public struct Warning: Sendable, Hashable, CustomStringConvertible {
     /// What it is.
     public enum Kind: Sendable, Hashable {
@@ -177,7 +177,7 @@ public struct FetchExplanation: Sendable, Hashable {
     public var method: Method
     /// The statements that it runs.
     public var statements: [Statement]
-    /// What costs more the more objects there are.
+    /// What costs more as there are more objects.
     public var warnings: [Warning]
 
     /// Makes a store's part.

@@ -72,7 +72,7 @@ public protocol IncrementalStore: AnyObject, Sendable {
   /// - Throws: ``StoreError`` where the description lacks what the store needs.
   init(configuration: StoreConfiguration) throws
 
-  /// Gets ready to open, as by asking a key provider. Called before each ``loadMetadata()``; does nothing by default.
+  /// Gets ready to open, for example by asking a key provider. It is called before each ``loadMetadata()``, and does nothing by default.
   ///
   /// - Throws: ``StoreError`` where no key opens the store.
   func unlock() async throws
@@ -95,9 +95,9 @@ public protocol IncrementalStore: AnyObject, Sendable {
   ///
   /// - Throws: ``StoreError`` where the model cannot be read.
   func storedModel() throws -> CompiledModel?
-  /// Whether a migration would begin: false where somebody else has brought the store in step meanwhile. Changes nothing.
+  /// Whether a migration would begin: false where somebody else has brought the store in step meanwhile. Asking changes nothing.
   ///
-  /// - Throws: ``StoreError`` where none can, as ``StoreError/Code/storeNewerThanModel``.
+  /// - Throws: ``StoreError`` where no migration can begin, such as one with ``StoreError/Code/storeNewerThanModel``.
   func beginsMigration(_ request: StoreMigrationRequest) throws -> Bool
 
   /// Does one task that a deferred migration has put off; does nothing by default.
@@ -150,9 +150,9 @@ public protocol IncrementalStore: AnyObject, Sendable {
 
   /// Whether the store wants to hear of objects that contexts register.
   var wantsRegistrationNotices: Bool { get }
-  /// Contexts have registered objects.
+  /// Called after contexts have registered objects.
   func managedObjectContextDidRegisterObjects(with objectIDs: [ManagedObjectID])
-  /// Contexts have forgotten objects.
+  /// Called after contexts have forgotten objects.
   func managedObjectContextDidUnregisterObjects(with objectIDs: [ManagedObjectID])
 
   /// Changes what the application keeps in the metadata, at once.
@@ -162,8 +162,8 @@ public protocol IncrementalStore: AnyObject, Sendable {
 
   /// Runs saves and fetches as one transaction: all of them take effect, or none if the body throws. Stores that cannot refuse.
   ///
-  /// A request belongs to the transaction by being made inside the body. Those of other threads, and of tasks that the body begins, see nothing of it until
-  /// it ends, and their saves wait. One transaction inside another is a part of it, which can fail alone.
+  /// A request that is made inside the body belongs to the transaction. Requests of other threads, and of tasks that the body begins, see nothing of the
+  /// transaction until it ends, and their saves wait. A transaction inside another is a part of that one, and can fail alone.
   ///
   /// - Throws: What the body throws; ``StoreError``, with ``StoreError/Code/invalidRequest`` from a store without transactions.
   func performTransaction(_ body: () throws -> Void) throws
@@ -184,7 +184,7 @@ public protocol IncrementalStore: AnyObject, Sendable {
 }
 
 extension IncrementalStore {
-  /// False: see ``DerivationEvaluation`` for a store whose rows are at hand.
+  /// The default is false; ``DerivationEvaluation`` helps a store whose rows are at hand.
   public static var derivesAttributes: Bool { false }
 
   /// None.
@@ -195,7 +195,7 @@ extension IncrementalStore {
   /// - Throws: Nothing; another implementation may.
   public func unlock() async throws {}
 
-  /// Refuses: a store does more only if it says so.
+  /// The default refuses, since it knows nothing of the store.
   ///
   /// - Throws: ``StoreError`` with ``StoreError/Code/modelIncompatible``.
   public func migrate(_ request: StoreMigrationRequest) throws -> StoreMetadata {
@@ -205,12 +205,12 @@ extension IncrementalStore {
       operation: .migrate)
   }
 
-  /// Nil: the store does not keep it.
+  /// The default is nil: the store does not keep its model.
   ///
   /// - Throws: Nothing; another implementation may.
   public func storedModel() throws -> CompiledModel? { nil }
 
-  /// True: ``migrate(_:)`` says what it cannot do.
+  /// The default is true: ``migrate(_:)`` says what it cannot do.
   ///
   /// - Throws: Nothing; another implementation may.
   public func beginsMigration(_ request: StoreMigrationRequest) throws -> Bool { true }
@@ -220,7 +220,7 @@ extension IncrementalStore {
   /// - Throws: Nothing; another implementation may.
   public func finishDeferredMigrationTask() throws -> StoreMetadata? { nil }
 
-  /// Says that all objects of the entity are gone through in memory.
+  /// The default says that the store goes through all objects of the entity in memory.
   ///
   /// - Throws: Nothing; another implementation may.
   public func explain(_ specification: FetchSpecification, in scope: RequestScope) throws -> FetchExplanation.StorePart {
@@ -231,7 +231,7 @@ extension IncrementalStore {
     return FetchExplanation.StorePart(method: .memory, warnings: [warning])
   }
 
-  /// Takes a number as the key and keeps a text in a table of the process.
+  /// The default takes a number as the key and keeps a text in a table of the process.
   ///
   /// - Parameters:
   ///   - entity: The object's entity.
@@ -246,7 +246,7 @@ extension IncrementalStore {
     return ManagedObjectID(space: scope.objectIDSpace.number, entityNumber: UInt32(entity.number), key: key)
   }
 
-  /// The text kept for the key, else the key itself.
+  /// The default gives the text kept for the key, or else the key itself.
   public func referenceObject(for objectID: ManagedObjectID, in scope: RequestScope) -> ReferenceObject {
     scope.objectIDSpace.internedReference(forKey: objectID.key).map(ReferenceObject.string) ?? .integer(objectID.key)
   }
@@ -258,14 +258,14 @@ extension IncrementalStore {
   /// Does nothing.
   public func managedObjectContextDidUnregisterObjects(with objectIDs: [ManagedObjectID]) {}
 
-  /// Refuses: a store does more only if it says so.
+  /// The default refuses, since it knows nothing of the store.
   ///
   /// - Throws: ``StoreError`` with ``StoreError/Code/invalidRequest``.
   public func setUserMetadata(_ metadata: [String: String]) throws {
     throw StoreError(.invalidRequest, "This kind of store keeps no metadata of the application.", operation: .setMetadata)
   }
 
-  /// Refuses: a store does more only if it says so.
+  /// The default refuses, since it knows nothing of the store.
   ///
   /// - Throws: ``StoreError`` with ``StoreError/Code/invalidRequest``.
   public func performTransaction(_ body: () throws -> Void) throws {
@@ -275,7 +275,7 @@ extension IncrementalStore {
   /// False.
   public var takesExternalData: Bool { false }
 
-  /// Collects in memory.
+  /// The default collects in memory.
   ///
   /// - Throws: Nothing; another implementation may.
   public func makeExternalDataWriter() throws -> ExternalDataWriter { ExternalDataWriter() }

@@ -15,7 +15,7 @@ public struct MigrationProgress: Sendable, Hashable, CustomStringConvertible {
   public let phase: String
   /// The units of work done; as a rule a unit is a row.
   public let completedUnitCount: Int
-  /// The units of work in all, as estimated when the migration began. Never less than ``completedUnitCount``.
+  /// The units of work in all, as estimated when the migration began. It is never less than ``completedUnitCount``.
   public let totalUnitCount: Int
 
   /// Makes a report.

@@ -18,7 +18,7 @@ public struct StoreType: RawRepresentable, Sendable, Hashable, CustomStringConve
   public var description: String { rawValue }
 }
 
-/// Which store to open, and how. A value: copy and change it for another store.
+/// Which store to open, and how. It is a value: copy and change it for another store.
 ///
 /// ```swift
 /// var description = PersistentStoreDescription(url: url, key: .passphrase("correct horse"))
@@ -54,7 +54,7 @@ public struct PersistentStoreDescription: Sendable {
   public var migrationBackupURL: URL?
   /// Whether the copy has just the name of ``migrationBackupURL``, where nothing may be: for who chooses a name for this once.
   package var namesMigrationBackupExactly = false
-  /// Told how far a migration has come, on the thread that migrates.
+  /// Called with how far a migration has come, on the thread that migrates.
   public var migrationProgress: (@Sendable (MigrationProgress) -> Void)?
   /// Calls off a migration, from any thread; the store is then as it was.
   public var migrationCancellation: RequestCancellation?

@@ -17,7 +17,7 @@ public enum PersistentStoreRequest: Sendable {
 }
 
 extension PersistentStoreRequest {
-  /// What a store throws that cannot answer a request of this kind.
+  /// The error of a store that cannot answer a request of this kind.
   public var unsupported: StoreError {
     let operation: StoreOperation =
       switch self {

@@ -4,7 +4,7 @@ public import ObjectModel
 
 /// What a coordinator asks of a store whose rows were written with another model.
 ///
-/// The store knows that other model itself; the one it is to have is its configuration's.
+/// The store itself knows that other model; the model that it is to have afterwards is its configuration's.
 public struct StoreMigrationRequest: Sendable {
   /// Whether changes may be inferred from the two models. Without it only ``steps`` bring a store in step.
   public var infersChanges = true
@@ -12,7 +12,7 @@ public struct StoreMigrationRequest: Sendable {
   public var defersCleanUp = false
   /// The models on the way, in order. Empty: straight to the configuration's model, inferred. The last step's model has to fit the configuration's.
   public var steps: [StoreMigrationStep] = []
-  /// Told how far the migration has come, on the thread that migrates.
+  /// Called with how far the migration has come, on the thread that migrates.
   public var progress: (@Sendable (MigrationProgress) -> Void)?
   /// Calls the migration off: the store is then as it was.
   public var cancellation: RequestCancellation?
@@ -29,7 +29,7 @@ public struct StoreMigrationRequest: Sendable {
   }
 }
 
-/// A store that is to be migrated: what it says of itself.
+/// What a store that is to be migrated says of itself.
 public struct StoreMigrationOrigin: Sendable {
   /// The store's metadata.
   public let metadata: StoreMetadata

@@ -7,7 +7,7 @@ import Synchronization
 public enum BatchCommit: Sendable, Hashable {
   /// All together, or none: in one transaction, from the first portion to the end of the sequence. Other saves to the store wait meanwhile.
   case once
-  /// A number of rows after the other, each as a transaction of its own: what was written before an error stays.
+  /// A number of rows at a time, each time in a transaction of its own: what was written before an error stays.
   case every(rows: Int)
 
   /// Whether a number of rows is to be committed.

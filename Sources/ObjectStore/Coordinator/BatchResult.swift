@@ -1,7 +1,7 @@
 // BatchResult: what a batch request has done, for its caller and between stores and coordinators.
 public import ObjectModel
 
-/// What a batch request has done: how many rows, or which, as the request's `resultType` says.
+/// What a batch request has done: how many rows it concerned, or which, as the request's `resultType` says.
 ///
 /// ```swift
 /// var request = BatchDeleteRequest(entityName: "Book")

@@ -9,7 +9,8 @@ public import ObjectModel
 /// }
 /// ```
 ///
-/// ``ManagedObjectContext/mergeChanges(from:)`` takes one over; a context whose ``ManagedObjectContext/automaticallyMergesChangesFromParent`` is set does so by itself.
+/// ``ManagedObjectContext/mergeChanges(from:)`` brings a context in step with it. A context whose ``ManagedObjectContext/automaticallyMergesChangesFromParent``
+/// is set does so by itself.
 public struct ChangeSet: Sendable {
   /// The store's UUID.
   public let storeIdentifier: String
@@ -19,7 +20,7 @@ public struct ChangeSet: Sendable {
   public let updated: [ManagedObjectID]
   /// The objects deleted.
   public let deleted: [ManagedObjectID]
-  /// Other objects of which nothing but derived attributes was changed.
+  /// Other objects, of which only derived attributes were changed.
   public let refreshed: [ManagedObjectID]
   /// The name of the context that saved.
   public let contextName: String?

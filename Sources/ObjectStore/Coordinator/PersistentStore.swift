@@ -16,7 +16,7 @@ public final class PersistentStore: Sendable {
   public let incrementalStore: any IncrementalStore
   /// The numbers of the entities it holds.
   package let entityNumbers: Set<Int>
-  /// Where the copy from before the migration lies that opening the store has run; nil where none was run, or no copy was asked for.
+  /// Where the copy lies that a migration made before it began; nil where opening the store ran no migration, or no copy was asked for.
   public let migrationBackupURL: URL?
   package let space: ObjectIDSpace
   package let cache: RowCache

@@ -3,7 +3,7 @@ import Foundation
 import ObjectModel
 
 extension PersistentStoreCoordinator {
-  /// The attributes of the model whose transformers are not registered at this moment: using one throws. See
+  /// The attributes of the model whose transformers are not registered at this moment: using such an attribute throws. See
   /// ``PersistentStoreDescription/requiresTransformers``.
   public var missingTransformers: [MissingTransformer] { missingTransformers(of: Array(compiledModel.entities.indices)) }
 

@@ -6,7 +6,8 @@ import Synchronization
 
 /// The open stores of one model. It routes requests to them, shares the rows they read among all contexts, and tells what each save changed.
 ///
-/// A ``PersistentContainer`` makes one. By itself it is needed for stores that come and go, or for several containers over the same stores:
+/// A ``PersistentContainer`` makes one. An application makes one itself for stores that come and go, or for several containers over the
+/// same stores:
 ///
 /// ```swift
 /// let coordinator = try PersistentStoreCoordinator(managedObjectModel: model)
@@ -14,7 +15,8 @@ import Synchronization
 /// let context = ManagedObjectContext(coordinator: coordinator)
 /// ```
 ///
-/// It is safe to use from any thread. Opening, closing and replacing stores throw ``StoreError``. The rows that it keeps take as many bytes as its limit says, at most.
+/// It is safe to use from any thread. Opening, closing and replacing stores throw ``StoreError``. The rows that it keeps take at most as many bytes as its
+/// limit says.
 public final class PersistentStoreCoordinator: Sendable {
   /// The model, frozen.
   package let compiledModel: CompiledModel
@@ -77,8 +79,8 @@ public final class PersistentStoreCoordinator: Sendable {
 
   /// Opens a store, or creates it.
   ///
-  /// Asks the key provider first, if there is one. The work blocks: call it where that does no harm (``PersistentContainer`` does it on a queue).
-  /// A store that was written with another model is migrated first, where the description allows it and its kind can.
+  /// It asks the key provider first, if there is one. The work blocks: call it where that does no harm (``PersistentContainer`` does so on a queue). A store
+  /// that was written with another model is migrated first, where the description allows it and its kind can.
   /// - Throws: ``StoreError``; with the codes `migrationNeeded`, `mappingNotInferred`, `migrationConstraintViolation`, `migrationFailed`,
   ///   `storeNewerThanModel`, `cancelled` or `modelIncompatible` when the store was written with another model and could not follow. A failed open
   ///   leaves the coordinator, and the files, as they were.
@@ -183,7 +185,7 @@ public final class PersistentStoreCoordinator: Sendable {
     try store.incrementalStore.close()
   }
 
-  /// The ID that a URI stands for; nil when its store is not open or the URI is none of an object.
+  /// The ID that a URI stands for; nil when its store is not open, or the URI is not one of an object.
   public func managedObjectID(forURIRepresentation url: URL) -> ManagedObjectID? {
     if (url.host ?? "").isEmpty { return temporarySpace.objectID(forURI: url) }
     return persistentStores.lazy.compactMap { $0.space.objectID(forURI: url) }.first

@@ -8,8 +8,8 @@ extension PersistentStoreDescription {
   ///   - type: The kind of store, whose class says which options it has.
   ///   - url: Where the store is; nil for stores without a file.
   ///   - options: The options by name.
-  /// - Throws: ``StoreError`` with ``StoreError/Code/invalidOption`` where a name is none of the store's, such as one of Core Data's, or a value has another
-  ///   type; with ``StoreError/Code/unknownStoreType`` where nothing is registered for the type.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/invalidOption`` where the store has no option of the name, as it has none of Core Data's names, or a value
+  ///   has another type; with ``StoreError/Code/unknownStoreType`` where nothing is registered for the type.
   public init(type: StoreType, url: URL? = nil, options: [String: any Sendable]) throws(StoreError) {
     self.init(type: type, url: url)
     guard let storeClass = PersistentStoreCoordinator.registeredStoreTypes[type] else {

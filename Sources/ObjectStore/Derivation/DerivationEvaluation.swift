@@ -6,7 +6,7 @@ public import ObjectQuery
 /// Computes derived attributes over rows in memory.
 ///
 /// A store that holds its whole graph calls ``update(after:rows:resolver:put:)`` at the end of each save and batch request, says so by
-/// ``IncrementalStore/derivesAttributes``, and answers with what it returns.
+/// ``IncrementalStore/derivesAttributes``, and returns what the call gives.
 public struct DerivationEvaluation: Sendable {
   private let model: CompiledModel
   private let now: Double
@@ -85,12 +85,13 @@ public struct DerivationEvaluation: Sendable {
     return result.isNull ? derivation.emptyValue : DerivedValue.fitted(result, to: derivation.type)
   }
 
-  /// Brings all derived attributes in step with rows that a save has changed. Linear in the rows of the entities that have some, and in their members.
+  /// Brings all derived attributes in step with rows that a save has changed. The time is linear in the rows of the entities that have such attributes, and in
+  /// their members.
   ///
   /// - Parameters:
   ///   - request: The save, which the rows hold already.
   ///   - rows: All rows of an entity and of its subentities.
-  ///   - resolver: Reads the rows as they are; asked for once a derived attribute.
+  ///   - resolver: Makes what reads the rows as they are; called once for each derived attribute.
   ///   - put: Takes a row with new values; its version is what it was.
   /// - Returns: What was written beside what the request says.
   /// - Throws: What the closures throw; ``FetchPredicateError`` where a filter cannot be computed.

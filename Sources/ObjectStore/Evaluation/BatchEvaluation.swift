@@ -4,8 +4,8 @@ public import ObjectQuery
 
 /// A batch request, to be carried out over objects in memory.
 ///
-/// A store that holds its whole graph answers `.batchInsert`, `.batchUpdate` and `.batchDelete` with it: it gets the save that the request amounts to, makes
-/// it, and says what was written by ``BatchChanges/init(_:)``. Conversions, checks, conflicts and delete rules are those of all stores.
+/// A store that holds its whole graph answers `.batchInsert`, `.batchUpdate` and `.batchDelete` with it: the store gets the save that the request amounts to,
+/// carries it out, and tells what was written by ``BatchChanges/init(_:)``. Conversions, checks, conflicts and delete rules are those of all stores.
 public struct BatchEvaluation: Sendable {
   let model: CompiledModel
   let space: ObjectIDSpace

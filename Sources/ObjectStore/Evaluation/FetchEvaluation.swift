@@ -5,7 +5,7 @@ public import ObjectQuery
 /// A fetch, checked against a model, to be answered over objects in memory.
 ///
 /// A store that holds its whole graph answers `.fetch` requests with it: the predicate, the order, offset and limit, and every kind of result mean what
-/// they mean in all stores. Time is linear in the number of candidates, beside sorting and what the resolver takes.
+/// they mean in all stores. The time is linear in the number of candidates, apart from sorting and from what the resolver takes.
 public struct FetchEvaluation: Sendable {
   /// The entity asked.
   public let entity: CompiledEntity
@@ -24,7 +24,7 @@ public struct FetchEvaluation: Sendable {
   /// Answers the fetch.
   ///
   /// - Parameters:
-  ///   - candidates: All objects that may be asked for; those of other entities are passed over. Where the fetch gives no order, theirs holds.
+  ///   - candidates: All objects that the fetch may be about; those of other entities are passed over. Where the fetch gives no order, the results have theirs.
   ///   - resolver: Reads the objects.
   ///   - row: The row of an object.
   /// - Throws: ``FetchPredicateError`` for what cannot be computed; what `resolver` and `row` throw.

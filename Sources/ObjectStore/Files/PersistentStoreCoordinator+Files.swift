@@ -3,7 +3,7 @@ import Foundation
 public import ObjectModel
 
 extension PersistentStoreCoordinator {
-  /// What a store knows of itself, without opening it here; nothing is changed. Encrypted stores need their key: nothing of them is clear text.
+  /// What a store knows of itself, without opening it here; nothing is changed. An encrypted store needs its key, since nothing in it is clear text.
   ///
   /// - Throws: ``StoreError``, with ``StoreError/Code/unsupported`` for types of stores without files.
   public static func metadataForPersistentStore(with description: PersistentStoreDescription) async throws -> StoreMetadata {
@@ -26,10 +26,10 @@ extension PersistentStoreCoordinator {
     try await fileStoreClass(description, .readModel).cachedModel(ofStoreWith: description)
   }
 
-  /// Removes a store with all its files: database, log, key file, files of large values. No key is needed. What an interrupted removal
-  /// has left of one is removed by another.
+  /// Removes a store with all its files: database, log, key file, files of large values. No key is needed. Another removal removes what an
+  /// interrupted one has left.
   ///
-  /// What was encrypted is unreadable once the key file is gone; copies of the key file and backups are not reached.
+  /// What was encrypted is unreadable once the key file is gone. Copies of the key file, and backups, stay where they are.
   /// - Throws: ``StoreError``: ``StoreError/Code/busy`` where anybody has the store open, and nothing is touched;
   ///   ``StoreError/Code/storeNotFound`` where nothing of a store is there.
   public func destroyPersistentStore(with description: PersistentStoreDescription) async throws {
@@ -60,13 +60,13 @@ extension PersistentStoreCoordinator {
   /// Moves an open store to another place or type: copies it, opens the copy in its stead, and closes the old one, whose files stay.
   ///
   /// Between encrypted stores the copy is one snapshot with the same UUID, so object IDs and objects of open contexts go on to mean the same objects;
-  /// with a key in its description it opens with that one only, otherwise with the keys of the old store. Between types every object gets a new ID: objects of
-  /// the old store that contexts hold are then gone. Nobody may save through this coordinator meanwhile.
+  /// where its description has a key the copy opens with that one only, otherwise with the keys of the old store. Between types every object gets a new ID:
+  /// objects of the old store that contexts hold are then gone. Nobody may save through this coordinator meanwhile.
   ///
   /// - Parameters:
   ///   - store: An open store of this coordinator.
   ///   - description: Where to; nothing may be there.
-  ///   - progress: Told how much is done; answers whether to go on. Only between types.
+  ///   - progress: Called with how much is done; answers whether to go on. It is used only between types.
   /// - Returns: The store that was opened.
   /// - Throws: ``StoreError``; the old store is open and whole then, and nothing is left at the new place.
   @discardableResult

@@ -6,7 +6,7 @@ import Synchronization
 
 /// A store that keeps its rows in memory and forgets them when it is closed.
 ///
-/// It is the reference for stores with a file: small, plain, and the same answers. Every request works on one version of the rows, which a save or a
+/// It is the reference for stores with a file: small, plain, and with the same answers. Every request works on one version of the rows, which a save or a
 /// transaction replaces as a whole. A fetch reads every row of the entity, so its time is linear in their number.
 public final class InMemoryStore: IncrementalStore {
   private let configuration: StoreConfiguration
@@ -32,7 +32,7 @@ public final class InMemoryStore: IncrementalStore {
 
   private static let closedError = StoreError(.noOpenStore, "The in-memory store is closed: its rows are gone.")
 
-  /// True: at the end of each save and batch request.
+  /// True: the store does so at the end of each save and batch request.
   public static var derivesAttributes: Bool { true }
 
   /// Makes a closed store.
@@ -43,7 +43,7 @@ public final class InMemoryStore: IncrementalStore {
     state = Mutex(State(rows: InMemoryRows(model: configuration.model, entityNumbers: configuration.entityNumbers)))
   }
 
-  /// Opens the store. Its UUID is a new one each time; it holds until the store is closed.
+  /// Opens the store. Its UUID is a new one each time, and holds until the store is closed.
   ///
   /// - Throws: Nothing; another implementation may.
   public func loadMetadata() throws -> StoreMetadata {
@@ -123,7 +123,7 @@ public final class InMemoryStore: IncrementalStore {
     }
   }
 
-  /// Changes what the application keeps in the metadata; gone when the store is closed.
+  /// Changes what the application keeps in the metadata, until the store is closed.
   ///
   /// - Throws: ``StoreError`` when the store is closed.
   public func setUserMetadata(_ metadata: [String: String]) throws {

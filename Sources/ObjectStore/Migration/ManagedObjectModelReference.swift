@@ -26,7 +26,7 @@ public final class ManagedObjectModelReference: Sendable {
   ///
   /// - Parameters:
   ///   - model: The model.
-  ///   - versionChecksum: The checksum that the model shall have; another one is an error when the reference is used. Nil takes any.
+  ///   - versionChecksum: The checksum that the model is to have: with another one, using the reference throws. Nil takes any.
   public convenience init(_ model: ManagedObjectModel, versionChecksum: String? = nil) {
     self.init(.model(model), versionChecksum)
   }
@@ -36,7 +36,7 @@ public final class ManagedObjectModelReference: Sendable {
   /// - Parameters:
   ///   - url: The file.
   ///   - versionName: The name of a version in an `.xcdatamodeld` bundle, such as `Library 2`; nil for the current one.
-  ///   - versionChecksum: The checksum that the model shall have.
+  ///   - versionChecksum: The checksum that the model is to have; nil takes any.
   public convenience init(contentsOf url: URL, versionName: String? = nil, versionChecksum: String? = nil) {
     self.init(.file(url, versionName: versionName), versionChecksum)
   }
@@ -71,8 +71,7 @@ public final class ManagedObjectModelReference: Sendable {
   /// The model.
   ///
   /// - Throws: ``StoreError``: ``StoreError/Code/unknownModelReference`` when only the checksum is known or the file cannot be read,
-  ///   ``StoreError/Code/modelChecksumMismatch`` when the model is another one than the checksum says. ``ModelValidationError`` for mistakes of the
-  ///   model.
+  ///   ``StoreError/Code/modelChecksumMismatch`` when the model does not have the checksum. ``ModelValidationError`` for mistakes of the model.
   public var resolvedModel: ManagedObjectModel { get throws { try compiledModel.model } }
 
   /// The model, frozen. Made on first use.

@@ -1,7 +1,8 @@
 // MigrationPlan: what a migration would do to a store, in words and in SQL.
 public import ObjectModel
 
-/// What a migration would do to a store: steps in words, their statements, and the rows each concerns. Nothing is changed to find out.
+/// What a migration would do to a store: its steps in words, their statements, and the rows that each concerns. Nothing is changed to find
+/// out.
 ///
 /// ```swift
 /// let plan = try await SQLCipherStoreFile.unlock(at: url, key: key).migrationPlan(to: model)
@@ -86,13 +87,13 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
     self.conflicts = conflicts
   }
 
-  /// Whether the store fits the model already. It may have ``changes`` then that are no other version of it, such as indexes and derivations: these
-  /// follow when the store is opened for writing.
+  /// Whether the store fits the model already. There may still be ``changes`` that make no other version of the model, such as those of indexes and
+  /// derivations: the store follows these when it is opened for writing.
   public var isEmpty: Bool { steps.isEmpty && obstacles.isEmpty && conflicts.isEmpty }
   /// Whether the migration would succeed, as far as it is known: handlers of stages may fail, or leave behind what a later stage does not allow
   /// (``Stage/unknowns``).
   public var isPossible: Bool { obstacles.isEmpty && conflicts.isEmpty }
-  /// The rows that all steps read or write as far as their number is known, those that are deferred left out.
+  /// The rows that all steps read or write, as far as their number is known and without the steps that are deferred.
   public var rowCount: Int { steps.lazy.filter { !$0.isDeferred }.reduce(0) { $0 + $1.rowCount } }
 
   /// The plan as text, a line for each step and statement.

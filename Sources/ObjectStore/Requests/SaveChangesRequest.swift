@@ -5,7 +5,7 @@ public import ObjectModel
 public struct SaveChangesRequest: Sendable {
   /// An update of a row.
   public struct Update: Sendable {
-    /// The row as it shall be; its version is one more than ``oldVersion``.
+    /// The row as it is to be; its version is one more than ``oldVersion``.
     public let row: RowImage
     /// The slots that differ from the stored row; may be empty when only to-many relationships changed.
     public let changedSlots: SlotMask
@@ -105,12 +105,12 @@ public struct SaveOutcome: Sendable {
   /// Further objects with new computed values, too many to answer with their rows.
   public var outdated: [ObjectReference]
 
-  /// Makes an outcome; nothing else was written unless said otherwise.
+  /// Makes an outcome; by default nothing else was written.
   public init(refreshed: RowList = RowList(), outdated: [ObjectReference] = []) {
     self.refreshed = refreshed
     self.outdated = outdated
   }
 
-  /// Whether the request said it all.
+  /// Whether nothing was written but what the request says.
   public var isEmpty: Bool { refreshed.isEmpty && outdated.isEmpty }
 }

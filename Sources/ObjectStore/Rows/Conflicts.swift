@@ -32,10 +32,11 @@ public struct MergeConflict: Sendable {
   /// The values that the coordinator has. Contexts fill it in.
   ///
   /// Where another context of the coordinator has saved, or the coordinator has read the row since, they are the other side's, and ``persistedSnapshot`` is
-  /// nil. Where another process or coordinator has, they are the older ones that the coordinator still had. Nil when the coordinator knows that the row is gone.
+  /// nil. Where another process or coordinator has, they are the older ones that the coordinator still had. They are nil when the coordinator knows that the
+  /// row is gone.
   public var cachedSnapshot: RowSnapshot?
-  /// The values in the store, where they are others than the coordinator has; nil when the coordinator has them (``cachedSnapshot``), or the row is gone.
-  /// Contexts fill it in.
+  /// The values in the store, where they differ from those that the coordinator has; nil when the coordinator has them (``cachedSnapshot``), or the row is
+  /// gone. Contexts fill it in.
   public var persistedSnapshot: RowSnapshot?
   /// The values that the object's changes began with: those that its context has read or saved last. Core Data has no counterpart. Contexts fill it in.
   public var originalSnapshot: RowSnapshot?
@@ -184,7 +185,7 @@ public struct RowSnapshot: Sendable, CustomStringConvertible, CustomReflectable 
     return "<\(entityName) \(objectID.uriString), version \(version), with \(names.joined(separator: ", "))>"
   }
 
-  /// Shows no values either.
+  /// A mirror that shows no values either.
   public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 

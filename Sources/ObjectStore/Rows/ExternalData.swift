@@ -13,13 +13,13 @@ import Synchronization
 /// ```
 ///
 /// It is what an object gives for a binary attribute (``ManagedObject/externalData(forKey:)``), and what it takes: bytes, a file that is read when the
-/// object is saved, or what an ``ExternalDataWriter`` collected. None of its bytes are read before somebody asks. Values are safe to send: a stream can be
-/// read far from the object's context.
+/// object is saved, or what an ``ExternalDataWriter`` collected. None of its bytes is read before somebody asks. Values are safe to send: a stream can be read
+/// far from the object's context.
 ///
 /// A value of a store stands for what the attribute has there. Where somebody has replaced the bytes since, reading gives the new ones; where somebody has
 /// deleted them, it throws ``StoreError`` with the code `externalDataMissing`. A reader that was made before goes on reading the old bytes.
 public struct ExternalData: Sendable {
-  /// The size of the pieces in which a value is read: 64 KiB.
+  /// The size of the pieces in which a value is read, in bytes: 64 KiB.
   public static let chunkSize = 65_536
 
   /// What is behind the value: it is exchanged when a store has taken the bytes over.
@@ -38,7 +38,7 @@ public struct ExternalData: Sendable {
   /// The bytes of a file, which are read when the object is saved (or when somebody asks for them): nothing holds all of them in memory. Keep the file as it
   /// is until the save.
   ///
-  /// - Throws: ``StoreError`` with the code `storeNotFound`, `permissionDenied` or `io` when it is no file that can be read.
+  /// - Throws: ``StoreError`` with the code `storeNotFound`, `permissionDenied` or `io` when there is no file that can be read.
   public init(contentsOf url: URL) throws {
     self.init(content: try ExternalFile(url))
   }
@@ -114,7 +114,7 @@ public final class ExternalDataReader {
 
   /// The next bytes, seldom more than ``ExternalData/chunkSize``; nil at the end.
   ///
-  /// - Throws: ``StoreError``; what was given before a damaged piece is authentic all the same, but may not be all.
+  /// - Throws: ``StoreError``; what was given before a damaged piece is authentic all the same, but may not be the whole.
   public func next() throws -> Data? {
     if isAtEnd { return nil }
     while let piece = try read() {

@@ -3,8 +3,8 @@ public import Foundation
 
 /// Collects the bytes of a large value piece by piece, for a value that comes from a stream.
 ///
-/// A store with external files writes the pieces into one, encrypted, as they come; other stores keep them in memory. What was collected becomes part of
-/// the store with the save of an object that has it, and is removed when nobody saves it.
+/// A store with external files writes the pieces into one, encrypted, as they come; other stores keep them in memory. The value becomes part of the store when
+/// an object that has it is saved, and is removed when nobody saves one.
 ///
 /// ```swift
 /// let writer = try film.makeExternalDataWriter()
@@ -23,7 +23,7 @@ public final class ExternalDataWriter {
 
   /// Appends bytes.
   ///
-  /// - Throws: ``StoreError``, as when the disk is full; the writer is of no use then.
+  /// - Throws: ``StoreError``, for example when the disk is full; the writer is of no use afterwards.
   public func write(_ bytes: Data) throws {
     guard !isFinished else { throw StoreError(.invalidRequest, "The writer was finished.", operation: .writeLargeValue) }
     try sink.write(bytes)
@@ -31,7 +31,7 @@ public final class ExternalDataWriter {
 
   /// Ends the value.
   ///
-  /// - Throws: ``StoreError``, as when the disk is full; nothing is left then.
+  /// - Throws: ``StoreError``, for example when the disk is full; nothing is left then.
   public func finish() throws -> ExternalData {
     guard !isFinished else { throw StoreError(.invalidRequest, "The writer was finished.", operation: .writeLargeValue) }
     isFinished = true
@@ -39,7 +39,7 @@ public final class ExternalDataWriter {
   }
 }
 
-/// What an ``ExternalDataWriter`` writes into; stores implement it. One that goes away unfinished takes its bytes along.
+/// What an ``ExternalDataWriter`` writes into; stores implement it. A sink that goes away unfinished takes its bytes along.
 public protocol ExternalDataSink: AnyObject {
   /// Appends bytes.
   ///

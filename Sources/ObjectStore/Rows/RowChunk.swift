@@ -2,7 +2,7 @@
 
 /// A block of memory that holds row images; it lives as long as one of them does.
 ///
-/// Written by one ``RowWriter`` before any image of it is handed out, and never after: that makes it safe to share.
+/// One ``RowWriter`` writes it before any image of it is handed out, and nobody does afterwards: that makes it safe to share.
 public final class RowChunk: @unchecked Sendable {  // the bytes are immutable once an image can be seen
   @usableFromInline let memory: UnsafeMutableRawPointer
   @usableFromInline let capacity: Int

@@ -2,7 +2,7 @@
 public import Foundation
 public import ObjectModel
 
-/// An immutable row: an 8-byte word a slot, null bits, and text and bytes behind them.
+/// An immutable row: an 8-byte word for each slot, null bits, and text and bytes behind them.
 ///
 /// It is at once the row cache's entry, a fault's data, the snapshot for conflicts and rollback, and what a save hands to the store. Layout from its
 /// base: size (4 bytes; its highest bit says that values of the row cannot be read), entity number (2), slot count (2), key (8), version (8), the words, the null bits in 8-byte words, then texts. The word of a

@@ -1,7 +1,7 @@
 // RowList: rows in order, with the chunks that hold them.
 package import ObjectModel
 
-/// Rows in order. Eight bytes a row beside the chunks; an image is made when it is asked for.
+/// Rows in order. It takes eight bytes a row beside the chunks, and makes an image when it is asked for.
 public struct RowList: Sendable, RandomAccessCollection {
   /// Where a row lies.
   @frozen @usableFromInline struct Address: Sendable {

@@ -4,7 +4,7 @@ public import ObjectModel
 
 /// Packs rows into chunks: begin a row, set its slots in any order, end it.
 ///
-/// A slot that is not set is null. Not `Sendable`; the images and lists that it makes are.
+/// A slot that is not set is null. The writer is not `Sendable`; the images and lists that it makes are.
 public final class RowWriter {
   // One caller at a time writes, since a writer is not `Sendable`, and nothing here calls back; the checks would cost more
   // than writing a word.

@@ -11,8 +11,8 @@ public import ObjectModel
 /// }
 /// ```
 ///
-/// Decide by ``code``, and show ``description``: a sentence that says what is wrong, where, and what to do. A conflict's error has its conflicts, one of a migration
-/// the changes that stand in its way.
+/// Decide by ``code``, and show ``description``: a sentence that says what is wrong, where, and what to do. The error of a conflict has its conflicts, and that
+/// of a migration the changes that stand in its way.
 public struct StoreError: Error, Sendable, CustomStringConvertible {
   /// The kind of an error.
   public enum Code: Sendable, Hashable {
@@ -38,7 +38,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case notEncrypted
     /// The file is no store: empty, a stub, a directory.
     case notAStore
-    /// The key is wrong or the file is damaged; without a key file the two cannot be told apart. Or the key is that of another page format, which is named.
+    /// The key is wrong or the file is damaged: without a key file the two cannot be told apart. Or the key belongs to another page format, which the message
+    /// names.
     case unreadableStore
     /// The store is damaged.
     case storeCorrupt
@@ -76,7 +77,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case storeNewerThanModel
     /// A stage names a version of the model that nobody has, or the store's version is in no stage and cannot be brought to one.
     case unknownModelReference
-    /// A version's model is another one than its checksum says.
+    /// A version's model does not have the checksum that was given for it.
     case modelChecksumMismatch
     /// The stages lead to the store's version of the model, not away from it.
     case backwardMigration
@@ -90,7 +91,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case invalidOption
     /// The store type is not registered.
     case unknownStoreType
-    /// No store is open that could answer: none was loaded yet, all were closed, or that of an object, or one that the request names, is not open.
+    /// No store is open that could answer: none was loaded yet, all were closed, or the store of an object or of the request is not open.
     case noOpenStore
     /// Stores are open, and none of them holds the entity.
     case entityNotInStore
