@@ -17,12 +17,13 @@
 @_exported public import struct ObjectModel.AttributeValidation
 @_exported public import protocol ObjectModel.AttributeValue
 @_exported public import enum ObjectModel.CodeGenerationType
+@_exported public import enum ObjectModel.ComponentBuilder
 @_exported public import struct ObjectModel.Composite
 @_exported public import struct ObjectModel.CompositeDescription
 @_exported public import struct ObjectModel.Configuration
 @_exported public import enum ObjectModel.DeleteRule
 @_exported public import struct ObjectModel.Entity
-@_exported public import enum ObjectModel.EntityBuilder
+@_exported public import typealias ObjectModel.EntityBuilder
 @_exported public import protocol ObjectModel.EntityComponent
 @_exported public import struct ObjectModel.EntityDescription
 @_exported public import struct ObjectModel.FetchIndexDescription
@@ -34,7 +35,7 @@
 @_exported public import struct ObjectModel.Index
 @_exported public import struct ObjectModel.ManagedObjectID
 @_exported public import struct ObjectModel.ManagedObjectModel
-@_exported public import enum ObjectModel.ModelBuilder
+@_exported public import typealias ObjectModel.ModelBuilder
 @_exported public import struct ObjectModel.ModelChange
 @_exported public import protocol ObjectModel.ModelComponent
 @_exported public import struct ObjectModel.ModelConfiguration
@@ -42,12 +43,12 @@
 @_exported public import struct ObjectModel.ModelIssue
 @_exported public import enum ObjectModel.ModelMergeError
 @_exported public import struct ObjectModel.ModelValidationError
-@_exported public import struct ObjectModel.PreservedXML
 @_exported public import enum ObjectModel.PropertyDescription
 @_exported public import struct ObjectModel.Relationship
 @_exported public import struct ObjectModel.RelationshipDescription
 @_exported public import enum ObjectModel.Slot
 @_exported public import struct ObjectModel.Unique
+@_exported public import protocol ObjectModel.ValidationBounds
 @_exported public import struct ObjectModel.VersionedModel
 
 // Stores, requests and errors; not the contract that a store fulfils.
@@ -79,8 +80,6 @@
 @_exported public import struct ObjectStore.StoreError
 @_exported public import struct ObjectStore.StoreMetadata
 @_exported public import enum ObjectStore.StoreOperation
-@_exported public import struct ObjectStore.StoreSetting
-@_exported public import struct ObjectStore.StoreSettingKey
 @_exported public import struct ObjectStore.StoreType
 
 // The encrypted store.

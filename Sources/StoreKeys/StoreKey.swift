@@ -58,7 +58,7 @@ public enum StoreKey: Sendable {
   }
 }
 
-extension StoreKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension StoreKey: CustomStringConvertible, CustomReflectable {
   /// The kind of key, never its bytes.
   public var description: String {
     switch self {
@@ -69,8 +69,6 @@ extension StoreKey: CustomStringConvertible, CustomDebugStringConvertible, Custo
     case .sqlcipherPassphrase(_, let format): "SQLCipher passphrase <redacted>, \(format)"
     }
   }
-  /// The same as `description`.
-  public var debugDescription: String { description }
   /// A mirror without children, so that `dump` shows nothing.
   public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

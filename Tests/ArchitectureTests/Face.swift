@@ -60,6 +60,12 @@ struct Face {
       })
   }
 
+  /// The public types that a module declares outside of others, under all their names.
+  static func topLevelNames(of module: String) -> Set<String> {
+    let aliases = publicDeclarations(of: module).filter { $0.hasPrefix("public typealias ") }.map(name)
+    return topLevelTypes(of: module).union(aliases)
+  }
+
   private static func parts(_ line: String) -> (path: String, declaration: String) {
     guard let colon = line.firstRange(of: ": "), !line[..<colon.lowerBound].contains(" ") else { return ("", line) }
     return (String(line[..<colon.lowerBound]), String(line[colon.upperBound...]))

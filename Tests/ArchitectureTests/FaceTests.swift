@@ -24,7 +24,7 @@ final class FaceTests: XCTestCase {
       XCTAssertEqual(Set(face.exports).count, face.exports.count, "\(file) exports something twice")
       XCTAssertTrue(face.wholeModules.isDisjoint(with: face.types.keys), "\(file) exports a module both whole and by its types")
       for (module, types) in face.types {
-        XCTAssertEqual(types.subtracting(Face.topLevelTypes(of: module)), [], "\(file) exports what \(module) does not have")
+        XCTAssertEqual(types.subtracting(Face.topLevelNames(of: module)), [], "\(file) exports what \(module) does not have")
       }
     }
   }

@@ -43,7 +43,7 @@ final class ExplainTests: XCTestCase {
   ) throws -> FetchExplanation {
     var request = FetchRequest<ManagedObject>(entityName: "Package", predicate: try format.map { try FetchPredicate(format: $0) })
     if let key { request = request.sorted(by: key, comparison: comparison) }
-    return try request.explain(in: context)
+    return try context.explain(request)
   }
 
   func testAScannedTableIsWarnedOfWithThePropertyThatAnIndexCouldBeginWith() async throws {

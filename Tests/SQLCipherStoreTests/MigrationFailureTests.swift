@@ -301,7 +301,7 @@ final class MigrationFailureTests: XCTestCase {
     _ = try store.contents(library([Attribute("x", .string)]))
     XCTAssertEqual(try store.rows("SELECT typeof(model) FROM cipherdata_metadata"), ["blob"])
     XCTAssertEqual(try store.rows("SELECT substr(hex(model), 1, 2) FROM cipherdata_metadata"), ["78"])
-    let model = try waitFor { [url = store.url] in try await SQLCipherStoreFile.readModel(at: url, key: TestStore.key).model }
+    let model = try waitFor { [url = store.url] in try await SQLCipherStoreFile.unlock(at: url, key: TestStore.key).readModel() }
     XCTAssertEqual(try CompiledModel(model).versionHashes, try CompiledModel(library([Attribute("x", .string)])).versionHashes)
   }
 

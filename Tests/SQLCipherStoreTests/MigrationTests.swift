@@ -421,7 +421,7 @@ extension ManagedObjectModel {
   func with(_ entityName: String, _ components: [any EntityComponent]) -> ManagedObjectModel {
     var copy = self
     for index in copy.entities.indices where copy.entities[index].name == entityName {
-      for component in components { component.add(to: &copy.entities[index]) }
+      for component in components { component._add(to: &copy.entities[index]) }
     }
     return copy
   }
@@ -429,7 +429,7 @@ extension ManagedObjectModel {
   /// A copy with more entities.
   func adding(@ModelBuilder _ components: () -> [any ModelComponent]) -> ManagedObjectModel {
     var copy = self
-    for component in components() { component.add(to: &copy) }
+    for component in components() { component._add(to: &copy) }
     return copy
   }
 

@@ -48,7 +48,10 @@ final class OpeningTests: XCTestCase {
     try OpenStore(description, model: SpecificationModels.assets).close()
     let url = store.url
     let key = passphrase
-    let (model, unlocked) = try waitFor { try await SQLCipherStoreFile.readModel(at: url, key: key) }
+    let (model, unlocked) = try waitFor {
+      let file = try await SQLCipherStoreFile.unlock(at: url, key: key)
+      return (try await file.readModel(), file.key)
+    }
     XCTAssertEqual(try CompiledModel(model).versionHashes, SpecificationModels.assets.versionHashes)
     XCTAssertNotNil(unlocked.unlockedKeyring(for: url.path))
     description.key = unlocked

@@ -31,9 +31,6 @@ extension PersistentContainer {
 ///
 /// Objects are read and let go a batch at a time, so that memory does not grow with the results. The values may go anywhere, the objects stay behind.
 public struct FetchedValues<Object: ManagedObject, Value: Sendable>: AsyncSequence, Sendable {
-  /// What a loop gets.
-  public typealias Element = Value
-
   let container: PersistentContainer
   let request: FetchRequest<Object>
   let batchSize: Int

@@ -83,7 +83,7 @@ extension ManagedObjectModel {
     let all = EntityTables.closure(of: classes)
     self = EntityTables.model(of: all)
     if let version { versionIdentifiers = [version] }
-    for part in parts() { part.add(to: &self) }
+    for part in parts() { part._add(to: &self) }
     EntityTables.register(all, model: self)
   }
 }

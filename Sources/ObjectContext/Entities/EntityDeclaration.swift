@@ -21,7 +21,7 @@ public struct _EntityDeclaration {
   private mutating func add(_ attribute: Attribute, isOptional: Bool, _ options: [AttributeOption]) {
     var attribute = isOptional ? attribute : attribute.required()
     for option in options { attribute = option.change(&entityDescription, attribute) }
-    attribute.add(to: &entityDescription)
+    attribute._add(to: &entityDescription)
   }
 
   /// Adds an attribute of one of the library's types.
@@ -138,7 +138,7 @@ public struct _EntityDeclaration {
     _ name: String, _ destination: Destination.Type, where predicate: String? = nil, _ options: FetchedPropertyOption...
   ) {
     let property = FetchedProperty(name, entity: destination._declaredEntityName, where: predicate)
-    options.reduce(property) { $1.change($0) }.add(to: &entityDescription)
+    options.reduce(property) { $1.change($0) }._add(to: &entityDescription)
   }
 
   /// Adds a relationship to one object.
@@ -173,6 +173,6 @@ public struct _EntityDeclaration {
   }
 
   private mutating func add(_ relationship: Relationship, _ options: [RelationshipOption]) {
-    options.reduce(relationship) { $1.change($0) }.add(to: &entityDescription)
+    options.reduce(relationship) { $1.change($0) }._add(to: &entityDescription)
   }
 }

@@ -20,7 +20,7 @@ public struct AttributeOption: Sendable {
   /// The attribute has an index, named `byTitle` for `title`.
   public static var indexed: AttributeOption {
     AttributeOption { entity, name in
-      Index("by" + name.prefix(1).uppercased() + name.dropFirst(), on: name).add(to: &entity)
+      Index("by" + name.prefix(1).uppercased() + name.dropFirst(), on: name)._add(to: &entity)
     }
   }
   /// The attribute holds a value of a struct with `@Composite`; its parts have columns of their own.
@@ -49,24 +49,12 @@ public struct AttributeOption: Sendable {
   public static func derived(_ expression: String, where filter: String? = nil) -> AttributeOption {
     AttributeOption { $0.derived(expression, where: filter) }
   }
-  /// The least and the greatest number or date.
-  public static func range<Value: AttributeValue & Comparable>(_ range: ClosedRange<Value>) -> AttributeOption {
+  /// The least and the greatest number or date: `0...9`, `0...` or `...9`.
+  public static func range<Value: AttributeValue & Comparable>(_ range: some ValidationBounds<Value> & Sendable) -> AttributeOption {
     AttributeOption { $0.range(range) }
   }
-  /// The least number or the earliest date.
-  public static func range<Value: AttributeValue & Comparable>(_ range: PartialRangeFrom<Value>) -> AttributeOption {
-    AttributeOption { $0.range(range) }
-  }
-  /// The greatest number or the latest date.
-  public static func range<Value: AttributeValue & Comparable>(_ range: PartialRangeThrough<Value>) -> AttributeOption {
-    AttributeOption { $0.range(range) }
-  }
-  /// The least and the greatest number of characters.
-  public static func length(_ range: ClosedRange<Int>) -> AttributeOption { AttributeOption { $0.length(range) } }
-  /// The least number of characters.
-  public static func length(_ range: PartialRangeFrom<Int>) -> AttributeOption { AttributeOption { $0.length(range) } }
-  /// The greatest number of characters.
-  public static func length(_ range: PartialRangeThrough<Int>) -> AttributeOption { AttributeOption { $0.length(range) } }
+  /// The least and the greatest number of characters: `1...80`, `1...` or `...80`.
+  public static func length(_ range: some ValidationBounds<Int> & Sendable) -> AttributeOption { AttributeOption { $0.length(range) } }
   /// A regular expression that the whole string must match.
   public static func matching(_ pattern: String) -> AttributeOption { AttributeOption { $0.matching(pattern) } }
   /// What the attribute was called in an earlier version of the model.
@@ -87,12 +75,8 @@ public struct RelationshipOption: Sendable {
   public static var symmetric: RelationshipOption { RelationshipOption { $0.symmetric() } }
   /// The relationship is kept in memory only.
   public static var transient: RelationshipOption { RelationshipOption { $0.transient() } }
-  /// The least and the greatest number of objects.
-  public static func count(_ range: ClosedRange<Int>) -> RelationshipOption { RelationshipOption { $0.count(range) } }
-  /// The least number of objects.
-  public static func count(_ range: PartialRangeFrom<Int>) -> RelationshipOption { RelationshipOption { $0.count(range) } }
-  /// The greatest number of objects.
-  public static func count(_ range: PartialRangeThrough<Int>) -> RelationshipOption { RelationshipOption { $0.count(range) } }
+  /// The least and the greatest number of objects: `1...8`, `1...` or `...8`.
+  public static func count(_ range: some ValidationBounds<Int> & Sendable) -> RelationshipOption { RelationshipOption { $0.count(range) } }
   /// What the relationship was called in an earlier version of the model.
   public static func renamed(from name: String) -> RelationshipOption { RelationshipOption { $0.renamed(from: name) } }
   /// Text that changes the version hash when nothing else does.

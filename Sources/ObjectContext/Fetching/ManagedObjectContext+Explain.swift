@@ -43,10 +43,3 @@ extension ManagedObjectContext {
     return FetchExplanation(stores: parts, inMemory: inMemory)
   }
 }
-
-extension FetchRequest {
-  /// How the request would be answered (see ``ManagedObjectContext/explain(_:)``).
-  ///
-  /// - Throws: As ``ManagedObjectContext/explain(_:)``.
-  public func explain(in context: ManagedObjectContext) throws -> FetchExplanation { try context.explain(self) }
-}

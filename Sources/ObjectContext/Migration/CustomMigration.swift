@@ -63,7 +63,7 @@ public final class CustomMigration {
   }
 
   /// The ID of the newer object that an older one has become, whether or not it is still there; nil when its entity is gone.
-  public func destinationID(for sourceID: ManagedObjectID) -> ManagedObjectID? {
+  package func destinationID(for sourceID: ManagedObjectID) -> ManagedObjectID? {
     guard sourceID.space == contexts.sourceStore.space.number, let number = contexts.destinations[Int(sourceID.entityNumber)] else {
       return nil
     }

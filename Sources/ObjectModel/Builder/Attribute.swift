@@ -56,32 +56,21 @@ public struct Attribute: EntityComponent {
   public func initially<Value: RawRepresentable>(_ value: Value) -> Attribute where Value.RawValue: AttributeValue {
     initially(value.rawValue)
   }
-  /// The least and the greatest number or date.
-  public func range<Value: AttributeValue & Comparable>(_ range: ClosedRange<Value>) -> Attribute {
-    changed {
-      $0.validation.minimum = Self.slot(range.lowerBound, for: $0.type)
-      $0.validation.maximum = Self.slot(range.upperBound, for: $0.type)
+  /// The least and the greatest number or date: `0...9`, `0...` or `...9`.
+  public func range<Value: AttributeValue & Comparable>(_ range: some ValidationBounds<Value>) -> Attribute {
+    changed { attribute in
+      let type = attribute.type
+      if let least = range._minimum { attribute.validation.minimum = Self.slot(least, for: type) }
+      if let greatest = range._maximum { attribute.validation.maximum = Self.slot(greatest, for: type) }
     }
   }
-  /// The least number or the earliest date.
-  public func range<Value: AttributeValue & Comparable>(_ range: PartialRangeFrom<Value>) -> Attribute {
-    changed { $0.validation.minimum = Self.slot(range.lowerBound, for: $0.type) }
-  }
-  /// The greatest number or the latest date.
-  public func range<Value: AttributeValue & Comparable>(_ range: PartialRangeThrough<Value>) -> Attribute {
-    changed { $0.validation.maximum = Self.slot(range.upperBound, for: $0.type) }
-  }
-  /// The least and the greatest number of characters.
-  public func length(_ range: ClosedRange<Int>) -> Attribute {
+  /// The least and the greatest number of characters: `1...80`, `1...` or `...80`.
+  public func length(_ range: some ValidationBounds<Int>) -> Attribute {
     changed {
-      $0.validation.minimumLength = range.lowerBound
-      $0.validation.maximumLength = range.upperBound
+      if let least = range._minimum { $0.validation.minimumLength = least }
+      if let greatest = range._maximum { $0.validation.maximumLength = greatest }
     }
   }
-  /// The least number of characters.
-  public func length(_ range: PartialRangeFrom<Int>) -> Attribute { changed { $0.validation.minimumLength = range.lowerBound } }
-  /// The greatest number of characters.
-  public func length(_ range: PartialRangeThrough<Int>) -> Attribute { changed { $0.validation.maximumLength = range.upperBound } }
   /// A regular expression that the whole string must match.
   public func matching(_ pattern: String) -> Attribute { changed { $0.validation.pattern = pattern } }
   /// The attribute is kept in memory only.
@@ -137,5 +126,5 @@ public struct Attribute: EntityComponent {
   }
 
   /// Adds the attribute to an entity.
-  public func add(to entity: inout EntityDescription) { entity.properties.append(.attribute(attribute)) }
+  public func _add(to entity: inout EntityDescription) { entity.properties.append(.attribute(attribute)) }
 }

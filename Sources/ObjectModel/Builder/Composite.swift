@@ -21,7 +21,7 @@ public struct Composite: ModelComponent {
   ///   - elements: The parts; they may be composites themselves.
   public init(_ name: String, @EntityBuilder _ elements: () -> [any EntityComponent]) {
     var holder = EntityDescription(name: name)
-    for element in elements() { element.add(to: &holder) }
+    for element in elements() { element._add(to: &holder) }
     composite = CompositeDescription(name: name, elements: holder.attributes)
   }
 
@@ -33,5 +33,5 @@ public struct Composite: ModelComponent {
   }
 
   /// Adds the kind to a model.
-  public func add(to model: inout ManagedObjectModel) { model.composites.append(composite) }
+  public func _add(to model: inout ManagedObjectModel) { model.composites.append(composite) }
 }

@@ -27,7 +27,7 @@ public struct Entity: ModelComponent {
     @EntityBuilder _ components: () -> [any EntityComponent] = { [] }
   ) {
     entity = EntityDescription(name: name, superentity: parent, isAbstract: isAbstract, managedObjectClassName: className)
-    for component in components() { component.add(to: &entity) }
+    for component in components() { component._add(to: &entity) }
   }
 
   /// How typed classes are generated when the model is written to a file.
@@ -48,7 +48,7 @@ public struct Entity: ModelComponent {
   }
 
   /// Adds the entity to a model.
-  public func add(to model: inout ManagedObjectModel) { model.entities.append(entity) }
+  public func _add(to model: inout ManagedObjectModel) { model.entities.append(entity) }
 }
 
 /// A relationship in an entity declared in Swift: optional, and nullified on deletion, until said otherwise.
@@ -88,17 +88,13 @@ public struct Relationship: EntityComponent {
   public func ordered() -> Relationship { changed { $0.isOrdered = true } }
   /// What deleting the object does to those it refers to.
   public func onDelete(_ rule: DeleteRule) -> Relationship { changed { $0.deleteRule = rule } }
-  /// The least and the greatest number of objects.
-  public func count(_ range: ClosedRange<Int>) -> Relationship {
+  /// The least and the greatest number of objects: `1...8`, `1...` or `...8`.
+  public func count(_ range: some ValidationBounds<Int>) -> Relationship {
     changed {
-      $0.minCount = range.lowerBound
-      $0.maxCount = range.upperBound
+      if let least = range._minimum { $0.minCount = least }
+      if let greatest = range._maximum { $0.maxCount = greatest }
     }
   }
-  /// The least number of objects.
-  public func count(_ range: PartialRangeFrom<Int>) -> Relationship { changed { $0.minCount = range.lowerBound } }
-  /// The greatest number of objects.
-  public func count(_ range: PartialRangeThrough<Int>) -> Relationship { changed { $0.maxCount = range.upperBound } }
   /// The relationship is its own inverse: who is a friend has the other for a friend.
   public func symmetric() -> Relationship { changed { $0.inverseName = $0.name } }
   /// The relationship is kept in memory only.
@@ -117,7 +113,7 @@ public struct Relationship: EntityComponent {
   }
 
   /// Adds the relationship to an entity.
-  public func add(to entity: inout EntityDescription) { entity.properties.append(.relationship(relationship)) }
+  public func _add(to entity: inout EntityDescription) { entity.properties.append(.relationship(relationship)) }
 }
 
 /// A fetched property in an entity declared in Swift.
@@ -146,7 +142,7 @@ public struct FetchedProperty: EntityComponent {
   }
 
   /// Adds the property to an entity.
-  public func add(to entity: inout EntityDescription) { entity.properties.append(.fetchedProperty(property)) }
+  public func _add(to entity: inout EntityDescription) { entity.properties.append(.fetchedProperty(property)) }
 }
 
 /// An index in an entity declared in Swift.
@@ -187,7 +183,7 @@ public struct Index: EntityComponent {
   }
 
   /// Adds the index to an entity.
-  public func add(to entity: inout EntityDescription) { entity.indexes.append(index) }
+  public func _add(to entity: inout EntityDescription) { entity.indexes.append(index) }
 }
 
 extension FetchIndexElement {
@@ -209,5 +205,5 @@ public struct Unique: EntityComponent {
   public init(_ properties: String...) { self.properties = properties }
 
   /// Adds the constraint to an entity.
-  public func add(to entity: inout EntityDescription) { entity.uniquenessConstraints.append(properties) }
+  public func _add(to entity: inout EntityDescription) { entity.uniquenessConstraints.append(properties) }
 }

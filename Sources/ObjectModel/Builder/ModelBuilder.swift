@@ -3,50 +3,38 @@
 /// A part of a model in ``ManagedObjectModel/init(version:_:)``: an ``Entity``, a ``Configuration``, a ``FetchTemplate`` or an ``EntityDescription``.
 public protocol ModelComponent: Sendable {
   /// Adds the part to a model.
-  func add(to model: inout ManagedObjectModel)
+  func _add(to model: inout ManagedObjectModel)
 }
 
 /// A part of an ``Entity``: an ``Attribute``, a ``Relationship``, a ``FetchedProperty``, an ``Index``, a ``Unique`` or a ``PropertyDescription``.
 public protocol EntityComponent: Sendable {
   /// Adds the part to an entity.
-  func add(to entity: inout EntityDescription)
+  func _add(to entity: inout EntityDescription)
 }
 
-/// Collects the parts of a model; conditions and loops are allowed.
-@resultBuilder public enum ModelBuilder {
+/// Collects the parts of a model or of an entity; conditions and loops are allowed.
+@resultBuilder public enum ComponentBuilder<Component> {
   /// One part.
-  public static func buildExpression(_ component: any ModelComponent) -> [any ModelComponent] { [component] }
+  public static func buildExpression(_ component: Component) -> [Component] { [component] }
   /// Parts made elsewhere.
-  public static func buildExpression(_ components: [any ModelComponent]) -> [any ModelComponent] { components }
+  public static func buildExpression(_ components: [Component]) -> [Component] { components }
   /// Several parts.
-  public static func buildBlock(_ parts: [any ModelComponent]...) -> [any ModelComponent] { parts.flatMap { $0 } }
+  public static func buildBlock(_ parts: [Component]...) -> [Component] { parts.flatMap { $0 } }
   /// A part under a condition.
-  public static func buildOptional(_ part: [any ModelComponent]?) -> [any ModelComponent] { part ?? [] }
+  public static func buildOptional(_ part: [Component]?) -> [Component] { part ?? [] }
   /// One of two parts.
-  public static func buildEither(first part: [any ModelComponent]) -> [any ModelComponent] { part }
+  public static func buildEither(first part: [Component]) -> [Component] { part }
   /// The other of two parts.
-  public static func buildEither(second part: [any ModelComponent]) -> [any ModelComponent] { part }
+  public static func buildEither(second part: [Component]) -> [Component] { part }
   /// The parts of a loop.
-  public static func buildArray(_ parts: [[any ModelComponent]]) -> [any ModelComponent] { parts.flatMap { $0 } }
+  public static func buildArray(_ parts: [[Component]]) -> [Component] { parts.flatMap { $0 } }
 }
 
-/// Collects the parts of an entity; conditions and loops are allowed.
-@resultBuilder public enum EntityBuilder {
-  /// One part.
-  public static func buildExpression(_ component: any EntityComponent) -> [any EntityComponent] { [component] }
-  /// Parts made elsewhere.
-  public static func buildExpression(_ components: [any EntityComponent]) -> [any EntityComponent] { components }
-  /// Several parts.
-  public static func buildBlock(_ parts: [any EntityComponent]...) -> [any EntityComponent] { parts.flatMap { $0 } }
-  /// A part under a condition.
-  public static func buildOptional(_ part: [any EntityComponent]?) -> [any EntityComponent] { part ?? [] }
-  /// One of two parts.
-  public static func buildEither(first part: [any EntityComponent]) -> [any EntityComponent] { part }
-  /// The other of two parts.
-  public static func buildEither(second part: [any EntityComponent]) -> [any EntityComponent] { part }
-  /// The parts of a loop.
-  public static func buildArray(_ parts: [[any EntityComponent]]) -> [any EntityComponent] { parts.flatMap { $0 } }
-}
+/// Collects the parts of a model.
+public typealias ModelBuilder = ComponentBuilder<any ModelComponent>
+
+/// Collects the parts of an entity or of a composite.
+public typealias EntityBuilder = ComponentBuilder<any EntityComponent>
 
 extension ManagedObjectModel {
   /// Declares a model in Swift:
@@ -77,18 +65,18 @@ extension ManagedObjectModel {
   public init(version: String? = nil, @ModelBuilder _ components: () -> [any ModelComponent]) {
     self.init()
     if let version { versionIdentifiers = [version] }
-    for component in components() { component.add(to: &self) }
+    for component in components() { component._add(to: &self) }
   }
 }
 
 extension EntityDescription: ModelComponent {
   /// Adds the entity to a model.
-  public func add(to model: inout ManagedObjectModel) { model.entities.append(self) }
+  public func _add(to model: inout ManagedObjectModel) { model.entities.append(self) }
 }
 
 extension PropertyDescription: EntityComponent {
   /// Adds the property to an entity.
-  public func add(to entity: inout EntityDescription) { entity.properties.append(self) }
+  public func _add(to entity: inout EntityDescription) { entity.properties.append(self) }
 }
 
 /// A named subset of entities in a model declared in Swift.
@@ -101,7 +89,7 @@ public struct Configuration: ModelComponent {
   }
 
   /// Adds the configuration to a model.
-  public func add(to model: inout ManagedObjectModel) { model.configurations.append(configuration) }
+  public func _add(to model: inout ManagedObjectModel) { model.configurations.append(configuration) }
 }
 
 /// A named fetch request in a model declared in Swift.
@@ -123,5 +111,5 @@ public struct FetchTemplate: ModelComponent {
   }
 
   /// Adds the template to a model.
-  public func add(to model: inout ManagedObjectModel) { model.fetchRequestTemplates.append(template) }
+  public func _add(to model: inout ManagedObjectModel) { model.fetchRequestTemplates.append(template) }
 }

@@ -35,7 +35,7 @@ public struct AttributeDescription: Sendable, Hashable {
   public var preservesValueInHistoryOnDeletion = false
   /// Whether system search indexes the attribute; for the application's own indexer, the library has none.
   public var isIndexedBySpotlight = false
-  /// Whether a model of before 2017 asks for an index of the attribute alone; see ``EntityDescription/effectiveIndexes``.
+  /// Whether a model of before 2017 asks for an index of the attribute alone; see `EntityDescription.effectiveIndexes`.
   public var isIndexed = false
   /// The expression of a derived attribute.
   public var derivationExpression: String?
@@ -50,7 +50,7 @@ public struct AttributeDescription: Sendable, Hashable {
   /// Notes of the application.
   public var userInfo: [String: String] = [:]
   /// What a model file said beyond the above.
-  public var preserved = PreservedXML()
+  package var preserved = PreservedXML()
 
   /// Makes an attribute.
   ///
@@ -95,7 +95,7 @@ public struct AttributeValidation: Sendable, Hashable {
   public init() {}
 
   /// Whether there are no bounds.
-  public var isEmpty: Bool {
+  package var isEmpty: Bool {
     minimum == nil && maximum == nil && minimumLength == nil && maximumLength == nil && pattern == nil
   }
 }

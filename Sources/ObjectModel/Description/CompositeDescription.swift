@@ -12,7 +12,7 @@ public struct CompositeDescription: Sendable, Hashable {
   /// Notes of the application.
   public var userInfo: [String: String] = [:]
   /// What a model file said beyond the above.
-  public var preserved = PreservedXML()
+  package var preserved = PreservedXML()
 
   /// Makes a kind of composite value.
   public init(name: String, elements: [AttributeDescription] = []) {

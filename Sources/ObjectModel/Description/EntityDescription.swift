@@ -19,7 +19,7 @@ public struct EntityDescription: Sendable, Hashable {
   public var properties: [PropertyDescription]
   /// The indexes it declares.
   public var indexes: [FetchIndexDescription] = []
-  /// Lists of property names for which a model of before 2017 asks for an index each; see ``effectiveIndexes``.
+  /// Lists of property names for which a model of before 2017 asks for an index each; see `effectiveIndexes`.
   public var compoundIndexes: [[String]] = []
   /// Lists of property names whose values identify an object.
   public var uniquenessConstraints: [[String]] = []
@@ -34,7 +34,7 @@ public struct EntityDescription: Sendable, Hashable {
   /// Notes of the application.
   public var userInfo: [String: String] = [:]
   /// What a model file said beyond the above.
-  public var preserved = PreservedXML()
+  package var preserved = PreservedXML()
 
   /// Makes an entity.
   ///
@@ -65,7 +65,7 @@ public struct EntityDescription: Sendable, Hashable {
   }
   /// The indexes that a store builds: those that are declared, and those that older models ask for by ``AttributeDescription/isIndexed`` and
   /// ``compoundIndexes``, under the names that Core Data's editor gives them. Nothing is built twice.
-  public var effectiveIndexes: [FetchIndexDescription] {
+  package var effectiveIndexes: [FetchIndexDescription] {
     let asked = attributes.filter { $0.isIndexed && $0.type.isComparable && !$0.isTransient }.map { [$0.name] } + compoundIndexes
     if asked.isEmpty { return indexes }
     var result = indexes

@@ -18,7 +18,7 @@ public struct FetchIndexDescription: Sendable, Hashable {
   /// The predicate, in format language, of the rows that a partial index holds; nil for all.
   public var partialIndexPredicate: String?
   /// What a model file said beyond the above.
-  public var preserved = PreservedXML()
+  package var preserved = PreservedXML()
 
   /// Makes an index.
   ///
@@ -33,7 +33,7 @@ public struct FetchIndexDescription: Sendable, Hashable {
   }
 
   /// Whether it is over the words of texts.
-  public var isFullText: Bool { elements.first?.kind == .fullText }
+  package var isFullText: Bool { elements.first?.kind == .fullText }
 }
 
 /// One element of an index.
@@ -69,7 +69,7 @@ public struct FetchIndexElement: Sendable, Hashable {
   /// How texts are folded before they are indexed. Core Data has no such index: its editor keeps what it does not know, or leaves it out.
   public var collation = Collation.binary
   /// What a model file said beyond the above.
-  public var preserved = PreservedXML()
+  package var preserved = PreservedXML()
 
   /// An element over a property.
   ///

@@ -29,7 +29,7 @@ public struct FetchRequestTemplate: Sendable, Hashable {
   /// Whether equal dictionaries are returned once.
   public var returnsDistinctResults = false
   /// What a model file said beyond the above.
-  public var preserved = PreservedXML()
+  package var preserved = PreservedXML()
 
   /// Makes a template.
   ///

@@ -32,7 +32,7 @@ public struct ManagedObjectModel: Sendable, Hashable {
   /// Notes of the application.
   public var userInfo: [String: String] = [:]
   /// What a model file said beyond the above.
-  public var preserved = PreservedXML()
+  package var preserved = PreservedXML()
 
   /// Makes a model of entities.
   public init(entities: [EntityDescription] = []) {
@@ -92,7 +92,7 @@ public struct ModelConfiguration: Sendable, Hashable {
   /// Whether the model file marks it for mirroring.
   public var usedWithCloudKit = false
   /// What a model file said beyond the above.
-  public var preserved = PreservedXML()
+  package var preserved = PreservedXML()
 
   /// Makes a configuration.
   public init(name: String, entityNames: [String]) {

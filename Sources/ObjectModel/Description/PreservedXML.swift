@@ -1,17 +1,17 @@
 // PreservedXML: what a model file said that the library has no meaning for, kept so that writing it loses nothing.
 
 /// Attributes and child elements of a model file's element that have no meaning here, kept in order for writing.
-public struct PreservedXML: Sendable, Hashable {
+package struct PreservedXML: Sendable, Hashable {
   /// An element kept as it was read.
-  public struct Element: Sendable, Hashable {
+  package struct Element: Sendable, Hashable {
     /// The element's name.
-    public var name: String
+    package var name: String
     /// Its attributes.
-    public var attributes: [String: String]
+    package var attributes: [String: String]
     /// Its child elements.
-    public var children: [Element]
+    package var children: [Element]
     /// Its text, trimmed of white space.
-    public var text: String
+    package var text: String
 
     /// Makes an element.
     ///
@@ -20,7 +20,7 @@ public struct PreservedXML: Sendable, Hashable {
     ///   - attributes: Its attributes.
     ///   - children: The elements inside it.
     ///   - text: The text inside it.
-    public init(name: String, attributes: [String: String] = [:], children: [Element] = [], text: String = "") {
+    package init(name: String, attributes: [String: String] = [:], children: [Element] = [], text: String = "") {
       self.name = name
       self.attributes = attributes
       self.children = children
@@ -28,10 +28,10 @@ public struct PreservedXML: Sendable, Hashable {
     }
   }
   /// Attributes by name.
-  public var attributes: [String: String] = [:]
+  package var attributes: [String: String] = [:]
   /// Child elements in file order.
-  public var elements: [Element] = []
+  package var elements: [Element] = []
 
   /// Nothing preserved.
-  public init() {}
+  package init() {}
 }

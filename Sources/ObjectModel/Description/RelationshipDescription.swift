@@ -35,7 +35,7 @@ public struct RelationshipDescription: Sendable, Hashable {
   /// Notes of the application.
   public var userInfo: [String: String] = [:]
   /// What a model file said beyond the above.
-  public var preserved = PreservedXML()
+  package var preserved = PreservedXML()
 
   /// Makes a relationship.
   ///

@@ -1,5 +1,5 @@
 // FetchPredicate+Evaluation: a predicate asked about one object in memory.
-public import ObjectModel
+package import ObjectModel
 
 extension FetchPredicate {
   /// Whether an object meets the predicate, by the rules that stores answer it by.
@@ -11,7 +11,7 @@ extension FetchPredicate {
   ///   - model: The model of the object's entity.
   ///   - resolver: What reads objects.
   /// - Throws: ``FetchPredicateError`` when the predicate does not fit the entity; what the resolver throws.
-  public func evaluate<Resolver: ObjectResolver>(
+  package func evaluate<Resolver: ObjectResolver>(
     with object: Resolver.Object, in model: CompiledModel, resolver: Resolver
   ) throws -> Bool {
     let fetch = try FetchResolver(model: model, transientKeys: .allowed).resolve(self, entity: resolver.entity(of: object))
@@ -21,7 +21,7 @@ extension FetchPredicate {
   /// Checks the predicate against an entity without evaluating it.
   ///
   /// - Throws: ``FetchPredicateError`` naming the part that does not fit.
-  public func validate(entity name: String, in model: CompiledModel) throws(FetchPredicateError) {
+  package func validate(entity name: String, in model: CompiledModel) throws(FetchPredicateError) {
     _ = try FetchResolver(model: model).resolve(FetchSpecification(entityName: name, predicate: self))
   }
 }

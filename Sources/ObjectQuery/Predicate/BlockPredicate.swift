@@ -1,7 +1,7 @@
 // BlockPredicate: a condition written in Swift, which only the process that holds it can ask.
 
 /// An object that conditions written in Swift can be asked about.
-public protocol FetchEvaluatable {
+package protocol FetchEvaluatable {
   /// The value at the end of a dotted path of to-one relationships; nil when there is none.
   ///
   /// - Throws: An error when the path names no property.
@@ -22,7 +22,7 @@ public final class BlockPredicate: Sendable {
   /// - Parameters:
   ///   - name: What errors and printed predicates call it.
   ///   - body: Whether an object meets the condition. What it throws, the fetch throws.
-  public init(_ name: String, _ body: @escaping @Sendable (any FetchEvaluatable) throws -> Bool) {
+  package init(_ name: String, _ body: @escaping @Sendable (any FetchEvaluatable) throws -> Bool) {
     self.name = name
     self.body = body
   }
@@ -30,7 +30,7 @@ public final class BlockPredicate: Sendable {
   /// Whether an object meets the condition.
   ///
   /// - Throws: What the condition's code throws.
-  public func evaluate(with object: any FetchEvaluatable) throws -> Bool { try body(object) }
+  package func evaluate(with object: any FetchEvaluatable) throws -> Bool { try body(object) }
 }
 
 extension BlockPredicate: Hashable {

@@ -1,17 +1,6 @@
 // FetchRequest+Chaining: requests put together in one expression.
 
 extension FetchRequest {
-  /// Asks for objects of an entity that meet a predicate, in an order.
-  ///
-  /// - Parameters:
-  ///   - entityName: The name of the entity.
-  ///   - predicate: The condition; nil for all.
-  ///   - sortDescriptors: The order.
-  public init(entityName: String, predicate: FetchPredicate? = nil, sortDescriptors: [FetchSortDescriptor]) {
-    self.init(entityName: entityName, predicate: predicate)
-    specification.sortDescriptors = sortDescriptors
-  }
-
   /// The request with a further condition, which has to hold beside those it has.
   public func filter(_ predicate: FetchPredicate) -> FetchRequest {
     changed { $0.predicate = $0.predicate.map { $0 && predicate } ?? predicate }

@@ -3,7 +3,7 @@
 extension FetchPredicate {
   /// How much of what its SEARCH conditions look for is in an object, as an expression to order by; nil where it has none of which that can be said: those
   /// behind a NOT, about members of a collection, or for a value of the object do not count.
-  public var searchRelevance: FetchExpression? {
+  package var searchRelevance: FetchExpression? {
     guard (try? PredicateDepth.check(self)) != nil else { return nil }
     return searches.reduce(nil) { sum, search in
       let relevance = FetchExpression.function("relevance", [search.left, search.right])

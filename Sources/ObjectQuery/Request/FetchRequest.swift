@@ -36,9 +36,15 @@ public struct FetchRequest<Result: FetchResult>: Sendable, Hashable {
   /// Everything asked.
   public var specification: FetchSpecification
 
-  /// Asks for all objects of an entity.
-  public init(entityName: String, predicate: FetchPredicate? = nil) {
+  /// Asks for objects of an entity that meet a predicate, in an order.
+  ///
+  /// - Parameters:
+  ///   - entityName: The name of the entity.
+  ///   - predicate: The condition; nil for all.
+  ///   - sortDescriptors: The order; empty for the store's.
+  public init(entityName: String, predicate: FetchPredicate? = nil, sortDescriptors: [FetchSortDescriptor] = []) {
     specification = FetchSpecification(entityName: entityName, predicate: predicate)
+    specification.sortDescriptors = sortDescriptors
     specification.resultType = Result._fetchResultType
   }
 

@@ -19,7 +19,7 @@ public struct FetchExplanation: Sendable, Hashable {
   }
 
   /// How a step of a plan finds its rows.
-  public enum Access: Sendable, Hashable {
+  package enum Access: Sendable, Hashable {
     /// It reads all rows of a table.
     case scan
     /// It reads all rows of an index, in the index's order.
@@ -35,7 +35,7 @@ public struct FetchExplanation: Sendable, Hashable {
   /// An index, by the name that the model has for it.
   public struct Index: Sendable, Hashable {
     /// Why there is an index.
-    public enum Origin: Sendable, Hashable {
+    package enum Origin: Sendable, Hashable {
       /// The model declares it.
       case declared
       /// A uniqueness constraint needs it.
@@ -50,7 +50,7 @@ public struct FetchExplanation: Sendable, Hashable {
       case fullText
     }
     /// Why there is an index.
-    public var origin: Origin
+    package var origin: Origin
     /// The entity.
     public var entityName: String
     /// The declared name, or the relationship's; empty for other origins.
@@ -65,7 +65,7 @@ public struct FetchExplanation: Sendable, Hashable {
     ///   - entityName: The entity whose rows it holds.
     ///   - name: Its name in the model.
     ///   - properties: The properties, most significant first.
-    public init(origin: Origin, entityName: String, name: String = "", properties: [String] = []) {
+    package init(origin: Origin, entityName: String, name: String = "", properties: [String] = []) {
       self.origin = origin
       self.entityName = entityName
       self.name = name
@@ -78,7 +78,7 @@ public struct FetchExplanation: Sendable, Hashable {
     /// The planner's own words.
     public var detail: String
     /// How rows are found.
-    public var access: Access
+    package var access: Access
     /// The entity whose rows are read; nil where they are not rows of one entity.
     public var entityName: String?
     /// The index that is used.
@@ -94,7 +94,7 @@ public struct FetchExplanation: Sendable, Hashable {
     ///   - entityName: The entity whose rows are reached.
     ///   - index: The index that helps.
     ///   - children: The steps inside it.
-    public init(detail: String, access: Access, entityName: String? = nil, index: Index? = nil, children: [Step] = []) {
+    package init(detail: String, access: Access, entityName: String? = nil, index: Index? = nil, children: [Step] = []) {
       self.detail = detail
       self.access = access
       self.entityName = entityName
@@ -199,7 +199,7 @@ public struct FetchExplanation: Sendable, Hashable {
   public var inMemory: [String]
 
   /// Makes an explanation.
-  public init(stores: [StorePart], inMemory: [String] = []) {
+  package init(stores: [StorePart], inMemory: [String] = []) {
     self.stores = stores
     self.inMemory = inMemory
   }

@@ -63,7 +63,7 @@ public protocol IncrementalStore: AnyObject, Sendable {
   /// Whether stores of the class compute derived attributes, on every way of writing. A coordinator opens no other store for entities that have some.
   static var derivesAttributes: Bool { get }
 
-  /// What the class can be told by a description beside ``PersistentStoreDescription/commonSettings``; nothing by default. A description that is made of a
+  /// What the class can be told by a description beside the settings of all stores; nothing by default. A description that is made of a
   /// dictionary has no others.
   static var settings: [StoreSetting] { get }
 

@@ -67,7 +67,7 @@ public struct StoreSetting: Sendable {
 
 extension PersistentStoreDescription {
   /// The settings of every store, as a dictionary names them: by the names of the description's properties.
-  public static var commonSettings: [StoreSetting] {
+  package static var commonSettings: [StoreSetting] {
     [
       StoreSetting("configuration", \.configuration), StoreSetting("isReadOnly", \.isReadOnly),
       StoreSetting("createsStore", \.createsStore),

@@ -56,7 +56,7 @@ public final class ManagedObjectModelReference: Sendable {
   }
 
   /// Whether only the checksum is known.
-  public var hasChecksumOnly: Bool { if case .checksum = source { true } else { false } }
+  package var hasChecksumOnly: Bool { if case .checksum = source { true } else { false } }
 
   /// The checksum of the version.
   ///

@@ -137,7 +137,7 @@ extension MigrationPlan {
   }
 
   /// The same plan without the statements of its steps, for a short text.
-  public var withoutStatements: MigrationPlan {
+  package var withoutStatements: MigrationPlan {
     func short(_ steps: [Step]) -> [Step] {
       steps.map {
         Step(

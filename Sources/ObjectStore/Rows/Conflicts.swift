@@ -24,24 +24,24 @@ public struct MergeConflict: Sendable {
   /// The version in the store; 0 when the row is gone.
   public let newVersion: Int64
   /// The row in the store; nil when it is gone. ``storeSnapshot`` has its values by name.
-  public let persistedRow: RowImage?
+  package let persistedRow: RowImage?
   /// The row that the coordinator had at hand when the conflict was found.
   package var cachedRow: RowImage?
   /// The values that the object has in its context, unsaved changes included. Contexts fill it in.
-  public var objectSnapshot: RowSnapshot?
+  public package(set) var objectSnapshot: RowSnapshot?
   /// The values that the coordinator has. Contexts fill it in.
   ///
   /// Where another context of the coordinator has saved, or the coordinator has read the row since, they are the other side's, and ``persistedSnapshot`` is
   /// nil. Where another process or coordinator has, they are the older ones that the coordinator still had. They are nil when the coordinator knows that the
   /// row is gone.
-  public var cachedSnapshot: RowSnapshot?
+  public package(set) var cachedSnapshot: RowSnapshot?
   /// The values in the store, where they differ from those that the coordinator has; nil when the coordinator has them (``cachedSnapshot``), or the row is
   /// gone. Contexts fill it in.
-  public var persistedSnapshot: RowSnapshot?
+  public package(set) var persistedSnapshot: RowSnapshot?
   /// The values that the object's changes began with: those that its context has read or saved last. Core Data has no counterpart. Contexts fill it in.
-  public var originalSnapshot: RowSnapshot?
+  public package(set) var originalSnapshot: RowSnapshot?
   /// Whether the save was to delete the object. Contexts fill it in.
-  public var isDeletion = false
+  public package(set) var isDeletion = false
 
   /// The other side's values, whichever kind of conflict it is; nil when the row is gone.
   public var storeSnapshot: RowSnapshot? { persistedRow == nil ? nil : persistedSnapshot ?? cachedSnapshot }
@@ -86,9 +86,9 @@ public struct ConstraintConflict: Sendable {
   /// The object in the store that has the values; nil when only objects of the save clash.
   public let databaseObjectID: ManagedObjectID?
   /// The values of the objects of the save, in their order. Contexts fill it in.
-  public var objectSnapshots: [RowSnapshot] = []
+  public package(set) var objectSnapshots: [RowSnapshot] = []
   /// The values of the object in the store. Contexts fill it in.
-  public var databaseSnapshot: RowSnapshot?
+  public package(set) var databaseSnapshot: RowSnapshot?
 
   /// Makes a conflict.
   ///

@@ -20,7 +20,7 @@ import Synchronization
 /// deleted them, it throws ``StoreError`` with the code `externalDataMissing`. A reader that was made before goes on reading the old bytes.
 public struct ExternalData: Sendable {
   /// The size of the pieces in which a value is read, in bytes: 64 KiB.
-  public static let chunkSize = 65_536
+  package static let chunkSize = 65_536
 
   /// What is behind the value: it is exchanged when a store has taken the bytes over.
   final class Source: Sendable {
@@ -112,7 +112,7 @@ public final class ExternalDataReader {
   /// A reader over a function that gives the pieces, and nil at the end.
   public init(_ read: @escaping () throws -> Data?) { self.read = read }
 
-  /// The next bytes, seldom more than ``ExternalData/chunkSize``; nil at the end.
+  /// The next bytes, seldom more than 64 KB; nil at the end.
   ///
   /// - Throws: ``StoreError``; what was given before a damaged piece is authentic all the same, but may not be the whole.
   public func next() throws -> Data? {
@@ -127,8 +127,6 @@ public final class ExternalDataReader {
 
 /// The bytes of an ``ExternalData``, piece by piece.
 public struct ExternalDataChunks: AsyncSequence, Sendable {
-  /// A piece.
-  public typealias Element = Data
   let value: ExternalData
 
   /// Starts at the beginning.

@@ -59,15 +59,14 @@ public struct StoreFileInformation: Sendable {
 }
 
 extension SQLCipherStoreFile {
-  /// Checks the store, which may be in use, and tells everything that is wrong with it, one line each; empty when nothing is. It changes and repairs
-  /// nothing. What is left over beside a sound store is told by ``findings(_:progress:)`` only.
-  ///
-  /// - Throws: Only where the check itself cannot be done.
-  public func verify(_ level: StoreVerificationLevel, progress: Progress? = nil) async throws -> [String] {
+  /// The damage among ``findings(_:progress:)``, one line each.
+  package func verify(_ level: StoreVerificationLevel, progress: Progress? = nil) async throws -> [String] {
     try await findings(level, progress: progress).filter { $0.kind == .damage }.map(\.description)
   }
 
-  /// Checks the store as ``verify(_:progress:)`` does, and tells also what is left over: files of large values that a killed process leaves, say.
+  /// Checks the store, which may be in use, and tells everything that is wrong with it; empty when nothing is. It changes and repairs nothing.
+  ///
+  /// A sound store may have findings, too: files of large values that a killed process left over, say. They are of the kind ``StoreFinding/Kind/leftOver``.
   ///
   /// - Throws: Only where the check itself cannot be done.
   public func findings(_ level: StoreVerificationLevel, progress: Progress? = nil) async throws -> [StoreFinding] {

@@ -45,14 +45,6 @@ public final class SQLCipherStoreFile: Sendable {
   /// The unlocked keys, for a store description or another ``unlock(at:key:keyWorkLimit:)`` of this file: nobody is asked and nothing is stretched again.
   public var key: StoreKey { .provider(UnlockedKey(keyring)) }
 
-  /// The model that a store was written with, and its unlocked key.
-  ///
-  /// - Throws: ``StoreError``, as ``unlock(at:key:keyWorkLimit:)``.
-  public static func readModel(at url: URL, key: StoreKey?) async throws -> (model: ManagedObjectModel, key: StoreKey) {
-    let file = try await unlock(at: url, key: key)
-    return (try await file.readModel(), file.key)
-  }
-
   /// The model that the store was written with.
   ///
   /// - Throws: ``StoreError`` where the model cannot be read.

@@ -99,11 +99,9 @@ extension SecretBytes: Equatable {
   }
 }
 
-extension SecretBytes: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension SecretBytes: CustomStringConvertible, CustomReflectable {
   /// `<redacted>`, always.
   public var description: String { "<redacted>" }
-  /// `<redacted>`, always.
-  public var debugDescription: String { "<redacted>" }
   /// A mirror without children, so that `dump` shows nothing.
   public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
