@@ -6,8 +6,8 @@ import XCTest
 
 final class FreeObjectTests: XCTestCase {
   private func free(_ name: String, _ stack: Stack) throws -> ManagedObject {
-    let entity = try XCTUnwrap(stack.coordinator.compiledModel.entity(named: name))
-    return ManagedObject(entity: entity, of: stack.coordinator, insertInto: nil)
+    let entity = try XCTUnwrap(stack.coordinator.managedObjectModel.entity(named: name))
+    return try ManagedObject(entity: entity, of: stack.coordinator)
   }
 
   func testAFreeObjectHasItsDefaultsAndTakesValues() async throws {
@@ -35,6 +35,23 @@ final class FreeObjectTests: XCTestCase {
       XCTAssertEqual(context.insertedObjects.count, 1)
       try context.save()
       XCTAssertEqual(try stack.makeContext().objects("Book").map { $0.text("title") }, ["T"])
+    }
+  }
+
+  func testAnObjectIsInsertedAsItIsMade() async throws {
+    try await onEachStore([.inMemory]) { stack in
+      let context = stack.makeContext()
+      let entity = try XCTUnwrap(stack.coordinator.managedObjectModel.entity(named: "Book"))
+      let book = try ManagedObject(entity: entity, of: stack.coordinator, insertInto: context)
+      XCTAssertEqual(context.insertedObjects, [book])
+    }
+  }
+
+  func testNoObjectIsMadeOfAnEntityThatTheModelDoesNotHave() async throws {
+    try await onEachStore([.inMemory]) { stack in
+      XCTAssertThrowsError(try ManagedObject(entity: EntityDescription(name: "Pear"), of: stack.coordinator)) {
+        XCTAssertEqual(($0 as? StoreError)?.entityName, "Pear")
+      }
     }
   }
 

@@ -12,8 +12,8 @@ final class ObjectRegistryTests: XCTestCase {
   }
 
   private func makeObject(_ coordinator: PersistentStoreCoordinator, _ name: String = "Book") throws -> ManagedObject {
-    let entity = try XCTUnwrap(coordinator.compiledModel.entity(named: name))
-    return ManagedObject(entity: entity, of: coordinator, insertInto: nil)
+    let entity = try XCTUnwrap(coordinator.managedObjectModel.entity(named: name))
+    return try ManagedObject(entity: entity, of: coordinator)
   }
 
   private func permanentID(_ object: ManagedObject, key: Int64, space: UInt32) -> ManagedObjectID {

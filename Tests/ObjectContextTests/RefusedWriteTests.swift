@@ -83,8 +83,8 @@ final class RefusedWriteTests: XCTestCase {
     try await onEachStore([.inMemory]) { stack in
       let context = stack.makeContext()
       let author = try context.make("Author", ["name": "A"])
-      let entity = try XCTUnwrap(stack.coordinator.compiledModel.entity(named: "Book"))
-      let book = ManagedObject(entity: entity, of: stack.coordinator, insertInto: nil)
+      let entity = try XCTUnwrap(stack.coordinator.managedObjectModel.entity(named: "Book"))
+      let book = try ManagedObject(entity: entity, of: stack.coordinator)
       try book.setValue("T", forKey: "title")
       book._setToOne(nil, at: 3)
       book._setToOne(author, at: 3)

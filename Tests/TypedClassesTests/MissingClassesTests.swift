@@ -44,6 +44,19 @@ final class MissingClassesTests: XCTestCase {
     assertRefused("is abstract") { try context.insertObject(Message.self) }
   }
 
+  func testAFreeObjectIsOfItsEntitysClass() async throws {
+    let container = try MessengerModel.makeContainer()
+    let context = try await context(container)
+    let coordinator = container.persistentStoreCoordinator
+    func entity(_ name: String) throws -> EntityDescription { try XCTUnwrap(container.managedObjectModel.entity(named: name)) }
+    let chat = try Chat(entity: entity("Chat"), of: coordinator)
+    context.insert(chat)
+    XCTAssertEqual(context.insertedObjects, [chat])
+    assertRefused("are not of the class Package") { _ = try Package(entity: entity("Chat"), of: coordinator) }
+    assertRefused("is abstract") { _ = try Message(entity: entity("Message"), of: coordinator) }
+    XCTAssertEqual(try ManagedObject(entity: entity("Chat"), of: coordinator).entity.name, "Chat")
+  }
+
   /// A class that nobody generated.
   final class Unknown: ManagedObject {}
 }

@@ -1,6 +1,6 @@
 // ManagedObject: a living object: an ID, a shared row, and once changed an overlay of pending values.
 public import ObjectModel
-package import ObjectStore
+import ObjectStore
 
 /// An object of a context: one for each row, with the values of its entity's properties.
 ///
@@ -52,16 +52,6 @@ nonisolated open class ManagedObject {
   public convenience init(context: ManagedObjectContext) {
     self.init(ManagedObjectSeed(newObjectOf: context.entity(ofClass: Self.self), in: context))
     context.registerInserted(self)
-  }
-
-  /// Makes a new object without a context, or inserts it into one; ``ManagedObjectContext/insert(_:)`` does that later.
-  ///
-  /// Without a context the object has attributes only: relationships can be set once it has one.
-  package convenience init(entity: CompiledEntity, of coordinator: PersistentStoreCoordinator, insertInto context: ManagedObjectContext?) {
-    let objectID = ObjectRegistry.makeTemporaryID(entity, space: coordinator.temporarySpace.number)
-    self.init(ManagedObjectSeed(objectID: objectID, context: nil, image: nil, flags: [.isInserted]))
-    setDefaults(of: entity)
-    context?.insert(self)
   }
 
   deinit {

@@ -56,6 +56,11 @@ public struct ManagedObjectClasses: Sendable {
   /// The keys of the model that a Swift key path leads through; nil when it is none of generated properties.
   func keys(of keyPath: AnyKeyPath) -> [String]? { keyPaths.names.keys(of: keyPath) }
 
+  /// Whether a class is that of an entity's objects, and reads the entity's slots.
+  func fits(_ type: ManagedObject.Type, _ entity: CompiledEntity) -> Bool {
+    types[entity.name] == type && (layouts[entity.name] ?? entity.layoutFingerprint) == entity.layoutFingerprint
+  }
+
   /// The mistakes of using the table with a model: classes whose literal slot numbers would read other properties than they mean.
   func issues(with model: CompiledModel) -> [ModelIssue] {
     layouts.sorted { $0.key < $1.key }.compactMap { name, layout in
