@@ -3,10 +3,10 @@ import Foundation
 import ObjectModel
 
 extension FetchPredicate {
-  /// Whether a dictionary meets the predicate, by the rules that objects are asked by.
+  /// Whether a dictionary meets the predicate, by the rules that hold for objects.
   ///
-  /// A key path goes through dictionaries in dictionaries; what they do not have is missing. An array or set of dictionaries is a to-many relationship, in the
-  /// order of the array; one of plain values is a collection too: `ANY tags == "new"`. A key with dots, as dictionary results have them, is found by its
+  /// A key path goes through dictionaries in dictionaries; a key that they do not have has no value. An array or set of dictionaries is a to-many relationship,
+  /// in the order of the array; one of plain values is a collection too: `ANY tags == "new"`. A key with dots, as dictionary results have them, is found by its
   /// whole name.
   ///
   /// - Throws: ``FetchPredicateError`` for values that cannot be compared; what a condition written in Swift throws.

@@ -2,7 +2,7 @@
 package import ObjectModel
 
 extension FetchPredicate {
-  /// Whether an object meets the predicate, by the rules that stores answer it by.
+  /// Whether an object meets the predicate, by the rules by which stores answer it.
   ///
   /// The predicate is checked against the object's entity at each call; transient attributes may be asked for.
   ///

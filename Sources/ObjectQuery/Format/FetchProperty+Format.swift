@@ -3,7 +3,8 @@
 extension FetchProperty {
   /// Parses a list such as `count(name) AS n, sum(installedSize), section`.
   ///
-  /// An expression without `AS` has its own text as name, a key path is its own name. `#name` and quotes may give names that are no words.
+  /// An expression without `AS` has its own text as its name, and a key path is its own name. Names that are no words are written as
+  /// `#name` or in quotes.
   ///
   /// - Parameters:
   ///   - format: The text.

@@ -1,6 +1,6 @@
 // BlockPredicate: a condition written in Swift, which only the process that holds it can ask.
 
-/// An object that conditions written in Swift can be asked about.
+/// An object that conditions written in Swift can look at.
 package protocol FetchEvaluatable {
   /// The value at the end of a dotted path of to-one relationships; nil when there is none.
   ///
@@ -10,8 +10,8 @@ package protocol FetchEvaluatable {
 
 /// A condition written in Swift: the part of a predicate that no store can answer.
 ///
-/// A fetch takes it only with ``FetchSpecification/allowsInMemoryFiltering``: the rest of the predicate goes to the store, and the block is called for each
-/// object that the store finds. Two blocks are equal when they are the same object.
+/// A fetch takes such a condition only with ``FetchSpecification/allowsInMemoryFiltering``: the rest of the predicate goes to the store, and the block is
+/// called for each object that the store finds. Two blocks are equal when they are the same object.
 public final class BlockPredicate: Sendable {
   /// What errors and printed predicates call it.
   public let name: String
@@ -21,7 +21,7 @@ public final class BlockPredicate: Sendable {
   ///
   /// - Parameters:
   ///   - name: What errors and printed predicates call it.
-  ///   - body: Whether an object meets the condition. What it throws, the fetch throws.
+  ///   - body: Whether an object meets the condition. The fetch throws what this throws.
   package init(_ name: String, _ body: @escaping @Sendable (any FetchEvaluatable) throws -> Bool) {
     self.name = name
     self.body = body

@@ -56,7 +56,7 @@ public enum ComparisonModifier: String, Sendable, Hashable {
 public struct ComparisonOptions: OptionSet, Sendable, Hashable {
   /// The raw bits.
   public let rawValue: UInt8
-  /// Options of raw bits; bits that are no option are dropped.
+  /// Makes options of raw bits; bits that are no option are dropped.
   public init(rawValue: UInt8) { self.rawValue = rawValue & 15 }
   /// `[c]`: upper and lower case are equal.
   public static let caseInsensitive = ComparisonOptions(rawValue: 1)

@@ -1,8 +1,8 @@
 // FetchRequest+Search: results in the order of their relevance to what is searched for.
 
 extension FetchPredicate {
-  /// How much of what its SEARCH conditions look for is in an object, as an expression to order by; nil where it has none of which that can be said: those
-  /// behind a NOT, about members of a collection, or for a value of the object do not count.
+  /// How much of what the request's SEARCH conditions look for is in an object, as an expression to order by. Conditions behind a NOT, about members of a
+  /// collection, or for a value of the object do not count; nil where the request has no others.
   package var searchRelevance: FetchExpression? {
     guard (try? PredicateDepth.check(self)) != nil else { return nil }
     return searches.reduce(nil) { sum, search in
@@ -23,8 +23,8 @@ extension FetchPredicate {
 }
 
 extension FetchRequest {
-  /// The request with its results in the order of their relevance to what its SEARCH conditions look for, the most first, behind the sort keys it has. A
-  /// request without such conditions stays as it is.
+  /// The request with its results in the order of their relevance to what its SEARCH conditions look for, the most relevant first, behind the sort keys that it
+  /// has. A request without such conditions stays as it is.
   ///
   /// ```swift
   /// Package.all.where { $0.summary.search(typed) }.sortedByRelevance()

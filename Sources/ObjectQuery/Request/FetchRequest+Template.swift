@@ -11,7 +11,8 @@ extension ManagedObjectModel {
   /// The Swift type of the request decides what is returned, whatever the template says.
   /// - Parameters:
   ///   - name: The template's name.
-  ///   - variables: The values by the variables' names, without `$`; nil stands for no value. Others than the template's are passed over.
+  ///   - variables: The values by the variables' names, without `$`; nil stands for no value. Values of variables that the template does
+  ///     not have are passed over.
   /// - Throws: ``FetchPredicateError/unknownTemplate(name:suggestion:)``, ``FetchPredicateError/unsubstitutedVariable(name:)`` for a variable without a value,
   ///   ``PredicateFormatError`` when the template's predicate cannot be parsed.
   public func fetchRequest<Result: FetchResult>(

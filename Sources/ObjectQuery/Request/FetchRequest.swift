@@ -3,17 +3,17 @@ public import ObjectModel
 
 /// A type that a fetch can return: managed objects, ``ManagedObjectID``, or dictionaries.
 public protocol FetchResult {
-  /// What a store returns for it.
+  /// What a store returns for results of this type.
   static var _fetchResultType: FetchResultType { get }
 }
 
 extension ManagedObjectID: FetchResult {
-  /// What a store returns for it.
+  /// What a store returns for results of this type.
   public static var _fetchResultType: FetchResultType { .objectIDs }
 }
 
 extension Dictionary: FetchResult where Key == String, Value == Any {
-  /// What a store returns for it.
+  /// What a store returns for results of this type.
   public static var _fetchResultType: FetchResultType { .dictionaries }
 }
 
@@ -29,11 +29,11 @@ extension Dictionary: FetchResult where Key == String, Value == Any {
 /// ```
 ///
 /// `FetchRequest<Book>` returns objects, `FetchRequest<ManagedObjectID>` their IDs, `FetchRequest<[String: Any]>` dictionaries. Every property of
-/// ``FetchSpecification`` is a property of the request. A request is a value: it may be kept, changed and sent anywhere. What it asks for is checked when it is
-/// fetched, with ``FetchPredicateError``; ``ManagedObjectContext/explain(_:)`` says what it costs.
+/// ``FetchSpecification`` is a property of the request. A request is a value: it may be kept, changed and sent anywhere. A fetch checks what it asks for, and
+/// throws ``FetchPredicateError``; ``ManagedObjectContext/explain(_:)`` says what it costs.
 @dynamicMemberLookup
 public struct FetchRequest<Result: FetchResult>: Sendable, Hashable {
-  /// Everything asked.
+  /// Everything that the request asks.
   public var specification: FetchSpecification
 
   /// Asks for objects of an entity that meet a predicate, in an order.

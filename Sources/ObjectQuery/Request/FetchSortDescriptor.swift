@@ -1,6 +1,6 @@
 // FetchSortDescriptor: one key of an order.
 
-/// One key of the order of a fetch's results. No value sorts first ascending, last descending.
+/// One key of the order of a fetch's results. Objects without a value come first where the order ascends, and last where it descends.
 ///
 /// ```swift
 /// var request = FetchRequest<Book>(entityName: "Book")
@@ -52,7 +52,7 @@ public struct FetchSortDescriptor: Sendable, Hashable {
     self.comparison = comparison
   }
 
-  /// Makes a sort key of how much of a query is in texts, the most first.
+  /// Makes a sort key of how much of a query is in texts; the texts with most of it come first.
   ///
   /// - Parameters:
   ///   - keyPath: A text attribute, or `SELF` or a path to an object for those that its full-text indexes are over.

@@ -1,6 +1,6 @@
 // FetchSpecification: everything that a fetch asks, without the Swift type of its results.
 
-/// What a fetch returns: objects, their IDs, dictionaries of values, or how many there are. ``FetchRequest`` takes it from its result's type.
+/// What a fetch returns: objects, their IDs, dictionaries of values, or how many there are. The result's type decides it for a ``FetchRequest``.
 public enum FetchResultType: String, Sendable, Hashable {
   /// Managed objects.
   case objects
@@ -24,24 +24,24 @@ public struct FetchSpecification: Sendable, Hashable {
   public var fetchLimit = 0
   /// How many results are skipped first.
   public var fetchOffset = 0
-  /// Rows a page of a batched result; 0 for all at once.
+  /// How many rows a page of a batched result has; 0 reads all at once.
   public var fetchBatchSize = 0
   /// What is returned.
   public var resultType = FetchResultType.objects
   /// Whether objects of subentities are included.
   public var includesSubentities = true
-  /// Whether the context's unsaved changes count. In dictionaries they never do: stores make those, of saved values.
+  /// Whether the context's unsaved changes count. In dictionaries they never do: stores make dictionaries, of saved values.
   public var includesPendingChanges = true
-  /// Whether parts that no store can answer, block predicates and transient properties, are answered by the context: it reads the objects that meet all the
-  /// rest and filters, sorts and counts them. False makes such a part an error.
+  /// Whether the context answers the parts that no store can answer, block predicates and transient properties: it reads the objects that meet the rest, and
+  /// filters, sorts and counts them. With false, such a part makes the fetch throw.
   public var allowsInMemoryFiltering = false
   /// Whether rows are read with their values; false reads keys only.
   public var includesPropertyValues = true
-  /// Whether objects are returned as faults (whose rows are at hand all the same).
+  /// Whether objects are returned as faults; their rows are at hand all the same.
   public var returnsObjectsAsFaults = true
   /// Whether registered objects take the store's newer values; unsaved changes are kept on top of them.
   public var shouldRefreshRefetchedObjects = false
-  /// Dotted paths of relationships whose objects are read too, one more query each.
+  /// Dotted paths of relationships whose objects are read too, with one more query for each.
   public var relationshipKeyPathsForPrefetching: [String] = []
   /// The properties of dictionary results, in order; empty for the group keys, or without grouping for all attributes.
   ///
@@ -51,7 +51,7 @@ public struct FetchSpecification: Sendable, Hashable {
   /// Of object results, the attributes and to-one relationships that are read at once; empty for all. The objects stay faults: asking for another
   /// property reads the whole rows, those of its siblings too. Results in batches, and objects that take newer rows, always read whole rows.
   public var propertiesToFetch: [FetchProperty] = []
-  /// What the objects of one dictionary have in common; empty for no grouping. No value is a group of its own.
+  /// What the objects of one dictionary have in common; empty for no grouping. Objects without a value make a group of their own.
   public var propertiesToGroupBy: [FetchProperty] = []
   /// The condition on groups: over aggregates, group keys, and the names of properties to fetch (`n > 200`, or `$n > 200`).
   public var havingPredicate: FetchPredicate?

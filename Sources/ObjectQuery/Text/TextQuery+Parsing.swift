@@ -22,7 +22,7 @@ extension TextQuery {
     self = query
   }
 
-  /// Reads what somebody typed, such as in a search field: what is no query is read as if the mistake were not there.
+  /// Reads what somebody typed, for example in a search field: a mistake is passed over as if it were not there.
   ///
   /// - Parameter typed: Any text. Operators mean what they mean in other queries.
   public init(typed: String) {

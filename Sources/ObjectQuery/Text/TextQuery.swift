@@ -12,9 +12,10 @@
 /// one every text is read. ``init(typed:)`` takes whatever somebody typed and never throws, ``init(_:)`` throws ``TextQueryError`` where the text breaks the
 /// rules below.
 ///
-/// As text it is `quick brown*`: all words, the latter as a beginning; `"exact phrase"`: these words in a row; `fox OR dog`; `-slow` or `NOT slow`: without
-/// the word; parentheses. OR and NOT are words of the language in capitals only. OR binds less than the words that stand side by side.
-/// Everything else parts words: `e-mail` asks for the two words in a row. A query without words asks nothing, and every text meets it.
+/// The text of a query has these forms: `quick brown*` asks for all words, the second as a beginning; `"exact phrase"` for these words in a row; `fox OR dog`
+/// for one of two; `-slow` or `NOT slow` for texts without the word; parentheses group. OR and NOT are words of the language in capitals only. OR binds less
+/// than the words that stand side by side. All other characters part words: `e-mail` asks for two words in a row. A query without words asks nothing, and every
+/// text meets it.
 public struct TextQuery: Sendable, Hashable {
   /// A query in its normal form: no `all` in an `all`, no `any` in an `any`, no `not` of a `not`, none of them empty but the whole.
   package indirect enum Node: Sendable, Hashable {
@@ -29,11 +30,11 @@ public struct TextQuery: Sendable, Hashable {
 
   // MARK: Parts
 
-  /// Texts that have a word. What parts into several words is a phrase of them.
+  /// Texts that have a word. A text that parts into several words asks for them as a phrase.
   public static func word(_ text: String) -> TextQuery { phrase(text) }
-  /// Texts that have a word that begins so.
+  /// Texts that have a word with a beginning.
   public static func prefix(_ text: String) -> TextQuery { phrase(text, isPrefix: true) }
-  /// Texts that have words in a row; as a prefix, the last one may go on.
+  /// Texts that have words in a row; with `isPrefix`, the last word may go on.
   public static func phrase(_ text: String, isPrefix: Bool = false) -> TextQuery {
     TextQuery(TextPhrase(text, isPrefix: isPrefix).map { .phrase($0) } ?? .all([]))
   }
@@ -45,15 +46,15 @@ public struct TextQuery: Sendable, Hashable {
   public static func && (left: TextQuery, right: TextQuery) -> TextQuery { all([left, right]) }
   /// Texts that meet one of them.
   public static func || (left: TextQuery, right: TextQuery) -> TextQuery { any([left, right]) }
-  /// Texts that do not meet a query; of one without words that query itself.
+  /// Texts that do not meet a query. The opposite of a query without words is that query itself.
   public static prefix func ! (query: TextQuery) -> TextQuery { TextQuery(query.root.opposite) }
 
   // MARK: Asking
 
-  /// Whether it asks for no word.
+  /// Whether the query asks for no word.
   public var isEmpty: Bool { root.isEmpty }
 
-  /// Whether a text meets it. Complexity: linear in the text for each word or phrase.
+  /// Whether a text meets the query. Complexity: linear in the text for each word or phrase.
   public func matches(_ text: String) -> Bool {
     let words = TextWords.normalized(text)
     return words.withUnsafeBufferPointer { root.matches($0) }

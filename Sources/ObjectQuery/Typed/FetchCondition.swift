@@ -16,7 +16,7 @@ public struct FetchCondition<FetchedClass>: Sendable, Hashable {
     predicate = condition(FetchObject(.evaluatedObject))
   }
 
-  /// Takes a predicate for a condition on the class. Nothing checks that it is one before it is used.
+  /// Takes a predicate as a condition on the class. Nothing checks that it is one before it is used.
   public init(_ predicate: FetchPredicate) { self.predicate = predicate }
 
   /// All of two.

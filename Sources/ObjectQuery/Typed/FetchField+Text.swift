@@ -26,7 +26,7 @@ extension FetchField where Value._Kind == FetchKind.Text {
     _ pattern: Other, _ options: ComparisonOptions = []
   ) -> FetchPredicate where Other._Kind == FetchKind.Text { compare(.like, pattern, options) }
 
-  /// Whether the whole text matches a regular expression. Take none from strangers: it can take very long.
+  /// Whether the whole text matches a regular expression. Take no expression from strangers: matching it can take very long.
   public func matches<Other: FetchOperand>(
     _ pattern: Other, _ options: ComparisonOptions = []
   ) -> FetchPredicate where Other._Kind == FetchKind.Text { compare(.matches, pattern, options) }
@@ -42,7 +42,7 @@ extension FetchField where Value._Kind == FetchKind.Text {
     FetchField<Double, Double>(.function("relevance", [fetchExpression, .constant(query._fetchConstant)]))
   }
 
-  /// The same, of a query as somebody typed it.
+  /// How much of a query, as somebody typed it, is in the text or texts, to order by.
   public func relevance(to query: String) -> FetchField<Double, Double> { relevance(to: TextQuery(typed: query)) }
 
   /// The text in lower case.

@@ -2,15 +2,16 @@
 
 /// A value of the objects that a typed query asks about: an attribute, at the end of a path, or an expression.
 ///
-/// `Value` is the attribute's type, which decides what it can be compared with; `Output` is what a selection gives: `Value`, or `Value?` where the value or
-/// an object on the way to it may be missing. Fields are not `Equatable`: `==` makes a condition. Comparisons follow the nil logic of `Documentation/Predicates.md`.
+/// `Value` is the attribute's type, which decides what it can be compared with; `Output` is what a selection gives: `Value`, or `Value?` where the value, or an
+/// object on the way to it, may be missing. Fields are not `Equatable`: `==` makes a condition. What comparisons say of missing values is told in
+/// `Documentation/Predicates.md`.
 public struct FetchField<Value: FetchValue, Output>: FetchOperand, Sendable {
-  /// That of the value.
+  /// The kind of the value.
   public typealias _Kind = Value._Kind
   /// What the field stands for.
   public let fetchExpression: FetchExpression
 
-  /// A field of an expression. Nothing checks that it has values of the type: generated code and the operators of fields see to that.
+  /// A field of an expression. Nothing checks that its values are of the type: generated code and the operators of fields see to that.
   public init(_ expression: FetchExpression) { fetchExpression = expression }
 
   /// Compares with any operator and with options for text.
@@ -88,13 +89,13 @@ public struct FetchField<Value: FetchValue, Output>: FetchOperand, Sendable {
     FetchField<Value, Value>(.function("coalesce", [left.fetchExpression, right.fetchExpression]))
   }
 
-  /// The same values, read as another type of their kind when they are selected. A value that the type cannot hold is an error of the fetch.
+  /// The same values, read as another type of their kind when they are selected. A value that the type cannot hold makes the fetch throw.
   public func `as`<Other: FetchValue>(_ type: Other.Type) -> FetchField<Other, Other?> where Other._Kind == _Kind {
     FetchField<Other, Other?>(fetchExpression)
   }
 }
 
-/// An attribute whose values cannot be compared, only told from nil: a transformable one.
+/// An attribute whose values cannot be compared, but only told from nil: a transformable one.
 public struct FetchOpaqueField: Sendable {
   private let expression: FetchExpression
 

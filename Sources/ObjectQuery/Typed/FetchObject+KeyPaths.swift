@@ -58,7 +58,7 @@ extension FetchObject where FetchedClass: FetchKeyPathNaming {
     FetchComposite(path(keyPath))
   }
 
-  /// An attribute whose values cannot be compared, only told from nil: a transformable one.
+  /// An attribute whose values cannot be compared, but only told from nil: a transformable one.
   @_disfavoredOverload
   public subscript<Value: Sendable>(_ keyPath: KeyPath<FetchedClass, Value>) -> FetchOpaqueField { FetchOpaqueField(path(keyPath)) }
 
@@ -96,7 +96,7 @@ extension FetchComposite where Composite: FetchCompositeNaming {
     FetchComposite<Part, FetchIndirect>(path(keyPath))
   }
 
-  /// A part whose values cannot be compared, only told from nil: a transformable one.
+  /// A part whose values cannot be compared, but only told from nil: a transformable one.
   @_disfavoredOverload
   public subscript<Value: Sendable>(_ keyPath: KeyPath<Composite, Value>) -> FetchOpaqueField { FetchOpaqueField(path(keyPath)) }
 

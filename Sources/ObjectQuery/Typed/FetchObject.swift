@@ -27,15 +27,16 @@ public struct FetchObject<FetchedClass, Reach: FetchReach>: Sendable {
   /// Whether the texts that the full-text indexes of the object's entity are over have the words of a query between them.
   public func search(_ query: TextQuery) -> FetchPredicate { FetchPredicate(fetchExpression, .search, .constant(query._fetchConstant)) }
 
-  /// The same, of a query as somebody typed it (``TextQuery/init(typed:)``).
+  /// Whether the texts that the full-text indexes of the object's entity are over have the words of a query between them, as somebody typed
+  /// it (``TextQuery/init(typed:)``).
   public func search(_ query: String) -> FetchPredicate { search(TextQuery(typed: query)) }
 
-  /// How much of a query is in those texts, to order by.
+  /// How much of a query is in the texts that the full-text indexes of the object's entity are over, to order by.
   public func relevance(to query: TextQuery) -> FetchField<Double, Double> {
     FetchField<Double, Double>(.function("relevance", [fetchExpression, .constant(query._fetchConstant)]))
   }
 
-  /// The same, of a query as somebody typed it.
+  /// How much of a query, as somebody typed it, is in the text or texts, to order by.
   public func relevance(to query: String) -> FetchField<Double, Double> { relevance(to: TextQuery(typed: query)) }
 
   /// Whether the object meets a condition that was made before.

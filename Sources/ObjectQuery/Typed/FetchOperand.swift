@@ -1,7 +1,7 @@
 // FetchOperand: what typed conditions compare, with the kind that says what compares with what.
 public import Foundation
 
-/// What values are, as far as comparing them goes: numbers compare with numbers of any type, texts with texts.
+/// The kinds of values, which say what can be compared: numbers with numbers of any type, texts with texts.
 public enum FetchKind {
   /// Integers, floating-point numbers and decimals.
   public enum Number {}
@@ -36,14 +36,14 @@ extension FetchValue {
 }
 
 extension FetchOperand where Self: RawRepresentable, RawValue: FetchOperand {
-  /// That of the raw values.
+  /// The kind of the raw values.
   public typealias _Kind = RawValue._Kind
   /// The raw value as an expression.
   public var fetchExpression: FetchExpression { rawValue.fetchExpression }
 }
 
 extension Optional: FetchOperand where Wrapped: FetchOperand {
-  /// That of the value.
+  /// The kind of the value.
   public typealias _Kind = Wrapped._Kind
   /// The value as an expression; the constant nil when there is none.
   public var fetchExpression: FetchExpression { self?.fetchExpression ?? .constant(.null) }

@@ -2,8 +2,8 @@
 
 /// An attribute of a type with raw values: it is compared with values of the type, `$0.state == .open`, and selected as one.
 ///
-/// ``rawValue`` is the field of the raw values, for everything else that fields can do. A selected value that is none of the type's is nil where `Output` is
-/// an optional, which it is for generated properties.
+/// ``rawValue`` is the field of the raw values, for everything else that fields can do. A selected raw value that the type does not have is nil where `Output`
+/// is an optional, as it is for generated properties.
 public struct FetchRawField<Value: RawRepresentable, Output>: Sendable where Value.RawValue: FetchValue {
   /// What the field stands for.
   public let fetchExpression: FetchExpression
@@ -40,7 +40,7 @@ extension FetchRawField: FetchSortable {
 }
 
 extension FetchRawField: FetchColumn where Output == Value?, Value.RawValue: FetchOutput {
-  /// A value out of a result; nil when there is none, or when it is none of the type's.
+  /// A value out of a result; nil when there is none, or when the type does not have it.
   ///
   /// - Throws: ``FetchSelectionError`` for a value of another type.
   public static func _output(from value: Any?) throws -> Value? {

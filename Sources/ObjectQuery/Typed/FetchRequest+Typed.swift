@@ -1,7 +1,7 @@
 // FetchRequest+Typed: conditions and orders of requests by typed closures.
 
 extension FetchRequest {
-  /// The request with further conditions, which have to hold beside those it has: each line of the closure is one.
+  /// The request with further conditions, which have to hold beside those that it has: each line of the closure is one.
   ///
   /// ```swift
   /// Book.all.where { $0.price > 10 && $0.author.name.hasPrefix("A") }

@@ -8,7 +8,7 @@ public import Foundation
 /// let sums = try context.fetch(Book.all.select { ($0.author.name, $0.pages.sum, $0.objectCount) })
 /// ```
 ///
-/// With an aggregate among the values, the others are what objects are grouped by. Selections show saved values only.
+/// With an aggregate among the values, objects are grouped by the others. Selections show saved values only.
 public struct FetchSelection<FetchedClass, Row>: Sendable {
   /// The request, with a property to fetch for each value.
   public var specification: FetchSpecification
