@@ -10,7 +10,7 @@ import Synchronization
 extension SQLCipherIncrementalStore: FileStore {
   /// What a store knows of itself; its key is needed, since nothing of it is clear text.
   ///
-  /// - Throws: ``StoreError``, as opening the store would.
+  /// - Throws: ``StoreError``, as opening the store does.
   public static func metadata(ofStoreWith description: PersistentStoreDescription) async throws -> StoreMetadata {
     let file = try await unlock(description, .readMetadata)
     return try await file.metadata()
@@ -18,7 +18,7 @@ extension SQLCipherIncrementalStore: FileStore {
 
   /// Changes what the application keeps in the metadata.
   ///
-  /// - Throws: ``StoreError``, as opening the store would.
+  /// - Throws: ``StoreError``, as opening the store does.
   public static func setUserMetadata(
     _ metadata: [String: String], ofStoreWith description: PersistentStoreDescription
   ) async throws {
@@ -28,7 +28,7 @@ extension SQLCipherIncrementalStore: FileStore {
 
   /// The model that a store was written with.
   ///
-  /// - Throws: ``StoreError``, as opening the store would.
+  /// - Throws: ``StoreError``, as opening the store does.
   public static func cachedModel(ofStoreWith description: PersistentStoreDescription) async throws -> ManagedObjectModel {
     try await unlock(description, .readModel).readModel()
   }

@@ -29,49 +29,48 @@ extension PersistentStoreDescription {
     set { self[.key] = newValue }
   }
 
-  /// What a power cut may cost; nothing unless said otherwise.
+  /// What a power cut may cost; by default nothing.
   public var durability: StoreDurability {
     get { self[.durability] ?? .full }
     set { self[.durability] = newValue }
   }
 
-  /// Whether SQLite checks foreign keys at each save. Off unless said otherwise: the graph keeps them right, and the check makes deletions nearly
-  /// twice as dear. `verify` always checks them.
+  /// Whether SQLite checks foreign keys at each save. By default it does not: the graph keeps them right, and the check makes deletions cost nearly twice as
+  /// much. `verify` always checks them.
   public var enforcesForeignKeys: Bool {
     get { self[.enforcesForeignKeys] ?? false }
     set { self[.enforcesForeignKeys] = newValue }
   }
 
-  /// The bytes of pages that each connection keeps; 16 MiB unless said otherwise. Less makes large work several times slower, since pages are
-  /// decrypted again.
+  /// The bytes of pages that each connection keeps; 16 MiB by default. Less makes large work several times slower, since pages are decrypted again.
   public var cacheSize: Int {
     get { self[.cacheSize] ?? ConnectionOptions().cacheSizeKiB * 1024 }
     set { self[.cacheSize] = newValue }
   }
 
-  /// How long a save waits for another process's; 5 seconds unless said otherwise.
+  /// How long a save waits for one of another process; 5 seconds by default.
   public var busyTimeout: TimeInterval {
     get { self[.busyTimeout] ?? TimeInterval(ConnectionOptions().busyTimeoutMilliseconds) / 1000 }
     set { self[.busyTimeout] = newValue }
   }
 
-  /// The greatest number of threads that read at once; 4 unless said otherwise.
+  /// The greatest number of threads that read at once; 4 by default.
   public var maximumReaderCount: Int {
     get { self[.maximumReaderCount] ?? 4 }
     set { self[.maximumReaderCount] = newValue }
   }
 
-  /// The page format of a new store; one that every SQLCipher can open unless said otherwise. An existing store keeps its own.
+  /// The page format of a new store; by default one that every SQLCipher can open. An existing store keeps its own.
   public var format: SQLCipherFormat {
     get { self[.format] ?? .portable }
     set { self[.format] = newValue }
   }
 
-  /// How much work opening may spend on the key file, whose parameters are used before anything can prove them: so many derivations of the standard cost,
-  /// scrypt with N = 2^17, which take 128 MiB and about half a second each. A dearer one counts as several, with N = 2^20 as eight.
+  /// How much work opening may spend on the key file, whose parameters are used before anything can prove them. The unit is a derivation of the standard cost,
+  /// scrypt with N = 2^17, which takes 128 MiB and about half a second. A dearer one counts as several: with N = 2^20 as eight.
   ///
-  /// Without a wish (nil) it is the work of 16 of them, and none that takes more than 256 MiB. With one, a slot may take all of it, with its memory. Where
-  /// the key opens none of the slots that may be tried, opening fails with `keyWorkExceeded`, which says what value is needed; making a slot that the
+  /// Nil stands for 16 units, and for no derivation that takes more than 256 MiB. With a number, one slot may take all of it, with the memory that this needs.
+  /// Where the key opens none of the slots that may be tried, opening fails with `keyWorkExceeded`, which says what value is needed; making a slot that the
   /// limit would not open fails likewise. The slot that opened the store last in this process is tried first, then the cheapest.
   public var keyWorkLimit: Int? {
     get { self[.keyWorkLimit] }
@@ -84,8 +83,8 @@ extension PersistentStoreDescription {
     set { self[.keyLabel] = newValue }
   }
 
-  /// The least number of bytes of a value that is kept in a file beside the store, where its attribute allows external storage; 128 KiB unless said
-  /// otherwise. Changing it moves no value: each is kept as it was when it was saved.
+  /// The least number of bytes of a value that is kept in a file beside the store, where its attribute allows external storage; 128 KiB by default. Changing it
+  /// moves no value: each is kept as it was when it was saved.
   public var externalStorageThreshold: Int {
     get { self[.externalStorageThreshold] ?? ExternalStorage.standardThreshold }
     set { self[.externalStorageThreshold] = newValue }

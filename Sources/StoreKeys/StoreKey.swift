@@ -9,12 +9,13 @@ public import Foundation
 /// if let bytes = SecretBytes.random() { description.key = .raw(bytes) }  // keep the bytes in the system's keyring
 /// ```
 ///
-/// The database itself is always encrypted with a random data key. With the first, third and fourth case that key lies wrapped in the *slots*
-/// of a small key file beside the store (`<store>.keys`): the passphrase can change in milliseconds, several people can have keys of their
-/// own, and a wrong key is told from a damaged file. Without the key file such a store cannot be opened: back it up.
+/// The database itself is always encrypted with a random data key. With ``raw(_:)``, ``passphrase(_:_:)`` and ``provider(_:)`` the data key lies wrapped in the
+/// *slots* of a small key file beside the store (`<store>.keys`): a passphrase changes without the database being written again, several people can have keys
+/// of their own, and a wrong key is told from a damaged file. Such a store cannot be opened without its key file: back that up too.
 ///
-/// A passphrase costs some tenths of a second at each opening, on purpose (``KDF``); a raw key costs nothing. What is wrong with a key is told where the store is opened, as
-/// ``StoreError`` with ``StoreError/Code/wrongKey``, ``StoreError/Code/keyRequired`` or ``StoreError/Code/keyFileMissing``. A key is a value that may be sent anywhere, and never prints what it holds.
+/// A passphrase costs some tenths of a second at each opening, on purpose (``KDF``); a raw key costs nothing. Opening the store tells what is wrong with a key:
+/// it throws ``StoreError`` with ``StoreError/Code/wrongKey``, ``StoreError/Code/keyRequired`` or ``StoreError/Code/keyFileMissing``. A key is a value that may
+/// be sent anywhere, and never prints what it holds.
 public enum StoreKey: Sendable {
   /// Exactly 32 random bytes that wrap the data key in a slot; nothing is stretched.
   case raw(SecretBytes)
@@ -22,13 +23,13 @@ public enum StoreKey: Sendable {
   case databaseKey(SecretBytes)
   /// A passphrase, stretched by scrypt, that wraps the data key in a slot.
   case passphrase(SecretBytes, KDF = .scrypt())
-  /// Somebody who is asked at each unlock, for example a keyring.
+  /// A provider that is asked at each unlock, for example a keyring.
   case provider(any StoreKeyProvider)
   /// SQLCipher's own passphrase derivation, so that SQLCipher's shell and other programs open the file. There is no key file; changing the
   /// passphrase rewrites the store; a wrong passphrase cannot be told from a damaged store.
   case sqlcipherPassphrase(SecretBytes, SQLCipherFormat)
 
-  /// A passphrase from text; see `SecretBytes.init(utf8:)` for what that means.
+  /// A passphrase from text; see ``SecretBytes/init(utf8:)`` for what becomes of the text.
   ///
   /// - Parameters:
   ///   - text: The passphrase.
@@ -51,7 +52,7 @@ public enum StoreKey: Sendable {
   /// A recovery key as it was printed; groups, spaces and letter case do not matter.
   ///
   /// - Parameter text: The recovery key.
-  /// - Returns: The key, `nil` where the text is none or a group is mistyped.
+  /// - Returns: The key; `nil` where the text is no recovery key, or a group is mistyped.
   public static func recoveryKey(_ text: String) -> StoreKey? {
     guard let secret = try? RecoveryKey.parse(text) else { return nil }
     return .raw(secret)
@@ -83,8 +84,8 @@ extension StoreKey: CustomStringConvertible, CustomReflectable {
 /// }
 /// ```
 ///
-/// It is asked off the caller's isolation, again after a wrong answer. What it throws ends the opening, which throws ``StoreError`` with
-/// ``StoreError/Code/keyProviderFailed`` and the error beneath.
+/// Opening asks it off the caller's isolation, and again after a wrong answer. An error that it throws ends the opening, which throws
+/// ``StoreError`` with ``StoreError/Code/keyProviderFailed`` and that error beneath.
 public protocol StoreKeyProvider: Sendable {
   /// Gives the key. 32 bytes are taken as a raw key, any other number as a passphrase.
   ///

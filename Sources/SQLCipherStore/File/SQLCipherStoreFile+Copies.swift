@@ -6,9 +6,10 @@ import StoreFiles
 public import StoreKeys
 
 extension SQLCipherStoreFile {
-  /// Copies the store, as one snapshot, while it may be in use; the copy opens with the same keys. Nothing is overwritten.
+  /// Copies the store as one snapshot, even while it is in use; the copy opens with the same keys. Nothing is overwritten.
   ///
-  /// - Throws: ``StoreError``, with the code `alreadyExists` where something is at the new place, `cancelled` when `progress` says so.
+  /// - Throws: ``StoreError``, with the code `alreadyExists` where something is at the new place, `cancelled` when `progress` ends the
+  ///   work.
   public func backUp(to url: URL, progress: Progress? = nil) async throws {
     try await StoreError.mapping { try await keyring.backUp(to: url.path, largeValues: ExternalTable.ids, progress: progress) }
   }
@@ -19,8 +20,9 @@ extension SQLCipherStoreFile {
   ///   - url: The copy's place.
   ///   - key: The key of the copy.
   ///   - label: The name of that key in the copy's key file.
-  ///   - progress: Told how much is done; answers whether to go on.
-  /// - Throws: ``StoreError``, with the code `alreadyExists` where something is at the new place, `cancelled` when `progress` says so.
+  ///   - progress: Called with how much is done; answers whether to go on.
+  /// - Throws: ``StoreError``, with the code `alreadyExists` where something is at the new place, `cancelled` when `progress` ends the
+  ///   work.
   public func backUp(to url: URL, key: StoreKey, label: String = "", progress: Progress? = nil) async throws {
     try await StoreError.mapping {
       try await keyring.backUp(
@@ -54,8 +56,8 @@ extension SQLCipherStoreFile {
     }
   }
 
-  /// Makes a new encrypted store out of a plain copy that ``exportPlaintext(to:)`` wrote. The plain file stays; deleting it safely is the caller's
-  /// business. Large values of attributes with external storage go into files again, those of 128 KiB and more.
+  /// Makes a new encrypted store out of a plain copy that ``exportPlaintext(to:)`` wrote. The plain file stays; deleting it safely is left to the caller. Large
+  /// values of attributes with external storage, those of 128 KiB and more, go into files again.
   ///
   /// - Parameters:
   ///   - plain: The plain copy.

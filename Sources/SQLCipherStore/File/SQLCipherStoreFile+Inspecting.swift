@@ -59,16 +59,17 @@ public struct StoreFileInformation: Sendable {
 }
 
 extension SQLCipherStoreFile {
-  /// The damage among ``findings(_:progress:)``, one line each.
+  /// Checks the store, which may be in use, and tells everything that is wrong with it, one line each; empty when nothing is. It changes and repairs nothing.
+  /// Only ``findings(_:progress:)`` tells what is left over beside a sound store.
+  ///
+  /// - Throws: ``StoreError``, only where the check itself cannot be done.
   package func verify(_ level: StoreVerificationLevel, progress: Progress? = nil) async throws -> [String] {
     try await findings(level, progress: progress).filter { $0.kind == .damage }.map(\.description)
   }
 
-  /// Checks the store, which may be in use, and tells everything that is wrong with it; empty when nothing is. It changes and repairs nothing.
+  /// Checks the store as ``verify(_:progress:)`` does, and tells also what is left over, such as files of large values that a killed process has left.
   ///
-  /// A sound store may have findings, too: files of large values that a killed process left over, say. They are of the kind ``StoreFinding/Kind/leftOver``.
-  ///
-  /// - Throws: Only where the check itself cannot be done.
+  /// - Throws: ``StoreError``, only where the check itself cannot be done.
   public func findings(_ level: StoreVerificationLevel, progress: Progress? = nil) async throws -> [StoreFinding] {
     let keyring = keyring
     return try await Self.offActor {
@@ -109,8 +110,8 @@ extension SQLCipherStoreFile {
     }
   }
 
-  /// Removes the files of large values that nothing refers to, as a process leaves them that dies while it saves. Opening the store for writing does it
-  /// too. Nothing happens while somebody else is writing large values.
+  /// Removes the files of large values that nothing refers to, such as those of a process that died while it saved. Opening the store for writing does so too.
+  /// While somebody else is writing large values nothing happens.
   ///
   /// - Returns: How many files were removed.
   /// - Throws: ``StoreError`` where the store or its folder cannot be read.

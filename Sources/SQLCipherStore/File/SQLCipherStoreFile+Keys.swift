@@ -21,8 +21,8 @@ extension SQLCipherStoreFile {
     try StoreError.mapping { try StoreKeyring.slots(at: url.path) }
   }
 
-  /// What ``unlock(at:key:keyWorkLimit:)`` must be given, or a store description's `keyWorkLimit`, so that every key opens the store; nil where none is
-  /// needed.
+  /// The limit that ``unlock(at:key:keyWorkLimit:)``, or a store description's `keyWorkLimit`, has to be given so that every key opens the store; nil where
+  /// none is needed.
   public var requiredKeyWork: Int? { KeyWorkLimit.needed(for: keyring.slots.map(\.kdf)) }
 
   /// Adds a key. The database is not touched.
@@ -41,14 +41,14 @@ extension SQLCipherStoreFile {
     try await StoreError.mapping { try await keyring.addRecoveryKey(label: label) }
   }
 
-  /// Removes a key; the last one is refused. Whoever kept a copy of the key file can still open the store with it until the data key is rotated.
+  /// Removes a key, unless it is the last one. Whoever kept a copy of the key file can still open the store with the key until the data key is rotated.
   ///
-  /// - Throws: ``StoreError``; the last key is refused, and a key that is not there.
+  /// - Throws: ``StoreError`` for the last key, and for a key that is not there.
   public func removeKey(_ id: KeySlot.ID) async throws {
     try await StoreError.mapping { try await keyring.removeSlot(id) }
   }
 
-  /// Replaces a key by another; the database is not touched.
+  /// Replaces one key with another; the database is not touched.
   ///
   /// - Throws: ``StoreError``, with the code `wrongKey` where the old key opens nothing.
   @discardableResult
@@ -65,8 +65,8 @@ extension SQLCipherStoreFile {
 
   /// Encrypts the whole store anew under a new data key; afterwards no removed key and no old copy of the key file opens it.
   ///
-  /// Nobody else may have the store open, not even this process. Needs the store's size once more on the disk. If it fails at any point the store
-  /// opens with the same keys as before.
+  /// Nobody may have the store open, not even this process. The work needs the store's size once more on the disk. If it fails at any point, the store opens
+  /// with the same keys as before.
   ///
   /// - Throws: ``StoreError``, with the code `busy` where anybody has the store open.
   public func rotateDataKey(progress: Progress? = nil) async throws {

@@ -14,7 +14,7 @@ public import StoreKeys
 /// ```
 /// All work is done on threads of its own. Errors are ``StoreError``s.
 public final class SQLCipherStoreFile: Sendable {
-  /// Told how much of a long work is done; answers whether to go on.
+  /// Called with how much of a long work is done; answers whether to go on.
   public typealias Progress = @Sendable (_ done: Int, _ total: Int) -> Bool
 
   /// Where the file is.

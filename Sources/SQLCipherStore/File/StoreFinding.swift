@@ -1,6 +1,6 @@
 // StoreFinding: one thing that a verification found: damage, or something left over that harms nobody.
 
-/// One thing that ``SQLCipherStoreFile/findings(_:progress:)`` found.
+/// One thing that ``SQLCipherStoreFile/findings(_:progress:)`` has found.
 ///
 /// ```swift
 /// let file = try await SQLCipherStoreFile.unlock(at: url, key: key)
@@ -13,8 +13,8 @@ public struct StoreFinding: Sendable, Hashable, CustomStringConvertible {
   public enum Kind: Sendable, Hashable {
     /// Something that the store has is wrong, missing or changed: restore a backup.
     case damage
-    /// Something lies beside the store that belongs to nothing in it, as a process leaves the file of a large value that is killed while it saves. The
-    /// store is sound. ``SQLCipherStoreFile/sweepExternalFiles()`` removes such files, and so does the next opening for writing.
+    /// Something lies beside the store that belongs to nothing in it, such as the file of a large value of a process that was killed while it saved. The store
+    /// is sound. ``SQLCipherStoreFile/sweepExternalFiles()`` removes such files, and so does the next opening for writing.
     case leftOver
   }
 

@@ -8,7 +8,7 @@ import Synchronization
 
 /// A store in a database encrypted with SQLCipher.
 ///
-/// Its type is ``StoreType/sqlcipher``; what it is opened with is said by its description (`key`, `durability` and so on).
+/// Its type is ``StoreType/sqlcipher``; its description says what it is opened with (`key`, `durability` and so on).
 public final class SQLCipherIncrementalStore: IncrementalStore {
   let configuration: StoreConfiguration
   let path: String

@@ -2,13 +2,13 @@
 
 /// How a database's pages are encrypted and laid out.
 public struct SQLCipherFormat: Sendable, Hashable, CustomStringConvertible {
-  /// SQLCipher 3's encryption (AES-256-CBC, HMAC-SHA1) with pages of 4096 bytes: SQLCipher 3 and 4 open it. The default.
+  /// SQLCipher 3's encryption (AES-256-CBC, HMAC-SHA1) with pages of 4096 bytes: SQLCipher 3 and 4 open it. It is the default.
   ///
-  /// With a random key the passphrase derivation of version 3 does not matter. In SQLCipher's shell: `PRAGMA key`, for version 4 then
-  /// `PRAGMA cipher_compatibility = 3`, then `PRAGMA cipher_page_size = 4096`.
+  /// With a random key the passphrase derivation of version 3 does not matter. SQLCipher's shell opens such a file with `PRAGMA key`, for
+  /// version 4 then `PRAGMA cipher_compatibility = 3`, then `PRAGMA cipher_page_size = 4096`.
   public static let portable = SQLCipherFormat(version: 3, pageSize: 4096)
 
-  /// SQLCipher 3's own default, with pages of 1024 bytes: slower (four to five times in a scan), opened by a version 3 shell as it is.
+  /// SQLCipher 3's own default, with pages of 1024 bytes: slower (four to five times in a scan), but a version 3 shell opens it as it is.
   public static let sqlcipher3 = SQLCipherFormat(version: 3, pageSize: 1024)
 
   /// SQLCipher 4's own default (HMAC-SHA512, pages of 4096 bytes); SQLCipher 3 cannot open it.

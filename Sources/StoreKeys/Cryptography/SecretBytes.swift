@@ -6,12 +6,12 @@ import Foundation
 ///
 /// ```swift
 /// guard let secret = SecretBytes.random() else { return }
-/// let description = PersistentStoreDescription(url: url, key: try StoreKey.raw(secret))
+/// let description = PersistentStoreDescription(url: url, key: .raw(secret))
 /// ```
 ///
-/// It may be shared between threads; nobody can change its bytes.
-/// The bytes live in pages of their own, locked against swapping and left out of core dumps where the system allows, and are overwritten
-/// before that memory is freed. Printing one prints `<redacted>`; there is no `Codable` conformance. Comparison takes the same time wherever the bytes differ.
+/// It may be shared between threads, since nobody can change its bytes. They live in pages of their own, locked against swapping and left
+/// out of core dumps where the system allows, and are overwritten before that memory is freed. Printing one prints `<redacted>`; there is
+/// no `Codable` conformance. Comparison takes the same time wherever the bytes differ.
 public final class SecretBytes: Sendable {
   // The memory is written only before `init` ends and wiped in `deinit`: nobody can see a change, so sharing it is safe.
   private nonisolated(unsafe) let storage: UnsafeMutableRawBufferPointer
@@ -31,7 +31,7 @@ public final class SecretBytes: Sendable {
     try fill(storage)
   }
 
-  /// Copies bytes; wiping the original is the caller's business.
+  /// Copies bytes; wiping the original is left to the caller.
   ///
   /// - Parameter bytes: The bytes to copy.
   public convenience init(_ bytes: some Sequence<UInt8>) {

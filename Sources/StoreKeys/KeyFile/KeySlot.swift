@@ -9,7 +9,7 @@ public import Foundation
 /// let file = try await SQLCipherStoreFile.unlock(at: url, key: key)
 /// let recovery = try await file.addRecoveryKey()
 /// print("write this down:", recovery.text)
-/// for slot in try file.keySlots where slot.kind == .recovery && slot.id != recovery.slot.id {
+/// for slot in file.keySlots where slot.kind == .recovery && slot.id != recovery.slot.id {
 ///   try await file.removeKey(slot.id)
 /// }
 /// ```
@@ -35,6 +35,6 @@ public struct KeySlot: Sendable, Hashable, Identifiable {
   public let label: String
   /// When it was made.
   public let created: Date
-  /// How the passphrase is stretched; `nil` where nothing is.
+  /// How the passphrase is stretched; `nil` where nothing is stretched.
   public let kdf: KDF?
 }
