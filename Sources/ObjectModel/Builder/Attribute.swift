@@ -1,14 +1,14 @@
 // Attribute: an attribute declared in Swift.
 import Foundation
 
-/// An attribute in an entity declared in Swift: optional, without default value and bounds, until said otherwise.
+/// An attribute in an entity declared in Swift. By default it is optional, and has no default value and no bounds.
 ///
 /// ```swift
 /// Attribute("title", .string).required().length(1...80)
 /// Attribute("pages", Int32.self).initially(Int32(0)).range(Int32(0)...)
 /// ```
 ///
-/// Bounds are checked by saves and batch requests, which throw ``ValidationError`` and ``BatchError``.
+/// Saves and batch requests check the bounds: they throw ``ValidationError`` and ``BatchError``.
 public struct Attribute: EntityComponent {
   private var attribute: AttributeDescription
   /// The attribute's name.
@@ -50,7 +50,7 @@ public struct Attribute: EntityComponent {
 
   /// The attribute must have a value when the object is saved.
   public func required() -> Attribute { changed { $0.isOptional = false } }
-  /// The value a new object starts with. Whole numbers are taken for every numeric type.
+  /// The value that a new object starts with. Every numeric type takes whole numbers.
   public func initially(_ value: some AttributeValue) -> Attribute { changed { $0.defaultValue = Self.slot(value, for: $0.type) } }
   /// The value of a type with raw values that a new object starts with.
   public func initially<Value: RawRepresentable>(_ value: Value) -> Attribute where Value.RawValue: AttributeValue {

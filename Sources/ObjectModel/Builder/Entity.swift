@@ -10,7 +10,8 @@
 /// }
 /// ```
 ///
-/// It is a part of a ``ManagedObjectModel``. A name that leads nowhere is told when a container or coordinator takes the model.
+/// It is a part of a ``ManagedObjectModel``. Where a name leads nowhere, making a container or coordinator with the model throws
+/// ``ModelValidationError``.
 public struct Entity: ModelComponent {
   private var entity: EntityDescription
 
@@ -51,7 +52,7 @@ public struct Entity: ModelComponent {
   public func _add(to model: inout ManagedObjectModel) { model.entities.append(entity) }
 }
 
-/// A relationship in an entity declared in Swift: optional, and nullified on deletion, until said otherwise.
+/// A relationship in an entity declared in Swift. By default it is optional, and deleting the object sets the other side to nil.
 ///
 /// ```swift
 /// Relationship("author", to: "Author", inverse: "books").required()
@@ -84,7 +85,7 @@ public struct Relationship: EntityComponent {
 
   /// The relationship may not be empty when the object is saved.
   public func required() -> Relationship { changed { $0.isOptional = false } }
-  /// The many have an order.
+  /// The members have an order.
   public func ordered() -> Relationship { changed { $0.isOrdered = true } }
   /// What deleting the object does to those it refers to.
   public func onDelete(_ rule: DeleteRule) -> Relationship { changed { $0.deleteRule = rule } }
@@ -95,7 +96,7 @@ public struct Relationship: EntityComponent {
       if let greatest = range._maximum { $0.maxCount = greatest }
     }
   }
-  /// The relationship is its own inverse: who is a friend has the other for a friend.
+  /// The relationship is its own inverse: whoever is a friend has the other as a friend.
   public func symmetric() -> Relationship { changed { $0.inverseName = $0.name } }
   /// The relationship is kept in memory only.
   public func transient() -> Relationship { changed { $0.isTransient = true } }
@@ -130,7 +131,7 @@ public struct FetchedProperty: EntityComponent {
     property = FetchedPropertyDescription(name: name, destination: entity, predicateFormat: predicate)
   }
 
-  /// The property is not marked optional: what model files may say, and nothing asks.
+  /// The property is not marked optional. Model files may say so, and nothing depends on it.
   public func required() -> FetchedProperty { changed { $0.isOptional = false } }
   /// Adds a note of the application; the predicate may ask for it as `$FETCHED_PROPERTY.userInfo.key`.
   public func note(_ key: String, _ value: String) -> FetchedProperty { changed { $0.userInfo[key] = value } }
@@ -175,7 +176,7 @@ public struct Index: EntityComponent {
     index = FetchIndexDescription(name: name, elements: ([property] + more).map { .fullText($0) })
   }
 
-  /// Only rows that a predicate, in format language, accepts are in the index.
+  /// The index with only those rows in it that a predicate, in format language, accepts.
   public func `where`(_ predicate: String) -> Index {
     var copy = self
     copy.index.partialIndexPredicate = predicate

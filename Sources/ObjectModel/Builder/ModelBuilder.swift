@@ -56,7 +56,7 @@ extension ManagedObjectModel {
   /// }
   /// ```
   ///
-  /// As in Core Data's editor, attributes and relationships are optional until `required()` says otherwise (in model files the opposite holds: what is
+  /// As in Core Data's editor, attributes and relationships are optional until `required()` says otherwise (in model files it is the other way round: what is
   /// not marked optional is required). Mistakes are reported when the model is compiled, or by ``validationIssues()``.
   ///
   /// - Parameters:

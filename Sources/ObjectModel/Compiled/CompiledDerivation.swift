@@ -8,7 +8,7 @@ public struct CompiledDerivation: Sendable {
   public let slot: CompiledSlot
   /// What is computed.
   public let operation: DerivationOperation
-  /// The relationships from the object to what the value is taken of; one of them is to-many where the operation makes one value of many.
+  /// The relationships from the object to where the value is taken; one of them is to-many where the operation makes one value of many.
   public let steps: [CompiledRelationship]
   /// The slot at the end of the path, of the last relationship's destination, or of the object itself; nil for `@count` and `now()`.
   public let source: CompiledSlot?

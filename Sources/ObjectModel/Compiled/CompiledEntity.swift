@@ -173,7 +173,7 @@ public final class CompiledSlot: Sendable {
   public let isOptional: Bool
   /// Whether it is kept in memory only.
   public let isTransient: Bool
-  /// The value a new object starts with.
+  /// The value that a new object starts with.
   public let defaultValue: Slot
   /// The attribute's prepared checks; nil for a to-one relationship.
   public let checker: AttributeChecker?
@@ -215,7 +215,7 @@ public final class CompiledRelationship: Sendable {
   public let index: Int
   /// Whether it refers to many objects.
   public let isToMany: Bool
-  /// Whether the many have an order.
+  /// Whether the members have an order.
   public let isOrdered: Bool
   /// Whether it may be empty when saved.
   public let isOptional: Bool

@@ -1,5 +1,6 @@
 // AttributeDescription: a value property of an entity.
-/// An attribute of an entity: its type, its default value, its bounds, and how it is stored. A value; an ``EntityDescription`` holds it.
+/// An attribute of an entity: its type, its default value, its bounds, and how it is stored. It is a value, which an ``EntityDescription``
+/// holds.
 ///
 /// ```swift
 /// var title = AttributeDescription(name: "title", type: .string)
@@ -15,7 +16,7 @@ public struct AttributeDescription: Sendable, Hashable {
   public var isOptional: Bool
   /// Whether it is kept in memory only.
   public var isTransient = false
-  /// The value a new object starts with; null for none.
+  /// The value that a new object starts with; null for none.
   public var defaultValue: Slot
   /// The bounds that validation checks.
   public var validation = AttributeValidation()
@@ -25,7 +26,7 @@ public struct AttributeDescription: Sendable, Hashable {
   public var valueTransformerName: String?
   /// The Swift type of a `transformable` attribute, for typed classes; of another attribute, the type whose raw values it holds, such as an enumeration.
   public var valueClassName: String?
-  /// Whether typed classes use a Swift scalar; kept for the model file, our typed classes always do.
+  /// Whether typed classes use a Swift scalar. It is kept for the model file; generated classes always use one.
   public var usesScalarValueType = true
   /// Whether large values may be kept in files beside the store.
   public var allowsExternalBinaryDataStorage = false
@@ -33,15 +34,15 @@ public struct AttributeDescription: Sendable, Hashable {
   public var allowsCloudEncryption = false
   /// Whether the value is copied into the history of the object's deletion.
   public var preservesValueInHistoryOnDeletion = false
-  /// Whether system search indexes the attribute; for the application's own indexer, the library has none.
+  /// Whether system search indexes the attribute. It is for an indexer of the application's own: the library has none.
   public var isIndexedBySpotlight = false
   /// Whether a model of before 2017 asks for an index of the attribute alone; see `EntityDescription.effectiveIndexes`.
   public var isIndexed = false
   /// The expression of a derived attribute.
   public var derivationExpression: String?
   /// The predicate, in format language, of the members that an aggregate of a derived attribute takes; nil for all. It asks about the attributes of
-  /// the objects that the to-many relationship of ``derivationExpression`` leads to. A model file has it as `derivationFilter`, which Core Data's
-  /// editor keeps or leaves out.
+  /// the objects that the to-many relationship of ``derivationExpression`` leads to. A model file has it as `derivationFilter`, which Core Data's editor may
+  /// keep or leave out.
   public var derivationFilter: String?
   /// What the property was called in an earlier version of the model.
   public var renamingIdentifier: String?
@@ -49,7 +50,7 @@ public struct AttributeDescription: Sendable, Hashable {
   public var versionHashModifier: String?
   /// Notes of the application.
   public var userInfo: [String: String] = [:]
-  /// What a model file said beyond the above.
+  /// What a model file says beyond the other properties.
   package var preserved = PreservedXML()
 
   /// Makes an attribute.

@@ -11,7 +11,7 @@ public struct CompositeDescription: Sendable, Hashable {
   public var elements: [AttributeDescription]
   /// Notes of the application.
   public var userInfo: [String: String] = [:]
-  /// What a model file said beyond the above.
+  /// What a model file says beyond the other properties.
   package var preserved = PreservedXML()
 
   /// Makes a kind of composite value.

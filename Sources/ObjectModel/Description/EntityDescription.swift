@@ -1,6 +1,6 @@
 // EntityDescription: a kind of object.
 
-/// An entity of a model: a kind of object with its properties. A value; ``ManagedObjectModel/entities`` holds them.
+/// An entity of a model: a kind of object with its properties. It is a value; ``ManagedObjectModel/entities`` has those of a model.
 ///
 /// ```swift
 /// var entity = EntityDescription(name: "Book", superentity: "Item")
@@ -25,7 +25,8 @@ public struct EntityDescription: Sendable, Hashable {
   public var uniquenessConstraints: [[String]] = []
   /// How typed classes are generated.
   public var codeGeneration = CodeGenerationType.manual
-  /// The expression of the name that system search shows for an object, in format language; for the application's own indexer, the library has none.
+  /// The expression of the name that system search shows for an object, in format language. It is for an indexer of the application's own: the library has
+  /// none.
   public var coreSpotlightDisplayNameExpression: String?
   /// What the entity was called in an earlier version of the model.
   public var renamingIdentifier: String?
@@ -33,7 +34,7 @@ public struct EntityDescription: Sendable, Hashable {
   public var versionHashModifier: String?
   /// Notes of the application.
   public var userInfo: [String: String] = [:]
-  /// What a model file said beyond the above.
+  /// What a model file says beyond the other properties.
   package var preserved = PreservedXML()
 
   /// Makes an entity.
@@ -88,7 +89,7 @@ public struct EntityDescription: Sendable, Hashable {
 
 /// How typed classes of an entity are generated. The raw value is the name used in model files.
 public enum CodeGenerationType: String, Sendable, Hashable {
-  /// Not at all: the application writes the class.
+  /// Nothing is generated: the application writes the class.
   case manual = ""
   /// The class with its properties.
   case classDefinition = "class"

@@ -17,7 +17,7 @@ public struct FetchIndexDescription: Sendable, Hashable {
   public var elements: [FetchIndexElement]
   /// The predicate, in format language, of the rows that a partial index holds; nil for all.
   public var partialIndexPredicate: String?
-  /// What a model file said beyond the above.
+  /// What a model file says beyond the other properties.
   package var preserved = PreservedXML()
 
   /// Makes an index.
@@ -44,12 +44,12 @@ public struct FetchIndexElement: Sendable, Hashable {
     case binary = "Binary"
     /// By range in several dimensions.
     case rtree = "RTree"
-    /// By the words of a text, for SEARCH. Core Data has no such index: its editor keeps what it does not know, or leaves it out.
+    /// By the words of a text, for SEARCH. Core Data has no such index: its editor may keep it or leave it out.
     case fullText = "FullText"
   }
   /// How texts are folded before they are indexed.
   public enum Collation: String, Sendable, Hashable, CaseIterable {
-    /// Not at all: by their UTF-8 bytes.
+    /// Texts are not folded: they are indexed by their UTF-8 bytes.
     case binary
     /// Upper and lower case are one: for comparisons with `[c]`, and for orders without case.
     case caseInsensitive
@@ -66,9 +66,9 @@ public struct FetchIndexElement: Sendable, Hashable {
   public var kind = Kind.binary
   /// Whether lower values come first.
   public var isAscending = true
-  /// How texts are folded before they are indexed. Core Data has no such index: its editor keeps what it does not know, or leaves it out.
+  /// How texts are folded before they are indexed. Core Data has no such index: its editor may keep it or leave it out.
   public var collation = Collation.binary
-  /// What a model file said beyond the above.
+  /// What a model file says beyond the other properties.
   package var preserved = PreservedXML()
 
   /// An element over a property.
@@ -83,7 +83,7 @@ public struct FetchIndexElement: Sendable, Hashable {
     self.collation = collation
   }
 
-  /// An element over the words of a text. All elements of its index are such.
+  /// An element over the words of a text. All elements of such an index are of this kind.
   public static func fullText(_ property: String) -> FetchIndexElement {
     var element = FetchIndexElement(property: property)
     element.kind = .fullText

@@ -14,7 +14,7 @@ public struct FetchRequestTemplate: Sendable, Hashable {
   public var predicateFormat: String?
   /// The greatest number of results; 0 for no bound.
   public var fetchLimit = 0
-  /// Rows a batch; 0 for all at once.
+  /// How many rows are read together; 0 for all at once.
   public var fetchBatchSize = 0
   /// What is returned.
   public var resultType = ResultType.objects
@@ -28,7 +28,7 @@ public struct FetchRequestTemplate: Sendable, Hashable {
   public var returnsObjectsAsFaults = true
   /// Whether equal dictionaries are returned once.
   public var returnsDistinctResults = false
-  /// What a model file said beyond the above.
+  /// What a model file says beyond the other properties.
   package var preserved = PreservedXML()
 
   /// Makes a template.

@@ -12,7 +12,7 @@ public struct FetchedPropertyDescription: Sendable, Hashable {
   public var predicateFormat: String?
   /// Notes of the application.
   public var userInfo: [String: String] = [:]
-  /// What a model file said beyond the above.
+  /// What a model file says beyond the other properties.
   package var preserved = PreservedXML()
 
   /// Makes a fetched property.

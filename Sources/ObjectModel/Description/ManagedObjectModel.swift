@@ -15,8 +15,8 @@
 /// }
 /// ```
 ///
-/// It also comes out of an `.xcdatamodeld` (``VersionedModel``, ``init(contentsOf:)``) and out of classes. A model is a value. A container or coordinator compiles its own
-/// copy, so that a copy that is changed later has no effect on it; every mistake of the model is thrown there, as ``ModelValidationError``, and
+/// A model also comes out of an `.xcdatamodeld` (``VersionedModel``, ``init(contentsOf:)``) and out of classes. A model is a value. A container or coordinator
+/// compiles a copy of its own, so that later changes of yours have no effect on it. It throws ``ModelValidationError`` with every mistake of the model;
 /// ``validationIssues()`` lists them before.
 public struct ManagedObjectModel: Sendable, Hashable {
   /// The entities.
@@ -31,7 +31,7 @@ public struct ManagedObjectModel: Sendable, Hashable {
   public var versionIdentifiers: Set<String> = []
   /// Notes of the application.
   public var userInfo: [String: String] = [:]
-  /// What a model file said beyond the above.
+  /// What a model file says beyond the other properties.
   package var preserved = PreservedXML()
 
   /// Makes a model of entities.
@@ -91,7 +91,7 @@ public struct ModelConfiguration: Sendable, Hashable {
   public var entityNames: [String]
   /// Whether the model file marks it for mirroring.
   public var usedWithCloudKit = false
-  /// What a model file said beyond the above.
+  /// What a model file says beyond the other properties.
   package var preserved = PreservedXML()
 
   /// Makes a configuration.

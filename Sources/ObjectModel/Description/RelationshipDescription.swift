@@ -1,6 +1,7 @@
 // RelationshipDescription: a reference property of an entity.
 
-/// A relationship of an entity: where it leads, how many may be there, and what deleting an object does to them. A value; an ``EntityDescription`` holds it.
+/// A relationship of an entity: where it leads, how many may be there, and what deleting an object does to them. It is a value, which an ``EntityDescription``
+/// holds.
 ///
 /// ```swift
 /// let books = RelationshipDescription(name: "books", destination: "Book", inverse: "author", isToMany: true)
@@ -16,7 +17,7 @@ public struct RelationshipDescription: Sendable, Hashable {
   public var inverseName: String?
   /// Whether it refers to many objects.
   public var isToMany: Bool
-  /// Whether the many have an order.
+  /// Whether the members have an order.
   public var isOrdered = false
   /// Whether it may refer to no object when the object is saved.
   public var isOptional: Bool
@@ -34,7 +35,7 @@ public struct RelationshipDescription: Sendable, Hashable {
   public var versionHashModifier: String?
   /// Notes of the application.
   public var userInfo: [String: String] = [:]
-  /// What a model file said beyond the above.
+  /// What a model file says beyond the other properties.
   package var preserved = PreservedXML()
 
   /// Makes a relationship.
@@ -74,12 +75,12 @@ public struct RelationshipDescription: Sendable, Hashable {
 /// A context applies the rules at the end of each event and when it saves; a batch deletion applies them in the store. Neither breaks ``DeleteRule/deny``: a
 /// save throws ``ValidationError``, a batch deletion ``BatchError``. A context reads the objects that a cascade deletes, a batch deletion does not.
 public enum DeleteRule: String, Sendable, Hashable, CaseIterable {
-  /// They forget the object.
+  /// The other objects forget the deleted one.
   case nullify = "Nullify"
-  /// They are deleted too.
+  /// The other objects are deleted too.
   case cascade = "Cascade"
-  /// The deletion fails while there are any.
+  /// The deletion fails while there are other objects.
   case deny = "Deny"
-  /// Nothing; they may be left with a reference to a missing object.
+  /// Nothing happens to the other objects, which may be left with a reference to a missing one.
   case noAction = "No Action"
 }

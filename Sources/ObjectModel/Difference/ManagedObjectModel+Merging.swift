@@ -4,7 +4,7 @@ public import Foundation
 extension ManagedObjectModel {
   /// Merges models: their entities, configurations of the same name joined, templates, version identifiers and notes.
   ///
-  /// What model files said beyond the descriptions does not make entities different; the first model's is kept.
+  /// What model files say beyond the descriptions does not make entities different; that of the first model is kept.
   ///
   /// - Throws: ``ModelMergeError`` with all names at once, unless entities and templates of the same name are equal.
   public init(merging models: [ManagedObjectModel]) throws(ModelMergeError) {

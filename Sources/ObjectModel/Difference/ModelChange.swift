@@ -9,7 +9,7 @@
 /// }
 /// ```
 ///
-/// Changes are values, and hold names only: nothing that a store contains. A change that cannot be inferred makes a migration throw ``StoreError`` with
+/// Changes are values that hold names only, and nothing that a store contains. A change that cannot be inferred makes a migration throw ``StoreError`` with
 /// ``StoreError/Code/mappingNotInferred``, unless a ``CustomMigrationStage`` takes care of it.
 public struct ModelChange: Sendable, Hashable, CustomStringConvertible {
   /// What a change means for a store that the older version wrote.
@@ -24,7 +24,7 @@ public struct ModelChange: Sendable, Hashable, CustomStringConvertible {
     case notInferred(reason: String, advice: String)
   }
 
-  /// The entity, by its newer name; the older one when it is gone. Nil for what concerns the whole model.
+  /// The entity, by its newer name, or by the older one when it is gone; nil where the whole model is concerned.
   public let entityName: String?
   /// The property, index or constraint, by its newer name where it has one.
   public let name: String?

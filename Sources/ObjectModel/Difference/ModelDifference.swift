@@ -10,7 +10,7 @@ public struct ModelDifference: Sendable {
   /// What each entity of the newer model was in the older one, by number; nil for a new one.
   public let sources: [Int?]
 
-  /// Compares two versions. Linear in their size but for properties that moved.
+  /// Compares two versions. The time is linear in their size, except for properties that moved.
   public init(from source: CompiledModel, to destination: CompiledModel) {
     var comparison = ModelComparison(from: source, to: destination)
     comparison.run()

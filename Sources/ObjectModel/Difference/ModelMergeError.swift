@@ -2,11 +2,11 @@
 
 /// Why models cannot be merged.
 public enum ModelMergeError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// Two models have entities of one name that are not equal.
+  /// Two models have different entities of the same name.
   case differentEntities([String])
-  /// Two models have fetch request templates of one name that are not equal.
+  /// Two models have different fetch request templates of the same name.
   case differentTemplates([String])
-  /// Two models have composites of one name that are not equal.
+  /// Two models have different composites of the same name.
   case differentComposites([String])
 
   /// Which names clash, and what to do.

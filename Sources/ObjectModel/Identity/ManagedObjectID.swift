@@ -13,13 +13,13 @@ public import Foundation
 /// ```
 ///
 /// An ID is temporary from the object's insertion until it is saved (or until permanent IDs are obtained); a temporary ID is never equal to the
-/// permanent one that follows it. IDs are values that may cross isolation boundaries and be kept; the URI form outlives the process.
+/// permanent one that follows it. IDs are values: they may be kept, and cross isolation boundaries. The URI form outlives the process.
 @frozen public struct ManagedObjectID: Sendable, Hashable {
   /// The number of the store (or, while temporary, of the coordinator) in ``ObjectIDSpace``.
   public let space: UInt32
   /// The number of the object's own entity in the compiled model.
   public let entityNumber: UInt32
-  /// The key, negative while temporary, never 0.
+  /// The key: negative while the ID is temporary, and never 0.
   public let key: Int64
 
   /// Makes an ID of its parts. Applications get their IDs from objects, stores and URIs.
@@ -45,10 +45,10 @@ public import Foundation
     ObjectIDSpace.space(space)?.model.entities[Int(entityNumber)].name ?? "?"
   }
 
-  /// The UUID of the store, nil while temporary.
+  /// The UUID of the store; nil while the ID is temporary.
   public var storeIdentifier: String? { isTemporaryID ? nil : ObjectIDSpace.space(space)?.storeIdentifier }
 
-  /// The ID as a URI: `x-cipherdata://STORE-UUID/Entity/p42`, or `x-cipherdata:///Entity/t7` while temporary.
+  /// The ID as a URI: `x-cipherdata://STORE-UUID/Entity/p42`, or `x-cipherdata:///Entity/t7` while the ID is temporary.
   public func uriRepresentation() -> URL {
     URL(string: uriString) ?? URL(fileURLWithPath: "/")
   }

@@ -242,7 +242,7 @@ extension ManagedObjectModel {
   /// - Parameters:
   ///   - data: The bytes of the file, at most 32 MB with 400,000 elements, without a document type.
   ///   - path: What errors call the file.
-  /// - Throws: ``ModelFileError`` with the line. Mistakes of the model itself are for ``CompiledModel`` to report.
+  /// - Throws: ``ModelFileError`` with the line. ``CompiledModel`` reports mistakes of the model itself.
   public init(xmlData data: Data, path: String? = nil) throws(ModelFileError) {
     self = try DataModelReader.model(of: data, path: path)
   }

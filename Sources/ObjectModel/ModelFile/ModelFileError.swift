@@ -10,7 +10,7 @@ public struct ModelFileError: Error, Sendable, Hashable, CustomStringConvertible
     case unwritable
     /// The file is larger, deeper or has more elements than the reader takes.
     case tooLarge
-    /// The file declares entities or a document type, which a model has no use for.
+    /// The file declares XML entities or a document type, for which a model has no use.
     case unsafe
     /// The file is not well-formed XML, or ends early.
     case malformed

@@ -9,7 +9,7 @@ public import Foundation
 /// let stages = StagedMigrationManager(library)
 /// ```
 ///
-/// A bundle that cannot be read throws ``ModelFileError`` with the file and the line; what is written has all that was read.
+/// Reading a bundle throws ``ModelFileError`` with the file and the line. What is written has everything that was read.
 public struct VersionedModel: Sendable, Hashable {
   /// One version.
   public struct Version: Sendable, Hashable {
@@ -76,8 +76,8 @@ public struct VersionedModel: Sendable, Hashable {
     try ModelFiles.writeCurrentVersionName(currentVersionName, to: url)
   }
 
-  /// Copies the current version of a bundle, byte by byte with all its files, under a new name, and makes the copy current: the older version stays as the
-  /// stores of the application's earlier releases know it.
+  /// Copies the current version of a bundle, byte by byte with all its files, under a new name, and makes the copy current. The older version stays as it is
+  /// known to stores of the application's earlier releases.
   ///
   /// - Parameters:
   ///   - url: An `.xcdatamodeld` bundle.
@@ -112,7 +112,7 @@ public struct VersionedModel: Sendable, Hashable {
 extension ManagedObjectModel {
   /// Reads a model: an `.xcdatamodeld` bundle (its current version), an `.xcdatamodel` bundle, or the `contents` file of one.
   ///
-  /// - Throws: ``ModelFileError`` with the file, the line and the reason. Mistakes of the model itself are for ``CompiledModel`` to report.
+  /// - Throws: ``ModelFileError`` with the file, the line and the reason. ``CompiledModel`` reports mistakes of the model itself.
   public init(contentsOf url: URL) throws(ModelFileError) {
     if url.pathExtension == "xcdatamodeld" {
       let names = try ModelFiles.versionNames(in: url)

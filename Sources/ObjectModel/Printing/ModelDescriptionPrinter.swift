@@ -3,7 +3,7 @@ import Foundation
 
 /// Prints models for people: as text here, as diagrams in ``ModelDiagram``.
 public enum ModelDescriptionPrinter {
-  /// A model as text: every entity with its properties, indexes and constraints, one a line.
+  /// A model as text: every entity with its properties, indexes and constraints, one on each line.
   public static func text(_ model: ManagedObjectModel) -> String {
     var lines: [String] = []
     let versions = model.versionIdentifiers.sorted().joined(separator: ", ")

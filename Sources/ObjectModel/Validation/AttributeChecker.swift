@@ -25,10 +25,10 @@ public enum AttributeFailure: Sendable, Hashable {
   case patternMismatch
 }
 
-/// Checks values of one attribute; made once for each compiled attribute.
+/// Checks values of one attribute. Each compiled attribute has one checker.
 ///
 /// Lengths count characters, as `String.count` does. A pattern is an ICU regular expression that the whole string must match. Decimals are compared
-/// exactly. A number that is not a number passes no bound.
+/// exactly. NaN passes no bound.
 public final class AttributeChecker: Sendable {
   private let type: AttributeType
   private let isOptional: Bool

@@ -6,7 +6,7 @@
 /// for issue in model.validationIssues() { print(issue.entityName ?? "the model", issue.reason) }
 /// ```
 ///
-/// A model with a mistake opens no store: what compiles it throws ``ModelValidationError`` with all mistakes.
+/// A model with a mistake opens no store: making a container or coordinator throws ``ModelValidationError`` with all mistakes.
 public struct ModelIssue: Sendable, Hashable, CustomStringConvertible {
   /// The entity, if the mistake is in one.
   public let entityName: String?
@@ -27,7 +27,7 @@ public struct ModelIssue: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// All mistakes of a model at once. Coordinators and containers throw it when they are made with such a model.
+/// All mistakes of a model at once. Making a coordinator or container with such a model throws it.
 ///
 /// ```swift
 /// do {

@@ -1,6 +1,6 @@
 // ModelLint: what a valid model had better not say.
 
-/// Finds what is allowed in a model and yet likely a mistake.
+/// Finds what a model may say, but is likely a mistake.
 public enum ModelLint {
   /// The findings, in model order, each with what to do. Nothing that ``ManagedObjectModel/validationIssues()`` reports is repeated.
   public static func findings(in model: ManagedObjectModel) -> [ModelIssue] {

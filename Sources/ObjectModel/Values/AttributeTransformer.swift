@@ -14,8 +14,8 @@ import Synchronization
 /// ```
 ///
 /// Register a transformer under a name before a store is opened, and give the attribute that name. Every context calls it, on whatever thread the context is
-/// used, and may call it from several at once. It runs when a value is read from its row and when one is set, so it should be quick. What it throws is
-/// told as ``AttributeTransformError``. (Core Data's counterpart is Foundation's `ValueTransformer`, which is neither typed nor safe to share between
+/// used, and may call it from several at once. It runs when a value is read from its row and when one is set, so it should be quick. An error that it throws
+/// becomes an ``AttributeTransformError``. (Core Data's counterpart is Foundation's `ValueTransformer`, which is neither typed nor safe to share between
 /// threads.)
 public protocol AttributeTransformer<Value>: Sendable {
   /// The type of the values.
@@ -36,7 +36,7 @@ public enum AttributeTransformError: Error, Sendable, Hashable, CustomStringConv
   case unknownTransformer(String)
   /// The transformer, or the default coding, does not take values of the type.
   case wrongType(String)
-  /// The transformer refused the value or the bytes; with what it said.
+  /// The transformer refused the value or the bytes, and gave this reason.
   case failed(String)
 
   /// What is wrong and what to do.
@@ -50,7 +50,7 @@ public enum AttributeTransformError: Error, Sendable, Hashable, CustomStringConv
   }
 }
 
-/// The transformers of the process by name. Safe to use from every thread.
+/// The transformers of the process by name. They are safe to use from every thread.
 ///
 /// An attribute without a transformer's name holds any `Codable` value as JSON with sorted keys. So does one that names Foundation's
 /// secure-unarchiving transformer, which model files of Core Data name by default, unless something is registered under that name.
@@ -150,7 +150,7 @@ public enum JSONAttributeCoding {
     return try encoder.encode(value)
   }
 
-  /// The value of JSON.
+  /// The value that JSON holds.
   ///
   /// - Throws: `DecodingError`.
   public static func value<Value: Decodable>(from data: Data, as type: Value.Type) throws -> Value {

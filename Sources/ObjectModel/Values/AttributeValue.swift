@@ -3,7 +3,7 @@ public import Foundation
 
 /// A Swift type that an attribute can have.
 ///
-/// The library conforms the types of Core Data's list; `transformable` attributes hold what their transformer accepts.
+/// The types of Core Data's list conform to it; `transformable` attributes hold what their transformer accepts.
 public protocol AttributeValue: Sendable, Hashable {
   /// The attribute type that holds the Swift type without loss.
   static var attributeType: AttributeType { get }
@@ -18,9 +18,9 @@ public protocol AttributeValue: Sendable, Hashable {
 extension Int16: AttributeValue {
   /// The attribute type that holds the Swift type.
   public static var attributeType: AttributeType { .integer16 }
-  /// What a required property reads without a value.
+  /// What a required property gives when there is no value.
   public static var emptyValue: Int16 { 0 }
-  /// The value of a slot; nil when it holds none of the type.
+  /// The value of a slot; nil when it holds no value of the type.
   @inlinable public init?(slot: Slot) {
     guard case .int(let value) = slot else { return nil }
     self.init(truncatingIfNeeded: value)
@@ -32,9 +32,9 @@ extension Int16: AttributeValue {
 extension Int32: AttributeValue {
   /// The attribute type that holds the Swift type.
   public static var attributeType: AttributeType { .integer32 }
-  /// What a required property reads without a value.
+  /// What a required property gives when there is no value.
   public static var emptyValue: Int32 { 0 }
-  /// The value of a slot; nil when it holds none of the type.
+  /// The value of a slot; nil when it holds no value of the type.
   @inlinable public init?(slot: Slot) {
     guard case .int(let value) = slot else { return nil }
     self.init(truncatingIfNeeded: value)
@@ -46,9 +46,9 @@ extension Int32: AttributeValue {
 extension Int64: AttributeValue {
   /// The attribute type that holds the Swift type.
   public static var attributeType: AttributeType { .integer64 }
-  /// What a required property reads without a value.
+  /// What a required property gives when there is no value.
   public static var emptyValue: Int64 { 0 }
-  /// The value of a slot; nil when it holds none of the type.
+  /// The value of a slot; nil when it holds no value of the type.
   @inlinable public init?(slot: Slot) {
     guard case .int(let value) = slot else { return nil }
     self = value
@@ -60,9 +60,9 @@ extension Int64: AttributeValue {
 extension Int: AttributeValue {
   /// The attribute type that holds the Swift type.
   public static var attributeType: AttributeType { .integer64 }
-  /// What a required property reads without a value.
+  /// What a required property gives when there is no value.
   public static var emptyValue: Int { 0 }
-  /// The value of a slot; nil when it holds none of the type.
+  /// The value of a slot; nil when it holds no value of the type.
   @inlinable public init?(slot: Slot) {
     guard case .int(let value) = slot else { return nil }
     self = Int(truncatingIfNeeded: value)
@@ -74,9 +74,9 @@ extension Int: AttributeValue {
 extension Bool: AttributeValue {
   /// The attribute type that holds the Swift type.
   public static var attributeType: AttributeType { .boolean }
-  /// What a required property reads without a value.
+  /// What a required property gives when there is no value.
   public static var emptyValue: Bool { false }
-  /// The value of a slot; nil when it holds none of the type.
+  /// The value of a slot; nil when it holds no value of the type.
   @inlinable public init?(slot: Slot) {
     guard case .int(let value) = slot else { return nil }
     self = value != 0
@@ -88,9 +88,9 @@ extension Bool: AttributeValue {
 extension Double: AttributeValue {
   /// The attribute type that holds the Swift type.
   public static var attributeType: AttributeType { .double }
-  /// What a required property reads without a value.
+  /// What a required property gives when there is no value.
   public static var emptyValue: Double { 0 }
-  /// The value of a slot; nil when it holds none of the type.
+  /// The value of a slot; nil when it holds no value of the type.
   @inlinable public init?(slot: Slot) {
     guard case .real(let value) = slot else { return nil }
     self = value
@@ -102,9 +102,9 @@ extension Double: AttributeValue {
 extension Float: AttributeValue {
   /// The attribute type that holds the Swift type.
   public static var attributeType: AttributeType { .float }
-  /// What a required property reads without a value.
+  /// What a required property gives when there is no value.
   public static var emptyValue: Float { 0 }
-  /// The value of a slot; nil when it holds none of the type.
+  /// The value of a slot; nil when it holds no value of the type.
   @inlinable public init?(slot: Slot) {
     guard case .real(let value) = slot else { return nil }
     self.init(value)
@@ -116,9 +116,9 @@ extension Float: AttributeValue {
 extension String: AttributeValue {
   /// The attribute type that holds the Swift type.
   public static var attributeType: AttributeType { .string }
-  /// What a required property reads without a value.
+  /// What a required property gives when there is no value.
   public static var emptyValue: String { "" }
-  /// The value of a slot; nil when it holds none of the type.
+  /// The value of a slot; nil when it holds no value of the type.
   @inlinable public init?(slot: Slot) {
     guard case .text(let value) = slot else { return nil }
     self = value
@@ -132,7 +132,7 @@ extension Date: AttributeValue {
   public static var attributeType: AttributeType { .date }
   /// The reference date, 2001-01-01 00:00 UTC.
   public static var emptyValue: Date { Date(timeIntervalSinceReferenceDate: 0) }
-  /// The value of a slot; nil when it holds none of the type.
+  /// The value of a slot; nil when it holds no value of the type.
   @inlinable public init?(slot: Slot) {
     guard case .real(let value) = slot else { return nil }
     self.init(timeIntervalSinceReferenceDate: value)
@@ -144,9 +144,9 @@ extension Date: AttributeValue {
 extension Data: AttributeValue {
   /// The attribute type that holds the Swift type.
   public static var attributeType: AttributeType { .binary }
-  /// What a required property reads without a value.
+  /// What a required property gives when there is no value.
   public static var emptyValue: Data { Data() }
-  /// The value of a slot; nil when it holds none of the type.
+  /// The value of a slot; nil when it holds no value of the type.
   @inlinable public init?(slot: Slot) {
     guard case .bytes(let value) = slot else { return nil }
     self = value
@@ -160,7 +160,7 @@ extension UUID: AttributeValue {
   public static var attributeType: AttributeType { .uuid }
   /// The nil UUID, all zeros.
   public static var emptyValue: UUID { UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)) }
-  /// The value of a slot; nil when it holds none of the type.
+  /// The value of a slot; nil when it holds no value of the type.
   public init?(slot: Slot) {
     guard case .bytes(let value) = slot, value.count == 16 else { return nil }
     self = value.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
@@ -174,7 +174,7 @@ extension URL: AttributeValue {
   public static var attributeType: AttributeType { .uri }
   /// `about:blank`.
   public static var emptyValue: URL { URL(string: "about:blank") ?? URL(fileURLWithPath: "/") }
-  /// The value of a slot; nil when it holds none of the type.
+  /// The value of a slot; nil when it holds no value of the type.
   public init?(slot: Slot) {
     guard case .text(let value) = slot, let url = URL(string: value) else { return nil }
     self = url
@@ -186,9 +186,9 @@ extension URL: AttributeValue {
 extension Decimal: AttributeValue {
   /// The attribute type that holds the Swift type.
   public static var attributeType: AttributeType { .decimal }
-  /// What a required property reads without a value.
+  /// What a required property gives when there is no value.
   public static var emptyValue: Decimal { 0 }
-  /// The value of a slot; nil when it holds none of the type.
+  /// The value of a slot; nil when it holds no value of the type.
   public init?(slot: Slot) {
     guard case .bytes(let value) = slot, let decimal = DecimalCoding.decode(value) else { return nil }
     self = decimal

@@ -1,7 +1,7 @@
 // DecimalCoding: decimals as bytes whose order is the numbers' order.
 public import Foundation
 
-/// The bytes in which decimals are stored: exact, one coding a number, and ordered by `memcmp` as the numbers are.
+/// The bytes in which decimals are stored: exact, with one coding for each number, and ordered by `memcmp` as the numbers are.
 ///
 /// Layout: one byte of class (0 not a number, 1 negative, 2 zero, 3 positive); for other numbers than zero, the decimal exponent *e* of
 /// 0.d₁d₂… × 10ᵉ with d₁ ≠ 0 as a big-endian 16-bit integer biased by 32,768; then the digits in pairs, each pair plus one, the last padded with a
@@ -34,7 +34,7 @@ public enum DecimalCoding {
     return Data(bytes)
   }
 
-  /// The number of a coding; nil when the bytes are none.
+  /// The number of a coding; nil when the bytes are not one.
   ///
   /// Only what ``encode(_:)`` gives is accepted: a second coding of one number would make equal values differ.
   public static func decode(_ data: Data) -> Decimal? {

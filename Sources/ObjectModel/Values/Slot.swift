@@ -24,7 +24,8 @@ public enum Slot: Sendable, Hashable {
     return false
   }
 
-  /// Whether two values are the same. Texts are compared by their bytes, as columns are: `String` takes é and e with an accent for one.
+  /// Whether two values are the same. Texts are compared by their bytes, as columns are: `String` takes é, and e with a combining accent,
+  /// for the same.
   public static func == (left: Slot, right: Slot) -> Bool {
     switch (left, right) {
     case (.null, .null): true
