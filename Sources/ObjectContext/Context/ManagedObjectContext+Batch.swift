@@ -6,7 +6,7 @@ import Synchronization
 extension ManagedObjectContext {
   /// Inserts the rows of a batch: all of them or none. No objects are made.
   ///
-  /// - Throws: ``BatchError`` for a row or value that cannot be, ``StoreError`` from the store; nothing is written then.
+  /// - Throws: ``BatchError`` for a row or value that cannot be written, ``StoreError`` from the store; nothing is written then.
   @discardableResult
   public func execute(_ request: BatchInsertRequest) throws -> BatchResult {
     let entityName = try entityName(of: request)
@@ -16,7 +16,7 @@ extension ManagedObjectContext {
   /// Sets properties of all objects that meet a predicate, in each store that holds the entity. Each store does its part whole or not at
   /// all.
   ///
-  /// - Throws: ``BatchError`` for a property or value that cannot be, ``FetchPredicateError`` for what cannot be asked, ``StoreError`` from the store.
+  /// - Throws: ``BatchError`` for a property or value that cannot be written, ``FetchPredicateError`` for what cannot be asked, ``StoreError`` from the store.
   @discardableResult
   public func execute(_ request: BatchUpdateRequest) throws -> BatchResult {
     try finish { done in try rowSource.execute(request, done: done) }
@@ -30,7 +30,7 @@ extension ManagedObjectContext {
     try finish { done in try rowSource.execute(request, done: done) }
   }
 
-  /// Inserts rows that come one after the other, as from a file or the network, in bounded memory and without holding up the context's isolation.
+  /// Inserts rows that come one after the other, for example from a file or the network, in bounded memory and without holding up the context's isolation.
   ///
   /// - Parameters:
   ///   - rows: The rows: values by property name, as in ``BatchInsertRequest``.
@@ -40,7 +40,7 @@ extension ManagedObjectContext {
   ///     Let the rows of a slow source take effect every few thousand.
   ///   - resultType: What is returned.
   ///   - isolation: The context's isolation.
-  /// - Throws: ``BatchError`` for a row or value that cannot be, ``StoreError`` from the store, and what the sequence throws.
+  /// - Throws: ``BatchError`` for a row or value that cannot be written, ``StoreError`` from the store, and what the sequence throws.
   @discardableResult
   public func insert<Rows: AsyncSequence & Sendable>(
     rows: Rows, into entityName: String, onConflict: BatchConflictPolicy = .error, committing: BatchCommit = .once,

@@ -3,7 +3,7 @@ import ObjectModel
 import ObjectStore
 
 extension ManagedObjectContext {
-  /// Inserts a new object of a class's entity, with its default values: as ``ManagedObject/init(context:)``, but what is wrong is thrown.
+  /// Inserts a new object of a class's entity, with its default values, as ``ManagedObject/init(context:)`` does, but throws what is wrong.
   ///
   /// - Throws: ``StoreError`` with ``StoreError/Code/invalidRequest`` when the class is not in the context's class table, or its entity is abstract.
   @discardableResult

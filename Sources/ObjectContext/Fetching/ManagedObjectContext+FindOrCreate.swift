@@ -16,7 +16,7 @@ extension ManagedObjectContext {
   /// - Parameters:
   ///   - type: The class of the objects; its entity is that of the context's class table.
   ///   - values: The values by the names of the constraint's properties.
-  ///   - prepare: Called for a new object, which has the values already. What it throws takes the object back.
+  ///   - prepare: Called for a new object, which has the values already. An error that it throws takes the object back.
   /// - Throws: ``StoreError`` with ``StoreError/Code/invalidRequest`` when no uniqueness constraint is declared over the properties or an object of another
   ///   entity has the values, ``KeyValueError`` for a value of another type, what the store throws.
   @discardableResult
@@ -33,7 +33,7 @@ extension ManagedObjectContext {
   ///   - type: The class of the objects.
   ///   - key: The property.
   ///   - values: The values; equal ones have the same object.
-  ///   - prepare: Called for each new object, which has its value already. What it throws takes that object back.
+  ///   - prepare: Called for each new object, which has its value already. An error that it throws takes that object back.
   /// - Returns: The objects in the order of the values. They are looked for with one request.
   /// - Throws: As ``findOrCreate(_:where:_:)``.
   @discardableResult
@@ -49,7 +49,7 @@ extension ManagedObjectContext {
   ///   - type: The class of the objects.
   ///   - keys: The constraint's properties.
   ///   - values: For each object the values in the order of the keys; equal ones have the same object.
-  ///   - prepare: Called for each new object, which has its values already. What it throws takes that object back.
+  ///   - prepare: Called for each new object, which has its values already. An error that it throws takes that object back.
   /// - Returns: The objects in the order of the values. They are looked for with few requests.
   /// - Throws: As ``findOrCreate(_:where:_:)``.
   @discardableResult

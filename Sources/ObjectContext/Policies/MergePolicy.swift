@@ -196,11 +196,11 @@ public struct MergeDecision: Sendable {
 ///
 /// It sees values, not objects: a save asks it while the context's objects are as they were, and objects take the outcome once everything is saved.
 public protocol MergeResolver: Sendable {
-  /// What is done about a row that others changed or deleted. An error that is thrown here ends the save.
+  /// Decides what is done about a row that others changed or deleted. An error that is thrown here ends the save.
   ///
   /// - Throws: What ends the save; the save throws it.
   func decision(for conflict: MergeConflict) throws -> MergeDecision
-  /// What is done about unique values that are taken. An error that is thrown here ends the save.
+  /// Decides what is done about unique values that are taken. An error that is thrown here ends the save.
   ///
   /// - Throws: What ends the save; the save throws it.
   func decision(for conflict: ConstraintConflict) throws -> MergeDecision

@@ -22,11 +22,11 @@ public protocol AttributeTransformer<Value>: Sendable {
   associatedtype Value: Sendable
   /// The bytes of a value. Equal values should give equal bytes, so that an unchanged value is not saved.
   ///
-  /// - Throws: What makes it impossible: the change is refused with ``AttributeTransformError/failed(_:)``.
+  /// - Throws: An error that says why that is impossible: the change is refused with ``AttributeTransformError/failed(_:)``.
   func data(from value: Value) throws -> Data
   /// The value of bytes that ``data(from:)`` gave.
   ///
-  /// - Throws: What makes it impossible: the read tells ``AttributeTransformError/failed(_:)``.
+  /// - Throws: An error that says why that is impossible: the read throws ``AttributeTransformError/failed(_:)``.
   func value(from data: Data) throws -> Value
 }
 

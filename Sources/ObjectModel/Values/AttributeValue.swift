@@ -7,7 +7,7 @@ public import Foundation
 public protocol AttributeValue: Sendable, Hashable {
   /// The attribute type that holds the Swift type without loss.
   static var attributeType: AttributeType { get }
-  /// What a required property of the type reads when there is no value: zero, the empty string, and so on.
+  /// What a required property of the type gives when there is no value: zero, the empty string, and so on.
   static var emptyValue: Self { get }
   /// Makes the value from a slot; nil when the slot is null or of another kind.
   init?(slot: Slot)

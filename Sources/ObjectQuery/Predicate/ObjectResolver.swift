@@ -11,14 +11,14 @@ public protocol ObjectResolver<Object> {
   func objectID(of object: Object) -> ManagedObjectID
   /// The value of an attribute's slot.
   ///
-  /// - Throws: Where the object cannot be read.
+  /// - Throws: An error where the object cannot be read.
   func value(of object: Object, slot: Int) throws -> Slot
   /// The object that a to-one relationship refers to; nil when there is none.
   ///
-  /// - Throws: Where the object cannot be read.
+  /// - Throws: An error where the object cannot be read.
   func destination(of object: Object, slot: Int) throws -> Object?
   /// The members of a to-many relationship, in its order if it has one.
   ///
-  /// - Throws: Where the object cannot be read.
+  /// - Throws: An error where the object cannot be read.
   func members(of object: Object, toMany index: Int) throws -> [Object]
 }

@@ -4,9 +4,9 @@ public import ObjectModel
 
 /// What a typed selection can select: a field, or an object, which gives its ID.
 public protocol FetchColumn: Sendable {
-  /// The type of its values.
+  /// The type of the values.
   associatedtype Output
-  /// It as an expression.
+  /// The value as an expression.
   var fetchExpression: FetchExpression { get }
   /// A value out of a result; nil stands for no value.
   ///

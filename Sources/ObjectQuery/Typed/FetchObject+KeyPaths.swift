@@ -11,7 +11,7 @@ public protocol FetchCompositeNaming: FetchKeyPathNaming {}
 
 /// `Book.all.where { $0[\.pages] > 100 && $0[\.author][\.name] == "Ada" }`.
 ///
-/// Subscripts rather than members found by key paths: those would take the compiler's word for what is missing from generated classes.
+/// These are subscripts, not members found by key paths: such members would hide from the compiler what is missing in generated classes.
 extension FetchObject where FetchedClass: FetchKeyPathNaming {
   /// A required attribute. It is an optional when it is selected.
   public subscript<Value: FetchValue>(_ keyPath: KeyPath<FetchedClass, Value>) -> FetchField<Value, Value?> {

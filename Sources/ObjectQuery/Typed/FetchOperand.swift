@@ -21,9 +21,9 @@ public enum FetchKind {
 ///
 /// An enumeration with raw values becomes one by `extension Status: FetchOperand {}`.
 public protocol FetchOperand {
-  /// What it can be compared with: a type of ``FetchKind``.
+  /// The kind of values that it can be compared with: a type of ``FetchKind``.
   associatedtype _Kind
-  /// It as an expression.
+  /// The value as an expression.
   var fetchExpression: FetchExpression { get }
 }
 

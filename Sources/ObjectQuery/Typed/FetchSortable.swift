@@ -2,7 +2,7 @@
 
 /// What a typed query can be ordered by: a field, ascending, or a sort descriptor.
 public protocol FetchSortable {
-  /// It as a sort key.
+  /// The value as a sort key.
   var _fetchSortDescriptor: FetchSortDescriptor { get }
 }
 

@@ -7,33 +7,34 @@ public import ObjectModel
 public protocol FileStore: IncrementalStore {
   /// What a store knows of itself; nothing is changed.
   ///
-  /// - Throws: ``StoreError``, with ``StoreError/Code/storeNotFound`` where nothing is.
+  /// - Throws: ``StoreError``, with ``StoreError/Code/storeNotFound`` where there is no store.
   static func metadata(ofStoreWith description: PersistentStoreDescription) async throws -> StoreMetadata
 
   /// Changes what the application keeps in a store's metadata.
   ///
-  /// - Throws: ``StoreError``, with ``StoreError/Code/storeNotFound`` where nothing is.
+  /// - Throws: ``StoreError``, with ``StoreError/Code/storeNotFound`` where there is no store.
   static func setUserMetadata(_ metadata: [String: String], ofStoreWith description: PersistentStoreDescription) async throws
 
   /// The model that a store was written with.
   ///
-  /// - Throws: ``StoreError``, with ``StoreError/Code/storeNotFound`` where nothing is.
+  /// - Throws: ``StoreError``, with ``StoreError/Code/storeNotFound`` where there is no store.
   static func cachedModel(ofStoreWith description: PersistentStoreDescription) async throws -> ManagedObjectModel
 
   /// Removes a store with all its files. Nobody may have it open.
   ///
-  /// As long as something of it is left, the rest may be missing: an interrupted removal is finished by another.
+  /// A part of the store is enough: another removal finishes one that was interrupted.
   /// - Throws: ``StoreError`` with ``StoreError/Code/storeNotFound`` where nothing of a store is there.
   static func destroyStore(with description: PersistentStoreDescription) async throws
 
-  /// Puts a copy of one store in the place of another, or where there is none. Whatever happens, one of the two stands there whole.
+  /// Puts a copy of one store in the place of another, or where there is none. Whatever happens, one of the two stores stands there whole.
   ///
   /// - Throws: ``StoreError``, with ``StoreError/Code/busy`` where anybody has the destination open.
   static func replaceStore(with destination: PersistentStoreDescription, byStoreWith source: PersistentStoreDescription) async throws
 
   /// Copies the open store, as one snapshot, to a new place, where it has the same UUID and object IDs.
   ///
-  /// - Returns: The description that opens the copy; nil where this way is not open, as to another type of store, and nothing was done.
+  /// - Returns: The description that opens the copy; nil where the store cannot be copied so, for example to another type, and nothing was
+  ///   done.
   /// - Throws: ``StoreError``, with ``StoreError/Code/alreadyExists`` where something is at the new place.
   func copy(to description: PersistentStoreDescription) async throws -> PersistentStoreDescription?
 }

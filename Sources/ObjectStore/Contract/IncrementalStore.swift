@@ -60,14 +60,15 @@ public struct RelationshipValues: Sendable {
 /// key, a version and the slots of a ``CompiledEntity``. A coordinator calls a store from any thread, also from several at once; requests must not
 /// see half a save.
 public protocol IncrementalStore: AnyObject, Sendable {
-  /// Whether stores of the class compute derived attributes, on every way of writing. A coordinator opens no other store for entities that have some.
+  /// Whether stores of the class compute derived attributes, in every way of writing. For entities that have derived attributes a coordinator opens no other
+  /// store.
   static var derivesAttributes: Bool { get }
 
-  /// What the class can be told by a description beside the settings of all stores; nothing by default. A description that is made of a
-  /// dictionary has no others.
+  /// The settings that the class knows beside ``PersistentStoreDescription/commonSettings``; none by default. A description that is made of a dictionary takes
+  /// no others.
   static var settings: [StoreSetting] { get }
 
-  /// Keeps the configuration; no input or output.
+  /// Keeps the configuration; reads and writes nothing.
   ///
   /// - Throws: ``StoreError`` where the description lacks what the store needs.
   init(configuration: StoreConfiguration) throws
@@ -137,7 +138,7 @@ public protocol IncrementalStore: AnyObject, Sendable {
   /// - Throws: ``StoreError`` where no key can be had.
   func obtainPermanentIDs(for objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> [ManagedObjectID]
 
-  /// The ID of an object by what stands for it. The default takes numbers as keys and keeps texts in a table of the process.
+  /// The ID of the object that something stands for. The default takes numbers as keys and keeps texts in a table of the process.
   ///
   /// - Parameters:
   ///   - entity: The object's entity.
@@ -145,7 +146,7 @@ public protocol IncrementalStore: AnyObject, Sendable {
   ///   - scope: What the request belongs to.
   func newObjectID(for entity: CompiledEntity, referenceObject: ReferenceObject, in scope: RequestScope) -> ManagedObjectID
 
-  /// What stands for an object. The inverse of ``newObjectID(for:referenceObject:in:)``.
+  /// What stands for an object: the inverse of ``newObjectID(for:referenceObject:in:)``.
   func referenceObject(for objectID: ManagedObjectID, in scope: RequestScope) -> ReferenceObject
 
   /// Whether the store wants to hear of objects that contexts register.
@@ -160,7 +161,7 @@ public protocol IncrementalStore: AnyObject, Sendable {
   /// - Throws: ``StoreError`` where the metadata cannot be written.
   func setUserMetadata(_ metadata: [String: String]) throws
 
-  /// Runs saves and fetches as one transaction: all of them take effect, or none if the body throws. Stores that cannot refuse.
+  /// Runs saves and fetches as one transaction: all of them take effect, or none if the body throws. A store that cannot do so refuses.
   ///
   /// A request that is made inside the body belongs to the transaction. Requests of other threads, and of tasks that the body begins, see nothing of the
   /// transaction until it ends, and their saves wait. A transaction inside another is a part of that one, and can fail alone.
@@ -172,7 +173,7 @@ public protocol IncrementalStore: AnyObject, Sendable {
   /// default, the coordinator puts all bytes into the rows.
   var takesExternalData: Bool { get }
 
-  /// Where a value that comes in pieces is collected. By default in memory.
+  /// Makes what collects a value that comes in pieces; by default it collects in memory.
   ///
   /// - Throws: ``StoreError`` where nothing can be collected.
   func makeExternalDataWriter() throws -> ExternalDataWriter

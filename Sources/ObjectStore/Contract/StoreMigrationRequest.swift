@@ -97,7 +97,7 @@ public protocol StoreMigrationSession: AnyObject {
   var sourceModel: CompiledModel { get }
   /// The model of the newer rows.
   var destinationModel: CompiledModel { get }
-  /// The older rows, read-only. Answers requests of a scope over ``sourceModel``.
+  /// The older rows, which can only be read. The store answers requests of a scope over ``sourceModel``.
   var source: any IncrementalStore { get }
   /// The newer rows. Saves are part of the migration's transaction.
   var destination: any IncrementalStore { get }

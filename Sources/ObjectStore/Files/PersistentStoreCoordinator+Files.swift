@@ -57,11 +57,11 @@ extension PersistentStoreCoordinator {
     try await Self.fileStoreClass(destination, .replace).replaceStore(with: destination, byStoreWith: source)
   }
 
-  /// Moves an open store to another place or type: copies it, opens the copy in its stead, and closes the old one, whose files stay.
+  /// Moves an open store to another place or type: copies it, opens the copy in its place, and closes the old one, whose files stay.
   ///
-  /// Between encrypted stores the copy is one snapshot with the same UUID, so object IDs and objects of open contexts go on to mean the same objects;
-  /// where its description has a key the copy opens with that one only, otherwise with the keys of the old store. Between types every object gets a new ID:
-  /// objects of the old store that contexts hold are then gone. Nobody may save through this coordinator meanwhile.
+  /// Between encrypted stores the copy is one snapshot with the same UUID, so object IDs and objects of open contexts still mean the same objects; where its
+  /// description has a key the copy opens with that one only, otherwise with the keys of the old store. Between types every object gets a new ID: objects of
+  /// the old store that contexts hold are then gone. Nobody may save through this coordinator meanwhile.
   ///
   /// - Parameters:
   ///   - store: An open store of this coordinator.

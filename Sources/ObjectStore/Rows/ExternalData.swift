@@ -85,7 +85,7 @@ public protocol ExternalContent: Sendable {
   ///
   /// - Throws: ``StoreError`` where the value is gone or damaged.
   func data() throws -> Data
-  /// Whether another content is the same value of the same store. False by default.
+  /// Whether another content is the same value of the same store. By default it is not.
   func isSame(as other: any ExternalContent) -> Bool
 }
 

@@ -43,11 +43,11 @@ public final class ExternalDataWriter {
 public protocol ExternalDataSink: AnyObject {
   /// Appends bytes.
   ///
-  /// - Throws: ``StoreError``, as when the disk is full.
+  /// - Throws: ``StoreError``, for example when the disk is full.
   func write(_ bytes: Data) throws
   /// Ends the value and gives it.
   ///
-  /// - Throws: ``StoreError``, as when the disk is full.
+  /// - Throws: ``StoreError``, for example when the disk is full.
   func finish() throws -> any ExternalContent
 }
 

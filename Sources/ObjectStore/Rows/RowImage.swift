@@ -94,7 +94,7 @@ public import ObjectModel
     return UnsafeRawBufferPointer(start: base + Int(word & 0xFFFF_FFFF), count: Int(word &>> 32))
   }
 
-  /// The text of a slot; empty when there is none. One string is made on each call. Bytes that are no UTF-8 show as U+FFFD: ``slot(_:kind:)`` throws of them.
+  /// The text of a slot; empty when there is none. One string is made on each call. Bytes that are not UTF-8 show as U+FFFD.
   @inlinable public func string(_ slot: Int) -> String {
     String(decoding: bytes(slot), as: UTF8.self)
   }
