@@ -17,7 +17,7 @@ extension CoreDataStore {
   ///
   /// - Parameters:
   ///   - description: The store to be created: its URL, its key and so on.
-  ///   - progress: Told how much is done.
+  ///   - progress: Called with how much is done.
   /// - Throws: ``CoreDataImportError``, `StoreError`; with the code `alreadyExists` where there is a store at the URL, `cancelled` when `progress` or the
   ///   task says so.
   public func importAll(
@@ -80,7 +80,7 @@ extension CoreDataStore {
   /// - Parameters:
   ///   - coordinator: The coordinator that has the store.
   ///   - store: The store that takes the objects.
-  ///   - progress: Told how much is done.
+  ///   - progress: Called with how much is done.
   /// - Throws: ``CoreDataImportError``, `StoreError`, with the code `cancelled` when `progress` or the task says so.
   public func importAll(
     into coordinator: PersistentStoreCoordinator, store: PersistentStore, progress: Progress? = nil

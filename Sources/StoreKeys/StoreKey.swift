@@ -11,7 +11,7 @@ public import Foundation
 ///
 /// The database itself is always encrypted with a random data key. With ``raw(_:)``, ``passphrase(_:_:)`` and ``provider(_:)`` the data key lies wrapped in the
 /// *slots* of a small key file beside the store (`<store>.keys`): a passphrase changes without the database being written again, several people can have keys
-/// of their own, and a wrong key is told from a damaged file. Such a store cannot be opened without its key file: back that up too.
+/// of their own, and a wrong key can be told from a damaged file. Such a store cannot be opened without its key file: back that up too.
 ///
 /// A passphrase costs some tenths of a second at each opening, on purpose (``KDF``); a raw key costs nothing. Opening the store tells what is wrong with a key:
 /// it throws ``StoreError`` with ``StoreError/Code/wrongKey``, ``StoreError/Code/keyRequired`` or ``StoreError/Code/keyFileMissing``. A key is a value that may
@@ -95,7 +95,7 @@ public protocol StoreKeyProvider: Sendable {
   func key(for request: StoreKeyRequest) async throws -> SecretBytes
 }
 
-/// What a key provider is told.
+/// What a key provider gets to know: which store needs a key, why, and for which time.
 public struct StoreKeyRequest: Sendable {
   /// Why the key is needed.
   public enum Reason: Sendable, Hashable {

@@ -10,7 +10,7 @@ public struct CoreDataImportError: Error, Sendable, CustomStringConvertible {
     case modelMismatch
     /// Several properties of subentities have one name, and the store does not tell which column is whose.
     case ambiguousColumns
-    /// A value is none of its attribute's type, or is not text.
+    /// A value is not of its attribute's type, or is not text.
     case invalidValue
     /// A row's key or entity number cannot be one.
     case invalidKey

@@ -20,7 +20,7 @@ public struct CoreDataStore: Sendable {
     case encryptedCoreData = "encrypted Core Data"
   }
 
-  /// Told how much of an import is done, in objects and links; answers whether to go on.
+  /// Called with how much of an import is done, in objects and links; answers whether to go on.
   public typealias Progress = @Sendable (_ done: Int, _ total: Int) -> Bool
 
   /// Where the file is.

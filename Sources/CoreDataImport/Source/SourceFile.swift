@@ -62,7 +62,7 @@ enum SourceFile {
     return formats.map { .sqlcipherPassphrase(passphrase, $0) }
   }
 
-  /// Core Data's other kinds of stores are told by their first bytes.
+  /// Core Data's other kinds of stores are recognised by their first bytes.
   private static func refuseOtherForms(_ path: String) throws {
     guard let handle = FileHandle(forReadingAtPath: path), let head = try? handle.read(upToCount: 64) else { return }
     try? handle.close()

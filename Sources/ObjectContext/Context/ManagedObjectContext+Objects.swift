@@ -21,7 +21,7 @@ extension ManagedObjectContext {
     return makeFault(objectID.reference, space: objectID.space)
   }
 
-  /// An empty object for an ID that is of no use. Who writes to it is told here.
+  /// An empty object for an ID that is of no use. The context notes an error for those who write to it.
   func goneObject<Object: ManagedObject>(_ type: Object.Type, _ objectID: ManagedObjectID) -> Object {
     let object = Object(ManagedObjectSeed(goneObjectOf: objectID))
     object.formerContextNumber = number

@@ -84,7 +84,7 @@ package struct ContextEvent {
   ///
   /// - Parameters:
   ///   - work: What was saved in the end.
-  ///   - computed: Objects of which the store has computed values.
+  ///   - computed: Objects for which the store has computed values.
   ///   - merged: Objects that the merge policy has changed.
   func finished(_ work: SaveWork, computed: [ManagedObject], merged: [ManagedObject]) -> ContextEvent {
     var event = self

@@ -1,6 +1,6 @@
 // EventObservers: who within the library is told of a context's events.
 
-/// Who is told of a context's events.
+/// The observers within the library that hear of a context's events.
 struct EventObservers: ~Copyable {
   /// Called in the context's isolation. It changes no object.
   typealias Observer = (ContextEvent) -> Void
@@ -32,7 +32,7 @@ extension ManagedObjectContext {
 
   /// Tells of an event.
   ///
-  /// - Parameter makeEvent: Called only where somebody is told.
+  /// - Parameter makeEvent: Called only where somebody listens.
   @inline(__always) func tellEvent(_ makeEvent: () -> ContextEvent) {
     if !eventObservers.isEmpty { tellObservers(makeEvent()) }
   }

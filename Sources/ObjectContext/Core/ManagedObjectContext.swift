@@ -70,7 +70,7 @@ public final class ManagedObjectContext {
   private static let lastNumber = Atomic<UInt64>(0)
   /// Where changes of others come in.
   var intake = ChangeIntake()
-  /// Who is told of each event.
+  /// The observers that hear of each event.
   var eventObservers = EventObservers()
   /// The classes of the entities.
   // Asked for each object that is made; unchecked for the reason below.

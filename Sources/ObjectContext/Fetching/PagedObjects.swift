@@ -77,7 +77,7 @@ final class PagedObjects {
     return Page(number: number, objects: objects, companions: companions)
   }
 
-  /// The ID that an object has by now.
+  /// The present ID of an object.
   private func currentID(_ id: ManagedObjectID) -> ManagedObjectID { id.isTemporaryID ? newObjects[id]?.objectID ?? id : id }
 
   /// The object at a position; nil when its row is gone.

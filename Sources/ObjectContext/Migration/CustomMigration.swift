@@ -74,8 +74,8 @@ public final class CustomMigration {
 
   /// Visits the older objects of an entity, each with the newer object that it has become, in bounded memory.
   ///
-  /// Both sides are read a batch at a time; after each batch the newer objects are saved and let go, progress is told and a cancellation obeyed.
-  /// Objects without a newer one (its entity is gone, or it was deleted) are passed over; see ``forEachSource(_:where:batchSize:_:)``.
+  /// Both sides are read a batch at a time; after each batch the newer objects are saved and let go, progress is reported and a cancellation obeyed. Objects
+  /// without a newer one (its entity is gone, or it was deleted) are passed over; see ``forEachSource(_:where:batchSize:_:)``.
   /// - Parameters:
   ///   - entityName: The entity's name in the older model; objects of subentities are visited too.
   ///   - predicate: Which objects are visited; nil for all.

@@ -10,8 +10,8 @@ public import ObjectQuery
 ///   relationshipMappings: [PropertyMapping(name: "orders", destinationInstancesOf: "OrderToOrder", sourceKeyPath: "orders")])
 /// ```
 ///
-/// Where a name is none of the models', the migration throws ``StoreError`` with ``StoreError/Code/mappingModelInvalid`` before anything is changed. Objects are
-/// read and saved in batches, so that memory does not grow with their number.
+/// Where the models do not have a name, the migration throws ``StoreError`` with ``StoreError/Code/mappingModelInvalid`` before anything is changed. Objects
+/// are read and saved in batches, so that memory does not grow with their number.
 public struct EntityMapping: Sendable {
   /// The kind of a mapping.
   public enum MappingType: Sendable, Hashable {

@@ -1,6 +1,6 @@
 // KeyValueError: what can go wrong when properties are named by strings.
 
-/// What went wrong when a property was named by a string: the name is none of the entity's, or the value is of a type that the property cannot hold.
+/// What went wrong when a property was named by a string: the entity has no such property, or the value is of a type that the property cannot hold.
 ///
 /// ```swift
 /// do {

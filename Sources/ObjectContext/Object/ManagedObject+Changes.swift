@@ -36,7 +36,7 @@ extension ManagedObject {
   /// The values that were last read or saved, by name; nil keys ask for all attributes and to-one relationships. Empty for new objects. Fires a fault.
   ///
   /// To-one relationships are given as IDs.
-  /// - Throws: ``KeyValueError`` for a key that is none of these.
+  /// - Throws: ``KeyValueError`` for any other key.
   public final func committedValues(forKeys keys: [String]?) throws -> [String: Any?] {
     if flags.contains(.isInserted) { return [:] }
     willAccess()

@@ -111,7 +111,7 @@ extension ManagedObject {
     }
   }
 
-  /// What is wrong with the composite attributes: a required one without any value, or one without a part that it must have.
+  /// What is wrong with the composite attributes: a required one without any value, or one that lacks a required part.
   private func collectCompositeErrors(into errors: inout [ValidationError]) {
     let isNew = flags.contains(.isInserted)
     for composite in compiledEntity.composites {

@@ -58,7 +58,7 @@ extension ManagedObjectContext {
 
   /// Objects got permanent IDs without being saved: from here on relationships know them by these.
   ///
-  /// - Parameter saved: The reference that an object has by now.
+  /// - Parameter saved: The present reference of an object.
   func replaceReferences(_ saved: (ObjectReference) -> ObjectReference) {
     if !registry.hasPermanentIDs { return }
     for object in unitOfWork.objects {

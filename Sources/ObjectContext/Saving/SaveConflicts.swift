@@ -44,7 +44,7 @@ final class SaveConflicts {
   var finishedMerges: Set<ObjectReference> = []
   /// The rows that went into survivors, until their partners are found.
   var formerRows: [ObjectReference: [RowImage]] = [:]
-  /// All objects in conflict: they are told.
+  /// All objects in conflict, which the error names.
   var touched: Set<ObjectReference> = []
   /// Objects whose rows were merged and have not been validated since.
   private var unvalidated: Set<ObjectReference> = []

@@ -21,7 +21,7 @@ enum SlotText {
     }
   }
 
-  /// The value of a text; nil when it is none of the type.
+  /// The value of a text; nil when it is not of the type.
   static func slot(_ text: String, type: AttributeType) -> Slot? {
     switch type {
     case .integer16, .integer32, .integer64:

@@ -46,7 +46,7 @@ public struct VersionedModel: Sendable, Hashable {
   /// The model of the current version; nil when no version has its name.
   public var current: ManagedObjectModel? { version(named: currentVersionName) }
 
-  /// The model of a version; nil when there is none of the name.
+  /// The model of a version; nil when no version has the name.
   public func version(named name: String) -> ManagedObjectModel? { versions.first { $0.name == name }?.model }
 
   /// Reads an `.xcdatamodeld` bundle with all its versions.

@@ -34,7 +34,7 @@ enum PredicateCast: String, CaseIterable {
     }
   }
 
-  /// A literal as a constant of the type; nil when it is none.
+  /// A literal as a constant of the type; nil when it is not one.
   func cast(_ value: FetchConstant) -> FetchConstant? {
     switch (self, value) {
     case (.date, .date), (.uuid, .uuid), (.url, .url), (.data, .data), (.objectID, .object), (.entity, .entity), (.string, .string): value

@@ -28,7 +28,7 @@ extension PredicateParser {
     return .expression(ExpressionDescription(name: text(from: start), expression: expression))
   }
 
-  /// What follows a function's name where it is none of a function's ordinary arguments; nil where it is.
+  /// What follows a function's name, where those are not a function's ordinary arguments; nil where they are.
   ///
   /// `count(*)` counts objects, `count(distinct name)` different values. A key named `distinct` stays a key.
   mutating func parseAggregateArgument() throws(PredicateFormatError) -> (FetchExpression, depth: Int)? {

@@ -63,7 +63,7 @@ public struct PersistentStoreDescription: Sendable {
   /// Whether the store is not opened while a transformer that its entities' attributes name is not registered. False by default: such attributes then fail when
   /// they are used; ``PersistentStoreCoordinator/missingTransformers`` lists them.
   public var requiresTransformers = false
-  /// What the store's class is told beside that, by key.
+  /// The settings of the store's class beside those, by key.
   private var settings: [StoreSettingIdentity: any Sendable] = [:]
 
   /// A setting of the store's class; nil where it was not set. It reaches the store untouched.

@@ -31,7 +31,7 @@ final class BatchPortionWriter: Sendable {
 
   /// - Parameters:
   ///   - resultType: What the caller is answered.
-  ///   - publishes: Whether others are told.
+  ///   - publishes: Whether the coordinator publishes the changes.
   ///   - merges: Whether the caller wants to know what its objects are to take over.
   init(
     entity: CompiledEntity, model: CompiledModel, store: PersistentStore, scope: RequestScope, resultType: BatchResultType, publishes: Bool,

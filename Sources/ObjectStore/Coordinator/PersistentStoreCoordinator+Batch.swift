@@ -12,7 +12,7 @@ package struct BatchOutcome: Sendable {
   /// Adds what was written to a store, and tells of it.
   ///
   /// - Parameters:
-  ///   - publishes: Whether others are told.
+  ///   - publishes: Whether the coordinator publishes the changes.
   ///   - merges: Whether the caller wants to know.
   ///   - makeChangeSet: Called once, where somebody wants to know.
   mutating func add(

@@ -22,7 +22,7 @@ public final class PersistentStoreCoordinator: Sendable {
   package let compiledModel: CompiledModel
   /// The space of the IDs of objects that were never saved.
   package let temporarySpace: ObjectIDSpace
-  /// The bytes of rows that each store's row cache may hold: 32 MiB unless said otherwise.
+  /// The bytes of rows that each store's row cache may hold; 32 MiB by default.
   package let rowCacheLimit: Int
 
   private struct State {

@@ -2,7 +2,8 @@
 public import Foundation
 
 extension PersistentStoreDescription {
-  /// Describes a store by a dictionary of options, as from a configuration file: their names are those of the description's properties.
+  /// Describes a store by a dictionary of options, for example out of a configuration file. Their names are those of the description's
+  /// properties.
   ///
   /// - Parameters:
   ///   - type: The kind of store, whose class says which options it has.

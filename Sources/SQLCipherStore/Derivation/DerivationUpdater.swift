@@ -17,7 +17,7 @@ struct DerivationUpdater {
   /// The rows that got new values: the model's number of their entity, by table and key.
   private(set) var changed: [Int: [Int64: Int]] = [:]
 
-  /// Others' rows up to this number are read for the answer; of more only the keys are told.
+  /// Up to so many rows of others are read for the answer; of more, only their keys are in it.
   private static let greatestAnswer = 500
 
   init(rows: StoreRows, marks: DerivationMarks, transaction: WriteTransaction, now: Double) {

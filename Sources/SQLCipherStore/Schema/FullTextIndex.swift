@@ -6,9 +6,9 @@ import SQLCipherConnection
 
 /// A full-text index of a store's file.
 ///
-/// It is an FTS4 table, which both generations of SQLCipher have, of the words that `cd_words` makes of the texts. FTS4 is told of a view in place of a
-/// content of its own, so the words stand in the file once. Triggers keep it in step with whatever writes the rows; what they take out they read through the
-/// view, so they do it before the row changes.
+/// It is an FTS4 table, which both generations of SQLCipher have, of the words that `cd_words` makes of the texts. FTS4 gets a view in place of a content of
+/// its own, so the words stand in the file once. Triggers keep it in step with whatever writes the rows; what they take out they read through the view, so they
+/// do it before the row changes.
 struct FullTextIndex: Sendable {
   /// What the model knows it as.
   let meaning: FetchExplanation.Index

@@ -7,7 +7,7 @@ struct TableLayout: Codable, Sendable, Hashable {
     case integer, real, text, bytes, reference
   }
 
-  /// The numbers that entity columns may have; a layout with others is none of this library's.
+  /// The numbers that entity columns may have; a layout with others was not made by this library.
   static let discriminators = 0..<(1 << 32)
 
   /// An entity of a tree and its number in the entity column.

@@ -1,4 +1,4 @@
-// TransactionParticipant: who takes part in a write transaction, and the moments that it is told of. Who they are says `TransactionParticipants.swift`.
+// TransactionParticipant: what takes part in a write transaction, and at which moments. `TransactionParticipants.swift` lists the participants.
 
 /// Takes part in every write transaction of a store.
 ///

@@ -1,4 +1,4 @@
 // ProgressHandler: how long work tells how far it is, and is stopped.
 
-/// Told how far a long work is; answers whether to go on.
+/// Called with how far a long work is; answers whether to go on.
 package typealias ProgressHandler = @Sendable (_ done: Int, _ total: Int) -> Bool

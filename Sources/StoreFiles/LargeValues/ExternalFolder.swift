@@ -171,7 +171,7 @@ package struct ExternalFolder: Sendable {
     unlink(orphansPath)
   }
 
-  /// The names of what could be files of values, and of what is none of ours.
+  /// The names of what could be files of values, and of what is not ours.
   package func names() -> (files: Set<String>, foreign: [String]) {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
     let files = names.filter(Self.isFileName)
