@@ -65,7 +65,6 @@ extension StoreError {
 
     // Unique values.
     case sameValues(entity: String, properties: [String])
-    case derivedSameValues(entity: String, property: String)
     case rowTakesValues(row: Int, entity: String, ofSeveral: Bool)
     case rowHasTakenValues(row: Int, entity: String, properties: [String])
     case sharedConstraint(entity: String, found: String)

@@ -218,11 +218,6 @@ extension StoreError.Reason {
     case .sameValues(let entity, let names):
       let values = names.isEmpty ? "under a uniqueness constraint" : "of \(names.joined(separator: ", "))"
       return Parts(.constraintConflict, "Objects of “\(entity)” have the same values \(values). Nothing was saved.", entity: entity)
-    case .derivedSameValues(let entity, let property):
-      return Parts(
-        .constraintConflict,
-        "Objects of “\(entity)” would have the same values of \(property), which is derived. Nothing was changed.", entity: entity,
-        property: property)
     case .rowTakesValues(let row, let entity, let ofSeveral):
       let holders = ofSeveral ? "several stored objects: it is not clear which to change." : "an object of another entity."
       return Parts(

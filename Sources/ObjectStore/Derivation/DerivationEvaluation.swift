@@ -113,7 +113,8 @@ public struct DerivationEvaluation: Sendable {
       for row in try rows(model.entities[derivation.entity]) {
         if derivation.operation == .now, !saved.contains(row.reference) { continue }
         let value = try value(of: derivation, for: row.reference, resolver: resolver, filter: filter)
-        if DerivedValue.isSame(value, try row.slot(slot.index, kind: slot.kind)) { continue }
+        // What cannot be read is not the same: it is written anew.
+        if let known = try? row.slot(slot.index, kind: slot.kind), DerivedValue.isSame(value, known) { continue }
         let edited = BatchEdits.edited(
           row, [slot.index: value], entity: model.entities[row.entityNumber], version: row.version, into: writer)
         changed[row.reference] = edited

@@ -58,12 +58,14 @@ import Synchronization
     if isClosed { throw StoreAccessError(.closed, path: path, operation: operation) }
   }
 
-  func failure(_ code: Int32, operation: StoreAccessError.Operation, sql: String? = nil, source: StoreAccessError.Source = .other)
-    -> StoreAccessError
-  {
-    let error = StoreAccessError.sqlite(code, handle: pointer, path: path, operation: operation, sql: sql, source: source)
-    // A large value's file is none of the database's.
-    if case .storeCorrupt(let part) = error.kind, part != .externalFile { isDamaged = true }
+  func failure(
+    _ code: Int32, operation: StoreAccessError.Operation, sql: String? = nil, subject: StoreAccessError.Subject? = nil,
+    source: StoreAccessError.Source = .other
+  ) -> StoreAccessError {
+    let error = StoreAccessError.sqlite(
+      code, handle: pointer, path: path, operation: operation, sql: sql, subject: subject, source: source)
+    // A large value's file is none of the database's, and one strange value does not damage the others.
+    if case .storeCorrupt(let part) = error.kind, part != .externalFile, part != .value { isDamaged = true }
     return error
   }
 

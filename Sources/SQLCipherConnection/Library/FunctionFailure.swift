@@ -8,4 +8,6 @@ package enum FunctionFailure: Int32, Sendable {
   case externalMissing = 51457
   /// The file of a large value cannot be read; likewise.
   case externalDamaged = 51713
+  /// What a row holds is no value of its attribute's type; likewise.
+  case valueUnreadable = 51969
 }

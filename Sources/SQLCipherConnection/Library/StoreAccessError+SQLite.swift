@@ -14,7 +14,8 @@ extension StoreAccessError {
 
   /// Makes the error for a SQLite result code, with what the handle knows about it.
   package static func sqlite(
-    _ code: Int32, handle: OpaquePointer?, path: String?, operation: Operation, sql: String? = nil, source: Source = .other
+    _ code: Int32, handle: OpaquePointer?, path: String?, operation: Operation, sql: String? = nil, subject: Subject? = nil,
+    source: Source = .other
   ) -> StoreAccessError {
     var extended = code
     var message = String(cString: sqlite3_errstr(code))
@@ -27,7 +28,8 @@ extension StoreAccessError {
     }
     let kind = kind(extended: extended, message: message, systemError: systemError, path: path, source: source)
     return StoreAccessError(
-      kind, path: path, operation: operation, code: extended & 0xff, extendedCode: extended, message: message, sql: sql)
+      kind, path: path, operation: operation, code: extended & 0xff, extendedCode: extended, message: message, sql: sql,
+      subject: subject)
   }
 
   private static func kind(extended: Int32, message: String, systemError: Int32, path: String?, source: Source) -> Kind {
@@ -46,6 +48,7 @@ extension StoreAccessError {
       extended == ResultCode.shortRead ? .storeCorrupt(.structure) : ioKind(systemError)
     case SQLITE_ERROR where extended == FunctionFailure.externalMissing.rawValue: .externalDataMissing
     case SQLITE_ERROR where extended == FunctionFailure.externalDamaged.rawValue: .storeCorrupt(.externalFile)
+    case SQLITE_ERROR where extended == FunctionFailure.valueUnreadable.rawValue: .storeCorrupt(.value)
     case SQLITE_ERROR where source == .step && isGeneric(message): .storeCorrupt(.pageMAC)
     default: sqlKind(message)
     }

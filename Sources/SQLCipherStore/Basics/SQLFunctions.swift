@@ -221,7 +221,11 @@ enum SQLFunctions {
     let types = AttributeType.allCases
     try connection.registerFunction(name: fit, argumentCount: 2) { call in
       let number = Int(call.int64(1))
-      set(types.indices.contains(number) ? DerivedValue.fitted(slot(call, 0), to: types[number]) : .null, call)
+      guard types.indices.contains(number) else { return call.setResultNull() }
+      let value = slot(call, 0)
+      let isNumber = [.double, .float, .decimal].contains(types[number])
+      if isNumber, case .bytes(let data) = value, !DecimalCoding.isCoding(data) { return call.setFailure(.valueUnreadable, unreadable) }
+      set(DerivedValue.fitted(value, to: types[number]), call)
     }
     try connection.registerFunction(name: apply, argumentCount: -1) { call in
       let number = Int(call.int64(0))
@@ -229,6 +233,9 @@ enum SQLFunctions {
       set(ExpressionFunctions.apply(functions[number], arguments(of: call), type(of: call)), call)
     }
   }
+
+  /// What a function says where a row holds something that is none of its attribute's type.
+  static let unreadable = "a stored value cannot be read"
 
   private static func options(_ call: FunctionCall, _ index: Int) -> ComparisonOptions {
     ComparisonOptions(rawValue: UInt8(truncatingIfNeeded: call.int64(index)))
@@ -258,10 +265,25 @@ enum SQLFunctions {
 /// The values of a group.
 private final class StatisticState: AggregateState {
   private var statistic: Statistic
+  /// Whether the values have to be numbers.
+  private let isArithmetic: Bool
 
-  init(_ function: ResolvedAggregate.Function) { statistic = Statistic(function) }
+  init(_ function: ResolvedAggregate.Function) {
+    statistic = Statistic(function)
+    isArithmetic = [.sum, .average, .standardDeviation].contains(function)
+  }
 
-  func step(_ call: FunctionCall) { statistic.add(SQLFunctions.slot(call, 0)) }
+  func step(_ call: FunctionCall) {
+    let value = SQLFunctions.slot(call, 0)
+    if isArithmetic {
+      switch value {
+      case .text: return call.setFailure(.valueUnreadable, SQLFunctions.unreadable)
+      case .bytes(let data) where !DecimalCoding.isCoding(data): return call.setFailure(.valueUnreadable, SQLFunctions.unreadable)
+      default: break
+      }
+    }
+    statistic.add(value)
+  }
   func finish(_ call: FunctionCall) { SQLFunctions.set(statistic.result, call) }
 }
 

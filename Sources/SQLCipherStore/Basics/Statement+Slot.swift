@@ -1,5 +1,6 @@
 // Statement+Slot: values in statements.
 import ObjectModel
+import ObjectStore
 import SQLCipherConnection
 import StoreKeys
 
@@ -15,12 +16,12 @@ extension Statement {
     }
   }
 
-  /// The value of a column as it stands.
+  /// The value of a column as it stands; a text that is no UTF-8 as bytes, which no attribute of texts takes.
   func slot(_ column: Int32) -> Slot {
     switch type(column) {
     case .integer: .int(int64(column))
     case .real: .real(double(column))
-    case .text: .text(text(column))
+    case .text: RowImage.text(textBuffer(column)).map { .text($0) } ?? .bytes(data(column))
     case .blob: .bytes(data(column))
     case .null: .null
     }

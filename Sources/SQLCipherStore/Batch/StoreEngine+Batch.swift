@@ -29,7 +29,7 @@ extension StoreEngine {
   private func write(_ operation: StoreOperation, _ scope: RequestScope, _ body: (BatchTransaction) throws -> BatchChanges) throws
     -> BatchChanges
   {
-    let transaction = try begin(.init(cancellation: scope.cancellation))
+    let transaction = try begin(.init(cancellation: scope.cancellation, objectIDSpace: scope.objectIDSpace))
     do {
       var changes = try transaction.whileWanted { try body(BatchTransaction(engine: self, transaction: transaction)) }
       try transaction.commit()

@@ -17,6 +17,9 @@ struct DerivationUpdater {
   /// The rows that got new values: the model's number of their entity, by table and key.
   private(set) var changed: [Int: [Int64: Int]] = [:]
 
+  /// A row and what is written into it.
+  private typealias Update = (key: Int64, entity: Int, value: Slot)
+
   /// Up to so many rows of others are read for the answer; of more, only their keys are in it.
   private static let greatestAnswer = 500
 
@@ -54,7 +57,7 @@ struct DerivationUpdater {
     let isNow = derivation.derivation.operation == .now
     let value = isNow ? "NULL" : try derivation.value(of: "t", in: schema)
     let condition = derivation.entityCondition(schema.model, alias: "t")
-    var updates: [(key: Int64, entity: Int, value: Slot)] = []
+    var updates: [Update] = []
     try KeyListSize.forEachPiece(of: keys) { piece, size in
       let statement = try connection.statement(sql: table.computed(value, beside: derivation.column, where: condition, size))
       defer { statement.reset() }
@@ -64,6 +67,13 @@ struct DerivationUpdater {
         let new = isNow ? Slot.real(now) : statement.slot(3)
         if !DerivedValue.isSame(statement.slot(2), new) {
           let reference = try schema.reference(key: statement.int64(0), entity: statement.int(1))
+          // A copy of what somebody has written into a column by SQL.
+          guard AttributeChecker.typeFailure(of: new, type: derivation.derivation.type) == nil else {
+            let name = schema.model.entities[reference.entity].name
+            let id = transaction.purpose.objectIDSpace?.objectID(of: reference)
+            throw StoreError(
+              .unreadableValue(entity: name, property: derivation.derivation.slot.name, id), operation: .derive, path: rows.path)
+          }
           updates.append((reference.key, reference.entity, new))
         }
       }
@@ -87,7 +97,7 @@ struct DerivationUpdater {
       do {
         try statement.run()
       } catch {
-        if error.extendedCode == ConstraintCode.unique { throw constraintConflict(derivation, error) }
+        if error.extendedCode == ConstraintCode.unique { throw try constraintConflict(derivation, updates, error) }
         throw error
       }
       changed[table.index, default: [:]][update.key] = update.entity
@@ -102,10 +112,21 @@ struct DerivationUpdater {
     }
   }
 
-  private func constraintConflict(_ derivation: StoreDerivation, _ error: StoreAccessError) -> StoreError {
-    let name = schema.model.entities[derivation.derivation.entity].name
-    return StoreError(
-      .derivedSameValues(entity: name, property: derivation.derivation.slot.name), operation: .derive, path: rows.path, underlying: error)
+  /// The error that names all rows that would have one value.
+  private func constraintConflict(_ derivation: StoreDerivation, _ updates: [Update], _ error: StoreAccessError) throws -> StoreError {
+    let slot = derivation.derivation.slot
+    guard let space = transaction.purpose.objectIDSpace else {
+      let name = schema.model.entities[derivation.derivation.entity].name
+      return StoreError(.sameValues(entity: name, properties: [slot.name]), operation: .derive, path: rows.path, underlying: error)
+    }
+    let values = Dictionary(updates.map { ($0.key, $0.value) }) { $1 }
+    let (reader, writer) = (RowWriter(), RowWriter())
+    try rows.read(updates.map(\.key)[...], of: derivation.table, transaction.reading, into: reader)
+    let written = reader.finish().map { row in
+      BatchEdits.edited(
+        row, [slot.index: values[row.key] ?? .null], entity: schema.model.entities[row.entityNumber], version: row.version, into: writer)
+    }
+    return try UniqueClash(rows, transaction.reading, .derive, in: space).error(error, UniqueClaims(written, model: schema.model))
   }
 
   // MARK: Answers

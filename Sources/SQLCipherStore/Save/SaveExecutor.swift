@@ -52,6 +52,11 @@ struct SaveExecutor {
     }
   }
 
+  /// The error that names all clashes of what is written. Asked for while the transaction is open: nobody can let go of the values meanwhile.
+  func uniqueClash(_ error: StoreAccessError, _ claims: UniqueClaims) throws -> StoreError {
+    try UniqueClash(engine.rows, transaction.reading, .save, in: space).error(error, claims)
+  }
+
   // MARK: Checks and deletions
 
   private func checkLockedRows() throws {

@@ -17,7 +17,7 @@ extension StoreEngine {
     // Values that follow from a row alone go in with it.
     let now = Date().timeIntervalSinceReferenceDate
     let request = schema.derivations.isEmpty ? request : try request.withLocalValues(schema.model, now: now)
-    let transaction = try begin(.init(request: request, cancellation: scope.cancellation, now: now))
+    let transaction = try begin(.init(request: request, cancellation: scope.cancellation, now: now, objectIDSpace: scope.objectIDSpace))
     do {
       var executor = SaveExecutor(engine: self, transaction: transaction, request: request, space: scope.objectIDSpace)
       try transaction.whileWanted { try executor.run() }

@@ -30,6 +30,8 @@ final class WriteTransaction {
     var cancellation: RequestCancellation?
     /// The time that is written where a value is the time of the save.
     var now: Double?
+    /// The IDs of whoever asks, which errors name objects by; nil where nobody's objects are written.
+    var objectIDSpace: ObjectIDSpace?
     /// Whether it is held over several requests, each of which is a part of it.
     var holdsRequests = false
   }

@@ -53,6 +53,7 @@ extension StoreAccessError {
     case .storeCorrupt(.wal): "the write-ahead log beside the store is damaged or belongs to another store"
     case .storeCorrupt(.externalFile):
       "the file of a large value is damaged, was changed, or belongs to another value or store; restore it from a backup, or set the value anew"
+    case .storeCorrupt(.value): "what is stored of a property is no value of its type; verify the store"
     case .externalDataMissing:
       "the file of a large value is not beside the store: either the value was replaced or deleted since it was read, or the file was lost; verify the store"
     case .unsupportedFormat(let what): "the store's format is not supported: \(what)"

@@ -60,4 +60,19 @@ extension StoreAccessError {
     case readLargeValue = "read a large value"
     case writeLargeValue = "write a large value"
   }
+
+  /// What of a connection or statement an operation was about.
+  package enum Subject: Sendable, Hashable, CustomStringConvertible {
+    /// The function or collation of a name.
+    case name(String)
+    /// The parameter of a statement, counted from 1.
+    case parameter(Int)
+
+    package var description: String {
+      switch self {
+      case .name(let name): name
+      case .parameter(let number): "parameter \(number)"
+      }
+    }
+  }
 }

@@ -28,6 +28,8 @@ import Foundation
     case wal
     /// The file of a large value beside the store is not what was written there with the store's key.
     case externalFile
+    /// A column holds something that is no value of its attribute's type.
+    case value
   }
 
   /// Why a file is not a store.
@@ -99,11 +101,12 @@ import Foundation
     let extendedCode: Int32
     let message: String?
     let sql: String?
+    let subject: Subject?
     let underlying: (any Error)?
 
     init(
       kind: Kind, path: String?, operation: Operation, code: Int32, extendedCode: Int32, message: String?, sql: String?,
-      underlying: (any Error)?
+      subject: Subject?, underlying: (any Error)?
     ) {
       self.kind = kind
       self.path = path
@@ -112,6 +115,7 @@ import Foundation
       self.extendedCode = extendedCode
       self.message = message
       self.sql = sql
+      self.subject = subject
       self.underlying = underlying
     }
   }
@@ -132,15 +136,17 @@ import Foundation
   package var message: String? { details.message }
   /// The statement's text with its placeholders, never the bound values.
   package var sql: String? { details.sql }
+  /// What of a connection or statement the operation was about.
+  package var subject: Subject? { details.subject }
   /// The error beneath, for example the key provider's.
   package var underlying: (any Error)? { details.underlying }
 
   package init(
     _ kind: Kind, path: String?, operation: Operation, code: Int32 = 0, extendedCode: Int32 = 0, message: String? = nil,
-    sql: String? = nil, underlying: (any Error)? = nil
+    sql: String? = nil, subject: Subject? = nil, underlying: (any Error)? = nil
   ) {
     details = Details(
-      kind: kind, path: path, operation: operation, code: code, extendedCode: extendedCode, message: message, sql: sql,
+      kind: kind, path: path, operation: operation, code: code, extendedCode: extendedCode, message: message, sql: sql, subject: subject,
       underlying: underlying)
   }
 
@@ -148,12 +154,11 @@ import Foundation
   package func with(kind: Kind, path: String? = nil, operation: Operation? = nil) -> StoreAccessError {
     StoreAccessError(
       kind, path: path ?? self.path, operation: operation ?? self.operation, code: code, extendedCode: extendedCode, message: message,
-      sql: sql,
-      underlying: underlying)
+      sql: sql, subject: subject, underlying: underlying)
   }
 
   @usableFromInline package var description: String {
-    var text = "\(operation.rawValue): \(explanation)"
+    var text = "\(operation.rawValue)\(subject.map { " (\($0))" } ?? ""): \(explanation)"
     if let path { text += " [\(path)]" }
     if code != 0 { text += " (SQLite \(extendedCode == 0 ? code : extendedCode)\(message.map { ": \($0)" } ?? ""))" }
     if let sql { text += " in: \(sql.prefix(500))" }

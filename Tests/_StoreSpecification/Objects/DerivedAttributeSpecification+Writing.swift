@@ -227,8 +227,12 @@ extension DerivedAttributeSpecification {
     try two.setValue("emile", forKey: "text")
     try context.save()
     XCTAssertEqual([one, two].map { $0.text("key") }, ["zoe", "emile"], "they have changed places")
-    assertStoreError(.constraintConflict) {
-      try context.execute(BatchUpdateRequest(entityName: "Word", propertiesToUpdate: ["text": "same"]))
+    XCTAssertThrowsError(try context.execute(BatchUpdateRequest(entityName: "Word", propertiesToUpdate: ["text": "same"]))) { error in
+      let error = error as? StoreError
+      XCTAssertEqual(error?.code, .constraintConflict)
+      XCTAssertEqual(error?.entityName, "Word")
+      XCTAssertEqual(error?.constraintConflicts.map(\.constraint), [["key"]])
+      XCTAssertEqual(Set(error?.constraintConflicts.first?.objectIDs ?? []), Set([one, two, third].map(\.objectID)))
     }
     let rows: [[String: any Sendable]] = [["text": "ROSE"], ["text": "new"]]
     XCTAssertThrowsError(try context.execute(BatchInsertRequest(entityName: "Word", objects: rows)))

@@ -1,19 +1,30 @@
-// SaveExecutor+UniqueClash: which unique values of a save are taken, and by whom: found for many rows with one statement.
+// UniqueClash: which unique values of written rows are taken, and by whom: found for many rows with one statement.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 import StoreKeys
 
-extension SaveExecutor {
+/// Finds out what SQLite does not say of a unique value that is taken.
+struct UniqueClash {
+  let rows: StoreRows
+  let transaction: ReadTransaction
+  let operation: StoreOperation
+  let space: ObjectIDSpace
+  private var schema: StoreSchema { rows.schema }
+
+  init(_ rows: StoreRows, _ transaction: ReadTransaction, _ operation: StoreOperation, in space: ObjectIDSpace) {
+    (self.rows, self.transaction, self.operation, self.space) = (rows, transaction, operation, space)
+  }
+
   /// The error that names all clashes of what is written. Asked for while the transaction is open: nobody can let go of the values meanwhile.
   ///
   /// - Parameter error: SQLite's, which names none of the rows.
-  func uniqueClash(_ error: StoreAccessError, _ claims: UniqueClaims) throws -> StoreError {
+  func error(_ error: StoreAccessError, _ claims: UniqueClaims) throws -> StoreError {
     var claims = claims
     for position in claims.claims.indices { try findHolders(&claims, position) }
-    return StoreError(claims.conflicts(in: space), operation: .save, path: engine.path)
+    return StoreError(claims.conflicts(in: space), operation: operation, path: rows.path, underlying: error)
       ?? StoreError(
-        .internalInconsistency, "SQLite says that unique values are taken, and nobody has them.", operation: .save, path: engine.path,
+        .internalInconsistency, "SQLite says that unique values are taken, and nobody has them.", operation: operation, path: rows.path,
         underlying: error)
   }
 
@@ -30,14 +41,14 @@ extension SaveExecutor {
     var rest = claim.values[...]
     while !rest.isEmpty {
       let piece = rest.prefix(size)
-      let statement = try connection.statement(sql: table.holders(of: columns, entities: entities, count: piece.count))
+      let statement = try transaction.statement(sql: table.holders(of: columns, entities: entities, count: piece.count))
       defer { statement.reset() }
       var index: Int32 = 0
       for value in piece.joined() {
         index += 1
         try statement.bind(index, value)
       }
-      engine.trace.note(statement)
+      rows.trace.note(statement)
       while try statement.step() {
         let holder = try schema.reference(key: statement.int64(1), entity: statement.int(2))
         claims.note(holder: holder, of: piece[piece.startIndex + statement.int(0)], claim: position)
