@@ -163,6 +163,21 @@ final class StatementTests: StoreTestCase {
     assertThrows(.sql("refused")) { try connection.firstInteger("SELECT refuse()") }
   }
 
+  func testErrorsNameTheParameterAndTheFunction() throws {
+    let connection = try make()
+    let select = try connection.statement(0, "SELECT ?")
+    XCTAssertThrowsError(try select.bind(7, "TOPSECRET")) { error in
+      XCTAssertEqual((error as? StoreAccessError)?.subject, .parameter(7))
+      XCTAssertTrue("\(error)".hasPrefix("bind a value (parameter 7): "), "\(error)")
+      XCTAssertFalse("\(error)".contains("TOPSECRET"))
+    }
+    let name = String(repeating: "f", count: 300)
+    XCTAssertThrowsError(try connection.registerFunction(name: name, argumentCount: 0) { _ in }) { error in
+      XCTAssertEqual((error as? StoreAccessError)?.subject, .name(name))
+      XCTAssertTrue("\(error)".hasPrefix("register a function (\(name)): "), "\(error)")
+    }
+  }
+
   func testACollationOrders() throws {
     let connection = try make()
     try connection.registerCollation(name: "by_length") { Int32($0.count) - Int32($1.count) }

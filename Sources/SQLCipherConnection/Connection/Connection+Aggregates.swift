@@ -63,6 +63,6 @@ extension Connection {
         group?.pointee = nil
         Unmanaged<StateBox>.fromOpaque(state).takeRetainedValue().state.finish(call)  // put there by the first row
       }, { $0.map { Unmanaged<AggregateBox>.fromOpaque($0).release() } })  // the destructor: once, at the end
-    guard code == SQLITE_OK else { throw database.failure(code, operation: .registerFunction) }
+    guard code == SQLITE_OK else { throw database.failure(code, operation: .registerFunction, subject: .name(name)) }
   }
 }

@@ -108,7 +108,7 @@ extension Connection {
         let box = Unmanaged<FunctionBox>.fromOpaque(data)  // SQLite holds it
         box._withUnsafeGuaranteedRef { $0.body(FunctionCall(context: context, arguments: arguments, count: Int(count))) }
       }, nil, nil, { $0.map { Unmanaged<FunctionBox>.fromOpaque($0).release() } })  // the destructor: once, at the end
-    guard code == SQLITE_OK else { throw database.failure(code, operation: .registerFunction) }
+    guard code == SQLITE_OK else { throw database.failure(code, operation: .registerFunction, subject: .name(name)) }
   }
 
   /// Registers a collation over UTF-8 text; `compare` answers below, equal to or above 0.
@@ -128,7 +128,7 @@ extension Connection {
       }, { $0.map { Unmanaged<CollationBox>.fromOpaque($0).release() } })  // the destructor: once, at the end
     guard code == SQLITE_OK else {
       box.release()  // unlike with functions, SQLite does not call the destructor here
-      throw database.failure(code, operation: .registerCollation)
+      throw database.failure(code, operation: .registerCollation, subject: .name(name))
     }
   }
 }

@@ -62,6 +62,6 @@ public import StoreKeys
 
   /// Makes the error of a failed bind.
   @usableFromInline func bindFailure(_ code: Int32, _ index: Int32) -> StoreAccessError {
-    database.failure(code, operation: .bind, sql: sql)
+    database.failure(code, operation: .bind, sql: sql, subject: .parameter(Int(index)))
   }
 }
