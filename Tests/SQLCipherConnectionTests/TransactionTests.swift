@@ -36,13 +36,15 @@ final class TransactionTests: StoreTestCase {
     let connection = try make()
     try connection.writeTransaction {
       try connection.execute("INSERT INTO t VALUES (1)")
-      XCTAssertThrowsError(
-        try connection.savepoint {
-          try connection.execute("INSERT INTO t VALUES (2)")
-          try connection.savepoint { try connection.execute("INSERT INTO t VALUES (4)") }
-          throw Stop()
-        })
-      try connection.savepoint { try connection.execute("INSERT INTO t VALUES (8)") }
+      try connection.beginSavepoint()
+      try connection.execute("INSERT INTO t VALUES (2)")
+      try connection.beginSavepoint()
+      try connection.execute("INSERT INTO t VALUES (4)")
+      try connection.releaseSavepoint()
+      connection.rollBackToSavepoint()
+      try connection.beginSavepoint()
+      try connection.execute("INSERT INTO t VALUES (8)")
+      try connection.releaseSavepoint()
     }
     XCTAssertEqual(try connection.firstInteger("SELECT sum(a) FROM t"), 9)
   }

@@ -118,20 +118,6 @@ extension Connection {
     }
   }
 
-  /// Runs `body` inside a savepoint of the open transaction: on an error what it did is undone, and what came before stays.
-  @discardableResult
-  package func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
-    try beginSavepoint()
-    do {
-      let result = try body()
-      try releaseSavepoint()
-      return result
-    } catch {
-      rollBackToSavepoint()
-      throw error
-    }
-  }
-
   /// Runs `body` while SQLite checks no foreign keys. It must not be called in a transaction, where the setting does nothing.
   package func withoutForeignKeys<Result>(_ body: () throws -> Result) throws -> Result {
     guard options.enforcesForeignKeys else { return try body() }
