@@ -42,6 +42,17 @@ final class OtherFormatTests: StoreTestCase {
     }
   }
 
+  func testAnEmptyPassphraseIsOneInAnyFormat() async throws {
+    let unknown = SQLCipherFormat(version: 5, pageSize: 4096)
+    await assertThrowsAsync(.invalidKey(.empty)) {
+      _ = try await StoreKeyring.create(storePath: path, key: .sqlcipherPassphrase("", unknown))
+    }
+    _ = try await StoreKeyring.create(storePath: path, key: .sqlcipherPassphrase("one"))
+    for format in [.portable, unknown] {
+      await assertThrowsAsync(.invalidKey(.empty)) { try await open(.sqlcipherPassphrase("", format)) }
+    }
+  }
+
   func testADataKeyFindsTheFormatByItself() async throws {
     let secret = SecretBytes([UInt8](repeating: 7, count: 32))
     for written in formats {

@@ -186,6 +186,8 @@ extension StoreKeyring {
 
   /// The key of a passphrase of SQLCipher's own, in a format that the linked library can read.
   static func sqlcipherKey(_ passphrase: SecretBytes, salt: [UInt8], format: SQLCipherFormat) throws(StoreAccessError) -> DatabaseKey {
+    // What is wrong with the key by itself comes first: no library would take it.
+    guard passphrase.count > 0 else { throw StoreAccessError(.invalidKey(.empty), path: nil, operation: .unlock) }
     try format.checkSupported(path: nil)
     return try DatabaseKey(sqlcipherPassphrase: passphrase, salt: salt, format: format)
   }
