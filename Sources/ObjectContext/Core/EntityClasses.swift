@@ -1,24 +1,24 @@
 // EntityClasses: the classes of a context's entities, by number, and the entities of its classes.
-import ObjectModel
+package import ObjectModel
 
 /// The classes of the objects of each entity, by the entities' numbers, and back.
-struct EntityClasses: ~Copyable {
+package struct EntityClasses: ~Copyable {
   private let model: CompiledModel
   private let classes: ManagedObjectClasses
   private let types: [ManagedObject.Type]
   /// The class that was asked for last, and its entity: who makes many objects makes them of one class after the other.
   private var last: (type: ObjectIdentifier, entity: CompiledEntity)?
 
-  init(_ classes: ManagedObjectClasses, of model: CompiledModel) {
+  package init(_ classes: ManagedObjectClasses, of model: CompiledModel) {
     (self.model, self.classes) = (model, classes)
     types = model.entities.map { classes.type(of: $0.name) ?? ManagedObject.self }
   }
 
   /// The class of an entity's objects.
-  @inline(__always) func type(ofEntity number: Int) -> ManagedObject.Type { types[number] }
+  @inline(__always) package func type(ofEntity number: Int) -> ManagedObject.Type { types[number] }
 
   /// The entity of a class; nil when the class is not in the table.
-  mutating func entity(of type: ManagedObject.Type) -> CompiledEntity? {
+  package mutating func entity(of type: ManagedObject.Type) -> CompiledEntity? {
     if let last, last.type == ObjectIdentifier(type) { return last.entity }
     guard let name = classes.entityName(of: type), let entity = model.entity(named: name) else { return nil }
     last = (ObjectIdentifier(type), entity)

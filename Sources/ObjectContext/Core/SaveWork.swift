@@ -1,26 +1,26 @@
 // SaveWork: the objects of one save.
-import ObjectModel
-import ObjectStore
+package import ObjectModel
+package import ObjectStore
 
 /// The objects of one save.
-struct SaveWork {
+package struct SaveWork {
   /// New objects.
-  let inserted: [ManagedObject]
+  package let inserted: [ManagedObject]
   /// Changed objects.
-  let updated: [ManagedObject]
+  package let updated: [ManagedObject]
   /// Objects to be deleted.
-  let deleted: [ManagedObject]
+  package let deleted: [ManagedObject]
   /// Unchanged objects whose versions are checked.
-  let locked: [ManagedObject]
+  package let locked: [ManagedObject]
 
-  var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty && locked.isEmpty }
+  package var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty && locked.isEmpty }
 
   /// The ID of one of the objects in a store.
-  func first(inSpace space: UInt32) -> ManagedObjectID? {
+  package func first(inSpace space: UInt32) -> ManagedObjectID? {
     [inserted, updated, deleted, locked].joined().lazy.map(\.currentID).first { $0.space == space }
   }
 
-  func hasSameObjects(as other: SaveWork) -> Bool {
+  package func hasSameObjects(as other: SaveWork) -> Bool {
     inserted == other.inserted && updated == other.updated && deleted == other.deleted
   }
 
@@ -30,7 +30,7 @@ struct SaveWork {
   ///   - gone: Objects that are in no store.
   ///   - merged: New objects that stand for stored ones now.
   ///   - restored: Objects that are not deleted after all.
-  func without(_ gone: Set<ManagedObject>, merged: Set<ManagedObject>, restored: Set<ManagedObject>) -> SaveWork {
+  package func without(_ gone: Set<ManagedObject>, merged: Set<ManagedObject>, restored: Set<ManagedObject>) -> SaveWork {
     SaveWork(
       inserted: inserted.filter { !gone.contains($0) && !merged.contains($0) },
       updated: updated.filter { !gone.contains($0) } + inserted.filter(merged.contains),
@@ -38,7 +38,7 @@ struct SaveWork {
   }
 
   /// What of it is in some stores.
-  func part(inStores stores: [PersistentStore]) -> SaveWork {
+  package func part(inStores stores: [PersistentStore]) -> SaveWork {
     let spaces = Set(stores.map(\.space.number))
     func isThere(_ object: ManagedObject) -> Bool { spaces.contains(object.currentID.space) }
     return SaveWork(

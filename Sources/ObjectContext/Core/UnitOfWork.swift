@@ -2,13 +2,13 @@
 
 /// The changed objects of a context, and of them those of the event under way. Flags on the objects keep each in a list once; an object that left a state
 /// is skipped by its flags.
-struct UnitOfWork: ~Copyable {
+package struct UnitOfWork: ~Copyable {
   /// Objects inserted, in order.
-  private(set) var inserted: [ManagedObject] = []
+  package private(set) var inserted: [ManagedObject] = []
   /// Objects updated, in order of their first change.
-  private(set) var updated: [ManagedObject] = []
+  package private(set) var updated: [ManagedObject] = []
   /// Objects deleted, in order.
-  private(set) var deleted: [ManagedObject] = []
+  package private(set) var deleted: [ManagedObject] = []
   /// Objects whose versions are checked by the next save.
   private var locked: [ManagedObject] = []
   /// Objects changed in the event under way.
@@ -20,19 +20,22 @@ struct UnitOfWork: ~Copyable {
   /// How many of the updated objects, from the first, have given up their changes.
   private var unchangedCount = 0
   /// How often the work, or some of it, was saved.
-  private(set) var saveCount = 0
+  package private(set) var saveCount = 0
+
+  /// No work.
+  package init() {}
 
   /// Whether no object is inserted, updated or deleted.
-  var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty }
+  package var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty }
 
   /// Whether the versions of some objects are to be checked.
-  var hasLocked: Bool { !locked.isEmpty }
+  package var hasLocked: Bool { !locked.isEmpty }
 
   /// The objects inserted, updated and deleted.
-  var objects: [ManagedObject] { inserted + updated + deleted }
+  package var objects: [ManagedObject] { inserted + updated + deleted }
 
   /// Those of the objects inserted, updated and deleted that meet a condition.
-  func filter(_ condition: (ManagedObject) -> Bool) -> [ManagedObject] {
+  package func filter(_ condition: (ManagedObject) -> Bool) -> [ManagedObject] {
     var result: [ManagedObject] = []
     for list in [inserted, updated, deleted] {
       for object in list where condition(object) { result.append(object) }
@@ -41,7 +44,7 @@ struct UnitOfWork: ~Copyable {
   }
 
   /// What a save writes and checks as things stand.
-  func work() -> SaveWork {
+  package func work() -> SaveWork {
     SaveWork(
       inserted: inserted.filter(\.isInserted), updated: updated.filter(\.isUpdated),
       deleted: deleted.filter { $0.isDeleted && !$0.flags.contains(.isInserted) },
@@ -51,14 +54,14 @@ struct UnitOfWork: ~Copyable {
   // MARK: Changes
 
   /// An object was inserted.
-  mutating func noteInserted(_ object: ManagedObject) {
+  package mutating func noteInserted(_ object: ManagedObject) {
     object.flags.formUnion([.isListedAsInserted, .hasPendingChange])
     inserted.append(object)
     pending.append(object)
   }
 
   /// An object was changed.
-  mutating func noteUpdated(_ object: ManagedObject) {
+  package mutating func noteUpdated(_ object: ManagedObject) {
     notePending(object)
     if object.flags.isDisjoint(with: [.isInserted, .isListedAsUpdated, .isInaccessible]) {
       object.flags.insert(.isListedAsUpdated)
@@ -71,7 +74,7 @@ struct UnitOfWork: ~Copyable {
   }
 
   /// An object was deleted.
-  mutating func noteDeleted(_ object: ManagedObject) {
+  package mutating func noteDeleted(_ object: ManagedObject) {
     if object.flags.contains(.isDeleted) { return }
     object.flags.insert(.isDeleted)
     if !object.flags.contains(.isListedAsDeleted) {
@@ -83,13 +86,13 @@ struct UnitOfWork: ~Copyable {
   }
 
   /// The next save checks an object's version.
-  mutating func lock(_ object: ManagedObject) {
+  package mutating func lock(_ object: ManagedObject) {
     object.flags.insert(.isLocked)
     locked.append(object)
   }
 
   /// Objects that gave up their changes stay listed until all of them have.
-  mutating func dropUnchanged() {
+  package mutating func dropUnchanged() {
     while unchangedCount < updated.count, !updated[unchangedCount].flags.contains(.isUpdated) { unchangedCount += 1 }
     guard unchangedCount > 0, unchangedCount == updated.count else { return }
     for object in updated { object.flags.remove(.isListedAsUpdated) }
@@ -100,10 +103,10 @@ struct UnitOfWork: ~Copyable {
   // MARK: The event under way
 
   /// Whether something happened that the end of the event is to tell of or to tidy up.
-  var hasEvent: Bool { hasPendingChanges || hasDeletedInsertions }
+  package var hasEvent: Bool { hasPendingChanges || hasDeletedInsertions }
 
   /// Whether some object was changed in the event under way.
-  var hasPendingChanges: Bool { !pending.isEmpty }
+  package var hasPendingChanges: Bool { !pending.isEmpty }
 
   @inline(__always) private mutating func notePending(_ object: ManagedObject) {
     if object.flags.contains(.hasPendingChange) { return }
@@ -112,7 +115,7 @@ struct UnitOfWork: ~Copyable {
   }
 
   /// The objects changed in the event, which ends for them.
-  mutating func takePending() -> [ManagedObject] {
+  package mutating func takePending() -> [ManagedObject] {
     let taken = pending
     pending = []
     for object in taken { object.flags.remove(.hasPendingChange) }
@@ -120,12 +123,12 @@ struct UnitOfWork: ~Copyable {
   }
 
   /// Puts objects back into the event, those that are not in it.
-  mutating func restorePending(_ objects: [ManagedObject]) {
+  package mutating func restorePending(_ objects: [ManagedObject]) {
     for object in objects { notePending(object) }
   }
 
   /// The next deleted object whose delete rules were not applied, which counts as applied; nil when there is none. More come while rules cascade.
-  mutating func takeUnpropagated() -> ManagedObject? {
+  package mutating func takeUnpropagated() -> ManagedObject? {
     while propagatedCount < deleted.count {
       let object = deleted[propagatedCount]
       propagatedCount += 1
@@ -137,7 +140,7 @@ struct UnitOfWork: ~Copyable {
   }
 
   /// Takes out new objects that were deleted and whose delete rules were applied.
-  mutating func takeDeletedInsertions() -> [ManagedObject] {
+  package mutating func takeDeletedInsertions() -> [ManagedObject] {
     guard hasDeletedInsertions else { return [] }
     let taken = deleted.filter { $0.flags.isSuperset(of: [.isInserted, .deletePropagated]) }
     if taken.isEmpty { return [] }
@@ -158,7 +161,7 @@ struct UnitOfWork: ~Copyable {
   }
 
   /// The next save calls `willSave` on every object again.
-  func forgetWillSaveCalls() {
+  package func forgetWillSaveCalls() {
     for list in [inserted, updated, deleted] {
       for object in list { object.flags.remove(.willSaveCalled) }
     }
@@ -168,19 +171,19 @@ struct UnitOfWork: ~Copyable {
 
   /// All of the work was saved: as ``removeAll()``.
   @discardableResult
-  mutating func finishSave() -> [[ManagedObject]] {
+  package mutating func finishSave() -> [[ManagedObject]] {
     saveCount += 1
     return removeAll()
   }
 
   /// A part of the work was saved; the other stays.
-  mutating func finishSave(of part: SaveWork) {
+  package mutating func finishSave(of part: SaveWork) {
     saveCount += 1
     remove(part.inserted + part.updated + part.deleted + part.locked)
   }
 
   /// Forgets objects, which the caller holds.
-  mutating func remove(_ objects: [ManagedObject]) {
+  package mutating func remove(_ objects: [ManagedObject]) {
     let gone = Set(objects)
     for object in gone { object.flags.subtract(Self.flags) }
     inserted.removeAll(where: gone.contains)
@@ -200,7 +203,7 @@ struct UnitOfWork: ~Copyable {
   ///
   /// - Returns: What was listed. Objects that nobody else holds die with it, when the lists are whole again.
   @discardableResult
-  mutating func removeAll() -> [[ManagedObject]] {
+  package mutating func removeAll() -> [[ManagedObject]] {
     let former = [inserted, updated, deleted, locked, pending]
     for list in former {
       for object in list { object.flags.subtract(Self.flags) }

@@ -1,0 +1,30 @@
+// EntityClassesTests: the classes of entities by number, and the entities of classes.
+import ObjectContext
+import ObjectModel
+import XCTest
+
+final class EntityClassesTests: XCTestCase {
+  func testEveryEntityHasAClassAndEveryRegisteredClassAnEntity() throws {
+    let model = try CompiledModel(Library.model)
+    func number(_ name: String) throws -> Int { try XCTUnwrap(model.entity(named: name)).number }
+    var classes = EntityClasses(ManagedObjectClasses(["Book": Book.self, "Author": Author.self]), of: model)
+    XCTAssertTrue(classes.type(ofEntity: try number("Book")) == Book.self)
+    XCTAssertTrue(classes.type(ofEntity: try number("Author")) == Author.self)
+    XCTAssertTrue(classes.type(ofEntity: try number("Tag")) == ManagedObject.self, "An entity without a class of its own")
+    // The one that was asked for last is remembered: the other way round too.
+    for _ in 0..<2 {
+      XCTAssertEqual(classes.entity(of: Book.self)?.name, "Book")
+      XCTAssertEqual(classes.entity(of: Book.self)?.name, "Book")
+      XCTAssertEqual(classes.entity(of: Author.self)?.name, "Author")
+    }
+    XCTAssertNil(classes.entity(of: Tag.self))
+    XCTAssertEqual(classes.entity(of: Author.self)?.name, "Author", "A class that nobody knows is not remembered.")
+    XCTAssertNil(classes.entity(of: ManagedObject.self))
+  }
+
+  func testAClassOfAnotherModelsEntityHasNone() throws {
+    let model = try CompiledModel(Library.model)
+    var classes = EntityClasses(ManagedObjectClasses(["Nothing": Book.self]), of: model)
+    XCTAssertNil(classes.entity(of: Book.self))
+  }
+}

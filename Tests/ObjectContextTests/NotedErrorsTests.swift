@@ -1,0 +1,75 @@
+// NotedErrorsTests: what went wrong where nothing could be thrown is told to a fetch once, and to a save until it was thrown there.
+import ObjectContext
+import ObjectStore
+import XCTest
+
+final class NotedErrorsTests: XCTestCase {
+  private struct Problem: Error, Equatable {
+    let number: Int
+  }
+
+  private func thrown(_ body: () throws -> Void) -> Int? {
+    do { try body() } catch { return (error as? Problem)?.number }
+    return nil
+  }
+
+  func testTheFirstErrorStandsUntilSomebodyWasTold() {
+    var errors = NotedErrors()
+    XCTAssertNil(errors.pending)
+    errors.note(Problem(number: 1))
+    errors.note(Problem(number: 2))
+    XCTAssertEqual(errors.count, 2, "Every error counts, also those that are not kept.")
+    XCTAssertEqual((errors.pending as? Problem)?.number, 1)
+    XCTAssertEqual(thrown { try errors.tell() }, 1)
+    errors.note(Problem(number: 3))
+    XCTAssertEqual((errors.pending as? Problem)?.number, 3, "Of the first one somebody knows.")
+  }
+
+  func testAFetchIsToldOnceAndASaveAllTheSame() {
+    var errors = NotedErrors()
+    XCTAssertNil(thrown { try errors.tell() })
+    errors.note(Problem(number: 1))
+    XCTAssertEqual(thrown { try errors.tell() }, 1)
+    XCTAssertNil(thrown { try errors.tell() })
+    XCTAssertEqual(thrown { try errors.settle() }, 1)
+    XCTAssertNil(errors.pending)
+    XCTAssertNil(thrown { try errors.settle() })
+  }
+
+  func testWhatIsForgottenIsNotTold() {
+    var errors = NotedErrors()
+    errors.note(Problem(number: 1))
+    errors.forget()
+    XCTAssertNil(errors.pending)
+    XCTAssertNil(thrown { try errors.tell() })
+    XCTAssertEqual(errors.count, 1, "Who compares counts sees that something went wrong meanwhile.")
+  }
+
+  func testOnlyCancellationsAreForgottenAsSuch() {
+    var errors = NotedErrors()
+    errors.note(Problem(number: 1))
+    errors.forgetCancellation()
+    XCTAssertNotNil(errors.pending)
+    errors.forget()
+    errors.note(StoreError(.cancelled, "The request was cancelled.", operation: .fault))
+    errors.forgetCancellation()
+    XCTAssertNil(errors.pending)
+  }
+
+  func testAPolicyThatDoesNotFitIsToldByEverySave() throws {
+    let context = ManagedObjectContext(coordinator: try PersistentStoreCoordinator(managedObjectModel: Library.model))
+    context.mergePolicy = MergePolicy.error.resolving("Nothing", by: .overwrite)
+    let mistakes = try XCTUnwrap(context.pendingError as? MergePolicyError)
+    var errors = NotedErrors()
+    XCTAssertNoThrow(try errors.checkPolicy())
+    errors.setPolicyIssues(mistakes)
+    XCTAssertTrue(errors.pending is MergePolicyError)
+    for _ in 0..<2 { XCTAssertThrowsError(try errors.checkPolicy()) }
+    errors.note(Problem(number: 1))
+    XCTAssertEqual((errors.pending as? Problem)?.number, 1)
+    errors.forget()
+    XCTAssertTrue(errors.pending is MergePolicyError, "It stays until another policy is set.")
+    errors.setPolicyIssues(nil)
+    XCTAssertNil(errors.pending)
+  }
+}

@@ -1,0 +1,131 @@
+// UnitOfWorkTests: which objects are changed, which of them in the event under way, and what is left after saves.
+import ObjectContext
+import ObjectModel
+import ObjectStore
+import XCTest
+
+final class UnitOfWorkTests: XCTestCase {
+  /// Saved objects, of a context that has nothing to do.
+  private func withSaved(_ count: Int, _ body: ([ManagedObject]) throws -> Void) async throws {
+    let coordinator = try PersistentStoreCoordinator(managedObjectModel: Library.model)
+    try await coordinator.addPersistentStore(with: PersistentStoreDescription(type: .inMemory))
+    let context = ManagedObjectContext(coordinator: coordinator)
+    let books = try (0..<count).map { try context.make("Book", ["title": "\($0)"]) }
+    try context.save()
+    try body(books)
+    withExtendedLifetime(context) {}
+  }
+
+  private func makeNew(_ count: Int) throws -> [ManagedObject] {
+    let coordinator = try PersistentStoreCoordinator(managedObjectModel: Library.model)
+    let entity = try XCTUnwrap(Library.model.entity(named: "Book"))
+    return try (0..<count).map { _ in try ManagedObject(entity: entity, of: coordinator) }
+  }
+
+  func testNewObjectsThatAreDeletedLeaveOnceTheirRulesWereApplied() throws {
+    // A few are looked for one by one, many at once.
+    for count in [3, 9] {
+      let books = try makeNew(count)
+      var work = UnitOfWork()
+      for book in books { work.noteInserted(book) }
+      _ = work.takePending()
+      XCTAssertFalse(work.hasEvent)
+      let gone = Array(books.dropFirst())
+      for book in gone { work.noteDeleted(book) }
+      XCTAssertTrue(work.hasEvent)
+      XCTAssertEqual(work.takeDeletedInsertions(), [], "The rules come first.")
+      while work.takeUnpropagated() != nil {}
+      XCTAssertEqual(work.takeDeletedInsertions(), gone)
+      XCTAssertEqual(work.inserted, [books[0]])
+      XCTAssertEqual(work.deleted, [])
+    }
+  }
+
+  func testAnObjectIsListedOnceHoweverOftenItChanges() async throws {
+    try await withSaved(2) { books in
+      var work = UnitOfWork()
+      XCTAssertTrue(work.isEmpty)
+      XCTAssertFalse(work.hasEvent)
+      for _ in 0..<3 { for book in books { work.noteUpdated(book) } }
+      XCTAssertEqual(work.updated, books)
+      XCTAssertTrue(books.allSatisfy(\.isUpdated))
+      for _ in 0..<2 { work.noteDeleted(books[0]) }
+      XCTAssertEqual(work.deleted, [books[0]])
+      XCTAssertTrue(books[0].isDeleted)
+      XCTAssertEqual(work.objects, [books[0], books[1], books[0]])
+      XCTAssertEqual(work.filter { $0 === books[1] }, [books[1]])
+      XCTAssertFalse(work.isEmpty)
+    }
+  }
+
+  func testAnEventEndsForTheObjectsThatAreTaken() async throws {
+    try await withSaved(3) { books in
+      var work = UnitOfWork()
+      work.noteInserted(books[0])
+      work.noteUpdated(books[1])
+      XCTAssertTrue(work.hasPendingChanges)
+      XCTAssertEqual(work.takePending(), [books[0], books[1]])
+      XCTAssertFalse(work.hasEvent)
+      XCTAssertEqual(work.takePending(), [])
+      XCTAssertEqual(work.inserted, [books[0]], "The work stays.")
+      work.noteUpdated(books[2])
+      work.restorePending([books[1], books[2]])
+      XCTAssertEqual(work.takePending(), [books[2], books[1]], "Who is in the event is not put into it again.")
+    }
+  }
+
+  func testDeleteRulesAreAppliedOnceToEachObject() async throws {
+    try await withSaved(3) { books in
+      var work = UnitOfWork()
+      work.noteDeleted(books[0])
+      work.noteDeleted(books[1])
+      XCTAssertTrue(work.takeUnpropagated() === books[0])
+      // Rules cascade while they are applied.
+      work.noteDeleted(books[2])
+      XCTAssertTrue(work.takeUnpropagated() === books[1])
+      XCTAssertTrue(work.takeUnpropagated() === books[2])
+      XCTAssertNil(work.takeUnpropagated())
+      XCTAssertEqual(work.takeDeletedInsertions(), [], "None of them is new.")
+    }
+  }
+
+  func testAPartThatWasSavedLeavesAndTheOtherStays() async throws {
+    try await withSaved(3) { books in
+      var work = UnitOfWork()
+      for book in books { work.noteUpdated(book) }
+      work.noteDeleted(books[2])
+      work.lock(books[0])
+      XCTAssertTrue(work.hasLocked)
+      let all = work.work()
+      XCTAssertEqual(all.deleted, [books[2]])
+      work.remove([books[0]])
+      XCTAssertFalse(work.hasLocked)
+      XCTAssertEqual(work.updated, [books[1], books[2]])
+      XCTAssertEqual(work.takePending(), [books[1], books[2]])
+      XCTAssertEqual(work.saveCount, 0)
+      work.finishSave(of: work.work())
+      XCTAssertEqual(work.saveCount, 1)
+      XCTAssertEqual(work.deleted, [])
+      work.noteUpdated(books[0])
+      XCTAssertTrue(work.updated.contains(books[0]), "Whoever left can come again.")
+    }
+  }
+
+  func testAllOfTheWorkIsHandedOutAtItsEnd() async throws {
+    try await withSaved(2) { books in
+      var work = UnitOfWork()
+      work.noteInserted(books[0])
+      work.noteUpdated(books[1])
+      let former = work.finishSave()
+      XCTAssertEqual(Set(former.joined()), Set(books), "The caller holds them until the lists are whole again.")
+      XCTAssertTrue(work.isEmpty)
+      XCTAssertFalse(work.hasEvent)
+      XCTAssertEqual(work.saveCount, 1)
+      XCTAssertNil(work.takeUnpropagated())
+      work.noteInserted(books[1])
+      XCTAssertEqual(work.inserted, [books[1]])
+      XCTAssertEqual(work.removeAll().first, [books[1]])
+      XCTAssertEqual(work.saveCount, 1, "What is forgotten was not saved.")
+    }
+  }
+}
