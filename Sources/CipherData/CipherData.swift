@@ -29,6 +29,7 @@
 @_exported public import struct ObjectModel.FetchIndexDescription
 @_exported public import struct ObjectModel.FetchIndexElement
 @_exported public import struct ObjectModel.FetchRequestTemplate
+@_exported public import enum ObjectModel.FetchResultType
 @_exported public import struct ObjectModel.FetchTemplate
 @_exported public import struct ObjectModel.FetchedProperty
 @_exported public import struct ObjectModel.FetchedPropertyDescription

@@ -14,11 +14,12 @@ extension StoreType {
 }
 
 extension PersistentStoreDescription {
-  /// Describes an encrypted store in a file; its key is still to be set.
-  public init(url: URL) { self.init(type: .sqlcipher, url: url) }
-
   /// Describes an encrypted store in a file.
-  public init(url: URL, key: StoreKey) {
+  ///
+  /// - Parameters:
+  ///   - url: The file.
+  ///   - key: What opens it; nil where ``key`` is set later.
+  public init(url: URL, key: StoreKey? = nil) {
     self.init(type: .sqlcipher, url: url)
     self.key = key
   }

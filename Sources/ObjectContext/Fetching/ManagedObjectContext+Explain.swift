@@ -1,4 +1,5 @@
 // ManagedObjectContext+Explain: how a request would be answered.
+import ObjectModel
 public import ObjectQuery
 public import ObjectStore
 

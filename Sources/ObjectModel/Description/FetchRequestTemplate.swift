@@ -17,7 +17,7 @@ public struct FetchRequestTemplate: Sendable, Hashable {
   /// How many rows are read together; 0 for all at once.
   public var fetchBatchSize = 0
   /// What is returned.
-  public var resultType = ResultType.objects
+  public var resultType = FetchResultType.objects
   /// Whether objects of subentities are included.
   public var includesSubentities = true
   /// Whether rows are read with their values.
@@ -41,16 +41,5 @@ public struct FetchRequestTemplate: Sendable, Hashable {
     self.name = name
     self.entityName = entityName
     self.predicateFormat = predicateFormat
-  }
-  /// What a template's fetch returns, by Core Data's numbers.
-  public enum ResultType: Int, Sendable, Hashable {
-    /// Objects.
-    case objects = 0
-    /// The IDs of objects.
-    case objectIDs = 1
-    /// Dictionaries.
-    case dictionaries = 2
-    /// How many there are.
-    case count = 4
   }
 }

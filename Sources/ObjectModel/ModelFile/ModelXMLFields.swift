@@ -226,6 +226,13 @@ extension ModelXMLField where Description == FetchIndexElement {
   ]
 }
 
+extension FetchResultType {
+  /// Core Data's numbers, which model files have.
+  fileprivate static let fileNumbers: [(type: Self, number: Int)] = [(.objects, 0), (.objectIDs, 1), (.dictionaries, 2), (.count, 4)]
+
+  fileprivate var fileNumber: Int? { Self.fileNumbers.first { $0.type == self }?.number }
+}
+
 extension ModelXMLField where Description == FetchRequestTemplate {
   static let all: [Self] = [
     .text("name", { $0.name.isEmpty ? nil : $0.name }, { $0.name = $1 }),
@@ -234,9 +241,10 @@ extension ModelXMLField where Description == FetchRequestTemplate {
     .number("fetchLimit", { $0.fetchLimit == 0 ? nil : $0.fetchLimit }, { $0.fetchLimit = $1 }),
     .number("fetchBatchSize", { $0.fetchBatchSize == 0 ? nil : $0.fetchBatchSize }, { $0.fetchBatchSize = $1 }),
     Self(name: "resultType") {
-      $0.resultType == .objects ? nil : String($0.resultType.rawValue)
+      $0.resultType == .objects ? nil : $0.resultType.fileNumber.map { "\($0)" }
     } take: { (template: inout FetchRequestTemplate, text) throws(XMLValueProblem) in
-      guard let type = FetchRequestTemplate.ResultType(rawValue: try integer(text, "resultType")) else {
+      let number = try integer(text, "resultType")
+      guard let type = FetchResultType.fileNumbers.first(where: { $0.number == number })?.type else {
         throw XMLValueProblem(reason: "'resultType' must be 0 (objects), 1 (IDs), 2 (dictionaries) or 4 (count)")
       }
       template.resultType = type

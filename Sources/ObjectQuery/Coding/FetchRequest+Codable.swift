@@ -72,8 +72,6 @@ extension FetchProperty: Codable {
   }
 }
 
-extension FetchResultType: Codable {}
-
 extension FetchSpecification: Codable {
   private enum Key: String, CodingKey {
     case entityName, predicate, sortDescriptors, fetchLimit, fetchOffset, fetchBatchSize, resultType, includesSubentities

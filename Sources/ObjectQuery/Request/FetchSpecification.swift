@@ -1,16 +1,5 @@
 // FetchSpecification: everything that a fetch asks, without the Swift type of its results.
-
-/// What a fetch returns: objects, their IDs, dictionaries of values, or how many there are. The result's type decides it for a ``FetchRequest``.
-public enum FetchResultType: String, Sendable, Hashable {
-  /// Managed objects.
-  case objects
-  /// Object IDs.
-  case objectIDs
-  /// Dictionaries of chosen properties.
-  case dictionaries
-  /// The number of results: of objects; or of dictionaries, where groups, aggregates or distinctness make them fewer.
-  case count
-}
+public import ObjectModel
 
 /// Everything that a fetch asks: the part of a ``FetchRequest`` that stores see.
 public struct FetchSpecification: Sendable, Hashable {

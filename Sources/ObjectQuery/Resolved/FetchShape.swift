@@ -1,5 +1,5 @@
 // FetchShape: the structure of a fetch without its constants, the key of plan caches.
-import ObjectModel
+package import ObjectModel
 
 /// Two fetches of one shape differ in constants, limits' values and list lengths of one size class only, so they share a plan.
 package struct FetchShape: Sendable, Hashable {

@@ -1,5 +1,6 @@
 // FetchSelection: requests for values instead of objects, with the Swift types of the values.
 public import Foundation
+import ObjectModel
 
 /// A request for chosen values of objects, or of groups of objects: each result is a tuple of them.
 ///

@@ -1,7 +1,7 @@
 // DerivationEvaluation: derived attributes computed over rows in memory, for stores without a language of their own.
 public import Foundation
 public import ObjectModel
-public import ObjectQuery
+import ObjectQuery
 
 /// Computes derived attributes over rows in memory.
 ///

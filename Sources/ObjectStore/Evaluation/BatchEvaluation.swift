@@ -1,6 +1,6 @@
 // BatchEvaluation: turns a batch request into a save, for stores without a language of their own for such requests.
 public import ObjectModel
-public import ObjectQuery
+import ObjectQuery
 
 /// A batch request, to be carried out over objects in memory.
 ///

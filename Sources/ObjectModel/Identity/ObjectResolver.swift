@@ -1,5 +1,4 @@
 // ObjectResolver: how the in-memory evaluator reads objects, whoever keeps them.
-public import ObjectModel
 
 /// Reads objects for evaluation in memory: a context's living objects, a store's rows.
 public protocol ObjectResolver<Object> {
