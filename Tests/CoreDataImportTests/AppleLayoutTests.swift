@@ -17,9 +17,9 @@ final class AppleLayoutTests: XCTestCase {
     let values: [AttributeType: [Slot]] = [
       .integer16: [.int(-32_768), .int(32_767)], .integer32: [.int(.init(Int32.min)), .int(0)], .integer64: [.int(.min), .int(.max)],
       .boolean: [.int(0), .int(1)], .double: [.real(0.1), .real(-1e300)], .float: [.real(Double(Float(0.1))), .real(3)],
-      .date: [.real(700_000_000), .real(-0.25)], .decimal: [(Decimal(string: "12.34") ?? 0).slot, Decimal(-7).slot],
+      .date: [.real(700_000_000), .real(-0.25)], .decimal: [Slot(Decimal(string: "12.34") ?? 0), Slot(Decimal(-7))],
       .string: [.text(""), .text("日本 é\u{0}z")], .uri: [.text("https://example.org/é"), .text("x:y")],
-      .uuid: [UUID().slot, UUID().slot], .binary: [.bytes(Data()), .bytes(Data([1, 2, 0]))],
+      .uuid: [Slot(UUID()), Slot(UUID())], .binary: [.bytes(Data()), .bytes(Data([1, 2, 0]))],
       .transformable: [.bytes(Data("bplist00".utf8)), .bytes(Data([0]))],
     ]
     for row in 0..<2 {
@@ -51,7 +51,7 @@ final class AppleLayoutTests: XCTestCase {
     var graph = FixtureGraph(model)
     for (position, text) in texts.enumerated() {
       let decimal = text == "NaN" ? Decimal.nan : try XCTUnwrap(Decimal(string: text))
-      graph.objects.append(FixtureObject("Coin", Int64(position + 1), ["value": decimal.slot]))
+      graph.objects.append(FixtureObject("Coin", Int64(position + 1), ["value": Slot(decimal)]))
     }
     try await harness.assertHolds(graph)
   }

@@ -53,7 +53,7 @@ enum RandomFixture {
           if !isExact, type == .decimal, case .bytes(let data) = value, let decimal = DecimalCoding.decode(data),
             "\(decimal)".filter(\.isNumber).count > 15
           {
-            value = Decimal(19.5).slot
+            value = Slot(Decimal(19.5))
           }
           object.values[slot.name] = value
         }

@@ -32,7 +32,7 @@ final class ModelBuilderTests: XCTestCase {
     XCTAssertEqual(book.attributes.map(\.isOptional), [false, false, true, true, true])
     XCTAssertEqual(book.attributes[1].defaultValue, .int(0))
     XCTAssertEqual(book.attributes[1].validation.maximum, .int(10_000))
-    XCTAssertEqual(book.attributes[2].defaultValue, Decimal(0).slot)
+    XCTAssertEqual(book.attributes[2].defaultValue, Slot(Decimal(0)))
     XCTAssertEqual(book.attributes[4].valueClassName, "Array<String>")
     XCTAssertEqual(book.indexes[1].elements.map(\.isAscending), [false, true])
     XCTAssertEqual(book.indexes[1].partialIndexPredicate, "pages > 0")
@@ -79,7 +79,7 @@ final class ModelBuilderTests: XCTestCase {
     }
     XCTAssertEqual(slot(.double, 1), .real(1))
     XCTAssertEqual(slot(.float, 0.1), .real(Double(Float(0.1))))
-    XCTAssertEqual(slot(.decimal, 0.1), Decimal(string: "0.1")?.slot)
+    XCTAssertEqual(slot(.decimal, 0.1), Decimal(string: "0.1").map { Slot($0) })
     XCTAssertEqual(slot(.integer16, 1), .int(1))
     XCTAssertEqual(slot(.uri, "a:b"), .text("a:b"))
   }

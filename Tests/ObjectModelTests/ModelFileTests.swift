@@ -199,8 +199,8 @@ final class ModelFileTests: XCTestCase {
       (.boolean, [.int(0), .int(1)]), (.double, [.real(0.1), .real(-1e300), .real(.infinity), .real(.leastNonzeroMagnitude)]),
       (.float, [.real(Double(Float(0.1))), .real(1.5)]), (.date, [.real(-3_600.25), .real(0)]), (.string, [.text(""), .text(" a\n")]),
       (.uri, [.text("https://example.org/?a=b&c")]), (.binary, [.bytes(Data([0, 255])), .bytes(Data())]),
-      (.uuid, [UUID().slot]), (.transformable, [.bytes(Data("{}".utf8))]),
-      (.decimal, [Decimal(string: "-123456789012345678901234567890.12345678")!.slot, Decimal(0).slot]),
+      (.uuid, [Slot(UUID())]), (.transformable, [.bytes(Data("{}".utf8))]),
+      (.decimal, [Slot(Decimal(string: "-123456789012345678901234567890.12345678")!), Slot(Decimal(0))]),
     ]
     var entity = EntityDescription(name: "E")
     for (type, slots) in defaults {

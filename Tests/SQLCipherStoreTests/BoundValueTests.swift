@@ -72,7 +72,7 @@ final class BoundValueTests: XCTestCase {
           [
             "isbn": .text("\(number)"), "title": .text("a\u{0}\(number)"), "pages": .int(Int64(number)),
             "rating": .real(Double(number) / 4),
-            "price": Decimal(number).slot, "author": number < 5 ? author.slot : .null,
+            "price": Slot(Decimal(number)), "author": number < 5 ? author.slot : .null,
           ])
       }
     }

@@ -27,7 +27,7 @@ final class DifferentialTests: XCTestCase {
       if !chance(4) { values["title"] = .text(text()) }
       values["year"] = .int(Int64(index))
       if !chance(4) { values["pages"] = .int(number()) }
-      if !chance(4) { values["price"] = Decimal(Int.random(in: -3...300, using: &random)).slot }
+      if !chance(4) { values["price"] = Slot(Decimal(Int.random(in: -3...300, using: &random))) }
       if !chance(4) { values["rating"] = .real([0, 0.5, 1, 2, -1, 3.25, 1e300].randomElement(using: &random) ?? 0) }
       if !chance(4) { values["published"] = .real(Double(Int.random(in: -5...5, using: &random))) }
       if !chance(3) { values["inPrint"] = .int(chance(2) ? 1 : 0) }

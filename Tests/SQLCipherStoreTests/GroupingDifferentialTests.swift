@@ -23,7 +23,7 @@ final class GroupingDifferentialTests: XCTestCase {
       var values: [String: Slot] = ["isbn": .text("isbn \(index)"), "year": .int(Int64(index % 7))]
       if !chance(4) { values["title"] = .text(pick(Self.texts) + (chance(3) ? "\(index)" : "")) }
       if !chance(4) { values["pages"] = .int(pick([0, 1, 2, 3, -1, 5, .max, .min])) }
-      if !chance(4) { values["price"] = (Decimal(Int.random(in: -30...300, using: &random)) / 10).slot }
+      if !chance(4) { values["price"] = Slot(Decimal(Int.random(in: -30...300, using: &random)) / 10) }
       if !chance(4) { values["rating"] = .real(pick([0, 0.1, 0.2, 0.3, -0.5, 3.25, 1e16, 1e300, -1e300])) }
       if !chance(4) { values["published"] = .real(Double(Int.random(in: -3...3, using: &random))) }
       if !chance(3) { values["inPrint"] = .int(chance(2) ? 1 : 0) }

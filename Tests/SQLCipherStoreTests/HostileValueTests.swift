@@ -49,7 +49,7 @@ final class HostileValueTests: XCTestCase {
     let open = try store.open(model())
     try open.save { save in
       let photo = try save.insert("Photo", ["name": .text("a"), "width": .int(3)])
-      let video = try save.insert("Video", ["name": .text("b"), "price": Decimal(12).slot, "key": UUID().slot])
+      let video = try save.insert("Video", ["name": .text("b"), "price": Slot(Decimal(12)), "key": Slot(UUID())])
       let page = try save.insert("Page", ["date": .real(1)])
       for asset in [photo, video] {
         let note = try save.insert(

@@ -61,7 +61,7 @@ final class UnreadableValueTests: XCTestCase {
   private func isNothing(_ key: String, _ object: ManagedObject, isRequired: Bool) -> Bool {
     func isNothing<Value: _StoredAttributeValue & Equatable>(_ type: Value.Type) -> Bool {
       let slot = object.compiledEntity.slot(named: key)?.index ?? 0
-      return isRequired ? object._value(slot, as: type) == type.emptyValue : object._optionalValue(slot, as: type) == nil
+      return isRequired ? object._value(slot, as: type) == type._emptyValue : object._optionalValue(slot, as: type) == nil
     }
     return switch object.compiledEntity.slot(named: key)?.attributeType {
     case .uuid: isNothing(UUID.self)

@@ -31,7 +31,7 @@ package enum ValueCoding {
 
   private static func bytes(_ data: Data, type: AttributeType) -> JSONValue {
     switch type {
-    case .uuid: if let uuid = UUID(slot: .bytes(data)) { return .string(uuid.uuidString) }
+    case .uuid: if let uuid = UUID(_slot: .bytes(data)) { return .string(uuid.uuidString) }
     case .decimal: if let decimal = DecimalCoding.decode(data) { return .string(decimal.isNaN ? "NaN" : decimal.description) }
     default: break
     }
@@ -75,7 +75,7 @@ package enum ValueCoding {
       return .text(url.absoluteString)
     case (.uuid, .string(let text)):
       guard let uuid = UUID(uuidString: text) else { throw expected(type) }
-      return uuid.slot
+      return uuid._slot
     case (.decimal, .string(let text)), (.decimal, .number(let text)): return try decimal(text)
     case (.binary, .string(let text)), (.transformable, .string(let text)): return .bytes(try data(text, type: type))
     default: throw Mismatch(message: "\(expectation(of: type)) is expected, not \(value.kindName).")
@@ -110,7 +110,7 @@ package enum ValueCoding {
 
   /// Decimals hold 38 digits for certain; a text with more is refused, not rounded.
   private static func decimal(_ text: String) throws(Mismatch) -> Slot {
-    if text == "NaN" { return Decimal.nan.slot }
+    if text == "NaN" { return Decimal.nan._slot }
     guard case .number(text)? = try? JSONParser.parse(text) else { throw expected(.decimal) }
     let mantissa = text.utf8.prefix { $0 != 0x65 && $0 != 0x45 }.filter { (0x30...0x39).contains($0) }
     let significant = mantissa.drop { $0 == 0x30 }.reversed().drop { $0 == 0x30 }.count
@@ -118,7 +118,7 @@ package enum ValueCoding {
     guard let decimal = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")), !decimal.isNaN,
       significant == 0 || decimal != 0
     else { throw Mismatch(message: "A decimal lies between 10⁻¹²⁸ and 10¹⁶⁵.") }
-    return decimal.slot
+    return decimal._slot
   }
 
   private static func data(_ text: String, type: AttributeType) throws(Mismatch) -> Data {

@@ -172,8 +172,8 @@ struct AttributeForms {
     case .date: if let literal = Self.literal(of: value) { return "\(type)(timeIntervalSinceReferenceDate: \(literal))" }
     default: break
     }
-    let made = "\(type)(slot: \(SwiftText.slot(value, data: hiddenNames.contains("Data") ? "Foundation.Data" : "Data")))"
-    return attribute.isOptional ? made : "\(made) ?? \(type).emptyValue"
+    let made = "\(type)(_slot: \(SwiftText.slot(value, data: hiddenNames.contains("Data") ? "Foundation.Data" : "Data")))"
+    return attribute.isOptional ? made : "\(made) ?? \(type)._emptyValue"
   }
 
   private static func literal(of slot: Slot) -> String? {

@@ -85,15 +85,15 @@ extension ResolvedType {
   fileprivate func swiftValue(_ slot: Slot) -> Any? {
     if slot.isNull { return nil }
     switch self {
-    case .integer, .entity: return Int64(slot: slot)
-    case .boolean: return Bool(slot: slot)
-    case .real: return Double(slot: slot)
-    case .date: return Date(slot: slot)
-    case .decimal: return Decimal(slot: slot)
-    case .text: return String(slot: slot)
-    case .uri: return URL(slot: slot)
-    case .uuid: return UUID(slot: slot)
-    case .binary: return Data(slot: slot)
+    case .integer, .entity: return Int64(_slot: slot)
+    case .boolean: return Bool(_slot: slot)
+    case .real: return Double(_slot: slot)
+    case .date: return Date(_slot: slot)
+    case .decimal: return Decimal(_slot: slot)
+    case .text: return String(_slot: slot)
+    case .uri: return URL(_slot: slot)
+    case .uuid: return UUID(_slot: slot)
+    case .binary: return Data(_slot: slot)
     case .object, .opaque: return nil
     }
   }

@@ -45,7 +45,7 @@ extension ManagedObject {
   }
 
   /// Sets a part of a composite attribute if it differs; what generated structs call.
-  public final func _setPart<Value: _StoredAttributeValue>(_ value: Value?, at slot: Int) { setPart(value?.slot ?? .null, at: slot) }
+  public final func _setPart<Value: _StoredAttributeValue>(_ value: Value?, at slot: Int) { setPart(value?._slot ?? .null, at: slot) }
 
   /// Sets a `transformable` part of a composite attribute if its bytes differ. If its transformer fails, nothing is changed and the next save throws.
   public final func _setTransformedPart(_ value: (any Sendable)?, at slot: Int) {

@@ -29,7 +29,7 @@ extension ManagedObject {
     willAccess(slot)
     if let overlay, overlay.present.contains(slot) {
       if let external = overlay.external(slot) { return external }
-      return Data(slot: overlay[slot]).map { ExternalData($0) }
+      return Data(_slot: overlay[slot]).map { ExternalData($0) }
     }
     guard let image, compiledEntity.kinds[slot] == .bytes else { return nil }
     if image.isNull(slot) {

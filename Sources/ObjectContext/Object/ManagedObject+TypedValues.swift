@@ -11,7 +11,7 @@ extension ManagedObject {
     if let row = plainRow, let value = Value._read(row, slot) { return value }
     // A fault has its row once it is fired.
     if let row = firedRow(slot), let value = Value._read(row, slot) { return value }
-    return slowValue(slot) ?? Value.emptyValue
+    return slowValue(slot) ?? Value._emptyValue
   }
 
   /// The value of an optional attribute; nil also where it cannot be read, which ``ManagedObjectContext/pendingError`` tells. Fires a fault.
@@ -27,12 +27,12 @@ extension ManagedObject {
 
   /// Sets an attribute. Fires a fault; setting an equal value counts as a change too.
   @inlinable public final func _setValue<Value: _StoredAttributeValue>(_ value: Value, at slot: Int) {
-    setSlot(value.slot, at: slot)
+    setSlot(value._slot, at: slot)
   }
 
   /// Sets or clears an optional attribute.
   @inlinable public final func _setOptionalValue<Value: _StoredAttributeValue>(_ value: Value?, at slot: Int) {
-    setSlot(value?.slot ?? .null, at: slot)
+    setSlot(value?._slot ?? .null, at: slot)
   }
 
   /// The value of a `transformable` attribute; nil when there is none, or when its transformer fails: the context's next fetch or save throws that, and
@@ -56,7 +56,7 @@ extension ManagedObject {
 
   @usableFromInline final func slowOptionalValue<Value: _StoredAttributeValue>(_ slot: Int) -> Value? {
     let stored = slotValue(slot)
-    let value = Value(slot: stored)
+    let value = Value(_slot: stored)
     // Where the row says that it cannot be read, that is told already.
     if value == nil, !stored.isNull { tellUnreadable(slot) }
     return value
@@ -72,6 +72,6 @@ extension ManagedObject {
   @usableFromInline final func setSlot(_ value: Slot, at slot: Int) { setSlotValue(value, at: slot) }
 
   @usableFromInline final func slowValue<Value: _StoredAttributeValue>(_ slot: Int) -> Value? {
-    slowOptionalValue(slot) ?? Value(slot: compiledEntity.slots[slot].defaultValue)
+    slowOptionalValue(slot) ?? Value(_slot: compiledEntity.slots[slot].defaultValue)
   }
 }

@@ -21,7 +21,7 @@ public struct Attribute: EntityComponent {
 
   /// An attribute of the type that holds a Swift type.
   public init(_ name: String, _ type: (some AttributeValue).Type) {
-    self.init(name, type.attributeType)
+    self.init(name, type._attributeType)
   }
 
   /// An attribute that holds values of a `Codable` type, or of what a registered transformer takes.
@@ -44,7 +44,7 @@ public struct Attribute: EntityComponent {
 
   /// An attribute that holds the raw values of a type, such as an enumeration.
   public init<Value: RawRepresentable>(_ name: String, raw type: Value.Type) where Value.RawValue: AttributeValue {
-    self.init(name, Value.RawValue.attributeType)
+    self.init(name, Value.RawValue._attributeType)
     attribute.valueClassName = "\(type)"
   }
 
@@ -115,11 +115,11 @@ public struct Attribute: EntityComponent {
 
   /// A value as the attribute's type holds it, so that `initially(0)` does for a decimal as well; other kinds are left for validation.
   private static func slot(_ value: some AttributeValue, for type: AttributeType) -> Slot {
-    switch (value.slot, type) {
+    switch (value._slot, type) {
     case (.int(let number), .double), (.int(let number), .float): .real(Double(number))
-    case (.int(let number), .decimal) where !(value is Bool): Decimal(number).slot
+    case (.int(let number), .decimal) where !(value is Bool): Decimal(number)._slot
     case (.real(let number), .decimal) where !(value is Date):
-      Decimal(string: "\(number)", locale: Locale(identifier: "en_US_POSIX")).map(\.slot) ?? .real(number)
+      Decimal(string: "\(number)", locale: Locale(identifier: "en_US_POSIX")).map(\._slot) ?? .real(number)
     case (.real(let number), .float): .real(Double(Float(number)))
     case (let slot, _): slot
     }

@@ -8,18 +8,18 @@ extension AttributeConversion {
   /// - Throws: ``AttributeTransformError``.
   package static func value(of slot: Slot, _ attribute: AttributeDescription) throws(AttributeTransformError) -> (any Sendable)? {
     switch attribute.type {
-    case .integer16: return Int16(slot: slot)
-    case .integer32: return Int32(slot: slot)
-    case .integer64: return Int64(slot: slot)
-    case .boolean: return Bool(slot: slot)
-    case .double: return Double(slot: slot)
-    case .float: return Float(slot: slot)
-    case .date: return Date(slot: slot)
-    case .string: return String(slot: slot)
-    case .uri: return URL(slot: slot)
-    case .uuid: return UUID(slot: slot)
-    case .decimal: return Decimal(slot: slot)
-    case .binary: return Data(slot: slot)
+    case .integer16: return Int16(_slot: slot)
+    case .integer32: return Int32(_slot: slot)
+    case .integer64: return Int64(_slot: slot)
+    case .boolean: return Bool(_slot: slot)
+    case .double: return Double(_slot: slot)
+    case .float: return Float(_slot: slot)
+    case .date: return Date(_slot: slot)
+    case .string: return String(_slot: slot)
+    case .uri: return URL(_slot: slot)
+    case .uuid: return UUID(_slot: slot)
+    case .decimal: return Decimal(_slot: slot)
+    case .binary: return Data(_slot: slot)
     case .transformable:
       guard case .bytes(let data) = slot else { return nil }
       guard let name = attribute.valueTransformerName, AttributeTransformers.transformer(forName: name) != nil else { return data }
@@ -92,7 +92,7 @@ extension AttributeConversion {
 
   /// A stored value as a Swift type: one of an attribute's, or an enumeration whose raw values are of such a type.
   private static func typed(_ slot: Slot, as type: Any.Type) -> Any? {
-    if let type = type as? any AttributeValue.Type { return type.init(slot: slot) }
+    if let type = type as? any AttributeValue.Type { return type.init(_slot: slot) }
     if let type = type as? any RawRepresentable.Type { return raw(slot, as: type) }
     return nil
   }

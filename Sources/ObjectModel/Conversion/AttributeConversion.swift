@@ -31,31 +31,31 @@ package enum AttributeConversion {
       if AttributeChecker.typeFailure(of: .int(number), type: attribute.type) != nil { throw .outOfRange }
       return .int(number)
     case .boolean:
-      if let value = value as? Bool { return value.slot }
+      if let value = value as? Bool { return value._slot }
       guard case .some(.some(let number)) = integer(value), number == 0 || number == 1 else { throw .wrongType }
       return .int(number)
     case .double, .float:
-      if let value = value as? Double { return attribute.type == .float ? Float(value).slot : value.slot }
-      if let value = value as? Float { return value.slot }
+      if let value = value as? Double { return attribute.type == .float ? Float(value)._slot : value._slot }
+      if let value = value as? Float { return value._slot }
       guard case .some(.some(let number)) = integer(value) else { throw .wrongType }
       return .real(Double(number))
     case .decimal:
-      if let value = value as? Decimal { return value.slot }
-      if case .some(.some(let number)) = integer(value) { return Decimal(number).slot }
+      if let value = value as? Decimal { return value._slot }
+      if case .some(.some(let number)) = integer(value) { return Decimal(number)._slot }
       guard let value = value as? Double else { throw .wrongType }
-      return Decimal(value).slot
+      return Decimal(value)._slot
     case .date: return try (value as? Date).typed()
     case .string: return try (value as? String).typed()
     case .uri: return try (value as? URL).typed()
     case .uuid: return try (value as? UUID).typed()
     case .binary:
-      if let value = value as? Data { return value.slot }
+      if let value = value as? Data { return value._slot }
       guard let value = value as? [UInt8] else { throw .wrongType }
       return .bytes(Data(value))
     case .transformable: return try transformed(value, attribute)
     case .undefined, .composite:
       guard let value = value as? any AttributeValue else { throw .wrongType }
-      return value.slot
+      return value._slot
     }
   }
 
@@ -85,7 +85,7 @@ extension Optional where Wrapped: AttributeValue {
   /// The slot of a value that a cast gave.
   fileprivate func typed() throws(AttributeConversion.Failure) -> Slot {
     guard let self else { throw .wrongType }
-    return self.slot
+    return self._slot
   }
 }
 

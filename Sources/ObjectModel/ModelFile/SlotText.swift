@@ -16,7 +16,7 @@ enum SlotText {
     case (.text(let value), _): return value
     case (.bytes(let data), .decimal):
       return DecimalCoding.decode(data).map { NSDecimalNumber(decimal: $0).description(withLocale: Locale(identifier: "en_US_POSIX")) }
-    case (.bytes, .uuid): return UUID(slot: slot)?.uuidString
+    case (.bytes, .uuid): return UUID(_slot: slot)?.uuidString
     case (.bytes(let data), _): return data.base64EncodedString()
     }
   }
@@ -35,9 +35,9 @@ enum SlotText {
       }
     case .double, .date: return Double(text).map { .real($0) }
     case .float: return Float(text).map { .real(Double($0)) }
-    case .decimal: return decimal(text).map(\.slot)
+    case .decimal: return decimal(text).map(\._slot)
     case .string, .uri: return .text(text)
-    case .uuid: return UUID(uuidString: text).map(\.slot)
+    case .uuid: return UUID(uuidString: text).map(\._slot)
     case .binary, .transformable: return Data(base64Encoded: text).map { .bytes($0) }
     case .undefined, .composite: return nil
     }

@@ -6,193 +6,201 @@ public import Foundation
 /// The types of Core Data's list conform to it; `transformable` attributes hold what their transformer accepts.
 public protocol AttributeValue: Sendable, Hashable {
   /// The attribute type that holds the Swift type without loss.
-  static var attributeType: AttributeType { get }
+  static var _attributeType: AttributeType { get }
   /// What a required property of the type gives when there is no value: zero, the empty string, and so on.
-  static var emptyValue: Self { get }
+  static var _emptyValue: Self { get }
   /// Makes the value from a slot; nil when the slot is null or of another kind.
-  init?(slot: Slot)
+  init?(_slot slot: Slot)
   /// The value as a slot.
-  var slot: Slot { get }
+  var _slot: Slot { get }
+}
+
+extension Slot {
+  /// A value as it is stored: `Slot(Decimal(5))` for a default value or a bound of a description that is made by hand.
+  @inlinable public init(_ value: some AttributeValue) { self = value._slot }
+
+  /// The stored value as a Swift value; nil when there is none, or one of another type.
+  @inlinable public func value<Value: AttributeValue>(as type: Value.Type = Value.self) -> Value? { Value(_slot: self) }
 }
 
 extension Int16: AttributeValue {
   /// The attribute type that holds the Swift type.
-  public static var attributeType: AttributeType { .integer16 }
+  public static var _attributeType: AttributeType { .integer16 }
   /// What a required property gives when there is no value.
-  public static var emptyValue: Int16 { 0 }
+  public static var _emptyValue: Int16 { 0 }
   /// The value of a slot; nil when it holds no value of the type.
-  @inlinable public init?(slot: Slot) {
+  @inlinable public init?(_slot slot: Slot) {
     guard case .int(let value) = slot else { return nil }
     self.init(truncatingIfNeeded: value)
   }
   /// The value as a slot.
-  @inlinable public var slot: Slot { .int(Int64(self)) }
+  @inlinable public var _slot: Slot { .int(Int64(self)) }
 }
 
 extension Int32: AttributeValue {
   /// The attribute type that holds the Swift type.
-  public static var attributeType: AttributeType { .integer32 }
+  public static var _attributeType: AttributeType { .integer32 }
   /// What a required property gives when there is no value.
-  public static var emptyValue: Int32 { 0 }
+  public static var _emptyValue: Int32 { 0 }
   /// The value of a slot; nil when it holds no value of the type.
-  @inlinable public init?(slot: Slot) {
+  @inlinable public init?(_slot slot: Slot) {
     guard case .int(let value) = slot else { return nil }
     self.init(truncatingIfNeeded: value)
   }
   /// The value as a slot.
-  @inlinable public var slot: Slot { .int(Int64(self)) }
+  @inlinable public var _slot: Slot { .int(Int64(self)) }
 }
 
 extension Int64: AttributeValue {
   /// The attribute type that holds the Swift type.
-  public static var attributeType: AttributeType { .integer64 }
+  public static var _attributeType: AttributeType { .integer64 }
   /// What a required property gives when there is no value.
-  public static var emptyValue: Int64 { 0 }
+  public static var _emptyValue: Int64 { 0 }
   /// The value of a slot; nil when it holds no value of the type.
-  @inlinable public init?(slot: Slot) {
+  @inlinable public init?(_slot slot: Slot) {
     guard case .int(let value) = slot else { return nil }
     self = value
   }
   /// The value as a slot.
-  @inlinable public var slot: Slot { .int(self) }
+  @inlinable public var _slot: Slot { .int(self) }
 }
 
 extension Int: AttributeValue {
   /// The attribute type that holds the Swift type.
-  public static var attributeType: AttributeType { .integer64 }
+  public static var _attributeType: AttributeType { .integer64 }
   /// What a required property gives when there is no value.
-  public static var emptyValue: Int { 0 }
+  public static var _emptyValue: Int { 0 }
   /// The value of a slot; nil when it holds no value of the type.
-  @inlinable public init?(slot: Slot) {
+  @inlinable public init?(_slot slot: Slot) {
     guard case .int(let value) = slot else { return nil }
     self = Int(truncatingIfNeeded: value)
   }
   /// The value as a slot.
-  @inlinable public var slot: Slot { .int(Int64(self)) }
+  @inlinable public var _slot: Slot { .int(Int64(self)) }
 }
 
 extension Bool: AttributeValue {
   /// The attribute type that holds the Swift type.
-  public static var attributeType: AttributeType { .boolean }
+  public static var _attributeType: AttributeType { .boolean }
   /// What a required property gives when there is no value.
-  public static var emptyValue: Bool { false }
+  public static var _emptyValue: Bool { false }
   /// The value of a slot; nil when it holds no value of the type.
-  @inlinable public init?(slot: Slot) {
+  @inlinable public init?(_slot slot: Slot) {
     guard case .int(let value) = slot else { return nil }
     self = value != 0
   }
   /// The value as a slot.
-  @inlinable public var slot: Slot { .int(self ? 1 : 0) }
+  @inlinable public var _slot: Slot { .int(self ? 1 : 0) }
 }
 
 extension Double: AttributeValue {
   /// The attribute type that holds the Swift type.
-  public static var attributeType: AttributeType { .double }
+  public static var _attributeType: AttributeType { .double }
   /// What a required property gives when there is no value.
-  public static var emptyValue: Double { 0 }
+  public static var _emptyValue: Double { 0 }
   /// The value of a slot; nil when it holds no value of the type.
-  @inlinable public init?(slot: Slot) {
+  @inlinable public init?(_slot slot: Slot) {
     guard case .real(let value) = slot else { return nil }
     self = value
   }
   /// The value as a slot.
-  @inlinable public var slot: Slot { .real(self) }
+  @inlinable public var _slot: Slot { .real(self) }
 }
 
 extension Float: AttributeValue {
   /// The attribute type that holds the Swift type.
-  public static var attributeType: AttributeType { .float }
+  public static var _attributeType: AttributeType { .float }
   /// What a required property gives when there is no value.
-  public static var emptyValue: Float { 0 }
+  public static var _emptyValue: Float { 0 }
   /// The value of a slot; nil when it holds no value of the type.
-  @inlinable public init?(slot: Slot) {
+  @inlinable public init?(_slot slot: Slot) {
     guard case .real(let value) = slot else { return nil }
     self.init(value)
   }
   /// The value as a slot.
-  @inlinable public var slot: Slot { .real(Double(self)) }
+  @inlinable public var _slot: Slot { .real(Double(self)) }
 }
 
 extension String: AttributeValue {
   /// The attribute type that holds the Swift type.
-  public static var attributeType: AttributeType { .string }
+  public static var _attributeType: AttributeType { .string }
   /// What a required property gives when there is no value.
-  public static var emptyValue: String { "" }
+  public static var _emptyValue: String { "" }
   /// The value of a slot; nil when it holds no value of the type.
-  @inlinable public init?(slot: Slot) {
+  @inlinable public init?(_slot slot: Slot) {
     guard case .text(let value) = slot else { return nil }
     self = value
   }
   /// The value as a slot.
-  @inlinable public var slot: Slot { .text(self) }
+  @inlinable public var _slot: Slot { .text(self) }
 }
 
 extension Date: AttributeValue {
   /// The attribute type that holds the Swift type.
-  public static var attributeType: AttributeType { .date }
+  public static var _attributeType: AttributeType { .date }
   /// The reference date, 2001-01-01 00:00 UTC.
-  public static var emptyValue: Date { Date(timeIntervalSinceReferenceDate: 0) }
+  public static var _emptyValue: Date { Date(timeIntervalSinceReferenceDate: 0) }
   /// The value of a slot; nil when it holds no value of the type.
-  @inlinable public init?(slot: Slot) {
+  @inlinable public init?(_slot slot: Slot) {
     guard case .real(let value) = slot else { return nil }
     self.init(timeIntervalSinceReferenceDate: value)
   }
   /// The value as a slot.
-  @inlinable public var slot: Slot { .real(timeIntervalSinceReferenceDate) }
+  @inlinable public var _slot: Slot { .real(timeIntervalSinceReferenceDate) }
 }
 
 extension Data: AttributeValue {
   /// The attribute type that holds the Swift type.
-  public static var attributeType: AttributeType { .binary }
+  public static var _attributeType: AttributeType { .binary }
   /// What a required property gives when there is no value.
-  public static var emptyValue: Data { Data() }
+  public static var _emptyValue: Data { Data() }
   /// The value of a slot; nil when it holds no value of the type.
-  @inlinable public init?(slot: Slot) {
+  @inlinable public init?(_slot slot: Slot) {
     guard case .bytes(let value) = slot else { return nil }
     self = value
   }
   /// The value as a slot.
-  @inlinable public var slot: Slot { .bytes(self) }
+  @inlinable public var _slot: Slot { .bytes(self) }
 }
 
 extension UUID: AttributeValue {
   /// The attribute type that holds the Swift type.
-  public static var attributeType: AttributeType { .uuid }
+  public static var _attributeType: AttributeType { .uuid }
   /// The nil UUID, all zeros.
-  public static var emptyValue: UUID { UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)) }
+  public static var _emptyValue: UUID { UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)) }
   /// The value of a slot; nil when it holds no value of the type.
-  public init?(slot: Slot) {
+  public init?(_slot slot: Slot) {
     guard case .bytes(let value) = slot, value.count == 16 else { return nil }
     self = value.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
   }
   /// The value as a slot.
-  public var slot: Slot { .bytes(withUnsafeBytes(of: uuid) { Data($0) }) }
+  public var _slot: Slot { .bytes(withUnsafeBytes(of: uuid) { Data($0) }) }
 }
 
 extension URL: AttributeValue {
   /// The attribute type that holds the Swift type.
-  public static var attributeType: AttributeType { .uri }
+  public static var _attributeType: AttributeType { .uri }
   /// `about:blank`.
-  public static var emptyValue: URL { URL(string: "about:blank") ?? URL(fileURLWithPath: "/") }
+  public static var _emptyValue: URL { URL(string: "about:blank") ?? URL(fileURLWithPath: "/") }
   /// The value of a slot; nil when it holds no value of the type.
-  public init?(slot: Slot) {
+  public init?(_slot slot: Slot) {
     guard case .text(let value) = slot, let url = URL(string: value) else { return nil }
     self = url
   }
   /// The value as a slot.
-  public var slot: Slot { .text(absoluteString) }
+  public var _slot: Slot { .text(absoluteString) }
 }
 
 extension Decimal: AttributeValue {
   /// The attribute type that holds the Swift type.
-  public static var attributeType: AttributeType { .decimal }
+  public static var _attributeType: AttributeType { .decimal }
   /// What a required property gives when there is no value.
-  public static var emptyValue: Decimal { 0 }
+  public static var _emptyValue: Decimal { 0 }
   /// The value of a slot; nil when it holds no value of the type.
-  public init?(slot: Slot) {
+  public init?(_slot slot: Slot) {
     guard case .bytes(let value) = slot, let decimal = DecimalCoding.decode(value) else { return nil }
     self = decimal
   }
   /// The value as a slot.
-  public var slot: Slot { .bytes(DecimalCoding.encode(self)) }
+  public var _slot: Slot { .bytes(DecimalCoding.encode(self)) }
 }

@@ -41,7 +41,7 @@ extension BatchValue {
     case .uuid:
       guard case .text(let text) = value else { return value }
       guard let uuid = UUID(uuidString: text) else { throw mismatch(slot) }
-      return uuid.slot
+      return uuid._slot
     default: return value
     }
   }

@@ -32,7 +32,7 @@ public final class AggregateSpecification: StoreSpecification {
       ] as [(String, (AggregateSpecification) -> () throws -> Void)])
   }
 
-  private func decimal(_ text: String) -> Slot { Decimal(string: text).map(\.slot) ?? .null }
+  private func decimal(_ text: String) -> Slot { Decimal(string: text).map { Slot($0) } ?? .null }
 
   private func makeBooks() throws -> OpenStore {
     let open = try makeStore()
@@ -41,8 +41,8 @@ public final class AggregateSpecification: StoreSpecification {
       let bob = try save.insert("Author", ["name": .text("Bob"), "mentor": ada.slot])
       let tags = try ["x", "y"].map { try save.insert("Tag", ["name": .text($0)]) }
       let rows: [(String, Slot, Slot, Slot, Slot)] = [
-        ("d", .int(3), decimal("1.5"), .real(0.5), ada.slot), ("b", .int(1), Decimal(10).slot, .real(2), bob.slot),
-        ("a", .null, .null, .null, .null), ("c", .int(2), Decimal(-2).slot, .real(2), ada.slot),
+        ("d", .int(3), decimal("1.5"), .real(0.5), ada.slot), ("b", .int(1), Slot(Decimal(10)), .real(2), bob.slot),
+        ("a", .null, .null, .null, .null), ("c", .int(2), Slot(Decimal(-2)), .real(2), ada.slot),
         ("e", .int(2), decimal("0.25"), .null, bob.slot),
       ]
       for (title, pages, price, rating, author) in rows {
@@ -104,7 +104,7 @@ public final class AggregateSpecification: StoreSpecification {
           "count(*), count(pages), sum(pages), sum(price), sum(rating), average(pages), min(pages), max(title), median(price), 1 AS one",
           predicate, in: open
         ).map { $0 == .text("a") ? .null : $0 },
-        [.int(count), .int(0), .int(0), Decimal(0).slot, .real(0), .null, .null, .null, .null, .int(1)], predicate)
+        [.int(count), .int(0), .int(0), Slot(Decimal(0)), .real(0), .null, .null, .null, .null, .int(1)], predicate)
     }
     XCTAssertEqual(try row("count(*)", entity: "Shelf", in: open), [.int(0)])
   }
@@ -147,23 +147,23 @@ public final class AggregateSpecification: StoreSpecification {
     try open.insert(
       "Sample",
       [
-        "aString": .text("é"), "aDate": .real(5), "aDecimal": Decimal(-3).slot, "aUUID": first.slot, "aBoolean": .int(1),
+        "aString": .text("é"), "aDate": .real(5), "aDecimal": Slot(Decimal(-3)), "aUUID": Slot(first), "aBoolean": .int(1),
         "aFloat": .real(0.5), "aURI": .text("a:b"), "aInteger16": .int(-1),
       ])
     try open.insert(
       "Sample",
       [
-        "aString": .text("z"), "aDate": .real(-5), "aDecimal": Decimal(2).slot, "aUUID": second.slot, "aBoolean": .int(0),
+        "aString": .text("z"), "aDate": .real(-5), "aDecimal": Slot(Decimal(2)), "aUUID": Slot(second), "aBoolean": .int(0),
         "aFloat": .real(-1), "aURI": .text("a:c"), "aInteger16": .int(7),
       ])
     try open.insert("Sample", [:])
     let names = ["aString", "aDate", "aDecimal", "aUUID", "aBoolean", "aFloat", "aURI", "aInteger16"]
     XCTAssertEqual(
       try row(names.map { "min(\($0))" }.joined(separator: ", "), entity: "Sample", in: open),
-      [.text("z"), .real(-5), Decimal(-3).slot, first.slot, .int(0), .real(-1), .text("a:b"), .int(-1)])
+      [.text("z"), .real(-5), Slot(Decimal(-3)), Slot(first), .int(0), .real(-1), .text("a:b"), .int(-1)])
     XCTAssertEqual(
       try row(names.map { "max(\($0))" }.joined(separator: ", "), entity: "Sample", in: open),
-      [.text("é"), .real(5), Decimal(2).slot, second.slot, .int(1), .real(0.5), .text("a:c"), .int(7)])
+      [.text("é"), .real(5), Slot(Decimal(2)), Slot(second), .int(1), .real(0.5), .text("a:c"), .int(7)])
     XCTAssertEqual(
       try row("sum(aBoolean), count(aBinary), count(aTransformable)", entity: "Sample", in: open), [.int(1), .int(0), .int(0)])
   }
@@ -257,7 +257,7 @@ public final class AggregateSpecification: StoreSpecification {
     }
     XCTAssertEqual(try value("count(*)", as: .integer32), .int(5))
     XCTAssertEqual(try value("count(*)", as: .double), .real(5))
-    XCTAssertEqual(try value("sum(pages)", as: .decimal), Decimal(8).slot)
+    XCTAssertEqual(try value("sum(pages)", as: .decimal), Slot(Decimal(8)))
     XCTAssertEqual(try value("sum(price)", as: .double), .real(9.75))
     XCTAssertEqual(try value("average(rating)", as: .decimal), decimal("1.5"))
     XCTAssertEqual(try value("min(title)", as: .string), .text("a"))

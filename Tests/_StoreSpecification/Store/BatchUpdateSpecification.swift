@@ -66,7 +66,7 @@ public final class BatchUpdateSpecification: ObjectSpecification {
       }
       let books = try (0..<10).map { number in
         var values: [String: Slot] = ["title": .text("t\(number)"), "isbn": .text("\(number)"), "pages": .int(Int64(number * 10))]
-        values["price"] = Decimal(number).slot
+        values["price"] = Slot(Decimal(number))
         values["rating"] = .real(Double(number) / 2)
         if number < 9 { values["author"] = authors[number % 2].slot }
         return try save.insert("Book", values)
@@ -114,7 +114,7 @@ public final class BatchUpdateSpecification: ObjectSpecification {
     XCTAssertEqual(try books.map { try open.value($0, "pages") }, [0, 10, 20, 30, 40, 55, 65, 75, 85, 95].map { .int($0) })
     XCTAssertEqual(try open.value(books[5], "title"), .text("T5"))
     XCTAssertEqual(try open.value(books[4], "title"), .text("t4"))
-    XCTAssertEqual(try open.value(books[7], "price"), Decimal(string: "7.7")?.slot)
+    XCTAssertEqual(try open.value(books[7], "price"), Decimal(string: "7.7").map { Slot($0) })
     XCTAssertEqual(try open.value(books[7], "rating"), .real(3.5))
     XCTAssertEqual(try open.value(books[8], "rating"), .real(9))
   }
@@ -160,7 +160,7 @@ public final class BatchUpdateSpecification: ObjectSpecification {
     let sample = try open.insert(
       "Sample",
       [
-        "aInteger64": .int(3), "aDouble": .real(0.1), "aString": .text(uuid.uuidString), "aDecimal": (Decimal(string: "2.0") ?? 0).slot,
+        "aInteger64": .int(3), "aDouble": .real(0.1), "aString": .text(uuid.uuidString), "aDecimal": Slot(Decimal(string: "2.0") ?? 0),
         "aBoolean": .int(1),
       ])
     _ = try update(
@@ -172,10 +172,10 @@ public final class BatchUpdateSpecification: ObjectSpecification {
       ])
     XCTAssertEqual(try open.value(sample, "aFloat"), .real(Double(Float(0.1))))
     XCTAssertEqual(try open.value(sample, "aInteger16"), .int(1))
-    XCTAssertEqual(try open.value(sample, "aUUID"), uuid.slot)
+    XCTAssertEqual(try open.value(sample, "aUUID"), Slot(uuid))
     XCTAssertEqual(try open.value(sample, "aInteger32"), .int(2))
     XCTAssertEqual(try open.value(sample, "aDouble"), .real(3))
-    XCTAssertEqual(try open.value(sample, "aDecimal"), Decimal(string: "0.1")?.slot)
+    XCTAssertEqual(try open.value(sample, "aDecimal"), Decimal(string: "0.1").map { Slot($0) })
     XCTAssertEqual(try open.value(sample, "aInteger64"), .int(1))
     XCTAssertEqual(try open.value(sample, "aURI"), .text(uuid.uuidString))
   }

@@ -41,11 +41,12 @@ public final class ExpressionSpecification: StoreSpecification {
       let a = try book(
         "a",
         [
-          "pages": .int(7), "year": .int(-3), "price": Decimal(string: "2.50", locale: Locale(identifier: "en_US_POSIX"))?.slot ?? .null,
+          "pages": .int(7), "year": .int(-3),
+          "price": Decimal(string: "2.50", locale: Locale(identifier: "en_US_POSIX")).map { Slot($0) } ?? .null,
           "rating": .real(-2.5), "published": .real(86_400), "inPrint": .int(1), "author": ada.slot, "isbn": .text("É12"),
         ])
       let b = try book(
-        "b", ["pages": .int(10), "year": .int(2), "price": Decimal(10).slot, "rating": .real(0.5), "inPrint": .int(0), "author": ada.slot])
+        "b", ["pages": .int(10), "year": .int(2), "price": Slot(Decimal(10)), "rating": .real(0.5), "inPrint": .int(0), "author": ada.slot])
       let c = try book("c", ["pages": .int(.max), "rating": .real(4)])
       _ = try book("d", ["isbn": .text("")])
       _ = try book("e", ["isbn": .text("12")])

@@ -38,8 +38,8 @@ public final class FetchingSpecification: StoreSpecification {
       let bob = try save.insert("Author", ["name": .text("Bob")])
       let tags = try ["x", "y"].map { try save.insert("Tag", ["name": .text($0)]) }
       let rows: [(String, Slot, Slot, Slot)] = [
-        ("d", .int(3), Decimal(1.5).slot, ada.slot), ("b", .int(1), Decimal(10).slot, bob.slot), ("a", .null, .null, .null),
-        ("c", .int(2), Decimal(-2).slot, ada.slot), ("e", .int(2), Decimal(0.25).slot, bob.slot),
+        ("d", .int(3), Slot(Decimal(1.5)), ada.slot), ("b", .int(1), Slot(Decimal(10)), bob.slot), ("a", .null, .null, .null),
+        ("c", .int(2), Slot(Decimal(-2)), ada.slot), ("e", .int(2), Slot(Decimal(0.25)), bob.slot),
       ]
       for (title, pages, price, author) in rows {
         let book = try save.insert("Book", ["title": .text(title), "pages": pages, "price": price, "author": author])

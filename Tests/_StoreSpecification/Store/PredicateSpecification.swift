@@ -60,13 +60,13 @@ public final class PredicateSpecification: StoreSpecification {
         "b",
         [
           "pages": .int(100), "year": .int(1999), "isbn": .text("Straße"), "author": ada.slot, "rating": .real(4.5),
-          "price": Decimal(9.5).slot, "published": .real(1000), "inPrint": .int(1),
+          "price": Slot(Decimal(9.5)), "published": .real(1000), "inPrint": .int(1),
         ], tags: [tags[0], tags[1]])
       try book(
         "c",
         [
           "pages": .int(200), "year": .int(200), "isbn": .text("Übung"), "author": ada.slot, "rating": .real(2),
-          "price": Decimal(10).slot, "published": .real(2000), "inPrint": .int(0),
+          "price": Slot(Decimal(10)), "published": .real(2000), "inPrint": .int(0),
         ], tags: [tags[1]])
       try book("d", ["pages": .int(300), "year": .int(2001), "isbn": .text("100%_*?\\"), "author": bob.slot], tags: [tags[2]])
       try book("e", ["pages": .int(0), "isbn": .text("")])

@@ -33,13 +33,13 @@ public final class SavingSpecification: StoreSpecification {
       [
         "aInteger16": .int(-32_768), "aInteger32": .int(Int64(Int32.min)), "aInteger64": .int(.min), "aDouble": .real(-1e308),
         "aFloat": .real(Double(Float.leastNonzeroMagnitude)), "aBoolean": .int(1), "aDate": .real(-978_307_200.123),
-        "aDecimal": try XCTUnwrap(Decimal(string: "-12345678901234567890.0123456789")).slot, "aString": .text("x"),
-        "aURI": .text("https://example.org/a?b=c#d"), "aUUID": UUID().slot, "aBinary": .bytes(Data([0, 1, 255])),
+        "aDecimal": Slot(try XCTUnwrap(Decimal(string: "-12345678901234567890.0123456789"))), "aString": .text("x"),
+        "aURI": .text("https://example.org/a?b=c#d"), "aUUID": Slot(UUID()), "aBinary": .bytes(Data([0, 1, 255])),
         "aTransformable": .bytes(Data("[1]".utf8)),
       ],
       [
         "aInteger16": .int(32_767), "aInteger32": .int(Int64(Int32.max)), "aInteger64": .int(.max), "aDouble": .real(.infinity),
-        "aFloat": .real(Double(Float.pi)), "aBoolean": .int(0), "aDate": .real(1e9 / 3), "aDecimal": Decimal(0).slot,
+        "aFloat": .real(Double(Float.pi)), "aBoolean": .int(0), "aDate": .real(1e9 / 3), "aDecimal": Slot(Decimal(0)),
         "aBinary": .bytes(Data(0...255)),
       ],
     ]
