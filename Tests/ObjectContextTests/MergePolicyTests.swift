@@ -85,7 +85,8 @@ final class MergePolicyTests: XCTestCase {
       stack.statements?.reset()
       XCTAssertThrowsError(try context.save()) { error in
         XCTAssertEqual((error as? StoreError)?.constraintConflicts.count, 500)
-        XCTAssertEqual((error as? StoreError)?.constraintConflicts.first?.databaseSnapshot?["name"] as? String, "0")
+        let stored = (error as? StoreError)?.constraintConflicts.first?.databaseSnapshot
+        XCTAssertEqual((try? stored?["name"]) as? String, "0")
       }
       XCTAssertLessThan(stack.statements?.count ?? 0, 40)
     }
@@ -165,7 +166,7 @@ final class MergePolicyTests: XCTestCase {
     (error as? StoreError)?.mergeConflicts.first.map { conflict in
       [conflict.originalSnapshot, conflict.objectSnapshot, conflict.cachedSnapshot, conflict.persistedSnapshot, conflict.storeSnapshot].map
       {
-        $0?.value("visits", as: Int.self)
+        try? $0?.value("visits", as: Int.self)
       }
     }
   }

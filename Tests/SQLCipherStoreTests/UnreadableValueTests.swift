@@ -153,6 +153,23 @@ final class UnreadableValueTests: XCTestCase {
     }
   }
 
+  func testSnapshotsOfConflictsThrowOfIt() async throws {
+    for (key, damage) in Self.damages where key != "count" {
+      try await read("\"\(key)\" = \(damage)") { object, context in
+        let other = ManagedObjectContext(coordinator: context.persistentStoreCoordinator, classes: ManagedObjectClasses([:]))
+        try other.existingObject(with: object.objectID).setValue(8, forKey: "count")
+        try object.setValue(7, forKey: "count")
+        try other.save()
+        var conflicts: [MergeConflict] = []
+        XCTAssertThrowsError(try context.save()) { conflicts = ($0 as? StoreError)?.mergeConflicts ?? [] }
+        let stored = try XCTUnwrap(conflicts.first?.storeSnapshot)
+        XCTAssertThrowsError(try stored[key], damage) { self.assertTold($0, key, object) }
+        XCTAssertThrowsError(try stored.value(key, as: Bool.self), damage)
+        XCTAssertEqual(try stored["count"] as? Int64, 8)
+      }
+    }
+  }
+
   func testDictionariesTellOfIt() async throws {
     for (key, damage) in Self.damages {
       try await read("\"\(key)\" = \(damage)") { object, context in

@@ -107,8 +107,8 @@ public struct MergePolicy: Sendable, CustomStringConvertible {
         // A value that cannot be read must not look like none: the rule would save that.
         try rule(
           ValueConflict(
-            objectID: conflict.objectID, key: key, original: conflict.original?.readValue(key), object: conflict.object.readValue(key),
-            store: conflict.store.readValue(key)))
+            objectID: conflict.objectID, key: key, original: conflict.original?.value(key), object: conflict.object.value(key),
+            store: conflict.store.value(key)))
       })
     return policy
   }

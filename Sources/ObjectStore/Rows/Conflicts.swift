@@ -130,39 +130,35 @@ public struct RowSnapshot: Sendable, CustomStringConvertible, CustomReflectable 
   /// The names of the properties, with or without a value. Parts of composites have dotted names.
   public var keys: [String] { entity.slots.lazy.filter { $0.kind != .none }.map(\.name) }
 
-  /// The value of an attribute as ``AttributeType`` says, or the ID of a to-one relationship's destination; nil when there is none, it cannot be read, or there
-  /// is no such property.
+  /// The value of an attribute as ``AttributeType`` says, or the ID of a to-one relationship's destination; nil when there is none, or no such property.
   ///
   /// A `transformable` attribute without a transformer, or whose transformer fails, gives its bytes; see ``value(_:as:)``.
+  /// - Throws: ``StoreError`` where there is a value that cannot be read.
   public subscript(key: String) -> (any Sendable)? {
-    guard let slot = entity.slot(named: key), slot.kind != .none, !row.isNull(slot.index) else { return nil }
-    if slot.kind == .reference { return destination(slot) }
-    guard let stored = try? row.slot(slot.index, kind: slot.kind) else { return nil }
-    guard let attribute = slot.attribute else { return nil }
-    if let value = try? AttributeConversion.value(of: stored, attribute) { return value }
-    if case .bytes(let data) = stored { return data }
-    return nil
+    get throws {
+      guard let slot = entity.slot(named: key), slot.kind != .none else { return nil }
+      if slot.kind == .reference { return destination(slot) }
+      guard let attribute = slot.attribute else { return nil }
+      let stored = try row.value(slot, of: entity, objectID)
+      if let value = try? AttributeConversion.value(of: stored, attribute) { return value }
+      switch stored {
+      case .null: return nil
+      // What a transformer makes of it is nobody's damage.
+      case .bytes(let data) where attribute.type == .transformable: return data
+      default: throw StoreError(.unreadableValue(entity: entity.name, property: key, objectID), operation: .read)
+      }
+    }
   }
 
   /// The value of a property as a type: one of an attribute's, ``ManagedObjectID``, or that of a `transformable` attribute.
   ///
-  /// - Returns: The value; nil when there is none, it cannot be read, or it is of another type.
-  public func value<Value>(_ key: String, as type: Value.Type = Value.self) -> Value? {
+  /// - Returns: The value; nil when there is none, or no such property.
+  /// - Throws: ``StoreError`` where there is a value that cannot be read; what a transformer throws, and an error where the value is of another type.
+  public func value<Value>(_ key: String, as type: Value.Type = Value.self) throws -> Value? {
     guard let slot = entity.slot(named: key), slot.kind != .none else { return nil }
     if slot.kind == .reference { return destination(slot) as? Value }
     guard let attribute = slot.attribute else { return nil }
-    guard let stored = try? row.slot(slot.index, kind: slot.kind) else { return nil }
-    return try? AttributeConversion.value(of: stored, attribute, as: type)
-  }
-
-  /// The value of a property as a type, as ``value(_:as:)`` gives it.
-  ///
-  /// - Throws: Where there is one that cannot be read, or is of another type.
-  package func readValue<Value>(_ key: String, as type: Value.Type = Value.self) throws -> Value? {
-    guard let slot = entity.slot(named: key), slot.kind != .none, !row.isNull(slot.index) else { return nil }
-    guard slot.kind != .reference else { return destination(slot) as? Value }
-    guard let attribute = slot.attribute else { return nil }
-    return try AttributeConversion.value(of: row.slot(slot.index, kind: slot.kind), attribute, as: type)
+    return try AttributeConversion.value(of: row.value(slot, of: entity, objectID), attribute, as: type)
   }
 
   /// The names of the properties whose values differ from another snapshot's.

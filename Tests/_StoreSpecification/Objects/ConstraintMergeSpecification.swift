@@ -78,9 +78,9 @@ public final class ConstraintMergeSpecification: ObjectSpecification {
     let stored = try XCTUnwrap(error.constraintConflicts.first { $0.constraint == ["key"] })
     XCTAssertEqual(stored.databaseObjectID, id)
     XCTAssertEqual(stored.databaseObject(in: context)?.integer("a"), 1)
-    XCTAssertEqual(stored.databaseSnapshot?["a"] as? Int64, 1)
+    XCTAssertEqual(try stored.databaseSnapshot?["a"] as? Int64, 1)
     XCTAssertEqual(stored.objects(in: context), [new])
-    XCTAssertEqual(stored.objectSnapshots.map { $0["a"] as? Int64 }, [2])
+    XCTAssertEqual(try stored.objectSnapshots.map { try $0["a"] as? Int64 }, [2])
     let pending = try XCTUnwrap(error.constraintConflicts.first { $0.constraint == ["code"] })
     XCTAssertNil(pending.databaseObjectID)
     XCTAssertNil(pending.databaseSnapshot)
@@ -357,8 +357,8 @@ public final class ConstraintMergeSpecification: ObjectSpecification {
   func testAnApplicationMayDecide() throws {
     struct Latest: MergeResolver {
       func decision(for conflict: ConstraintConflict) throws -> MergeDecision {
-        let stored = conflict.databaseSnapshot?.value("c", as: Int.self) ?? 0
-        let mine = conflict.objectSnapshots.compactMap { $0.value("c", as: Int.self) }.max() ?? 0
+        let stored = try conflict.databaseSnapshot?.value("c", as: Int.self) ?? 0
+        let mine = try conflict.objectSnapshots.compactMap { try $0.value("c", as: Int.self) }.max() ?? 0
         return MergeDecision(mine > stored ? .mergeByPropertyObjectTrump : .rollback)
       }
     }

@@ -304,9 +304,9 @@ public final class MergePolicySpecification: ObjectSpecification {
     let seen = Mutex<[String]>([])
     let policy = MergePolicy(
       Deciding { conflict in
-        if conflict.storeSnapshot?["b"] as? Int64 == 13 { throw Refusal() }
+        if try conflict.storeSnapshot?["b"] as? Int64 == 13 { throw Refusal() }
         let states = [conflict.originalSnapshot, conflict.objectSnapshot, conflict.storeSnapshot]
-        seen.withLock { $0 = states.map { $0?.value("a", as: Int.self).map(String.init) ?? "-" } }
+        try seen.withLock { $0 = try states.map { try $0?.value("a", as: Int.self).map(String.init) ?? "-" } }
         return MergeDecision(.mergeByPropertyStoreTrump, values: ["b": 42])
       })
     let rivals = try rivals(policy)
@@ -336,10 +336,10 @@ public final class MergePolicySpecification: ObjectSpecification {
     XCTAssertEqual(error?.coreDataCode, 133020)
     XCTAssertEqual(conflict.object(in: rivals.context), rivals.mine)
     XCTAssertEqual([conflict.oldVersion, conflict.newVersion], [1, 2])
-    XCTAssertEqual(conflict.originalSnapshot?["key"] as? String, "k")
-    XCTAssertEqual(conflict.objectSnapshot?["key"] as? String, "my secret")
+    XCTAssertEqual(try conflict.originalSnapshot?["key"] as? String, "k")
+    XCTAssertEqual(try conflict.objectSnapshot?["key"] as? String, "my secret")
     // The other context is of the same coordinator, which has its values.
-    XCTAssertEqual(conflict.cachedSnapshot?["key"] as? String, "their secret")
+    XCTAssertEqual(try conflict.cachedSnapshot?["key"] as? String, "their secret")
     XCTAssertNil(conflict.persistedSnapshot)
     let (original, stored) = (try XCTUnwrap(conflict.originalSnapshot), try XCTUnwrap(conflict.storeSnapshot))
     XCTAssertEqual(stored.keys(differingFrom: original), ["a", "key"])
