@@ -33,7 +33,7 @@ final class UnreadableValueTests: XCTestCase {
     try open.insert(
       "Item",
       [
-        "key": UUID().slot, "price": Decimal(12).slot, "link": .text("https://example.org"), "name": .text("a"), "count": .int(3),
+        "key": Slot(UUID()), "price": Slot(Decimal(12)), "link": .text("https://example.org"), "name": .text("a"), "count": .int(3),
         "data": .bytes(Data([1])), "isOn": .int(1), "size": .real(1.5), "scale": .real(0.5), "date": .real(1),
       ])
     try open.close()
