@@ -13,6 +13,9 @@ public import Foundation
 }
 
 /// The value in a column of a statement's row, until the next step or reset.
+///
+/// SQLite calls it unprotected. It may be read as it is, since every connection is opened without a mutex of its own (`SQLITE_OPEN_NOMUTEX`) and used by one
+/// thread at a time (sqlite.org/c3ref/value.html).
 @usableFromInline package struct ColumnValue {
   @usableFromInline let pointer: OpaquePointer?
 
