@@ -167,40 +167,72 @@ final class ChangeSetTests: XCTestCase {
     }
   }
 
-  func testABatchRequestSaysWhatItKnows() async throws {
+  func testABatchRequestNamesItsLinks() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
-      let ada = self.author("ada", context)
-      let one = self.book("one", by: ada, context)
+      let (ada, bob) = (self.author("ada", context), self.author("bob", context))
+      let (one, two) = (self.book("one", by: ada, context), self.book("two", by: bob, context))
       let tag = Tag(context: context)
       tag.name = "tag"
+      one.tags = [tag]
       try context.save()
-      let model = stack.coordinator.compiledModel
-      func unlisted(_ changes: ChangeSet) -> Set<String> {
-        Set(
-          changes.unlistedRelationships.map {
-            "\(model.entities[model.relationships[$0].sourceEntity].name).\(model.relationships[$0].name)"
-          })
-      }
+      let names: [ManagedObject: String] = [ada: "ada", bob: "bob", one: "one", two: "two"]
       let plain = try self.changes(stack) {
         try context.execute(BatchUpdateRequest(entityName: "Book", propertiesToUpdate: ["price": 5.0]))
       }
       XCTAssertEqual(self.slots(plain, one), ["price"])
+      XCTAssertEqual(self.links(plain, stack, names), [])
+      let moving = try self.changes(stack) {
+        try context.execute(BatchUpdateRequest(entityName: "Book", propertiesToUpdate: ["author": ada.objectID]))
+      }
+      XCTAssertEqual(self.slots(moving, two), ["author"])
+      XCTAssertEqual(self.links(moving, stack, names), ["-two.author=bob", "+two.author=ada"])
+      let lone = try self.changes(stack) {
+        try context.execute(BatchInsertRequest(entityName: "Book", objects: [["title": "three"]]))
+      }
+      XCTAssertEqual(self.links(lone, stack, names), [])
+      let owned = try self.changes(stack) {
+        try context.execute(BatchInsertRequest(entityName: "Book", objects: [["title": "four", "author": bob.objectID]]))
+      }
+      XCTAssertEqual(self.links(owned, stack, names), ["+?.author=bob"])
+      let tags = try self.changes(stack) { try context.execute(BatchDeleteRequest(entityName: "Tag")) }
+      XCTAssertEqual(tags.deleted.count, 1)
+      XCTAssertEqual(self.links(tags, stack, names), [])
+      let deletion = try self.changes(stack) {
+        try context.execute(BatchDeleteRequest(entityName: "Book", predicate: try FetchPredicate(format: "title IN {'one', 'three'}")))
+      }
+      XCTAssertEqual(self.links(deletion, stack, names), ["-one.author=ada"])
+      XCTAssertEqual(self.owners(deletion, stack, names), ["ada.books"])
+      for changes in [plain, moving, lone, owned, tags, deletion] { XCTAssertEqual(changes.unlistedRelationships, []) }
+    }
+  }
+
+  func testABatchRequestOfManyRowsNamesItsRelationships() async throws {
+    try await onEachStore { stack in
+      let context = stack.makeContext()
+      let ada = self.author("ada", context)
+      try context.save()
+      let model = stack.coordinator.compiledModel
+      func unlisted(_ changes: ChangeSet) -> Set<String> {
+        XCTAssertTrue(changes.links.isEmpty)
+        return Set(
+          changes.unlistedRelationships.map {
+            "\(model.entities[model.relationships[$0].sourceEntity].name).\(model.relationships[$0].name)"
+          })
+      }
+      let rows = (0...BatchLinks.greatestRowCount).map { ["title": "\($0)", "author": ada.objectID] as [String: Any] }
+      let owned = try self.changes(stack) { try context.execute(BatchInsertRequest(entityName: "Book", objects: rows)) }
+      XCTAssertEqual(unlisted(owned), ["Author.books"])
+      let plain = try self.changes(stack) {
+        try context.execute(BatchUpdateRequest(entityName: "Book", propertiesToUpdate: ["price": 5.0]))
+      }
       XCTAssertEqual(unlisted(plain), [])
       let moving = try self.changes(stack) {
         try context.execute(BatchUpdateRequest(entityName: "Book", propertiesToUpdate: ["author": ada.objectID]))
       }
       XCTAssertEqual(unlisted(moving), ["Author.books"])
-      let rows = try self.changes(stack) {
-        try context.execute(BatchInsertRequest(entityName: "Book", objects: [["title": "two"]]))
-      }
-      XCTAssertEqual(unlisted(rows), [])
-      let owned = try self.changes(stack) {
-        try context.execute(BatchInsertRequest(entityName: "Book", objects: [["title": "three", "author": ada.objectID]]))
-      }
-      XCTAssertEqual(unlisted(owned), ["Author.books"])
-      let deletion = try self.changes(stack) { try context.execute(BatchDeleteRequest(entityName: "Tag")) }
-      XCTAssertEqual(unlisted(deletion), ["Book.tags"])
+      let deletion = try self.changes(stack) { try context.execute(BatchDeleteRequest(entityName: "Book")) }
+      XCTAssertEqual(unlisted(deletion), ["Author.books", "Shelf.books", "Tag.books"])
     }
   }
 }

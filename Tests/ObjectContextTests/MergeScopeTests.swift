@@ -39,6 +39,12 @@ final class MergeScopeTests: XCTestCase {
       stack.statements?.reset()
     }
 
+    /// Merges what waits; events told before are forgotten.
+    func merge() {
+      events.list = []
+      reader.processPendingChanges()
+    }
+
     /// The owners whose members the last event has touched.
     var owners: [ManagedObject] {
       events.list.last?.refreshed.filter { !($0.toMany?.isEmpty ?? false) }.map(\.object) ?? []
@@ -154,23 +160,109 @@ final class MergeScopeTests: XCTestCase {
     }
   }
 
-  func testWhereNobodyKnowsTheOwnersThoseOfTheRelationshipAreTouched() async throws {
+  func testABatchUpdateTouchesTheOwnersThatItsRowsLeaveAndReach() async throws {
+    try await onEachStore { stack in
+      let library = try Library(stack)
+      try library.saver.execute(self.move("title == 'a 3'", to: library.theirs[4]))
+      library.merge()
+      XCTAssertEqual(Set(library.owners), [library.own[3], library.own[4]])
+      XCTAssertEqual(library.loaded, Self.authorCount - 2)
+      XCTAssertEqual([3, 4, 5].map { library.own[$0].books.count }, [1, 3, 2])
+      try library.saver.execute(self.move("title == 'a 3' OR title == 'b 7'", to: library.theirs[4]))
+      library.merge()
+      XCTAssertEqual(Set(library.owners), [library.own[4], library.own[7]])
+      XCTAssertEqual([4, 7].map { library.own[$0].books.count }, [4, 1])
+      try library.saver.execute(self.move("title == 'a 3'", to: library.theirs[4]))
+      library.merge()
+      XCTAssertEqual(library.owners, [], "A member that stays has not left its owner.")
+      try library.saver.execute(self.move("title == 'a 3'", to: nil))
+      library.merge()
+      XCTAssertEqual(library.owners, [library.own[4]])
+      XCTAssertEqual(library.own[4].books.count, 3)
+      try library.saver.execute(BatchUpdateRequest(entityName: "Book", propertiesToUpdate: ["price": 1.0]))
+      library.merge()
+      XCTAssertEqual(library.owners, [], "An attribute has no owners.")
+    }
+  }
+
+  func testABatchDeletionTouchesTheOwnersOfItsRows() async throws {
+    try await onEachStore { stack in
+      let library = try Library(stack)
+      try library.saver.execute(
+        BatchDeleteRequest(entityName: "Book", predicate: try FetchPredicate(format: "title == 'a 3' OR title == 'b 9'")))
+      library.reader.processPendingChanges()
+      XCTAssertEqual(Set(library.owners), [library.own[3], library.own[9]])
+      XCTAssertEqual(library.loaded, Self.authorCount - 2)
+      XCTAssertEqual([3, 8, 9].map { library.own[$0].books.count }, [1, 2, 1])
+      XCTAssertEqual(library.own[3].books.map(\.title), ["b 3"])
+    }
+  }
+
+  func testABatchInsertionTouchesTheOwnersOfItsRows() async throws {
+    try await onEachStore { stack in
+      let library = try Library(stack)
+      try library.saver.execute(
+        BatchInsertRequest(entityName: "Book", objects: [["title": "new", "author": library.theirs[6].objectID], ["title": "lone"]]))
+      library.reader.processPendingChanges()
+      XCTAssertEqual(library.owners, [library.own[6]])
+      XCTAssertEqual(library.loaded, Self.authorCount - 1)
+      XCTAssertEqual([5, 6].map { library.own[$0].books.count }, [2, 3])
+    }
+  }
+
+  func testAMemberOfAJoinTableThatABatchDeletesIsGoneWithoutReading() async throws {
+    try await onEachStore { stack in
+      let library = try Library(stack)
+      let book = try XCTUnwrap(library.theirs[1].books.first)
+      book.tags = Set(
+        ["red", "blue"].map { name in
+          let tag = Tag(context: library.saver)
+          tag.name = name
+          return tag
+        })
+      try library.saver.save()
+      library.reader.processPendingChanges()
+      let own = try XCTUnwrap(library.own[1].books.first { $0.objectID == book.objectID })
+      XCTAssertEqual(own._toManyCount(0), 2)
+      try library.saver.execute(BatchDeleteRequest(entityName: "Tag", predicate: try FetchPredicate(format: "name == 'red'")))
+      stack.statements?.reset()
+      library.reader.processPendingChanges()
+      XCTAssertEqual(own._toManyCount(0), 1)
+      XCTAssertEqual(stack.statements?.count ?? 0, 0)
+      XCTAssertEqual(own.tags.map(\.name), ["blue"])
+    }
+  }
+
+  func testBeyondManyRowsTheOwnersOfTheRelationshipAreTouched() async throws {
     try await onEachStore { stack in
       let library = try Library(stack)
       let book = try XCTUnwrap(library.own[5].books.first)
       XCTAssertEqual(book.tags, [])
-      let request = BatchUpdateRequest(
-        entityName: "Book", predicate: try FetchPredicate(format: "title == 'a 3'"),
-        propertiesToUpdate: ["author": library.theirs[4].objectID])
-      try library.saver.execute(request)
+      let (few, many) = (2 * Self.authorCount, BatchLinks.greatestRowCount + 1)
+      try library.saver.execute(
+        BatchInsertRequest(
+          entityName: "Book", objects: (0..<many).map { ["title": "many \($0)", "author": library.theirs[3].objectID] }))
+      library.reader.processPendingChanges()
+      XCTAssertEqual(library.loaded, 0)
+      XCTAssertEqual(library.own.map { $0._toManyCount(0) }.reduce(0, +), few + many)
+      try library.saver.execute(self.move("title BEGINSWITH 'many'", to: library.theirs[4]))
       library.reader.processPendingChanges()
       XCTAssertEqual(library.loaded, 0)
       XCTAssertFalse(book.hasFault(forRelationshipNamed: "tags"), "Other relationships are left alone.")
-      XCTAssertEqual([3, 4, 5].map { library.own[$0].books.count }, [1, 3, 2])
+      XCTAssertEqual([3, 4, 5].map { library.own[$0]._toManyCount(0) }, [2, 2 + many, 2])
       try library.saver.execute(BatchUpdateRequest(entityName: "Book", propertiesToUpdate: ["price": 1.0]))
       library.reader.processPendingChanges()
       XCTAssertEqual(library.loaded, Self.authorCount, "An attribute has no owners; the members of siblings were read together.")
+      try library.saver.execute(BatchDeleteRequest(entityName: "Book", predicate: try FetchPredicate(format: "title BEGINSWITH 'many'")))
+      library.reader.processPendingChanges()
+      XCTAssertEqual(library.loaded, 0)
+      XCTAssertEqual(library.own.map { $0._toManyCount(0) }.reduce(0, +), few)
     }
+  }
+
+  private func move(_ predicate: String, to author: Author?) throws -> BatchUpdateRequest {
+    BatchUpdateRequest(
+      entityName: "Book", predicate: try FetchPredicate(format: predicate), propertiesToUpdate: ["author": author?.objectID])
   }
 
   func testAChangeHereStaysOnTopOfWhatOthersMoved() async throws {

@@ -11,6 +11,8 @@ public struct BatchChanges: Sendable {
   public var deleted: [ObjectReference]
   /// Other rows, of which only computed values were changed; their versions stay as they were.
   public var refreshed: [ObjectReference]
+  /// The links that were changed with the rows, as far as the store tells.
+  package var links = BatchLinks.unknown
 
   /// Makes changes of references.
   ///
@@ -32,6 +34,7 @@ public struct BatchChanges: Sendable {
   public init(_ request: SaveChangesRequest) {
     self.init(
       inserted: request.inserted.references, updated: request.updated.map(\.row.reference), deleted: request.deleted.map(\.reference))
+    links = .ofSave(request)
   }
 
   /// All objects that a save concerns: also those of which only relationships beside their rows were changed.

@@ -22,12 +22,20 @@ final class BatchPortionWriter: Sendable {
     var told = (inserted: 0, updated: 0, refreshed: 0)
     /// The slots that some row since has given.
     var given = SlotMask()
+    /// The links of the rows since; nil where nobody knows them all, or there are too many.
+    var links: LinkCollector?
     /// What the caller's objects are to take over.
     var changeSets: [ChangeSet] = []
     /// Destinations that were found to be there.
     var known: Set<ObjectReference> = []
+
+    /// A portion's links. The rows themselves, which may be large, are not kept.
+    mutating func note(_ written: BatchLinks) {
+      let count = changes.inserted.count - told.inserted + changes.updated.count - told.updated
+      if count > BatchLinks.greatestRowCount || links?.add(written) != true || links?.unlisted.isEmpty != true { links = nil }
+    }
   }
-  private let state = Mutex(State())
+  private let state: Mutex<State>
 
   /// - Parameters:
   ///   - resultType: What the caller is answered.
@@ -45,6 +53,7 @@ final class BatchPortionWriter: Sendable {
     self.publishes = publishes
     self.merges = merges
     relationships = entity.slots.compactMap(\.relationship).filter { model.inverse(of: $0)?.isToMany ?? false }
+    state = Mutex(State(links: LinkCollector(model)))
   }
 
   /// Writes a portion; its rows get their keys. The caller holds the store, and calls ``finish()`` before it lets go.
@@ -74,7 +83,10 @@ final class BatchPortionWriter: Sendable {
         state.changes.inserted += written.inserted
         state.changes.updated += written.updated
         state.changes.refreshed += written.refreshed
-        if !relationships.isEmpty { for given in portion.given { state.given.formUnion(given) } }
+        if !relationships.isEmpty {
+          for given in portion.given { state.given.formUnion(given) }
+          state.note(written.links)
+        }
         store.cache.remove(written.updated + written.refreshed)
       } catch let error as StoreError where error.code == .constraintConflict {
         throw Self.naming(error, portion)
@@ -92,10 +104,12 @@ final class BatchPortionWriter: Sendable {
       defer {
         state.told = (all.inserted.count, all.updated.count, all.refreshed.count)
         state.given = SlotMask()
+        state.links = LinkCollector(model)
       }
-      let changes = BatchChanges(
+      var changes = BatchChanges(
         inserted: Array(all.inserted[told.inserted...]), updated: Array(all.updated[told.updated...]),
         refreshed: Array(all.refreshed[told.refreshed...]))
+      if let links = state.links { changes.links = .listed(links.changes) }
       return (changes.once, state.given)
     }
     var outcome = BatchOutcome(result: BatchResult(.insertion, resultType))

@@ -44,12 +44,11 @@ struct LinkCollector {
   mutating func add(_ update: SaveChangesRequest.Update) {
     let reference = update.row.reference
     for relationship in toOnes(of: reference.entity) where update.changedSlots.contains(relationship.index) {
-      add(reference, update.row.reference(relationship.index), to: relationship.id)
-      if let former = update.formerRow {
-        remove(reference, former.reference(relationship.index), from: relationship.id)
-      } else {
-        addUnlisted(relationship)
-      }
+      let destination = update.row.reference(relationship.index)
+      let former = update.formerRow?.reference(relationship.index)
+      if former == destination { continue }
+      add(reference, destination, to: relationship.id)
+      if let former { remove(reference, former, from: relationship.id) } else { addUnlisted(relationship) }
     }
   }
 
@@ -69,6 +68,27 @@ struct LinkCollector {
     for member in change.added { add(change.source, member, to: change.relationshipID) }
     for member in change.removed { remove(change.source, member, from: change.relationshipID) }
     if change.order != nil { reordered.append(RelationshipOwner(object: change.source, relationshipID: change.relationshipID)) }
+  }
+
+  /// The links that a batch request has changed.
+  ///
+  /// - Returns: Whether the store has told them.
+  mutating func add(_ links: BatchLinks) -> Bool {
+    switch links {
+    case .unknown: return false
+    case .listed(let changes):
+      for change in changes {
+        byRelationship[change.relationshipID].added += change.added
+        byRelationship[change.relationshipID].removed += change.removed
+      }
+    case .ofSave(let request):
+      guard request.inserted.count + request.updated.count + request.deleted.count <= BatchLinks.greatestRowCount else { return false }
+      for row in request.inserted { add(row) }
+      for update in request.updated { add(update) }
+      for deleted in request.deleted { add(deleted: deleted) }
+      for change in request.relationshipChanges { add(change) }
+    }
+    return true
   }
 
   /// Links of a relationship have come or gone, nobody knows of which objects.
@@ -113,17 +133,19 @@ extension ChangeSet {
   ///
   /// - Parameters:
   ///   - updatedSlots: The slots that were changed of all objects updated; nil where any may have been.
-  ///   - relationships: The relationships that were set, nobody knows of which objects.
+  ///   - relationships: The relationships that were set; where the store does not tell the links, nobody knows of which objects.
   package init(
     _ changes: BatchChanges, updatedSlots: SlotMask?, setting relationships: [CompiledRelationship] = [], of store: PersistentStore,
     scope: RequestScope
   ) {
     var links = LinkCollector(store.space.model)
-    for relationship in relationships { links.addUnlisted(relationship) }
-    var last = -1
-    for reference in changes.deleted where reference.entity != last {
-      last = reference.entity
-      links.addUnlistedLinks(toObjectsOf: last)
+    if !links.add(changes.links) {
+      for relationship in relationships { links.addUnlisted(relationship) }
+      var last = -1
+      for reference in changes.deleted where reference.entity != last {
+        last = reference.entity
+        links.addUnlistedLinks(toObjectsOf: last)
+      }
     }
     var slots = ChangedSlots()
     slots.append(updatedSlots, count: changes.updated.count)

@@ -28,7 +28,8 @@ public struct ChangeSet: Sendable {
   public let transactionAuthor: String?
   /// The slots that were changed of each of the objects updated.
   package let updatedSlots: ChangedSlots
-  /// The links that were added and removed, by relationship. Those in join tables that went with a deleted object are not among them.
+  /// The links that were added and removed, by relationship. Those in join tables that went with a deleted object are not among them, nor are those by which
+  /// other objects referred to one that a batch request deleted: the object is told.
   package let links: [LinkChanges]
   /// The ordered relationships whose members were given an order.
   package let reordered: [RelationshipOwner]
@@ -115,25 +116,6 @@ package struct RelationshipOwner: Sendable, Hashable {
   package let object: ObjectReference
   /// The relationship's number.
   package let relationshipID: Int
-}
-
-/// The links of one relationship that were added and removed, each told once: of two relationships that are each other's inverse, by the to-one, or of two
-/// to-many ones by that with the lower number.
-package struct LinkChanges: Sendable {
-  /// Two objects, one of which is the other's destination.
-  package struct Link: Sendable, Hashable {
-    /// The object whose relationship it is.
-    package let source: ObjectReference
-    /// The object that it leads to.
-    package let destination: ObjectReference
-  }
-
-  /// The relationship's number.
-  package let relationshipID: Int
-  /// The links added.
-  package internal(set) var added: [Link] = []
-  /// The links removed.
-  package internal(set) var removed: [Link] = []
 }
 
 /// Which slots of objects were changed, object by object in an order that is known: one mask for all that follow each other with the same.

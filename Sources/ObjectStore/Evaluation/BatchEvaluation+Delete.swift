@@ -36,7 +36,10 @@ extension BatchEvaluation {
     var save = SaveChangesRequest()
     save.updated = edits.updates()
     save.deleted = try doomed.sorted { ($0.key, $0.entity) < ($1.key, $1.entity) }.map {
-      SaveChangesRequest.VersionedReference(reference: $0, version: try row($0)?.version ?? 0)
+      let stored = try row($0)
+      var deleted = SaveChangesRequest.VersionedReference(reference: $0, version: stored?.version ?? 0)
+      deleted.formerRow = stored
+      return deleted
     }
     return save
   }

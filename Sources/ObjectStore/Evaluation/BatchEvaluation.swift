@@ -82,7 +82,9 @@ package struct BatchEdits {
       for slot in edit.values.keys { changed.insert(slot) }
       let row = Self.edited(
         edit.row, edit.values, entity: model.entities[edit.row.entityNumber], version: edit.row.version + 1, into: writer)
-      return SaveChangesRequest.Update(row: row, changedSlots: changed, oldVersion: edit.row.version)
+      var update = SaveChangesRequest.Update(row: row, changedSlots: changed, oldVersion: edit.row.version)
+      update.formerRow = edit.row
+      return update
     }
   }
 }

@@ -31,10 +31,12 @@ struct BatchDeleter {
       let table = schema.tables[index]
       deleted += try batch.references(table.references(in: .doomed(index)))
     }
+    var changes = BatchChanges(updated: updated, deleted: deleted)
+    changes.links = try links(of: deleted)
     if !deleted.isEmpty { try deleteRows() }
     for index in doomed { try batch.empty(.doomed(index)) }
     for index in released { try batch.empty(.released(index)) }
-    return BatchChanges(updated: updated, deleted: deleted)
+    return changes
   }
 
   // MARK: Which rows
@@ -197,6 +199,21 @@ struct BatchDeleter {
   }
 
   // MARK: Deleting
+
+  /// The links of to-one relationships that go with rows. Whoever has read members knows by itself which of them stood in join tables.
+  private func links(of deleted: [ObjectReference]) throws -> BatchLinks {
+    if deleted.count > BatchLinks.greatestRowCount { return .unknown }
+    var changes: [LinkChanges] = []
+    for index in Set(deleted.compactMap { schema.tableIfHeld($0.entity)?.index }).sorted() {
+      let table = schema.tables[index]
+      for column in table.columns {
+        guard let relationship = column.slot.relationship, schema.tableIfHeld(relationship.destinationEntity) != nil else { continue }
+        guard let links = try batch.links(by: column, of: table, in: .doomed(index)) else { return .unknown }
+        changes.append(LinkChanges(relationshipID: relationship.id, removed: links))
+      }
+    }
+    return .listed(changes)
+  }
 
   private func deleteRows() throws {
     struct Side: Hashable {

@@ -37,8 +37,12 @@ struct BatchUpdater {
     try checkDestinations()
     try batch.prepare(noted)
     defer { try? batch.empty(noted) }
-    guard try select() > 0 else { return BatchChanges() }
-    let partners = try releasePartners()
+    var changes = BatchChanges()
+    changes.links = .listed([])
+    guard try select() > 0 else { return changes }
+    let updated = try batch.references(noted.references)
+    changes.links = try changedLinks(of: updated)
+    let partners = try releasePartners(of: updated)
     try placeInOrders()
     let unique = uniqueColumns()
     if !unique.isEmpty {
@@ -48,8 +52,8 @@ struct BatchUpdater {
     do { try assign() } catch let error as StoreAccessError where error.extendedCode == ConstraintCode.unique {
       throw try constraintConflict(error)
     }
-    let updated = try batch.references(noted.references)
-    return BatchChanges(updated: updated + partners)
+    changes.updated = updated + partners
+    return changes
   }
 
   /// Objects that relationships are set to must be there.
@@ -138,8 +142,30 @@ struct BatchUpdater {
 
   // MARK: Relationships
 
+  /// The links that the rows are about to lose and to get.
+  private func changedLinks(of updated: [ObjectReference]) throws -> BatchLinks {
+    let relationships = plan.assignments.compactMap { assignment -> (CompiledRelationship, TableColumn, ObjectReference)? in
+      guard let relationship = assignment.slot.relationship, let column = column(of: assignment.slot) else { return nil }
+      guard case .constant(.int(let word)) = assignment.value else { return (relationship, column, ObjectReference(rawValue: 0)) }
+      return (relationship, column, ObjectReference(rawValue: word))
+    }
+    if relationships.isEmpty { return .listed([]) }
+    if updated.count > BatchLinks.greatestRowCount { return .unknown }
+    var changes: [LinkChanges] = []
+    for (relationship, column, destination) in relationships {
+      guard let former = try batch.links(by: column, of: table, in: noted) else { return .unknown }
+      let staying = Set(former.filter { $0.destination == destination }.map(\.source))
+      let arriving = destination.isNull ? [] : updated.filter { !staying.contains($0) }
+      changes.append(
+        LinkChanges(
+          relationshipID: relationship.id, added: arriving.map { LinkChanges.Link(source: $0, destination: destination) },
+          removed: former.filter { $0.destination != destination }))
+    }
+    return .listed(changes)
+  }
+
   /// Of two to-one relationships between the same objects one was set to nil: the other side lets go too.
-  private func releasePartners() throws -> [ObjectReference] {
+  private func releasePartners(of updated: [ObjectReference]) throws -> [ObjectReference] {
     var partners: [ObjectReference] = []
     for assignment in plan.assignments {
       guard let relationship = assignment.slot.relationship, let inverse = schema.model.inverse(of: relationship), !inverse.isToMany,
@@ -155,7 +181,7 @@ struct BatchUpdater {
       partners += found
     }
     guard !partners.isEmpty else { return [] }
-    var seen = Set(try batch.references(noted.references))
+    var seen = Set(updated)
     return partners.filter { seen.insert($0).inserted }
   }
 

@@ -22,6 +22,12 @@ extension EntityTable {
     "SELECT \(reference(alias: name)) FROM \(name) WHERE \(condition)" + (isNaming ? " ORDER BY 1 LIMIT \(Self.greatestNamedCount)" : "")
   }
 
+  /// Reads what the rows that a batch's table notes refer to: key, entity, the destination's key and, where a column holds it, its entity's number.
+  func destinations(by column: TableColumn, in batch: BatchTable) -> String {
+    "SELECT \(reference(alias: "t")), t.\(column.name)\(column.entityColumn.map { ", t.\($0)" } ?? "")"
+      + " FROM \(batch.source) AS b CROSS JOIN \(name) AS t ON t.\(key) = b.k WHERE t.\(column.name) IS NOT NULL"
+  }
+
   /// Tells whether there is a row that meets a condition.
   func hasRow(where condition: String) -> String { "SELECT 1 FROM \(name) WHERE \(condition) LIMIT 1" }
 
