@@ -1,4 +1,4 @@
-// BatchComparisonTests: the same random batch requests over every built-in store have the same outcome, step by step.
+// BatchComparisonTests: the same random batch requests over every built-in store have the same outcome, step by step, and a context that merges them knows it.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -55,10 +55,20 @@ private struct RandomBatches {
   var generator: SeededGenerator
   var count = 0
   var log: [String] = []
+  /// Knows the members of all objects, and merges everything by itself.
+  let reader: ManagedObjectContext
+  private var held: [ObjectReference: ManagedObject] = [:]
+  /// Merges everything too, and knows how many items and seals each node has, but none of these themselves.
+  let counter: ManagedObjectContext
+  private var counted: [ObjectReference: ManagedObject] = [:]
+  /// Members that the reader has wrong.
+  private(set) var stale: [String] = []
 
   init(_ store: any StoreUnderTest, folder: URL, seed: UInt64, model: CompiledModel) throws {
     open = try OpenStore(store.storeDescription(in: folder), model: model)
     context = open.newContext()
+    (reader, counter) = (open.newContext(), open.newContext())
+    for context in [reader, counter] { context.automaticallyMergesChangesFromParent = true }
     generator = SeededGenerator(seed: seed)
   }
 
@@ -73,6 +83,7 @@ private struct RandomBatches {
       } catch let error as StoreError {
         log.append("\(step): \(error.code)")
       }
+      for context in [reader, counter] { context.processPendingChanges() }
       log.append(try state())
     }
     try open.close()
@@ -219,7 +230,7 @@ private struct RandomBatches {
   // MARK: What can be seen
 
   /// Every row with its version and values, and every to-many relationship.
-  private func state() throws -> String {
+  private mutating func state() throws -> String {
     var labels: [ObjectReference: String] = [:]
     var rows: [RowImage] = []
     for entity in ["Node", "Item", "Seal"] {
@@ -241,8 +252,22 @@ private struct RandomBatches {
         }
       }
       let id = ManagedObjectID(space: open.scope.objectIDSpace.number, entityNumber: UInt32(row.entityNumber), key: row.key)
+      let object = try held[row.reference] ?? reader.existingObject(with: id)
+      held[row.reference] = object
+      if entity.property(named: "items") != nil, counted[row.reference] == nil {
+        counted[row.reference] = try counter.existingObject(with: id)
+      }
       for relationship in entity.toManyRelationships {
-        let members = try open.members(id, relationship.name).map { labels[$0] ?? "gone" }
+        let references = try open.members(id, relationship.name)
+        let known = relationship.isOrdered ? object.list(relationship.name) : Array(object.members(relationship.name))
+        let (there, here) = (references.filter { labels[$0] != nil }, known.map(\.objectID.reference))
+        if relationship.isOrdered ? there != here : Set(there) != Set(here) {
+          stale.append("\(log.last ?? ""): \(entity.name).\(relationship.name)")
+        }
+        if let node = counted[row.reference], node._toManyCount(relationship.index) != there.count {
+          stale.append("\(log.last ?? ""): count of \(entity.name).\(relationship.name)")
+        }
+        let members = references.map { labels[$0] ?? "gone" }
         if !members.isEmpty { line += " \(relationship.name)=\(relationship.isOrdered ? members : members.sorted())" }
       }
       lines.append(line)
@@ -264,6 +289,7 @@ final class BatchComparisonTests: XCTestCase {
         var work = try RandomBatches(store, folder: folder.url, seed: seed, model: model)
         try work.run(steps: 60)
         logs.append(work.log)
+        XCTAssertEqual(work.stale, [], "Seed \(seed), \(store.name)")
       }
       for (position, log) in logs.enumerated().dropFirst() {
         guard let first = zip(logs[0], log).enumerated().first(where: { $1.0 != $1.1 }) else {
