@@ -16,13 +16,15 @@ final class DocumentationTests: XCTestCase {
     for name in names.sorted() where name.hasSuffix(".md") { try check("\(folder)/\(name)") }
   }
 
-  /// Each block of Swift code in the comment of a type is the body of a function, which has by its parameters what the blocks begin with.
+  /// Each block of Swift code in the comment of a type is the body of a function, which has by its parameters what the blocks begin with. One that begins with
+  /// the import of those who write a store stands in a file of its own.
   func testTheCodeOfTheCommentsOfTypesCompiles() throws {
     let atHand = """
       context: ManagedObjectContext, container: PersistentContainer, book: Book, author: Author, film: ManagedObject, download: AsyncStream<Data>, model: ManagedObjectModel,
       version1: ManagedObjectModelReference, version2: ManagedObjectModelReference, rows: [[String: Any]], url: URL, key: StoreKey
       """
     var program = "import CipherData\nimport Foundation\nfunc ask(_ question: String) async throws -> String { question }\n"
+    var engine = ""
     var count = 0
     for module in ["StoreKeys", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore", "ObjectContext"] {
       let folder = Compiler.root.appendingPathComponent("Sources/\(module)")
@@ -30,6 +32,10 @@ final class DocumentationTests: XCTestCase {
       for case let file as URL in walk where file.pathExtension == "swift" {
         for (line, block) in Self.blocks(in: try String(contentsOf: file, encoding: .utf8)) {
           count += 1
+          if block.hasPrefix("import ") {
+            engine += block
+            continue
+          }
           let place = "#sourceLocation(file: \"\(file.lastPathComponent)\", line: \(line))\n"
           // What extends a type stands by itself.
           program +=
@@ -39,7 +45,7 @@ final class DocumentationTests: XCTestCase {
       }
     }
     XCTAssertGreaterThan(count, 40)
-    try compile(program, named: "Comments.swift", flags: ["-parse-as-library"]) { $0.contains("error: ") }
+    try compile(["Comments.swift": program, "EngineComments.swift": engine], flags: ["-parse-as-library"]) { $0.contains("error: ") }
   }
 
   /// The blocks of Swift code in comments that begin at a line's beginning, as those of types do, with the numbers of their first lines.
@@ -73,20 +79,23 @@ final class DocumentationTests: XCTestCase {
       }
     }
     guard program.contains(where: { !$0.isWhitespace }) else { return }
-    try compile(program, named: "main.swift", of: path)
+    try compile(["main.swift": program], of: path)
   }
 
-  /// Compiles a program beside the classes of the library; nothing may be said of it that counts.
+  /// Compiles a program's files, by name, beside the classes of the library; nothing may be said of them that counts.
   private func compile(
-    _ program: String, named name: String, of path: String = "", flags: [String] = [], counts: (String) -> Bool = { _ in true }
+    _ program: [String: String], of path: String = "", flags: [String] = [], counts: (String) -> Bool = { _ in true }
   ) throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("documentation-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
-    let main = folder.appendingPathComponent(name)
-    try program.write(to: main, atomically: true, encoding: .utf8)
+    let files = try program.map { name, text in
+      let file = folder.appendingPathComponent(name)
+      try text.write(to: file, atomically: true, encoding: .utf8)
+      return file
+    }
     try Fixture.withLibraryClasses { library in
-      let (status, diagnostics) = try Compiler().check([main, library], flags: flags)
+      let (status, diagnostics) = try Compiler().check(files + [library], flags: flags)
       let told = diagnostics.filter(counts)
       XCTAssertTrue(status == 0 && told.isEmpty, "\(path):\n" + told.joined(separator: "\n"))
     }

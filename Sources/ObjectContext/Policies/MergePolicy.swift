@@ -187,7 +187,7 @@ public struct MergeDecision: Sendable {
 /// ```swift
 /// struct LongerTitle: MergeResolver {
 ///   func decision(for conflict: MergeConflict) throws -> MergeDecision {
-///     let titles = [conflict.objectSnapshot, conflict.storeSnapshot].compactMap { $0?["title"] as? String }
+///     let titles = try [conflict.objectSnapshot, conflict.storeSnapshot].compactMap { try $0?["title"] as? String }
 ///     return MergeDecision(.mergeByPropertyObjectTrump, values: ["title": titles.max { $0.count < $1.count }])
 ///   }
 /// }

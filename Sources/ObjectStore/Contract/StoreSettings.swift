@@ -7,6 +7,8 @@ import Foundation
 /// can be made of a dictionary too:
 ///
 /// ```swift
+/// import CipherDataEngine
+///
 /// extension StoreSettingKey<Bool> {
 ///   static var isIndented: Self { Self("isIndented") }
 /// }

@@ -8,7 +8,8 @@ public import ObjectModel
 ///   try context.save()
 /// } catch let error as StoreError where error.code == .mergeConflict {
 ///   for conflict in error.mergeConflicts {
-///     print(conflict.objectSnapshot?["title"] ?? "none", "here,", conflict.storeSnapshot?["title"] ?? "none", "in the store")
+///     let (here, there) = (try conflict.objectSnapshot?["title"], try conflict.storeSnapshot?["title"])
+///     print(here ?? "none", "here,", there ?? "none", "in the store")
 ///   }
 /// }
 /// ```

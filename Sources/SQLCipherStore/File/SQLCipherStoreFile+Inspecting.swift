@@ -9,7 +9,7 @@ public import StoreKeys
 ///
 /// ```swift
 /// let file = try await SQLCipherStoreFile.unlock(at: url, key: key)
-/// for line in try await file.verify(.full) { print(line) }
+/// for finding in try await file.findings(.full) { print(finding) }
 /// ```
 public enum StoreVerificationLevel: Sendable, Hashable {
   /// SQLite's quick check and the foreign keys.
@@ -59,16 +59,19 @@ public struct StoreFileInformation: Sendable {
 }
 
 extension SQLCipherStoreFile {
-  /// Checks the store, which may be in use, and tells everything that is wrong with it, one line each; empty when nothing is. It changes and repairs nothing.
-  /// Only ``findings(_:progress:)`` tells what is left over beside a sound store.
+  /// What is wrong with the store, one line each: the damage among ``findings(_:progress:)``, without what is left over beside a sound store.
   ///
   /// - Throws: ``StoreError``, only where the check itself cannot be done.
   package func verify(_ level: StoreVerificationLevel, progress: Progress? = nil) async throws -> [String] {
     try await findings(level, progress: progress).filter { $0.kind == .damage }.map(\.description)
   }
 
-  /// Checks the store as ``verify(_:progress:)`` does, and tells also what is left over, such as files of large values that a killed process has left.
+  /// Checks the store, which may be in use, and tells everything that is wrong with it, and what is left over, such as files of large values that a killed process
+  /// has left; empty when there is nothing to tell. It changes and repairs nothing.
   ///
+  /// - Parameters:
+  ///   - level: How thorough the check is.
+  ///   - progress: Counts the pages that were checked; cancelling it ends the check.
   /// - Throws: ``StoreError``, only where the check itself cannot be done.
   public func findings(_ level: StoreVerificationLevel, progress: Progress? = nil) async throws -> [StoreFinding] {
     let keyring = keyring
