@@ -24,7 +24,7 @@ extension CoreDataStore {
     creating description: PersistentStoreDescription, progress: Progress? = nil
   ) async throws -> CoreDataImportReport {
     guard let target = description.url else {
-      throw StoreError(.invalidRequest, "An encrypted store needs a file: set the description's url to one.", operation: .import)
+      throw StoreError(.misuse(.storeWithoutFile), operation: .import)
     }
     try Self.checkIsFree(target)
     let report = Mutex<CoreDataImportReport?>(nil)
@@ -45,20 +45,20 @@ extension CoreDataStore {
         try coordinator.remove(store)
         // The last connection has brought all of the log into the database, or the copy is none.
         guard !FileManager.default.fileExists(atPath: staged + "-wal") else {
-          throw StoreError(.busy, "Somebody has opened the new store before it was complete.", operation: .import, path: staged)
+          throw StoreError(.openedBeforeComplete, operation: .import, path: staged)
         }
         try Self.checkIsFree(target)
       }
     }
     guard let result = report.withLock({ $0 }) else {
-      throw StoreError(.internalInconsistency, "The import has no result.", operation: .import, path: target.path)
+      throw StoreError(.internalInconsistency(.importWithoutResult), operation: .import, path: target.path)
     }
     return result
   }
 
   private static func checkIsFree(_ target: URL) throws {
     for path in [target.path, target.path + ".keys"] where FileManager.default.fileExists(atPath: path) {
-      throw StoreError(.alreadyExists, "There is something at the new store's place already.", operation: .import, path: path)
+      throw StoreError(.newPlaceTaken, operation: .import, path: path)
     }
   }
 
@@ -70,7 +70,7 @@ extension CoreDataStore {
   ///   then migrate; `StoreError`. Nothing was imported then.
   public func importAll(into container: PersistentContainer, progress: Progress? = nil) async throws -> CoreDataImportReport {
     guard let store = container.persistentStoreCoordinator.persistentStores.first else {
-      throw StoreError(.invalidRequest, "The container has no open store.", operation: .import)
+      throw StoreError(.misuse(.containerWithoutStore), operation: .import)
     }
     return try await importAll(into: container.persistentStoreCoordinator, store: store, progress: progress)
   }

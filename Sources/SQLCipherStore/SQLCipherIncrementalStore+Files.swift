@@ -79,7 +79,7 @@ extension SQLCipherIncrementalStore: FileStore {
 
   private static func url(of description: PersistentStoreDescription, _ operation: StoreOperation) throws -> URL {
     guard let url = description.url, url.isFileURL else {
-      throw StoreError(.invalidRequest, "An encrypted store is a file: set the description's url to one.", operation: operation)
+      throw StoreError(.misuse(.storeWithoutFile), operation: operation)
     }
     return url
   }
@@ -117,7 +117,7 @@ extension SQLCipherStoreFile {
   /// The metadata's row.
   static func record(_ connection: Connection, operation: StoreOperation) throws -> StoreRecord {
     guard let record = try MetadataTable.read(connection, path: connection.path) else {
-      throw StoreError(.notAStore, "The database holds no CipherData store.", operation: operation, path: connection.path)
+      throw StoreError(.holdsNoStore(.never), operation: operation, path: connection.path)
     }
     return record
   }

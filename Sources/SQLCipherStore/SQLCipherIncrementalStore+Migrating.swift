@@ -12,7 +12,7 @@ extension SQLCipherIncrementalStore {
   /// - Throws: ``StoreError``; the store is then as it was.
   public func migrate(_ request: StoreMigrationRequest) throws -> StoreMetadata {
     guard let keyring = state.withLock({ $0.keyring }) else {
-      throw StoreError(.keyRequired, "The store is not unlocked.", operation: .migrate, path: path)
+      throw StoreError(.notUnlocked, operation: .migrate, path: path)
     }
     let configuration = configuration
     return try StoreError.mapping {
@@ -40,7 +40,7 @@ extension SQLCipherIncrementalStore {
   /// - Throws: ``StoreError``, with ``StoreError/Code/storeNewerThanModel`` where the store has been through the model already.
   public func beginsMigration(_ request: StoreMigrationRequest) throws -> Bool {
     guard let keyring = state.withLock({ $0.keyring }) else {
-      throw StoreError(.keyRequired, "The store is not unlocked.", operation: .migrate, path: path)
+      throw StoreError(.notUnlocked, operation: .migrate, path: path)
     }
     return try StoreError.mapping {
       var options = configuration.description.connectionOptions

@@ -20,10 +20,10 @@ extension SQLCipherIncrementalStore {
         return try await StoreKeyring.unlock(storePath: path, key: description.key, workLimit: description.keyWork)
       }
       guard description.createsStore, !description.isReadOnly else {
-        throw StoreError(.storeNotFound, "There is no store here.", operation: .open, path: path)
+        throw StoreError(.noStoreHere, operation: .open, path: path)
       }
       guard let key = description.key else {
-        throw StoreError(.keyRequired, "A new store needs a key: set the description's key.", operation: .create, path: path)
+        throw StoreError(.newStoreWithoutKey, operation: .create, path: path)
       }
       return try await StoreKeyring.create(
         storePath: path, key: key, label: description.keyLabel, format: description.format, workLimit: description.keyWork,
@@ -37,7 +37,7 @@ extension SQLCipherIncrementalStore {
   /// - Throws: ``StoreError`` that says why the store does not open.
   public func loadMetadata() throws -> StoreMetadata {
     guard let keyring = state.withLock({ $0.keyring }) else {
-      throw StoreError(.keyRequired, "The store is not unlocked.", operation: .open, path: path)
+      throw StoreError(.notUnlocked, operation: .open, path: path)
     }
     return try StoreError.mapping { try open(keyring) }
   }
@@ -144,7 +144,7 @@ extension SQLCipherIncrementalStore {
       return (record, hashes, layout)
     }
     if configuration.description.isReadOnly {
-      throw StoreError(.notAStore, "The database is empty, and it was opened read-only.", operation: .open, path: path)
+      throw StoreError(.holdsNoStore(.emptyAndReadOnly), operation: .open, path: path)
     }
     return try WriteTransaction.run(on: connection, []) { transaction in
       // Another process may have been faster.

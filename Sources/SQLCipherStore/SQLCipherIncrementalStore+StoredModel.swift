@@ -11,7 +11,7 @@ extension SQLCipherIncrementalStore {
   /// - Throws: ``StoreError`` where the model cannot be read.
   public func storedModel() throws -> CompiledModel? {
     guard let keyring = state.withLock({ $0.keyring }) else {
-      throw StoreError(.keyRequired, "The store is not unlocked.", operation: .readModel, path: path)
+      throw StoreError(.notUnlocked, operation: .readModel, path: path)
     }
     return try StoreError.mapping {
       var options = configuration.description.connectionOptions
@@ -22,7 +22,7 @@ extension SQLCipherIncrementalStore {
       do {
         return try CompiledModel(try ManagedObjectModel(xmlData: Data(text.utf8)))
       } catch {
-        throw StoreError(.storeCorrupt, "The model in the store's metadata cannot be read.", operation: .readModel, path: path)
+        throw StoreError(.unreadableModel, operation: .readModel, path: path)
       }
     }
   }

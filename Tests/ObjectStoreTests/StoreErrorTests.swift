@@ -41,6 +41,15 @@ final class StoreErrorTests: XCTestCase {
     XCTAssertEqual(text(.wrongNumberOfIDs(given: 1, asked: 2), .batchInsert), "The store gave 1 IDs for 2 rows.")
   }
 
+  func testACallThatConcernsNothingWithANameHasASentenceOfAClosedList() {
+    let sentences = StoreError.Misuse.allCases.map(\.rawValue) + StoreError.InternalInconsistency.allCases.map(\.rawValue)
+    for sentence in sentences { XCTAssertTrue(sentence.hasSuffix("."), sentence) }
+    let inserted = StoreError(.misuse(.insertedTwice, entity: "A"), operation: .insert)
+    XCTAssertEqual(inserted.code, .invalidRequest)
+    XCTAssertEqual(inserted.entityName, "A")
+    XCTAssertEqual(StoreError(.internalInconsistency(.otherResult)).code, .internalInconsistency)
+  }
+
   func testTheTextsOfOperationsAreTheirOwn() {
     XCTAssertEqual(Set(StoreOperation.allCases.map(\.rawValue)).count, StoreOperation.allCases.count)
     // Texts that programs may have kept.

@@ -10,7 +10,7 @@ extension ResultFetcher {
   /// Groups are few: they come at once. The rows of single objects come in batches, so that memory does not grow with the values.
   func writeComputed(_ specification: FetchSpecification, format: OutputFormat, to sink: OutputSink) throws {
     let resolved = try FetchResolver(model: model).resolve(specification)
-    guard let projection = resolved.projection else { throw StoreError(.internalInconsistency, "The fetch has no columns.") }
+    guard let projection = resolved.projection else { throw StoreError(.internalInconsistency(.noColumns)) }
     let writer = try format.writer(columns: projection.columns.map(\.name), to: sink)
     if projection.isGrouped || projection.isDistinct {
       try write(try context.dictionaryResults(of: specification), format, writer)

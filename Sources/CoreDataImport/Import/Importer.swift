@@ -84,7 +84,7 @@ struct Importer {
   private func advance(_ position: Position, by count: Int) throws {
     position.done += count
     if cancellation.isCancelled || progress?(position.done, position.total) == false {
-      throw StoreError(.cancelled, "The import was cancelled; nothing was imported.", operation: .import, path: source.url.path)
+      throw StoreError(.cancelled, operation: .import, path: source.url.path)
     }
   }
 

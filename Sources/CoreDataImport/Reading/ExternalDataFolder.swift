@@ -44,10 +44,10 @@ struct ExternalDataFolder {
     var status = stat()
     guard lstat(url.path, &status) == 0 else {
       if errno == ENOENT || errno == ENOTDIR { return nil }
-      throw StoreError(.permissionDenied, "The file of a large value may not be read.", operation: .import, path: url.path)
+      throw StoreError(.fileOfLargeValue(.forbidden), operation: .import, path: url.path)
     }
     guard status.st_mode & S_IFMT == S_IFREG else {
-      throw StoreError(.io, "The file of a large value is no regular file.", operation: .import, path: url.path)
+      throw StoreError(.fileOfLargeValue(.irregular), operation: .import, path: url.path)
     }
     return try ExternalData(contentsOf: url)
   }

@@ -26,19 +26,17 @@ enum SourceFile {
   /// The key that opens the file; nil for a plain one.
   static func databaseKey(path: String, key: StoreKey?) async throws -> DatabaseKey? {
     guard FileManager.default.fileExists(atPath: path) else {
-      throw StoreError(.storeNotFound, "There is no store here.", operation: .import, path: path)
+      throw StoreError(.noStoreHere, operation: .import, path: path)
     }
     try refuseOtherForms(path)
     guard let key else {
       do {
         return try await offActor { try read(path, key: nil) { _ in nil } }
       } catch let error as StoreError where error.code == .unsupportedFormat {
-        throw StoreError(
-          .keyRequired, "The file is no plain SQLite database: it is encrypted, and no key was given, or it is no store.",
-          operation: .import, path: path)
+        throw StoreError(.encryptedOrNoStore, operation: .import, path: path)
       }
     }
-    var failure: any Error = StoreError(.unreadableStore, "The key does not fit the file.", operation: .import, path: path)
+    var failure: any Error = StoreError(.keyDoesNotFit, operation: .import, path: path)
     for candidate in candidates(key) {
       do {
         return try await StoreError.mapping {

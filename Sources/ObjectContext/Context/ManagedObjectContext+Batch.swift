@@ -59,7 +59,7 @@ extension ManagedObjectContext {
   private func entityName(of request: BatchInsertRequest) throws -> String {
     if let name = request.entityName { return name }
     guard let type = request.objectType as? ManagedObject.Type else {
-      throw StoreError(.invalidRequest, "The rows have neither a class nor an entity's name.", operation: .batchInsert)
+      throw StoreError(.misuse(.rowsOfNoEntity), operation: .batchInsert)
     }
     return try knownEntity(ofClass: type, operation: .batchInsert).name
   }

@@ -30,8 +30,7 @@ extension ManagedObjectContext {
   func registerInserted(_ object: ManagedObject) {
     let entity = object.compiledEntity
     if entity.isAbstract {
-      note(
-        StoreError(.abstractEntity(entity.name), operation: .insert))
+      note(StoreError(.abstractEntity(entity.name), operation: .insert))
     }
     register(object)
     // An object made without a context has its defaults already.
@@ -44,9 +43,7 @@ extension ManagedObjectContext {
   public func delete(_ object: ManagedObject) {
     guard object.managedObjectContext === self else {
       if object.managedObjectContext != nil {
-        note(
-          StoreError(
-            .invalidRequest, "An object of another context was deleted; look it up in this context by its ID.", operation: .delete))
+        note(StoreError(.misuse(.deletedInOtherContext, entity: object.compiledEntity.name), operation: .delete))
       }
       return
     }
@@ -60,15 +57,13 @@ extension ManagedObjectContext {
   /// - Throws: ``StoreError`` when the object was saved before or the store does not hold its entity.
   public func assign(_ object: ManagedObject, to store: PersistentStore) throws {
     guard object.objectID.isTemporaryID else {
-      throw StoreError(.invalidRequest, "Only objects that were never saved can be assigned to a store.", operation: .assign)
+      throw StoreError(.misuse(.assignedAfterSaving, entity: object.compiledEntity.name), operation: .assign)
     }
     guard store.entityNumbers.contains(Int(object.currentID.entityNumber)) else {
       throw StoreError(.entityNotInStore(object.entity.name), operation: .assign, path: store.url?.path)
     }
     if space(of: object) != store.space.number, refersToSavedObjects(object) {
-      throw StoreError(
-        .crossStoreRelationship, "The object refers to objects of another store already; assign it before its relationships are set.",
-        operation: .assign, path: store.url?.path)
+      throw StoreError(.assignedAfterRelationships(entity: object.compiledEntity.name), operation: .assign, path: store.url?.path)
     }
     registry.assign(object.currentID, to: store.space.number)
   }
@@ -86,22 +81,18 @@ extension ManagedObjectContext {
   public func insert(_ object: ManagedObject) {
     guard object.contextReference == nil, object.flags.contains(.isInserted), object.currentID.isTemporaryID else {
       if object.managedObjectContext !== self {
-        note(StoreError(.invalidRequest, "Only objects made without a context can be inserted into one.", operation: .insert))
+        note(StoreError(.misuse(.insertedTwice, entity: object.compiledEntity.name), operation: .insert))
       }
       return
     }
     guard knows(object.currentID) else {
-      return note(StoreError(.invalidRequest, "The object's entity belongs to another model.", operation: .insert))
+      return note(StoreError(.misuse(.entityOfOtherModel, entity: object.compiledEntity.name), operation: .insert))
     }
     // `deinit` takes it back.
     object.contextReference = Unmanaged.passUnretained(self)
     if object.flags.contains(.hasLostRelationship) {
       object.flags.remove(.hasLostRelationship)
-      note(
-        StoreError(
-          .invalidRequest,
-          "A relationship of the object was set before it had a context, which is lost; insert objects before their relationships are set.",
-          operation: .insert))
+      note(StoreError(.misuse(.relationshipLost, entity: object.compiledEntity.name), operation: .insert))
     }
     registerInserted(object)
   }

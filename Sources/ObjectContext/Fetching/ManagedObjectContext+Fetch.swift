@@ -91,7 +91,7 @@ extension ManagedObjectContext {
   }
 
   func unexpectedResult() -> StoreError {
-    StoreError(.internalInconsistency, "The store answered a fetch with a result of another kind.", operation: .fetch)
+    StoreError(.internalInconsistency(.otherResult), operation: .fetch)
   }
 
   private func fetchObjects(_ request: FetchSpecification) throws -> [ManagedObject] {

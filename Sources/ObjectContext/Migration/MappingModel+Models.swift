@@ -107,11 +107,7 @@ extension MappingModel {
   func check(source: CompiledModel, destination: CompiledModel) throws(StoreError) {
     let issues = issues(source: source, destination: destination)
     guard let first = issues.first else { return }
-    var error = StoreError(
-      .mappingModelInvalid, "The mapping model does not fit the models: " + issues.map(\.text).joined(separator: "; ") + ".",
-      operation: .migrate)
-    (error.entityName, error.propertyName) = (first.entity, first.property)
-    throw error
+    throw StoreError(.mappingDoesNotFit(issues.map(\.text), entity: first.entity, property: first.property), operation: .migrate)
   }
 
   private struct Issue {

@@ -22,9 +22,7 @@ final class MigrationContexts {
   init(_ session: any StoreMigrationSession, classes: ManagedObjectClasses = ManagedObjectClasses()) throws {
     let issues = classes.issues(with: session.destinationModel)
     guard issues.isEmpty else {
-      throw StoreError(
-        .invalidRequest, "The classes were generated for another model than the stage leads to.", operation: .migrate,
-        underlying: ModelValidationError(issues: issues))
+      throw StoreError(.misuse(.classesOfOtherModel), operation: .migrate, underlying: ModelValidationError(issues: issues))
     }
     self.session = session
     let sourceCoordinator = PersistentStoreCoordinator(

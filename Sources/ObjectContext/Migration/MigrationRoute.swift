@@ -125,10 +125,7 @@ struct MigrationRoute {
   private func checkIsNotNewer(_ version: String) throws {
     guard let found = order.firstIndex(of: version), let newest = order.firstIndex(of: target.checksum), found > newest else { return }
     guard !leads(version, to: target.checksum) else { return }
-    throw StoreError(
-      .backwardMigration,
-      "The store has a newer version of the model than the coordinator: stages lead from older versions to newer ones only. Open it with the newer"
-        + " model.", operation: .migrate, path: path)
+    throw StoreError(.backwardMigration, operation: .migrate, path: path)
   }
 
   /// The version that an unknown model can be brought to at the least loss. Of equally near ones the oldest: the stages after it are run.

@@ -10,9 +10,7 @@ struct MigrationSteps: Sendable {
   /// The steps from a store's version to a coordinator's model; none where it is inferred straight away.
   func steps(from origin: StoreMigrationOrigin, to target: CompiledModel) throws -> [StoreMigrationStep] {
     guard let source = try origin.model() else {
-      throw StoreError(
-        .unknownModelReference, "This kind of store does not keep the model that wrote it: it can take neither stages nor mapping models.",
-        operation: .migrate, path: origin.path)
+      throw StoreError(.keepsNoModel, operation: .migrate, path: origin.path)
     }
     guard let manager else { return try mappingSteps(from: source, to: target, origin) }
     return try MigrationRoute(manager, to: target, path: origin.path).passages(from: source).map { passage, source, destination in

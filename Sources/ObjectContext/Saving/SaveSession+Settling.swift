@@ -32,9 +32,7 @@ extension SaveSession {
     while !waiting.isEmpty {
       rounds += 1
       guard rounds <= 1000 else {
-        throw StoreError(
-          .invalidRequest, "willSave() of some objects changes others without end; set values there only if they differ.",
-          operation: .save)
+        throw StoreError(.misuse(.endlessWillSave), operation: .save)
       }
       var again = Set<ManagedObject>()
       for object in waiting where object.hasChanges {

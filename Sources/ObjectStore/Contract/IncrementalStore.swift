@@ -200,10 +200,7 @@ extension IncrementalStore {
   ///
   /// - Throws: ``StoreError`` with ``StoreError/Code/modelIncompatible``.
   public func migrate(_ request: StoreMigrationRequest) throws -> StoreMetadata {
-    throw StoreError(
-      .modelIncompatible,
-      "The store was written with another model, and this kind of store cannot be migrated. Open it with its own model.",
-      operation: .migrate)
+    throw StoreError(.cannotBeMigrated, operation: .migrate)
   }
 
   /// The default is nil: the store does not keep its model.
@@ -263,14 +260,14 @@ extension IncrementalStore {
   ///
   /// - Throws: ``StoreError`` with ``StoreError/Code/invalidRequest``.
   public func setUserMetadata(_ metadata: [String: String]) throws {
-    throw StoreError(.invalidRequest, "This kind of store keeps no metadata of the application.", operation: .setMetadata)
+    throw StoreError(.misuse(.noMetadataOfApplication), operation: .setMetadata)
   }
 
   /// The default refuses, since it knows nothing of the store.
   ///
   /// - Throws: ``StoreError`` with ``StoreError/Code/invalidRequest``.
   public func performTransaction(_ body: () throws -> Void) throws {
-    throw StoreError(.invalidRequest, "This kind of store cannot run several saves as one transaction.", operation: .transaction)
+    throw StoreError(.misuse(.noTransactions), operation: .transaction)
   }
 
   /// False.

@@ -27,7 +27,7 @@ extension PersistentStoreRequest {
       case .batchUpdate: .batchUpdate
       case .batchDelete: .batchDelete
       }
-    return StoreError(.unsupported, "This kind of store cannot do it; save objects instead.", operation: operation)
+    return StoreError(.unsupportedRequest, operation: operation)
   }
 }
 

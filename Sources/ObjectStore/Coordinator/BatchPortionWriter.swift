@@ -77,8 +77,7 @@ final class BatchPortionWriter: Sendable {
           portion.rows = try request.withLocalValues(model, now: Date().timeIntervalSinceReferenceDate).inserted
         }
         guard case .batch(let written) = try store.incrementalStore.execute(.batchInsert(portion), in: scope) else {
-          throw StoreError(
-            .internalInconsistency, "The store answered a batch request with a result of another kind.", operation: .batchRequest)
+          throw StoreError(.internalInconsistency(.otherResult), operation: .batchRequest)
         }
         state.changes.inserted += written.inserted
         state.changes.updated += written.updated

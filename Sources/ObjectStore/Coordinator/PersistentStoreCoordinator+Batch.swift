@@ -64,9 +64,7 @@ extension PersistentStoreCoordinator {
     if let fetch = request.fetch {
       stores = try self.stores(holding: fetch.entityName, affectedStores: request.affectedStores, operation: .batchDelete)
       guard stores.count == 1 || (fetch.fetchLimit == 0 && fetch.fetchOffset == 0) else {
-        throw StoreError(
-          .invalidRequest, "A limit or an offset of a batch deletion means one store; name it in affectedStores.", operation: .batchDelete
-        )
+        throw StoreError(.misuse(.limitOverSeveralStores), operation: .batchDelete)
       }
     } else {
       stores = try self.stores(of: request)
@@ -109,9 +107,7 @@ extension PersistentStoreCoordinator {
     var spaces: Set<UInt32> = []
     for objectID in request.objectIDs where spaces.insert(objectID.space).inserted {
       guard !objectID.isTemporaryID else {
-        throw StoreError(
-          .invalidRequest, "An object that was never saved cannot be deleted by a batch request; delete it in its context.",
-          operation: .batchDelete)
+        throw StoreError(.misuse(.unsavedObjectInBatch, entity: objectID.entityName), operation: .batchDelete)
       }
       let store = try openStore(of: objectID, .batchDelete)
       if request.affectedStores?.contains(store.identifier) ?? true { found.append(store) }
@@ -129,7 +125,7 @@ extension PersistentStoreCoordinator {
 
   func checkWritable(_ stores: [PersistentStore], _ operation: StoreOperation) throws {
     guard let store = stores.first(where: \.isReadOnly) else { return }
-    throw StoreError(.readOnly, "The store was opened read-only. Nothing was written.", operation: operation, path: store.url?.path)
+    throw StoreError(.readOnlyStore, operation: operation, path: store.url?.path)
   }
 
   func entity(named name: String, operation: StoreOperation) throws -> CompiledEntity {
@@ -149,8 +145,7 @@ extension PersistentStoreCoordinator {
     defer { store.saving.unlock() }
     try scope.cancellation?.check(.batchRequest)
     guard case .batch(let changes) = try store.incrementalStore.execute(request, in: scope) else {
-      throw StoreError(
-        .internalInconsistency, "The store answered a batch request with a result of another kind.", operation: .batchRequest)
+      throw StoreError(.internalInconsistency(.otherResult), operation: .batchRequest)
     }
     store.cache.remove([changes.updated, changes.deleted, changes.refreshed].joined())
     done(changes)

@@ -75,7 +75,7 @@ extension PersistentStoreCoordinator {
       try await line.send(builder.takePortion(onConflict: onConflict))
     } catch {
       await line.cancel()
-      throw error is CancellationError ? StoreError(.cancelled, "The insertion was cancelled.", operation: .batchInsert) : error
+      throw error is CancellationError ? StoreError(.cancelled, operation: .batchInsert) : error
     }
     try await line.finish()
     return writer.outcome

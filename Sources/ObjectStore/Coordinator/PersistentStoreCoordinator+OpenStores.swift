@@ -6,10 +6,7 @@ extension StoreError {
   ///
   /// - Parameter operation: What was asked.
   package static func noOpenStore(_ operation: StoreOperation) -> StoreError {
-    StoreError(
-      .noOpenStore,
-      "No store is open. Give the container persistentStoreDescriptions, wait for loadPersistentStores() before the first request, and make none "
-        + "after close().", operation: operation)
+    StoreError(.noStoreOpen, operation: operation)
   }
 
   /// The store of an object is not open.

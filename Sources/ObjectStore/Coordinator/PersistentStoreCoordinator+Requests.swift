@@ -56,7 +56,7 @@ extension PersistentStoreCoordinator {
     let outcome: SaveOutcome
     do {
       guard case .saved(let answer) = try store.incrementalStore.execute(.save(request), in: scope) else {
-        throw StoreError(.internalInconsistency, "The store answered a save with a result of another kind.", operation: .save)
+        throw StoreError(.internalInconsistency(.otherResult), operation: .save)
       }
       outcome = answer
     } catch var error as StoreError where error.code == .mergeConflict {

@@ -22,12 +22,8 @@ extension PersistentStoreCoordinator {
   func checkTransformers(_ entityNumbers: [Int], _ description: PersistentStoreDescription) throws {
     let missing = missingTransformers(of: entityNumbers)
     guard let first = missing.first else { return }
-    var error = StoreError(
-      .invalidRequest,
-      missing.map(\.description).joined(separator: "; ") + "; call AttributeTransformers.register(_:forName:) before the store is opened.",
-      operation: .open, path: description.url?.path)
-    error.entityName = first.entityName
-    error.propertyName = first.attributeName
-    throw error
+    throw StoreError(
+      .missingTransformers(missing.map(\.description), entity: first.entityName, property: first.attributeName), operation: .open,
+      path: description.url?.path)
   }
 }

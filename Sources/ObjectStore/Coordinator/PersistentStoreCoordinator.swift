@@ -91,7 +91,7 @@ public final class PersistentStoreCoordinator: Sendable {
         !state.stores.contains { $0.url?.standardizedFileURL == url } && state.openingURLs.insert(url).inserted
       }
       guard isFree else {
-        throw StoreError(.alreadyExists, "The store is open in this coordinator already.", operation: .open, path: url.path)
+        throw StoreError(.alreadyOpen, operation: .open, path: url.path)
       }
     }
     defer { if let url = description.url?.standardizedFileURL { state.withLock { _ = $0.openingURLs.remove(url) } } }

@@ -47,12 +47,10 @@ extension PersistentStoreCoordinator {
   ) async throws {
     try checkNotOpen(destination, .replace)
     guard destination.type == source.type else {
-      throw StoreError(
-        .invalidRequest, "A store is replaced by one of its type; use migratePersistentStore(_:to:) to change the type.",
-        operation: .replace, path: destination.url?.path)
+      throw StoreError(.misuse(.replacedByOtherType), operation: .replace, path: destination.url?.path)
     }
     guard destination.url?.standardizedFileURL != source.url?.standardizedFileURL else {
-      throw StoreError(.invalidRequest, "A store cannot replace itself.", operation: .replace, path: destination.url?.path)
+      throw StoreError(.misuse(.replacedByItself), operation: .replace, path: destination.url?.path)
     }
     try await Self.fileStoreClass(destination, .replace).replaceStore(with: destination, byStoreWith: source)
   }
@@ -75,11 +73,10 @@ extension PersistentStoreCoordinator {
     progress: (@Sendable (_ done: Int, _ total: Int) -> Bool)? = nil
   ) async throws -> PersistentStore {
     guard persistentStores.contains(where: { $0 === store }) else {
-      throw StoreError(
-        .storeNotFound, "The store is not open in this coordinator.", operation: .copyStore, path: store.url?.path)
+      throw StoreError(.notInCoordinator, operation: .copyStore, path: store.url?.path)
     }
     if let url = description.url, FileManager.default.fileExists(atPath: url.path) {
-      throw StoreError(.alreadyExists, "There is something at the new place already.", operation: .copyStore, path: url.path)
+      throw StoreError(.newPlaceTaken, operation: .copyStore, path: url.path)
     }
     var target = description
     target.configuration = store.configurationName
@@ -118,7 +115,7 @@ extension PersistentStoreCoordinator {
 
   private func checkNotOpen(_ description: PersistentStoreDescription, _ operation: StoreOperation) throws {
     guard let url = description.url, persistentStore(for: url) != nil else { return }
-    throw StoreError(.busy, "The store is open in this coordinator; remove it first.", operation: operation, path: url.path)
+    throw StoreError(.stillOpen, operation: operation, path: url.path)
   }
 
   private static func fileStoreClass(_ description: PersistentStoreDescription, _ operation: StoreOperation) throws -> any FileStore.Type {

@@ -49,7 +49,7 @@ final class StoreCopier {
       try body(ids[start..<end])
       done += end - start
       start = end
-      if let progress, !progress(done, total) { throw StoreError(.cancelled, "The copy was cancelled.", operation: .copyStore) }
+      if let progress, !progress(done, total) { throw StoreError(.cancelled, operation: .copyStore) }
     }
   }
 
@@ -61,7 +61,7 @@ final class StoreCopier {
     var specification = FetchSpecification(entityName: root.name)
     specification.resultType = .objectIDs
     guard case .objectIDs(let ids) = try source.incrementalStore.execute(.fetch(specification), in: sourceScope) else {
-      throw StoreError(.internalInconsistency, "The store answered a fetch of IDs with something else.", operation: .copyStore)
+      throw StoreError(.internalInconsistency(.otherResult), operation: .copyStore)
     }
     var found: [Int64: Int64] = [:]
     found.reserveCapacity(ids.count)

@@ -23,8 +23,7 @@ extension InMemoryRows {
     for update in request.updated { put(update.row) }
     for row in request.inserted {
       guard self.row(of: row.reference) == nil else {
-        throw StoreError(
-          .internalInconsistency, "The key of a new object is in use; its ID was not obtained from this store.", operation: .save)
+        throw StoreError(.internalInconsistency(.keyInUse), operation: .save)
       }
       put(row)
     }

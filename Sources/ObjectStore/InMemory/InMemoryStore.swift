@@ -30,7 +30,7 @@ public final class InMemoryStore: IncrementalStore {
     var rows: InMemoryRows
   }
 
-  private static let closedError = StoreError(.noOpenStore, "The in-memory store is closed: its rows are gone.")
+  private static let closedError = StoreError(.memoryClosed)
 
   /// True: the store does so at the end of each save and batch request.
   public static var derivesAttributes: Bool { true }

@@ -102,8 +102,7 @@ public final class ManagedObjectModelReference: Sendable {
         }
         return model
       } catch let error as ModelFileError {
-        throw StoreError(
-          .unknownModelReference, "The file of a model's version cannot be read.", operation: .migrate, path: url.path, underlying: error)
+        throw StoreError(.unreadableVersionFile, operation: .migrate, path: url.path, underlying: error)
       }
     }
   }

@@ -25,16 +25,16 @@ struct ExternalFile: ExternalContent {
 
   init(_ url: URL) throws {
     guard url.isFileURL else {
-      throw StoreError(.invalidRequest, "The URL of a large value must be that of a file.", operation: .readFile)
+      throw StoreError(.fileOfLargeValue(.noFileURL), operation: .readFile)
     }
     path = url.path
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
-      throw StoreError(.storeNotFound, "There is no such file.", operation: .readFile, path: path)
+      throw StoreError(.fileOfLargeValue(.missing), operation: .readFile, path: path)
     }
-    guard !isFolder.boolValue else { throw StoreError(.invalidRequest, "It is a folder.", operation: .readFile, path: path) }
+    guard !isFolder.boolValue else { throw StoreError(.fileOfLargeValue(.folder), operation: .readFile, path: path) }
     guard FileManager.default.isReadableFile(atPath: path) else {
-      throw StoreError(.permissionDenied, "The process may not read the file.", operation: .readFile, path: path)
+      throw StoreError(.fileOfLargeValue(.forbidden), operation: .readFile, path: path)
     }
   }
 
@@ -56,8 +56,6 @@ struct ExternalFile: ExternalContent {
   }
 
   private static func failure(_ error: any Error, _ path: String) -> StoreError {
-    StoreError(
-      .io, "The file of a large value cannot be read; it must stay where it is until the object is saved.", operation: .readFile,
-      path: path, underlying: error)
+    StoreError(.fileOfLargeValue(.unreadable), operation: .readFile, path: path, underlying: error)
   }
 }

@@ -25,7 +25,7 @@ public final class ExternalDataWriter {
   ///
   /// - Throws: ``StoreError``, for example when the disk is full; the writer is of no use afterwards.
   public func write(_ bytes: Data) throws {
-    guard !isFinished else { throw StoreError(.invalidRequest, "The writer was finished.", operation: .writeLargeValue) }
+    guard !isFinished else { throw StoreError(.misuse(.writerFinished), operation: .writeLargeValue) }
     try sink.write(bytes)
   }
 
@@ -33,7 +33,7 @@ public final class ExternalDataWriter {
   ///
   /// - Throws: ``StoreError``, for example when the disk is full; nothing is left then.
   public func finish() throws -> ExternalData {
-    guard !isFinished else { throw StoreError(.invalidRequest, "The writer was finished.", operation: .writeLargeValue) }
+    guard !isFinished else { throw StoreError(.misuse(.writerFinished), operation: .writeLargeValue) }
     isFinished = true
     return ExternalData(content: try sink.finish())
   }

@@ -72,7 +72,7 @@ struct BatchDeleter {
     let fetch = try FetchResolver(model: schema.model).resolve(specification)
     let plan = try batch.engine.plan(fetch, specification, FetchShape(fetch, specification: specification))
     guard case .identifiers(let numbering) = plan.output else {
-      throw StoreError(.internalInconsistency, "A fetch of IDs gives something else.", operation: .batchDelete)
+      throw StoreError(.internalInconsistency(.otherResult), operation: .batchDelete)
     }
     if !plan.temporaryLists.isEmpty { try TemporaryLists.fill(plan.temporaryLists, of: fetch, space: space, batch.transaction.reading) }
     var withEntities = false

@@ -48,7 +48,7 @@ final class ModelWatch: Sendable {
     guard let expected = expectation.withLock({ $0 }) else { return }
     // Also says so where a newer library has brought the file to a format that this one cannot read.
     guard let record = try MetadataTable.read(connection, path: path) else {
-      throw StoreError(.notAStore, "The database holds no CipherData store any more.", operation: .checkModel, path: path)
+      throw StoreError(.holdsNoStore(.anyMore), operation: .checkModel, path: path)
     }
     let hashes = try MetadataTable.readHashes(connection, path: path)
     // A model may come back under another version identifier, and with other columns.

@@ -54,7 +54,7 @@ final class StoreEngine: Sendable {
   var pool: ConnectionPool {
     get throws {
       if let connections { return connections }
-      throw StoreError(.invalidRequest, "The step of the migration is over, and its objects with it.", operation: .migrate, path: path)
+      throw StoreError(.misuse(.stepIsOver), operation: .migrate, path: path)
     }
   }
 

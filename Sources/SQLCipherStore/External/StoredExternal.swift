@@ -60,8 +60,7 @@ struct UnknownExternal: ExternalContent {
   func makeReader() throws -> ExternalDataReader { throw failure }
 
   private var failure: StoreError {
-    StoreError(
-      .storeCorrupt, "A row refers to a large value, but the store has no list of them; verify the store.", operation: .readLargeValue)
+    StoreError(.noListOfLargeValues, operation: .readLargeValue)
   }
 }
 

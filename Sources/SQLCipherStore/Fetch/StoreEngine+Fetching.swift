@@ -180,13 +180,13 @@ extension StoreEngine {
         switch fetch.constants[number] {
         case .slot(let slot): try statement.bind(index, slot)
         case .object(let id): try statement.bind(index, space.key(of: id))
-        case .slots, .objects: throw StoreError(.internalInconsistency, "A list stands where one value should.", operation: .fetch)
+        case .slots, .objects: throw StoreError(.internalInconsistency(.listForValue), operation: .fetch)
         }
       case .listMember(let number, let position):
         switch fetch.constants[number] {
         case .slots(let slots): try statement.bind(index, slots[min(position, slots.count - 1)])
         case .objects(let ids): try statement.bind(index, space.key(of: ids[min(position, ids.count - 1)]))
-        case .slot, .object: throw StoreError(.internalInconsistency, "One value stands where a list should.", operation: .fetch)
+        case .slot, .object: throw StoreError(.internalInconsistency(.valueForList), operation: .fetch)
         }
       case .prefixEnd(let number):
         guard case .slot(.text(let prefix)) = fetch.constants[number] else {

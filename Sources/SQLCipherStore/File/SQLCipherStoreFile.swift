@@ -55,9 +55,7 @@ public final class SQLCipherStoreFile: Sendable {
       do {
         return try ManagedObjectModel(xmlData: Data(text.utf8), path: connection.path)
       } catch {
-        throw StoreError(
-          .storeCorrupt, "The model inside the store cannot be read.", operation: .readModel, path: connection.path, underlying: error
-        )
+        throw StoreError(.unreadableModel, operation: .readModel, path: connection.path, underlying: error)
       }
     }
   }

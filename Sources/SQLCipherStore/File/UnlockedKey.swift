@@ -12,8 +12,7 @@ final class UnlockedKey: StoreKeyProvider {
 
   /// Asked only where the key is used for another store than the one it unlocked.
   func key(for request: StoreKeyRequest) async throws -> SecretBytes {
-    throw StoreError(
-      .wrongKey, "The key belongs to another store.", operation: .unlock, path: request.url.path)
+    throw StoreError(.keyOfOtherStore, operation: .unlock, path: request.url.path)
   }
 }
 

@@ -18,10 +18,7 @@ enum ConstraintViolation {
           || subject == .columns(index.elements.map { "\(table).\(Identifier.unquoted($0))" })
       }
     guard let found else {
-      return StoreError(
-        .migrationConstraintViolation, "Stored objects have the same values under a uniqueness constraint.", operation: .migrate,
-        path: path,
-        underlying: error)
+      return StoreError(.violatedUnknownConstraint, operation: .migrate, path: path, underlying: error)
     }
     var result = violation(found, count: try? count(found, transaction), path: path)
     result.underlying = error

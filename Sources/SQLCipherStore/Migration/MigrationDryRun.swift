@@ -17,7 +17,7 @@ struct MigrationDryRun {
   /// The plan; empty where the store fits.
   func plan() throws -> MigrationPlan {
     guard let record = try MetadataTable.read(connection, path: path) else {
-      throw StoreError(.notAStore, "The database holds no CipherData store.", operation: .planMigration, path: path)
+      throw StoreError(.holdsNoStore(.never), operation: .planMigration, path: path)
     }
     let hashes = try MetadataTable.readHashes(connection, path: path)
     let schema = try StoredSchema.read(connection, path: path)
@@ -50,10 +50,7 @@ struct MigrationDryRun {
     let origin = StoreMigrationOrigin(record.metadata(hashes: hashes), description, path: path) { stored }
     let stages = try description.migrationSteps?(origin, model) ?? []
     guard description.shouldInferMappingModelAutomatically || !stages.isEmpty else {
-      throw StoreError(
-        .migrationNeeded,
-        "The description forbids to infer what to do (shouldInferMappingModelAutomatically), and names no steps of a migration.",
-        operation: .planMigration, path: path)
+      throw StoreError(.nothingInferred, operation: .planMigration, path: path)
     }
     return stages
   }

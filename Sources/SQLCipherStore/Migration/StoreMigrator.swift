@@ -42,7 +42,7 @@ struct StoreMigrator {
 
   private func migrate(_ transaction: WriteTransaction) throws {
     guard let record = try MetadataTable.read(connection, path: path) else {
-      throw StoreError(.notAStore, "The database is empty.", operation: .migrate, path: path)
+      throw StoreError(.holdsNoStore(.empty), operation: .migrate, path: path)
     }
     try MetadataTable.upgrade(connection, path: path)
     let hashes = try MetadataTable.readHashes(connection, path: path)
@@ -188,8 +188,7 @@ enum StoredSchema {
     do {
       model = try CompiledModel(ManagedObjectModel(xmlData: Data(text.utf8), path: path))
     } catch {
-      throw StoreError(
-        .storeCorrupt, "The model inside the store cannot be read.", operation: .migrate, path: path, underlying: error)
+      throw StoreError(.unreadableModel, operation: .migrate, path: path, underlying: error)
     }
     return try StoreSchema(model: model, layout: try MetadataTable.readLayout(connection, path: path))
   }

@@ -19,7 +19,7 @@ struct SelectGenerator {
       let plan = try plan(fetch, specification, shape, constants, number: number)
       if plan.binders.count <= Self.greatestBinderCount { return plan }
     }
-    throw StoreError(.internalInconsistency, "A statement has more placeholders than there can be.", operation: .fetch)
+    throw StoreError(.internalInconsistency(.tooManyPlaceholders), operation: .fetch)
   }
 
   /// A few less than the 999 placeholders that SQLCipher 3.4.1 takes.
@@ -114,7 +114,7 @@ struct SelectGenerator {
       )
     case .dictionaries:
       guard let projection = fetch.projection else {
-        throw StoreError(.internalInconsistency, "A fetch of dictionaries was not resolved as one.", operation: .fetch)
+        throw StoreError(.internalInconsistency(.dictionariesNotResolved), operation: .fetch)
       }
       return try dictionaries(projection, scope, generator)
     }

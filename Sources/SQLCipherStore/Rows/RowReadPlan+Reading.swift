@@ -43,7 +43,7 @@ extension RowReadPlan {
     case .text:
       if value.isText {
         let text = value.textBuffer
-        guard text.baseAddress != nil else { throw StoreError(.outOfMemory, "The process has no memory for a text.", operation: .read) }
+        guard text.baseAddress != nil else { throw StoreError(.noMemoryForText, operation: .read) }
         return writer.appendBytes(text)
       }
     case .bytes: if value.isBlob { return writer.appendBytes(value.blobBuffer) }

@@ -124,8 +124,7 @@ struct BindStep: Sendable {
   private func bindReference(_ row: RowImage, at index: inout Int32, to statement: Statement) throws {
     let reference = row.reference(slot)
     guard reference.key > 0 else {
-      throw StoreError(
-        .invalidRequest, "A relationship refers to an object without a permanent ID. Save that object too.", operation: .save)
+      throw StoreError(.misuse(.noPermanentID), operation: .save)
     }
     try statement.bind(index, reference.key)
     guard hasEntity else { return }

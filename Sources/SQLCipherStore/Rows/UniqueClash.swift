@@ -23,9 +23,7 @@ struct UniqueClash {
     var claims = claims
     for position in claims.claims.indices { try findHolders(&claims, position) }
     return StoreError(claims.conflicts(in: space), operation: operation, path: rows.path, underlying: error)
-      ?? StoreError(
-        .internalInconsistency, "SQLite says that unique values are taken, and nobody has them.", operation: operation, path: rows.path,
-        underlying: error)
+      ?? StoreError(.internalInconsistency(.takenByNobody), operation: operation, path: rows.path, underlying: error)
   }
 
   /// Finds the stored rows that have claimed values.

@@ -32,9 +32,7 @@ extension SaveExecutor {
     do {
       try runInsert(positions, entity, plan, size)
     } catch let error as StoreAccessError where [ConstraintCode.primaryKey, ConstraintCode.rowID].contains(error.extendedCode) {
-      var failure = StoreError(
-        .internalInconsistency, "The key of a new object is in use; its ID was not obtained from this store.",
-        operation: .save, path: engine.path, underlying: error)
+      var failure = StoreError(.internalInconsistency(.keyInUse), operation: .save, path: engine.path, underlying: error)
       failure.entityName = schema.model.entities[entity].name
       throw failure
     }

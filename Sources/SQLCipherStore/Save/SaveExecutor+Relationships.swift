@@ -61,7 +61,7 @@ extension SaveExecutor {
       var index: Int32 = 0
       for link in rest.prefix(size.linkCount) {
         guard link.near.key > 0, link.far.key > 0 else {
-          throw StoreError(.invalidRequest, "A relationship refers to an object without a permanent ID.", operation: .save)
+          throw StoreError(.misuse(.noPermanentID), operation: .save)
         }
         index = try side.bind(link.near, link.far, to: statement, after: index)
       }

@@ -38,9 +38,7 @@ extension StoreEngine {
   /// The error of a request that writes: a foreign key that does not hold at its end is an error of the request.
   func explained(_ error: any Error, _ operation: StoreOperation) -> any Error {
     guard let error = error as? StoreAccessError, error.extendedCode == ConstraintCode.foreignKey else { return error }
-    var failure = StoreError(
-      .objectNotFound, "A saved object refers to an object that is not in the store, or a deleted one is still referred to.",
-      operation: operation, path: path, underlying: error)
+    var failure = StoreError(.danglingReference, operation: operation, path: path, underlying: error)
     failure.sqliteCode = error.code
     failure.sqliteExtendedCode = error.extendedCode
     return failure
@@ -54,8 +52,7 @@ extension StoreEngine {
     let rows = try rows(of: ids)
     var found: [Int64: [Int: RowImage]] = [:]
     for row in rows { found[row.key, default: [:]][schema.model.entities[row.entityNumber].root] = row }
-    var error = StoreError(
-      .mergeConflict, "Objects were changed or deleted by somebody else since they were read.", operation: .save, path: path)
+    var error = StoreError(.someChangedMeanwhile, operation: .save, path: path)
     for (index, item) in expected.enumerated() {
       let row = found[item.reference.key]?[schema.model.entities[item.reference.entity].root]
       guard row?.version != item.version else { continue }

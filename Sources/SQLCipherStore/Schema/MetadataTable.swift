@@ -83,13 +83,13 @@ enum MetadataTable {
       if try count.step(), count.int(0) == 0 { return nil }
       if let format = try? formatOnly(connection) { try checkFormat(format, path: path) }
       guard let older = try? connection.statement(.recordOfFormat1) else {
-        throw StoreError(.notAStore, "The database can be read, but it holds no CipherData store.", operation: .open, path: path)
+        throw StoreError(.holdsNoStore(.never), operation: .open, path: path)
       }
       statement = older
     }
     defer { statement.reset() }
     guard try statement.step() else {
-      throw StoreError(.storeCorrupt, "The store's metadata is missing.", operation: .open, path: path)
+      throw StoreError(.missingMetadata, operation: .open, path: path)
     }
     try checkFormat(statement.int(0), path: path)
     return StoreRecord(
@@ -142,19 +142,19 @@ enum MetadataTable {
     let statement = try connection.statement(.model)
     defer { statement.reset() }
     guard try statement.step() else {
-      throw StoreError(.storeCorrupt, "The store's metadata is missing.", operation: .open, path: path)
+      throw StoreError(.missingMetadata, operation: .open, path: path)
     }
     // Format 1 kept the text itself.
     guard statement.type(0) == .blob else { return statement.text(0) }
     guard let text = CompressedText.expand(statement.data(0)) else {
-      throw StoreError(.storeCorrupt, "The model inside the store cannot be read.", operation: .readModel, path: path)
+      throw StoreError(.unreadableModel, operation: .readModel, path: path)
     }
     return text
   }
 
   private static func compressed(_ model: String) throws -> Data {
     guard let data = CompressedText.compress(model) else {
-      throw StoreError(.internalInconsistency, "The model cannot be compressed.", operation: .create)
+      throw StoreError(.internalInconsistency(.modelNotCompressed), operation: .create)
     }
     return data
   }
@@ -163,7 +163,7 @@ enum MetadataTable {
     let statement = try connection.statement(column)
     defer { statement.reset() }
     guard try statement.step() else {
-      throw StoreError(.storeCorrupt, "The store's metadata is missing.", operation: .open, path: path)
+      throw StoreError(.missingMetadata, operation: .open, path: path)
     }
     return statement.text(0)
   }
@@ -240,7 +240,7 @@ enum MetadataTable {
     do {
       return try JSONDecoder().decode(type, from: Data(text.utf8))
     } catch {
-      throw StoreError(.storeCorrupt, "The store's metadata cannot be read.", operation: .open, path: path)
+      throw StoreError(.unreadableMetadata, operation: .open, path: path)
     }
   }
 }

@@ -62,11 +62,11 @@ struct RowReadPlan: Sendable {
 extension StoreError {
   /// A row, or what refers to one, says that it is of an entity that cannot stand there.
   static var strangeEntity: StoreError {
-    StoreError(.storeCorrupt, "A row has the number of an entity that cannot stand there; verify the store.", operation: .read)
+    StoreError(.strangeEntityNumber, operation: .read)
   }
 
   /// A row has, or refers to, a key that is never given out.
   static var strangeKey: StoreError {
-    StoreError(.storeCorrupt, "A row has a key that is never given out; verify the store.", operation: .read)
+    StoreError(.strangeKey, operation: .read)
   }
 }

@@ -40,7 +40,7 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
   public init(configuration: StoreConfiguration) throws {
     self.configuration = configuration
     guard let url = configuration.description.url, url.isFileURL else {
-      throw StoreError(.invalidRequest, "An encrypted store needs a file: set the description's url to one.", operation: .open)
+      throw StoreError(.misuse(.storeWithoutFile), operation: .open)
     }
     path = url.path
   }
@@ -55,7 +55,7 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
   /// The open engine.
   func engine(_ operation: StoreOperation) throws -> StoreEngine {
     guard let engine = state.withLock({ $0.engine }) else {
-      throw StoreError(.noOpenStore, "The store is not open: it was closed, or not opened yet.", operation: operation, path: path)
+      throw StoreError(.storeClosed, operation: operation, path: path)
     }
     return engine
   }
@@ -139,7 +139,7 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
       return try objectIDs.map { id in
         let table = try engine.schema.table(of: Int(id.entityNumber)).index
         guard let key = keys[table]?.popFirst() else {
-          throw StoreError(.internalInconsistency, "There are fewer keys than objects.", operation: .obtainPermanentIDs)
+          throw StoreError(.internalInconsistency(.fewerKeys), operation: .obtainPermanentIDs)
         }
         return ManagedObjectID(space: scope.objectIDSpace.number, entityNumber: id.entityNumber, key: key)
       }

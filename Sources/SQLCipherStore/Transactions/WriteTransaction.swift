@@ -136,9 +136,7 @@ final class WriteTransaction {
   /// A statement that was called off, or a full disk, may have rolled the whole transaction back: what came after it would be written by itself.
   func checkAlive() throws {
     guard isOver || connection.isInAutocommit else { return }
-    throw StoreError(
-      .invalidRequest, "An error has rolled the transaction back, nothing of it is written, and it goes no further: let that error end it.",
-      operation: .transaction, path: connection.path)
+    throw StoreError(.misuse(.transactionRolledBack), operation: .transaction, path: connection.path)
   }
 
   // MARK: The end

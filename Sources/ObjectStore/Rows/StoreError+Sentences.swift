@@ -1,4 +1,6 @@
-// StoreError+Sentences: what an error says, made of its kind and what it concerns; the one place for it.
+// StoreError+Sentences: what an error says, made of its kind and what it concerns. No other place writes a sentence of a `StoreError`: sources throw a
+// `Reason`, and its sentence stands here or beside, in `+StoreSentences` (stores, files, damage), `+MigrationSentences`, or `+Mistakes` (calls and
+// inconsistencies that concern nothing with a name). A test holds it. Stores outside of the package, which have no reasons, write their own.
 import ObjectModel
 
 extension StoreError {
@@ -26,8 +28,17 @@ extension StoreError.Reason {
 
   /// The code, the sentence and the subject. What came of it depends on the operation.
   func parts(_ operation: StoreOperation?) -> StoreError.Parts {
-    requestParts(operation) ?? storeParts ?? objectParts ?? uniqueParts ?? migrationParts
-      ?? Parts(.cancelled, "The \(operation == .migrate ? "migration" : operation?.rawValue ?? "request") was cancelled.")
+    requestParts(operation) ?? storeParts ?? fileParts ?? damageParts ?? objectParts ?? uniqueParts ?? migrationParts
+      ?? Parts(.cancelled, Self.cancellation(of: operation))
+  }
+
+  private static func cancellation(of operation: StoreOperation?) -> String {
+    switch operation {
+    case .migrate: "The migration was cancelled."
+    case .copyStore: "The copy was cancelled."
+    case .import: "The import was cancelled; nothing was imported."
+    default: "The \(operation?.rawValue ?? "request") was cancelled."
+    }
   }
 
   private func requestParts(_ operation: StoreOperation?) -> StoreError.Parts? {
@@ -105,60 +116,8 @@ extension StoreError.Reason {
     case .wrongNumberOfIDs(let given, let asked):
       return Parts(
         .internalInconsistency, "The store gave \(given) IDs for \(asked) \(operation == .batchInsert ? "rows" : "objects").")
-    default: return nil
-    }
-  }
-
-  private var storeParts: StoreError.Parts? {
-    switch self {
-    case .readOnlyStore: return Parts(.readOnly, "The store was opened read-only.")
-    case .storeOfObjectNotOpen(let id):
-      return Parts(
-        .noOpenStore,
-        "The store of the object \(id.uriString) is not open. Open it (loadPersistentStores() does) before its objects are used, and use none "
-          + "after it was closed.", objectID: id)
-    case .namedStoreNotOpen(let name):
-      return Parts(.noOpenStore, "The store “\(name)”, which affectedStores names, is not open. Open it, or leave it out.")
-    case .assignedStoreNotOpen(let entity):
-      return Parts(
-        .noOpenStore, "The store that an object of “\(entity)” was assigned to is not open. Open it, or assign the object to another.",
-        entity: entity)
-    case .unknownStoreType(let type, let known):
-      return Parts(
-        .unknownStoreType,
-        "No class of stores is registered for the type “\(type)”; registered are \(known.sorted().joined(separator: ", ")).")
-    case .noFiles(let type): return Parts(.unsupported, "Stores of the type “\(type)” have no files to work on.")
-    case .noBackup(let type):
-      return Parts(.unsupported, "Stores of the type “\(type)” cannot be copied before a migration: set no migrationBackupURL.")
-    case .takesNoRows(let type):
-      return Parts(.unsupported, "Only an encrypted store takes rows of other stores; this one is of the type \(type).")
-    case .unsupportedFormat(let format, let newest):
-      return Parts(
-        .unsupportedFormat,
-        "The store has format \(format), and this version of the library reads up to \(newest). Open it with a newer version.")
-    case .unknownOption(let name, let type, let known):
-      return Parts(
-        .invalidOption, "Stores of the type “\(type)” have no option “\(name)”; they have \(known.sorted().joined(separator: ", ")).",
-        option: name)
-    case .coreDataOption(let name, let counterpart):
-      return Parts(.invalidOption, "“\(name)” is an option of Core Data: \(counterpart).", option: name)
-    case .optionOfAnotherType(let name, let expected, let found):
-      return Parts(.invalidOption, "The option “\(name)” takes \(expected), not \(found).", option: name)
-    case .unreadableValue(let entity, let property, let id):
-      let place = id.map { " of the object \($0.uriString)" } ?? ""
-      return Parts(
-        .storeCorrupt, "What is stored for “\(entity).\(property)”\(place) is no value of the attribute's type; verify the store.",
-        entity: entity, property: property, objectID: id)
-    case .unreadableSlot: return Parts(.storeCorrupt, "A stored value is none of its attribute's type; verify the store.")
-    case .strangeEntityOfRow(let table): return Parts(.storeCorrupt, "A row of “\(table)” has an entity that the model does not know.")
-    case .strangeEntityOfObject(let id):
-      return Parts(
-        .storeCorrupt, "The row of the object \(id.uriString) is of another entity than what refers to it says; verify the store.",
-        objectID: id)
-    case .strangeLayout(let table):
-      return Parts(.storeCorrupt, "The layout of the table “\(table)” in the metadata does not fit the store's model.")
-    case .noJoinTable(let name):
-      return Parts(.internalInconsistency, "The relationship “\(name)” has no table of its own under its name.", property: name)
+    case .misuse(let misuse, let entity): return Parts(.invalidRequest, misuse.rawValue, entity: entity)
+    case .internalInconsistency(let found): return Parts(.internalInconsistency, found.rawValue)
     default: return nil
     }
   }
@@ -181,6 +140,15 @@ extension StoreError.Reason {
     case .lostMembers(let id):
       return Parts(
         .objectNotFound, "Members were added to the object \(id.uriString), whose row is gone: somebody has deleted it.", objectID: id)
+    case .danglingReference:
+      return Parts(
+        .objectNotFound, "A saved object refers to an object that is not in the store, or a deleted one is still referred to.")
+    case .someChangedMeanwhile:
+      return Parts(.mergeConflict, "Objects were changed or deleted by somebody else since they were read.")
+    case .assignedAfterRelationships(let entity):
+      return Parts(
+        .crossStoreRelationship, "The object refers to objects of another store already; assign it before its relationships are set.",
+        entity: entity)
     case .changedMeanwhile(let entity, let count):
       return Parts(
         .mergeConflict, "\(count) of the objects were changed or deleted by somebody else since they were read. Nothing was saved.",

@@ -11,12 +11,26 @@ extension StoreError.Reason {
         switch why {
         case .readOnly: "It was opened read-only, so it cannot be migrated: open it for writing, or with its own model."
         case .notAllowed: "Open it with its own model, or set the description's shouldMigrateStoreAutomatically to migrate it."
-        case .nothingInferred:
-          "The description forbids to infer what to do (shouldInferMappingModelAutomatically), and names no steps of a migration."
+        case .nothingInferred: Self.nothingInferredSentence
         }
       return Parts(
         .migrationNeeded,
         "The store was written with another model; these entities differ: \(entities.joined(separator: ", ")). \(advice)")
+    case .nothingInferred: return Parts(.migrationNeeded, Self.nothingInferredSentence)
+    case .cannotBeMigrated:
+      return Parts(
+        .modelIncompatible,
+        "The store was written with another model, and this kind of store cannot be migrated. Open it with its own model.")
+    case .keepsNoModel:
+      return Parts(
+        .unknownModelReference,
+        "This kind of store does not keep the model that wrote it: it can take neither stages nor mapping models.")
+    case .backwardMigration:
+      return Parts(
+        .backwardMigration,
+        "The store has a newer version of the model than the coordinator: stages lead from older versions to newer ones only. Open it with the"
+          + " newer model.")
+    case .unreadableVersionFile: return Parts(.unknownModelReference, "The file of a model's version cannot be read.")
     case .stillDiffers(let entities):
       return Parts(
         .migrationFailed,
@@ -54,6 +68,12 @@ extension StoreError.Reason {
         changes, .mappingModelMissing,
         "None of the \(count) mapping models fits the store's model and the coordinator's, and "
           + (infersChanges ? "not everything can be inferred: " : "nothing may be inferred: ") + Self.text(changes))
+    case .mappingDoesNotFit(let issues, let entity, let property):
+      return Parts(
+        .mappingModelInvalid, "The mapping model does not fit the models: \(issues.joined(separator: "; ")).", entity: entity,
+        property: property)
+    case .violatedUnknownConstraint:
+      return Parts(.migrationConstraintViolation, "Stored objects have the same values under a uniqueness constraint.")
     case .violatedConstraint(let entity, let properties, let count):
       let many =
         count.map { $0 == 1 ? "1 object of “\(entity)” has" : "\($0) objects of “\(entity)” have" } ?? "objects of “\(entity)” have"
@@ -128,6 +148,9 @@ extension StoreError.Reason {
     default: return nil
     }
   }
+
+  private static let nothingInferredSentence =
+    "The description forbids to infer what to do (shouldInferMappingModelAutomatically), and names no steps of a migration."
 
   /// What is said about the first of the changes that stand in the way.
   private func about(_ changes: [ModelChange], _ code: StoreError.Code, _ text: String) -> StoreError.Parts {

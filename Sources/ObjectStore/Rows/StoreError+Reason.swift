@@ -27,8 +27,23 @@ extension StoreError {
     case noPermanentKey(entity: String)
     case wrongNumberOfIDs(given: Int, asked: Int)
 
-    // Stores.
+    // Stores and their files.
     case readOnlyStore
+    case notUnlocked
+    case newStoreWithoutKey
+    case keyOfOtherStore
+    case keyDoesNotFit
+    case encryptedOrNoStore
+    case noStoreHere
+    case holdsNoStore(NoStore)
+    case newPlaceTaken
+    case alreadyOpen
+    case stillOpen
+    case notInCoordinator
+    case openedBeforeComplete
+    case storeClosed
+    case memoryClosed
+    case noStoreOpen
     case storeOfObjectNotOpen(ManagedObjectID)
     case namedStoreNotOpen(String)
     case assignedStoreNotOpen(entity: String)
@@ -36,12 +51,22 @@ extension StoreError {
     case noFiles(type: String)
     case noBackup(type: String)
     case takesNoRows(type: String)
+    case unsupportedRequest
+    case missingTransformers([String], entity: String, property: String)
+    case fileOfLargeValue(FileOfLargeValue)
+    case noMemoryForText
     case unsupportedFormat(Int, newest: Int)
     case unknownOption(String, type: String, known: [String])
     case coreDataOption(String, counterpart: String)
     case optionOfAnotherType(String, expected: String, found: String)
 
     // Damage.
+    case missingMetadata
+    case unreadableMetadata
+    case unreadableModel
+    case noListOfLargeValues
+    case strangeEntityNumber
+    case strangeKey
     case unreadableValue(entity: String, property: String, ManagedObjectID?)
     /// The same, told by a row, which knows no names: who does tells the case above.
     case unreadableSlot
@@ -55,7 +80,10 @@ extension StoreError {
     case noRow(ManagedObjectID)
     case lostChange(ManagedObjectID, LostChange)
     case lostMembers(ManagedObjectID)
+    case danglingReference
     case changedMeanwhile(entity: String, count: Int)
+    case someChangedMeanwhile
+    case assignedAfterRelationships(entity: String)
     case notYetInContext(entity: String, property: String)
     case destinationOfOtherContext(entity: String, property: String)
     case destinationOfOtherEntity(entity: String, property: String, destination: String)
@@ -74,6 +102,11 @@ extension StoreError {
 
     // Models and migrations.
     case writtenWithAnotherModel(entities: [String], NotMigrated)
+    case nothingInferred
+    case cannotBeMigrated
+    case keepsNoModel
+    case backwardMigration
+    case unreadableVersionFile
     case stillDiffers(entities: [String])
     case migratedMeanwhile(versions: [String])
     case newerModel(versions: [String])
@@ -83,7 +116,9 @@ extension StoreError {
     case mappingNotInferred([ModelChange])
     case noMappingModel([ModelChange])
     case noFittingMappingModel(count: Int, infersChanges: Bool, [ModelChange])
+    case mappingDoesNotFit([String], entity: String?, property: String?)
     case violatedConstraint(entity: String, properties: [String], count: Int?)
+    case violatedUnknownConstraint
     case migrationFailed(cause: String)
     case migrationCancelled
     case stageFailed(String)
@@ -104,7 +139,21 @@ extension StoreError {
     case noEntityMapping(String, known: String)
     case noRelationship(entity: String, property: String)
 
+    /// A call that cannot be answered as it was made, with the entity where there is one.
+    case misuse(Misuse, entity: String? = nil)
+    /// Something that no caller can cause.
+    case internalInconsistency(InternalInconsistency)
     case cancelled
+  }
+
+  /// How a database holds no store.
+  package enum NoStore: Sendable {
+    case never, anyMore, empty, emptyAndReadOnly
+  }
+
+  /// Why a large value cannot be taken from its file.
+  package enum FileOfLargeValue: Sendable {
+    case noFileURL, missing, folder, irregular, forbidden, unreadable
   }
 
   /// Why a context does not know a class.

@@ -1,0 +1,53 @@
+// StoreError+Mistakes: calls that cannot be answered as they were made, and states that cannot be, as closed lists; the raw value is the sentence.
+
+extension StoreError {
+  /// What a caller has asked for that cannot be. Where an entity is concerned, the reason has it.
+  package enum Misuse: String, Sendable, CaseIterable {
+    // Stores and models.
+    case storeWithoutFile = "An encrypted store is a file: set the description's url to one."
+    case replacedByOtherType = "A store is replaced by one of its type; use migratePersistentStore(_:to:) to change the type."
+    case replacedByItself = "A store cannot replace itself."
+    case containerWithoutStore = "The container has no open store."
+    case noMetadataOfApplication = "This kind of store keeps no metadata of the application."
+    case stepIsOver = "The step of the migration is over, and its objects with it."
+    case classesOfOtherModel = "The classes were generated for another model than the stage leads to."
+
+    // Transactions and batch requests.
+    case noTransactions = "This kind of store cannot run several saves as one transaction."
+    case transactionRolledBack =
+      "An error has rolled the transaction back, nothing of it is written, and it goes no further: let that error end it."
+    case noBatchRequest = "The request is no batch request."
+    case nothingToUpdate = "A batch update names the properties to set; none is named."
+    case rowsOfNoEntity = "The rows have neither a class nor an entity's name."
+    case limitOverSeveralStores = "A limit or an offset of a batch deletion means one store; name it in affectedStores."
+    case unsavedObjectInBatch = "An object that was never saved cannot be deleted by a batch request; delete it in its context."
+
+    // Objects.
+    case noPermanentID = "A relationship refers to an object without a permanent ID. Save that object too."
+    case endlessWillSave = "willSave() of some objects changes others without end; set values there only if they differ."
+    case deletedInOtherContext = "An object of another context was deleted; look it up in this context by its ID."
+    case assignedAfterSaving = "Only objects that were never saved can be assigned to a store."
+    case insertedTwice = "Only objects made without a context can be inserted into one."
+    case entityOfOtherModel = "The object's entity belongs to another model."
+    case relationshipLost =
+      "A relationship of the object was set before it had a context, which is lost; insert objects before their relationships are set."
+
+    // Large values.
+    case writerFinished = "The writer was finished."
+  }
+
+  /// What cannot be: a mistake in the library, or in a store of somebody else's.
+  package enum InternalInconsistency: String, Sendable, CaseIterable {
+    case otherResult = "The store answered a request with a result of another kind."
+    case fewerKeys = "There are fewer keys than objects."
+    case keyInUse = "The key of a new object is in use; its ID was not obtained from this store."
+    case takenByNobody = "SQLite says that unique values are taken, and nobody has them."
+    case listForValue = "A list stands where one value should."
+    case valueForList = "One value stands where a list should."
+    case tooManyPlaceholders = "A statement has more placeholders than there can be."
+    case dictionariesNotResolved = "A fetch of dictionaries was not resolved as one."
+    case noColumns = "The fetch has no columns."
+    case modelNotCompressed = "The model cannot be compressed."
+    case importWithoutResult = "The import has no result."
+  }
+}
