@@ -17,9 +17,7 @@ package enum PlaintextExchange {
     options.isReadOnly = true
     if access(StoreFile.folder(of: path), W_OK) != 0 {
       guard StoreFile.size(path + "-wal") ?? 0 == 0 else {
-        throw StoreAccessError(
-          .readOnly, path: path, operation: .open,
-          message: "the database has a write-ahead log, and its folder cannot be written; copy both to a folder of your own")
+        throw StoreAccessError(.readOnly, path: path, operation: .open, circumstance: .logInReadOnlyFolder)
       }
       options.isImmutable = true
     }

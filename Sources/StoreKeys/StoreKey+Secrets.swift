@@ -56,9 +56,7 @@ extension StoreKey {
 
   /// The error of a key that has nothing to do with slots.
   package static func noSlots(_ path: String?) -> StoreAccessError {
-    StoreAccessError(
-      .sql("a database key or a SQLCipher passphrase has no key slots: there is nothing to add, remove or change"), path: path,
-      operation: .changeKeys)
+    StoreAccessError(.misuse(.noSlots), path: path, operation: .changeKeys)
   }
 }
 

@@ -121,11 +121,39 @@ final class SourceRuleTests: XCTestCase {
     XCTAssertGreaterThan(count, 200, "the test finds no errors: has their form changed?")
   }
 
+  /// The causes of the errors of keys, files and connections are closed lists, which say their sentences; `sql` and `message` take SQLite's own words.
+  func testSentencesOfStoreAccessErrorsAreMadeInOnePlace() {
+    var count = 0
+    for (file, text) in Repository.sources where file.hasPrefix("Sources/") && !file.hasPrefix("Sources/StoreKeys/Basics/StoreAccessError")
+    {
+      for call in text.code.joined(separator: "\n").components(separatedBy: "StoreAccessError(").dropFirst() {
+        count += 1
+        // What is appended to a path is no sentence.
+        let pieces = Self.arguments(of: call).components(separatedBy: "\"")
+        for index in stride(from: 1, to: pieces.count, by: 2) where !pieces[index - 1].hasSuffix("path + ") {
+          XCTFail("\(file) writes an error's sentence; make a case in StoreAccessError+Causes.swift: \(pieces[index - 1].suffix(80))")
+        }
+      }
+    }
+    XCTAssertGreaterThan(count, 70, "the test finds no errors: has their form changed?")
+  }
+
   func testASentenceInAnErrorsInitialiserIsFound() {
     XCTAssertEqual(Self.secondArgument(of: ".invalidRequest,\n  \"A sentence.\", operation: .save)"), "\"A sentence.\", operation: .save)")
     XCTAssertEqual(Self.secondArgument(of: ".noStages(from: a, to: [b, c]), operation: .save)"), "operation: .save)")
     XCTAssertNil(Self.secondArgument(of: ".noStages(from: a, to: b))\nlet x = f(1, 2)"))
     XCTAssertNil(Self.secondArgument(of: "error), text"))
+    XCTAssertEqual(Self.arguments(of: ".sql(\"a b\"), path: path) + \"c d\""), ".sql(\"a b\"), path: path")
+  }
+
+  /// The arguments of a call, whose text is given from its first argument on.
+  private static func arguments(of call: String) -> Substring {
+    var depth = 0
+    let end = call.firstIndex { character in
+      depth += character == "(" ? 1 : character == ")" ? -1 : 0
+      return depth < 0
+    }
+    return call[..<(end ?? call.endIndex)]
   }
 
   /// What begins with the second argument of a call, whose text is given from its first argument on; nil where there is no second.

@@ -247,7 +247,7 @@ final class CopyTests: StoreTestCase {
     let keyring = try await makeStore()
     _ = keyring
     let before = try snapshot()
-    await assertThrowsAsync(.unsupportedFormat("it is not a plain SQLite database")) {
+    await assertThrowsAsync(.unsupportedFormat(.notPlain)) {
       try await PlaintextExchange.importPlaintext(from: path, to: folder + "/new.store", key: cheap("two"))
     }
     await assertThrowsAsync(.notAStore(.stub)) {

@@ -68,7 +68,7 @@ final class KeyCorpusTests: StoreTestCase {
       (.passphrase, .sqlcipherPassphrase(""), .invalidKey(.empty)),
       (
         .passphrase, .sqlcipherPassphrase("x'\(hex)'"),
-        .invalidKey(.malformed("SQLCipher would take a passphrase of this shape for a raw key"))
+        .invalidKey(.malformed(.passphraseLikeRawKey))
       ),
       (.plain, .raw(rawKey), .notEncrypted),
       (.plain, .databaseKey(dataKey), .notEncrypted),

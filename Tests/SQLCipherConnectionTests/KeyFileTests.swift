@@ -170,7 +170,7 @@ final class KeyFileTests: StoreTestCase {
     var wrong = Array(text)
     wrong[10] = wrong[10] == "7" ? "8" : "7"
     XCTAssertNil(StoreKey.recoveryKey(String(wrong)))
-    assertThrows(.invalidKey(.malformed("not a recovery key: group 2 is mistyped"))) { try RecoveryKey.parse(String(wrong)) }
+    assertThrows(.invalidKey(.malformed(.recoveryKeyGroup(2)))) { try RecoveryKey.parse(String(wrong)) }
     let groups = text.split(separator: "-").map(String.init)
     XCTAssertNil(StoreKey.recoveryKey(([groups[1], groups[0]] + groups[2...]).joined(separator: "-")))
   }

@@ -102,7 +102,7 @@ package struct Ending: Sendable, Hashable {
     case .fileExists, .keyFileExists: .cannotCreate
     case .cancelled: .interrupted
     case .outOfMemory: .software
-    case .sql, .tooComplex, .noSuchTable, .closed: .software
+    case .sql, .misuse, .tooComplex, .noSuchTable, .closed: .software
     }
   }
 

@@ -53,8 +53,7 @@ extension Connection {
     {
       throw StoreAccessError(.keyFileOutdated, path: path, operation: .open, code: SQLITE_NOTADB)
     }
-    throw StoreAccessError(
-      key.isProven ? .storeCorrupt(.pageMAC) : .unreadableStore, path: path, operation: .open, code: SQLITE_NOTADB)
+    throw StoreAccessError(key.isProven ? .storeCorrupt(.pageMAC) : .unreadableStore, path: path, operation: .open, code: SQLITE_NOTADB)
   }
 
   /// Whether one of a few pages behind the first was written with the key.
@@ -107,7 +106,7 @@ extension Connection {
     try firstRead()
     guard let version = try pragma("cipher_version"), !version.isEmpty else {
       if isOutOfMemory { throw StoreAccessError(.outOfMemory, path: path, operation: .open, code: SQLITE_NOMEM) }
-      throw StoreAccessError(.encryptionUnavailable("the library does not answer as SQLCipher"), path: path, operation: .open)
+      throw StoreAccessError(.encryptionUnavailable(.notSQLCipher), path: path, operation: .open)
     }
     guard let size = try pragma("page_size"), size == String(format.pageSize) else {
       throw refused("page_size", found: try pragma("page_size") ?? "")
@@ -177,8 +176,7 @@ extension Connection {
   /// A setting that was not taken, or whose answer got lost because there was no memory for it.
   private func refused(_ name: String, found: String) -> StoreAccessError {
     if isOutOfMemory { return StoreAccessError(.outOfMemory, path: path, operation: .open, code: SQLITE_NOMEM) }
-    return StoreAccessError(
-      .encryptionUnavailable("the library did not take the setting \(name), it says \(found)"), path: path, operation: .open)
+    return StoreAccessError(.encryptionUnavailable(.refusedSetting(name, found: found)), path: path, operation: .open)
   }
 
   /// Whether SQLite lacks memory: it says so, or gets no little piece.

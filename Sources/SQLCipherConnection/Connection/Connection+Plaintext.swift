@@ -8,11 +8,11 @@ extension Connection {
   /// Sets up a connection without a key. Refuses what is not a plain database, and a connection that could write.
   func configurePlain() throws(StoreAccessError) {
     guard options.isReadOnly else {
-      throw StoreAccessError(.sql("a plain database is only read"), path: path, operation: .open)
+      throw StoreAccessError(.misuse(.plainIsReadOnly), path: path, operation: .open)
     }
     let header = try BareDatabaseFile(path).prefix(16)
     guard header.starts(with: Array("SQLite format 3".utf8) + [0]) else {
-      throw StoreAccessError(.unsupportedFormat("it is not a plain SQLite database"), path: path, operation: .open, code: SQLITE_NOTADB)
+      throw StoreAccessError(.unsupportedFormat(.notPlain), path: path, operation: .open, code: SQLITE_NOTADB)
     }
     if LibraryVersion.hasTrustedSchema { try set("trusted_schema", 0) }
     try set("temp_store", 2)

@@ -56,7 +56,7 @@ extension Connection {
       let bare = try BareDatabaseFile(temporary)
       _ = try bare.salt()
       guard try bare.isFirstPageAuthentic(key) else {
-        throw StoreAccessError(.encryptionUnavailable("the new file is not encrypted with its key"), path: path, operation: .create)
+        throw StoreAccessError(.encryptionUnavailable(.newFileInPlainText), path: path, operation: .create)
       }
       if let source, case .copy(_, _, let largeValues) = contents {
         try copyExternals(of: temporary, largeValues, key: key, options: options, from: source, to: target, progress: progress)

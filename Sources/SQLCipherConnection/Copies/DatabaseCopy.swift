@@ -122,7 +122,7 @@ private final class PlainDatabase {
     let path = try StoreFile.absolutePath(path)
     do throws(StoreAccessError) {
       _ = try BareDatabaseFile(path).salt()
-      throw StoreAccessError(.unsupportedFormat("it is not a plain SQLite database"), path: path, operation: .import)
+      throw StoreAccessError(.unsupportedFormat(.notPlain), path: path, operation: .import)
     } catch  where error.kind == .notEncrypted {}
     // Not read-only: an attached database would be so too.
     let pointer = try DatabaseHandle.openFile(path, SQLITE_OPEN_READWRITE, layer: PageGuard.name(for: path), operation: .import)
@@ -186,7 +186,7 @@ private struct Exporter {
     }
     let check = try statements.prepare("PRAGMA target.quick_check(1)")
     guard try check.step(), check.text(0) == "ok" else {
-      throw StoreAccessError(.storeCorrupt(.structure), path: target, operation: .export, message: "the copy fails its check")
+      throw StoreAccessError(.storeCorrupt(.structure), path: target, operation: .export, circumstance: .damagedCopy)
     }
     check.reset()
   }

@@ -23,7 +23,7 @@ enum PageGuard {
   /// The name of the layer over SQLite's default VFS, registered when it is first asked for.
   static func name(for path: String) throws(StoreAccessError) -> String {
     guard let name = registeredName() else {
-      throw StoreAccessError(.encryptionUnavailable("SQLite takes no file system layer"), path: path, operation: .open)
+      throw StoreAccessError(.encryptionUnavailable(.noFileSystemLayer), path: path, operation: .open)
     }
     return name
   }

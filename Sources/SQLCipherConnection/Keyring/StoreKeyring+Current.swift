@@ -49,8 +49,7 @@ extension StoreKeyring {
         }
       }
     }
-    throw StoreAccessError(
-      .busy, path: storePath, operation: .open, message: "other processes replace the store, or rotate its key, again and again")
+    throw StoreAccessError(.busy, path: storePath, operation: .open, circumstance: .replacedAgain)
   }
 
   /// Finds the generation that the database really has, and rewrites the key file with that one alone.

@@ -67,7 +67,7 @@ extension StoreKeyring {
       try DatabaseCopy.backUp(source, key, to: copy, key: next, options: options, progress: progress)
       let findings = try StoreVerification.run(path: copy, key: next, level: .full, options: options, onOpen: onOpen)
       guard findings.isEmpty else {
-        throw StoreAccessError(.storeCorrupt(.structure), path: storePath, operation: .rotateDataKey, message: "\(findings[0])")
+        throw StoreAccessError(.storeCorrupt(.structure), path: storePath, operation: .rotateDataKey, circumstance: .damagedCopy)
       }
       try StoreFile.syncFile(copy)
       // Under the new key the files have other names: both sets stand here until the store has its place.

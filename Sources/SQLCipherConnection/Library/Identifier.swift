@@ -7,7 +7,7 @@ package enum Identifier {
   /// The name in double quotes, inner quotes doubled. A NUL would end the statement's text early and is refused.
   package static func quoted(_ name: String) throws(StoreAccessError) -> String {
     guard !name.isEmpty, !name.utf8.contains(0) else {
-      throw StoreAccessError(.sql("a name is empty or contains a NUL character"), path: nil, operation: .quote)
+      throw StoreAccessError(.misuse(.unusableName), path: nil, operation: .quote)
     }
     var result = "\""
     for character in name.unicodeScalars {
@@ -25,7 +25,7 @@ package enum Identifier {
   /// Text as an SQL string literal, inner quotes doubled; for the few places where SQLite takes no bound value.
   package static func literal(_ text: String) throws(StoreAccessError) -> String {
     guard !text.utf8.contains(0) else {
-      throw StoreAccessError(.sql("a text literal contains a NUL character"), path: nil, operation: .quote)
+      throw StoreAccessError(.misuse(.unusableText), path: nil, operation: .quote)
     }
     var result = "'"
     for character in text.unicodeScalars {

@@ -89,16 +89,15 @@ package enum LibraryVersion {
     }
   }
 
-  private static let encryptionProblem: String? = {
+  private static let encryptionProblem: StoreAccessError.Unavailability? = {
     guard hasCodec else {
-      return "SQLite \(sqliteName) without encryption answers in SQLCipher's place; "
-        + "link SQLCipher only, and do not preload another SQLite"
+      return .plainSQLite(version: sqliteName)
     }
     guard sqlite >= minimumSQLite else {
-      return "SQLite \(sqliteName) is too old; SQLCipher 3.4.1 (SQLite 3.15.2) is the oldest that works"
+      return .oldSQLite(version: sqliteName)
     }
-    guard hasTemporaryStoreInMemory else { return "this SQLCipher was built to write temporary files in plain text" }
-    guard sqlite3_threadsafe() != 0 else { return "this SQLCipher was built for one thread only" }
+    guard hasTemporaryStoreInMemory else { return .temporaryFilesInPlainText }
+    guard sqlite3_threadsafe() != 0 else { return .oneThread }
     return nil
   }()
 }

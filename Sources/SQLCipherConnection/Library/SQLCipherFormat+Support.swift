@@ -6,12 +6,10 @@ extension SQLCipherFormat {
   /// Refuses what the linked library or this module cannot read.
   package func checkSupported(path: String?) throws(StoreAccessError) {
     guard version == 3 || version == 4, pageSize >= 512, pageSize <= 65_536, pageSize & (pageSize - 1) == 0 else {
-      throw StoreAccessError(.unsupportedFormat(description), path: path, operation: .open)
+      throw StoreAccessError(.unsupportedFormat(.pages(self)), path: path, operation: .open)
     }
     guard version == 3 || LibraryVersion.isSQLCipher4 else {
-      throw StoreAccessError(
-        .unsupportedFormat("\(description); the linked library is SQLCipher 3 (SQLite \(LibraryVersion.sqliteName))"), path: path,
-        operation: .open)
+      throw StoreAccessError(.unsupportedFormat(.newerPages(self, sqlite: LibraryVersion.sqliteName)), path: path, operation: .open)
     }
   }
 }

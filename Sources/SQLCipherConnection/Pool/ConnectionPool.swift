@@ -151,7 +151,7 @@ package final class ConnectionPool: @unchecked Sendable {
     condition.lock()
     if let writerOwner, isWriterTaken, pthread_equal(writerOwner, me) != 0 {
       condition.unlock()
-      throw StoreAccessError(.sql("the writer is asked for inside its own block"), path: path, operation: .write)
+      throw StoreAccessError(.misuse(.writerInItself), path: path, operation: .write)
     }
     while (isWriterTaken || isExclusive) && key != nil { wait() }
     guard let key else {

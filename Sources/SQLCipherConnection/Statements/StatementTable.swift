@@ -78,11 +78,11 @@ package import StoreKeys
     }
     guard code == SQLITE_OK else { throw database.failure(code, operation: .prepare, sql: sql, source: .prepare) }
     guard let pointer = prepared else {
-      throw StoreAccessError(.sql("the text holds no statement"), path: database.path, operation: .prepare, sql: sql)
+      throw StoreAccessError(.misuse(.noStatement), path: database.path, operation: .prepare, sql: sql)
     }
     let statement = Statement(pointer: pointer, database: database)
     if hasMore {
-      throw StoreAccessError(.sql("the text holds more than one statement"), path: database.path, operation: .prepare, sql: sql)
+      throw StoreAccessError(.misuse(.severalStatements), path: database.path, operation: .prepare, sql: sql)
     }
     return statement
   }

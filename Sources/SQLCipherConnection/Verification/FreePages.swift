@@ -15,8 +15,7 @@ enum FreePages {
     /// Refuses a snapshot of another state than that of the walk.
     func checkIsCurrent(_ connection: Connection) throws(StoreAccessError) {
       guard try connection.pragma("data_version") == version else {
-        throw StoreAccessError(
-          .busy, path: connection.path, operation: .copy, message: "others committed while the unused pages were looked for")
+        throw StoreAccessError(.busy, path: connection.path, operation: .copy, circumstance: .committedMeanwhile)
       }
     }
   }

@@ -47,7 +47,7 @@ extension StoreError {
     case .cancelled: .cancelled
     case .constraint: .invalidRequest
     case .tooComplex: .nestingTooDeep
-    case .sql, .noSuchTable: .internalInconsistency
+    case .sql, .misuse, .noSuchTable: .internalInconsistency
     case .closed: .noOpenStore
     }
   }

@@ -40,8 +40,7 @@ package struct FileOwner: Sendable, Hashable {
       let keepsGroup = status.st_gid == group || fchown(descriptor, uid_t.max, group) == 0
       let groupMayAll = keepsGroup && (mode >> 3) & 0o6 == (mode >> 6) & 0o6
       guard !replacing || status.st_uid == user || groupMayAll else {
-        throw StoreAccessError(
-          .permissionDenied, path: path, operation: Self.operation, message: "its owner could not open it any more")
+        throw StoreAccessError(.permissionDenied, path: path, operation: Self.operation, circumstance: .ownerLosesFile)
       }
       if !keepsGroup { bits &= ~0o070 }
     }

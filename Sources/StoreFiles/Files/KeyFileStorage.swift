@@ -16,7 +16,7 @@ package enum KeyFileStorage {
     defer { _ = Foundation.close(descriptor) }
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= KeyFile.maximumSize else {
-      throw StoreAccessError(.keyFileCorrupt("it is no regular file or too large"), path: path, operation: .readKeyFile)
+      throw StoreAccessError(.keyFileCorrupt(.noFileOrTooLarge), path: path, operation: .readKeyFile)
     }
     var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
     var position = 0
@@ -108,8 +108,7 @@ package enum KeyFileStorage {
         guard number == EWOULDBLOCK || number == EINTR else { throw .system(number, path: path, operation: operation) }
       }
       guard DispatchTime.now().uptimeNanoseconds < end else {
-        throw StoreAccessError(
-          .busy, path: path, operation: operation, message: "another process edits the key file, or has left this file behind")
+        throw StoreAccessError(.busy, path: path, operation: operation, circumstance: .keyFileEdited)
       }
       usleep(pause)
       pause = min(2 * pause, 20_000)

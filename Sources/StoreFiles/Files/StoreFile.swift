@@ -12,7 +12,7 @@ package enum StoreFile {
   /// An absolute path, so that no name is taken for `:memory:` or a URI, and none is cut at a NUL.
   package static func absolutePath(_ path: String) throws(StoreAccessError) -> String {
     guard !path.isEmpty, !path.utf8.contains(0) else {
-      throw StoreAccessError(.noSuchFile, path: nil, operation: .open, message: "the path is empty or contains a NUL character")
+      throw StoreAccessError(.noSuchFile, path: nil, operation: .open, circumstance: .unusablePath)
     }
     if path.hasPrefix("/") { return path }
     return FileManager.default.currentDirectoryPath + "/" + path

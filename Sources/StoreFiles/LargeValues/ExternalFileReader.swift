@@ -55,7 +55,7 @@ package final class ExternalFileReader {
     let version = UInt16(header[8]) | UInt16(header[9]) << 8
     guard version <= ExternalFileFormat.version else {
       throw StoreAccessError(
-        .unsupportedFormat("a large value's file of version \(version), this library knows \(ExternalFileFormat.version)"), path: path,
+        .unsupportedFormat(.largeValue(version: Int(version), known: Int(ExternalFileFormat.version))), path: path,
         operation: operation)
     }
     guard version == ExternalFileFormat.version, header[10] == UInt8(ExternalFileFormat.chunkBits), header[11] == 0 else {

@@ -19,17 +19,20 @@ extension StoreAccessError {
     return StoreAccessError(kind, path: path, operation: operation, message: String(cString: strerror(number)))
   }
 
-  /// What the kind means and what to do, in one sentence.
-  package var explanation: String {
+  /// What has happened and what to do, in one sentence; the one place for it, with the parts of the lists of causes.
+  package var explanation: String { circumstance?.rawValue ?? sentence }
+
+  private var sentence: String {
     switch kind {
-    case .encryptionUnavailable(let reason): "encryption is not available: \(reason)"
+    case .encryptionUnavailable(let reason): "encryption is not available: \(reason.sentence)"
     case .keyRequired: "the store is encrypted and no key was given"
     case .invalidKey(.empty): "the key is empty"
     case .invalidKey(.length(let expected, let found)): "the key has \(found) bytes and must have \(expected)"
-    case .invalidKey(.malformed(let why)), .invalidKey(.parameters(let why)): "the key cannot be used: \(why)"
+    case .invalidKey(.malformed(let why)): "the key cannot be used: \(why.sentence)"
+    case .invalidKey(.parameters(let parameter)): "the key cannot be used: \(parameter.sentence)"
     case .wrongKey: "the key opens none of the store's key slots"
     case .keyFileMissing: "the key file beside the store is missing; restore it from a backup, without it the store cannot be opened"
-    case .keyFileCorrupt(let what): "the key file is damaged (\(what)); restore it from a backup"
+    case .keyFileCorrupt(let what): "the key file is damaged (\(what.sentence)); restore it from a backup"
     case .keyFileExists: "a key file without a store stands here already; move it away before creating a store of this name"
     case .keyFileOutdated:
       "the key file belongs to another state of the store: its data key is not the one that the store was last encrypted with; put back the key file that was written with this state of the store, or a backup of the store with the key file that belongs to it; if neither was exchanged, the beginning of the store is damaged"
@@ -56,7 +59,7 @@ extension StoreAccessError {
     case .storeCorrupt(.value): "what is stored of a property is no value of its type; verify the store"
     case .externalDataMissing:
       "the file of a large value is not beside the store: either the value was replaced or deleted since it was read, or the file was lost; verify the store"
-    case .unsupportedFormat(let what): "the store's format is not supported: \(what)"
+    case .unsupportedFormat(let what): "the store's format is not supported: \(what.sentence)"
     case .busy: "another connection holds the store; try again"
     case .exchanged: "another process has replaced, rotated or removed the store meanwhile; open it again"
     case .readOnly: "the store, its folder or its file system can only be read"
@@ -69,6 +72,7 @@ extension StoreAccessError {
     case .cancelled: "cancelled"
     case .constraint: "a constraint of the database failed"
     case .sql(let message): message
+    case .misuse(let misuse): misuse.rawValue
     case .tooComplex: "a statement is more than this version of SQLCipher takes"
     case .noSuchTable(let name): "no such table: \(name)"
     case .closed: "the store is closed"

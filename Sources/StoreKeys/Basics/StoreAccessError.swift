@@ -13,9 +13,9 @@ import Foundation
     /// The key has another number of bytes than it must have.
     case length(expected: Int, found: Int)
     /// Text that should be a key is not one, for example a recovery key with a wrong group.
-    case malformed(String)
+    case malformed(MalformedKey)
     /// A parameter of the key derivation is outside what is allowed.
-    case parameters(String)
+    case parameters(KeyParameter)
   }
 
   /// How a damaged store shows.
@@ -44,12 +44,12 @@ import Foundation
 
   /// The closed list of what can go wrong.
   package enum Kind: Sendable, Hashable {
-    case encryptionUnavailable(String)
+    case encryptionUnavailable(Unavailability)
     case keyRequired
     case invalidKey(InvalidKey)
     case wrongKey
     case keyFileMissing
-    case keyFileCorrupt(String)
+    case keyFileCorrupt(KeyFileDamage)
     case keyFileExists
     /// None of the key file's data keys is that of the store: it is older than the store, or newer.
     case keyFileOutdated
@@ -69,7 +69,7 @@ import Foundation
     case storeCorrupt(Corruption)
     /// The file of a large value is not there.
     case externalDataMissing
-    case unsupportedFormat(String)
+    case unsupportedFormat(UnsupportedFormat)
     case busy
     /// Another process has replaced, rotated or removed the store meanwhile.
     case exchanged
@@ -83,8 +83,10 @@ import Foundation
     case cancelled
     /// A constraint of the database; the extended code says which.
     case constraint
-    /// A mistake in SQL or in the use of the library: a programming error.
+    /// A mistake in SQL, in SQLite's words: a programming error.
     case sql(String)
+    /// A mistake in the use of the library: a programming error.
+    case misuse(Misuse)
     /// A statement is more than SQLite's parser or its limits take.
     case tooComplex
     /// A statement names a table that is not there.
@@ -100,13 +102,14 @@ import Foundation
     let code: Int32
     let extendedCode: Int32
     let message: String?
+    let circumstance: Circumstance?
     let sql: String?
     let subject: Subject?
     let underlying: (any Error)?
 
     init(
-      kind: Kind, path: String?, operation: Operation, code: Int32, extendedCode: Int32, message: String?, sql: String?,
-      subject: Subject?, underlying: (any Error)?
+      kind: Kind, path: String?, operation: Operation, code: Int32, extendedCode: Int32, message: String?, circumstance: Circumstance?,
+      sql: String?, subject: Subject?, underlying: (any Error)?
     ) {
       self.kind = kind
       self.path = path
@@ -114,6 +117,7 @@ import Foundation
       self.code = code
       self.extendedCode = extendedCode
       self.message = message
+      self.circumstance = circumstance
       self.sql = sql
       self.subject = subject
       self.underlying = underlying
@@ -134,6 +138,8 @@ import Foundation
   package var extendedCode: Int32 { details.extendedCode }
   /// SQLite's message: names of tables and columns, never values.
   package var message: String? { details.message }
+  /// What is known beyond the kind.
+  package var circumstance: Circumstance? { details.circumstance }
   /// The statement's text with its placeholders, never the bound values.
   package var sql: String? { details.sql }
   /// What of a connection or statement the operation was about.
@@ -143,18 +149,18 @@ import Foundation
 
   package init(
     _ kind: Kind, path: String?, operation: Operation, code: Int32 = 0, extendedCode: Int32 = 0, message: String? = nil,
-    sql: String? = nil, subject: Subject? = nil, underlying: (any Error)? = nil
+    circumstance: Circumstance? = nil, sql: String? = nil, subject: Subject? = nil, underlying: (any Error)? = nil
   ) {
     details = Details(
-      kind: kind, path: path, operation: operation, code: code, extendedCode: extendedCode, message: message, sql: sql, subject: subject,
-      underlying: underlying)
+      kind: kind, path: path, operation: operation, code: code, extendedCode: extendedCode, message: message,
+      circumstance: circumstance, sql: sql, subject: subject, underlying: underlying)
   }
 
   /// The same error said of another kind, for a caller that knows more.
   package func with(kind: Kind, path: String? = nil, operation: Operation? = nil) -> StoreAccessError {
     StoreAccessError(
       kind, path: path ?? self.path, operation: operation ?? self.operation, code: code, extendedCode: extendedCode, message: message,
-      sql: sql, subject: subject, underlying: underlying)
+      circumstance: kind == self.kind ? circumstance : nil, sql: sql, subject: subject, underlying: underlying)
   }
 
   @usableFromInline package var description: String {

@@ -206,6 +206,6 @@ package enum Cryptography {
       free(probe)
     }
     if isOutOfMemory { return StoreAccessError(.outOfMemory, path: nil, operation: .encrypt) }
-    return StoreAccessError(.encryptionUnavailable("libcrypto failed at \(what)"), path: nil, operation: .encrypt)
+    return StoreAccessError(.encryptionUnavailable(.libcrypto(what)), path: nil, operation: .encrypt)
   }
 }

@@ -29,7 +29,7 @@ public struct KDF: Sendable, Hashable, CustomStringConvertible {
   func check() throws(StoreAccessError) {
     guard isUnchecked || (Self.floor...Self.cap).contains(log2N) else {
       throw StoreAccessError(
-        .invalidKey(.parameters("scrypt's log2N is \(log2N) and must be \(Self.floor) to \(Self.cap)")), path: nil,
+        .invalidKey(.parameters(.scryptWork(Int(log2N), allowed: Int(Self.floor)...Int(Self.cap)))), path: nil,
         operation: .deriveKey)
     }
   }

@@ -50,7 +50,7 @@ extension KeyFile {
     for slot in slotsByLikelihood {
       if case .passphrase = secret, !work.spend(on: slot) { continue }
       guard let opened = try open(slot, secret) else { continue }
-      guard let dataKeys = try dataKeys(in: slot, opened) else { throw corrupt("slot \(slot.id) does not hold the store's key", path) }
+      guard let dataKeys = try dataKeys(in: slot, opened) else { throw corrupt(.slotOfOtherStore(id: "\(slot.id)"), path) }
       var keys = UnlockedKeys(dataKeys: dataKeys, opened: OpenedSlot(id: slot.id, secret: opened))
       try authenticate(&keys, path: path)
       LastSlots.note(slot.id, of: storeID)
@@ -105,15 +105,15 @@ extension KeyFile {
 
   /// Checks the whole file with the data key, and reads the table that lies in it.
   func authenticate(_ keys: inout UnlockedKeys, path: String) throws(StoreAccessError) {
-    guard let first = keys.dataKeys.first else { throw corrupt("it holds no key", path) }
+    guard let first = keys.dataKeys.first else { throw corrupt(.noKey, path) }
     let code = try Self.mac(body, first)
     let isEqual = code.withUnsafeBytes { left in mac.withUnsafeBytes { right in Cryptography.isEqual(left, right) } }
-    guard isEqual else { throw corrupt("it was changed by somebody without the key", path) }
+    guard isEqual else { throw corrupt(.changedWithoutKey, path) }
     guard
       let table = try Cryptography.open(
         tableBox, key: try Cryptography.derivedKey(from: first, purpose: "CipherData key file table"), nonce: tableNonce,
         authenticating: header)
-    else { throw corrupt("its table does not open", path) }
+    else { throw corrupt(.closedTable, path) }
     keys.table = [:]
     for (index, slot) in slots.enumerated() { keys.table[slot.id] = table.slice(64 * index..<64 * index + 64) }
   }
@@ -124,8 +124,7 @@ extension KeyFile {
     limit: KeyWorkLimit = KeyWorkLimit(), keys: inout UnlockedKeys
   ) throws(StoreAccessError) {
     guard slots.count < Self.maximumSlots else {
-      throw StoreAccessError(
-        .invalidKey(.parameters("a key file holds \(Self.maximumSlots) slots at most")), path: nil, operation: .addSlot)
+      throw StoreAccessError(.invalidKey(.parameters(.slots(limit: Self.maximumSlots))), path: nil, operation: .addSlot)
     }
     var log2N = 0
     if case .passphrase = secret {
@@ -157,10 +156,10 @@ extension KeyFile {
   /// - Returns: Its number.
   package mutating func addGeneration(_ key: DatabaseKey, keys: inout UnlockedKeys) throws(StoreAccessError) -> UInt32 {
     let (number, isFull) = (generations.map(\.number).max() ?? 0).addingReportingOverflow(1)
-    guard !isFull else { throw corrupt("it has had all data keys that can be numbered", nil) }
+    guard !isFull else { throw corrupt(.usedUpNumbers, nil) }
     let generation = Generation(number: number, salt: key.salt)
     for index in slots.indices {
-      guard let entry = keys.table[slots[index].id] else { throw corrupt("slot \(slots[index].id) is not in its table", nil) }
+      guard let entry = keys.table[slots[index].id] else { throw corrupt(.slotNotInTable(id: "\(slots[index].id)"), nil) }
       slots[index].sealedKeys.append(try sealed(key.key, slot: slots[index].id, entry: entry, generation: generation))
     }
     generations.append(generation)
@@ -247,7 +246,7 @@ extension KeyFile {
     try Cryptography.hmac(try Cryptography.derivedKey(from: dataKey, purpose: "CipherData key file"), body, hash: .sha256)
   }
 
-  private func corrupt(_ what: String, _ path: String?) -> StoreAccessError {
+  private func corrupt(_ what: StoreAccessError.KeyFileDamage, _ path: String?) -> StoreAccessError {
     StoreAccessError(.keyFileCorrupt(what), path: path, operation: .unlock)
   }
 

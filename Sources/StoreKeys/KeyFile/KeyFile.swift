@@ -121,41 +121,43 @@ package struct KeyFile {
 
   /// Reads a file's bytes, trusting nothing.
   package init(parsing bytes: [UInt8], path: String) throws(StoreAccessError) {
-    func corrupt(_ what: String) -> StoreAccessError { StoreAccessError(.keyFileCorrupt(what), path: path, operation: .readKeyFile) }
-    guard bytes.count > 64, bytes.count <= Self.maximumSize else { throw corrupt("its size is \(bytes.count) bytes") }
-    guard Array(bytes.prefix(Self.magic.count)) == Self.magic else { throw corrupt("it does not begin as a key file") }
+    func corrupt(_ what: StoreAccessError.KeyFileDamage) -> StoreAccessError {
+      StoreAccessError(.keyFileCorrupt(what), path: path, operation: .readKeyFile)
+    }
+    guard bytes.count > 64, bytes.count <= Self.maximumSize else { throw corrupt(.size(bytes.count)) }
+    guard Array(bytes.prefix(Self.magic.count)) == Self.magic else { throw corrupt(.beginning) }
     let content = Array(bytes.dropLast(32))
-    guard try Cryptography.sha256(content) == Array(bytes.suffix(32)) else { throw corrupt("its checksum does not match") }
+    guard try Cryptography.sha256(content) == Array(bytes.suffix(32)) else { throw corrupt(.checksum) }
 
     var reader = ByteReader(content[Self.magic.count...])
-    guard let version = reader.uint16(), let normalization = reader.uint16() else { throw corrupt("it ends early") }
+    guard let version = reader.uint16(), let normalization = reader.uint16() else { throw corrupt(.ending) }
     guard version == Self.version, normalization == Self.normalization else {
       throw StoreAccessError(
-        .unsupportedFormat("key file version \(version), this library knows \(Self.version)"), path: path, operation: .readKeyFile)
+        .unsupportedFormat(.keyFile(version: Int(version), known: Int(Self.version))), path: path, operation: .readKeyFile)
     }
     guard let id = reader.uuid(), let cipher = reader.uint8(), let pageBits = reader.uint8(), let generationCount = reader.uint8(),
       let slotCount = reader.uint8()
-    else { throw corrupt("it ends early") }
-    guard (9...16).contains(pageBits) else { throw corrupt("its page size is impossible") }
+    else { throw corrupt(.ending) }
+    guard (9...16).contains(pageBits) else { throw corrupt(.pageSize) }
     guard (1...2).contains(generationCount), (1...UInt8(Self.maximumSlots)).contains(slotCount) else {
-      throw corrupt("its counts are impossible")
+      throw corrupt(.counts)
     }
     storeID = id
     format = SQLCipherFormat(version: Int(cipher), pageSize: 1 << Int(pageBits))
     generations = []
     for _ in 0..<generationCount {
-      guard let number = reader.uint32(), let salt = reader.bytes(DatabaseKey.saltSize) else { throw corrupt("it ends early") }
+      guard let number = reader.uint32(), let salt = reader.bytes(DatabaseKey.saltSize) else { throw corrupt(.ending) }
       generations.append(Generation(number: number, salt: salt))
     }
     for _ in 0..<slotCount {
       guard let slot = Self.readSlot(&reader, generations: generations.count) else {
-        throw corrupt("slot \(slots.count + 1) is impossible")
+        throw corrupt(.slot(slots.count + 1))
       }
       slots.append(slot)
     }
     guard let nonce = reader.bytes(Cryptography.nonceSize), let box = reader.bytes(64 * slots.count + Cryptography.tagSize),
       let mac = reader.bytes(Self.macSize), reader.isAtEnd
-    else { throw corrupt("its end is not where it must be") }
+    else { throw corrupt(.end) }
     tableNonce = nonce
     tableBox = box
     self.mac = mac

@@ -24,17 +24,17 @@ package enum RecoveryKey {
   package static func parse(_ text: String) throws(StoreAccessError) -> SecretBytes {
     var digits: [UInt64] = []
     for character in text.utf8 where ![0x20, 0x2d, 0x0a, 0x0d, 0x09].contains(character) {
-      guard let digit = digit(character) else { throw malformed("it contains a character that no recovery key has") }
+      guard let digit = digit(character) else { throw malformed(.recoveryKeyCharacter) }
       digits.append(digit)
     }
     guard digits.count == 8 * groups else {
-      throw malformed("it has \(digits.count) letters and digits, a recovery key has \(8 * groups)")
+      throw malformed(.recoveryKeyLength(digits.count, expected: 8 * groups))
     }
     var bytes: [UInt8] = []
     for group in 0..<groups {
       let bits = digits[8 * group..<8 * group + 8].reduce(UInt64(0)) { $0 << 5 | $1 }
       let word = bits >> 8
-      guard bits & 0xff == check(word, group) else { throw malformed("group \(group + 1) is mistyped") }
+      guard bits & 0xff == check(word, group) else { throw malformed(.recoveryKeyGroup(group + 1)) }
       bytes += (0..<4).map { UInt8(truncatingIfNeeded: word >> UInt64(24 - 8 * $0)) }
     }
     defer { bytes.withUnsafeMutableBytes { Cryptography.wipe($0) } }
@@ -60,7 +60,7 @@ package enum RecoveryKey {
     return UInt64(register)
   }
 
-  private static func malformed(_ why: String) -> StoreAccessError {
-    StoreAccessError(.invalidKey(.malformed("not a recovery key: \(why)")), path: nil, operation: .readRecoveryKey)
+  private static func malformed(_ why: StoreAccessError.MalformedKey) -> StoreAccessError {
+    StoreAccessError(.invalidKey(.malformed(why)), path: nil, operation: .readRecoveryKey)
   }
 }

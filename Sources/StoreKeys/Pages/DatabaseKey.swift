@@ -40,8 +40,7 @@ package struct DatabaseKey: Sendable, CustomStringConvertible {
     guard passphrase.count > 0 else { throw StoreAccessError(.invalidKey(.empty), path: nil, operation: .key) }
     let isRawShape = passphrase.withUnsafeBytes { [67, 99].contains($0.count) && $0[0] == UInt8(ascii: "x") && $0[1] == UInt8(ascii: "'") }
     guard !isRawShape else {
-      throw StoreAccessError(
-        .invalidKey(.malformed("SQLCipher would take a passphrase of this shape for a raw key")), path: nil, operation: .key)
+      throw StoreAccessError(.invalidKey(.malformed(.passphraseLikeRawKey)), path: nil, operation: .key)
     }
     try self.init(key: format.stretched(passphrase, salt: salt), salt: salt, format: format)
   }

@@ -1,0 +1,141 @@
+// What stands behind a kind of error, as closed lists: each says its part of the sentence, and takes names and numbers, never a key or a stored value.
+
+extension StoreAccessError {
+  /// Why nothing can be encrypted.
+  package enum Unavailability: Sendable, Hashable {
+    /// Plain SQLite answers in SQLCipher's place.
+    case plainSQLite(version: String)
+    case oldSQLite(version: String)
+    case temporaryFilesInPlainText
+    case oneThread
+    case notSQLCipher
+    case refusedSetting(String, found: String)
+    case noFileSystemLayer
+    case newFileInPlainText
+    /// libcrypto fails at an algorithm.
+    case libcrypto(String)
+
+    var sentence: String {
+      switch self {
+      case .plainSQLite(let version):
+        "SQLite \(version) without encryption answers in SQLCipher's place; link SQLCipher only, and do not preload another SQLite"
+      case .oldSQLite(let version): "SQLite \(version) is too old; SQLCipher 3.4.1 (SQLite 3.15.2) is the oldest that works"
+      case .temporaryFilesInPlainText: "this SQLCipher was built to write temporary files in plain text"
+      case .oneThread: "this SQLCipher was built for one thread only"
+      case .notSQLCipher: "the library does not answer as SQLCipher"
+      case .refusedSetting(let name, let found): "the library did not take the setting \(name), it says \(found)"
+      case .noFileSystemLayer: "SQLite takes no file system layer"
+      case .newFileInPlainText: "the new file is not encrypted with its key"
+      case .libcrypto(let algorithm): "libcrypto failed at \(algorithm)"
+      }
+    }
+  }
+
+  /// What is wrong with text or parameters that should make a key.
+  package enum MalformedKey: Sendable, Hashable {
+    case recoveryKeyCharacter
+    case recoveryKeyLength(Int, expected: Int)
+    /// A group of a recovery key, counted from 1, does not have its check digits.
+    case recoveryKeyGroup(Int)
+    case passphraseLikeRawKey
+
+    var sentence: String {
+      switch self {
+      case .recoveryKeyCharacter: "not a recovery key: it contains a character that no recovery key has"
+      case .recoveryKeyLength(let count, let expected):
+        "not a recovery key: it has \(count) letters and digits, a recovery key has \(expected)"
+      case .recoveryKeyGroup(let number): "not a recovery key: group \(number) is mistyped"
+      case .passphraseLikeRawKey: "SQLCipher would take a passphrase of this shape for a raw key"
+      }
+    }
+  }
+
+  /// A parameter that is outside what is allowed.
+  package enum KeyParameter: Sendable, Hashable {
+    case scryptWork(Int, allowed: ClosedRange<Int>)
+    case slots(limit: Int)
+
+    var sentence: String {
+      switch self {
+      case .scryptWork(let log2N, let allowed):
+        "scrypt's log2N is \(log2N) and must be \(allowed.lowerBound) to \(allowed.upperBound)"
+      case .slots(let limit): "a key file holds \(limit) slots at most"
+      }
+    }
+  }
+
+  /// What is wrong with a key file.
+  package enum KeyFileDamage: Sendable, Hashable {
+    case noFileOrTooLarge
+    case size(Int)
+    case beginning, checksum, ending, pageSize, counts, end
+    case changedWithoutKey, closedTable, noKey, usedUpNumbers
+    /// A slot, counted from 1, cannot be one.
+    case slot(Int)
+    case slotOfOtherStore(id: String)
+    case slotNotInTable(id: String)
+
+    var sentence: String {
+      switch self {
+      case .noFileOrTooLarge: "it is no regular file or too large"
+      case .size(let count): "its size is \(count) bytes"
+      case .beginning: "it does not begin as a key file"
+      case .checksum: "its checksum does not match"
+      case .ending: "it ends early"
+      case .pageSize: "its page size is impossible"
+      case .counts: "its counts are impossible"
+      case .end: "its end is not where it must be"
+      case .changedWithoutKey: "it was changed by somebody without the key"
+      case .closedTable: "its table does not open"
+      case .noKey: "it holds no key"
+      case .usedUpNumbers: "it has had all data keys that can be numbered"
+      case .slot(let number): "slot \(number) is impossible"
+      case .slotOfOtherStore(let id): "slot \(id) does not hold the store's key"
+      case .slotNotInTable(let id): "slot \(id) is not in its table"
+      }
+    }
+  }
+
+  /// What format cannot be read.
+  package enum UnsupportedFormat: Sendable, Hashable {
+    case keyFile(version: Int, known: Int)
+    case largeValue(version: Int, known: Int)
+    case pages(SQLCipherFormat)
+    /// The pages of SQLCipher 4, where the linked library is SQLCipher 3, with a version of SQLite.
+    case newerPages(SQLCipherFormat, sqlite: String)
+    case notPlain
+
+    var sentence: String {
+      switch self {
+      case .keyFile(let version, let known): "key file version \(version), this library knows \(known)"
+      case .largeValue(let version, let known): "a large value's file of version \(version), this library knows \(known)"
+      case .pages(let format): "\(format)"
+      case .newerPages(let format, let version): "\(format); the linked library is SQLCipher 3 (SQLite \(version))"
+      case .notPlain: "it is not a plain SQLite database"
+      }
+    }
+  }
+
+  /// A use of the library that cannot be: a programming error. The raw value is the sentence.
+  package enum Misuse: String, Sendable, Hashable {
+    case noStatement = "the text holds no statement"
+    case severalStatements = "the text holds more than one statement"
+    case unusableName = "a name is empty or contains a NUL character"
+    case unusableText = "a text literal contains a NUL character"
+    case plainIsReadOnly = "a plain database is only read"
+    case writerInItself = "the writer is asked for inside its own block"
+    case noSlots = "a database key or a SQLCipher passphrase has no key slots: there is nothing to add, remove or change"
+  }
+
+  /// What is known beyond a kind where SQLite was not asked; it is said in place of the kind's own sentence. The raw value is the sentence.
+  package enum Circumstance: String, Sendable, Hashable {
+    case unusablePath = "the path is empty or contains a NUL character"
+    case ownerLosesFile = "the file's owner could not open it any more"
+    case keyFileEdited = "another process edits the key file, or has left this file behind"
+    case replacedAgain = "other processes replace the store, or rotate its key, again and again"
+    case committedMeanwhile = "others committed while the unused pages were looked for"
+    case damagedCopy = "the copy fails its check; verify the store"
+    case logInReadOnlyFolder =
+      "the database has a write-ahead log, and its folder cannot be written; copy both to a folder of your own"
+  }
+}

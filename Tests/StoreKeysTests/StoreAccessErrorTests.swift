@@ -1,0 +1,23 @@
+// StoreAccessErrorTests: what an error of a key or file says, made of its kind and what is known beyond it.
+import StoreKeys
+import XCTest
+
+final class StoreAccessErrorTests: XCTestCase {
+  func testTheSentenceTakesItsNumbersFromTheCause() {
+    func text(_ kind: StoreAccessError.Kind) -> String { StoreAccessError(kind, path: nil, operation: .open).explanation }
+    XCTAssertEqual(text(.keyFileCorrupt(.size(7))), "the key file is damaged (its size is 7 bytes); restore it from a backup")
+    XCTAssertEqual(
+      text(.invalidKey(.parameters(.scryptWork(3, allowed: 10...20)))), "the key cannot be used: scrypt's log2N is 3 and must be 10 to 20")
+    XCTAssertEqual(
+      text(.unsupportedFormat(.keyFile(version: 9, known: 2))),
+      "the store's format is not supported: key file version 9, this library knows 2")
+    XCTAssertEqual(text(.misuse(.noStatement)), "the text holds no statement")
+  }
+
+  func testWhatIsKnownBeyondTheKindIsSaidInItsPlace() {
+    let busy = StoreAccessError(.busy, path: "/a", operation: .changeKeys, circumstance: .keyFileEdited)
+    XCTAssertEqual("\(busy)", "change keys: another process edits the key file, or has left this file behind [/a]")
+    XCTAssertEqual(busy.with(kind: .busy, path: "/b").circumstance, .keyFileEdited)
+    XCTAssertNil(busy.with(kind: .readOnly).circumstance, "another kind speaks for itself")
+  }
+}
