@@ -89,10 +89,7 @@ extension CoreDataStore {
     let differing = Set(target.versionHashes.keys).union(model.versionHashes.keys)
       .filter { target.versionHashes[$0] != model.versionHashes[$0] }.sorted()
     guard differing.isEmpty else {
-      throw CoreDataImportError(
-        .differingModel,
-        "The store to be filled has another model; these entities differ: \(differing.joined(separator: ", ")). Import into a store of the old model, "
-          + "then migrate that.", path: url.path)
+      throw CoreDataImportError(.differingModel(entities: differing), path: url.path)
     }
     let cancellation = RequestCancellation()
     return try await withTaskCancellationHandler {

@@ -106,16 +106,23 @@ final class SourceRuleTests: XCTestCase {
     }
   }
 
-  /// What follows the first argument of an error's initialiser has a label, or it is a sentence, which wants a `StoreError.Reason`.
-  func testSentencesOfStoreErrorsAreMadeInOnePlace() {
+  /// Errors whose sentences are made of a reason, each with the files that make them.
+  private static let errorsWithReasons = [
+    ("StoreError(", "Sources/ObjectStore/Rows/StoreError"), ("CoreDataImportError(", "Sources/CoreDataImport/Basics/CoreDataImportError"),
+  ]
+
+  /// What follows the first argument of an error's initialiser has a label, or it is a sentence, which wants a `Reason`.
+  func testSentencesOfErrorsWithReasonsAreMadeInOnePlace() {
     var count = 0
-    for (file, text) in Repository.sources where file.hasPrefix("Sources/") && !file.hasPrefix("Sources/ObjectStore/Rows/StoreError") {
-      for call in text.code.joined(separator: "\n").components(separatedBy: "StoreError(").dropFirst() {
-        count += 1
-        guard let second = Self.secondArgument(of: call) else { continue }
-        let label = second.prefix { $0.isLetter }
-        guard label.isEmpty || second.dropFirst(label.count).first != ":" else { continue }
-        XCTFail("\(file) writes an error's sentence; make a StoreError.Reason: \(second.prefix(80))")
+    for (name, place) in Self.errorsWithReasons {
+      for (file, text) in Repository.sources where file.hasPrefix("Sources/") && !file.hasPrefix(place) {
+        for call in text.code.joined(separator: "\n").components(separatedBy: name).dropFirst() {
+          count += 1
+          guard let second = Self.secondArgument(of: call) else { continue }
+          let label = second.prefix { $0.isLetter }
+          guard label.isEmpty || second.dropFirst(label.count).first != ":" else { continue }
+          XCTFail("\(file) writes an error's sentence; make a Reason: \(second.prefix(80))")
+        }
       }
     }
     XCTAssertGreaterThan(count, 200, "the test finds no errors: has their form changed?")

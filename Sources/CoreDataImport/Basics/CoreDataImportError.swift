@@ -39,19 +39,6 @@ public struct CoreDataImportError: Error, Sendable, CustomStringConvertible {
   /// Every single finding, for ``Code/modelMismatch``.
   public var findings: [String] = []
 
-  init(
-    _ code: Code, _ message: String, path: String? = nil, entityName: String? = nil, propertyName: String? = nil, key: Int64? = nil,
-    findings: [String] = []
-  ) {
-    self.code = code
-    self.message = message
-    self.path = path
-    self.entityName = entityName
-    self.propertyName = propertyName
-    self.key = key
-    self.findings = findings
-  }
-
   /// What is wrong, in a sentence, and where.
   public var description: String {
     var place = [entityName, propertyName].compactMap { $0 }.joined(separator: ".")

@@ -94,9 +94,7 @@ struct Importer {
       let number = entity.number
       let counts = (expected[number] ?? 0, read[number] ?? 0, (after[number] ?? 0) - (before[number] ?? 0))
       guard counts.0 == counts.1, counts.1 == counts.2 else {
-        throw CoreDataImportError(
-          .countMismatch, "\(counts.0) objects were counted, \(counts.1) read and \(counts.2) written. Nothing was imported.",
-          entityName: entity.name)
+        throw CoreDataImportError(.miscounted(counted: counts.0, read: counts.1, written: counts.2), entityName: entity.name)
       }
     }
   }

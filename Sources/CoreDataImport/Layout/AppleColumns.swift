@@ -82,9 +82,7 @@ struct AppleColumns {
       let own = model.entities[slot.declaringEntity].subtree.compactMap { numbers[$0] }.map(String.init).joined(separator: ", ")
       guard try SourceLayout.hasValues(column.name, in: table.name, where: "t.Z_ENT NOT IN (\(own))", connection) else { continue }
       throw CoreDataImportError(
-        .ambiguousColumns,
-        "several subentities have a property of this name, and the column \(column.name) of \(table.name), which should be this one's, has values "
-          + "in rows of others. Rename the properties apart with Core Data, and import that store.",
+        .ambiguousColumn(column.name, table: table.name),
         path: connection.path, entityName: model.entities[slot.declaringEntity].name, propertyName: slot.name)
     }
   }

@@ -160,10 +160,6 @@ struct LayoutFindings {
     }
     let findings = missing + unknown
     guard !findings.isEmpty else { return }
-    var text = "The store was not written with this model."
-    if !versionIdentifiers.isEmpty {
-      text += " It was written with the version \(versionIdentifiers.sorted().map { "“\($0)”" }.joined(separator: ", "))."
-    }
-    throw CoreDataImportError(.modelMismatch, text, path: path, findings: findings)
+    throw CoreDataImportError(.otherModel(versions: versionIdentifiers), path: path, findings: findings)
   }
 }

@@ -30,7 +30,7 @@ final class SourceLinks {
     guard let near = layout.table(of: join.relationship.sourceEntity), let far = layout.table(of: join.relationship.destinationEntity)
     else {
       throw CoreDataImportError(
-        .modelMismatch, "the relationship leads to an entity that the store does not hold.",
+        .destinationNotHeld,
         entityName: layout.model.entities[join.relationship.sourceEntity].name, propertyName: join.relationship.name)
     }
     self.near = near
@@ -63,9 +63,7 @@ final class SourceLinks {
           reader.note(source.number, join.relationship.name, "links lead to no object of the right entity and were left out")
           continue
         }
-        throw CoreDataImportError(
-          .danglingReference, "a link of the relationship refers to an object that is not in the store, or of another entity.",
-          entityName: source.name, propertyName: join.relationship.name, key: statement.int64(0))
+        throw CoreDataImportError(.strangeLink, entityName: source.name, propertyName: join.relationship.name, key: statement.int64(0))
       }
       links.append(
         RowTransfer.Link(

@@ -72,7 +72,7 @@ final class SourceRows {
       }
       guard let target = layout.table(of: relationship.destinationEntity) else {
         throw CoreDataImportError(
-          .modelMismatch, "the relationship leads to an entity that the store does not hold.",
+          .destinationNotHeld,
           entityName: layout.model.entities[relationship.sourceEntity].name, propertyName: relationship.name)
       }
       // The destination's own row tells its entity, so that a missing row is seen at once.
@@ -132,14 +132,11 @@ final class SourceRows {
     let sourceKey = statement.int64(0)
     let root = table.root.name
     guard let number = table.entity(of: statement.int64(1)), !layout.model.entities[number].isAbstract else {
-      throw CoreDataImportError(
-        .invalidKey, "the row's entity number is \(statement.int64(1)), which is none of an entity of the model that has objects.",
-        entityName: root, key: sourceKey)
+      throw CoreDataImportError(.strangeEntity(number: statement.int64(1)), entityName: root, key: sourceKey)
     }
     let key = sourceKey &+ offset
     guard statement.type(0) == .integer, sourceKey > 0, key > 0, key < Int64(1) << 46 else {
-      throw CoreDataImportError(
-        .invalidKey, "the row's primary key cannot be one: keys lie between 1 and 2⁴⁶.", entityName: root, key: sourceKey)
+      throw CoreDataImportError(.strangeKey, entityName: root, key: sourceKey)
     }
     counts[number, default: 0] += 1
     let plan = plans[number - table.root.number]
@@ -167,7 +164,7 @@ final class SourceRows {
         return nil
       }
       throw CoreDataImportError(
-        .danglingReference, "the relationship refers to an object that is not in the store, or of another entity.",
+        .strangeReference,
         entityName: layout.model.entities[reference.slot.declaringEntity].name, propertyName: reference.slot.name, key: sourceKey)
     }
     return ObjectReference(entity: number, key: key &+ reference.offset)
@@ -182,9 +179,7 @@ final class SourceRows {
     while try statement.step() {
       if layout.strangers.contains(statement.int64(0)) { continue }
       guard let number = table.entity(of: statement.int64(0)) else {
-        throw CoreDataImportError(
-          .invalidKey, "\(statement.int(1)) rows have the entity number \(statement.int64(0)), which is none of the model's entities.",
-          entityName: table.root.name)
+        throw CoreDataImportError(.strangeEntities(number: statement.int64(0), rows: statement.int(1)), entityName: table.root.name)
       }
       counts[number, default: 0] += statement.int(1)
     }

@@ -43,9 +43,9 @@ final class ValueReader {
     case .double, .float, .date:
       writer.setReal(try real(statement, column, type, attributeType, slot, key), at: slot.index)
     case .string, .uri:
-      guard type == .text else { throw failure(slot, key, "is \(Self.name(type)) where text should be") }
+      guard type == .text else { throw failure(slot, key, .otherType(type, expected: .text)) }
       let text = statement.textBuffer(column)
-      guard Self.isUTF8(text) else { throw failure(slot, key, "is not valid UTF-8") }
+      guard Self.isUTF8(text) else { throw failure(slot, key, .noUTF8) }
       writer.setBytes(text, at: slot.index)
     case .decimal: writer.set(.bytes(try decimal(statement, column, type, slot, key)), at: slot.index)
     case .uuid: writer.set(.bytes(try uuid(statement, column, type, slot, key)), at: slot.index)
@@ -60,16 +60,16 @@ final class ValueReader {
     var value = statement.int64(column)
     if type == .real {
       guard let exact = Int64(exactly: statement.double(column)) else {
-        throw failure(slot, key, "is a fraction where an integer should be")
+        throw failure(slot, key, .fraction)
       }
       value = exact
     } else if type != .integer {
-      throw failure(slot, key, "is \(Self.name(type)) where an integer should be")
+      throw failure(slot, key, .otherType(type, expected: .integer))
     }
     // Core Data takes any number for true but 0.
     if attributeType == .boolean { return value == 0 ? 0 : 1 }
     if AttributeChecker.typeFailure(of: .int(value), type: attributeType) != nil {
-      throw failure(slot, key, "does not fit into \(attributeType.rawValue)")
+      throw failure(slot, key, .tooGreat(attributeType))
     }
     return value
   }
@@ -77,10 +77,10 @@ final class ValueReader {
   private func real(
     _ statement: Statement, _ column: Int32, _ type: ColumnType, _ attributeType: AttributeType, _ slot: CompiledSlot, _ key: Int64
   ) throws -> Double {
-    guard type == .real || type == .integer else { throw failure(slot, key, "is \(Self.name(type)) where a number should be") }
+    guard type == .real || type == .integer else { throw failure(slot, key, .otherType(type, expected: .number)) }
     var value = statement.double(column)
     if attributeType == .date {
-      guard value.isFinite else { throw failure(slot, key, "is an infinite number where a date should be") }
+      guard value.isFinite else { throw failure(slot, key, .infiniteDate) }
       if coding == .encryptedCoreData { value -= Self.secondsTo2001 }
     }
     return attributeType == .float ? Double(Float(value)) : value
@@ -94,12 +94,12 @@ final class ValueReader {
     // The shortest text that gives the same binary fraction: 12.34 is 12.34 again.
     case .real: text = String(statement.double(column))
     case .text: text = statement.text(column)
-    case .blob, .null: throw failure(slot, key, "is \(Self.name(type)) where a decimal should be")
+    case .blob, .null: throw failure(slot, key, .otherType(type, expected: .decimal))
     }
     if text == "NaN" { return DecimalCoding.encode(.nan) }
     let allowed = text.utf8.allSatisfy { ($0 >= 0x30 && $0 <= 0x39) || [0x2B, 0x2D, 0x2E, 0x45, 0x65].contains($0) }
     guard allowed, !text.isEmpty, let value = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")), !value.isNaN else {
-      throw failure(slot, key, "is no decimal number")
+      throw failure(slot, key, .noDecimal)
     }
     return DecimalCoding.encode(value)
   }
@@ -107,13 +107,13 @@ final class ValueReader {
   private func uuid(_ statement: Statement, _ column: Int32, _ type: ColumnType, _ slot: CompiledSlot, _ key: Int64) throws -> Data {
     if type == .blob, statement.blobBuffer(column).count == 16 { return statement.data(column) }
     if type == .text, let uuid = UUID(uuidString: statement.text(column)), case .bytes(let data) = uuid._slot { return data }
-    throw failure(slot, key, "is no UUID of 16 bytes")
+    throw failure(slot, key, .noUUID)
   }
 
   private func bytes(
     _ statement: Statement, _ column: Int32, _ type: ColumnType, _ slot: CompiledSlot, into writer: RowWriter, _ key: Int64
   ) throws {
-    guard type == .blob || type == .text else { throw failure(slot, key, "is \(Self.name(type)) where bytes should be") }
+    guard type == .blob || type == .text else { throw failure(slot, key, .otherType(type, expected: .bytes)) }
     var value = type == .blob ? statement.blobBuffer(column) : statement.textBuffer(column)
     var file: ExternalData?
     if coding == .coreData, slot.attribute?.allowsExternalBinaryDataStorage == true {
@@ -121,14 +121,11 @@ final class ValueReader {
       case .inline: value = UnsafeRawBufferPointer(rebasing: value.dropFirst())
       case .unmarked:
         if !value.isEmpty { note(slot, "values have no mark of external storage and are taken as they are") }
-      case .malformed: throw failure(slot, key, "names a file beside the store whose name cannot be one")
+      case .malformed: throw failure(slot, key, .badFileName)
       case .file(let name):
         guard let found = try external.file(name) else {
           if options.skipsMissing { return note(slot, "files are missing; the objects have no value there") }
-          throw CoreDataImportError(
-            .missingFile,
-            "the file “\(name)” in \(external.folder.path) is missing, which holds the value. Copy the folder with the store, or leave out what is missing.",
-            entityName: model.entities[slot.declaringEntity].name, propertyName: slot.name, key: key)
+          throw failure(slot, key, .missingFile(name, folder: external.folder.path))
         }
         externalFileCount += 1
         fileBytes = fileBytes.addingReportingOverflow(try found.count).partialValue & .max
@@ -151,19 +148,8 @@ final class ValueReader {
     return String(validating: bytes, as: UTF8.self) != nil
   }
 
-  private static func name(_ type: ColumnType) -> String {
-    switch type {
-    case .integer: "an integer"
-    case .real: "a number"
-    case .text: "text"
-    case .blob: "bytes"
-    case .null: "nothing"
-    }
-  }
-
-  func failure(_ slot: CompiledSlot, _ key: Int64, _ text: String) -> CoreDataImportError {
-    CoreDataImportError(
-      .invalidValue, "the value \(text).", entityName: model.entities[slot.declaringEntity].name, propertyName: slot.name, key: key)
+  func failure(_ slot: CompiledSlot, _ key: Int64, _ reason: CoreDataImportError.Reason) -> CoreDataImportError {
+    CoreDataImportError(reason, entityName: model.entities[slot.declaringEntity].name, propertyName: slot.name, key: key)
   }
 
   // MARK: Notes

@@ -64,11 +64,9 @@ enum SourceFile {
   private static func refuseOtherForms(_ path: String) throws {
     guard let handle = FileHandle(forReadingAtPath: path), let head = try? handle.read(upToCount: 64) else { return }
     try? handle.close()
-    let forms = [("<?xml", "an XML store of Core Data"), ("bplist", "a binary store of Core Data")]
+    let forms: [(String, CoreDataImportError.Form)] = [("<?xml", .xml), ("bplist", .binary)]
     for (mark, form) in forms where head.starts(with: Data(mark.utf8)) {
-      throw CoreDataImportError(
-        .notRecognized, "The file looks like \(form); only SQLite stores are read. Migrate it to a SQLite store with Core Data first.",
-        path: path)
+      throw CoreDataImportError(.otherForm(form), path: path)
     }
   }
 

@@ -56,17 +56,14 @@ enum SourceRecognition {
     if schema.table("meta")?.column("plist") != nil, schema.tables.keys.contains(where: { $0.hasPrefix("ECD") }) {
       return .encryptedCoreData
     }
-    let what: String
-    if schema.tables.isEmpty {
-      what = "The database has no tables"
-    } else if schema.table("cipherdata_metadata") != nil {
-      what = "The database is a plain copy of a CipherData store, which `cipherdata encrypt` makes a store again"
-    } else {
-      let names = schema.tables.values.map(\.name).sorted()
-      what =
-        "The database has neither Core Data's tables Z_PRIMARYKEY and Z_METADATA nor the encrypted Core Data store's meta and ecd…; it has "
-        + names.prefix(8).joined(separator: ", ") + (names.count > 8 ? " and \(names.count - 8) more" : "")
-    }
-    throw CoreDataImportError(.notRecognized, what + ".", path: path)
+    let reason: CoreDataImportError.Reason =
+      if schema.tables.isEmpty {
+        .noTables
+      } else if schema.table("cipherdata_metadata") != nil {
+        .plainCopy
+      } else {
+        .otherTables(schema.tables.values.map(\.name).sorted())
+      }
+    throw CoreDataImportError(reason, path: path)
   }
 }
