@@ -99,9 +99,11 @@ extension StoreError.Reason {
     case .unreadableValue(let entity, let property, let id):
       let place = id.map { " of the object \($0.uriString)" } ?? ""
       return Parts(
-        .storeCorrupt, "What is stored for “\(entity).\(property)”\(place) is no value of the attribute's type; verify the store.",
+        .storeCorrupt,
+        "What is stored for “\(entity).\(property)”\(place) is no value of the attribute's type: set it anew, or restore the store from a backup.",
         entity: entity, property: property, objectID: id)
-    case .unreadableSlot: return Parts(.storeCorrupt, "A stored value is none of its attribute's type; verify the store.")
+    case .unreadableSlot:
+      return Parts(.storeCorrupt, "A stored value is none of its attribute's type: set it anew, or restore the store from a backup.")
     case .strangeEntityOfRow(let table): return Parts(.storeCorrupt, "A row of “\(table)” has an entity that the model does not know.")
     case .strangeEntityOfObject(let id):
       return Parts(
