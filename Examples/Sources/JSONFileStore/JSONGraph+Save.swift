@@ -109,10 +109,7 @@ extension JSONGraph {
         }
       }
     }
-    guard !conflicts.isEmpty else { return }
-    var error = StoreError(.constraintConflict, "Objects have the same values under a uniqueness constraint.", operation: .save)
-    error.constraintConflicts = conflicts
-    throw error
+    if let error = StoreError(conflicts, operation: .save) { throw error }
   }
 
   private func objectID(_ reference: ObjectReference, _ space: ObjectIDSpace) -> ManagedObjectID {

@@ -97,8 +97,15 @@ package struct UniqueClaims {
 }
 
 extension StoreError {
-  /// The error of rows that have the same values under uniqueness constraints; nil where there are none.
-  package init?(_ conflicts: [ConstraintConflict], operation: StoreOperation, path: String? = nil, underlying: (any Error)? = nil) {
+  /// The error of rows that have the same values under uniqueness constraints, for stores that find them: it names the first conflict's entity and properties,
+  /// and has all of them in ``constraintConflicts``.
+  ///
+  /// - Parameters:
+  ///   - conflicts: The conflicts; nil is made of none.
+  ///   - operation: What was to be done.
+  ///   - path: The store's file.
+  ///   - underlying: The error that the conflicts were found by.
+  public init?(_ conflicts: [ConstraintConflict], operation: StoreOperation, path: String? = nil, underlying: (any Error)? = nil) {
     guard let first = conflicts.first else { return nil }
     self.init(first, operation: operation, path: path, underlying: underlying)
     constraintConflicts = conflicts
