@@ -144,7 +144,7 @@ public final class RowWriter {
   }
 
   /// Leaves a slot null, and notes that this is because what is stored is no value of its type: whoever reads it is told.
-  package func setUnreadable(_ slot: Int) { unreadable.insert(slot) }
+  @usableFromInline package func setUnreadable(_ slot: Int) { unreadable.insert(slot) }
 
   /// Copies a slot of another row of the same layout.
   ///
@@ -154,7 +154,7 @@ public final class RowWriter {
   ///   - image: The row that it is copied from.
   @inlinable public func copy(_ slot: Int, kind: SlotKind, from image: RowImage) {
     if image.isNull(slot) {
-      if RowImage.isUnreadable(image.base, slot) { copyUnreadable(slot) }
+      if RowImage.isUnreadable(image.base, slot) { setUnreadable(slot) }
       return
     }
     switch kind {
@@ -164,8 +164,6 @@ public final class RowWriter {
     case .none: break
     }
   }
-
-  @usableFromInline final func copyUnreadable(_ slot: Int) { setUnreadable(slot) }
 
   @usableFromInline final func copyBytes(_ slot: Int, from image: RowImage) {
     if let external = image.external(slot) { setExternal(external, at: slot) } else { setBytes(image.bytes(slot), at: slot) }

@@ -5,9 +5,6 @@ import SQLCipherConnection
 public import StoreKeys
 
 extension SQLCipherStoreFile {
-  /// Whether the store has a key file, so that keys can be added, removed and changed.
-  package var hasKeySlots: Bool { keyring.hasSlots }
-
   /// The keys that open the store, in the order in which they were added; empty for a store without a key file.
   public var keySlots: [KeySlot] { keyring.slots }
 
