@@ -44,7 +44,7 @@ extension ManagedObject {
   ///
   /// - Throws: ``StoreError`` where it cannot be read.
   final func storedValue(_ slot: Int, of image: RowImage) throws -> Slot {
-    try image.value(compiledEntity.slots[slot], of: compiledEntity, objectID)
+    try image.value(slot, of: compiledEntity, objectID)
   }
 
   /// Sets the value of a slot as a change. Fires a fault. What cannot be kept changes nothing and is told by ``ManagedObjectContext/pendingError``.

@@ -36,7 +36,7 @@ private struct LocalDerivation {
   private func value(_ derivation: CompiledDerivation, _ row: RowImage, _ values: [Int: Slot]) throws -> Slot {
     if derivation.operation == .now { return .real(now) }
     guard let source = derivation.source else { return .null }
-    let value = try values[source.index] ?? row.value(source, of: model.entities[row.entityNumber], nil)
+    let value = try values[source.index] ?? row.value(source.index, of: model.entities[row.entityNumber], nil)
     return DerivedValue.fitted(DerivedValue.changed(value, by: derivation.operation), to: derivation.type)
   }
 

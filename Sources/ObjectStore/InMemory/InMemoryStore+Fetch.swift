@@ -34,7 +34,7 @@ struct InMemoryReader: ObjectResolver {
   func value(of object: ObjectReference, slot: Int) throws -> Slot {
     guard let row = rows.row(of: object), slot < row.slotCount else { return .null }
     let entity = rows.model.entities[row.entityNumber]
-    return try row.value(entity.slots[slot], of: entity, objectID(of: object))
+    return try row.value(slot, of: entity, objectID(of: object))
   }
 
   func destination(of object: ObjectReference, slot: Int) -> ObjectReference? {

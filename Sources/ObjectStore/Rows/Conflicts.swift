@@ -140,7 +140,7 @@ public struct RowSnapshot: Sendable, CustomStringConvertible, CustomReflectable 
       guard let slot = entity.slot(named: key), slot.kind != .none else { return nil }
       if slot.kind == .reference { return destination(slot) }
       guard let attribute = slot.attribute else { return nil }
-      let stored = try row.value(slot, of: entity, objectID)
+      let stored = try row.value(slot.index, of: entity, objectID)
       if let value = try? AttributeConversion.value(of: stored, attribute) { return value }
       switch stored {
       case .null: return nil
@@ -159,7 +159,7 @@ public struct RowSnapshot: Sendable, CustomStringConvertible, CustomReflectable 
     guard let slot = entity.slot(named: key), slot.kind != .none else { return nil }
     if slot.kind == .reference { return destination(slot) as? Value }
     guard let attribute = slot.attribute else { return nil }
-    return try AttributeConversion.value(of: row.value(slot, of: entity, objectID), attribute, as: type)
+    return try AttributeConversion.value(of: row.value(slot.index, of: entity, objectID), attribute, as: type)
   }
 
   /// The names of the properties whose values differ from another snapshot's.

@@ -153,23 +153,28 @@ public import ObjectModel
     }
   }
 
-  /// The value of a property's slot; null only where there is none.
+  /// The value of a slot of an entity; null only where there is none.
   ///
+  /// Only bytes and failures look at the slot's description, whose copy costs retains; a number asks for its kind alone.
+  ///
+  /// - Parameters:
+  ///   - index: The slot.
+  ///   - entity: The row's entity.
+  ///   - objectID: The object that an error names, asked only then.
   /// - Throws: ``StoreError`` that names the property where what is stored is no value of its type.
-  package func value(_ slot: CompiledSlot, of entity: CompiledEntity, _ objectID: ManagedObjectID?) throws -> Slot {
-    if isNull(slot.index) {
-      if !isUnreadable(slot.index) { return .null }
-    } else if slot.kind == .bytes {
-      let data = try data(slot.index)
-      if slot.attributeType == .decimal ? DecimalCoding.isCoding(data) : slot.attributeType != .uuid || data.count == 16 {
-        return .bytes(data)
-      }
-    } else if slot.kind != .text {
-      return try self.slot(slot.index, kind: slot.kind)
-    } else if let text = RowImage.text(bytes(slot.index)) {
+  package func value(_ index: Int, of entity: CompiledEntity, _ objectID: @autoclosure () -> ManagedObjectID?) throws -> Slot {
+    let kind = entity.kinds[index]
+    if isNull(index) {
+      if !isUnreadable(index) { return .null }
+    } else if kind == .bytes {
+      let (data, type) = (try data(index), entity.slots[index].attributeType)
+      if type == .decimal ? DecimalCoding.isCoding(data) : type != .uuid || data.count == 16 { return .bytes(data) }
+    } else if kind != .text {
+      return try slot(index, kind: kind)
+    } else if let text = RowImage.text(bytes(index)) {
       return .text(text)
     }
-    throw StoreError(.unreadableValue(entity: entity.name, property: slot.name, objectID), operation: .read)
+    throw StoreError(.unreadableValue(entity: entity.name, property: entity.slots[index].name, objectID()), operation: .read)
   }
 }
 
