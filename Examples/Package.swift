@@ -11,7 +11,11 @@ let strict: [SwiftSetting] = [
 let package = Package(
   name: "Examples",
   platforms: [.macOS(.v15)],
-  dependencies: [.package(name: "CipherData", path: "..")],
+  dependencies: [
+    .package(name: "CipherData", path: ".."),
+    // A test hears of the statements that the library logs.
+    .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+  ],
   targets: [
     // A store class of the application's own.
     .target(
@@ -27,5 +31,13 @@ let package = Package(
       name: "Quickstart", dependencies: [.product(name: "CipherData", package: "CipherData")], exclude: ["Library.xcdatamodeld"],
       swiftSettings: strict, plugins: [.plugin(name: "GenerateManagedObjects", package: "CipherData")]),
     .testTarget(name: "QuickstartTests", dependencies: ["Quickstart"], swiftSettings: strict),
+    // What relationships cost who never says beforehand what he is going to need.
+    .executableTarget(
+      name: "Walk", dependencies: [.product(name: "CipherData", package: "CipherData")], exclude: ["Shop.xcdatamodeld"],
+      swiftSettings: strict, plugins: [.plugin(name: "GenerateManagedObjects", package: "CipherData")]),
+    .testTarget(
+      name: "WalkTests",
+      dependencies: ["Walk", .product(name: "CipherData", package: "CipherData"), .product(name: "Logging", package: "swift-log")],
+      swiftSettings: strict),
   ]
 )
