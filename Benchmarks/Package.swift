@@ -18,8 +18,17 @@ let package = Package(
     .target(name: "BenchmarkData"),
     // What a good hand-written C program does: the limit that we measure against.
     .target(name: "RawFloor", dependencies: ["BenchmarkData", "SystemSQLCipher"]),
+    // The classes of both models, as users get them: generated, each model's in a module of its own.
+    .target(
+      name: "LibraryClasses", dependencies: [.product(name: "CipherData", package: "CipherData")], swiftSettings: strict,
+      plugins: [.plugin(name: "GenerateManagedObjects", package: "CipherData")]),
+    .target(
+      name: "ArchiveClasses", dependencies: [.product(name: "CipherData", package: "CipherData")], swiftSettings: strict,
+      plugins: [.plugin(name: "GenerateManagedObjects", package: "CipherData")]),
     .executableTarget(
-      name: "benchmark", dependencies: ["BenchmarkData", "RawFloor", .product(name: "CipherData", package: "CipherData")],
-      swiftSettings: strict),
+      name: "benchmark",
+      dependencies: [
+        "BenchmarkData", "RawFloor", "LibraryClasses", "ArchiveClasses", .product(name: "CipherData", package: "CipherData"),
+      ], swiftSettings: strict),
   ]
 )

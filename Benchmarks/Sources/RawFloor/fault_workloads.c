@@ -1,56 +1,50 @@
-// W9 to W12: rows by key and along relationships.
+// W9 to W11: rows by key, and from each book to its author.
 #include <stdlib.h>
 
 #include "floor_internal.h"
 
 enum { hops = 10 }; // W11 goes over all books so many times
 
-static void take_sample(floor_state *state, uint64_t seed) {
-  free(state->sample);
-  state->sample_count = state->data->book_count / 10;
-  state->sample = bench_sample_books(state->data, seed, state->sample_count);
-}
-
-static void warm_up(floor_state *state) {
-  floor_need_base(state);
-  floor_library_checksum(state->base, state->data);
-}
-
-// W9: one book in ten by its key, inside one read transaction.
+// W9: one book in ten by its key, inside one read transaction, each let go before the next.
 static void w9_prepare(floor_state *state) {
-  warm_up(state);
-  take_sample(state, 9);
+  floor_warm_up(state);
+  floor_take_sample(state, 9);
 }
 
-static void w9_run(floor_state *state) {
-  floor_books *books = &state->books;
-  books->room = state->sample_count;
-  books->rows = floor_grown(NULL, books->room * sizeof *books->rows);
+static void read_point(floor_state *state, uint32_t index, floor_book *book) {
+  sqlite3_bind_int64(state->select_book, 1, (int64_t)index + 1);
+  if (sqlite3_step(state->select_book) != SQLITE_ROW) { floor_fail(state->base, "book"); }
+  floor_read_book(state->select_book, book);
+  sqlite3_reset(state->select_book);
+}
+
+static uint64_t each_point(floor_state *state, uint64_t (*sum_of)(const floor_books *books)) {
+  uint64_t sum = 0;
+  floor_book book;
+  const floor_books one = {&book, 1, 1};
   floor_execute(state->base, "BEGIN");
   for (size_t i = 0; i < state->sample_count; i++) {
-    sqlite3_bind_int64(state->select_book, 1, (int64_t)state->sample[i] + 1);
-    if (sqlite3_step(state->select_book) != SQLITE_ROW) { floor_fail(state->base, "book"); }
-    floor_read_book(state->select_book, &books->rows[books->count++]);
-    sqlite3_reset(state->select_book);
+    read_point(state, state->sample[i], &book);
+    sum += sum_of(&one);
+    free(book.title);
+    free(book.isbn);
   }
   floor_execute(state->base, "COMMIT");
-  state->touched = floor_touch_books(books);
-}
-
-static uint64_t w9_finish(floor_state *state) {
-  uint64_t sum = bench_mix(state->touched, floor_deep_books(&state->books));
-  floor_free_books(&state->books);
   return sum;
 }
 
+static void w9_run(floor_state *state) { state->touched = each_point(state, floor_touch_books); }
+
+static uint64_t w9_finish(floor_state *state) { return bench_mix(state->touched, each_point(state, floor_deep_books)); }
+
 // W10: each book's author, each author read once, when first met.
 static void w10_prepare(floor_state *state) {
-  warm_up(state);
+  floor_warm_up(state);
   floor_fetch_books(state->select_all, &state->books);
   state->authors = calloc(state->data->author_count + 1, sizeof *state->authors);
 }
 
-static void w10_run(floor_state *state) {
+static void hop(floor_state *state) {
   uint64_t sum = 0;
   floor_execute(state->base, "BEGIN");
   for (size_t i = 0; i < state->books.count; i++) {
@@ -66,22 +60,40 @@ static void w10_run(floor_state *state) {
   state->touched = sum;
 }
 
-static uint64_t w10_finish(floor_state *state) {
-  uint64_t sum = state->touched;
+static uint64_t finish_touched(floor_state *state) {
+  floor_free_authors(state);
+  floor_free_books(&state->books);
+  return state->touched;
+}
+
+// W10a: the authors are let go at the end.
+static void w10a_run(floor_state *state) {
+  hop(state);
+  floor_free_authors(state);
+}
+
+// W10b: they are kept.
+static uint64_t w10b_finish(floor_state *state) {
   for (size_t id = 1; id <= state->data->author_count; id++) {
     floor_author *author = state->authors[id];
     if (author == NULL) { continue; }
-    sum += bench_author_deep(author->name, author->name_length, author->email, author->email_length, author->born);
+    state->touched += bench_author_deep(author->name, author->name_length, author->email, author->email_length, author->born);
   }
-  floor_free_authors(state);
-  floor_free_books(&state->books);
-  return sum;
+  return finish_touched(state);
+}
+
+// W10c: the authors are fetched first, by one query.
+static void w10c_run(floor_state *state) {
+  floor_fetch_authors(state);
+  uint64_t sum = 0;
+  for (size_t i = 0; i < state->books.count; i++) { sum += (uint64_t)state->authors[state->books.rows[i].author]->born; }
+  state->touched = sum;
 }
 
 // W11: the same with the references set.
 static void w11_prepare(floor_state *state) {
   w10_prepare(state);
-  w10_run(state);
+  hop(state);
   for (size_t i = 0; i < state->books.count; i++) {
     state->books.rows[i].author_reference = state->authors[state->books.rows[i].author];
   }
@@ -89,65 +101,21 @@ static void w11_prepare(floor_state *state) {
 
 static void w11_run(floor_state *state) {
   uint64_t sum = 0;
-  for (int hop = 0; hop < hops; hop++) {
+  for (int pass = 0; pass < hops; pass++) {
     for (size_t i = 0; i < state->books.count; i++) { sum += (uint64_t)state->books.rows[i].author_reference->born; }
     __asm__ volatile("" : "+r"(sum) : : "memory"); // ten rounds, not one multiplied by ten
   }
   state->touched = sum;
 }
 
-static uint64_t w11_finish(floor_state *state) {
-  uint64_t sum = state->touched;
-  floor_free_authors(state);
-  floor_free_books(&state->books);
-  return sum;
-}
-
 static double w11_operations(const floor_state *state) { return (double)state->data->book_count * hops; }
 
-// W12: the tags of one book in ten, a query a book.
-static void w12_prepare(floor_state *state) {
-  warm_up(state);
-  take_sample(state, 12);
-}
-
-static void w12_run(floor_state *state) {
-  floor_execute(state->base, "BEGIN");
-  uint64_t sum = 0;
-  for (size_t i = 0; i < state->sample_count; i++) {
-    sqlite3_bind_int64(state->select_tags, 1, (int64_t)state->sample[i] + 1);
-    while (sqlite3_step(state->select_tags) == SQLITE_ROW) {
-      if (state->tag_count == state->tag_room) {
-        state->tag_room = state->tag_room == 0 ? 1024 : state->tag_room * 2;
-        state->tags = floor_grown(state->tags, state->tag_room * sizeof *state->tags);
-      }
-      floor_tag *tag = &state->tags[state->tag_count++];
-      tag->id = sqlite3_column_int64(state->select_tags, 0);
-      tag->name = floor_copied_text(state->select_tags, 1, &tag->name_length);
-      sum += tag->name_length;
-    }
-    sqlite3_reset(state->select_tags);
-  }
-  floor_execute(state->base, "COMMIT");
-  state->touched = sum;
-}
-
-static uint64_t w12_finish(floor_state *state) {
-  uint64_t sum = bench_mix(state->touched, state->tag_count);
-  for (size_t i = 0; i < state->tag_count; i++) {
-    sum += bench_tag_deep(state->tags[i].name, state->tags[i].name_length);
-    free(state->tags[i].name);
-  }
-  free(state->tags);
-  state->tags = NULL;
-  state->tag_count = state->tag_room = 0;
-  return sum;
-}
-
 const floor_workload floor_fault_workloads[] = {
-    {"W9", "point", FLOOR_MILLISECONDS, w9_prepare, w9_run, w9_finish, floor_one},
-    {"W10", "traverse_lazy", FLOOR_MILLISECONDS, w10_prepare, w10_run, w10_finish, floor_one},
-    {"W11", "traverse_warm", FLOOR_NANOSECONDS_EACH, w11_prepare, w11_run, w11_finish, w11_operations},
-    {"W12", "tags_row", FLOOR_MILLISECONDS, w12_prepare, w12_run, w12_finish, floor_one},
+    {"W9a", "point, in a block", FLOOR_MILLISECONDS, w9_prepare, w9_run, w9_finish, floor_one},
+    {"W9b", "point, without a block", FLOOR_MILLISECONDS, w9_prepare, w9_run, w9_finish, floor_one},
+    {"W10a", "traverse_lazy, let go", FLOOR_MILLISECONDS, w10_prepare, w10a_run, finish_touched, floor_one},
+    {"W10b", "traverse_lazy, kept", FLOOR_MILLISECONDS, w10_prepare, hop, w10b_finish, floor_one},
+    {"W10c", "traverse_bulk", FLOOR_MILLISECONDS, w10_prepare, w10c_run, finish_touched, floor_one},
+    {"W11", "hop at hand", FLOOR_NANOSECONDS_EACH, w11_prepare, w11_run, finish_touched, w11_operations},
 };
 const int floor_fault_workload_count = sizeof floor_fault_workloads / sizeof floor_fault_workloads[0];

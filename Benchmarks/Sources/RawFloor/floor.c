@@ -26,7 +26,7 @@ floor_state *floor_open(const bench_data *data, const char *memory_folder, const
 void floor_close(floor_state *state) {
   if (state == NULL) { return; }
   sqlite3_stmt *statements[] = {state->select_all,  state->select_top,    state->count_all,  state->count_where,
-                                state->select_book, state->select_author, state->select_tags};
+                                state->select_book, state->select_author, state->select_authors, state->select_tags};
   for (size_t i = 0; i < sizeof statements / sizeof statements[0]; i++) { sqlite3_finalize(statements[i]); }
   floor_disconnect(&state->base);
   floor_disconnect(&state->other);
@@ -56,6 +56,7 @@ int floor_workload_count(void) {
     add(floor_write_workloads, 1);
     add(floor_fetch_workloads, floor_fetch_workload_count);
     add(floor_fault_workloads, floor_fault_workload_count);
+    add(floor_tag_workloads, floor_tag_workload_count);
     add(floor_write_workloads + 1, floor_write_workload_count - 1);
     add(floor_memory_workloads, floor_memory_workload_count);
     add(floor_archive_workloads, floor_archive_workload_count);

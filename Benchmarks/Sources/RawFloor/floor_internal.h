@@ -41,6 +41,10 @@ typedef struct floor_tag {
   uint32_t name_length;
 } floor_tag;
 
+typedef struct floor_pair {
+  int64_t book, tag;
+} floor_pair;
+
 struct floor_state {
   const bench_data *data;
   char *base_path, *work_path, *disk_path, *archive_store_path;
@@ -50,14 +54,14 @@ struct floor_state {
   sqlite3 *base;                   // the warm connection of the reading workloads
   sqlite3_stmt *select_all;        // prepared once, as a long-lived program does
   sqlite3_stmt *select_top, *count_all, *count_where;
-  sqlite3_stmt *select_book, *select_author, *select_tags;
+  sqlite3_stmt *select_book, *select_author, *select_authors, *select_tags;
 
   sqlite3 *other;                  // the connection of the workload at hand
   floor_books books;               // the rows of the workload at hand
   floor_books second;              // W6's second set
   floor_author **authors;          // by ID, W10 and W11
-  floor_tag *tags;                 // W12
-  size_t tag_count, tag_room;
+  floor_pair *pairs;               // W12
+  size_t pair_count, pair_room;
   uint32_t *sample;                // book indexes of the workload at hand
   size_t sample_count;
   uint64_t touched;
@@ -83,6 +87,8 @@ void floor_create_library(sqlite3 *db);
 void floor_insert_library(sqlite3 *db, const bench_data *data);
 uint64_t floor_library_checksum(sqlite3 *db, const bench_data *data);
 void floor_need_base(floor_state *state);
+void floor_warm_up(floor_state *state);
+void floor_take_sample(floor_state *state, uint64_t seed);
 sqlite3 *floor_open_copy(floor_state *state, const char *path, floor_durability durability);
 
 // rows.c: structs and their strings
@@ -90,6 +96,7 @@ sqlite3 *floor_open_copy(floor_state *state, const char *path, floor_durability 
 void floor_fetch_books(sqlite3_stmt *statement, floor_books *books);
 void floor_read_book(sqlite3_stmt *statement, floor_book *book);
 floor_author *floor_fetch_author(sqlite3_stmt *statement, int64_t id);
+void floor_fetch_authors(floor_state *state);
 char *floor_copied_text(sqlite3_stmt *statement, int column, uint32_t *length);
 void floor_free_books(floor_books *books);
 void floor_free_authors(floor_state *state);
@@ -101,10 +108,11 @@ double floor_one(const floor_state *state);
 double floor_book_count(const floor_state *state);
 extern const floor_workload floor_fetch_workloads[];
 extern const floor_workload floor_fault_workloads[];
+extern const floor_workload floor_tag_workloads[];
 extern const floor_workload floor_write_workloads[];
 extern const floor_workload floor_memory_workloads[];
 extern const floor_workload floor_archive_workloads[];
-extern const int floor_fetch_workload_count, floor_fault_workload_count, floor_write_workload_count, floor_memory_workload_count,
-    floor_archive_workload_count;
+extern const int floor_fetch_workload_count, floor_fault_workload_count, floor_tag_workload_count, floor_write_workload_count,
+    floor_memory_workload_count, floor_archive_workload_count;
 
 #endif

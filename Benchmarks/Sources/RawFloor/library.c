@@ -1,4 +1,6 @@
 // The bookshop: its tables, how a C program fills them, and the store that the reading workloads share.
+#include <stdlib.h>
+
 #include "floor_internal.h"
 
 void floor_create_library(sqlite3 *db) {
@@ -122,8 +124,21 @@ void floor_need_base(floor_state *state) {
   state->count_where = floor_prepare(state->base, "SELECT count(*) FROM book WHERE price > ?");
   state->select_book = floor_prepare(state->base, "SELECT " FLOOR_BOOK_COLUMNS " FROM book WHERE id = ?");
   state->select_author = floor_prepare(state->base, "SELECT id, name, email, born FROM author WHERE id = ?");
+  state->select_authors = floor_prepare(state->base, "SELECT id, name, email, born FROM author");
   state->select_tags = floor_prepare(
       state->base, "SELECT tag.id, tag.name FROM book_tag JOIN tag ON tag.id = book_tag.tag WHERE book_tag.book = ?");
+}
+
+void floor_warm_up(floor_state *state) {
+  floor_need_base(state);
+  floor_library_checksum(state->base, state->data);
+}
+
+/// A tenth of the books.
+void floor_take_sample(floor_state *state, uint64_t seed) {
+  free(state->sample);
+  state->sample_count = state->data->book_count / 10;
+  state->sample = bench_sample_books(state->data, seed, state->sample_count);
 }
 
 /// A fresh copy of the base store, its pages in the cache, for a workload that writes.

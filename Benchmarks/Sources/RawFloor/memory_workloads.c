@@ -34,6 +34,20 @@ static void w16c_run(floor_state *state) {
   for (size_t i = 0; i < state->books.count; i++) { state->books.rows[i].pages = (int64_t)i + 1; }
 }
 
+// W16d: reads after a write: the value that was written and another one, by turns.
+static void w16d_run(floor_state *state) {
+  uint64_t sum = 0;
+  for (int round = 0; round < reads; round++) {
+    if (round % 2 == 0) {
+      for (size_t i = 0; i < state->books.count; i++) { sum += (uint64_t)state->books.rows[i].pages; }
+    } else {
+      for (size_t i = 0; i < state->books.count; i++) { sum += bench_double_bits(state->books.rows[i].price); }
+    }
+    __asm__ volatile("" : "+r"(sum) : : "memory");
+  }
+  state->touched = sum;
+}
+
 static uint64_t finish_pages(floor_state *state) {
   uint64_t sum = 0;
   for (size_t i = 0; i < state->books.count; i++) { sum += (uint64_t)state->books.rows[i].pages; }
@@ -70,6 +84,7 @@ const floor_workload floor_memory_workloads[] = {
     {"W16a", "property read, hot", FLOOR_NANOSECONDS_EACH, fetch, w16a_run, finish_touched, w16a_operations},
     {"W16b", "property write, first", FLOOR_NANOSECONDS_EACH, fetch, w16b_run, finish_pages, floor_book_count},
     {"W16c", "property write, next", FLOOR_NANOSECONDS_EACH, w16c_prepare, w16c_run, finish_pages, floor_book_count},
+    {"W16d", "property read after a write", FLOOR_NANOSECONDS_EACH, w16c_prepare, w16d_run, finish_touched, w16a_operations},
     {"W17", "heap per fetched book", FLOOR_BYTES_EACH, w17_prepare, w17_run, finish_deep, floor_book_count},
     {"W18", "release", FLOOR_MILLISECONDS, fetch, w18_run, finish_touched, floor_one},
 };

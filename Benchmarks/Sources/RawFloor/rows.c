@@ -39,16 +39,29 @@ void floor_fetch_books(sqlite3_stmt *statement, floor_books *books) {
   sqlite3_reset(statement);
 }
 
-floor_author *floor_fetch_author(sqlite3_stmt *statement, int64_t id) {
-  sqlite3_bind_int64(statement, 1, id);
-  if (sqlite3_step(statement) != SQLITE_ROW) { floor_fail(sqlite3_db_handle(statement), "author"); }
+static floor_author *read_author(sqlite3_stmt *statement) {
   floor_author *author = floor_grown(NULL, sizeof *author);
   author->id = sqlite3_column_int64(statement, 0);
   author->name = floor_copied_text(statement, 1, &author->name_length);
   author->email = floor_copied_text(statement, 2, &author->email_length);
   author->born = sqlite3_column_int64(statement, 3);
+  return author;
+}
+
+floor_author *floor_fetch_author(sqlite3_stmt *statement, int64_t id) {
+  sqlite3_bind_int64(statement, 1, id);
+  if (sqlite3_step(statement) != SQLITE_ROW) { floor_fail(sqlite3_db_handle(statement), "author"); }
+  floor_author *author = read_author(statement);
   sqlite3_reset(statement);
   return author;
+}
+
+void floor_fetch_authors(floor_state *state) {
+  while (sqlite3_step(state->select_authors) == SQLITE_ROW) {
+    floor_author *author = read_author(state->select_authors);
+    state->authors[author->id] = author;
+  }
+  sqlite3_reset(state->select_authors);
 }
 
 void floor_free_books(floor_books *books) {

@@ -1,4 +1,5 @@
 // W19: the package index as objects, in portions that fit into memory and one transaction.
+import ArchiveClasses
 import CipherData
 import Foundation
 import RawFloor
@@ -8,6 +9,11 @@ import RawFloor
 struct ArchiveImporter {
   /// So many packages are held at once, with what belongs to them.
   private static let portion = 2_000
+  /// Makes relations, in the order of the index's fields.
+  private static let relations: [(ManagedObjectContext) -> PackageRelation] = [
+    Dependency.init(context:), PreDependency.init(context:), Recommendation.init(context:), Suggestion.init(context:),
+    Conflict.init(context:), Breakage.init(context:), Replacement.init(context:), Enhancement.init(context:), Provision.init(context:),
+  ]
   let context: ManagedObjectContext
   private var sections: [String: ManagedObjectID] = [:]
   private var maintainers: [String: ManagedObjectID] = [:]
@@ -15,7 +21,7 @@ struct ArchiveImporter {
   /// The objects of the names met in this portion.
   private var portionSections: [String: Section] = [:]
   private var portionMaintainers: [String: Maintainer] = [:]
-  private var portionTags: [String: ArchiveTag] = [:]
+  private var portionTags: [String: Tag] = [:]
 
   init(context: ManagedObjectContext) { self.context = context }
 
@@ -63,7 +69,7 @@ struct ArchiveImporter {
     var rest = field(field_tag)
     var piece = slice()
     while slice_next(&rest, 0x2c, &piece) { package.addToTags(tag(Self.text(piece))) }
-    for (number, make) in Archive.relations.enumerated() {
+    for (number, make) in Self.relations.enumerated() {
       rest = field(archive_field(rawValue: field_depends.rawValue + UInt32(number)))
       while slice_next(&rest, 0x2c, &piece) { insertRelation(make(context), piece, package) }
     }
@@ -113,13 +119,13 @@ struct ArchiveImporter {
     return made
   }
 
-  private mutating func tag(_ name: String) -> ArchiveTag {
+  private mutating func tag(_ name: String) -> Tag {
     if let known = portionTags[name] { return known }
-    if let id = tags[name], let object = context.object(with: id) as? ArchiveTag {
+    if let id = tags[name], let object = context.object(with: id) as? Tag {
       portionTags[name] = object
       return object
     }
-    let made = ArchiveTag(context: context)
+    let made = Tag(context: context)
     made.name = name
     portionTags[name] = made
     return made

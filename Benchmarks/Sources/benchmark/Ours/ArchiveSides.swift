@@ -1,4 +1,5 @@
 // W19 and W20 on our side: the archive's package index, imported and asked.
+import ArchiveClasses
 import BenchmarkData
 import CipherData
 import Foundation
@@ -35,7 +36,7 @@ final class ArchiveSides {
 
   private func open(_ path: String) async throws -> PersistentContainer {
     stores.remove(path)
-    let container = try stores.container(path, model: try Archive.model(), classes: Archive.classes)
+    let container = try stores.container(path, model: DebianArchiveModel.managedObjectModel, classes: DebianArchiveModel.classes)
     try await container.loadPersistentStores()
     return container
   }
@@ -66,9 +67,9 @@ final class ArchiveSides {
     func count(_ entity: String, _ predicate: FetchPredicate? = nil) throws -> Int {
       try context.count(for: FetchRequest<ManagedObject>(entityName: entity, predicate: predicate))
     }
-    let pairs = try context.fetch(FetchRequest<ArchiveTag>(entityName: "Tag")).reduce(0) { $0 + $1.packageCount }
+    let pairs = try context.fetch(Tag.all).reduce(0) { try $0 + $1.objectIDs(forRelationshipNamed: "packages").count }
     var (installed, download): (Int64, Int64) = (0, 0)
-    for package in try context.fetch(FetchRequest<Package>(entityName: "Package")) {
+    for package in try context.fetch(Package.all) {
       installed += package.installedSize ?? 0
       download += package.downloadSize ?? 0
     }

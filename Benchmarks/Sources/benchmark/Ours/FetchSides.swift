@@ -2,6 +2,7 @@
 import BenchmarkData
 import CipherData
 import Foundation
+import LibraryClasses
 
 @MainActor
 final class FetchSides {
@@ -12,14 +13,13 @@ final class FetchSides {
   private var books: [Book] = []
   private var second: [Book] = []
   private var touched: UInt64 = 0
-  private let all = FetchRequest<Book>(entityName: "Book")
-  private let dear = FetchPredicate.compare("price", .greater, 50.0)
+  private let dear = Book.all.where { $0.price > 50 }
 
   init(_ stores: OurStores) { self.stores = stores }
 
   func sides() -> [String: Side] {
     [
-      "W2": Side(prepare: prepareOpens, run: open, finish: finishOpens),
+      "W2b": Side(prepare: prepareOpens, run: open, finish: finishOpens),
       "W3": Side(prepare: prepareCold, run: fetchAndTouch, finish: finishCold),
       "W4": Side(prepare: prepareWarm, run: fetchAndTouch, finish: finish),
       "W5": Side(prepare: prepareWarm, run: fetch, finish: touchAndFinish),
@@ -34,17 +34,15 @@ final class FetchSides {
 
   private func openPath(_ index: Int) -> String { stores.path("ours-open-\(index).store") }
 
-  /// The containers, and with them the compiled models, are made before: a program makes one in its life.
   private func prepareOpens() async throws {
     for index in 0..<Self.opens {
       stores.remove(openPath(index))
       try await stores.open(openPath(index)).close()
     }
-    containers = try (0..<Self.opens).map { try stores.container(openPath($0)) }
   }
 
   private func open() async throws {
-    for container in containers { try await container.loadPersistentStores() }
+    for index in 0..<Self.opens { containers.append(try await stores.open(openPath(index))) }
   }
 
   private func finishOpens() async throws -> UInt64 {
@@ -73,16 +71,16 @@ final class FetchSides {
 
   private func prepareWarm() async throws {
     let container = try await stores.needReading()
-    _ = try container.newBackgroundContext().fetch(all).count
+    _ = try container.newBackgroundContext().fetch(Book.all).count
     context = container.newBackgroundContext()
   }
 
   private func prepareAgain() async throws {
     try await prepareWarm()
-    second = try context?.fetch(all) ?? []
+    second = try context?.fetch(Book.all) ?? []
   }
 
-  private func fetch() async throws { books = try context?.fetch(all) ?? [] }
+  private func fetch() async throws { books = try context?.fetch(Book.all) ?? [] }
 
   private func touch() {
     var sum: UInt64 = 0
@@ -111,10 +109,7 @@ final class FetchSides {
   // MARK: W7
 
   private func fetchTop() async throws {
-    var request = FetchRequest<Book>(entityName: "Book", predicate: dear)
-    request.sortDescriptors = [FetchSortDescriptor("title")]
-    request.fetchLimit = 1_000
-    books = try context?.fetch(request) ?? []
+    books = try context?.fetch(dear.sorted { $0.title }.limit(1_000)) ?? []
     touch()
   }
 
@@ -125,10 +120,10 @@ final class FetchSides {
 
   // MARK: W8
 
-  private func count() async throws { touched = UInt64(try context?.count(for: all) ?? 0) }
+  private func count() async throws { touched = UInt64(try context?.count(for: Book.all) ?? 0) }
 
   private func countDear() async throws {
-    touched = UInt64(try context?.count(for: FetchRequest<Book>(entityName: "Book", predicate: dear)) ?? 0)
+    touched = UInt64(try context?.count(for: dear) ?? 0)
   }
 
   private func finishCount() async throws -> UInt64 {

@@ -2,6 +2,7 @@
 import BenchmarkData
 import CipherData
 import Foundation
+import LibraryClasses
 
 @MainActor
 final class MemorySides {
@@ -10,7 +11,6 @@ final class MemorySides {
   private var context: ManagedObjectContext?
   private var books: [Book] = []
   private var touched: UInt64 = 0
-  private let all = FetchRequest<Book>(entityName: "Book")
 
   init(_ stores: OurStores) { self.stores = stores }
 
@@ -19,12 +19,13 @@ final class MemorySides {
       "W16a": Side(prepare: prepareFired, run: read, finish: finishRead),
       "W16b": Side(prepare: prepareFired, run: { self.write(0) }, finish: finishPages),
       "W16c": Side(prepare: prepareWritten, run: { self.write(1) }, finish: finishPages),
+      "W16d": Side(prepare: prepareWritten, run: readWritten, finish: finishRead),
       "W17": Side(prepare: prepareHeap, run: fetch, finish: finishDeep),
       "W18": Side(prepare: prepareFired, run: release, finish: { self.touched }),
     ]
   }
 
-  private func fetch() async throws { books = try context?.fetch(all) ?? [] }
+  private func fetch() async throws { books = try context?.fetch(Book.all) ?? [] }
 
   /// All books, none of them a fault.
   private func prepareFired() async throws {
@@ -49,7 +50,22 @@ final class MemorySides {
     touched = sum
   }
 
+  /// The value that was written and another one, by turns.
+  private func readWritten() async throws {
+    let books = books
+    var sum: UInt64 = 0
+    for pass in 0..<Self.reads {
+      if pass.isMultiple(of: 2) {
+        for book in books { sum &+= UInt64(bitPattern: book.pages) }
+      } else {
+        for book in books { sum &+= bench_double_bits(book.price) }
+      }
+    }
+    touched = sum
+  }
+
   private func finishRead() async throws -> UInt64 {
+    context?.rollback()
     books = []
     context = nil
     return touched
@@ -76,10 +92,8 @@ final class MemorySides {
   /// The pages and the statement's own memory are there before; no row is in the coordinator's cache.
   private func prepareHeap() async throws {
     let container = try await stores.needReading()
-    _ = try container.newBackgroundContext().fetch(all).count
-    let fresh = container.newBackgroundContext()
-    fresh.refreshAllObjects()
-    context = fresh
+    _ = try container.newBackgroundContext().fetch(Book.all).count
+    context = stores.emptyContext(container)
   }
 
   private func finishDeep() async throws -> UInt64 {

@@ -16,6 +16,8 @@ struct OurSide {
     let stores = OurStores(data: data, folder: folder)
     var sides = FetchSides(stores).sides()
     sides.merge(FaultSides(stores).sides()) { $1 }
+    sides.merge(TraversalSides(stores).sides()) { $1 }
+    sides.merge(TagSides(stores).sides()) { $1 }
     sides.merge(WriteSides(stores, diskFolder: options.diskFolder).sides()) { $1 }
     sides.merge(MemorySides(stores).sides()) { $1 }
     if let archive = options.archive { sides.merge(ArchiveSides(stores, index: archive).sides()) { $1 } }

@@ -2,6 +2,7 @@
 import BenchmarkData
 import CipherData
 import Foundation
+import LibraryClasses
 
 /// The data as Swift values, made before anything is measured.
 @MainActor
@@ -62,7 +63,7 @@ final class OurStores {
 
   /// A container for a store file with a raw key; 64 MB of pages a connection, as in C.
   func container(
-    _ path: String, model: ManagedObjectModel = Library.model, classes: ManagedObjectClasses = Library.classes,
+    _ path: String, model: ManagedObjectModel = BookshopModel.managedObjectModel, classes: ManagedObjectClasses = BookshopModel.classes,
     durability: StoreDurability = .fast
   ) throws -> PersistentContainer {
     var description = PersistentStoreDescription(url: URL(fileURLWithPath: path), key: .databaseKey(SecretBytes(UInt8(0)..<32)))
@@ -142,12 +143,30 @@ final class OurStores {
     return path
   }
 
+  /// A context of its own, and no row in the coordinator's cache.
+  func emptyContext(_ container: PersistentContainer) -> ManagedObjectContext {
+    let context = container.newBackgroundContext()
+    context.refreshAllObjects()
+    return context
+  }
+
+  /// The IDs of a tenth of the books.
+  func sample(_ seed: UInt64, _ container: PersistentContainer) throws -> [ManagedObjectID] {
+    var byIndex = [ManagedObjectID?](repeating: nil, count: data.pointee.book_count)
+    for book in try container.newBackgroundContext().fetch(Book.all) { byIndex[Int(Self.index(book))] = book.objectID }
+    let count = byIndex.count / 10
+    guard let sample = bench_sample_books(data, seed, count) else { return [] }
+    defer { free(sample) }
+    return (0..<count).compactMap { byIndex[Int(sample[$0])] }
+  }
+
   // MARK: Checksums
 
   static func touch(_ book: Book) -> UInt64 {
+    // The author is asked for as a key, by the slot that the model gives it: no object is made, as none is in C.
     bench_book_touch(
       book.title.utf8.count, book.isbn.utf8.count, book.price, book.published.timeIntervalSinceReferenceDate, book.pages,
-      book.authorID == nil ? 0 : 1)
+      book._toOneID(5) == nil ? 0 : 1)
   }
 
   static func deep(_ book: Book) -> UInt64 {
@@ -197,11 +216,11 @@ final class OurStores {
   func checksum(_ container: PersistentContainer) throws -> UInt64 {
     let context = container.newBackgroundContext()
     var sum: UInt64 = 0
-    let authors = try context.fetch(FetchRequest<Author>(entityName: "Author"))
-    let tags = try context.fetch(FetchRequest<Tag>(entityName: "Tag"))
+    let authors = try context.fetch(Author.all)
+    let tags = try context.fetch(Tag.all)
     for author in authors { sum &+= Self.deep(author) }
     for tag in tags { sum &+= Self.deep(tag) }
-    let books = try context.fetch(FetchRequest<Book>(entityName: "Book"))
+    let books = try context.fetch(Book.all)
     for book in books {
       sum &+= Self.deep(book)
       let index = Self.index(book)

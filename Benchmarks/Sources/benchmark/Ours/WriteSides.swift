@@ -2,6 +2,7 @@
 import BenchmarkData
 import CipherData
 import Foundation
+import LibraryClasses
 
 @MainActor
 final class WriteSides {
@@ -53,7 +54,7 @@ final class WriteSides {
     try container.newBackgroundContext().performTransaction { _ = try stores.checksum(container) }
     let context = container.newBackgroundContext()
     var byIndex = [Book?](repeating: nil, count: stores.data.pointee.book_count)
-    for book in try context.fetch(FetchRequest<Book>(entityName: "Book")) { byIndex[Int(OurStores.index(book))] = book }
+    for book in try context.fetch(Book.all) { byIndex[Int(OurStores.index(book))] = book }
     let count = byIndex.count / divisor
     guard let indexes = bench_sample_books(stores.data, seed, count) else { return }
     defer { free(indexes) }

@@ -1,0 +1,150 @@
+// W12: the tags of books, a query a book and a query for many.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "floor_internal.h"
+
+enum { step = 10, portion = 500 };
+
+static void prepare_books(floor_state *state) {
+  floor_warm_up(state);
+  floor_take_sample(state, 12);
+}
+
+// One by one: each name is copied, as ours makes a string of it, and let go at once.
+static void read_tags(floor_state *state, int64_t book, uint64_t *sum, uint64_t *count) {
+  sqlite3_bind_int64(state->select_tags, 1, book);
+  while (sqlite3_step(state->select_tags) == SQLITE_ROW) {
+    uint32_t length;
+    char *name = floor_copied_text(state->select_tags, 1, &length);
+    *sum += length;
+    *count += 1;
+    free(name);
+  }
+  sqlite3_reset(state->select_tags);
+}
+
+static void read_each(floor_state *state, size_t stride) {
+  uint64_t sum = 0, count = 0;
+  floor_execute(state->base, "BEGIN");
+  for (size_t i = 0; i < state->data->book_count; i += stride) { read_tags(state, (int64_t)i + 1, &sum, &count); }
+  floor_execute(state->base, "COMMIT");
+  state->touched = bench_mix(sum, count);
+}
+
+static void read_every_tenth(floor_state *state) { read_each(state, step); }
+static void read_all(floor_state *state) { read_each(state, 1); }
+
+static uint64_t deep_tags(floor_state *state, int64_t book) {
+  uint64_t sum = 0;
+  sqlite3_bind_int64(state->select_tags, 1, book);
+  while (sqlite3_step(state->select_tags) == SQLITE_ROW) {
+    const char *name = (const char *)sqlite3_column_text(state->select_tags, 1);
+    sum += bench_tag_deep(name, (size_t)sqlite3_column_bytes(state->select_tags, 1));
+  }
+  sqlite3_reset(state->select_tags);
+  return sum;
+}
+
+static uint64_t finish_every_tenth(floor_state *state) {
+  for (size_t i = 0; i < state->data->book_count; i += step) { state->touched += deep_tags(state, (int64_t)i + 1); }
+  return state->touched;
+}
+
+static uint64_t finish_all(floor_state *state) { return state->touched; }
+
+static uint64_t finish_sample(floor_state *state) {
+  for (size_t i = 0; i < state->sample_count; i++) { state->touched += deep_tags(state, (int64_t)state->sample[i] + 1); }
+  return state->touched;
+}
+
+// At once: the pairs of 500 books a query, then the tags that they name, each once.
+static sqlite3_stmt *prepare_list(sqlite3 *db, const char *head) {
+  char sql[256 + 2 * portion];
+  int length = snprintf(sql, sizeof sql, "%s (?", head);
+  for (int i = 1; i < portion; i++) { length += snprintf(sql + length, sizeof sql - (size_t)length, ",?"); }
+  snprintf(sql + length, sizeof sql - (size_t)length, ")");
+  return floor_prepare(db, sql);
+}
+
+static void bind_list(sqlite3_stmt *statement, const int64_t *keys, size_t count) {
+  for (size_t i = 0; i < portion; i++) {
+    if (i < count) {
+      sqlite3_bind_int64(statement, (int)i + 1, keys[i]);
+    } else {
+      sqlite3_bind_null(statement, (int)i + 1);
+    }
+  }
+}
+
+typedef struct tag_list {
+  floor_tag *tags; // by key; without a name where the tag has not been met
+  int64_t *wanted; // the keys of those that have been met
+  size_t wanted_count;
+} tag_list;
+
+static void read_pairs(floor_state *state, sqlite3_stmt *statement, const int64_t *books, size_t count, tag_list *list) {
+  bind_list(statement, books, count);
+  while (sqlite3_step(statement) == SQLITE_ROW) {
+    if (state->pair_count == state->pair_room) {
+      state->pair_room = state->pair_room == 0 ? 1024 : state->pair_room * 2;
+      state->pairs = floor_grown(state->pairs, state->pair_room * sizeof *state->pairs);
+    }
+    int64_t tag = sqlite3_column_int64(statement, 1);
+    state->pairs[state->pair_count++] = (floor_pair){sqlite3_column_int64(statement, 0), tag};
+    if (list->tags[tag].id == 0) {
+      list->tags[tag].id = tag;
+      list->wanted[list->wanted_count++] = tag;
+    }
+  }
+  sqlite3_reset(statement);
+}
+
+static void read_wanted(sqlite3_stmt *statement, const int64_t *keys, size_t count, tag_list *list) {
+  bind_list(statement, keys, count);
+  while (sqlite3_step(statement) == SQLITE_ROW) {
+    floor_tag *tag = &list->tags[sqlite3_column_int64(statement, 0)];
+    tag->name = floor_copied_text(statement, 1, &tag->name_length);
+  }
+  sqlite3_reset(statement);
+}
+
+static size_t portion_at(size_t start, size_t count) { return count - start < portion ? count - start : portion; }
+
+static void read_at_once(floor_state *state) {
+  tag_list list = {calloc(state->data->tag_count + 1, sizeof *list.tags), calloc(state->data->tag_count + 1, sizeof *list.wanted), 0};
+  int64_t *books = calloc(state->sample_count, sizeof *books);
+  if (list.tags == NULL || list.wanted == NULL || books == NULL) { floor_fail(NULL, "no memory"); }
+  for (size_t i = 0; i < state->sample_count; i++) { books[i] = (int64_t)state->sample[i] + 1; }
+  floor_execute(state->base, "BEGIN");
+  sqlite3_stmt *pairs = prepare_list(state->base, "SELECT book, tag FROM book_tag WHERE book IN");
+  sqlite3_stmt *tags = prepare_list(state->base, "SELECT id, name FROM tag WHERE id IN");
+  for (size_t i = 0; i < state->sample_count; i += portion) {
+    read_pairs(state, pairs, books + i, portion_at(i, state->sample_count), &list);
+  }
+  for (size_t i = 0; i < list.wanted_count; i += portion) {
+    read_wanted(tags, list.wanted + i, portion_at(i, list.wanted_count), &list);
+  }
+  sqlite3_finalize(pairs);
+  sqlite3_finalize(tags);
+  floor_execute(state->base, "COMMIT");
+  uint64_t sum = 0;
+  for (size_t i = 0; i < state->pair_count; i++) { sum += list.tags[state->pairs[i].tag].name_length; }
+  state->touched = bench_mix(sum, state->pair_count);
+  for (size_t i = 0; i < list.wanted_count; i++) { free(list.tags[list.wanted[i]].name); }
+  free(list.tags);
+  free(list.wanted);
+  free(books);
+  free(state->pairs);
+  state->pairs = NULL;
+  state->pair_count = state->pair_room = 0;
+}
+
+const floor_workload floor_tag_workloads[] = {
+    {"W12a", "tags_row, every tenth book of all", FLOOR_MILLISECONDS, prepare_books, read_every_tenth, finish_every_tenth, floor_one},
+    {"W12b", "tags_row, only those books", FLOOR_MILLISECONDS, prepare_books, read_every_tenth, finish_every_tenth, floor_one},
+    {"W12c", "tags_row, all books", FLOOR_MILLISECONDS, prepare_books, read_all, finish_all, floor_one},
+    {"W12d", "tags_batch, 10,000 books by ID", FLOOR_MILLISECONDS, prepare_books, read_at_once, finish_sample, floor_one},
+    {"W12e", "tags_batch, books at hand", FLOOR_MILLISECONDS, prepare_books, read_at_once, finish_sample, floor_one},
+};
+const int floor_tag_workload_count = sizeof floor_tag_workloads / sizeof floor_tag_workloads[0];
