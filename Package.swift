@@ -39,6 +39,7 @@ let package = Package(
     .executable(name: "cipherdata", targets: ["CipherDataTool"]),
     .plugin(name: "GenerateManagedObjects", targets: ["GenerateManagedObjects"]),
     .library(name: "_StoreSpecification", targets: ["_StoreSpecification"]),
+    .library(name: "_AllocationCounter", targets: ["_AllocationCounter"]),
   ],
   traits: [
     .trait(
@@ -136,6 +137,10 @@ let package = Package(
     .target(
       name: "_StoreSpecification", dependencies: ["ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "_TestSupport"],
       path: "Tests/_StoreSpecification", swiftSettings: strict),
+
+    // Stands in front of malloc in programs that are linked to it, and counts while it is told to. A product for the benchmarks.
+    .target(name: "_AllocationCounter", path: "Tests/_AllocationCounter"),
+    tests("AllocationCounterTests", ["_AllocationCounter"]),
 
     // Writes store files as Core Data and the encrypted Core Data store lay them out.
     .target(

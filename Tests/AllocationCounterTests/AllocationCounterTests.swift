@@ -1,0 +1,73 @@
+// The counter of allocations and retains, which other tests rely on. Where it cannot count there is nothing to test.
+import XCTest
+import _AllocationCounter
+
+final class AllocationCounterTests: XCTestCase {
+  private final class Leaf {
+    var next: Leaf?
+  }
+
+  func testAllocationsAndTheirBytesAreCounted() {
+    guard allocation_counter_counts_allocations() else { return }
+    var blocks = [UnsafeMutableRawPointer?](repeating: nil, count: 100)
+    allocation_counter_start()
+    for index in blocks.indices { blocks[index] = malloc(1_000) }
+    for block in blocks { free(block) }
+    let counts = allocation_counter_stop()
+    XCTAssertGreaterThanOrEqual(counts.allocations, 100)
+    XCTAssertGreaterThanOrEqual(counts.bytes, 100_000)
+    XCTAssertGreaterThanOrEqual(counts.frees, 100)
+  }
+
+  func testAlignedBlocksAreCountedAndAligned() {
+    guard allocation_counter_counts_allocations() else { return }
+    allocation_counter_start()
+    var block: UnsafeMutableRawPointer?
+    let status = posix_memalign(&block, 4_096, 100)
+    let other = aligned_alloc(64, 128)
+    let counts = allocation_counter_stop()
+    XCTAssertEqual(status, 0)
+    XCTAssertEqual(Int(bitPattern: block) % 4_096, 0)
+    XCTAssertEqual(Int(bitPattern: other) % 64, 0)
+    XCTAssertGreaterThanOrEqual(counts.allocations, 2)
+    free(block)
+    free(other)
+    XCTAssertEqual(posix_memalign(&block, 3, 100), EINVAL)
+  }
+
+  func testSwiftObjectsAreAllocatedByMalloc() {
+    guard allocation_counter_counts_allocations() else { return }
+    var leaves: [Leaf] = []
+    leaves.reserveCapacity(100)
+    allocation_counter_start()
+    for _ in 0..<100 { leaves.append(Leaf()) }
+    let counts = allocation_counter_stop()
+    XCTAssertEqual(counts.allocations, 100)
+    XCTAssertEqual(leaves.count, 100)
+  }
+
+  func testRetainsAreCounted() {
+    guard allocation_counter_counts_retains() else { return }
+    let leaf = Leaf()
+    var leaves: [Leaf] = []
+    leaves.reserveCapacity(100)
+    allocation_counter_start()
+    for _ in 0..<100 { leaves.append(leaf) }
+    leaves.removeAll(keepingCapacity: true)
+    let counts = allocation_counter_stop()
+    XCTAssertGreaterThanOrEqual(counts.retains, 100)
+    XCTAssertGreaterThanOrEqual(counts.releases, 100)
+    withExtendedLifetime(leaf) {}
+  }
+
+  func testNothingIsCountedAfterTheEnd() {
+    guard allocation_counter_counts_allocations() else { return }
+    allocation_counter_start()
+    _ = allocation_counter_stop()
+    let block = malloc(100)
+    free(block)
+    allocation_counter_start()
+    let counts = allocation_counter_stop()
+    XCTAssertEqual(counts.allocations, 0)
+  }
+}

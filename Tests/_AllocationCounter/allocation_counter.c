@@ -1,0 +1,22 @@
+// The counts, and when they are taken.
+#include "allocation_counter.h"
+
+#include "counter_internal.h"
+
+_Atomic bool allocation_counter_is_on;
+_Atomic uint64_t allocation_counter_values[counter_kinds];
+
+static uint64_t value(counter_kind kind) { return atomic_load_explicit(&allocation_counter_values[kind], memory_order_relaxed); }
+
+void allocation_counter_start(void) {
+  for (int kind = 0; kind < counter_kinds; kind++) { atomic_store(&allocation_counter_values[kind], 0); }
+  retain_counter_switch(true);
+  atomic_store(&allocation_counter_is_on, true);
+}
+
+allocation_counts allocation_counter_stop(void) {
+  atomic_store(&allocation_counter_is_on, false);
+  retain_counter_switch(false);
+  return (allocation_counts){
+      value(counter_allocations), value(counter_bytes), value(counter_frees), value(counter_retains), value(counter_releases)};
+}
