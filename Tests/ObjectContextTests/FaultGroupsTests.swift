@@ -6,6 +6,18 @@ import XCTest
 final class FaultGroupsTests: XCTestCase {
   private func references(_ keys: Range<Int64>) -> [ObjectReference] { keys.map { ObjectReference(entity: 1, key: $0) } }
 
+  /// The objects of a group from a position on.
+  private func objects(
+    of group: FetchGroup, from start: Int = 0, stride: Int = 1, _ destination: (ObjectReference, Int) -> ObjectReference? = { _, _ in nil }
+  ) -> [ObjectReference] {
+    var found: [ObjectReference] = []
+    _ = group.walk(from: start, stride: stride, limit: 100, destination: destination) {
+      found.append($0)
+      return true
+    }
+    return found
+  }
+
   func testTheSiblingsOfAnObjectAreThoseThatCameWithIt() throws {
     var groups = FaultGroups()
     let first = groups.add(references(1..<4), space: 9)
@@ -13,8 +25,9 @@ final class FaultGroupsTests: XCTestCase {
     XCTAssertNotEqual(first, second)
     let group = try XCTUnwrap(groups.group(first))
     XCTAssertEqual(group.space, 9)
-    XCTAssertEqual((0..<group.count).map { group.reference(at: $0) { _, _ in nil } }, references(1..<4))
-    XCTAssertTrue(group.reference(at: 3) { _, _ in nil }.isNull)
+    XCTAssertEqual(objects(of: group), references(1..<4))
+    XCTAssertEqual(objects(of: group, from: 2, stride: -2).map(\.key), [3, 1])
+    XCTAssertEqual(objects(of: group, from: 3), [])
     XCTAssertNil(groups.group(0))
   }
 
@@ -34,13 +47,14 @@ final class FaultGroupsTests: XCTestCase {
     XCTAssertEqual(groups.destinations(of: books, slot: 2), authors)
     XCTAssertNotEqual(groups.destinations(of: books, slot: 3), authors)
     let group = try XCTUnwrap(groups.group(authors))
-    let found = (0..<group.count).map { position in
-      group.reference(at: position) { source, slot in
-        // Nobody knows where the second one leads to.
-        source.key == 2 ? nil : ObjectReference(entity: 5, key: source.key * 100 + Int64(slot))
-      }
+    let found = objects(of: group) { source, slot in
+      // Nobody knows where the second one leads to.
+      source.key == 2 ? nil : ObjectReference(entity: 5, key: source.key * 100 + Int64(slot))
     }
-    XCTAssertEqual(found.map(\.key), [102, 0, 302])
+    XCTAssertEqual(found.map(\.key), [102, 302])
+    let agents = try XCTUnwrap(groups.group(groups.destinations(of: group, slot: 7)))
+    XCTAssertEqual(
+      objects(of: agents) { source, slot in ObjectReference(entity: 6, key: source.key * 10 + Int64(slot)) }.map(\.key), [127, 227, 327])
   }
 
   func testAGroupThatIsUsedOutlivesManyThatAreNot() {

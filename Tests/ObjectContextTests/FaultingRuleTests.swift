@@ -124,6 +124,7 @@ final class FaultingRuleTests: XCTestCase {
         author = books[0].one("author")
         XCTAssertEqual(author?.many("books"), Set(books))
       }
+      context.processPendingChanges()
       XCTAssertTrue(context.registeredObjects.count <= 1)
     }
   }

@@ -30,7 +30,8 @@ final class FaultingTests: LibraryTestCase {
       var names = Set<String>()
       for book in try other.all(Book.self) { names.insert(book.author?.name ?? "") }
       XCTAssertEqual(names.count, 500)
-      XCTAssertLessThanOrEqual(store.takeCount(), 4)
+      // The books; then 4, 16, 64, 256 and 160 authors.
+      XCTAssertLessThanOrEqual(store.takeCount(), 6)
     }
   }
 
@@ -43,7 +44,8 @@ final class FaultingTests: LibraryTestCase {
       var count = 0
       for author in try other.all(Author.self) { count += author.books.count }
       XCTAssertEqual(count, 600)
-      XCTAssertLessThanOrEqual(store.takeCount(), 3)
+      // The authors; then the books of 4, 16, 64 and 116.
+      XCTAssertLessThanOrEqual(store.takeCount(), 5)
     }
   }
 

@@ -136,10 +136,17 @@ extension ManagedObjectContext {
 
   // MARK: The end of an event
 
-  /// Ends an event: runs delete rules and tells observers what changed. Fetches and saves call it, and background tasks do at their end.
+  /// Ends an event: runs delete rules and tells observers what changed. Saves call it, and background tasks do at their end.
   ///
-  /// Changes of others that wait to be merged (``automaticallyMergesChangesFromParent``) are merged first.
+  /// Changes of others that wait to be merged (``automaticallyMergesChangesFromParent``) are merged first. The objects that the context has held since
+  /// relationships led to them (the last 8,192, with at most 16 MiB of rows) are let go. A fetch does the same but for this.
   public func processPendingChanges() {
+    settleChanges()
+    dropRecentObjects()
+  }
+
+  /// Merges what waits, and runs delete rules and tells observers what changed.
+  func settleChanges() {
     mergeWaitingChanges()
     noticeChangesInPlace()
     endEvent()

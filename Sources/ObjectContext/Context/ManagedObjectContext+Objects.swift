@@ -93,6 +93,7 @@ extension ManagedObjectContext {
 
   /// Makes all objects faults that read their rows anew; unsaved changes stay on top of them.
   public func refreshAllObjects() {
+    dropRecentObjects()
     noticeChangesInPlace()
     var objects: [ManagedObject] = []
     registry.forEach { if !$0.flags.contains(.isInserted) { objects.append($0) } }
@@ -212,6 +213,7 @@ extension ManagedObjectContext {
     faultGroups.removeAll()
     memberStates.forgetGone()
     fetchedProperties.removeAll()
+    dropRecentObjects()
     tellEvent { ContextEvent(.reset) }
     notifications.postInvalidatedAll(in: self)
   }

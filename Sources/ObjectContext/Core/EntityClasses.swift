@@ -6,16 +6,22 @@ package struct EntityClasses: ~Copyable {
   private let model: CompiledModel
   private let classes: ManagedObjectClasses
   private let types: [ManagedObject.Type]
+  /// Whether objects of the entities have transient attributes that start with a value.
+  private let haveTransientDefaults: [Bool]
   /// The class that was asked for last, and its entity: who makes many objects makes them of one class after the other.
   private var last: (type: ObjectIdentifier, entity: CompiledEntity)?
 
   package init(_ classes: ManagedObjectClasses, of model: CompiledModel) {
     (self.model, self.classes) = (model, classes)
     types = model.entities.map { classes.type(of: $0.name) ?? ManagedObject.self }
+    haveTransientDefaults = model.entities.map { !$0.transientSlotsWithDefaults.isEmpty }
   }
 
   /// The class of an entity's objects.
   @inline(__always) package func type(ofEntity number: Int) -> ManagedObject.Type { types[number] }
+
+  /// Whether objects of an entity have transient attributes that start with a value. Asked for each fault that is fired; the entity is not touched.
+  @inline(__always) package func hasTransientDefaults(ofEntity number: Int) -> Bool { haveTransientDefaults[number] }
 
   /// The entity of a class; nil when the class is not in the table.
   package mutating func entity(of type: ManagedObject.Type) -> CompiledEntity? {

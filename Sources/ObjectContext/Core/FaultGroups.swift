@@ -32,18 +32,19 @@ package struct FaultGroups: ~Copyable {
   /// - Parameters:
   ///   - references: The objects, in their order.
   ///   - space: The space of their store.
-  ///   - batch: How many rows are read together; as many as a statement takes unless that is less.
+  ///   - batch: How many rows are read together, at most as many as a statement takes; when it is 0, a few at first, and more while they are of use.
+  ///   - isFetched: Whether somebody has fetched the objects, and so will ask for most of them: then many rows are read at first.
   /// - Returns: The group's number.
-  package mutating func add(_ references: [ObjectReference], space: UInt32, batch: Int = 0) -> UInt32 {
-    let batch = batch > 0 ? min(batch, Self.faultBatch) : Self.faultBatch
-    return remember { FetchGroup(number: $0, space: space, references: references, batch: batch) }
+  package mutating func add(_ references: [ObjectReference], space: UInt32, batch: Int = 0, isFetched: Bool = true) -> UInt32 {
+    let size = batch > 0 ? min(batch, Self.faultBatch) : Self.faultBatch
+    return remember { FetchGroup(number: $0, space: space, references: references, batch: size, isBatchFixed: batch > 0, isFetched: isFetched) }
   }
 
   /// The number of the group of the destinations of a to-one slot of a group's objects.
   package mutating func destinations(of group: FetchGroup, slot: Int) -> UInt32 {
-    if let number = group.destinationGroups[slot], self.group(number) != nil { return number }
+    if let number = group.destinations(slot: slot), self.group(number) != nil { return number }
     let number = remember { FetchGroup(number: $0, destinationsOf: group, slot: slot) }
-    group.destinationGroups[slot] = number
+    group.setDestinations(number, slot: slot)
     return number
   }
 

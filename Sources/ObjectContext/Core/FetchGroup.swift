@@ -2,30 +2,43 @@
 package import ObjectModel
 import ObjectStore
 
-/// Objects that were read together, or are the destinations of such: when one fires, its unfired siblings are read with it.
+/// Objects that were read together, or are the destinations of such: when one fires, unfired siblings are read with it.
 ///
-/// A group knows references only, so that it keeps no row in memory that nobody else holds.
+/// A group knows references only, so that it keeps no row in memory that nobody else holds. Where who asks for its objects has come to, and how far ahead is
+/// read, is remembered in it: no walk through its objects is repeated.
 package final class FetchGroup {
   package let number: UInt32
   package let space: UInt32
   /// The objects; empty for the destinations of another group's.
   private let references: [ObjectReference]
-  /// The group whose objects' slot leads to this one's.
+  /// The group whose objects the slots lead from, one after the other, to this one's.
   private weak var sources: FetchGroup?
-  private let slot: Int
+  private let slots: [Int]
   /// How many of its objects' rows are read together, at most.
   package let batch: Int
+  /// Whether as many are read at once as somebody has said.
+  private let isBatchFixed: Bool
+  /// Whether somebody has fetched the objects, and so will ask for most of them.
+  private let isFetched: Bool
   /// Whether it was asked for since it was last passed over.
   var wasUsed = false
   /// The numbers of the groups made of this one's to-one slots.
-  var destinationGroups: [Int: UInt32] = [:]
+  private var destinationGroups: [(slot: Int, number: UInt32)] = []
+  /// How far ahead rows are read, and the keys that were looked at on the way.
+  private var rows = ReadAhead()
+  private var seen = KeySet()
+  /// How far ahead members are read, by the relationships' numbers.
+  private var members: [(relationship: Int, ahead: ReadAhead)] = []
 
-  init(number: UInt32, space: UInt32, references: [ObjectReference], batch: Int) {
+  init(number: UInt32, space: UInt32, references: [ObjectReference], batch: Int, isBatchFixed: Bool, isFetched: Bool) {
     self.number = number
     self.batch = batch
+    self.isBatchFixed = isBatchFixed
     self.space = space
     self.references = references
-    slot = 0
+    self.isFetched = isFetched
+    slots = []
+    if isFetched { rows = ReadAhead(startSize: batch) }
   }
 
   init(number: UInt32, destinationsOf sources: FetchGroup, slot: Int) {
@@ -33,8 +46,10 @@ package final class FetchGroup {
     space = sources.space
     references = []
     batch = sources.batch
-    self.sources = sources
-    self.slot = slot
+    isBatchFixed = sources.isBatchFixed
+    isFetched = false
+    self.sources = sources.slots.isEmpty ? sources : sources.sources
+    slots = sources.slots + [slot]
   }
 
   /// The bytes it holds.
@@ -42,13 +57,121 @@ package final class FetchGroup {
 
   package var count: Int { sources?.count ?? references.count }
 
-  /// The object at a position; null when the to-one it comes from is empty or not at hand.
+  // MARK: Destinations
+
+  /// The number of the group of the destinations of a slot, if there is one.
+  func destinations(slot: Int) -> UInt32? { destinationGroups.first { $0.slot == slot }?.number }
+
+  func setDestinations(_ number: UInt32, slot: Int) {
+    destinationGroups.removeAll { $0.slot == slot }
+    destinationGroups.append((slot, number))
+  }
+
+  // MARK: Walking
+
+  /// Shows objects beside a position to a visitor until it has had enough.
   ///
-  /// - Parameter destination: The destination of an object's to-one relationship as far as it is at hand.
-  package func reference(at position: Int, destination: (_ source: ObjectReference, _ slot: Int) -> ObjectReference?) -> ObjectReference {
-    guard let sources else { return position < references.count ? references[position] : ObjectReference(rawValue: 0) }
-    let source = sources.reference(at: position, destination: destination)
-    guard source.key > 0 else { return ObjectReference(rawValue: 0) }
-    return destination(source, slot) ?? ObjectReference(rawValue: 0)
+  /// - Parameters:
+  ///   - start: The first position.
+  ///   - stride: The distance of the positions.
+  ///   - limit: How many positions are looked at, at most.
+  ///   - destination: The destination of an object's to-one relationship as far as it is at hand.
+  ///   - visit: Is shown an object, and says whether to go on. What is empty or not at hand is passed over.
+  /// - Returns: The first position that was not looked at.
+  @inline(__always)
+  package func walk(
+    from start: Int, stride: Int, limit: Int, destination: (_ source: ObjectReference, _ slot: Int) -> ObjectReference?,
+    _ visit: (ObjectReference) -> Bool
+  ) -> Int {
+    // A group whose sources were forgotten is empty.
+    let root = slots.isEmpty ? self : sources
+    guard let root else { return start }
+    return root.references.withUnsafeBufferPointer { references in
+      var (position, left) = (start, limit)
+      while left > 0, position >= 0, position < references.count {
+        var reference = references[position]
+        position += stride
+        left -= 1
+        for slot in slots {
+          guard reference.key > 0, let next = destination(reference, slot) else {
+            reference = ObjectReference(rawValue: 0)
+            break
+          }
+          reference = next
+        }
+        if !reference.isNull, !visit(reference) { break }
+      }
+      return position
+    }
+  }
+
+  // MARK: Reading ahead
+
+  /// What tells where a to-one relationship of an object leads to, as far as it is at hand.
+  package typealias Destination = (_ source: ObjectReference, _ slot: Int) -> ObjectReference?
+
+  /// The objects whose rows are to be read with a missing one.
+  ///
+  /// - Parameters:
+  ///   - key: The key of the object whose row is missing.
+  ///   - position: Its position.
+  ///   - destination: The destination of an object's to-one relationship as far as it is at hand.
+  ///   - isMissing: Is shown each object on the way once, and says whether its row is to be read.
+  package func missRow(
+    _ key: Int64, at position: Int, destination: Destination, _ isMissing: (ObjectReference) -> Bool
+  ) -> [ObjectReference] {
+    let isFilled = isBatchFixed || isFetched && rows.isFresh
+    let miss = isBatchFixed ? rows.fixedMiss(at: position, size: batch) : rows.miss(at: position, limit: batch)
+    if miss.isNewWalk { seen.removeAll() }
+    seen.insert(key)
+    var found: [ObjectReference] = []
+    func collect(from start: Int, stride: Int) -> Int {
+      if found.count >= miss.size - 1 { return start }
+      return walk(from: start, stride: stride, limit: ReadAhead.window, destination: destination) { reference in
+        if seen.insert(reference.key), isMissing(reference) { found.append(reference) }
+        return found.count < miss.size - 1
+      }
+    }
+    let end = collect(from: miss.start, stride: rows.stride)
+    // Who asks for many at once may begin anywhere: at the end of a group to go backwards.
+    if isFilled { _ = collect(from: position - rows.stride, stride: -rows.stride) }
+    rows.finish(at: end, count: found.count)
+    return found
+  }
+
+  /// A row that was at hand was asked for.
+  @inline(__always) package func noteRowUse(at position: Int) { rows.noteUse(of: position) }
+
+  /// Visits the objects whose members may be read with those of an object.
+  ///
+  /// - Parameters:
+  ///   - relationship: The relationship's number.
+  ///   - position: The position of the object whose members are missing.
+  ///   - limit: Of how many objects members are read together, at most.
+  ///   - destination: The destination of an object's to-one relationship as far as it is at hand.
+  ///   - takes: Is shown the objects on the way, and says whether their members are read.
+  package func missMembers(
+    of relationship: Int, at position: Int, limit: Int, destination: Destination, _ takes: (ObjectReference) -> Bool
+  ) {
+    let index = memberIndex(relationship)
+    let miss = members[index].ahead.miss(at: position, limit: limit)
+    var count = 0
+    var end = miss.start
+    if miss.size > 1 {
+      end = walk(from: miss.start, stride: members[index].ahead.stride, limit: ReadAhead.window, destination: destination) { reference in
+        if takes(reference) { count += 1 }
+        return count < miss.size - 1
+      }
+    }
+    members[index].ahead.finish(at: end, count: count)
+  }
+
+  /// Members that were read with those of another object were asked for.
+  package func noteMembersUse(of relationship: Int, at position: Int) { members[memberIndex(relationship)].ahead.noteUse(of: position) }
+
+  private func memberIndex(_ relationship: Int) -> Int {
+    if let index = members.firstIndex(where: { $0.relationship == relationship }) { return index }
+    members.append((relationship, ReadAhead()))
+    return members.count - 1
   }
 }

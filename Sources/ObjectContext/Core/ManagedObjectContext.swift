@@ -18,7 +18,8 @@ import Synchronization
 /// ``PersistentContainer/performBackgroundTask(_:)``, ``PersistentContainer/newBackgroundContext()`` and ``ContextActor`` give contexts elsewhere.
 ///
 /// Reading a property cannot throw. What goes wrong there is kept in ``pendingError``, and the next `fetch(_:)` or ``save()`` throws it. The cost of a save
-/// grows with what was changed, not with what is registered. Objects that nobody holds and nobody changed leave the context by themselves.
+/// grows with what was changed, not with what is registered. Objects that nobody holds and nobody changed leave the context by themselves; the last
+/// 8,192 that relationships have led to do so when the event ends, so that a walk through a graph does not make them again and again.
 public final class ManagedObjectContext {
   /// The coordinator whose stores are read and written.
   public let persistentStoreCoordinator: PersistentStoreCoordinator
@@ -85,6 +86,9 @@ public final class ManagedObjectContext {
   /// The groups of objects that fault together.
   // Asked at each step to an object that is not in memory; unchecked for the same reason.
   @exclusivity(unchecked) var faultGroups = FaultGroups()
+  /// The objects that relationships have led to last.
+  // Asked where an object is made; unchecked for the same reason.
+  @exclusivity(unchecked) var recentObjects = RecentObjects()
   /// What is known of the members of to-many relationships.
   // Asked for each member of a relationship; unchecked for the same reason.
   @exclusivity(unchecked) var memberStates: MemberStates

@@ -64,4 +64,6 @@ struct ObjectFlags: OptionSet {
   static let isBatchRow = ObjectFlags(rawValue: 65536)
   /// A relationship was set before it had a context, and is lost.
   static let hasLostRelationship = ObjectFlags(rawValue: 131072)
+  /// Its context holds it for a while since a relationship has led to it, or has done so.
+  static let isRecent = ObjectFlags(rawValue: 262144)
 }

@@ -19,6 +19,8 @@ final class ToManyState {
   /// Where the members stand in their fetch group, for batch faulting.
   var memberGroup: UInt32 = 0
   var memberGroupStart = 0
+  /// Whether the base was read with another object's, and was not asked for yet.
+  var isReadAhead = false
   /// The base as a set, made when a large one is searched.
   private var baseSet: Set<ObjectReference>?
   #if CIPHERDATA_CHECKS

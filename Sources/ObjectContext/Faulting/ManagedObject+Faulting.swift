@@ -7,17 +7,18 @@ extension ManagedObject {
   @discardableResult
   final func fireFault(trigger: Int?) -> Bool {
     guard flags.contains(.isFault) else { return !flags.contains(.isInaccessible) }
-    guard let context = managedObjectContext else {
+    guard let contextReference else {
       // A fault whose context is gone stays empty.
       return image != nil
     }
-    if image == nil, !context.readRow(of: self, trigger: trigger) {
+    if image == nil, !contextReference._withUnsafeGuaranteedRef({ $0.readRow(of: self, trigger: trigger) }) {
       if flags.contains(.isInaccessible) { forgetPartialRow() }
       return false
     }
     forgetPartialRow()
     flags.remove(.isFault)
-    setTransientDefaults()
+    let number = Int(currentID.entityNumber)
+    if contextReference._withUnsafeGuaranteedRef({ $0.entityClasses.hasTransientDefaults(ofEntity: number) }) { setTransientDefaults() }
     updatePlainRow()
     flags.insert(.isAwaking)
     awakeFromFetch()

@@ -3,11 +3,7 @@ import ObjectModel
 import ObjectStore
 
 extension ManagedObjectContext {
-  /// How far siblings are looked for in a group.
-  static var faultWindow: Int { 4_000 }
-  /// After how many siblings in a row that need nothing the search ends.
-  static var missLimit: Int { 400 }
-  /// The objects whose members are read together.
+  /// The objects whose members are read together, at most.
   static var memberBatch: Int { 250 }
 
   // MARK: Rows
@@ -23,10 +19,12 @@ extension ManagedObjectContext {
     }
     if let row = rowSource.rowAtHand(objectID.reference, in: store) {
       object.image = row
+      if let group = faultGroups.group(object.group) { group.noteRowUse(at: Int(object.groupPosition)) }
+      noteRow(row, of: object)
       return true
     }
     do {
-      let ids = siblings(of: object, in: store) ?? [objectID]
+      let ids = siblings(of: object, in: store)
       let found = try rowSource.rows(of: ids, in: store, isInterruptible: false)
       if ids.count > 1, !rowSource.keepsRows(of: store) {
         for row in found {
@@ -35,6 +33,7 @@ extension ManagedObjectContext {
       }
       for row in found where row.key == objectID.key {
         object.image = try checked(row, as: objectID)
+        noteRow(row, of: object)
         return true
       }
       return fulfillInaccessible(object, trigger: trigger)
@@ -52,56 +51,32 @@ extension ManagedObjectContext {
     return row
   }
 
-  /// The IDs of a fault and of its unfired siblings; nil when it has none.
-  ///
-  /// Those that follow it come first; then, for who goes through the results backwards, those before it.
-  private func siblings(of object: ManagedObject, in store: PersistentStore) -> [ManagedObjectID]? {
-    guard let group = faultGroups.group(object.group), group.space == store.space.number else { return nil }
-    var ids = [object.currentID]
-    var seen: Set<ObjectReference> = [object.currentID.reference]
+  /// The IDs of a fault and of those of its siblings that are read with it.
+  private func siblings(of object: ManagedObject, in store: PersistentStore) -> [ManagedObjectID] {
+    guard let group = faultGroups.group(object.group), group.space == store.space.number else { return [object.currentID] }
+    let space = group.space
     let root = registry.root(ofEntity: Int(object.currentID.entityNumber))
     // Within a transaction no row stays at hand: only objects that are there can take theirs.
     let needsObject = !rowSource.keepsRows(of: store)
-    visitNeighbours(of: Int(object.groupPosition), in: group, of: store, limit: group.batch - 1) { reference in
+    let found = group.missRow(object.currentID.key, at: Int(object.groupPosition), destination: { knownDestination(of: $0, slot: $1, in: store) }) {
+      reference in
       guard reference.key > 0, registry.root(ofEntity: reference.entity) == root else { return false }
-      if let sibling = registeredObject(reference, space: group.space) {
+      if let sibling = registry.object(reference, space: space) {
         if !sibling.flags.contains(.isFault) || sibling.image != nil { return false }
       } else if needsObject {
         return false
       }
       // Last what costs most.
-      if !seen.insert(reference).inserted || rowSource.knownRow(reference, in: store) != nil { return false }
-      ids.append(ManagedObjectID(space: group.space, entityNumber: UInt32(reference.entity), key: reference.key))
-      return true
+      return rowSource.knownRow(reference, in: store) == nil
     }
-    return ids.count > 1 ? ids : nil
+    return [object.currentID]
+      + found.map { ManagedObjectID(space: space, entityNumber: UInt32(truncatingIfNeeded: $0.entity), key: $0.key) }
   }
 
-  /// Shows the objects of a group near a position to a visitor, who says whether it takes them: those behind, then those before it, nearest first.
-  ///
-  /// Ends when enough were taken; a direction is given up after many in a row that were not.
-  private func visitNeighbours(
-    of position: Int, in group: FetchGroup, of store: PersistentStore, limit: Int, _ takes: (ObjectReference) -> Bool
-  ) {
-    var taken = 0
-    let count = group.count
-    for step in [1, -1] {
-      var missed = 0
-      var next = position + step
-      while taken < limit, missed < Self.missLimit, abs(next - position) <= Self.faultWindow, next >= 0, next < count {
-        let reference = group.reference(at: next) { source, slot in
-          if let known = registeredObject(source, space: group.space)?.readReference(slot) { return known }
-          return rowSource.knownRow(source, in: store).flatMap { slot < $0.slotCount ? $0.reference(slot) : nil }
-        }
-        if takes(reference) {
-          taken += 1
-          missed = 0
-        } else {
-          missed += 1
-        }
-        next += step
-      }
-    }
+  /// Where a to-one relationship of an object leads to, as far as it is at hand. Makes no object.
+  private func knownDestination(of source: ObjectReference, slot: Int, in store: PersistentStore) -> ObjectReference? {
+    if let known = registry.object(source, space: store.space.number)?.readReference(slot) { return known }
+    return rowSource.knownRow(source, in: store).flatMap { slot < $0.slotCount ? $0.reference(slot) : nil }
   }
 
   /// The row of a fault is gone.
@@ -123,7 +98,9 @@ extension ManagedObjectContext {
   // MARK: Destinations
 
   /// The destination of a to-one relationship: the living object, or a new fault that belongs to the group of its siblings.
-  func destination(_ reference: ObjectReference, of source: ManagedObject, slot: Int) -> ManagedObject? {
+  ///
+  /// - Parameter isHeld: Whether the context holds a new one for a while, as one that an application has asked for.
+  func destination(_ reference: ObjectReference, of source: ManagedObject, slot: Int, isHeld: Bool = true) -> ManagedObject? {
     if reference.key < 0 { return temporaryObject(reference) }
     let space = space(of: source)
     if let object = registeredObject(reference, space: space) { return object }
@@ -132,11 +109,16 @@ extension ManagedObjectContext {
       made.group = faultGroups.destinations(of: group, slot: slot)
       made.groupPosition = source.groupPosition
     }
+    if isHeld { holdForAWhile(made) }
     return made
   }
 
   /// A member of a to-many relationship: the living object, or a new fault that belongs to the group of the members read with it.
-  func member(_ reference: ObjectReference, of source: ManagedObject, state: ToManyState, offset: Int) -> ManagedObject? {
+  ///
+  /// - Parameter isHeld: Whether the context holds a new one for a while, as one that an application has asked for.
+  func member(
+    _ reference: ObjectReference, of source: ManagedObject, state: ToManyState, offset: Int, isHeld: Bool = true
+  ) -> ManagedObject? {
     if reference.key < 0 { return temporaryObject(reference).flatMap { $0.flags.contains(.isDeleted) ? nil : $0 } }
     let space = space(of: source)
     if let object = registeredObject(reference, space: space) { return object.flags.contains(.isDeleted) ? nil : object }
@@ -144,8 +126,27 @@ extension ManagedObjectContext {
     let made = makeFault(reference, space: space)
     made.group = state.memberGroup
     made.groupPosition = UInt32(truncatingIfNeeded: state.memberGroupStart + offset)
+    if isHeld { holdForAWhile(made) }
     return made
   }
+
+  // MARK: Recently reached objects
+
+  /// Holds an object that a relationship has led to until many others came, or the event ends.
+  private func holdForAWhile(_ object: ManagedObject) {
+    if registry.holdsObjects { return }
+    object.flags.insert(.isRecent)
+    // Those that have to go die here, where nothing is being changed: each takes itself out of the registry.
+    _ = recentObjects.hold(object)
+  }
+
+  /// A fault has got its row: held ones count with its bytes.
+  private func noteRow(_ row: RowImage, of object: ManagedObject) {
+    if object.flags.contains(.isRecent) { _ = recentObjects.noteRow(size: row.size) }
+  }
+
+  /// Lets go of the objects that relationships have led to.
+  func dropRecentObjects() { _ = recentObjects.removeAll() }
 
   /// Whether a member of a to-many relationship is there: not deleted, and its row not known to be gone. Makes no object.
   func isLiving(_ reference: ObjectReference, near source: ManagedObject) -> Bool {
@@ -168,16 +169,30 @@ extension ManagedObjectContext {
     let relationship = state.relationship
     var objects = [object]
     if let group = faultGroups.group(object.group), group.space == store.space.number {
-      visitNeighbours(of: Int(object.groupPosition), in: group, of: store, limit: Self.memberBatch - 1) { reference in
-        guard reference.key > 0, model.entities[relationship.sourceEntity].subtree.contains(reference.entity),
-          let sibling = registeredObject(reference, space: group.space), !sibling.flags.contains(.isInserted), sibling !== object,
-          !(sibling.toManyStates?[relationship.index]?.isLoaded ?? false)
+      let owners = model.entities[relationship.sourceEntity].subtree
+      group.missMembers(
+        of: relationship.id, at: Int(object.groupPosition), limit: Self.memberBatch,
+        destination: { knownDestination(of: $0, slot: $1, in: store) }
+      ) { reference in
+        guard reference.key > 0, owners.contains(reference.entity), let sibling = registry.object(reference, space: group.space),
+          !sibling.flags.contains(.isInserted), sibling !== object, !(sibling.toManyStates?[relationship.index]?.isLoaded ?? false)
         else { return false }
         objects.append(sibling)
         return true
       }
     }
-    do { try readMembers(of: objects, relationship, from: store, isInterruptible: false) } catch { note(error) }
+    do {
+      try readMembers(of: objects, relationship, from: store, isInterruptible: false)
+      for sibling in objects.dropFirst() { sibling.toManyStates?[relationship.index]?.isReadAhead = true }
+    } catch {
+      note(error)
+    }
+  }
+
+  /// Members that were read with those of a sibling are asked for.
+  func noteUse(of state: ToManyState, of object: ManagedObject) {
+    state.isReadAhead = false
+    faultGroups.group(object.group)?.noteMembersUse(of: state.relationship.id, at: Int(object.groupPosition))
   }
 
   /// Reads the members of a to-many relationship of several objects of a store with one request, less those whose row is known to be gone.
@@ -185,7 +200,7 @@ extension ManagedObjectContext {
     of objects: [ManagedObject], _ relationship: CompiledRelationship, from store: PersistentStore, isInterruptible: Bool = true
   ) throws {
     let values = try rowSource.members(of: relationship, for: objects.map(\.currentID), in: store, isInterruptible: isInterruptible)
-    let group = values.references.isEmpty ? 0 : faultGroups.add(values.references, space: store.space.number)
+    let group = values.references.isEmpty ? 0 : faultGroups.add(values.references, space: store.space.number, isFetched: false)
     for (position, object) in objects.enumerated() {
       let state = object.state(relationship.index)
       let stored = values[position]

@@ -9,7 +9,7 @@ extension ManagedObjectContext {
   ///
   /// - Throws: ``FetchPredicateError`` for what cannot be asked, ``StoreError`` from the store.
   public func explain<Result>(_ request: FetchRequest<Result>) throws -> FetchExplanation {
-    processPendingChanges()
+    settleChanges()
     try notedErrors.tell()
     var specification = request.specification
     let readsRows = specification.includesPropertyValues && specification.fetchBatchSize <= 0

@@ -79,7 +79,7 @@ extension ManagedObjectContext {
   }
 
   func prepareFetch() throws {
-    processPendingChanges()
+    settleChanges()
     try notedErrors.tell()
   }
 

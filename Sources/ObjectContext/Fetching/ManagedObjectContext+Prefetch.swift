@@ -52,7 +52,7 @@ extension ManagedObjectContext {
     var destinations: [ManagedObject] = []
     var seen = Set<ManagedObject>()
     for source in sources {
-      if let destination = source.destination(relationship.index), seen.insert(destination).inserted { destinations.append(destination) }
+      if let destination = source.destination(relationship.index, isHeld: false), seen.insert(destination).inserted { destinations.append(destination) }
     }
     try readRows(of: destinations)
     return destinations
@@ -70,7 +70,7 @@ extension ManagedObjectContext {
     var members: [ManagedObject] = []
     var seen = Set<ManagedObject>()
     for source in sources {
-      source.forEachMember(relationship.index) { _ in
+      source.forEachMember(relationship.index, isHeld: false) { _ in
       } body: {
         if seen.insert($0).inserted { members.append($0) }
       }

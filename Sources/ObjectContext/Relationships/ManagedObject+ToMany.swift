@@ -208,7 +208,11 @@ extension ManagedObject {
   final func loadedState(_ index: Int) -> ToManyState? {
     guard let context = managedObjectContext else { return toManyStates?[index] }
     let state = state(index)
-    if !state.isLoaded { context.loadMembers(of: self, state: state) }
+    if !state.isLoaded {
+      context.loadMembers(of: self, state: state)
+    } else if state.isReadAhead {
+      context.noteUse(of: state, of: self)
+    }
     return state
   }
 
@@ -222,12 +226,15 @@ extension ManagedObject {
     if state(relationship.index).remove(member.currentID.reference) { noteChange() }
   }
 
-  final func forEachMember(_ index: Int, reserve: (Int) -> Void, body: (ManagedObject) -> Void) {
+  /// Visits the members of a to-many relationship.
+  ///
+  /// - Parameter isHeld: Whether the context holds new ones for a while, as those that an application has asked for.
+  final func forEachMember(_ index: Int, isHeld: Bool = true, reserve: (Int) -> Void, body: (ManagedObject) -> Void) {
     guard let context = managedObjectContext, let state = loadedState(index) else { return }
     let members = state.members
     reserve(members.count)
     for (offset, reference) in members.enumerated() {
-      if let member = context.member(reference, of: self, state: state, offset: offset) { body(member) }
+      if let member = context.member(reference, of: self, state: state, offset: offset, isHeld: isHeld) { body(member) }
     }
   }
 }

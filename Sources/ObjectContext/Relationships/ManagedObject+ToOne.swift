@@ -67,10 +67,13 @@ extension ManagedObject {
     return contextReference._withUnsafeGuaranteedRef { $0.registeredObject(reference, space: space) }
   }
 
-  final func destination(_ slot: Int) -> ManagedObject? {
+  /// The destination of a to-one relationship.
+  ///
+  /// - Parameter isHeld: Whether the context holds a new one for a while, as one that an application has asked for.
+  final func destination(_ slot: Int, isHeld: Bool = true) -> ManagedObject? {
     let reference = referenceValue(slot)
     if reference.isNull { return nil }
-    return managedObjectContext?.destination(reference, of: self, slot: slot)
+    return managedObjectContext?.destination(reference, of: self, slot: slot, isHeld: isHeld)
   }
 
   /// Sets the slot alone, without its inverse. Nothing happens where the row is gone: nobody has asked for this end of the relationship.

@@ -16,6 +16,8 @@ extension ManagedObjectContext {
     mergeWaitingChanges()
     try notedErrors.settle()
     try notedErrors.checkPolicy()
+    // A save ends an event.
+    defer { dropRecentObjects() }
     guard isToBeSaved else { return }
     try SaveSession(of: self).run()
   }
