@@ -1,6 +1,7 @@
 // ContextNotifications: what a context tells its observers: Core Data's notifications, and the same as an AsyncSequence of values.
 public import Foundation
 public import ObjectModel
+import Synchronization
 
 /// What happened in a context, as a value that may go anywhere: IDs instead of objects.
 ///
@@ -35,13 +36,15 @@ public struct ContextChange: Sendable {
 
 extension ManagedObjectContext {
   /// Posted after objects were changed in memory, at the end of an event; the object is the context, the user info has sets of objects.
-  public static let didChangeObjectsNotification = Notification.Name("CipherData.ObjectsDidChange")
-  /// Posted when a save begins; without user info.
-  public static let willSaveObjectsNotification = Notification.Name("CipherData.WillSave")
-  /// Posted when a save has succeeded; the user info has sets of objects.
-  public static let didSaveObjectsNotification = Notification.Name("CipherData.DidSave")
-  /// Posted when a save has succeeded; the user info has sets of object IDs.
-  public static let didSaveObjectIDsNotification = Notification.Name("CipherData.DidSaveObjectIDs")
+  ///
+  /// Contexts post under a name from when somebody has read it here: an observer of all names hears of those.
+  public static var didChangeObjectsNotification: Notification.Name { ContextNotifications.names.didChange.wanted() }
+  /// Posted when a save begins, from when somebody has read the name here; without user info.
+  public static var willSaveObjectsNotification: Notification.Name { ContextNotifications.names.willSave.wanted() }
+  /// Posted when a save has succeeded, from when somebody has read the name here; the user info has sets of objects.
+  public static var didSaveObjectsNotification: Notification.Name { ContextNotifications.names.didSave.wanted() }
+  /// Posted when a save has succeeded, from when somebody has read the name here; the user info has sets of object IDs.
+  public static var didSaveObjectIDsNotification: Notification.Name { ContextNotifications.names.didSaveIDs.wanted() }
 
   /// The keys of the notifications' user info, with Core Data's values.
   public enum NotificationKey: String, Sendable, Hashable, CaseIterable {
@@ -101,8 +104,29 @@ extension ManagedObjectContext.NotificationKey {
   }
 }
 
+/// A name that is posted under once somebody has asked for it: who has not cannot observe it, and sets for nobody are most of a small save.
+private final class NotificationName: Sendable {
+  let name: Notification.Name
+  private let hasReaders = Atomic<Bool>(false)
+
+  init(_ name: String) { self.name = Notification.Name(name) }
+
+  /// The name, for somebody who may observe it.
+  func wanted() -> Notification.Name {
+    hasReaders.store(true, ordering: .relaxed)
+    return name
+  }
+
+  /// Whether somebody may observe it.
+  var isWanted: Bool { hasReaders.load(ordering: .relaxed) }
+}
+
 /// Posts notifications and feeds streams. Posting happens in the context's isolation.
 final class ContextNotifications {
+  fileprivate static let names = (
+    didChange: NotificationName("CipherData.ObjectsDidChange"), willSave: NotificationName("CipherData.WillSave"),
+    didSave: NotificationName("CipherData.DidSave"), didSaveIDs: NotificationName("CipherData.DidSaveObjectIDs")
+  )
   private var continuations: [AsyncStream<ContextChange>.Continuation] = []
 
   deinit {
@@ -124,13 +148,19 @@ final class ContextNotifications {
     }
   }
 
-  private func post(_ name: Notification.Name, _ userInfo: [ManagedObjectContext.NotificationKey: Any], from context: ManagedObjectContext)
-  {
-    let info = Dictionary(uniqueKeysWithValues: userInfo.map { (AnyHashable($0.key.rawValue), $0.value) })
-    NotificationCenter.default.post(name: name, object: context, userInfo: info.isEmpty ? nil : info)
+  /// Whether somebody may hear of objects that were changed in memory.
+  private var tellsOfChanges: Bool { Self.names.didChange.isWanted || !continuations.isEmpty }
+
+  private func post(
+    _ name: NotificationName, from context: ManagedObjectContext, _ userInfo: () -> [ManagedObjectContext.NotificationKey: Any]
+  ) {
+    guard name.isWanted else { return }
+    let info = Dictionary(uniqueKeysWithValues: userInfo().map { (AnyHashable($0.key.rawValue), $0.value) })
+    NotificationCenter.default.post(name: name.name, object: context, userInfo: info.isEmpty ? nil : info)
   }
 
   func postObjectsDidChange(_ objects: [ManagedObject], in context: ManagedObjectContext) {
+    guard tellsOfChanges else { return }
     // Sets are made at once of all their members: growing step by step hashes each several times.
     var (new, changed, removed): ([ManagedObject], [ManagedObject], [ManagedObject]) = ([], [], [])
     for object in objects {
@@ -150,7 +180,7 @@ final class ContextNotifications {
     if !updated.isEmpty { info[.updatedObjects] = updated }
     if !deleted.isEmpty { info[.deletedObjects] = deleted }
     if info.isEmpty { return }
-    post(ManagedObjectContext.didChangeObjectsNotification, info, from: context)
+    post(Self.names.didChange, from: context) { info }
     yield {
       var change = ContextChange(kind: .objectsDidChange)
       change.inserted = Set(inserted.map(\.objectID))
@@ -162,7 +192,7 @@ final class ContextNotifications {
 
   func postRefreshed(_ objects: [ManagedObject], in context: ManagedObjectContext) {
     if objects.isEmpty { return }
-    post(ManagedObjectContext.didChangeObjectsNotification, [.refreshedObjects: Set(objects)], from: context)
+    post(Self.names.didChange, from: context) { [.refreshedObjects: Set(objects)] }
     yield {
       var change = ContextChange(kind: .objectsDidChange)
       change.refreshed = Set(objects.map(\.objectID))
@@ -173,12 +203,13 @@ final class ContextNotifications {
   func postMerged(
     inserted: [ManagedObjectID], refreshed: [ManagedObject], deleted: [ManagedObject], in context: ManagedObjectContext
   ) {
+    guard tellsOfChanges else { return }
     var info: [ManagedObjectContext.NotificationKey: Any] = [:]
     if !inserted.isEmpty { info[.insertedObjectIDs] = Set(inserted) }
     if !refreshed.isEmpty { info[.refreshedObjects] = Set(refreshed) }
     if !deleted.isEmpty { info[.deletedObjects] = Set(deleted) }
     if info.isEmpty { return }
-    post(ManagedObjectContext.didChangeObjectsNotification, info, from: context)
+    post(Self.names.didChange, from: context) { info }
     yield {
       var change = ContextChange(kind: .objectsDidChange)
       change.inserted = Set(inserted)
@@ -189,7 +220,7 @@ final class ContextNotifications {
   }
 
   func postInvalidatedAll(in context: ManagedObjectContext) {
-    post(ManagedObjectContext.didChangeObjectsNotification, [.invalidatedAllObjects: true], from: context)
+    post(Self.names.didChange, from: context) { [.invalidatedAllObjects: true] }
     yield {
       var change = ContextChange(kind: .objectsDidChange)
       change.invalidatedAll = true
@@ -198,20 +229,21 @@ final class ContextNotifications {
   }
 
   func postWillSave(in context: ManagedObjectContext) {
-    post(ManagedObjectContext.willSaveObjectsNotification, [:], from: context)
+    post(Self.names.willSave, from: context) { [:] }
     yield { ContextChange(kind: .willSave) }
   }
 
   func postDidSave(_ work: SaveWork, in context: ManagedObjectContext) {
-    post(
-      ManagedObjectContext.didSaveObjectsNotification,
-      [.insertedObjects: Set(work.inserted), .updatedObjects: Set(work.updated), .deletedObjects: Set(work.deleted)], from: context)
+    post(Self.names.didSave, from: context) {
+      [.insertedObjects: Set(work.inserted), .updatedObjects: Set(work.updated), .deletedObjects: Set(work.deleted)]
+    }
+    guard Self.names.didSaveIDs.isWanted || !continuations.isEmpty else { return }
     let inserted = Set(work.inserted.map(\.objectID))
     let updated = Set(work.updated.map(\.objectID))
     let deleted = Set(work.deleted.map(\.objectID))
-    post(
-      ManagedObjectContext.didSaveObjectIDsNotification,
-      [.insertedObjectIDs: inserted, .updatedObjectIDs: updated, .deletedObjectIDs: deleted], from: context)
+    post(Self.names.didSaveIDs, from: context) {
+      [.insertedObjectIDs: inserted, .updatedObjectIDs: updated, .deletedObjectIDs: deleted]
+    }
     yield {
       var change = ContextChange(kind: .didSave)
       change.inserted = inserted
