@@ -8,7 +8,13 @@ extension SaveExecutor {
   mutating func insertRows() throws {
     guard !request.inserted.isEmpty else { return }
     var groups: [Int: [Int]] = [:]
-    for (position, row) in request.inserted.enumerated() { groups[row.entityNumber, default: []].append(position) }
+    // New rows of an entity come one after the other, as a rule.
+    var (entity, start) = (-1, 0)
+    for (position, row) in request.inserted.enumerated() where row.entityNumber != entity {
+      if position > start { groups[entity, default: []] += start..<position }
+      (entity, start) = (row.entityNumber, position)
+    }
+    groups[entity, default: []] += start..<request.inserted.count
     for (entity, positions) in groups.sorted(by: { $0.key < $1.key }) {
       let plan = try engine.saveStatements.insert(entity, schema)
       var start = 0

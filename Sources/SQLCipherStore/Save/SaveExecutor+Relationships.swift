@@ -23,17 +23,24 @@ extension SaveExecutor {
   func writeRelationships() throws {
     guard !request.relationshipChanges.isEmpty else { return }
     var added: [Int: [(near: ObjectReference, far: ObjectReference)]] = [:]
+    // Changes of a relationship come one after the other, as a rule.
+    var (last, links): (Int, [(near: ObjectReference, far: ObjectReference)]) = (-1, [])
     for change in request.relationshipChanges {
+      if change.relationshipID != last {
+        if !links.isEmpty { added[last, default: []] += links }
+        (last, links) = (change.relationshipID, [])
+      }
       guard case .join(let side) = schema.relationships[change.relationshipID] else { continue }
       for member in change.removed {
         try removeLink(side, change.source, member)
         if side.isSymmetric { try removeLink(side, member, change.source) }
       }
       for member in change.added {
-        added[change.relationshipID, default: []].append((change.source, member))
-        if side.isSymmetric { added[change.relationshipID, default: []].append((member, change.source)) }
+        links.append((change.source, member))
+        if side.isSymmetric { links.append((member, change.source)) }
       }
     }
+    if !links.isEmpty { added[last, default: []] += links }
     for (relationship, links) in added.sorted(by: { $0.key < $1.key }) {
       guard case .join(let side) = schema.relationships[relationship] else { continue }
       try addLinks(side, links[...])

@@ -132,16 +132,26 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
   public func obtainPermanentIDs(for objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> [ManagedObjectID] {
     let engine = try engine(.obtainPermanentIDs)
     return try StoreError.mapping {
-      var counts: [Int: Int] = [:]
-      for id in objectIDs { counts[try engine.schema.table(of: Int(id.entityNumber)).index, default: 0] += 1 }
-      var keys: [Int: ArraySlice<Int64>] = [:]
-      for (table, count) in counts { keys[table] = try engine.newKeys(count, for: engine.schema.tables[table])[...] }
+      // Objects of an entity come one after the other, as a rule.
+      var (entity, table): (UInt32?, Int) = (nil, 0)
+      func tableIndex(_ id: ManagedObjectID) throws -> Int {
+        if id.entityNumber != entity {
+          table = try engine.schema.table(of: Int(id.entityNumber)).index
+          entity = id.entityNumber
+        }
+        return table
+      }
+      var counts = [Int](repeating: 0, count: engine.schema.tables.count)
+      for id in objectIDs { counts[try tableIndex(id)] += 1 }
+      let keys = try counts.indices.map { counts[$0] == 0 ? [] : try engine.newKeys(counts[$0], for: engine.schema.tables[$0]) }
+      var taken = [Int](repeating: 0, count: counts.count)
       return try objectIDs.map { id in
-        let table = try engine.schema.table(of: Int(id.entityNumber)).index
-        guard let key = keys[table]?.popFirst() else {
+        let table = try tableIndex(id)
+        guard taken[table] < keys[table].count else {
           throw StoreError(.internalInconsistency(.fewerKeys), operation: .obtainPermanentIDs)
         }
-        return ManagedObjectID(space: scope.objectIDSpace.number, entityNumber: id.entityNumber, key: key)
+        defer { taken[table] += 1 }
+        return ManagedObjectID(space: scope.objectIDSpace.number, entityNumber: id.entityNumber, key: keys[table][taken[table]])
       }
     }
   }
