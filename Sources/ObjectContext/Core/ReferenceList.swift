@@ -1,8 +1,13 @@
 // ReferenceList: references in order, each once, found and removed in constant time.
 import ObjectModel
 
-/// References in order, each once. A few are searched one by one; more have an index. Removing leaves a hole, and holes are closed when they prevail.
+/// References in order, each once. A few are searched one by one, and more that came in the order of their numbers by halves, as the many new objects
+/// of a bulk insertion do; others have an index. Removing leaves a hole there, and holes are closed when they prevail.
 struct ReferenceList {
+  /// How the references follow each other. As long as that is by their numbers there are no holes.
+  private enum Order { case ascending, descending, mixed }
+
+  private var order = Order.ascending
   /// The references; null where one was removed.
   private var items: [ObjectReference] = []
   /// Where the references lie in `items`, found by open addressing: 1 more than the position, 0 for nothing, -1 for one that was removed. The
@@ -25,7 +30,23 @@ struct ReferenceList {
 
   private func position(of reference: ObjectReference) -> Int? {
     if items.count <= Self.unindexedCount { return items.firstIndex(of: reference) }
+    if order != .mixed { return sortedPosition(of: reference) }
     return slot(of: reference).map { Int(slots[$0]) - 1 }
+  }
+
+  /// Where a reference stands among ordered ones.
+  private func sortedPosition(of reference: ObjectReference) -> Int? {
+    var (low, high) = (0, items.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if follows(items[middle], reference) || items[middle] == reference { high = middle } else { low = middle + 1 }
+    }
+    return low < items.count && items[low] == reference ? low : nil
+  }
+
+  /// Whether a reference comes after another in the order of the list.
+  @inline(__always) private func follows(_ reference: ObjectReference, _ other: ObjectReference) -> Bool {
+    order == .ascending ? reference.rawValue > other.rawValue : reference.rawValue < other.rawValue
   }
 
   private static func firstSlot(_ reference: ObjectReference, _ count: Int) -> Int {
@@ -61,21 +82,42 @@ struct ReferenceList {
   /// Adds a reference at the end; false when it is there already.
   @discardableResult
   mutating func append(_ reference: ObjectReference) -> Bool {
-    if contains(reference) { return false }
+    if let last = items.last {
+      // What follows the last of ordered references is none of them.
+      if order == .mixed || !follows(reference, last) {
+        if contains(reference) { return false }
+        loseOrder(for: reference)
+      }
+    } else {
+      order = .ascending
+      items.reserveCapacity(4)
+    }
     items.append(reference)
     count += 1
-    if items.count == Self.unindexedCount + 1 {
-      reindex()
-    } else if items.count > Self.unindexedCount {
-      indexLast()
-    }
+    guard order == .mixed, items.count > Self.unindexedCount else { return true }
+    if slots.isEmpty { reindex() } else { indexLast() }
     return true
+  }
+
+  /// A reference comes that does not follow the last one.
+  private mutating func loseOrder(for reference: ObjectReference) {
+    if items.count == 1, reference.rawValue < items[0].rawValue { order = .descending } else { order = .mixed }
   }
 
   /// Removes a reference; false when it is not there.
   @discardableResult
   mutating func remove(_ reference: ObjectReference) -> Bool {
     guard let position = position(of: reference) else { return false }
+    if order != .mixed {
+      // Closing the gap in many would take long if each of them went.
+      if items.count - position <= 256 {
+        items.remove(at: position)
+        count -= 1
+        return true
+      }
+      order = .mixed
+      reindex()
+    }
     if items.count > Self.unindexedCount, let slot = slot(of: reference) { slots[slot] = -1 }
     items[position] = ObjectReference(rawValue: 0)
     count -= 1
@@ -93,7 +135,7 @@ struct ReferenceList {
   private mutating func reindex() {
     slots = []
     usedSlots = 0
-    guard items.count > Self.unindexedCount else { return }
+    guard order == .mixed, items.count > Self.unindexedCount else { return }
     var capacity = 32
     while capacity < items.count * 4 { capacity *= 2 }
     slots = Array(repeating: 0, count: capacity)
@@ -111,6 +153,10 @@ struct ReferenceList {
       checkInvariant(Set(elements).count == count, "a reference stands twice")
       for (place, reference) in items.enumerated() where !reference.isNull {
         checkInvariant(position(of: reference) == place, "reference \(reference) is not found")
+      }
+      if order != .mixed {
+        let isOrdered = zip(items, items.dropFirst()).allSatisfy { follows($1, $0) }
+        checkInvariant(isOrdered && items.count == count, "the references are not in the order that is searched")
       }
       checkInvariant(usedSlots == slots.count { $0 != 0 } && (slots.isEmpty || usedSlots < slots.count), "the index counts wrongly")
     }

@@ -5,17 +5,19 @@ import ObjectModel
 final class ToManyState {
   let relationship: CompiledRelationship
   /// The stored members; nil while they are not loaded.
-  private(set) var base: [ObjectReference]?
+  // A context's isolation admits one access at a time, and nothing here calls back: the checks cost as much as adding a member.
+  @exclusivity(unchecked) private(set) var base: [ObjectReference]?
   /// Members added since, in order. While the base is not loaded some of them may be in it.
-  private(set) var added = ReferenceList()
+  // A context's isolation admits one access at a time, and nothing here calls back: the checks cost as much as adding a member.
+  @exclusivity(unchecked) private(set) var added = ReferenceList()
   /// Members removed since.
-  private(set) var removed: Set<ObjectReference> = []
+  @exclusivity(unchecked) private(set) var removed: Set<ObjectReference> = []
   /// Members taken out and added again before the stored ones were read: in an ordered relationship they have moved to the end.
   private var moved: Set<ObjectReference> = []
   /// All members in their order, once an ordered relationship was rearranged.
-  private(set) var explicitOrder: [ObjectReference]?
+  @exclusivity(unchecked) private(set) var explicitOrder: [ObjectReference]?
   /// Whether members came, went or moved in the event under way.
-  var isChangedInEvent = false
+  @exclusivity(unchecked) var isChangedInEvent = false
   /// Where the members stand in their fetch group, for batch faulting.
   var memberGroup: UInt32 = 0
   var memberGroupStart = 0
@@ -95,7 +97,7 @@ final class ToManyState {
     if wasRemoved, relationship.isOrdered {
       if isLoaded { explicitOrder = self.members } else { moved.insert(reference) }
     }
-    removed.remove(reference)
+    if wasRemoved { removed.remove(reference) }
     // Unread members may or may not have had it: it is added, and taken out of the additions again if it turns out to have been there.
     if !isLoaded || !wasRemoved {
       if baseContains(reference) || !added.append(reference) { return false }
@@ -140,9 +142,9 @@ final class ToManyState {
   func discardChanges() {
     isChangedInEvent = false
     added = ReferenceList()
-    removed = []
-    moved = []
-    explicitOrder = nil
+    if !removed.isEmpty { removed = [] }
+    if !moved.isEmpty { moved = [] }
+    if explicitOrder != nil { explicitOrder = nil }
   }
 
   /// Forgets the stored members but keeps the changes.
@@ -170,9 +172,10 @@ final class ToManyState {
     } else if isLoaded {
       // One member more or less of many must not cost a walk through all: saves come one after the other.
       removeFromBase()
-      let arrived = added.elements.map(saved)
-      base?.append(contentsOf: arrived)
+      var arrived = added.elements
+      for position in arrived.indices { arrived[position] = saved(arrived[position]) }
       baseSet?.formUnion(arrived)
+      if base?.isEmpty ?? true { base = arrived } else { base?.append(contentsOf: arrived) }
     }
     discardChanges()
     noteChange()
