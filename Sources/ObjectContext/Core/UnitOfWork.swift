@@ -46,9 +46,14 @@ package struct UnitOfWork: ~Copyable {
   /// What a save writes and checks as things stand.
   package func work() -> SaveWork {
     SaveWork(
-      inserted: inserted.filter(\.isInserted), updated: updated.filter(\.isUpdated),
-      deleted: deleted.filter { $0.isDeleted && !$0.flags.contains(.isInserted) },
-      locked: locked.filter { !$0.hasChanges && $0.managedObjectContext != nil })
+      inserted: Self.those(of: inserted) { $0.isInserted }, updated: Self.those(of: updated) { $0.isUpdated },
+      deleted: Self.those(of: deleted) { $0.isDeleted && !$0.flags.contains(.isInserted) },
+      locked: Self.those(of: locked) { !$0.hasChanges && $0.contextReference != nil })
+  }
+
+  /// The objects that meet a condition: as a rule all, and then the list itself, which is not copied.
+  private static func those(of list: [ManagedObject], _ condition: (ManagedObject) -> Bool) -> [ManagedObject] {
+    list.allSatisfy(condition) ? list : list.filter(condition)
   }
 
   // MARK: Changes
@@ -160,7 +165,7 @@ package struct UnitOfWork: ~Copyable {
     return taken
   }
 
-  /// The next save calls `willSave` on every object again.
+  /// The next save calls `willSave` on every object again. The end of the work says so of the objects that were saved.
   package func forgetWillSaveCalls() {
     for list in [inserted, updated, deleted] {
       for object in list { object.flags.remove(.willSaveCalled) }
@@ -197,6 +202,7 @@ package struct UnitOfWork: ~Copyable {
 
   private static let flags: ObjectFlags = [
     .isListedAsInserted, .isListedAsUpdated, .isListedAsDeleted, .hasPendingChange, .deletePropagated, .isLocked, .isAnnounced,
+    .willSaveCalled,
   ]
 
   /// Forgets all objects.

@@ -4,8 +4,9 @@ import ObjectStore
 
 extension SaveSession {
   /// Runs everything of the application's that may change objects, until nothing more changes: `willSave`, delete rules, observers, validation.
+  ///
+  /// Where nothing is saved the caller lets the unit of work forget that `willSave` was called.
   func settle() throws -> SaveWork {
-    defer { context.unitOfWork.forgetWillSaveCalls() }
     context.propagateDeletes()
     context.endEvent()
     var isValidatedAgain = false
@@ -28,24 +29,33 @@ extension SaveSession {
   /// Calls `willSave` on every changed object, and again on those that others' `willSave` has changed.
   private func callWillSave(rounds: inout Int) throws {
     var changed: [ManagedObject] = []
-    var waiting = context.unitOfWork.filter { $0.hasChanges && !$0.flags.contains(.willSaveCalled) }
-    while !waiting.isEmpty {
+    var again = Set<ManagedObject>()
+    func call(_ object: ManagedObject) {
+      object.flags.insert(.willSaveCalled)
+      object.willSave()
+      if !context.unitOfWork.hasPendingChanges { return }
+      let touched = context.unitOfWork.takePending()
+      // What an object changes of itself needs no further call.
+      for other in touched where other !== object && other.flags.contains(.willSaveCalled) { again.insert(other) }
+      changed.append(contentsOf: touched)
+    }
+    rounds += 1
+    // The lists as they are now: what `willSave` adds comes in the next round.
+    for list in [context.unitOfWork.inserted, context.unitOfWork.updated, context.unitOfWork.deleted] {
+      for object in list where object.hasChanges && !object.flags.contains(.willSaveCalled) { call(object) }
+    }
+    // As a rule it changes nothing, and that was all.
+    if changed.isEmpty { return }
+    while true {
+      context.propagateDeletes()
+      let waiting = context.unitOfWork.filter { $0.hasChanges && (!$0.flags.contains(.willSaveCalled) || again.contains($0)) }
+      if waiting.isEmpty { break }
       rounds += 1
       guard rounds <= 1000 else {
         throw StoreError(.misuse(.endlessWillSave), operation: .save)
       }
-      var again = Set<ManagedObject>()
-      for object in waiting where object.hasChanges {
-        object.flags.insert(.willSaveCalled)
-        object.willSave()
-        if !context.unitOfWork.hasPendingChanges { continue }
-        let touched = context.unitOfWork.takePending()
-        // What an object changes of itself needs no further call.
-        for other in touched where other !== object && other.flags.contains(.willSaveCalled) { again.insert(other) }
-        changed.append(contentsOf: touched)
-      }
-      context.propagateDeletes()
-      waiting = context.unitOfWork.filter { $0.hasChanges && (!$0.flags.contains(.willSaveCalled) || again.contains($0)) }
+      again = []
+      for object in waiting where object.hasChanges { call(object) }
     }
     context.unitOfWork.restorePending(changed)
   }

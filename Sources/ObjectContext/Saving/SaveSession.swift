@@ -26,10 +26,13 @@ final class SaveSession {
   /// - Throws: What ``ManagedObjectContext/save()`` throws.
   func run() throws {
     context.notifications.postWillSave(in: context)
-    work = try settle()
-    if work.isEmpty { return }
+    do { work = try settle() } catch {
+      context.unitOfWork.forgetWillSaveCalls()
+      throw error
+    }
+    if work.isEmpty { return context.unitOfWork.forgetWillSaveCalls() }
     do {
-      try context.obtainIDs(for: work.inserted.filter(\.currentID.isTemporaryID))
+      try context.obtainIDs(for: work.inserted)
       try checkRows(of: work.updated)
       try store(try makeRequests(work))
     } catch {
@@ -39,6 +42,7 @@ final class SaveSession {
         finish(isWhole: false)
       }
       context.replaceReferences(savedReference)
+      context.unitOfWork.forgetWillSaveCalls()
       throw error
     }
     finish(isWhole: true)
