@@ -32,7 +32,7 @@ extension BatchInsertRequest {
         if try managedObjectHandler(row) { return false }
         if let state = row.toManyStates?.compactMap({ $0 }).first { try builder.refuse(state.relationship) }
         guard let overlay = row.overlay else { return true }
-        for slot in builder.entity.slots where overlay.dirty.contains(slot.index) && slot.kind != .none {
+        for slot in builder.entity.slots where overlay.isDirty(slot.index) && slot.kind != .none {
           try builder.set(checking: row.slotValue(slot.index), at: slot.index)
         }
         return true

@@ -160,7 +160,7 @@ extension ManagedObjectContext {
     tellEvent { ContextEvent(endOf: changed) }
     notifications.postObjectsDidChange(changed, in: self)
     for object in changed {
-      object.overlay?.changedInEvent = SlotMask()
+      object.overlay?.endEvent()
       if let states = object.toManyStates { for case let state? in states { state.isChangedInEvent = false } }
       if object.flags.contains(.isInserted) { object.flags.insert(.isAnnounced) }
     }

@@ -126,7 +126,7 @@ extension ManagedObjectContext {
     object.flags.remove(.isUpdated)
     let reference = object.currentID.reference
     for slot in object.compiledEntity.slots {
-      guard let relationship = slot.relationship, let overlay = object.overlay, overlay.dirty.contains(slot.index),
+      guard let relationship = slot.relationship, let overlay = object.overlay, overlay.isDirty(slot.index),
         let inverse = model.inverse(of: relationship)
       else { continue }
       let now = object.referenceValueAtHand(slot.index) ?? ObjectReference(rawValue: 0)

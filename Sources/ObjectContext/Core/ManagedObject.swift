@@ -20,19 +20,30 @@ import ObjectStore
 ///
 /// A subclass is `nonisolated` as this class is, whatever the default isolation of its target.
 nonisolated open class ManagedObject {
-  // The hot path of every property read: the row when the object is no fault and has no overlay. Exclusivity is not checked at run time because
-  // a context's isolation admits one access at a time; the check costs 17 ns a read.
+  // The hot path of every property read: the row when the object is no fault and has no changes, or the overlay's when that has all values.
+  // Exclusivity is not checked at run time because a context's isolation admits one access at a time; the check costs 17 ns a read.
   @exclusivity(unchecked) @usableFromInline final var plainRow: UnsafeRawPointer?
   /// The row as last read or saved; nil when none is at hand.
-  @exclusivity(unchecked) final var image: RowImage?
+  // Exclusivity is unchecked for the reason above.
+  @exclusivity(unchecked) final var image: RowImage? {
+    didSet { if overlay != nil { overlayLostItsRow() } }
+  }
   /// The values set since.
-  @exclusivity(unchecked) final var overlay: Overlay?
+  // Exclusivity is unchecked for the reason above.
+  @exclusivity(unchecked) final var overlay: Overlay? {
+    // What `plainRow` points to may be the former one's.
+    didSet {
+      plainRow = nil
+      flags.remove(.writesInPlace)
+    }
+  }
   /// The states of to-many relationships, by to-many index; nil as long as none was touched.
+  // Exclusivity is unchecked for the reason above.
   @exclusivity(unchecked) final var toManyStates: [ToManyState?]?
   /// The context. `Unmanaged`: nothing is retained, and the context takes it back before it goes.
-  @exclusivity(unchecked) final var contextReference: Unmanaged<ManagedObjectContext>?
+  @exclusivity(unchecked) @usableFromInline final var contextReference: Unmanaged<ManagedObjectContext>?
   @exclusivity(unchecked) @usableFromInline final var currentID: ManagedObjectID
-  @exclusivity(unchecked) final var flags: ObjectFlags
+  @exclusivity(unchecked) @usableFromInline final var flags: ObjectFlags
   /// The fetch group whose objects fault together with this one, and the object's place in it.
   @exclusivity(unchecked) final var group: UInt32 = 0
   @exclusivity(unchecked) final var groupPosition: UInt32 = 0
@@ -71,7 +82,7 @@ nonisolated open class ManagedObject {
 
   /// The object's entity with its numbers.
   package final var compiledEntity: CompiledEntity {
-    if let context = managedObjectContext { return context.model.entities[Int(currentID.entityNumber)] }
+    if let contextReference { return contextReference._withUnsafeGuaranteedRef { $0.entity(numbered: Int(currentID.entityNumber)) } }
     // Nothing can make an ID of a space that is not there, and nothing takes a space away.
     guard let space = ObjectIDSpace.space(currentID.space) else { preconditionFailure("IDs are made in registered spaces only") }
     return space.model.entities[Int(currentID.entityNumber)]
@@ -102,7 +113,8 @@ nonisolated open class ManagedObject {
     if let states = toManyStates, states.contains(where: { $0?.isChanged ?? false }) { return true }
     guard let overlay else { return false }
     let entity = compiledEntity
-    return overlay.dirty.slots(below: entity.slots.count).contains { slot in
+    return entity.slots.indices.contains { slot in
+      if !overlay.isDirty(slot) { return false }
       let kind = entity.slots[slot].kind
       if overlay.external(slot) != nil { return true }
       // What cannot be read differs from every value.

@@ -26,8 +26,9 @@ extension ManagedObjectSeed {
 }
 
 /// What an object is at the moment.
-struct ObjectFlags: OptionSet {
-  let rawValue: UInt32
+@usableFromInline struct ObjectFlags: OptionSet, Sendable {
+  @usableFromInline let rawValue: UInt32
+  @usableFromInline init(rawValue: UInt32) { self.rawValue = rawValue }
   /// Its values have not been asked for yet (a row may be at hand all the same).
   static let isFault = ObjectFlags(rawValue: 1)
   /// New, not saved yet.
@@ -65,5 +66,13 @@ struct ObjectFlags: OptionSet {
   /// A relationship was set before it had a context, and is lost.
   static let hasLostRelationship = ObjectFlags(rawValue: 131072)
   /// Its context holds it for a while since a relationship has led to it, or has done so.
-  static let isRecent = ObjectFlags(rawValue: 262144)
+  static let isRecent = ObjectFlags(rawValue: 524288)
+  /// The row that properties are read from is the overlay's, and numbers may be written to it without further questions.
+  static let writesInPlace = ObjectFlags(rawValue: 262144)
+
+  /// Whether a number may be written to the row that the object is read from: it is the overlay's, and the change is known already.
+  @inlinable var admitsNumbers: Bool {
+    // Written in place and changed in this event; no fault, not inaccessible, not awaking, not gone, and no row of a batch.
+    rawValue & (262144 | 256 | 4 | 1 | 16 | 512 | 2048 | 65536) == 262144 | 256 | 4
+  }
 }

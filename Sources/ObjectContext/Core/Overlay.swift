@@ -1,53 +1,270 @@
-// Overlay: the values of an object that differ from its row.
+// Overlay: the values of an object that differ from its row, in the layout of a row.
+import Foundation
 import ObjectModel
 import ObjectStore
 
 /// The values that were set on an object since its row was read or saved, and its transient values.
+///
+/// They lie in memory that is laid out as a ``RowImage``, so that a property is read from it as from a row, and a save copies it as it is. Before the
+/// row stand three masks: the slots that have a value here, those set since the last save, and those set in the event under way. A *whole* overlay has
+/// a copy of all other values too: then it is read in place of the row. What does not fit in stands beside it.
 final class Overlay {
-  /// The values, by slot; only those in `present` count. Plain memory: an array's own header and checks were a quarter of a first write.
-  private let slots: UnsafeMutablePointer<Slot>
-  private let slotCount: Int
-  /// Large values that are not read yet, by slot; what `slots` has in their place does not count.
-  private var externals: [Int: ExternalData]?
+  /// Where the row begins. It is this object's own, and moves when its texts need more room.
   // A context's isolation admits one access at a time, and no call under an access comes back here; the checks cost as much as the write.
-  /// The slots that have a value here.
-  @exclusivity(unchecked) final var present = SlotMask()
-  /// The slots set since the last save: what ``ManagedObject/changedValues()`` reports.
-  @exclusivity(unchecked) final var dirty = SlotMask()
-  /// The slots set since changes were last processed.
-  @exclusivity(unchecked) final var changedInEvent = SlotMask()
-  /// The slots that the store computes, which nobody sets.
-  final let derived: SlotMask
-  #if CIPHERDATA_CHECKS
-    private let kinds: [SlotKind]
-  #endif
+  @exclusivity(unchecked) private(set) var row: UnsafeMutableRawPointer
+  /// The bytes that there are for the row; its own size field says how many are used.
+  private var capacity: Int
+  /// The bytes of texts that others have taken the place of.
+  private var unusedBytes = 0
+  // The entity outlives the overlay: a model is never freed once it has given out IDs.
+  private let entity: Unmanaged<CompiledEntity>
+  private let slotCount: Int
+  /// Whether all values of the object are in the row here.
+  // Unchecked as above.
+  @exclusivity(unchecked) private(set) var isWhole: Bool
+  /// Values that are not in the row, by slot: of transient attributes, and long ones.
+  private var besides: [Int: Slot]?
+  /// Large values that are not read yet, by slot.
+  private var externals: [Int: ExternalData]?
 
-  init(of entity: CompiledEntity) {
+  /// Texts and bytes that are longer stand beside the row: they are shared with who has set them, not copied.
+  private static let longByteCount = 1_024
+  /// The bytes that a text is likely to need.
+  private static let textRoom = 32
+
+  /// An empty overlay.
+  ///
+  /// - Parameters:
+  ///   - entity: The object's entity.
+  ///   - isWhole: Whether the object has no other values.
+  init(of entity: CompiledEntity, isWhole: Bool = false) {
+    // The entity outlives the overlay: a model is never freed once it has given out IDs.
+    self.entity = Unmanaged.passUnretained(entity)
     slotCount = entity.slots.count
-    #if CIPHERDATA_CHECKS
-      kinds = entity.slots.map(\.kind)
-    #endif
-    var derived = SlotMask()
-    if entity.hasDerivedSlots { for slot in entity.slots where slot.isDerived { derived.insert(slot.index) } }
-    self.derived = derived
-    slots = .allocate(capacity: slotCount)
-    slots.initialize(repeating: .null, count: slotCount)
+    self.isWhole = isWhole && !entity.hasTransientSlots
+    let fixed = Self.fixedSize(slotCount)
+    capacity = fixed + (isWhole ? entity.textSlotCount * Self.textRoom : 0)
+    row = Self.allocate(slotCount, capacity)
+    row.storeBytes(of: UInt32(truncatingIfNeeded: fixed), as: UInt32.self)
+    row.storeBytes(of: UInt16(truncatingIfNeeded: entity.number), toByteOffset: 4, as: UInt16.self)
+    row.storeBytes(of: UInt16(truncatingIfNeeded: slotCount), toByteOffset: 6, as: UInt16.self)
+    (row + 8).initializeMemory(as: Int64.self, repeating: 0, count: 2 + slotCount)
+    (row + RowImage.wordsOffset + slotCount * 8).initializeMemory(as: UInt64.self, repeating: .max, count: Self.maskCount(slotCount))
+    clearMasks()
   }
 
-  deinit {
-    slots.deinitialize(count: slotCount)
-    slots.deallocate()
+  /// An overlay with all values of a row, none of which counts as set; nil where they are too many, or some are outside the row.
+  init?(of entity: CompiledEntity, copying image: RowImage) {
+    let size = image.size
+    guard size <= Self.longByteCount, !entity.hasTransientSlots, image.slotCount == entity.slots.count, !image.hasUnreadableSlots else {
+      return nil
+    }
+    // The entity outlives the overlay: a model is never freed once it has given out IDs.
+    self.entity = Unmanaged.passUnretained(entity)
+    slotCount = entity.slots.count
+    isWhole = true
+    capacity = (size + 7) & ~7
+    row = Self.allocate(slotCount, capacity)
+    row.copyMemory(from: image.base, byteCount: size)
+    clearMasks()
+  }
+
+  deinit { (row - Self.maskBytes(slotCount)).deallocate() }
+
+  // MARK: Memory
+
+  @inline(__always) private static func maskCount(_ slotCount: Int) -> Int { (slotCount + 63) &>> 6 }
+  @inline(__always) private static func maskBytes(_ slotCount: Int) -> Int { maskCount(slotCount) &* 24 }
+  @inline(__always) private static func fixedSize(_ slotCount: Int) -> Int {
+    RowImage.wordsOffset &+ (slotCount &+ maskCount(slotCount)) &* 8
+  }
+
+  private static func allocate(_ slotCount: Int, _ capacity: Int) -> UnsafeMutableRawPointer {
+    UnsafeMutableRawPointer.allocate(byteCount: maskBytes(slotCount) + capacity, alignment: 8) + maskBytes(slotCount)
+  }
+
+  private func clearMasks() {
+    let bytes = Self.maskBytes(slotCount)
+    (row - bytes).initializeMemory(as: UInt8.self, repeating: 0, count: bytes)
+  }
+
+  /// The bytes of the row that are used.
+  @inline(__always) var size: Int { Int(row.load(as: UInt32.self)) }
+
+  /// Makes room for more bytes, and closes the gaps that replaced texts have left.
+  private func makeRoom(_ count: Int) {
+    let live = size - unusedBytes
+    let (old, fixed, prefix) = (row, Self.fixedSize(slotCount), Self.maskBytes(slotCount))
+    capacity = (max(live + count, live + live / 2) + 7) & ~7
+    row = Self.allocate(slotCount, capacity)
+    (row - prefix).copyMemory(from: old - prefix, byteCount: prefix + fixed)
+    var end = fixed
+    for slot in 0..<slotCount where !isNull(slot) && hasBytes(slot) {
+      let bytes = Self.bytes(old, word(slot))
+      if let source = bytes.baseAddress { (row + end).copyMemory(from: source, byteCount: bytes.count) }
+      storeWord(Self.word(offset: end, count: bytes.count), slot)
+      end += bytes.count
+    }
+    row.storeBytes(of: UInt32(truncatingIfNeeded: end), as: UInt32.self)
+    unusedBytes = 0
+    (old - prefix).deallocate()
+  }
+
+  @inline(__always) private static func bytes(_ row: UnsafeMutableRawPointer, _ word: Int64) -> UnsafeRawBufferPointer {
+    let bits = UInt64(bitPattern: word)
+    return UnsafeRawBufferPointer(start: row + Int(bits & 0xFFFF_FFFF), count: Int(bits &>> 32))
+  }
+
+  @inline(__always) private static func word(offset: Int, count: Int) -> Int64 {
+    Int64(bitPattern: UInt64(count) &<< 32 | UInt64(truncatingIfNeeded: offset))
+  }
+
+  @inline(__always) private func kind(_ slot: Int) -> SlotKind { entity._withUnsafeGuaranteedRef { $0.kinds[slot] } }
+  @inline(__always) private func hasBytes(_ slot: Int) -> Bool {
+    let kind = kind(slot)
+    return kind == .text || kind == .bytes
+  }
+
+  // MARK: Words
+
+  /// The word of a slot as it stands.
+  @inline(__always) func word(_ slot: Int) -> Int64 { row.load(fromByteOffset: RowImage.wordsOffset &+ slot &* 8, as: Int64.self) }
+
+  /// The bytes of a text or of bytes in the row.
+  @inline(__always) func bytes(_ slot: Int) -> UnsafeRawBufferPointer { Self.bytes(row, word(slot)) }
+
+  /// Whether a slot has no value in the row.
+  @inline(__always) func isNull(_ slot: Int) -> Bool {
+    nulls.load(fromByteOffset: slot &>> 6 &* 8, as: UInt64.self) &>> UInt64(slot & 63) & 1 != 0
+  }
+
+  @inline(__always) private var nulls: UnsafeMutableRawPointer { row + (RowImage.wordsOffset &+ slotCount &* 8) }
+
+  @inline(__always) private func storeWord(_ word: Int64, _ slot: Int) {
+    row.storeBytes(of: word, toByteOffset: RowImage.wordsOffset &+ slot &* 8, as: Int64.self)
+  }
+
+  @inline(__always) private func setNull(_ isNull: Bool, _ slot: Int) {
+    let place = nulls + slot &>> 6 &* 8
+    let bit = 1 &<< UInt64(slot & 63)
+    let bits = place.load(as: UInt64.self)
+    place.storeBytes(of: isNull ? bits | bit : bits & ~bit, as: UInt64.self)
+  }
+
+  @inline(__always) private func store(_ word: Int64, _ slot: Int) {
+    storeWord(word, slot)
+    setNull(false, slot)
+  }
+
+  /// Gives up the bytes of a slot, and its value.
+  private func empty(_ slot: Int) {
+    if !isNull(slot), hasBytes(slot) { unusedBytes += bytes(slot).count }
+    storeWord(0, slot)
+    setNull(true, slot)
+  }
+
+  private func store(_ new: UnsafeRawBufferPointer, _ slot: Int) {
+    let old = isNull(slot) ? 0 : bytes(slot).count
+    if !isNull(slot), new.count <= old {
+      if let source = new.baseAddress { (row + Int(word(slot) & 0xFFFF_FFFF)).copyMemory(from: source, byteCount: new.count) }
+      unusedBytes += old - new.count
+      return storeWord(Self.word(offset: Int(word(slot) & 0xFFFF_FFFF), count: new.count), slot)
+    }
+    // Nothing of the old text is copied where more room is needed.
+    empty(slot)
+    if size + new.count > capacity { makeRoom(new.count) }
+    let end = size
+    if let source = new.baseAddress { (row + end).copyMemory(from: source, byteCount: new.count) }
+    store(Self.word(offset: end, count: new.count), slot)
+    row.storeBytes(of: UInt32(truncatingIfNeeded: end + new.count), as: UInt32.self)
+  }
+
+  // MARK: Masks
+
+  @inline(__always) private func mask(_ number: Int) -> UnsafeMutableRawPointer { row - Self.maskCount(slotCount) &* 8 &* number }
+
+  @inline(__always) private func isMarked(_ number: Int, _ slot: Int) -> Bool {
+    mask(number).load(fromByteOffset: slot &>> 6 &* 8, as: UInt64.self) &>> UInt64(slot & 63) & 1 != 0
+  }
+
+  @inline(__always) private func mark(_ number: Int, _ slot: Int) {
+    let place = mask(number) + slot &>> 6 &* 8
+    place.storeBytes(of: place.load(as: UInt64.self) | 1 &<< UInt64(slot & 63), as: UInt64.self)
+  }
+
+  private func slots(_ number: Int) -> SlotMask {
+    if slotCount <= 64 { return SlotMask(low: slotCount == 0 ? 0 : mask(number).load(as: UInt64.self)) }
+    var slots = SlotMask()
+    for slot in 0..<slotCount where isMarked(number, slot) { slots.insert(slot) }
+    return slots
+  }
+
+  /// Whether a slot has a value here, or that it has none.
+  @inline(__always) func has(_ slot: Int) -> Bool { isMarked(1, slot) }
+  /// Whether a slot was set since the last save.
+  @inline(__always) func isDirty(_ slot: Int) -> Bool { isMarked(2, slot) }
+  /// Whether a slot was set since changes were last processed.
+  @inline(__always) func isChangedInEvent(_ slot: Int) -> Bool { isMarked(3, slot) }
+  /// The slots set since the last save: what ``ManagedObject/changedValues()`` reports.
+  var dirty: SlotMask { slots(2) }
+  /// The slots set since changes were last processed.
+  var changedInEvent: SlotMask { slots(3) }
+  /// Of an entity of 1 to 64 slots, those set since the last save.
+  @inline(__always) var dirtyBits: UInt64 { mask(2).load(as: UInt64.self) }
+  /// Of an entity of 1 to 64 slots, those that have no value in the row.
+  @inline(__always) var nullBits: UInt64 { nulls.load(as: UInt64.self) }
+
+  /// Changes were processed.
+  @inline(__always) func endEvent() {
+    for word in 0..<Self.maskCount(slotCount) { mask(3).storeBytes(of: 0, toByteOffset: word &* 8, as: UInt64.self) }
+  }
+
+  /// Whether a number of any slot is just a word: nobody refuses it, and each mask is one word.
+  var takesWords: Bool { slotCount > 0 && slotCount <= 64 && entity._withUnsafeGuaranteedRef { !$0.hasDerivedSlots } }
+
+  // MARK: Values
+
+  /// Whether the row here may be saved as it is: it has all values, and nothing else.
+  var isCopyable: Bool { isWhole && unusedBytes == 0 }
+
+  /// What was not set is to be read from the object's row from now on: that is another, or a value here does not fit in.
+  func becomePartial() {
+    guard isWhole else { return }
+    isWhole = false
+    for slot in 0..<slotCount where !has(slot) { empty(slot) }
+    noteChange()
   }
 
   /// The values by slot. Reading a large one reads all of it, and gives null when that fails: ask `external(_:)` first where that matters.
   subscript(slot: Int) -> Slot {
     get {
       if let externals, let external = externals[slot] { return (try? external.data()).map(Slot.bytes) ?? .null }
-      return slots[slot]
+      if let besides, let value = besides[slot] { return value }
+      if isNull(slot) { return .null }
+      switch kind(slot) {
+      case .int, .reference: return .int(word(slot))
+      case .real: return .real(Double(bitPattern: UInt64(bitPattern: word(slot))))
+      case .text: return .text(String(decoding: bytes(slot), as: UTF8.self))
+      case .bytes: return .bytes(Data(bytes(slot)))
+      case .none: return .null
+      }
     }
     set {
-      slots[slot] = newValue
       if externals != nil { externals?[slot] = nil }
+      if besides != nil { besides?[slot] = nil }
+      switch (newValue, kind(slot)) {
+      case (.null, _): empty(slot)
+      case (.int(let value), .int), (.int(let value), .reference): store(value, slot)
+      case (.real(let value), .real): store(Int64(bitPattern: value.bitPattern), slot)
+      case (.text(var text), .text) where text.utf8.count <= Self.longByteCount:
+        text.withUTF8 { store(UnsafeRawBufferPointer($0), slot) }
+      case (.bytes(let bytes), .bytes) where bytes.count <= Self.longByteCount: bytes.withUnsafeBytes { store($0, slot) }
+      default:
+        empty(slot)
+        becomePartial()
+        besides = besides ?? [:]
+        besides?[slot] = newValue
+      }
     }
   }
 
@@ -56,6 +273,7 @@ final class Overlay {
 
   /// Sets a large value as a change.
   func setExternal(_ value: ExternalData, at slot: Int) {
+    becomePartial()
     set(.null, at: slot)
     externals = externals ?? [:]
     externals?[slot] = value
@@ -67,14 +285,14 @@ final class Overlay {
       checkInvariant(slot >= 0 && slot < slotCount, "the entity has no slot \(slot)")
     #endif
     self[slot] = value
-    present.insert(slot)
+    mark(1, slot)
     noteChange()
   }
 
   /// Sets a value that is no change by itself, but is saved when the object is.
   func setQuietly(_ value: Slot, at slot: Int) {
     keep(value, at: slot)
-    dirty.insert(slot)
+    mark(2, slot)
     noteChange()
   }
 
@@ -83,9 +301,9 @@ final class Overlay {
     // A slot of another model would write beside the memory of the values.
     precondition(slot >= 0 && slot < slotCount, "the entity has no such slot; generate the typed classes anew")
     self[slot] = value
-    present.insert(slot)
-    dirty.insert(slot)
-    changedInEvent.insert(slot)
+    mark(1, slot)
+    mark(2, slot)
+    mark(3, slot)
     noteChange()
   }
 
@@ -98,25 +316,31 @@ final class Overlay {
 
 #if CIPHERDATA_CHECKS
   extension Overlay {
-    /// What is to be saved or was changed is here, what is not here is null, values are of their slot's kind, and unread large ones have no bytes.
+    /// What is to be saved or was changed is here, what is not here is null unless all is, and texts lie behind the words and within the memory.
     func _checkInvariants() {
+      let fixed = Self.fixedSize(slotCount)
+      checkInvariant(size >= fixed && size <= capacity, "the row has \(size) bytes of \(capacity)")
+      var used = fixed
       for slot in 0..<slotCount {
-        let value = slots[slot]
-        if !present.contains(slot) {
-          checkInvariant(!dirty.contains(slot) && !changedInEvent.contains(slot), "slot \(slot) was changed and is not here")
-          checkInvariant(value == .null, "slot \(slot) has a value and is not here")
+        if !has(slot) {
+          checkInvariant(!isDirty(slot) && !isChangedInEvent(slot), "slot \(slot) was changed and is not here")
+          checkInvariant(isWhole || isNull(slot), "slot \(slot) has a value and is not here")
         }
-        let isOfItsKind =
-          switch (value, kinds[slot]) {
-          case (.null, _), (_, .none), (.int, .int), (.int, .reference), (.real, .real), (.text, .text), (.bytes, .bytes): true
-          default: false
+        if isNull(slot) {
+          checkInvariant(word(slot) == 0, "slot \(slot) is null and has a word")
+        } else {
+          checkInvariant(kind(slot) != .none, "slot \(slot) has a value that no store keeps")
+          if hasBytes(slot) {
+            let offset = Int(word(slot) & 0xFFFF_FFFF)
+            checkInvariant(offset >= fixed && offset + bytes(slot).count <= size, "the text of slot \(slot) leaves the row")
+            used += bytes(slot).count
           }
-        checkInvariant(isOfItsKind, "slot \(slot), of the kind \(kinds[slot]), has \(value)")
-        if externals?[slot] != nil {
-          let hasNoOther = present.contains(slot) && value == .null && kinds[slot] == .bytes
-          checkInvariant(hasNoOther, "slot \(slot) has a large value and another one")
+        }
+        if externals?[slot] != nil || besides?[slot] != nil {
+          checkInvariant(has(slot) && isNull(slot) && !isWhole, "slot \(slot) has a value beside the row and another one")
         }
       }
+      checkInvariant(used + unusedBytes <= size, "\(unusedBytes) bytes of \(size) are said to be unused, \(used) are used")
     }
   }
 #endif

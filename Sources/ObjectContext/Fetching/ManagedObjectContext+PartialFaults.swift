@@ -80,7 +80,7 @@ extension ManagedObject {
 
   /// Whether the value of a fault's slot was read without the others.
   final func hasPartialValue(_ slot: Int) -> Bool {
-    flags.contains(.isPartial) && image == nil && overlay?.present.contains(slot) ?? false
+    flags.contains(.isPartial) && image == nil && overlay?.has(slot) ?? false
   }
 
   /// The destination of a to-one relationship as it was read; nil when it was not.

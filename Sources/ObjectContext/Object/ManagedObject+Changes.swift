@@ -12,7 +12,7 @@ extension ManagedObject {
     let entity = compiledEntity
     var values: [String: Any?] = [:]
     if let overlay {
-      for slot in entity.slots where overlay.dirty.contains(slot.index) {
+      for slot in entity.slots where overlay.isDirty(slot.index) {
         values.updateValue(self[slot.name], forKey: slot.name)
       }
     }
@@ -27,7 +27,7 @@ extension ManagedObject {
   public final func changedValuesForCurrentEvent() -> [String: Any?] {
     guard let overlay else { return [:] }
     var values: [String: Any?] = [:]
-    for slot in compiledEntity.slots where overlay.changedInEvent.contains(slot.index) {
+    for slot in compiledEntity.slots where overlay.isChangedInEvent(slot.index) {
       values.updateValue(self[slot.name], forKey: slot.name)
     }
     return values
@@ -95,8 +95,8 @@ extension ManagedObject: CustomStringConvertible {
 
   private func printed(_ slot: CompiledSlot) -> String {
     // No bytes are read for a description.
-    let external = overlay?.present.contains(slot.index) ?? false ? overlay?.external(slot.index) : nil
-    if slot.kind == .bytes, external != nil || overlay?.present.contains(slot.index) != true && image?.external(slot.index) != nil {
+    let external = overlay?.has(slot.index) ?? false ? overlay?.external(slot.index) : nil
+    if slot.kind == .bytes, external != nil || overlay?.has(slot.index) != true && image?.external(slot.index) != nil {
       return "<large value>"
     }
     guard let attribute = slot.attribute else { return "nil" }

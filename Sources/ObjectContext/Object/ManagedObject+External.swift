@@ -27,7 +27,7 @@ extension ManagedObject {
   /// The value of a binary attribute by its slot: what generated properties call. See ``externalData(forKey:)``.
   public final func _externalData(at slot: Int) -> ExternalData? {
     willAccess(slot)
-    if let overlay, overlay.present.contains(slot) {
+    if let overlay, overlay.has(slot) {
       if let external = overlay.external(slot) { return external }
       return Data(_slot: overlay[slot]).map { ExternalData($0) }
     }
@@ -45,9 +45,10 @@ extension ManagedObject {
     // A value that is kept in memory only is read at once: nobody else would hold it.
     if compiledEntity.slots[slot].isTransient || flags.contains(.isAwaking) { return setSlotValue(bytes(of: value), at: slot) }
     guard prepareToWrite(slot) else { return }
-    let overlay = overlayForWriting()
-    if overlay.derived.contains(slot) { return tell(derivedError(compiledEntity.slots[slot])) }
-    overlay.setExternal(value, at: slot)
+    let entity = compiledEntity
+    if entity.slots[slot].isDerived { return tell(derivedError(entity.slots[slot])) }
+    overlayForWriting(of: entity).setExternal(value, at: slot)
+    readOverlay()
     noteChange()
   }
 
@@ -94,7 +95,7 @@ extension ManagedObject {
   /// Whether a slot has a value, which is not read. Fires a fault.
   final func hasValue(_ slot: Int) -> Bool {
     willAccess(slot)
-    if let overlay, overlay.present.contains(slot) { return overlay.external(slot) != nil || !overlay[slot].isNull }
+    if let overlay, overlay.has(slot) { return overlay.external(slot) != nil || !overlay[slot].isNull }
     return image.map { !$0.isNull(slot) || $0.isUnreadable(slot) } ?? false
   }
 

@@ -208,7 +208,8 @@ extension ManagedObject {
     try checkSettable(slot)
     let stored = try slotValue(from: value, for: slot)
     try checkWritable(nil)
-    overlayForWriting().setQuietly(stored, at: slot.index)
+    overlayForWriting(of: entity).setQuietly(stored, at: slot.index)
+    readOverlay()
   }
 
   // MARK: Conversion

@@ -33,7 +33,7 @@ extension ManagedObject {
   ///
   /// - Throws: ``StoreError`` where the value cannot be read.
   final func readSlotValueAtHand(_ slot: Int) throws -> Slot? {
-    if let overlay, overlay.present.contains(slot) {
+    if let overlay, overlay.has(slot) {
       guard let external = overlay.external(slot) else { return overlay[slot] }
       return .bytes(try external.data())
     }
@@ -50,37 +50,65 @@ extension ManagedObject {
   /// Sets the value of a slot as a change. Fires a fault. What cannot be kept changes nothing and is told by ``ManagedObjectContext/pendingError``.
   package final func setSlotValue(_ value: Slot, at slot: Int) {
     guard prepareToWrite(slot) else { return }
-    let overlay = overlayForWriting()
-    if overlay.derived.contains(slot), !flags.contains(.isBatchRow) { return tell(derivedError(compiledEntity.slots[slot])) }
+    let entity = compiledEntity
+    if entity.hasDerivedSlots, entity.slots[slot].isDerived, !flags.contains(.isBatchRow) { return tell(derivedError(entity.slots[slot])) }
+    let overlay = overlayForWriting(of: entity)
     // What awakeFromFetch sets is no change: it is neither saved nor reported.
-    if flags.contains(.isAwaking) { return overlay.keep(value, at: slot) }
+    if flags.contains(.isAwaking) {
+      overlay.keep(value, at: slot)
+      return readOverlay()
+    }
     overlay.set(value, at: slot)
+    readOverlay()
     noteChange()
   }
 
-  /// The overlay, made on the first change.
-  final func overlayForWriting() -> Overlay {
+  /// The overlay, made on the first change. Whoever changes it calls ``readOverlay()`` then.
+  final func overlayForWriting(of entity: CompiledEntity) -> Overlay {
     if flags.contains(.isPartial) { fireFault(trigger: nil) }
     if let overlay { return overlay }
-    let made = Overlay(of: compiledEntity)
+    let made = makeOverlay(of: entity)
     overlay = made
-    plainRow = nil
     return made
+  }
+
+  /// An overlay with all values of the object, where these are at hand and no more than a few.
+  private func makeOverlay(of entity: CompiledEntity) -> Overlay {
+    guard flags.isDisjoint(with: [.isFault, .isInaccessible]) else { return Overlay(of: entity) }
+    guard let image else { return Overlay(of: entity, isWhole: flags.contains(.isInserted)) }
+    return hasExternals ? Overlay(of: entity) : Overlay(of: entity, copying: image) ?? Overlay(of: entity)
+  }
+
+  /// Lets reads go straight to the overlay if it has all values: it may have moved, or has got a value that does not fit into it.
+  @inline(__always) final func readOverlay() {
+    guard let overlay, overlay.isWhole, flags.isDisjoint(with: [.isFault, .isInaccessible]) else {
+      plainRow = nil
+      return
+    }
+    plainRow = UnsafeRawPointer(overlay.row)
+    if !flags.contains(.writesInPlace), overlay.takesWords { flags.insert(.writesInPlace) }
+  }
+
+  /// The row below the overlay is another one from now on.
+  final func overlayLostItsRow() {
+    overlay?.becomePartial()
+    plainRow = nil
   }
 
   /// Gives a new object its default values.
   final func setDefaults(of entity: CompiledEntity) {
     if entity.slotsWithDefaults.isEmpty { return }
-    let overlay = overlayForWriting()
+    let overlay = overlayForWriting(of: entity)
     for slot in entity.slotsWithDefaults { overlay.keep(entity.slots[slot].defaultValue, at: slot) }
+    readOverlay()
   }
 
   /// Gives transient attributes their default values, since no store has them: an object begins with them whenever it gets its values.
   final func setTransientDefaults() {
     let entity = compiledEntity
     if entity.transientSlotsWithDefaults.isEmpty { return }
-    let overlay = overlayForWriting()
-    for slot in entity.transientSlotsWithDefaults where !overlay.present.contains(slot) {
+    let overlay = overlayForWriting(of: entity)
+    for slot in entity.transientSlotsWithDefaults where !overlay.has(slot) {
       overlay.keep(entity.slots[slot].defaultValue, at: slot)
     }
   }
@@ -88,19 +116,20 @@ extension ManagedObject {
   /// The object was changed: it joins the context's unit of work.
   final func noteChange() {
     if flags.isSuperset(of: [.isUpdated, .hasPendingChange]) || flags.contains(.isAwaking) { return }
-    guard let context = managedObjectContext else { return }
-    context.unitOfWork.noteUpdated(self)
+    contextReference?._withUnsafeGuaranteedRef { $0.unitOfWork.noteUpdated(self) }
   }
 
   /// Lets reads go straight to the row if nothing stands in the way.
   final func updatePlainRow() {
-    plainRow = flags.isDisjoint(with: [.isFault, .isInaccessible]) && overlay == nil && !hasExternals ? image?.base : nil
+    if overlay != nil { return readOverlay() }
+    flags.remove(.writesInPlace)
+    plainRow = flags.isDisjoint(with: [.isFault, .isInaccessible]) && !hasExternals ? image?.base : nil
   }
 
   /// The destination of a to-one relationship as it stands in the overlay or row. Fires a fault.
   final func referenceValue(_ slot: Int) -> ObjectReference {
     willAccess(slot)
-    if let overlay, overlay.present.contains(slot) {
+    if let overlay, overlay.has(slot) {
       if case .int(let word) = overlay[slot] { return ObjectReference(rawValue: word) }
       return ObjectReference(rawValue: 0)
     }
@@ -109,7 +138,7 @@ extension ManagedObject {
 
   /// The destination of a to-one relationship if it is at hand, without firing a fault.
   final func referenceValueAtHand(_ slot: Int) -> ObjectReference? {
-    if let overlay, overlay.present.contains(slot) {
+    if let overlay, overlay.has(slot) {
       if case .int(let word) = overlay[slot] { return ObjectReference(rawValue: word) }
       return ObjectReference(rawValue: 0)
     }

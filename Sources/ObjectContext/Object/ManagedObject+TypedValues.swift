@@ -27,12 +27,24 @@ extension ManagedObject {
 
   /// Sets an attribute. Fires a fault; setting an equal value counts as a change too.
   @inlinable public final func _setValue<Value: _StoredAttributeValue>(_ value: Value, at slot: Int) {
-    setSlot(value._slot, at: slot)
+    if let word = Value._word(of: value), writesWord(at: slot) { writeWord(word, at: slot) } else { setSlot(value._slot, at: slot) }
   }
 
   /// Sets or clears an optional attribute.
   @inlinable public final func _setOptionalValue<Value: _StoredAttributeValue>(_ value: Value?, at slot: Int) {
-    setSlot(value?._slot ?? .null, at: slot)
+    if let value { _setValue(value, at: slot) } else { setSlot(.null, at: slot) }
+  }
+
+  /// Whether a number is set by storing its word: the row that is read is the overlay's, and the object is known as changed.
+  @inlinable @inline(__always) final func writesWord(at slot: Int) -> Bool {
+    guard flags.admitsNumbers, contextReference != nil, let row = plainRow else { return false }
+    // Code for another model must not write beside the memory of the values.
+    return slot >= 0 && slot < RowWords.slotCount(row)
+  }
+
+  /// Stores a number's word in the row that properties are read from. It is the overlay's, which gave it to be written to: see `ObjectFlags.writesInPlace`.
+  @inlinable @inline(__always) final func writeWord(_ word: Int64, at slot: Int) {
+    if let plainRow { RowWords.set(word, slot, inOverlay: UnsafeMutableRawPointer(mutating: plainRow)) }
   }
 
   /// The value of a `transformable` attribute; nil when there is none, or when its transformer fails: the context's next fetch or save throws that, and

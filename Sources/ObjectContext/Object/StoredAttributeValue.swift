@@ -18,11 +18,16 @@ public protocol _StoredAttributeValue: AttributeValue {
   ///   - row: The base of a row image.
   ///   - slot: The slot number, of an attribute of the type.
   static func _isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool
+
+  /// The word that a row holds for a value; nil for types whose values lie behind the words.
+  static func _word(of value: Self) -> Int64?
 }
 
 extension _StoredAttributeValue {
   /// Whether the store found something there that is no value of the type.
   @inlinable public static func _isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool { RowImage.isUnreadable(row, slot) }
+  /// No word: the values of most types that are no numbers lie behind the words.
+  @inlinable public static func _word(of value: Self) -> Int64? { nil }
 }
 
 /// Reads of a row's words by its base.
@@ -45,6 +50,18 @@ extension _StoredAttributeValue {
     let bits = UInt64(bitPattern: word)
     return UnsafeRawBufferPointer(start: row + Int(bits & 0xFFFF_FFFF), count: Int(bits &>> 32))
   }
+  @inlinable static func slotCount(_ row: UnsafeRawPointer) -> Int { Int(row.load(fromByteOffset: 6, as: UInt16.self)) }
+  /// Stores a word in an overlay's row of up to 64 slots, and notes the slot in the masks before it: it has a value, is dirty, was changed in the event.
+  @inlinable static func set(_ word: Int64, _ slot: Int, inOverlay row: UnsafeMutableRawPointer) {
+    row.storeBytes(of: word, toByteOffset: RowImage.wordsOffset &+ slot &* 8, as: Int64.self)
+    let bit: UInt64 = 1 &<< UInt64(truncatingIfNeeded: slot)
+    let nulls = row + (RowImage.wordsOffset &+ slotCount(row) &* 8)
+    nulls.storeBytes(of: nulls.load(as: UInt64.self) & ~bit, as: UInt64.self)
+    for offset in 1...3 {
+      let mask = row - offset &* 8
+      mask.storeBytes(of: mask.load(as: UInt64.self) | bit, as: UInt64.self)
+    }
+  }
   @usableFromInline static func text(_ bytes: UnsafeRawBufferPointer) -> String? { RowImage.text(bytes) }
   /// Whether a value that could not be read is there.
   @usableFromInline static func hasSomething(_ row: UnsafeRawPointer, _ slot: Int) -> Bool {
@@ -53,42 +70,58 @@ extension _StoredAttributeValue {
 }
 
 extension Int64: _StoredAttributeValue {
+  /// The word of the value.
+  @inlinable public static func _word(of value: Int64) -> Int64? { value }
   /// Reads the value from a row; nil when there is none.
   @inlinable public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> Int64? { RowWords.word(row, slot) }
 }
 extension Int: _StoredAttributeValue {
+  /// The word of the value.
+  @inlinable public static func _word(of value: Int) -> Int64? { Int64(value) }
   /// Reads the value from a row; nil when there is none.
   @inlinable public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> Int? {
     RowWords.word(row, slot).map { Int(truncatingIfNeeded: $0) }
   }
 }
 extension Int32: _StoredAttributeValue {
+  /// The word of the value.
+  @inlinable public static func _word(of value: Int32) -> Int64? { Int64(value) }
   /// Reads the value from a row; nil when there is none.
   @inlinable public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> Int32? {
     RowWords.word(row, slot).map { Int32(truncatingIfNeeded: $0) }
   }
 }
 extension Int16: _StoredAttributeValue {
+  /// The word of the value.
+  @inlinable public static func _word(of value: Int16) -> Int64? { Int64(value) }
   /// Reads the value from a row; nil when there is none.
   @inlinable public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> Int16? {
     RowWords.word(row, slot).map { Int16(truncatingIfNeeded: $0) }
   }
 }
 extension Bool: _StoredAttributeValue {
+  /// The word of the value.
+  @inlinable public static func _word(of value: Bool) -> Int64? { value ? 1 : 0 }
   /// Reads the value from a row; nil when there is none.
   @inlinable public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> Bool? { RowWords.word(row, slot).map { $0 != 0 } }
 }
 extension Double: _StoredAttributeValue {
+  /// The word of the value.
+  @inlinable public static func _word(of value: Double) -> Int64? { Int64(bitPattern: value.bitPattern) }
   /// Reads the value from a row; nil when there is none.
   @inlinable public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> Double? {
     RowWords.word(row, slot).map { Double(bitPattern: UInt64(bitPattern: $0)) }
   }
 }
 extension Float: _StoredAttributeValue {
+  /// The word of the value.
+  @inlinable public static func _word(of value: Float) -> Int64? { Double._word(of: Double(value)) }
   /// Reads the value from a row; nil when there is none.
   @inlinable public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> Float? { Double._read(row, slot).map(Float.init) }
 }
 extension Date: _StoredAttributeValue {
+  /// The word of the value.
+  @inlinable public static func _word(of value: Date) -> Int64? { Double._word(of: value.timeIntervalSinceReferenceDate) }
   /// Reads the value from a row; nil when there is none.
   @inlinable public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> Date? {
     Double._read(row, slot).map(Date.init(timeIntervalSinceReferenceDate:))

@@ -88,14 +88,14 @@ extension ManagedObject {
 
   /// Adds an object to a to-many relationship and keeps the inverse in step. Does not read the members.
   public final func _addToToMany(_ member: ManagedObject, at index: Int) {
-    let relationship = compiledEntity.toManyRelationships[index]
     guard let context = managedObjectContext else { return refuseRelationship() }
+    let relationship = compiledEntity.toManyRelationships[index]
     guard canTakeMembers else { return }
     guard context.accepts(member, for: relationship, of: self) else { return }
-    guard let inverse = context.model.inverse(of: relationship), !inverse.isToMany else {
+    guard let inverse = context.inverse(of: relationship) else { return addMember(member, to: relationship) }
+    if inverse.isToMany {
       addMember(member, to: relationship)
-      if let inverse = context.model.inverse(of: relationship) { member.addMember(self, to: inverse) }
-      return
+      return member.addMember(self, to: inverse)
     }
     // One to many: the member's to-one decides, and leaves its old owner.
     if member.referenceValue(inverse.index) != currentID.reference {
@@ -192,15 +192,15 @@ extension ManagedObject {
 
   /// The state of a to-many relationship, loaded or not.
   final func state(_ index: Int) -> ToManyState {
+    if let state = toManyStates?[index] { return state }
     let entity = compiledEntity
     if toManyStates == nil { toManyStates = Array(repeating: nil, count: entity.toManyRelationships.count) }
-    if let state = toManyStates?[index] { return state }
     let relationship = entity.toManyRelationships[index]
     // A new object has no stored members; of transient relationships nothing is stored.
     let isNew = flags.contains(.isInserted) || relationship.isTransient
     let made = ToManyState(relationship: relationship, base: isNew ? [] : nil)
     toManyStates?[index] = made
-    managedObjectContext?.memberStates.noteState(of: relationship)
+    contextReference?._withUnsafeGuaranteedRef { $0.memberStates.noteState(of: relationship) }
     return made
   }
 

@@ -11,6 +11,8 @@ extension ManagedObject {
     if let row = plainRow {
       let reference = ObjectReference(rawValue: RowWords.int(row, slot))
       if reference.isNull { return nil }
+      // A new object's store, or that of one that it refers to, is not known by the reference alone.
+      if reference.key < 0 || currentID.key < 0 { return slowToOneID(slot) }
       return ManagedObjectID(space: currentID.space, entityNumber: UInt32(truncatingIfNeeded: reference.entity), key: reference.key)
     }
     return slowToOneID(slot)
@@ -43,7 +45,7 @@ extension ManagedObject {
     let old = referenceValue(slot)
     let new = destination?.currentID.reference ?? ObjectReference(rawValue: 0)
     setReference(new, at: slot)
-    guard old != new, let inverse = context.model.inverse(of: relationship) else { return }
+    guard old != new, let inverse = context.inverse(of: relationship) else { return }
     if !old.isNull { context.removeFromInverse(inverse, owner: old, member: self) }
     guard let destination else { return }
     if inverse.isToMany {
@@ -62,7 +64,7 @@ extension ManagedObject {
   private final func livingDestination(_ slot: Int) -> ManagedObject? {
     guard let row = plainRow ?? firedRow(slot), let contextReference else { return nil }
     let reference = ObjectReference(rawValue: RowWords.int(row, slot))
-    if reference.isNull { return nil }
+    if reference.isNull || reference.key < 0 || currentID.key < 0 { return nil }
     let space = currentID.space
     return contextReference._withUnsafeGuaranteedRef { $0.registeredObject(reference, space: space) }
   }
@@ -96,9 +98,18 @@ extension ManagedObjectContext {
 
   /// Whether an object may be put into a relationship; a mistake is kept and thrown by the next save.
   func accepts(_ destination: ManagedObject, for relationship: CompiledRelationship, of source: ManagedObject) -> Bool {
+    if isPlainlyAccepted(destination, for: relationship, of: source) { return true }
     guard let refusal = refusal(of: destination, for: relationship, of: source) else { return true }
     note(refusal)
     return false
+  }
+
+  /// Whether nothing stands against an object in a relationship, and no object has to go to another store for it.
+  private func isPlainlyAccepted(_ destination: ManagedObject, for relationship: CompiledRelationship, of source: ManagedObject) -> Bool {
+    // Addresses are compared, nothing is read.
+    destination.contextReference?.toOpaque() == Unmanaged.passUnretained(self).toOpaque()
+      && entity(numbered: relationship.destinationEntity).subtree.contains(Int(destination.currentID.entityNumber))
+      && space(of: source) == space(of: destination)
   }
 
   /// Why an object may not be put into a relationship; nil where it may. A new object may go to another store for it.
@@ -136,7 +147,7 @@ extension ManagedObjectContext {
   /// Whether a new object has a relationship to an object with a permanent ID, which is one of the store that it goes to.
   func refersToSavedObjects(_ object: ManagedObject) -> Bool {
     if let overlay = object.overlay {
-      for slot in object.compiledEntity.slots where slot.relationship != nil && overlay.present.contains(slot.index) {
+      for slot in object.compiledEntity.slots where slot.relationship != nil && overlay.has(slot.index) {
         if case .int(let word) = overlay[slot.index], ObjectReference(rawValue: word).key > 0 { return true }
       }
     }

@@ -9,18 +9,19 @@ extension ManagedObject {
   ///   - row: The row.
   ///   - save: The save, which knows the references that new objects have by now.
   final func takeSavedRow(_ row: RowImage?, of save: SaveSession) {
+    let overlay = overlay
+    if overlay != nil { self.overlay = nil }
     if let row { image = row }
     if let overlay {
       let entity = compiledEntity
-      self.overlay = nil
       if entity.hasTransientSlots {
         // Transient values live on until the object becomes a fault.
-        for slot in entity.slots where slot.isTransient && overlay.present.contains(slot.index) {
+        for slot in entity.slots where slot.isTransient && overlay.has(slot.index) {
           var value = overlay[slot.index]
           if slot.relationship != nil, case .int(let word) = value {
             value = .int(save.savedReference(ObjectReference(rawValue: word)).rawValue)
           }
-          overlayForWriting().keep(value, at: slot.index)
+          overlayForWriting(of: entity).keep(value, at: slot.index)
         }
       }
     }

@@ -20,11 +20,37 @@ extension ManagedObject {
 
   /// All properties by the model's rules, and the keys with rules of their own.
   final func validateProperties() throws {
+    if Self.keysWithCustomValidation.isEmpty, isFlawless { return }
     let custom = try customErrors()
     var errors: [ValidationError] = []
     collectPropertyErrors(into: &errors)
     for error in custom where !errors.contains(where: { $0.key == error.key && $0.code == error.code }) { errors.append(error) }
     if !errors.isEmpty { throw ValidationError(errors) }
+  }
+
+  /// Whether a quick look at the values finds nothing wrong, as it does with most objects.
+  private var isFlawless: Bool {
+    let entity = compiledEntity
+    guard entity.quickRules.isComplete else { return false }
+    let isNew = flags.contains(.isInserted)
+    guard let overlay else { return !isNew }
+    guard overlay.isWhole else { return false }
+    let rules = entity.quickRules
+    // Of a changed object only what was changed can have become wrong.
+    let (slots, nulls) = (isNew ? .max : overlay.dirtyBits, overlay.nullBits)
+    if rules.required & slots & nulls != 0 { return false }
+    var numbers = rules.finite & slots & ~nulls
+    while numbers != 0 {
+      if !Double(bitPattern: UInt64(bitPattern: overlay.word(numbers.trailingZeroBitCount))).isFinite { return false }
+      numbers &= numbers - 1
+    }
+    var checked = rules.checked & slots & ~nulls
+    while checked != 0 {
+      let slot = checked.trailingZeroBitCount
+      guard let checker = entity.slots[slot].checker, checker.failure(of: overlay[slot]) == nil else { return false }
+      checked &= checked - 1
+    }
+    return true
   }
 
   /// Runs the rules of the keys that have some of their own, until none puts another value in place of the one it is given.
@@ -80,7 +106,7 @@ extension ManagedObject {
     let isNew = flags.contains(.isInserted)
     for slot in entity.slots {
       // Of a changed object only what was changed can have become wrong.
-      guard isNew || overlay?.dirty.contains(slot.index) ?? false, !slot.isDerived else { continue }
+      guard isNew || overlay?.isDirty(slot.index) ?? false, !slot.isDerived else { continue }
       // A large value is there: its bytes have no rules, and are not read for that.
       if overlay?.external(slot.index) != nil { continue }
       let value = slotValue(slot.index)
@@ -115,7 +141,7 @@ extension ManagedObject {
   private func collectCompositeErrors(into errors: inout [ValidationError]) {
     let isNew = flags.contains(.isInserted)
     for composite in compiledEntity.composites {
-      guard isNew || composite.slots.contains(where: { overlay?.dirty.contains($0) ?? false }) else { continue }
+      guard isNew || composite.slots.contains(where: { overlay?.isDirty($0) ?? false }) else { continue }
       if composite.slots.allSatisfy({ !hasValue($0) }) {
         if !composite.attribute.isOptional, composite.requiredSlots.isEmpty { errors.append(missingValue(composite.name)) }
         continue
@@ -210,14 +236,12 @@ extension ManagedObjectContext {
   /// Validates everything a save writes, and throws all errors at once.
   func validate(_ work: SaveWork) throws {
     var errors: [ValidationError] = []
-    func collect(_ check: () throws -> Void) throws {
-      do { try check() } catch let error as ValidationError {
-        if error.code == .multipleErrors { errors.append(contentsOf: error.errors) } else { errors.append(error) }
-      }
+    func collect(_ error: ValidationError) {
+      if error.code == .multipleErrors { errors.append(contentsOf: error.errors) } else { errors.append(error) }
     }
-    for object in work.deleted { try collect(object.validateForDelete) }
-    for object in work.inserted { try collect(object.validateForInsert) }
-    for object in work.updated { try collect(object.validateForUpdate) }
+    for object in work.deleted { do { try object.validateForDelete() } catch let error as ValidationError { collect(error) } }
+    for object in work.inserted { do { try object.validateForInsert() } catch let error as ValidationError { collect(error) } }
+    for object in work.updated { do { try object.validateForUpdate() } catch let error as ValidationError { collect(error) } }
     if !errors.isEmpty { throw ValidationError(errors) }
   }
 }

@@ -34,11 +34,16 @@ extension ManagedObjectContext {
   }
 
   func obtainIDs(for objects: [ManagedObject]) throws {
-    let temporary = objects.filter { $0.currentID.isTemporaryID && $0.managedObjectContext === self }
-    if temporary.isEmpty { return }
-    let spaces = temporary.map { space(of: $0) }
-    for space in Set(spaces) {
-      let group = spaces.allSatisfy { $0 == space } ? temporary : zip(spaces, temporary).filter { $0.0 == space }.map(\.1)
+    // Addresses are compared, nothing is read.
+    let here = Unmanaged.passUnretained(self).toOpaque()
+    let areNew = { (object: ManagedObject) in object.currentID.isTemporaryID && object.contextReference?.toOpaque() == here }
+    let temporary = objects.allSatisfy(areNew) ? objects : objects.filter(areNew)
+    guard let first = temporary.first else { return }
+    let firstSpace = space(of: first)
+    // As a rule there is one store.
+    let isOneSpace = temporary.allSatisfy { space(of: $0) == firstSpace }
+    for space in isOneSpace ? [firstSpace] : Set(temporary.map { space(of: $0) }) {
+      let group = isOneSpace ? temporary : temporary.filter { self.space(of: $0) == space }
       var held: UInt32?
       guard let store = rowSource.store(numbered: space),
         group.allSatisfy({
@@ -65,7 +70,7 @@ extension ManagedObjectContext {
     if !registry.hasPermanentIDs { return }
     for object in unitOfWork.objects {
       if let overlay = object.overlay {
-        for slot in object.compiledEntity.slots where slot.relationship != nil && overlay.present.contains(slot.index) {
+        for slot in object.compiledEntity.slots where slot.relationship != nil && overlay.has(slot.index) {
           guard case .int(let word) = overlay[slot.index] else { continue }
           overlay[slot.index] = .int(saved(ObjectReference(rawValue: word)).rawValue)
         }

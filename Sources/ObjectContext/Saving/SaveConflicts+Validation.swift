@@ -36,7 +36,7 @@ extension SaveConflicts {
     for slot in entity.slots {
       if slot.kind == .none {
         // Values that are in memory only stay what they are.
-        if let own = object.overlay, own.present.contains(slot.index) { overlay.keep(own[slot.index], at: slot.index) }
+        if let own = object.overlay, own.has(slot.index) { overlay.keep(own[slot.index], at: slot.index) }
       } else if !slot.isDerived, changed?.contains(slot.index) ?? true {
         if let external = slot.kind == .bytes ? row.external(slot.index) : nil {
           overlay.setExternal(external, at: slot.index)
@@ -50,7 +50,7 @@ extension SaveConflicts {
     }
     // A validator may have put another value in place of the one it was given.
     var values: [Int: Slot] = [:]
-    for slot in entity.slots where slot.kind != .none && !slot.isDerived && overlay.dirty.contains(slot.index) {
+    for slot in entity.slots where slot.kind != .none && !slot.isDerived && overlay.isDirty(slot.index) {
       guard overlay.external(slot.index) == nil, slot.kind != .bytes || row.external(slot.index) == nil else { continue }
       var value = overlay[slot.index]
       if slot.kind == .reference, case .int(let word) = value {

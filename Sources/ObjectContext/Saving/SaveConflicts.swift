@@ -192,7 +192,7 @@ final class SaveConflicts {
   private func currentRow(_ reference: ObjectReference, over base: RowImage?) -> RowImage? {
     guard let base, let overlay = object(reference)?.overlay else { return base }
     var (values, externals): ([Int: Slot], [Int: ExternalData]) = ([:], [:])
-    for slot in entity(base).slots where slot.kind != .none && !slot.isDerived && overlay.dirty.contains(slot.index) {
+    for slot in entity(base).slots where slot.kind != .none && !slot.isDerived && overlay.isDirty(slot.index) {
       if let external = overlay.external(slot.index) {
         externals[slot.index] = external
       } else if slot.kind == .reference, case .int(let word) = overlay[slot.index] {

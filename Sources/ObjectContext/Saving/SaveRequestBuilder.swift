@@ -20,10 +20,17 @@ final class SaveRequestBuilder {
 
   func insert(_ object: ManagedObject) {
     let entity = object.compiledEntity
+    if let overlay = object.overlay, overlay.isCopyable, !entity.hasDerivedSlots {
+      inserted.beginRow(
+        copying: overlay.row, size: overlay.size, slotCount: entity.slots.count, key: object.currentID.key, version: 1)
+      for slot in entity.referenceSlots where !overlay.isNull(slot) { writeReference(overlay, slot, of: entity, to: inserted) }
+      inserted.endRow()
+      return relationshipChanges(of: object)
+    }
     inserted.beginRow(entityNumber: entity.number, slotCount: entity.slots.count, key: object.currentID.key, version: 1)
     if let overlay = object.overlay {
       // Derived values are the store's.
-      for slot in entity.slots where slot.kind != .none && !slot.isDerived && overlay.present.contains(slot.index) {
+      for slot in entity.slots where slot.kind != .none && !slot.isDerived && overlay.has(slot.index) {
         write(overlay, slot, to: inserted)
       }
     }
@@ -35,9 +42,10 @@ final class SaveRequestBuilder {
     relationshipChanges(of: object)
     guard let image = object.image, let overlay = object.overlay else { return }
     let entity = object.compiledEntity
+    if overlay.isCopyable, (1...64).contains(entity.slots.count) { return update(overlay, of: entity, from: image) }
     var changed = SlotMask()
     for slot in entity.slots
-    where slot.kind != .none && !slot.isDerived && overlay.dirty.contains(slot.index) && differs(overlay, slot, image) {
+    where slot.kind != .none && !slot.isDerived && overlay.isDirty(slot.index) && differs(overlay, slot, image) {
       changed.insert(slot.index)
     }
     if changed.isEmpty { return }
@@ -51,6 +59,45 @@ final class SaveRequestBuilder {
     }
     updated.endRow()
     updates.append((changed, image))
+  }
+
+  /// An update that copies the overlay's row, which has all values.
+  private func update(_ overlay: Overlay, of entity: CompiledEntity, from image: RowImage) {
+    var (changed, dirty) = (UInt64(0), overlay.dirtyBits)
+    while dirty != 0 {
+      let slot = dirty.trailingZeroBitCount
+      if differs(overlay, slot, entity.kinds[slot], image) { changed |= 1 << UInt64(slot) }
+      dirty &= dirty - 1
+    }
+    if changed == 0 { return }
+    updated.beginRow(
+      copying: overlay.row, size: overlay.size, slotCount: entity.slots.count, key: image.key, version: image.version + 1)
+    for slot in entity.referenceSlots where changed >> UInt64(slot) & 1 != 0 && !overlay.isNull(slot) {
+      writeReference(overlay, slot, of: entity, to: updated)
+    }
+    updated.endRow()
+    updates.append((SlotMask(low: changed), image))
+  }
+
+  /// Whether a value differs from the row's; both are in rows. What only looks alike is other bytes in the store.
+  private func differs(_ overlay: Overlay, _ slot: Int, _ kind: SlotKind, _ image: RowImage) -> Bool {
+    let isNull = overlay.isNull(slot)
+    if isNull || image.isNull(slot) { return isNull != image.isNull(slot) }
+    switch kind {
+    case .int: return overlay.word(slot) != image.word(slot)
+    case .real: return Double(bitPattern: UInt64(bitPattern: overlay.word(slot))) != image.real(slot)
+    case .reference: return context.registry.savedReference(ObjectReference(rawValue: overlay.word(slot))) != image.reference(slot)
+    case .text, .bytes:
+      let (new, old) = (overlay.bytes(slot), image.bytes(slot))
+      return new.count != old.count || !new.elementsEqual(old)
+    case .none: return false
+    }
+  }
+
+  private func writeReference(_ overlay: Overlay, _ slot: Int, of entity: CompiledEntity, to writer: RowWriter) {
+    let reference = ObjectReference(rawValue: overlay.word(slot))
+    let compiled = entity.slots[slot]
+    writer.setReference(saved(reference, compiled.name, entity: compiled.declaringEntity), at: slot)
   }
 
   func delete(_ object: ManagedObject) {
@@ -160,8 +207,7 @@ final class SaveRequestBuilder {
     for state in states {
       guard let state, state.isChanged, !state.relationship.isTransient else { continue }
       let relationship = state.relationship
-      let added = state.added.elements.filter { !isDeleted($0) }
-      let inverse = context.model.inverse(of: relationship)
+      let inverse = context.inverse(of: relationship)
       let order: [ObjectReference]? = relationship.isOrdered ? order(of: object, state) : nil
       // Membership is written once: in the member's to-one slot, or for the relationship with the lower number.
       let ownsMembership = inverse.map { $0.isToMany && relationship.id <= $0.id } ?? true
@@ -169,9 +215,17 @@ final class SaveRequestBuilder {
       request.relationshipChanges.append(
         SaveChangesRequest.RelationshipChange(
           source: object.currentID.reference, relationshipID: relationship.id,
-          added: ownsMembership ? added.map { saved($0, relationship.name, entity: relationship.sourceEntity) } : [],
-          removed: ownsMembership ? state.removed.map { context.registry.savedReference($0) } : [], order: order))
+          added: ownsMembership ? savedAdditions(to: state, of: relationship) : [],
+          removed: ownsMembership && !state.removed.isEmpty ? state.removed.map { context.registry.savedReference($0) } : [], order: order))
     }
+  }
+
+  /// The members that come, as they are saved.
+  private func savedAdditions(to state: ToManyState, of relationship: CompiledRelationship) -> [ObjectReference] {
+    var added = state.added.elements
+    if !context.unitOfWork.deleted.isEmpty { added.removeAll(where: isDeleted) }
+    for position in added.indices { added[position] = saved(added[position], relationship.name, entity: relationship.sourceEntity) }
+    return added
   }
 
   private func order(of object: ManagedObject, _ state: ToManyState) -> [ObjectReference] {

@@ -25,6 +25,12 @@ public final class CompiledEntity: Sendable {
   package let kinds: [SlotKind]
   /// The slots whose values may be large: binary and transformable attributes.
   package let largeSlots: [Int]
+  /// The slots of to-one relationships.
+  package let referenceSlots: [Int]
+  /// How many slots hold texts or bytes.
+  package let textSlotCount: Int
+  /// What most saves check of values.
+  package let quickRules: QuickRules
   /// To-many relationships, inherited first.
   public let toManyRelationships: [CompiledRelationship]
   /// Fetched properties, inherited first.
@@ -60,6 +66,9 @@ public final class CompiledEntity: Sendable {
     self.slots = slots
     kinds = slots.map(\.kind)
     largeSlots = slots.filter { $0.kind == .bytes && ($0.attributeType == .binary || $0.attributeType == .transformable) }.map(\.index)
+    referenceSlots = slots.filter { $0.kind == .reference }.map(\.index)
+    textSlotCount = slots.count { $0.kind == .text || $0.kind == .bytes }
+    quickRules = QuickRules(slots, toManyRelationships, hasComposites: !composites.isEmpty)
     self.toManyRelationships = toManyRelationships
     self.fetchedProperties = fetchedProperties
     self.composites = composites

@@ -25,6 +25,9 @@ public import ObjectModel
   /// The bit of the size that says that some slots cannot be read.
   @usableFromInline static var unreadableFlag: UInt32 { 0x8000_0000 }
 
+  /// Whether the values of some slots cannot be read.
+  package var hasUnreadableSlots: Bool { base.load(as: UInt32.self) & RowImage.unreadableFlag != 0 }
+
   /// The bytes that the row occupies.
   @inlinable public var size: Int { Int(base.load(as: UInt32.self) & ~RowImage.unreadableFlag) }
   /// The number of the row's own entity.

@@ -64,6 +64,26 @@ public final class RowWriter {
     position = rowStart &+ fixed
   }
 
+  /// Begins a row with all values of another one that lies in memory as a row does, and has no values outside.
+  ///
+  /// - Parameters:
+  ///   - row: Where that row begins.
+  ///   - size: Its bytes.
+  ///   - slotCount: How many slots it has.
+  ///   - key: The new row's key.
+  ///   - version: The new row's version.
+  package func beginRow(copying row: UnsafeRawPointer, size: Int, slotCount: Int, key: Int64, version: Int64) {
+    rowStart = (position &+ 7) & ~7
+    position = rowStart
+    self.slotCount = slotCount
+    if rowStart &+ size > chunk.capacity { moveToNewChunk(adding: size) }
+    let base = chunk.memory + rowStart
+    base.copyMemory(from: row, byteCount: size)
+    base.storeBytes(of: key, toByteOffset: 8, as: Int64.self)
+    base.storeBytes(of: version, toByteOffset: 16, as: Int64.self)
+    position = rowStart &+ size
+  }
+
   @inlinable final func store(_ word: Int64, at slot: Int) {
     let base = chunk.memory + rowStart
     base.storeBytes(of: word, toByteOffset: RowImage.wordsOffset &+ slot &* 8, as: Int64.self)

@@ -8,6 +8,9 @@ public struct SlotMask: Sendable, Hashable {
   /// The empty set.
   @inlinable public init() {}
 
+  /// The set of the slots below 64 whose bits are set.
+  package init(low: UInt64) { self.low = low }
+
   /// Whether no slot is in the set.
   @inlinable public var isEmpty: Bool { low == 0 && high.allSatisfy { $0 == 0 } }
 

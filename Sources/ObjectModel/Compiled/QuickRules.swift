@@ -1,0 +1,38 @@
+// QuickRules: the rules of an entity as masks, so that a save looks only at the values that have some.
+
+/// The rules for the values of an entity's slots, for a look that finds nothing wrong in most objects. What is wrong, the slots themselves say.
+package struct QuickRules: Sendable {
+  /// Whether the masks say all: the entity has 1 to 64 slots, and no rules but those of its slots.
+  package let isComplete: Bool
+  /// The slots that must have a value.
+  package private(set) var required: UInt64 = 0
+  /// The slots whose numbers must be finite.
+  package private(set) var finite: UInt64 = 0
+  /// The slots whose values their ``CompiledSlot/checker`` has to see.
+  package private(set) var checked: UInt64 = 0
+
+  init(_ slots: [CompiledSlot], _ toMany: [CompiledRelationship], hasComposites: Bool) {
+    let hasMemberRules = toMany.contains {
+      !$0.isOptional || $0.relationshipDescription.minCount > 0 || $0.relationshipDescription.maxCount > 0
+    }
+    // Whether a required to-one relationship leads to an object that stays is nothing that its word says.
+    let hasRequiredDestinations = slots.contains { $0.relationship.map { !$0.isOptional } ?? false }
+    let hasTransients = slots.contains(where: \.isTransient)
+    isComplete = !slots.isEmpty && slots.count <= 64 && !hasMemberRules && !hasRequiredDestinations && !hasTransients && !hasComposites
+    guard isComplete else { return }
+    for slot in slots where slot.relationship == nil && !slot.isDerived {
+      let bit = UInt64(1) << UInt64(slot.index)
+      if !slot.isOptional { required |= bit }
+      if slot.kind == .real { finite |= bit }
+      if slot.attribute.map({ !$0.validation.isEmpty }) ?? true || !Self.isTypeSaidByKind(slot) { checked |= bit }
+    }
+  }
+
+  /// Whether each value of a slot's kind is one of its type.
+  private static func isTypeSaidByKind(_ slot: CompiledSlot) -> Bool {
+    switch slot.attributeType {
+    case .integer64, .double, .float, .date, .string, .uri, .binary, .transformable: true
+    default: false
+    }
+  }
+}
