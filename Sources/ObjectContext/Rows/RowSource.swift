@@ -83,6 +83,9 @@ package final class RowSource {
   /// The row of an object if it is at hand, however old.
   func knownRow(_ reference: ObjectReference, in store: PersistentStore) -> RowImage? { store.cache.row(reference) }
 
+  /// Whether the row of an object is at hand, however old.
+  func knowsRow(_ reference: ObjectReference, in store: PersistentStore) -> Bool { store.cache.hasRow(reference) }
+
   /// Whether rows that are read stay at hand. Within a transaction they do not: only objects that are there can take them.
   func keepsRows(of store: PersistentStore) -> Bool { !store.cache.isSuspended }
 

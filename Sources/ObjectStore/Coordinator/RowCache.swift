@@ -4,50 +4,10 @@ import Synchronization
 
 /// A store's rows as they were last read or saved. Bounded: when it holds more than its limit, the pages that came first go.
 package final class RowCache: Sendable {
-  /// 512 neighbouring keys of one entity tree.
-  private final class Page {
-    /// 512 entries. Memory of its own instead of an array: a large fetch enters each row here, and pays for every check.
-    let entries: UnsafeMutablePointer<Entry>
-    // Read and written under the cache's lock only, one access at a time.
-    @exclusivity(unchecked) var byteCount = Page.ownSize
-
-    init() {
-      entries = UnsafeMutablePointer.allocate(capacity: 512)
-      entries.initialize(repeating: Entry(), count: 512)
-    }
-
-    deinit {
-      entries.deinitialize(count: 512)
-      entries.deallocate()
-    }
-
-    /// What a page takes beside its rows. Rows read here and there have nearly a page each, so it must count.
-    static var ownSize: Int { 512 * MemoryLayout<Entry>.stride + 128 }
-  }
-
-  /// A row, and what of it is asked when another one comes: its own memory may lie cold.
-  private struct Entry {
-    var image: RowImage?
-    /// The lower half of the row's version.
-    var version: UInt32 = 0
-    var size: UInt32 = 0
-    /// When the row was put in, in hundredths of a second of a clock of this process.
-    var time: UInt32 = 0
-
-    /// Whether the row is newer than one of a version.
-    func isNewer(than version: Int64) -> Bool {
-      image != nil && Int32(bitPattern: self.version &- UInt32(truncatingIfNeeded: version)) > 0
-    }
-  }
-
-  private struct PageKey: Hashable {
-    let root: Int
-    let number: Int64
-  }
-
-  private struct State {
-    var pages: [PageKey: Page] = [:]
-    var order: [PageKey] = []
+  private struct State: ~Copyable {
+    var pages: RowPages
+    /// The pages in the order in which they came; nil for those that went.
+    var order: [RowPage?] = []
     var firstLive = 0
     var byteCount = 0
     /// Grows with each save, so that a reader that began before one does not put old rows over new ones.
@@ -60,34 +20,47 @@ package final class RowCache: Sendable {
       var pacer = CheckPacer()
     #endif
 
-    mutating func page(_ key: PageKey) -> Page {
-      if let page = pages[key] { return page }
-      let page = Page()
-      pages[key] = page
-      byteCount += Page.ownSize
-      order.append(key)
-      return page
+    init(treeCount: Int) { pages = RowPages(treeCount: treeCount) }
+
+    /// The page of a number, made if there is none.
+    mutating func page(root: Int, number: Int64) -> Unmanaged<RowPage> {
+      if let page = pages.page(root: root, number: number) { return page }
+      let page = RowPage(root: root, number: number)
+      pages.insert(page)
+      byteCount += RowPage.ownSize
+      order.append(page)
+      // `order` and `pages` hold it.
+      return Unmanaged.passUnretained(page)
     }
 
-    mutating func set(_ image: RowImage, at index: Int, in page: Page) {
+    /// The entry of a key; nil when there is no page for it.
+    @inline(__always) func entry(root: Int, key: Int64) -> UnsafeMutablePointer<RowEntry>? {
+      pages.page(root: root, number: key >> 9)?._withUnsafeGuaranteedRef { $0.entries + Int(key & 511) }
+    }
+
+    mutating func set(_ image: RowImage, at index: Int, in page: RowPage) {
       let size = image.size
       let change = size - Int(page.entries[index].size)
-      page.entries[index] = Entry(
+      page.entries[index] = RowEntry(
         image: image, version: UInt32(truncatingIfNeeded: image.version), size: UInt32(truncatingIfNeeded: size), time: time)
       page.byteCount += change
       byteCount += change
     }
 
-    mutating func clear(_ index: Int, in page: Page) {
+    mutating func clear(_ index: Int, in page: RowPage) {
       let change = Int(page.entries[index].size)
-      page.entries[index] = Entry()
+      page.entries[index] = RowEntry()
       page.byteCount -= change
       byteCount -= change
     }
 
     mutating func shrink(to limit: Int) {
       while byteCount > limit, firstLive < order.count - 1 {
-        if let page = pages.removeValue(forKey: order[firstLive]) { byteCount -= page.byteCount }
+        if let page = order[firstLive] {
+          byteCount -= page.byteCount
+          pages.remove(page)
+          order[firstLive] = nil
+        }
         firstLive += 1
       }
       if firstLive > 4096 {
@@ -99,7 +72,7 @@ package final class RowCache: Sendable {
 
   private let roots: [Int]
   private let limit: Int
-  private let state = Mutex(State())
+  private let state: Mutex<State>
   #if CIPHERDATA_CHECKS
     private let kinds: [[SlotKind]]
   #endif
@@ -110,6 +83,7 @@ package final class RowCache: Sendable {
   package init(model: CompiledModel, byteLimit: Int) {
     roots = model.entities.map(\.root)
     limit = byteLimit
+    state = Mutex(State(treeCount: model.entities.count))
     #if CIPHERDATA_CHECKS
       kinds = model.entities.map { $0.slots.map(\.kind) }
     #endif
@@ -129,18 +103,12 @@ package final class RowCache: Sendable {
   }
 
   private func insert(_ rows: RowList, into state: inout State) {
-    var lastKey = PageKey(root: -1, number: -1)
-    var page: Page?
     for image in rows {
-      let key = PageKey(root: roots[image.entityNumber], number: image.key >> 9)
-      if key != lastKey || page == nil {
-        page = state.page(key)
-        lastKey = key
+      let page = state.page(root: roots[image.entityNumber], number: image.key >> 9)
+      page._withUnsafeGuaranteedRef { page in
+        let index = Int(image.key & 511)
+        if !page.entries[index].isNewer(than: image.version) { state.set(image, at: index, in: page) }
       }
-      guard let page else { continue }
-      let index = Int(image.key & 511)
-      if page.entries[index].isNewer(than: image.version) { continue }
-      state.set(image, at: index, in: page)
     }
     state.shrink(to: limit)
     noteChange(of: &state)
@@ -156,21 +124,29 @@ package final class RowCache: Sendable {
 
   /// The row of an object; nil when it is not at hand or older than a number of seconds.
   package func row(_ reference: ObjectReference, notOlderThan age: Double) -> RowImage? {
-    let key = PageKey(root: roots[reference.entity], number: reference.key >> 9)
-    let index = Int(reference.key & 511)
+    let root = roots[reference.entity]
     return state.withLock { state in
-      guard let page = state.pages[key], let image = page.entries[index].image else { return nil }
-      return image.entityNumber == reference.entity && Double(Self.now() &- page.entries[index].time) <= age * 100 ? image : nil
+      guard let entry = state.entry(root: root, key: reference.key), let image = entry.pointee.image else { return nil }
+      return image.entityNumber == reference.entity && Double(Self.now() &- entry.pointee.time) <= age * 100 ? image : nil
     }
   }
 
   /// The row of an object; nil when it is not at hand.
   package func row(_ reference: ObjectReference) -> RowImage? {
-    let key = PageKey(root: roots[reference.entity], number: reference.key >> 9)
+    let root = roots[reference.entity]
     // A reference may name another entity of the tree than the row: its slots are others.
     return state.withLock {
-      guard let image = $0.pages[key]?.entries[Int(reference.key & 511)].image, image.entityNumber == reference.entity else { return nil }
+      guard let image = $0.entry(root: root, key: reference.key)?.pointee.image, image.entityNumber == reference.entity else { return nil }
       return image
+    }
+  }
+
+  /// Whether the row of an object is at hand.
+  package func hasRow(_ reference: ObjectReference) -> Bool {
+    let root = roots[reference.entity]
+    return state.withLock {
+      guard let row = $0.entry(root: root, key: reference.key)?.pointee.image?.base else { return false }
+      return Int(row.load(fromByteOffset: 4, as: UInt16.self)) == reference.entity
     }
   }
 
@@ -196,8 +172,8 @@ package final class RowCache: Sendable {
   }
 
   private func set(_ row: RowImage, in state: inout State) {
-    let page = state.page(PageKey(root: roots[row.entityNumber], number: row.key >> 9))
-    state.set(row, at: Int(row.key & 511), in: page)
+    let page = state.page(root: roots[row.entityNumber], number: row.key >> 9)
+    page._withUnsafeGuaranteedRef { state.set(row, at: Int(row.key & 511), in: $0) }
   }
 
   /// Forgets rows, as after a conflict. Reads that began before keep nothing.
@@ -210,9 +186,8 @@ package final class RowCache: Sendable {
   }
 
   private func remove(_ reference: ObjectReference, from state: inout State) {
-    let key = PageKey(root: roots[reference.entity], number: reference.key >> 9)
-    guard let page = state.pages[key] else { return }
-    state.clear(Int(reference.key & 511), in: page)
+    guard let page = state.pages.page(root: roots[reference.entity], number: reference.key >> 9) else { return }
+    page._withUnsafeGuaranteedRef { state.clear(Int(reference.key & 511), in: $0) }
   }
 
   /// A transaction begins: until ``resume()`` nothing new is kept, and rows that it changes are forgotten.
@@ -233,7 +208,7 @@ package final class RowCache: Sendable {
   package func removeAll() {
     state.withLock { state in
       let (generation, suspensions) = (state.generation, state.suspensions)
-      state = State()
+      state = State(treeCount: roots.count)
       state.generation = generation + 1
       state.suspensions = suspensions
     }
@@ -253,15 +228,16 @@ package final class RowCache: Sendable {
     /// Checks the cache as it is now.
     package func _checkInvariants() { state.withLock { _checkInvariants(of: $0) } }
 
-    /// Every page is in the order once, bytes are counted as they are, the limit is kept, and rows lie under their own keys.
-    private func _checkInvariants(of state: State) {
-      let order = state.order[state.firstLive...]
-      let isOrder = Set(order) == Set(state.pages.keys) && order.count == state.pages.count
-      checkInvariant(isOrder, "\(state.pages.count) pages, \(order.count) in order")
+      /// Every page is in the order once, bytes are counted as they are, the limit is kept, and rows lie under their own keys.
+    private func _checkInvariants(of state: borrowing State) {
+      let order = state.order.compactMap { $0 }
+      checkInvariant(order.count == state.pages.count, "\(state.pages.count) pages, \(order.count) in order")
       checkInvariant(state.suspensions >= 0, "transactions have ended that never began")
       var byteCount = 0
-      for (key, page) in state.pages {
-        var size = Page.ownSize
+      for page in order {
+        let isFound = state.pages.page(root: page.root, number: page.number)?.toOpaque() == Unmanaged.passUnretained(page).toOpaque()
+        checkInvariant(isFound, "page \(page.number) of tree \(page.root) is not found")
+        var size = RowPage.ownSize
         for index in 0..<512 {
           let entry = page.entries[index]
           size += Int(entry.size)
@@ -269,7 +245,7 @@ package final class RowCache: Sendable {
             checkInvariant(entry.size == 0, "an empty place counts \(entry.size) bytes")
             continue
           }
-          let isItsPlace = image.key == key.number << 9 | Int64(index) && roots[image.entityNumber] == key.root
+          let isItsPlace = image.key == page.number << 9 | Int64(index) && roots[image.entityNumber] == page.root
           checkInvariant(isItsPlace, "row \(image.key) lies elsewhere")
           checkInvariant(entry.version == UInt32(truncatingIfNeeded: image.version), "row \(image.key) is of another version")
           checkInvariant(Int(entry.size) == image.size, "row \(image.key) has \(image.size) bytes, and counts \(entry.size)")
@@ -278,7 +254,8 @@ package final class RowCache: Sendable {
         checkInvariant(page.byteCount == size, "a page of \(size) bytes counts \(page.byteCount)")
         byteCount += size
       }
-      checkInvariant(state.byteCount == byteCount, "\(byteCount) bytes are counted as \(state.byteCount)")
+      let counted = state.byteCount
+      checkInvariant(counted == byteCount, "\(byteCount) bytes are counted as \(counted)")
       checkInvariant(byteCount <= limit || order.count <= 1, "\(byteCount) bytes are more than the limit, \(limit)")
     }
   }
