@@ -6,22 +6,23 @@ package struct EntityClasses: ~Copyable {
   private let model: CompiledModel
   private let classes: ManagedObjectClasses
   private let types: [ManagedObject.Type]
-  /// Whether objects of the entities have transient attributes that start with a value.
-  private let haveTransientDefaults: [Bool]
+  /// Whether objects of the entities have transient attributes that start with a value, or attributes whose values may be outside the row.
+  private let needWorkWhenFired: [Bool]
   /// The class that was asked for last, and its entity: who makes many objects makes them of one class after the other.
   private var last: (type: ObjectIdentifier, entity: CompiledEntity)?
 
   package init(_ classes: ManagedObjectClasses, of model: CompiledModel) {
     (self.model, self.classes) = (model, classes)
     types = model.entities.map { classes.type(of: $0.name) ?? ManagedObject.self }
-    haveTransientDefaults = model.entities.map { !$0.transientSlotsWithDefaults.isEmpty }
+    needWorkWhenFired = model.entities.map { !$0.transientSlotsWithDefaults.isEmpty || !$0.largeSlots.isEmpty }
   }
 
   /// The class of an entity's objects.
   @inline(__always) package func type(ofEntity number: Int) -> ManagedObject.Type { types[number] }
 
-  /// Whether objects of an entity have transient attributes that start with a value. Asked for each fault that is fired; the entity is not touched.
-  @inline(__always) package func hasTransientDefaults(ofEntity number: Int) -> Bool { haveTransientDefaults[number] }
+  /// Whether more is to be done for a fault of an entity that is fired than to read its row where it lies: it may have transient attributes that start with
+  /// a value, or values outside the row. Asked for each fault; the entity itself is not touched.
+  @inline(__always) package func needsWorkWhenFired(entity number: Int) -> Bool { needWorkWhenFired[number] }
 
   /// The entity of a class; nil when the class is not in the table.
   package mutating func entity(of type: ManagedObject.Type) -> CompiledEntity? {

@@ -35,6 +35,9 @@ struct IdentityMap {
     return entry.takeUnretainedValue()
   }
 
+  /// The living object of a key as ``object(_:)`` gives it, not retained: whoever asks is done with it before anybody lets go of anything.
+  @inline(__always) func unretainedObject(_ key: Int64) -> Unmanaged<ManagedObject>? { page(key >> 9)?[Int(key & 511)] }
+
   /// Registers an object.
   mutating func insert(_ object: ManagedObject, key: Int64) {
     let number = key >> 9

@@ -202,7 +202,7 @@ public struct SnapshotEvents: OptionSet, Sendable {
 
 extension ManagedObject: Hashable {
   /// Objects are equal when they are the same object: a context has one object for each row.
-  public static func == (left: ManagedObject, right: ManagedObject) -> Bool { left === right }
+  @inlinable public static func == (left: ManagedObject, right: ManagedObject) -> Bool { left === right }
   /// Hashes the identity.
-  public final func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+  @inlinable public final func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

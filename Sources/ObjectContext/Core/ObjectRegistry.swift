@@ -55,6 +55,13 @@ package struct ObjectRegistry: ~Copyable {
     return maps[index][roots[reference.entity]].object(reference.key)
   }
 
+  /// The living object of a row as ``object(_:space:)`` gives it, not retained: whoever asks is done with it before anybody lets go of anything.
+  @inline(__always) func unretainedObject(_ reference: ObjectReference, space: UInt32) -> Unmanaged<ManagedObject>? {
+    if !spaces.isEmpty && spaces[0] == space { return maps[0][roots[reference.entity]].unretainedObject(reference.key) }
+    guard let index = Self.laterIndex(of: space, in: spaces) else { return nil }
+    return maps[index][roots[reference.entity]].unretainedObject(reference.key)
+  }
+
   @inline(never) private static func laterIndex(of space: UInt32, in spaces: ContiguousArray<UInt32>) -> Int? {
     spaces.firstIndex(of: space)
   }

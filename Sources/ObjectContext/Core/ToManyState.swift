@@ -5,8 +5,8 @@ import ObjectModel
 final class ToManyState {
   let relationship: CompiledRelationship
   /// The stored members; nil while they are not loaded.
-  // A context's isolation admits one access at a time, and nothing here calls back: the checks cost as much as adding a member.
-  @exclusivity(unchecked) private(set) var base: [ObjectReference]?
+  // A range of the array that they were read into with other objects' members. Touched in its context's isolation alone.
+  @exclusivity(unchecked) private(set) var base: ArraySlice<ObjectReference>?
   /// Members added since, in order. While the base is not loaded some of them may be in it.
   // A context's isolation admits one access at a time, and nothing here calls back: the checks cost as much as adding a member.
   @exclusivity(unchecked) private(set) var added = ReferenceList()
@@ -19,10 +19,10 @@ final class ToManyState {
   /// Whether members came, went or moved in the event under way.
   @exclusivity(unchecked) var isChangedInEvent = false
   /// Where the members stand in their fetch group, for batch faulting.
-  var memberGroup: UInt32 = 0
-  var memberGroupStart = 0
+  @exclusivity(unchecked) var memberGroup: UInt32 = 0
+  @exclusivity(unchecked) var memberGroupStart = 0
   /// Whether the base was read with another object's, and was not asked for yet.
-  var isReadAhead = false
+  @exclusivity(unchecked) var isReadAhead = false
   /// The base as a set, made when a large one is searched.
   private var baseSet: Set<ObjectReference>?
   #if CIPHERDATA_CHECKS
@@ -31,16 +31,18 @@ final class ToManyState {
 
   init(relationship: CompiledRelationship, base: [ObjectReference]?) {
     self.relationship = relationship
-    self.base = base
+    self.base = base?[...]
   }
 
   var isLoaded: Bool { base != nil }
   var isChanged: Bool { !added.isEmpty || !removed.isEmpty || explicitOrder != nil }
 
   /// Takes the stored members.
-  func load(_ members: some Collection<ObjectReference>) {
-    base = Array(members)
-    baseSet = nil
+  func load(_ members: ArraySlice<ObjectReference>) {
+    base = members
+    if baseSet != nil { baseSet = nil }
+    // As nearly always.
+    if !isChanged, moved.isEmpty { return noteChange() }
     let arriving = added.elements
     if !added.isEmpty { added.removeAll { baseContains($0) } }
     if !removed.isEmpty { removed = removed.filter { baseContains($0) } }
@@ -76,10 +78,16 @@ final class ToManyState {
   var members: [ObjectReference] {
     if let explicitOrder { return explicitOrder }
     guard let base else { return added.elements }
-    if added.isEmpty && removed.isEmpty { return base }
-    var result = removed.isEmpty ? base : base.filter { !removed.contains($0) }
+    if added.isEmpty && removed.isEmpty { return Array(base) }
+    var result = removed.isEmpty ? Array(base) : base.filter { !removed.contains($0) }
     result.append(contentsOf: added.elements)
     return result
+  }
+
+  /// The members as they are now, without a copy where nothing was changed. The base must be loaded.
+  var visibleMembers: ArraySlice<ObjectReference> {
+    if let base, !isChanged { return base }
+    return members[...]
   }
 
   /// How many members there are now. The base must be loaded.
@@ -134,7 +142,7 @@ final class ToManyState {
 
   private func keep(_ order: [ObjectReference]) {
     explicitOrder = order
-    if let base, removed.isEmpty, added.isEmpty, base == order { explicitOrder = nil }
+    if let base, removed.isEmpty, added.isEmpty, base.elementsEqual(order) { explicitOrder = nil }
     noteChange()
   }
 
@@ -167,7 +175,7 @@ final class ToManyState {
   /// The changes were saved: the members as they are now become the base, with references of new objects replaced by their saved ones.
   func commit(replacing saved: (ObjectReference) -> ObjectReference) {
     if let order = explicitOrder, isLoaded {
-      base = order.map(saved)
+      base = order.map(saved)[...]
       baseSet = nil
     } else if isLoaded {
       // One member more or less of many must not cost a walk through all: saves come one after the other.
@@ -195,7 +203,7 @@ final class ToManyState {
 
   /// References of new objects were replaced by permanent ones.
   func replace(_ saved: (ObjectReference) -> ObjectReference) {
-    if base?.contains(where: { $0.key < 0 }) ?? false { base = base?.map(saved) }
+    if base?.contains(where: { $0.key < 0 }) ?? false { base = base?.map(saved)[...] }
     if added.elements.contains(where: { $0.key < 0 }) { added = ReferenceList(added.elements.map(saved)) }
     if removed.contains(where: { $0.key < 0 }) { removed = Set(removed.map(saved)) }
     explicitOrder = explicitOrder?.map(saved)

@@ -18,8 +18,12 @@ extension ManagedObject {
     forgetPartialRow()
     flags.remove(.isFault)
     let number = Int(currentID.entityNumber)
-    if contextReference._withUnsafeGuaranteedRef({ $0.entityClasses.hasTransientDefaults(ofEntity: number) }) { setTransientDefaults() }
-    updatePlainRow()
+    if contextReference._withUnsafeGuaranteedRef({ $0.entityClasses.needsWorkWhenFired(entity: number) }) {
+      setTransientDefaults()
+      updatePlainRow()
+    } else if overlay == nil, !flags.contains(.isInaccessible) {
+      plainRow = image?.base
+    }
     flags.insert(.isAwaking)
     awakeFromFetch()
     flags.remove(.isAwaking)

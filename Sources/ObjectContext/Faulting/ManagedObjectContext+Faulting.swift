@@ -61,13 +61,13 @@ extension ManagedObjectContext {
     let found = group.missRow(object.currentID.key, at: Int(object.groupPosition), destination: { knownDestination(of: $0, slot: $1, in: store) }) {
       reference in
       guard reference.key > 0, registry.root(ofEntity: reference.entity) == root else { return false }
-      if let sibling = registry.object(reference, space: space) {
-        if !sibling.flags.contains(.isFault) || sibling.image != nil { return false }
+      if let sibling = registry.unretainedObject(reference, space: space) {
+        if sibling._withUnsafeGuaranteedRef({ !$0.flags.contains(.isFault) || $0.image != nil }) { return false }
       } else if needsObject {
         return false
       }
       // Last what costs most.
-      return rowSource.knownRow(reference, in: store) == nil
+      return !rowSource.knowsRow(reference, in: store)
     }
     return [object.currentID]
       + found.map { ManagedObjectID(space: space, entityNumber: UInt32(truncatingIfNeeded: $0.entity), key: $0.key) }
@@ -75,7 +75,11 @@ extension ManagedObjectContext {
 
   /// Where a to-one relationship of an object leads to, as far as it is at hand. Makes no object.
   private func knownDestination(of source: ObjectReference, slot: Int, in store: PersistentStore) -> ObjectReference? {
-    if let known = registry.object(source, space: store.space.number)?.readReference(slot) { return known }
+    if let object = registry.unretainedObject(source, space: store.space.number),
+      let known = object._withUnsafeGuaranteedRef({ $0.readReference(slot) })
+    {
+      return known
+    }
     return rowSource.knownRow(source, in: store).flatMap { slot < $0.slotCount ? $0.reference(slot) : nil }
   }
 
@@ -159,7 +163,7 @@ extension ManagedObjectContext {
   /// Reads the members of a to-many relationship, and of the same relationship of the object's siblings.
   func loadMembers(of object: ManagedObject, state: ToManyState) {
     guard !object.currentID.isTemporaryID, !object.flags.contains(.isInserted) else {
-      state.load(EmptyCollection())
+      state.load([])
       return
     }
     guard let store = rowSource.store(numbered: object.currentID.space) else {
@@ -182,8 +186,7 @@ extension ManagedObjectContext {
       }
     }
     do {
-      try readMembers(of: objects, relationship, from: store, isInterruptible: false)
-      for sibling in objects.dropFirst() { sibling.toManyStates?[relationship.index]?.isReadAhead = true }
+      try readMembers(of: objects, relationship, from: store, isInterruptible: false, isReadAhead: true)
     } catch {
       note(error)
     }
@@ -196,17 +199,26 @@ extension ManagedObjectContext {
   }
 
   /// Reads the members of a to-many relationship of several objects of a store with one request, less those whose row is known to be gone.
+  ///
+  /// - Parameter isReadAhead: Whether somebody has asked for those of the first object only.
   func readMembers(
-    of objects: [ManagedObject], _ relationship: CompiledRelationship, from store: PersistentStore, isInterruptible: Bool = true
+    of objects: [ManagedObject], _ relationship: CompiledRelationship, from store: PersistentStore, isInterruptible: Bool = true,
+    isReadAhead: Bool = false
   ) throws {
     let values = try rowSource.members(of: relationship, for: objects.map(\.currentID), in: store, isInterruptible: isInterruptible)
     let group = values.references.isEmpty ? 0 : faultGroups.add(values.references, space: store.space.number, isFetched: false)
+    // The objects share one array, of which each has a range.
+    let hasGone = memberStates.hasGone
+    var start = 0
     for (position, object) in objects.enumerated() {
-      let state = object.state(relationship.index)
-      let stored = values[position]
-      state.load(memberStates.living(stored))
+      let state = object.state(relationship)
+      let end = values.ends[position]
+      let stored = values.references[start..<end]
+      state.load(hasGone ? memberStates.living(stored)[...] : stored)
       state.memberGroup = group
-      state.memberGroupStart = position == 0 ? 0 : values.ends[position - 1]
+      state.memberGroupStart = start
+      state.isReadAhead = isReadAhead && position > 0
+      start = end
     }
   }
 }

@@ -85,7 +85,11 @@ extension ManagedObject {
 
   /// The destination of a to-one relationship as it was read; nil when it was not.
   final func readReference(_ slot: Int) -> ObjectReference? {
-    if let image { return slot < image.slotCount ? image.reference(slot) : ObjectReference(rawValue: 0) }
+    // The image itself is not taken out: that would retain its chunk.
+    if let row = image?.base {
+      let slotCount = Int(row.load(fromByteOffset: 6, as: UInt16.self))
+      return ObjectReference(rawValue: slot < slotCount ? RowWords.int(row, slot) : 0)
+    }
     guard hasPartialValue(slot) else { return nil }
     if case .int(let word)? = overlay?[slot] { return ObjectReference(rawValue: word) }
     return ObjectReference(rawValue: 0)

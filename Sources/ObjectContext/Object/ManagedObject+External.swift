@@ -101,8 +101,7 @@ extension ManagedObject {
 
   /// Whether the row refers to values outside it.
   final var hasExternals: Bool {
-    // Most chunks have no such values; those that do may be of other rows.
-    guard let image, image.mayHaveExternals else { return false }
+    guard let image else { return false }
     let slots = compiledEntity.largeSlots
     return !slots.isEmpty && slots.contains { image.external($0) != nil }
   }

@@ -6,9 +6,10 @@ extension ManagedObject {
   /// The members of an unordered to-many relationship. Reads them from the store at the first call, without firing their faults.
   ///
   /// - Parameter index: The relationship's to-many index in the compiled model. Complexity: linear in the number of members.
-  public final func _toManySet<Member: ManagedObject>(_ index: Int, as type: Member.Type = Member.self) -> Set<Member> {
+  @inlinable public final func _toManySet<Member: ManagedObject>(_ index: Int, as type: Member.Type = Member.self) -> Set<Member> {
+    // Inlined, so that the set is one of the member's class at compile time.
     var result = Set<Member>()
-    forEachMember(index) { count in
+    visitMembers(index) { count in
       result.reserveCapacity(count)
     } body: { object in
       if Swift.type(of: object) == type {
@@ -22,9 +23,9 @@ extension ManagedObject {
   }
 
   /// The members of a to-many relationship as an array, in their order if it has one.
-  public final func _toManyArray<Member: ManagedObject>(_ index: Int, as type: Member.Type = Member.self) -> [Member] {
+  @inlinable public final func _toManyArray<Member: ManagedObject>(_ index: Int, as type: Member.Type = Member.self) -> [Member] {
     var result: [Member] = []
-    forEachMember(index) { count in
+    visitMembers(index) { count in
       result.reserveCapacity(count)
     } body: { object in
       if Swift.type(of: object) == type {
@@ -192,10 +193,19 @@ extension ManagedObject {
 
   /// The state of a to-many relationship, loaded or not.
   final func state(_ index: Int) -> ToManyState {
-    if let state = toManyStates?[index] { return state }
-    let entity = compiledEntity
-    if toManyStates == nil { toManyStates = Array(repeating: nil, count: entity.toManyRelationships.count) }
-    let relationship = entity.toManyRelationships[index]
+    if let states = toManyStates, let state = states[index] { return state }
+    return makeState(compiledEntity.toManyRelationships[index])
+  }
+
+  /// The state of a to-many relationship of the object's entity, loaded or not.
+  final func state(_ relationship: CompiledRelationship) -> ToManyState {
+    if let states = toManyStates, let state = states[relationship.index] { return state }
+    return makeState(relationship)
+  }
+
+  private final func makeState(_ relationship: CompiledRelationship) -> ToManyState {
+    let index = relationship.index
+    if toManyStates == nil { toManyStates = Array(repeating: nil, count: compiledEntity.toManyRelationships.count) }
     // A new object has no stored members; of transient relationships nothing is stored.
     let isNew = flags.contains(.isInserted) || relationship.isTransient
     let made = ToManyState(relationship: relationship, base: isNew ? [] : nil)
@@ -226,15 +236,22 @@ extension ManagedObject {
     if state(relationship.index).remove(member.currentID.reference) { noteChange() }
   }
 
+  /// Visits the members of a to-many relationship that an application has asked for.
+  @usableFromInline final func visitMembers(_ index: Int, reserve: (Int) -> Void, body: (ManagedObject) -> Void) {
+    forEachMember(index, reserve: reserve, body: body)
+  }
+
   /// Visits the members of a to-many relationship.
   ///
   /// - Parameter isHeld: Whether the context holds new ones for a while, as those that an application has asked for.
   final func forEachMember(_ index: Int, isHeld: Bool = true, reserve: (Int) -> Void, body: (ManagedObject) -> Void) {
     guard let context = managedObjectContext, let state = loadedState(index) else { return }
-    let members = state.members
+    let members = state.visibleMembers
     reserve(members.count)
-    for (offset, reference) in members.enumerated() {
+    var offset = 0
+    for reference in members {
       if let member = context.member(reference, of: self, state: state, offset: offset, isHeld: isHeld) { body(member) }
+      offset += 1
     }
   }
 }

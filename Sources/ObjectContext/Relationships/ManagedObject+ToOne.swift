@@ -66,7 +66,7 @@ extension ManagedObject {
     let reference = ObjectReference(rawValue: RowWords.int(row, slot))
     if reference.isNull || reference.key < 0 || currentID.key < 0 { return nil }
     let space = currentID.space
-    return contextReference._withUnsafeGuaranteedRef { $0.registeredObject(reference, space: space) }
+    return contextReference._withUnsafeGuaranteedRef { $0.registry.object(reference, space: space) }
   }
 
   /// The destination of a to-one relationship.

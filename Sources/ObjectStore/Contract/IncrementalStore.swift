@@ -42,6 +42,11 @@ public struct RelationshipValues: Sendable {
   /// No objects.
   public init() {}
 
+  /// The members of all objects, and where those of each end.
+  package init(references: [ObjectReference], ends: [Int]) {
+    (self.references, self.ends) = (references, ends)
+  }
+
   /// Adds the members of the next object.
   public mutating func append(_ members: some Sequence<ObjectReference>) {
     references.append(contentsOf: members)

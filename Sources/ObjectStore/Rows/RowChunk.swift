@@ -8,8 +8,6 @@ public final class RowChunk: @unchecked Sendable {  // the bytes are immutable o
   @usableFromInline let capacity: Int
   /// The large values that rows of the chunk refer to by number.
   final var externals: [ExternalData] = []
-  /// Whether there are such values.
-  final var hasExternals: Bool { !externals.isEmpty }
 
   @usableFromInline init(capacity: Int) {
     self.capacity = capacity

@@ -83,9 +83,6 @@ public import ObjectModel
   /// The destination of a to-one relationship; null when there is none.
   @inlinable public func reference(_ slot: Int) -> ObjectReference { ObjectReference(rawValue: word(slot)) }
 
-  /// Whether some row of the chunk refers to values outside it.
-  @inline(__always) package var mayHaveExternals: Bool { chunk.hasExternals }
-
   /// The large value that a slot of the kind `bytes` refers to; nil where its bytes are in the row, or it has none.
   public func external(_ slot: Int) -> ExternalData? {
     let word = UInt64(bitPattern: word(slot))

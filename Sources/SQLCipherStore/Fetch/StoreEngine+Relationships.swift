@@ -19,10 +19,11 @@ extension StoreEngine {
       for _ in objectIDs { values.append(EmptyCollection<ObjectReference>()) }
       return values
     }
-    // Sorted, since the answers come in the order of the owners' keys; an owner may be asked about twice.
-    let order = objectIDs.indices.sorted { objectIDs[$0].key < objectIDs[$1].key }
     var keys: [Int64] = []
     keys.reserveCapacity(objectIDs.count)
+    // The answers come in the order of the owners' keys; an owner may be asked about twice.
+    let isInOrder = Self.hasAscendingKeys(objectIDs)
+    let order = isInOrder ? Array(objectIDs.indices) : objectIDs.indices.sorted { objectIDs[$0].key < objectIDs[$1].key }
     for position in order where objectIDs[position].key > 0 && keys.last != objectIDs[position].key { keys.append(objectIDs[position].key) }
     var references: [ObjectReference] = []
     var ends: [Int] = []
@@ -56,10 +57,7 @@ extension StoreEngine {
       }
       try connection.checkSentinel()
     }
-    if objectIDs.count == 1 {
-      values.append(references)
-      return values
-    }
+    if isInOrder { return RelationshipValues(references: references, ends: ends) }
     var places: [Int64: Int] = [:]
     places.reserveCapacity(keys.count)
     for (place, key) in keys.enumerated() { places[key] = place }
@@ -71,5 +69,15 @@ extension StoreEngine {
       values.append(references[(place == 0 ? 0 : ends[place - 1])..<ends[place]])
     }
     return values
+  }
+
+  /// Whether every ID has a greater key than the one before, as those of siblings nearly always have, and none is temporary.
+  private static func hasAscendingKeys(_ objectIDs: [ManagedObjectID]) -> Bool {
+    var last: Int64 = 0
+    for id in objectIDs {
+      if id.key <= last { return false }
+      last = id.key
+    }
+    return true
   }
 }
