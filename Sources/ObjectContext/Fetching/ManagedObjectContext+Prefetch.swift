@@ -1,16 +1,49 @@
-// ManagedObjectContext+Prefetch: relationships read with a fetch, one query a step for all its objects.
+// ManagedObjectContext+Prefetch: relationships read for many objects at once, one query a step.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
 extension ManagedObjectContext {
+  /// Reads the objects that relationships of some objects lead to, a statement or two for each step of a path however many the objects are.
+  ///
+  /// ```swift
+  /// try context.prefetch(["author", "tags"], for: books)
+  /// for book in books { print(book.title, book.author?.name ?? "", book.tags.count) }   // reads nothing any more
+  /// ```
+  ///
+  /// It is ``FetchSpecification/relationshipKeyPathsForPrefetching`` for objects that are at hand already. What is read stays at hand as after such a fetch: rows
+  /// in the row cache, members in their owners, and the owners on the way until the next prefetching. Objects of other contexts are passed over.
+  ///
+  /// - Parameters:
+  ///   - keyPaths: Relationships of the objects, such as `author`, or several in a row, such as `author.books`.
+  ///   - objects: The objects. Their own rows are read where they are faults.
+  /// - Throws: ``StoreError`` where a path is none of relationships, or the store cannot be read.
+  public func prefetch(_ keyPaths: [String], for objects: some Sequence<ManagedObject>) throws {
+    var byEntity: [(number: UInt32, objects: [ManagedObject])] = []
+    // Objects of one entity come one after the other, nearly always.
+    for object in objects where object.managedObjectContext === self {
+      let number = object.currentID.entityNumber
+      if byEntity.last?.number != number { byEntity.append((number, [])) }
+      byEntity[byEntity.count - 1].objects.append(object)
+    }
+    var groups: [UInt32: [ManagedObject]] = [:]
+    for (number, objects) in byEntity { groups[number, default: []] += objects }
+    var companions: [ManagedObject] = []
+    for (number, objects) in groups { companions += try prefetch(keyPaths, of: model.entities[Int(number)], for: objects) }
+    _ = faultGroups.hold(companions)
+    try notedErrors.tell()
+  }
+
   /// Reads the objects at the ends of the request's relationship key paths.
   ///
   /// - Returns: Objects on the way that nobody else may hold, which know the members that were read for them.
   func prefetch(_ specification: FetchSpecification, for objects: [ManagedObject]) throws -> [ManagedObject] {
-    let entity = try entity(of: specification)
+    try prefetch(specification.relationshipKeyPathsForPrefetching, of: try entity(of: specification), for: objects)
+  }
+
+  private func prefetch(_ keyPaths: [String], of entity: CompiledEntity, for objects: [ManagedObject]) throws -> [ManagedObject] {
     var held: [ManagedObject] = []
-    for keyPath in specification.relationshipKeyPathsForPrefetching {
+    for keyPath in keyPaths {
       var places = [(entity: entity, objects: objects)]
       for key in keyPath.split(separator: ".", omittingEmptySubsequences: false).map(String.init) {
         var next: [(entity: CompiledEntity, objects: [ManagedObject])] = []
@@ -49,50 +82,71 @@ extension ManagedObjectContext {
   }
 
   private func prefetchToOne(_ relationship: CompiledRelationship, of sources: [ManagedObject]) throws -> [ManagedObject] {
+    // One read for all that are faults, instead of one here and there.
+    try readRows(of: sources)
     var destinations: [ManagedObject] = []
-    var seen = Set<ManagedObject>()
-    for source in sources {
-      if let destination = source.destination(relationship.index, isHeld: false), seen.insert(destination).inserted { destinations.append(destination) }
+    for (_, sources) in bySpace(sources) {
+      var seen = KeySet()
+      for source in sources {
+        let reference = source.referenceValue(relationship.index)
+        guard !reference.isNull, seen.insert(reference.key) else { continue }
+        if let destination = destination(reference, of: source, slot: relationship.index, isHeld: false) { destinations.append(destination) }
+      }
     }
     try readRows(of: destinations)
     return destinations
   }
 
   private func prefetchToMany(_ relationship: CompiledRelationship, of sources: [ManagedObject]) throws -> [ManagedObject] {
-    var bySpace: [UInt32: [ManagedObject]] = [:]
-    for source in sources where !source.flags.contains(.isInserted) && !source.currentID.isTemporaryID {
-      if !source.state(relationship.index).isLoaded { bySpace[source.currentID.space, default: []].append(source) }
-    }
-    for objects in bySpace.values {
-      let store = try rowSource.openStore(of: objects[0].currentID, .fetch)
-      try readMembers(of: objects, relationship, from: store)
+    let groups = bySpace(sources)
+    for (_, sources) in groups {
+      let unread = sources.filter {
+        !$0.flags.contains(.isInserted) && !$0.currentID.isTemporaryID && !$0.state(relationship).isLoaded
+      }
+      guard let first = unread.first else { continue }
+      try readMembers(of: unread, relationship, from: try rowSource.openStore(of: first.currentID, .fetch))
     }
     var members: [ManagedObject] = []
-    var seen = Set<ManagedObject>()
-    for source in sources {
-      source.forEachMember(relationship.index, isHeld: false) { _ in
-      } body: {
-        if seen.insert($0).inserted { members.append($0) }
+    for (_, sources) in groups {
+      // Of a member of many owners an object is asked for once.
+      var seen = KeySet()
+      for source in sources {
+        guard let state = source.loadedState(relationship.index) else { continue }
+        var offset = 0
+        for reference in state.visibleMembers {
+          if seen.insert(reference.key), let member = member(reference, of: source, state: state, offset: offset, isHeld: false) {
+            members.append(member)
+          }
+          offset += 1
+        }
       }
     }
     try readRows(of: members)
     return members
   }
 
+  /// Objects store by store: keys tell the objects of one store apart.
+  private func bySpace(_ objects: [ManagedObject]) -> [(space: UInt32, objects: [ManagedObject])] {
+    guard let first = objects.first.map({ space(of: $0) }) else { return [] }
+    // One store is the rule.
+    if objects.allSatisfy({ space(of: $0) == first }) { return [(first, objects)] }
+    return Dictionary(grouping: objects) { space(of: $0) }.map { ($0.key, $0.value) }
+  }
+
   /// Reads the rows of faults that have none at hand.
   private func readRows(of objects: [ManagedObject]) throws {
-    var bySpace: [UInt32: [ManagedObject]] = [:]
-    for object in objects where object.flags.contains(.isFault) && object.image == nil && !object.currentID.isTemporaryID {
-      let store = try rowSource.openStore(of: object.currentID, .fetch)
-      if let row = rowSource.rowAtHand(object.currentID.reference, in: store) {
-        object.image = row
-      } else {
-        bySpace[store.space.number, default: []].append(object)
-      }
-    }
-    for (space, objects) in bySpace {
+    for (space, objects) in bySpace(objects.filter { $0.flags.contains(.isFault) && $0.image == nil && !$0.currentID.isTemporaryID }) {
       let store = try rowSource.openStore(of: objects[0].currentID, .fetch)
-      for row in try rowSource.rows(of: objects.map(\.currentID), in: store) { registeredObject(row.reference, space: space)?.image = row }
+      var missing: [ManagedObjectID] = []
+      for object in objects {
+        if let row = rowSource.rowAtHand(object.currentID.reference, in: store) {
+          object.image = row
+        } else {
+          missing.append(object.currentID)
+        }
+      }
+      if missing.isEmpty { continue }
+      for row in try rowSource.rows(of: missing, in: store) { registeredObject(row.reference, space: space)?.image = row }
     }
   }
 }

@@ -21,8 +21,8 @@ final class TagSides {
       "W12a": Side(prepare: prepareAll, run: readEveryTenth, finish: finishEveryTenth),
       "W12b": Side(prepare: prepareEveryTenth, run: readAll, finish: finishDeep),
       "W12c": Side(prepare: prepareAll, run: readAll, finish: finish),
-      "W12d": Side(prepare: prepareIDs, run: { try self.readFetched(self.ids) }, finish: finishFetched),
-      "W12e": Side(prepare: prepareSample, run: { try self.readFetched(self.books) }, finish: finishDeep),
+      "W12d": Side(prepare: prepareIDs, run: readFetched, finish: finishFetched),
+      "W12e": Side(prepare: prepareSample, run: readPrefetched, finish: finishDeep),
     ]
   }
 
@@ -88,13 +88,22 @@ final class TagSides {
 
   // MARK: At once
 
-  /// Fetches the books of `items`, which are IDs or the books themselves, with their tags.
-  private func readFetched(_ items: [some FetchConstantConvertible]) throws {
+  /// Fetches the books of the IDs with their tags.
+  private func readFetched() throws {
     guard let context else { return }
     var request = Book.fetchRequest()
-    request.predicate = try FetchPredicate(format: "SELF IN %@", items)
+    request.predicate = try FetchPredicate(format: "SELF IN %@", ids)
     request.relationshipKeyPathsForPrefetching = ["tags"]
-    let books = try context.fetch(request)
+    read(try context.fetch(request))
+  }
+
+  /// Reads the tags of books that are at hand.
+  private func readPrefetched() throws {
+    try context?.prefetch(["tags"], for: books)
+    read(books)
+  }
+
+  private func read(_ books: [Book]) {
     var (sum, count): (UInt64, UInt64) = (0, 0)
     for book in books {
       for tag in book.tags {
