@@ -29,6 +29,7 @@ let package = Package(
       name: "benchmark",
       dependencies: [
         "BenchmarkData", "RawFloor", "LibraryClasses", "ArchiveClasses", .product(name: "CipherData", package: "CipherData"),
+        .product(name: "_AllocationCounter", package: "CipherData"),
       ], swiftSettings: strict),
   ]
 )

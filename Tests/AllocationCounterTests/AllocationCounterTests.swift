@@ -51,13 +51,26 @@ final class AllocationCounterTests: XCTestCase {
     let leaf = Leaf()
     var leaves: [Leaf] = []
     leaves.reserveCapacity(100)
-    allocation_counter_start()
+    allocation_counter_start_with_retains()
     for _ in 0..<100 { leaves.append(leaf) }
     leaves.removeAll(keepingCapacity: true)
     let counts = allocation_counter_stop()
     XCTAssertGreaterThanOrEqual(counts.retains, 100)
     XCTAssertGreaterThanOrEqual(counts.releases, 100)
     withExtendedLifetime(leaf) {}
+  }
+
+  func testTextsOfEveryLengthSurviveTheCount() {
+    guard allocation_counter_counts_retains() else { return }
+    var texts: [String] = []
+    texts.reserveCapacity(100)
+    allocation_counter_start_with_retains()
+    for length in 0..<40 { texts.append(String(repeating: "~", count: length)) }
+    texts += ["a", "a literal that is longer than fifteen bytes"]
+    let copies = texts.map { [$0, $0] }
+    _ = allocation_counter_stop()
+    XCTAssertEqual(copies.count, 42)
+    XCTAssertEqual(copies[39], [texts[39], texts[39]])
   }
 
   func testNothingIsCountedAfterTheEnd() {

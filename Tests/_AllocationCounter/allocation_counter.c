@@ -10,8 +10,12 @@ static uint64_t value(counter_kind kind) { return atomic_load_explicit(&allocati
 
 void allocation_counter_start(void) {
   for (int kind = 0; kind < counter_kinds; kind++) { atomic_store(&allocation_counter_values[kind], 0); }
-  retain_counter_switch(true);
   atomic_store(&allocation_counter_is_on, true);
+}
+
+void allocation_counter_start_with_retains(void) {
+  retain_counter_switch(true);
+  allocation_counter_start();
 }
 
 allocation_counts allocation_counter_stop(void) {

@@ -13,15 +13,33 @@ static sqlite3 *opened[opens];
 
 static void w2_path(floor_state *state, int index, char path[4096]) { snprintf(path, 4096, "%s-%d", state->work_path, index); }
 
+void floor_make_store(const char *path) {
+  floor_remove_store(path);
+  sqlite3 *db = floor_connect(path, FLOOR_NORMAL);
+  floor_create_library(db);
+  floor_disconnect(&db);
+}
+
 static void w2_prepare(floor_state *state) {
   char path[4096];
   for (int i = 0; i < opens; i++) {
     w2_path(state, i, path);
-    floor_remove_store(path);
-    sqlite3 *db = floor_connect(path, FLOOR_NORMAL);
-    floor_create_library(db);
-    floor_disconnect(&db);
+    floor_make_store(path);
   }
+}
+
+static uint64_t open_store(const char *path, sqlite3 **db) {
+  *db = floor_connect(path, FLOOR_NORMAL);
+  sqlite3_stmt *statement = floor_prepare(*db, "SELECT version, model FROM metadata");
+  if (sqlite3_step(statement) != SQLITE_ROW) { floor_fail(*db, "metadata"); }
+  uint64_t version = (uint64_t)sqlite3_column_int64(statement, 0);
+  sqlite3_finalize(statement);
+  return version;
+}
+
+void floor_open_once(const char *path) {
+  sqlite3 *db;
+  open_store(path, &db);
 }
 
 static void w2_run(floor_state *state) {
@@ -29,11 +47,7 @@ static void w2_run(floor_state *state) {
   state->touched = 0;
   for (int i = 0; i < opens; i++) {
     w2_path(state, i, path);
-    opened[i] = floor_connect(path, FLOOR_NORMAL);
-    sqlite3_stmt *statement = floor_prepare(opened[i], "SELECT version, model FROM metadata");
-    if (sqlite3_step(statement) != SQLITE_ROW) { floor_fail(opened[i], "metadata"); }
-    state->touched += (uint64_t)sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
+    state->touched += open_store(path, &opened[i]);
   }
 }
 

@@ -1,75 +1,104 @@
-// Measures both sides of a workload round by round, interleaved, and takes medians.
+// Measures the sides of a workload round by round, interleaved.
 import BenchmarkData
+
+/// What one run took.
+struct Measured: Codable {
+  /// CPU time of all threads, in seconds.
+  var cpu = 0.0
+  /// Time that passed, in seconds.
+  var wall = 0.0
+  /// What the heap grew by, in bytes.
+  var heap = 0.0
+}
 
 /// One side's figures, one a round.
 struct Samples {
-  var cpu: [Double] = []
-  var wall: [Double] = []
-  var heap: [Double] = []
-  var intervals: [(Double, Double)] = []
+  private(set) var rounds: [Measured] = []
+  /// When the measured parts began and ended.
+  private(set) var intervals: [(Double, Double)] = []
 
-  /// The median in the workload's unit.
-  func median(of workload: Workload) -> Double {
-    switch workload.unit {
-    case .milliseconds: middle(cpu) * 1e3 / workload.operations
-    case .nanoseconds: middle(cpu) * 1e9 / workload.operations
-    case .bytes: middle(heap) / workload.operations
+  mutating func append(_ measured: Measured, from begin: Double) {
+    rounds.append(measured)
+    intervals.append((begin, begin + measured.wall))
+  }
+
+  /// Each round's figure in the workload's unit.
+  func figures(of workload: Workload) -> [Double] {
+    rounds.map { round in
+      switch workload.unit {
+      case .milliseconds: round.cpu * 1e3 / workload.operations
+      case .nanoseconds: round.cpu * 1e9 / workload.operations
+      case .bytes: round.heap / workload.operations
+      }
     }
   }
 
-  /// The median of the time that passed, in milliseconds: an operation's where the figure is an operation's milliseconds, else the run's.
-  func wallMilliseconds(of workload: Workload) -> Double {
-    middle(wall) * 1e3 / (workload.unit == .milliseconds ? workload.operations : 1)
+  /// The time that passed in each round, in milliseconds: an operation's where the figure is an operation's milliseconds, else the run's.
+  func wallFigures(of workload: Workload) -> [Double] {
+    rounds.map { $0.wall * 1e3 / (workload.unit == .milliseconds ? workload.operations : 1) }
   }
 }
 
-/// The two sides do not agree on what they read.
+extension [Double] {
+  /// The median.
+  var median: Double {
+    let sorted = sorted()
+    guard !sorted.isEmpty else { return 0 }
+    let half = sorted.count / 2
+    return sorted.count.isMultiple(of: 2) ? (sorted[half - 1] + sorted[half]) / 2 : sorted[half]
+  }
+
+  /// The least: what swings with the machine's other work only makes it larger.
+  var least: Double { self.min() ?? 0 }
+}
+
+/// The sides do not agree on what they read.
 struct ChecksumMismatch: Error {
   let workload: String
-  let floor: UInt64
-  let ours: UInt64
+  let sums: [Contender: UInt64]
 }
 
 /// What came out for one workload.
 struct Outcome {
   let workload: Workload
-  let floor: Samples
-  let ours: Samples?
-  /// When our side's measured parts began and ended.
-  let intervals: [(Double, Double)]
+  let samples: [Contender: Samples]
+  let counts: [Contender: Counts]
   let checksum: UInt64
 }
 
-/// Runs a workload: one round that is not counted, then `rounds` that are. The side that begins alternates.
+/// Runs a workload: one round that is not counted, then `rounds` that are, and one in which is counted what each side does. The side that begins takes turns.
 @MainActor
-func measure(_ workload: Workload, rounds: Int) async throws -> Outcome {
-  var floor = Samples()
-  var ours = Samples()
+func measure(_ workload: Workload, rounds: Int, counting: Bool) async throws -> Outcome {
+  let contenders = Contender.allCases.filter { workload.sides[$0] != nil }
+  var samples: [Contender: Samples] = [:]
   var checksum: UInt64 = 0
   for round in 0...rounds {
-    if let side = workload.ours {
-      var floorSum: UInt64
-      var oursSum: UInt64
-      if round.isMultiple(of: 2) {
-        floorSum = try await once(workload.floor, into: &floor, counted: round > 0)
-        oursSum = try await once(side, into: &ours, counted: round > 0)
-      } else {
-        oursSum = try await once(side, into: &ours, counted: round > 0)
-        floorSum = try await once(workload.floor, into: &floor, counted: round > 0)
-      }
-      guard floorSum == oursSum else { throw ChecksumMismatch(workload: workload.id, floor: floorSum, ours: oursSum) }
-      checksum = floorSum
-    } else {
-      let sum = try await once(workload.floor, into: &floor, counted: round > 0)
-      guard round == 0 || sum == checksum else { throw ChecksumMismatch(workload: workload.id, floor: checksum, ours: sum) }
-      checksum = sum
+    var sums: [Contender: UInt64] = [:]
+    for turn in contenders.indices {
+      let contender = contenders[(turn + round) % contenders.count]
+      guard let side = workload.sides[contender] else { continue }
+      let (sum, measured, begin) = try await once(side)
+      if contender != .baseline { sums[contender] = sum }
+      if round > 0 { samples[contender, default: Samples()].append(measured, from: begin) }
+    }
+    guard let first = sums.values.first, sums.values.allSatisfy({ $0 == first }), round == 0 || first == checksum else {
+      throw ChecksumMismatch(workload: workload.id, sums: sums)
+    }
+    checksum = first
+  }
+  var counts: [Contender: Counts] = [:]
+  if counting {
+    for contender in [Contender.floor, .ours] {
+      // What another process does is not seen here.
+      guard let side = workload.sides[contender], side.report == nil else { continue }
+      counts[contender] = try await count(side)
     }
   }
-  return Outcome(workload: workload, floor: floor, ours: workload.ours == nil ? nil : ours, intervals: ours.intervals, checksum: checksum)
+  return Outcome(workload: workload, samples: samples, counts: counts, checksum: checksum)
 }
 
 @MainActor
-private func once(_ side: Side, into samples: inout Samples, counted: Bool) async throws -> UInt64 {
+private func once(_ side: Side) async throws -> (sum: UInt64, measured: Measured, begin: Double) {
   try await side.prepare()
   let heap = bench_heap_bytes()
   let wall = bench_wall_seconds()
@@ -78,19 +107,6 @@ private func once(_ side: Side, into samples: inout Samples, counted: Bool) asyn
   let cpuTaken = bench_cpu_seconds() - cpu
   let wallTaken = bench_wall_seconds() - wall
   let heapTaken = Double(bench_heap_bytes()) - Double(heap)
-  if counted {
-    samples.cpu.append(cpuTaken)
-    samples.wall.append(wallTaken)
-    samples.heap.append(heapTaken)
-    samples.intervals.append((wall, wall + wallTaken))
-  }
-  return try await side.finish()
-}
-
-/// The median.
-private func middle(_ values: [Double]) -> Double {
-  let sorted = values.sorted()
-  guard let last = sorted.last else { return 0 }
-  let half = sorted.count / 2
-  return sorted.count.isMultiple(of: 2) ? (sorted[half - 1] + sorted[half]) / 2 : sorted.count == 1 ? last : sorted[half]
+  let measured = side.report?() ?? Measured(cpu: cpuTaken, wall: wallTaken, heap: heapTaken)
+  return (try await side.finish(), measured, wall)
 }

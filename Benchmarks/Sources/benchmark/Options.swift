@@ -6,9 +6,15 @@ struct Options {
   /// The workloads to run: "W8" takes W8a and W8b too. Empty means all.
   var only: [String] = []
   /// Measured rounds, after one that is not counted.
-  var rounds = 7
+  var rounds = 11
   /// Where the Markdown table goes besides standard output.
   var output: String?
+  /// Where the figures of each round go, for programs.
+  var json: String?
+  /// Whether statements, allocations and retains are counted, in a round more.
+  var counts = true
+  /// Set in the processes that W2a starts: who opens which store.
+  var firstOpen: (contender: String, path: String)?
   /// The data's scale: 1 is the design's, 100 a hundredth of it for a quick trial.
   var divisor: UInt32 = 1
   /// A folder in memory for the databases.
@@ -27,8 +33,8 @@ struct Options {
   var isSmokeTest = false
 
   static let usage = """
-    usage: benchmark [--only W4,W5] [--rounds N] [--output FILE] [--scale DIVISOR] [--memory-folder DIR] [--disk-folder DIR]
-                     [--archive FILE] [--floor-only] [--list] [--intervals FILE]
+    usage: benchmark [--only W4,W5] [--rounds N] [--output FILE] [--json FILE] [--scale DIVISOR] [--memory-folder DIR] [--disk-folder DIR]
+                     [--archive FILE] [--floor-only] [--no-counts] [--list] [--intervals FILE]
            benchmark --smoke --archive FILE [--only W4,W5]
     """
 
@@ -39,8 +45,13 @@ struct Options {
       switch argument {
       case "--floor-only": floorOnly = true
       case "--list": list = true
+      case "--no-counts": counts = false
+      case "--first-open":
+        guard let contender = iterator.next(), let path = iterator.next() else { throw UsageError(message: "--first-open is not for you") }
+        firstOpen = (contender, path)
       case "--smoke": beSmokeTest()
-      case "--only", "--rounds", "--output", "--scale", "--memory-folder", "--disk-folder", "--archive", "--intervals":
+      case "--only", "--rounds", "--output", "--scale", "--memory-folder", "--disk-folder", "--archive", "--intervals",
+        "--json":
         guard let value = iterator.next() else { throw UsageError(message: "\(argument) needs a value") }
         try set(argument, to: value)
       default: throw UsageError(message: "unknown argument \(argument)")
@@ -60,6 +71,7 @@ struct Options {
     switch argument {
     case "--only": only = value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
     case "--output": output = value
+    case "--json": json = value
     case "--memory-folder": memoryFolder = value
     case "--disk-folder": diskFolder = value
     case "--archive": archive = value

@@ -6,64 +6,69 @@ import RawFloor
 /// Writes outcomes as Markdown.
 struct Report {
   let options: Options
-  let state: OpaquePointer
-  let data: UnsafeMutablePointer<bench_data>
+  let machine: Machine
 
   /// The lines above the table: what was measured, where.
   func heading() -> String {
-    let cipher = floor_cipher_version(state).map { String(cString: $0) } ?? ""
-    let sqlite = floor_sqlite_version().map { String(cString: $0) } ?? ""
-    let counts = data.pointee
-    let durability =
-      bench_is_memory_backed(options.memoryFolder) ? "in memory-backed files" : "in \(options.memoryFolder), NOT memory-backed"
-    let disk = bench_is_memory_backed(options.diskFolder) ? " W14b's folder is memory-backed too: its figure is not a disk's." : ""
+    let durability = machine.isInMemory ? "in memory-backed files" : "in \(options.memoryFolder), NOT memory-backed"
+    let disk = machine.isDiskInMemory ? " W14b's folder is memory-backed too: its figure is not a disk's." : ""
     return """
-      SQLCipher \(cipher.isEmpty ? "?" : cipher) (SQLite \(sqlite)), raw key, 4096-byte pages, WAL, `synchronous=NORMAL`, 64 MB cache, databases \(durability).\(disk)
-      \(processorName()), \(ProcessInfo.processInfo.activeProcessorCount) processors; medians of \(options.rounds) interleaved rounds, CPU time of the process.
-      \(counts.author_count) authors, \(counts.tag_count) tags, \(counts.book_count) books, \(counts.pair_count) pairs.
+      SQLCipher \(machine.cipher) (SQLite \(machine.sqlite)), raw key, 4096-byte pages, WAL, `synchronous=NORMAL`, 64 MB cache, databases \(durability).\(disk)
+      \(machine.processor), \(machine.processors) processors; \(options.rounds) interleaved rounds, CPU time of the process. Goals are ratios to C of the least times but where a unit is given.
+      \(machine.authors) authors, \(machine.tags) tags, \(machine.books) books, \(machine.pairs) pairs.
 
       """
   }
 
   /// The table's head.
-  static let head = """
-    | W | workload | unit | C | ours | ratio | first | wall C, ms | wall ours, ms | checksum |
-    |---|---|---|---:|---:|---:|---:|---:|---:|---|
-    """
+  var head: String {
+    var columns = ["W", "workload", "unit", "C", "ours", "ratio", "C, least", "ours, least", "ratio of least", "must", "stretch"]
+    columns += ["statements", "allocations", "bytes", "retains", "wall C, ms", "wall ours, ms", "checksum"]
+    return "| " + columns.joined(separator: " | ") + " |\n|---|---|---|" + String(repeating: "---:|", count: 6) + "---|---|"
+      + String(repeating: "---:|", count: 6) + "---|"
+  }
 
   /// One row of it.
   func row(_ outcome: Outcome) -> String {
     let workload = outcome.workload
-    let floor = outcome.floor.median(of: workload)
-    var cells = [workload.id, workload.name, workload.unit.symbol, figure(floor)]
-    if let ours = outcome.ours {
-      let median = ours.median(of: workload)
-      cells += [figure(median), String(format: "%.2f", median / floor), verdict(workload, median, floor)]
-      cells += [figure(outcome.floor.wallMilliseconds(of: workload)), figure(ours.wallMilliseconds(of: workload))]
+    let floor = outcome.figures(.floor)
+    var cells = [workload.id, workload.name, workload.unit.rawValue, figure(floor.median)]
+    if outcome.samples[.ours] != nil {
+      let ours = outcome.figures(.ours)
+      let limit = outcome.figures(workload.limit)
+      // A ratio to another workload of ours says so by that one's figure.
+      let mark = workload.limit == .baseline ? { " (to \(figure($0)))" } : { (_: Double) in "" }
+      cells += [figure(ours.median), ratio(ours.median, limit.median) + mark(limit.median)]
+      cells += [figure(floor.least), figure(ours.least), ratio(ours.least, limit.least) + mark(limit.least)]
     } else {
-      cells += ["C only", "", promise(workload.target), figure(outcome.floor.wallMilliseconds(of: workload)), ""]
+      cells += ["C only", "", figure(floor.least), "", ""]
     }
+    cells += goals(outcome) + counts(outcome.counts[.ours])
+    cells += [figure(outcome.wallFigures(.floor).median), outcome.samples[.ours] == nil ? "" : figure(outcome.wallFigures(.ours).median)]
     cells.append(String(format: "%016llx", outcome.checksum))
     return "| " + cells.joined(separator: " | ") + " |"
   }
 
-  private func promise(_ target: Target) -> String {
-    switch target {
-    case .ratio(let limit): "≤ " + figure(limit)
-    case .absolute(let limit): "≤ " + figure(limit)
-    case .none: "measured"
+  private func goals(_ outcome: Outcome) -> [String] {
+    guard let goal = outcome.workload.goal else { return ["", ""] }
+    func promise(_ limit: Double, _ measure: Goal.Measure) -> String {
+      switch measure {
+      case .ratio: figure(limit)
+      case .absolute: "\(figure(limit)) \(outcome.workload.unit.rawValue)"
+      case .wallRatio: "\(figure(limit)) wall"
+      }
     }
+    let must = promise(goal.must, goal.measure)
+    let stretch = promise(goal.stretch, goal.stretchMeasure ?? goal.measure)
+    guard let reached = outcome.reached else { return [must, stretch] }
+    return [must + (reached.must ? " reached" : " **missed**"), stretch + (reached.stretch ? " reached" : "")]
   }
 
-  private func verdict(_ workload: Workload, _ ours: Double, _ floor: Double) -> String {
-    let reached: Bool
-    switch workload.target {
-    case .ratio(let limit): reached = ours / floor <= limit
-    case .absolute(let limit): reached = ours <= limit
-    case .none: return promise(.none)
-    }
-    return promise(workload.target) + (reached ? " reached" : " **missed**")
+  private func counts(_ counts: Counts?) -> [String] {
+    [counts?.statements, counts?.allocations, counts?.bytes, counts?.retains].map { $0.map(short) ?? "" }
   }
+
+  private func ratio(_ value: Double, _ limit: Double) -> String { String(format: "%.2f", value / limit) }
 
   /// Three significant digits or whole numbers.
   private func figure(_ value: Double) -> String {
@@ -75,11 +80,33 @@ struct Report {
     }
   }
 
-  private func processorName() -> String {
-    guard let text = try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8),
-      let line = text.split(separator: "\n").first(where: { $0.hasPrefix("model name") }),
-      let colon = line.firstIndex(of: ":")
-    else { return "unknown processor" }
-    return line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
+  /// A count in a few characters.
+  private func short(_ count: Int) -> String {
+    switch count {
+    case 10_000_000...: figure(Double(count) / 1e6) + "M"
+    case 10_000...: figure(Double(count) / 1e3) + "k"
+    default: String(count)
+    }
+  }
+}
+
+extension Outcome {
+  /// A side's figures in the workload's unit.
+  func figures(_ contender: Contender) -> [Double] { samples[contender]?.figures(of: workload) ?? [] }
+
+  /// A side's milliseconds by the clock on the wall.
+  func wallFigures(_ contender: Contender) -> [Double] { samples[contender]?.wallFigures(of: workload) ?? [] }
+
+  /// Whether the goals are reached, by the least figures; nil where there is nothing to tell it by.
+  var reached: (must: Bool, stretch: Bool)? {
+    guard let goal = workload.goal, samples[.ours] != nil else { return nil }
+    func reaches(_ limit: Double, _ measure: Goal.Measure) -> Bool {
+      switch measure {
+      case .ratio: figures(.ours).least / figures(workload.limit).least <= limit
+      case .absolute: figures(.ours).least <= limit
+      case .wallRatio: wallFigures(.ours).least / wallFigures(workload.limit).least <= limit
+      }
+    }
+    return (reaches(goal.must, goal.measure), reaches(goal.stretch, goal.stretchMeasure ?? goal.measure))
   }
 }

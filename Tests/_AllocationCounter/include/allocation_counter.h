@@ -16,11 +16,13 @@ typedef struct allocation_counts {
 
 /// Whether allocations can be counted: with glibc and without a sanitizer.
 bool allocation_counter_counts_allocations(void);
-/// Whether retains can be counted: in a program that is linked to a Swift runtime that lets them be.
+/// Whether retains can be counted: on x86-64 Linux, in a program that is linked to a Swift runtime that lets them be.
 bool allocation_counter_counts_retains(void);
 
-/// Begins to count, from zero. Only one count at a time.
+/// Begins to count allocations, from zero. Only one count at a time.
 void allocation_counter_start(void);
+/// Begins to count retains too, for which the runtime takes a slower way.
+void allocation_counter_start_with_retains(void);
 /// Ends it.
 allocation_counts allocation_counter_stop(void);
 

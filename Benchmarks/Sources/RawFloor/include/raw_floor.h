@@ -2,6 +2,8 @@
 #ifndef RAW_FLOOR_H
 #define RAW_FLOOR_H
 
+#include <stdbool.h>
+
 #include "archive_parse.h"
 #include "benchmark_data.h"
 
@@ -38,6 +40,16 @@ void floor_close(floor_state *state);
 
 int floor_workload_count(void);
 const floor_workload *floor_workload_at(int index);
+
+/// W2a's store, and what a process does that opens it: connect and read one row.
+void floor_make_store(const char *path);
+void floor_open_once(const char *path);
+
+/// Lets statements be counted on every connection that is opened from now on.
+void floor_watch_connections(void);
+/// Begins to count statements, from zero, or ends it. No statement may be running.
+void floor_count_statements(bool begin);
+uint64_t floor_counted_statements(void);
 
 /// The versions of SQLCipher and of the SQLite in it, for the report.
 const char *floor_cipher_version(floor_state *state);

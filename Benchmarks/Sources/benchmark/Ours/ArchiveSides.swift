@@ -35,8 +35,8 @@ final class ArchiveSides {
   // MARK: W19
 
   private func open(_ path: String) async throws -> PersistentContainer {
-    stores.remove(path)
-    let container = try stores.container(path, model: DebianArchiveModel.managedObjectModel, classes: DebianArchiveModel.classes)
+    OurStores.remove(path)
+    let container = try OurStores.container(path, model: DebianArchiveModel.managedObjectModel, classes: DebianArchiveModel.classes)
     try await container.loadPersistentStores()
     return container
   }
@@ -59,7 +59,7 @@ final class ArchiveSides {
     let hash = try checksum(container.newBackgroundContext())
     try container.close()
     self.container = nil
-    stores.remove(stores.path("ours-import.store"))
+    OurStores.remove(stores.path("ours-import.store"))
     return hash
   }
 

@@ -36,19 +36,19 @@ final class FetchSides {
 
   private func prepareOpens() async throws {
     for index in 0..<Self.opens {
-      stores.remove(openPath(index))
-      try await stores.open(openPath(index)).close()
+      OurStores.remove(openPath(index))
+      try await OurStores.open(openPath(index)).close()
     }
   }
 
   private func open() async throws {
-    for index in 0..<Self.opens { containers.append(try await stores.open(openPath(index))) }
+    for index in 0..<Self.opens { containers.append(try await OurStores.open(openPath(index))) }
   }
 
   private func finishOpens() async throws -> UInt64 {
     let count = containers.count { !$0.persistentStoreCoordinator.persistentStores.isEmpty }
     for container in containers { try container.close() }
-    for index in 0..<Self.opens { stores.remove(openPath(index)) }
+    for index in 0..<Self.opens { OurStores.remove(openPath(index)) }
     containers = []
     return UInt64(count)
   }
@@ -57,7 +57,7 @@ final class FetchSides {
 
   /// A container of its own on a store that nobody has read: its pages are not in any cache.
   private func prepareCold() async throws {
-    containers = [try await stores.open(try await stores.copy("ours-cold.store"))]
+    containers = [try await OurStores.open(try await stores.copy("ours-cold.store"))]
     context = containers[0].newBackgroundContext()
   }
 
@@ -65,7 +65,7 @@ final class FetchSides {
     let sum = try await finish()
     for container in containers { try container.close() }
     containers = []
-    stores.remove(stores.path("ours-cold.store"))
+    OurStores.remove(stores.path("ours-cold.store"))
     return sum
   }
 

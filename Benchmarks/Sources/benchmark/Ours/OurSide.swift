@@ -6,14 +6,17 @@ import Foundation
 /// Makes our side of each workload, by the workload's ID. A workload that is not here is measured in C only and marked so.
 @MainActor
 struct OurSide {
-  let data: UnsafeMutablePointer<bench_data>
-  /// Where the databases go, in memory; removed at the end with everything in it. W14b's goes to `options.diskFolder`.
-  let folder: String
   let options: Options
+  let stores: OurStores
+
+  /// - Parameter folder: Where the databases go, in memory; removed at the end with everything in it. W14b's goes to `options.diskFolder`.
+  init(data: UnsafeMutablePointer<bench_data>, folder: String, options: Options) {
+    self.options = options
+    stores = OurStores(data: data, folder: folder)
+  }
 
   /// The sides that exist.
-  func sides() async throws -> [String: Side] {
-    let stores = OurStores(data: data, folder: folder)
+  func sides() -> [String: Side] {
     var sides = FetchSides(stores).sides()
     sides.merge(FaultSides(stores).sides()) { $1 }
     sides.merge(TraversalSides(stores).sides()) { $1 }

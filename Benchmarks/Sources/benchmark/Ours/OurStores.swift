@@ -62,7 +62,7 @@ final class OurStores {
   func path(_ name: String) -> String { "\(folder)/\(name)" }
 
   /// A container for a store file with a raw key; 64 MB of pages a connection, as in C.
-  func container(
+  static func container(
     _ path: String, model: ManagedObjectModel = BookshopModel.managedObjectModel, classes: ManagedObjectClasses = BookshopModel.classes,
     durability: StoreDurability = .fast
   ) throws -> PersistentContainer {
@@ -73,13 +73,13 @@ final class OurStores {
       name: "benchmark", managedObjectModel: model, classes: classes, persistentStoreDescriptions: [description])
   }
 
-  func open(_ path: String, durability: StoreDurability = .fast) async throws -> PersistentContainer {
+  static func open(_ path: String, durability: StoreDurability = .fast) async throws -> PersistentContainer {
     let container = try container(path, durability: durability)
     try await container.loadPersistentStores()
     return container
   }
 
-  func remove(_ path: String) {
+  static func remove(_ path: String) {
     for ending in ["", "-wal", "-shm", "-journal", ".keys"] { unlink(path + ending) }
   }
 
@@ -117,7 +117,7 @@ final class OurStores {
   private func needPristine() async throws -> String {
     if let pristine { return pristine }
     let path = path("ours-pristine.store")
-    let container = try await open(path)
+    let container = try await Self.open(path)
     try insertLibrary(container.newBackgroundContext())
     try container.close()
     pristine = path
@@ -127,7 +127,7 @@ final class OurStores {
   /// The open store of the workloads that read, its pages read once before.
   func needReading() async throws -> PersistentContainer {
     if let reading { return reading }
-    let container = try await open(try await copy("ours.store"))
+    let container = try await Self.open(try await copy("ours.store"))
     _ = try checksum(container)
     reading = container
     return container
@@ -138,7 +138,7 @@ final class OurStores {
 
   func copy(toPath path: String) async throws -> String {
     let pristine = try await needPristine()
-    remove(path)
+    Self.remove(path)
     try FileManager.default.copyItem(atPath: pristine, toPath: path)
     return path
   }

@@ -33,9 +33,9 @@ final class WriteSides {
 
   private func prepareInsert() async throws {
     path = stores.path("ours-work.store")
-    stores.remove(path)
+    OurStores.remove(path)
     _ = stores.library
-    let container = try await stores.open(path)
+    let container = try await OurStores.open(path)
     context = container.newBackgroundContext()
     self.container = container
   }
@@ -48,7 +48,7 @@ final class WriteSides {
   /// A fresh copy, all its pages read once by the writing connection; the books of the sample are at hand as a fetch gives them.
   private func prepareSample(_ seed: UInt64, _ divisor: Int, _ path: String, durability: StoreDurability = .fast) async throws {
     self.path = try await stores.copy(toPath: path)
-    let container = try await stores.open(path, durability: durability)
+    let container = try await OurStores.open(path, durability: durability)
     // In a transaction of the store, so that the pages are read by the connection that writes, as in C.
     let stores = stores
     try container.newBackgroundContext().performTransaction { _ = try stores.checksum(container) }
@@ -92,7 +92,7 @@ final class WriteSides {
     let sum = try stores.checksum(container)
     try container.close()
     self.container = nil
-    stores.remove(path)
+    OurStores.remove(path)
     return sum
   }
 }

@@ -1,0 +1,32 @@
+// What a run does, counted in a round that is not timed.
+import BenchmarkData
+import RawFloor
+import _AllocationCounter
+
+/// What one run did; nil where it cannot be counted.
+struct Counts: Codable {
+  /// SQL statements, those that begin and end transactions too.
+  var statements: Int
+  var allocations: Int?
+  /// What the allocations asked for.
+  var bytes: Int?
+  /// Retains of Swift objects.
+  var retains: Int?
+}
+
+/// Runs a side once more.
+@MainActor
+func count(_ side: Side) async throws -> Counts {
+  try await side.prepare()
+  floor_count_statements(true)
+  allocation_counter_start_with_retains()
+  try await side.run()
+  let counts = allocation_counter_stop()
+  let statements = floor_counted_statements()
+  floor_count_statements(false)
+  _ = try await side.finish()
+  let hasAllocations = allocation_counter_counts_allocations()
+  return Counts(
+    statements: Int(statements), allocations: hasAllocations ? Int(counts.allocations) : nil,
+    bytes: hasAllocations ? Int(counts.bytes) : nil, retains: allocation_counter_counts_retains() ? Int(counts.retains) : nil)
+}

@@ -1,0 +1,41 @@
+// What our side must reach, and where it is going.
+
+/// The goals of a workload.
+struct Goal {
+  enum Measure: String {
+    /// Times the limit, of CPU time or heap.
+    case ratio
+    /// So much, in the workload's unit.
+    case absolute
+    /// Times the limit, of the time that passes.
+    case wallRatio
+  }
+
+  let must: Double
+  let stretch: Double
+  var measure = Measure.ratio
+  /// What the stretch goal is told by, where it is not the same.
+  var stretchMeasure: Measure?
+
+  private init(_ must: Double, _ stretch: Double, _ measure: Measure = .ratio, stretch stretchMeasure: Measure? = nil) {
+    self.must = must
+    self.stretch = stretch
+    self.measure = measure
+    self.stretchMeasure = stretchMeasure
+  }
+
+  /// By the workload's ID.
+  static let all: [String: Goal] = [
+    "W1": Goal(1.2, 0.9), "W2a": Goal(2.5, 2), "W2b": Goal(2.5, 2),
+    // Two readers: more CPU time, less time.
+    "W3": Goal(1.15, 0.7, stretch: .wallRatio),
+    "W4": Goal(1.35, 1.1), "W5": Goal(1.05, 0.85), "W6": Goal(1.1, 0.9), "W7": Goal(0.45, 0.35), "W8a": Goal(1.15, 1), "W8b": Goal(1, 0.9),
+    "W9a": Goal(1.7, 1.4), "W9b": Goal(1.7, 1.4), "W10a": Goal(3, 2), "W10b": Goal(3, 2), "W10c": Goal(4, 3), "W11": Goal(15, 9),
+    "W12a": Goal(1.5, 1.1), "W12b": Goal(1.4, 1), "W12c": Goal(1.3, 0.9), "W12d": Goal(2.5, 2), "W12e": Goal(2, 1.5),
+    "W13": Goal(1.25, 1.1), "W14a": Goal(1.5, 1.2), "W14b": Goal(1.15, 1.05), "W15": Goal(1, 0.9),
+    "W16a": Goal(5, 3), "W16b": Goal(24, 12), "W16c": Goal(8, 4), "W16d": Goal(1.5, 1.1),
+    "W17": Goal(240, 190, .absolute), "W18": Goal(1.6, 1.2), "W19": Goal(1.6, 1.2),
+    "W20a": Goal(1.3, 1.05), "W20b": Goal(1.3, 1.05), "W20c": Goal(1.3, 1.05), "W20d": Goal(1.3, 1.05), "W20e": Goal(1.3, 1.05),
+    "W20f": Goal(1.3, 1.05), "W20g": Goal(1.3, 1.05),
+  ]
+}

@@ -1,0 +1,55 @@
+// What the sides work on: the data, the folder of the databases, the workloads that were asked for.
+import BenchmarkData
+import Foundation
+import RawFloor
+
+@MainActor
+struct Setting {
+  let options: Options
+  let data: UnsafeMutablePointer<bench_data>
+  /// The C side's.
+  let state: OpaquePointer
+  private let ours: OurSide
+
+  /// Makes a setting for the time of a run.
+  static func with(_ options: Options, _ body: @MainActor (Setting) async throws -> Void) async throws {
+    removeLeftovers(in: options.memoryFolder)
+    let folder = "\(options.memoryFolder)/\(folderPrefix)\(ProcessInfo.processInfo.processIdentifier)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    floor_watch_connections()
+    guard let data = bench_data_make(options.divisor), let state = floor_open(data, folder, options.diskFolder, options.archive) else {
+      throw UsageError(message: "no memory for the data")
+    }
+    defer {
+      floor_close(state)
+      bench_data_free(data)
+    }
+    try await body(Setting(options: options, data: data, state: state, ours: OurSide(data: data, folder: folder, options: options)))
+  }
+
+  /// The workloads that were asked for, with the sides that do them.
+  func workloads() -> [Workload] {
+    let sides = options.floorOnly ? [:] : ours.sides()
+    var workloads: [Workload] = []
+    for index in 0..<floor_workload_count() {
+      var workload = Workload(floorIndex: index, state: state)
+      workload.sides[.ours] = sides[workload.id]
+      if workload.id == "W2b", !options.floorOnly { workloads.append(FirstOpen.workload(ours.stores)) }
+      // Reading what was written is to cost what reading costs.
+      if workload.id == "W16d" { workload.sides[.baseline] = sides["W16a"] }
+      workloads.append(workload)
+    }
+    return workloads.filter { options.includes($0.id) }
+  }
+
+  private static let folderPrefix = "cipherdata-benchmark-"
+
+  /// Removes the folders of runs that were killed: they would keep memory.
+  private static func removeLeftovers(in parent: String) {
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? [] where name.hasPrefix(folderPrefix) {
+      guard let process = Int32(name.dropFirst(folderPrefix.count)), kill(process, 0) != 0, errno == ESRCH else { continue }
+      try? FileManager.default.removeItem(atPath: "\(parent)/\(name)")
+    }
+  }
+}
