@@ -41,6 +41,7 @@ struct Benchmark {
         fflush(nil)
         count += 1
       }
+      _ = try await setting.concurrency()?.measure(rounds: 1, seconds: 0.2)
       print("Both sides agree in \(count) workloads.")
     }
   }
@@ -50,6 +51,7 @@ struct Benchmark {
     try await Setting.with(options) { setting in
       if options.list {
         for workload in setting.workloads() { print(workload.id, workload.name, workload.sides[.ours] == nil ? "(C only)" : "") }
+        if setting.concurrency() != nil { print(Concurrency.id, "8 tasks read while one saves (ours only)") }
       } else {
         try await run(options, setting)
       }
@@ -73,6 +75,13 @@ struct Benchmark {
       fflush(nil)
       lines.append(line)
       json.append(outcome)
+    }
+    if let concurrency = setting.concurrency() {
+      json.concurrency = try await concurrency.measure(rounds: options.rounds)
+      for figure in json.concurrency {
+        lines.append(report.row(figure))
+        print(report.row(figure))
+      }
     }
     if let path = options.intervals {
       try intervals.map { "\($0.0) \($0.1)\n" }.joined().write(toFile: path, atomically: true, encoding: .utf8)

@@ -37,6 +37,8 @@ struct JSONReport: Codable {
   let machine: Machine
   let rounds: Int
   var workloads: [WorkloadFigures] = []
+  /// Figures that are no comparison of sides.
+  var concurrency: [Concurrency.Figure] = []
 
   init(machine: Machine, rounds: Int) {
     self.machine = machine

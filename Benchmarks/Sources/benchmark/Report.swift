@@ -49,6 +49,15 @@ struct Report {
     return "| " + cells.joined(separator: " | ") + " |"
   }
 
+  /// The row of a figure that is a ratio of ours to ours.
+  func row(_ figure: Concurrency.Figure) -> String {
+    let sign = figure.isHigherBetter ? "≥ " : ""
+    let must = sign + self.figure(figure.must) + (figure.reachesMust ? " reached" : " **missed**")
+    let stretch = sign + self.figure(figure.stretch) + (figure.reachesStretch ? " reached" : "")
+    let cells = [figure.id, figure.name, "×", "", "", ratio(figure.value, 1), "", "", "", must, stretch]
+    return "| " + (cells + [String](repeating: "", count: 7)).joined(separator: " | ") + " |"
+  }
+
   private func goals(_ outcome: Outcome) -> [String] {
     guard let goal = outcome.workload.goal else { return ["", ""] }
     func promise(_ limit: Double, _ measure: Goal.Measure) -> String {

@@ -43,6 +43,9 @@ struct Setting {
     return workloads.filter { options.includes($0.id) }
   }
 
+  /// W29, where it was asked for.
+  func concurrency() -> Concurrency? { options.floorOnly || !options.includes(Concurrency.id) ? nil : Concurrency(ours.stores) }
+
   private static let folderPrefix = "cipherdata-benchmark-"
 
   /// Removes the folders of runs that were killed: they would keep memory.
