@@ -11,8 +11,8 @@ final class FaultGroupsTests: XCTestCase {
     of group: FetchGroup, from start: Int = 0, stride: Int = 1, _ destination: (ObjectReference, Int) -> ObjectReference? = { _, _ in nil }
   ) -> [ObjectReference] {
     var found: [ObjectReference] = []
-    _ = group.walk(from: start, stride: stride, limit: 100, destination: destination) {
-      found.append($0)
+    _ = group.walk(from: start, stride: stride, limit: 100, destination: destination) { reference, _ in
+      found.append(reference)
       return true
     }
     return found

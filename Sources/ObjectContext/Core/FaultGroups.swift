@@ -37,7 +37,9 @@ package struct FaultGroups: ~Copyable {
   /// - Returns: The group's number.
   package mutating func add(_ references: [ObjectReference], space: UInt32, batch: Int = 0, isFetched: Bool = true) -> UInt32 {
     let size = batch > 0 ? min(batch, Self.faultBatch) : Self.faultBatch
-    return remember { FetchGroup(number: $0, space: space, references: references, batch: size, isBatchFixed: batch > 0, isFetched: isFetched) }
+    return remember {
+      FetchGroup(number: $0, space: space, references: references, batch: size, isBatchFixed: batch > 0, isFetched: isFetched)
+    }
   }
 
   /// The number of the group of the destinations of a to-one slot of a group's objects.

@@ -19,7 +19,7 @@ package final class FetchGroup {
   /// Whether as many are read at once as somebody has said.
   private let isBatchFixed: Bool
   /// Whether somebody has fetched the objects, and so will ask for most of them.
-  private let isFetched: Bool
+  let isFetched: Bool
   /// Whether it was asked for since it was last passed over.
   var wasUsed = false
   /// The numbers of the groups made of this one's to-one slots.
@@ -76,12 +76,12 @@ package final class FetchGroup {
   ///   - stride: The distance of the positions.
   ///   - limit: How many positions are looked at, at most.
   ///   - destination: The destination of an object's to-one relationship as far as it is at hand.
-  ///   - visit: Is shown an object, and says whether to go on. What is empty or not at hand is passed over.
+  ///   - visit: Is shown an object and its position, and says whether to go on. What is empty or not at hand is passed over.
   /// - Returns: The first position that was not looked at.
   @inline(__always)
   package func walk(
     from start: Int, stride: Int, limit: Int, destination: (_ source: ObjectReference, _ slot: Int) -> ObjectReference?,
-    _ visit: (ObjectReference) -> Bool
+    _ visit: (ObjectReference, Int) -> Bool
   ) -> Int {
     // A group whose sources were forgotten is empty.
     let root = slots.isEmpty ? self : sources
@@ -90,6 +90,7 @@ package final class FetchGroup {
       var (position, left) = (start, limit)
       while left > 0, position >= 0, position < references.count {
         var reference = references[position]
+        let place = position
         position += stride
         left -= 1
         for slot in slots {
@@ -99,7 +100,7 @@ package final class FetchGroup {
           }
           reference = next
         }
-        if !reference.isNull, !visit(reference) { break }
+        if !reference.isNull, !visit(reference, place) { break }
       }
       return position
     }
@@ -127,7 +128,7 @@ package final class FetchGroup {
     var found: [ObjectReference] = []
     func collect(from start: Int, stride: Int) -> Int {
       if found.count >= miss.size - 1 { return start }
-      return walk(from: start, stride: stride, limit: ReadAhead.window, destination: destination) { reference in
+      return walk(from: start, stride: stride, limit: ReadAhead.window, destination: destination) { reference, _ in
         if seen.insert(reference.key), isMissing(reference) { found.append(reference) }
         return found.count < miss.size - 1
       }
@@ -149,17 +150,17 @@ package final class FetchGroup {
   ///   - position: The position of the object whose members are missing.
   ///   - limit: Of how many objects members are read together, at most.
   ///   - destination: The destination of an object's to-one relationship as far as it is at hand.
-  ///   - takes: Is shown the objects on the way, and says whether their members are read.
+  ///   - takes: Is shown the objects on the way and their positions, and says whether their members are read.
   package func missMembers(
-    of relationship: Int, at position: Int, limit: Int, destination: Destination, _ takes: (ObjectReference) -> Bool
+    of relationship: Int, at position: Int, limit: Int, destination: Destination, _ takes: (ObjectReference, Int) -> Bool
   ) {
     let index = memberIndex(relationship)
     let miss = members[index].ahead.miss(at: position, limit: limit)
     var count = 0
     var end = miss.start
     if miss.size > 1 {
-      end = walk(from: miss.start, stride: members[index].ahead.stride, limit: ReadAhead.window, destination: destination) { reference in
-        if takes(reference) { count += 1 }
+      end = walk(from: miss.start, stride: members[index].ahead.stride, limit: ReadAhead.window, destination: destination) {
+        if takes($0, $1) { count += 1 }
         return count < miss.size - 1
       }
     }

@@ -35,7 +35,8 @@ struct IdentityMap {
     return entry.takeUnretainedValue()
   }
 
-  /// The living object of a key as ``object(_:)`` gives it, not retained: whoever asks is done with it before anybody lets go of anything.
+  /// The living object of a key as ``object(_:)`` gives it, not retained.
+  // All entries are alive, and whoever asks is done with it before anybody lets go of anything: `Unmanaged` is what lies here.
   @inline(__always) func unretainedObject(_ key: Int64) -> Unmanaged<ManagedObject>? { page(key >> 9)?[Int(key & 511)] }
 
   /// Registers an object.

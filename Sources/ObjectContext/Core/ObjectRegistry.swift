@@ -55,7 +55,8 @@ package struct ObjectRegistry: ~Copyable {
     return maps[index][roots[reference.entity]].object(reference.key)
   }
 
-  /// The living object of a row as ``object(_:space:)`` gives it, not retained: whoever asks is done with it before anybody lets go of anything.
+  /// The living object of a row as ``object(_:space:)`` gives it, not retained.
+  // `Unmanaged` is what the maps hold; whoever asks is done with it before anybody lets go of anything.
   @inline(__always) func unretainedObject(_ reference: ObjectReference, space: UInt32) -> Unmanaged<ManagedObject>? {
     if !spaces.isEmpty && spaces[0] == space { return maps[0][roots[reference.entity]].unretainedObject(reference.key) }
     guard let index = Self.laterIndex(of: space, in: spaces) else { return nil }

@@ -58,8 +58,9 @@ extension ManagedObjectContext {
     let root = registry.root(ofEntity: Int(object.currentID.entityNumber))
     // Within a transaction no row stays at hand: only objects that are there can take theirs.
     let needsObject = !rowSource.keepsRows(of: store)
-    let found = group.missRow(object.currentID.key, at: Int(object.groupPosition), destination: { knownDestination(of: $0, slot: $1, in: store) }) {
-      reference in
+    let found = group.missRow(
+      object.currentID.key, at: Int(object.groupPosition), destination: { knownDestination(of: $0, slot: $1, in: store) }
+    ) { reference in
       guard reference.key > 0, registry.root(ofEntity: reference.entity) == root else { return false }
       if let sibling = registry.unretainedObject(reference, space: space) {
         if sibling._withUnsafeGuaranteedRef({ !$0.flags.contains(.isFault) || $0.image != nil }) { return false }
@@ -174,12 +175,15 @@ extension ManagedObjectContext {
     var objects = [object]
     if let group = faultGroups.group(object.group), group.space == store.space.number {
       let owners = model.entities[relationship.sourceEntity].subtree
+      var seen: Set<ManagedObject> = [object]
       group.missMembers(
         of: relationship.id, at: Int(object.groupPosition), limit: Self.memberBatch,
         destination: { knownDestination(of: $0, slot: $1, in: store) }
-      ) { reference in
-        guard reference.key > 0, owners.contains(reference.entity), let sibling = registry.object(reference, space: group.space),
-          !sibling.flags.contains(.isInserted), sibling !== object, !(sibling.toManyStates?[relationship.index]?.isLoaded ?? false)
+      ) { reference, position in
+        guard reference.key > 0, owners.contains(reference.entity),
+          let sibling = registry.object(reference, space: group.space) ?? makeSibling(reference, position: position, in: group),
+          !sibling.flags.contains(.isInserted), !(sibling.toManyStates?[relationship.index]?.isLoaded ?? false),
+          group.isFetched || seen.insert(sibling).inserted, sibling !== object
         else { return false }
         objects.append(sibling)
         return true
@@ -190,6 +194,17 @@ extension ManagedObjectContext {
     } catch {
       note(error)
     }
+  }
+
+  /// An object that a walk will come to, so that there is somebody to have the members read ahead; nil among objects that somebody has fetched: who has let
+  /// go of one of these does not come to it again.
+  private func makeSibling(_ reference: ObjectReference, position: Int, in group: FetchGroup) -> ManagedObject? {
+    if group.isFetched || registry.holdsObjects || memberStates.isGone(reference) { return nil }
+    let made = makeFault(reference, space: group.space)
+    made.group = group.number
+    made.groupPosition = UInt32(truncatingIfNeeded: position)
+    holdForAWhile(made)
+    return made
   }
 
   /// Members that were read with those of a sibling are asked for.

@@ -90,7 +90,8 @@ extension ManagedObjectContext {
       for source in sources {
         let reference = source.referenceValue(relationship.index)
         guard !reference.isNull, seen.insert(reference.key) else { continue }
-        if let destination = destination(reference, of: source, slot: relationship.index, isHeld: false) { destinations.append(destination) }
+        let destination = destination(reference, of: source, slot: relationship.index, isHeld: false)
+        if let destination { destinations.append(destination) }
       }
     }
     try readRows(of: destinations)

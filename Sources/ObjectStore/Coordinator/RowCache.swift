@@ -23,6 +23,7 @@ package final class RowCache: Sendable {
     init(treeCount: Int) { pages = RowPages(treeCount: treeCount) }
 
     /// The page of a number, made if there is none.
+    // `Unmanaged`: pages stay under the cache's lock, which every caller has.
     mutating func page(root: Int, number: Int64) -> Unmanaged<RowPage> {
       if let page = pages.page(root: root, number: number) { return page }
       let page = RowPage(root: root, number: number)
@@ -228,13 +229,14 @@ package final class RowCache: Sendable {
     /// Checks the cache as it is now.
     package func _checkInvariants() { state.withLock { _checkInvariants(of: $0) } }
 
-      /// Every page is in the order once, bytes are counted as they are, the limit is kept, and rows lie under their own keys.
+    /// Every page is in the order once, bytes are counted as they are, the limit is kept, and rows lie under their own keys.
     private func _checkInvariants(of state: borrowing State) {
       let order = state.order.compactMap { $0 }
       checkInvariant(order.count == state.pages.count, "\(state.pages.count) pages, \(order.count) in order")
       checkInvariant(state.suspensions >= 0, "transactions have ended that never began")
       var byteCount = 0
       for page in order {
+        // `Unmanaged` for the sake of the addresses, which are compared.
         let isFound = state.pages.page(root: page.root, number: page.number)?.toOpaque() == Unmanaged.passUnretained(page).toOpaque()
         checkInvariant(isFound, "page \(page.number) of tree \(page.root) is not found")
         var size = RowPage.ownSize

@@ -46,6 +46,7 @@ struct RowEntry {
 /// nothing. Whoever looks up has the cache's lock, so that no page goes meanwhile.
 struct RowPages: ~Copyable {
   private struct Tree {
+    // `Unmanaged`: the array holds each page by one reference, taken and given back where a page comes and goes.
     var pages: UnsafeMutablePointer<Unmanaged<RowPage>?>?
     var capacity = 0
     var others: [Int64: RowPage] = [:]
@@ -73,11 +74,13 @@ struct RowPages: ~Copyable {
     trees.deinitialize(count: treeCount).deallocate()
   }
 
-  /// The page of a number; nil when there is none. It is not retained.
+  /// The page of a number; nil when there is none.
+  // `Unmanaged`, since the cache's lock keeps the page for as long as the caller looks at it.
   @inline(__always) func page(root: Int, number: Int64) -> Unmanaged<RowPage>? {
     let tree = trees + root
     if number >= 0, number < Int64(tree.pointee.capacity) { return tree.pointee.pages?[Int(number)] }
     if tree.pointee.others.isEmpty { return nil }
+    // The dictionary holds it: `Unmanaged` for the same reason.
     return tree.pointee.others[number].map(Unmanaged.passUnretained)
   }
 
@@ -91,11 +94,13 @@ struct RowPages: ~Copyable {
     }
     let index = Int(page.number)
     if index >= tree.pointee.capacity { Self.grow(tree, to: index) }
+    // `Unmanaged`: the reference that `remove(_:)` or `deinit` gives back.
     tree.pointee.pages?[index] = Unmanaged.passRetained(page)
   }
 
   private static func grow(_ tree: UnsafeMutablePointer<Tree>, to index: Int) {
     let capacity = min(max(index + 1, tree.pointee.capacity * 2, 64), densePages)
+    // The `Unmanaged` references move to the new array.
     let grown = UnsafeMutablePointer<Unmanaged<RowPage>?>.allocate(capacity: capacity)
     grown.initialize(repeating: nil, count: capacity)
     if let pages = tree.pointee.pages {
