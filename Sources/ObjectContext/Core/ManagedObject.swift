@@ -82,7 +82,7 @@ nonisolated open class ManagedObject {
 
   /// The object's entity with its numbers.
   package final var compiledEntity: CompiledEntity {
-    if let contextReference { return contextReference._withUnsafeGuaranteedRef { $0.entity(numbered: Int(currentID.entityNumber)) } }
+    if let contextReference { return contextReference._withUnsafeGuaranteedRef { $0.tables.entity(numbered: Int(currentID.entityNumber)) } }
     // Nothing can make an ID of a space that is not there, and nothing takes a space away.
     guard let space = ObjectIDSpace.space(currentID.space) else { preconditionFailure("IDs are made in registered spaces only") }
     return space.model.entities[Int(currentID.entityNumber)]

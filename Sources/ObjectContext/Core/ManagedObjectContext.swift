@@ -66,10 +66,8 @@ public final class ManagedObjectContext {
   /// Where rows come from and go to.
   let rowSource: RowSource
   let model: CompiledModel
-  /// The model's entities and the relationships' inverses, by their numbers, unretained: each property asks for one.
-  // The context holds the model, and the model what is in the tables.
-  private let entityTable: UnsafeMutablePointer<Unmanaged<CompiledEntity>>
-  private let inverseTable: UnsafeMutablePointer<Unmanaged<CompiledRelationship>?>
+  /// The model's entities and inverses, by their numbers.
+  let tables: ModelTables
   /// The context's number in the process: tells its own changes from others'.
   var number: UInt64 { rowSource.origin }
   private static let lastNumber = Atomic<UInt64>(0)
@@ -121,7 +119,7 @@ public final class ManagedObjectContext {
     rowSource = RowSource(coordinator, origin: Self.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue)
     self.classes = classes
     model = coordinator.compiledModel
-    (entityTable, inverseTable) = Self.tables(of: model)
+    tables = ModelTables(model)
     // Literal slot numbers of another model would read memory as what it is not.
     precondition(classes.issues(with: model).isEmpty, "the classes were generated for another model than the coordinator's")
     entityClasses = EntityClasses(classes, of: model)
@@ -140,42 +138,6 @@ public final class ManagedObjectContext {
       forgotten[object.currentID.space, default: (store, [])].ids.append(object.currentID)
     }
     for (store, ids) in forgotten.values { rowSource.noteUnregistered(ids, in: store) }
-    entityTable.deallocate()
-    inverseTable.deallocate()
-  }
-
-  // MARK: The model by numbers
-
-  // The context holds the model, and the model what is in the tables.
-  private typealias Tables = (UnsafeMutablePointer<Unmanaged<CompiledEntity>>, UnsafeMutablePointer<Unmanaged<CompiledRelationship>?>)
-
-  private static func tables(of model: CompiledModel) -> Tables {
-    // The model holds its entities and relationships.
-    let entities = UnsafeMutablePointer<Unmanaged<CompiledEntity>>.allocate(capacity: model.entities.count)
-    for (number, entity) in model.entities.enumerated() {
-      // The model holds it.
-      (entities + number).initialize(to: Unmanaged.passUnretained(entity))
-    }
-    // The model holds its relationships.
-    let inverses = UnsafeMutablePointer<Unmanaged<CompiledRelationship>?>.allocate(capacity: model.relationships.count)
-    for (number, relationship) in model.relationships.enumerated() {
-      // The model holds it.
-      (inverses + number).initialize(to: model.inverse(of: relationship).map { Unmanaged.passUnretained($0) })
-    }
-    return (entities, inverses)
-  }
-
-  /// The entity of a number, which some ID has.
-  @inline(__always) func entity(numbered number: Int) -> CompiledEntity {
-    #if CIPHERDATA_CHECKS
-      checkInvariant(model.entities.indices.contains(number), "the model has no entity \(number)")
-    #endif
-    return entityTable[number].takeUnretainedValue()
-  }
-
-  /// The relationship back from one of the model; nil when there is none.
-  @inline(__always) func inverse(of relationship: CompiledRelationship) -> CompiledRelationship? {
-    inverseTable[relationship.id]?.takeUnretainedValue()
   }
 
   // MARK: Classes and policy

@@ -93,7 +93,7 @@ extension ManagedObject {
     let relationship = compiledEntity.toManyRelationships[index]
     guard canTakeMembers else { return }
     guard context.accepts(member, for: relationship, of: self) else { return }
-    guard let inverse = context.inverse(of: relationship) else { return addMember(member, to: relationship) }
+    guard let inverse = context.tables.inverse(of: relationship) else { return addMember(member, to: relationship) }
     if inverse.isToMany {
       addMember(member, to: relationship)
       return member.addMember(self, to: inverse)

@@ -45,7 +45,7 @@ extension ManagedObject {
     let old = referenceValue(slot)
     let new = destination?.currentID.reference ?? ObjectReference(rawValue: 0)
     setReference(new, at: slot)
-    guard old != new, let inverse = context.inverse(of: relationship) else { return }
+    guard old != new, let inverse = context.tables.inverse(of: relationship) else { return }
     if !old.isNull { context.removeFromInverse(inverse, owner: old, member: self) }
     guard let destination else { return }
     if inverse.isToMany {
@@ -108,7 +108,7 @@ extension ManagedObjectContext {
   private func isPlainlyAccepted(_ destination: ManagedObject, for relationship: CompiledRelationship, of source: ManagedObject) -> Bool {
     // Addresses are compared, nothing is read.
     destination.contextReference?.toOpaque() == Unmanaged.passUnretained(self).toOpaque()
-      && entity(numbered: relationship.destinationEntity).subtree.contains(Int(destination.currentID.entityNumber))
+      && tables.entity(numbered: relationship.destinationEntity).subtree.contains(Int(destination.currentID.entityNumber))
       && space(of: source) == space(of: destination)
   }
 

@@ -207,7 +207,7 @@ final class SaveRequestBuilder {
     for state in states {
       guard let state, state.isChanged, !state.relationship.isTransient else { continue }
       let relationship = state.relationship
-      let inverse = context.inverse(of: relationship)
+      let inverse = context.tables.inverse(of: relationship)
       let order: [ObjectReference]? = relationship.isOrdered ? order(of: object, state) : nil
       // Membership is written once: in the member's to-one slot, or for the relationship with the lower number.
       let ownsMembership = inverse.map { $0.isToMany && relationship.id <= $0.id } ?? true
