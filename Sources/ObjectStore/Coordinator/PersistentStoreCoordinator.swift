@@ -39,7 +39,7 @@ public final class PersistentStoreCoordinator: Sendable {
   ///
   /// - Throws: ``ModelValidationError`` with every mistake of the model.
   public convenience init(managedObjectModel model: ManagedObjectModel, rowCacheLimit: Int = 32 << 20) throws(ModelValidationError) {
-    self.init(compiledModel: try CompiledModel(model), rowCacheLimit: rowCacheLimit)
+    self.init(compiledModel: try .compiling(model), rowCacheLimit: rowCacheLimit)
   }
 
   /// Makes a coordinator without stores for a frozen model.
