@@ -4,22 +4,16 @@ import Dispatch
 import Foundation
 import StoreFiles
 package import StoreKeys
+import Synchronization
 
 /// Hands out connections to whoever asks, and waits where all are in use. Do not ask for the writer inside its own block, for a reader
 /// inside as many nested reads as there are readers, or close the pool from inside a block: nobody would give back what is waited for.
 ///
 /// `@unchecked Sendable`: all state is read and written under `condition`; a connection is outside that state while a caller has it, and
-/// only that caller uses it then.
+/// only that caller uses it then. A reader is had by who has taken it (``PooledReader``), with the lock or without.
 package final class ConnectionPool: @unchecked Sendable {
   /// How long a read snapshot may be used again, and after which an idle one is ended, so that checkpoints are not held up.
   package static let snapshotLifetime: UInt64 = 50_000_000
-
-  private struct Reader {
-    let connection: Connection
-    /// The pool's commit count when the open snapshot was begun; nil where none is open.
-    var snapshot: UInt64?
-    var begun: UInt64 = 0
-  }
 
   package let path: String
   package let options: ConnectionOptions
@@ -33,16 +27,20 @@ package final class ConnectionPool: @unchecked Sendable {
   private var writer: Connection?
   private var writerOwner: pthread_t?
   private var isWriterTaken = false
-  private var idleReaders: [Reader] = []
-  private var readerCount = 0
+  /// All open readers; whoever takes one has it.
+  private var readers: [PooledReader] = []
+  /// Readers that are being opened.
+  private var openingReaders = 0
   private var isExclusive = false
-  private var waiters = 0
-  private var commits: UInt64 = 0
   /// True while some connection of the pool is open.
   private var hasConnection = false
   /// The file of the first connection: what was read from it says nothing of another.
   private var identity: FileIdentity?
   private var timer: (any DispatchSourceTimer)?
+
+  /// Changed under `condition`, and asked without it by who gives a reader back.
+  private let waiters = Atomic<Int>(0)
+  private let commits = Atomic<UInt64>(0)
 
   /// Opens the writer, so that a store which cannot be opened says so here; readers are opened when they are needed.
   ///
@@ -69,7 +67,7 @@ package final class ConnectionPool: @unchecked Sendable {
   }
 
   /// The number of commits of this pool's writer.
-  package var commitCount: UInt64 { locked { commits } }
+  package var commitCount: UInt64 { commits.load(ordering: .acquiring) }
 
   /// Runs `body` with the one writer, waiting for its turn. It opens no transaction itself.
   package func withWriter<Result>(_ body: (Connection) throws -> Result) throws -> Result {
@@ -86,19 +84,9 @@ package final class ConnectionPool: @unchecked Sendable {
   ///     new one, checks the sentinel at its end, and ends it.
   package func withReader<Result>(reusingSnapshot: Bool = false, _ body: (Connection) throws -> Result) throws -> Result {
     // Counted before the snapshot is taken: a commit in between makes it look older than it is, never newer.
-    var (reader, count) = try takeReader(reusingSnapshot: reusingSnapshot)
+    let (reader, count) = try takeReader(reusingSnapshot: reusingSnapshot)
     do {
-      let now = Self.now()
-      if let snapshot = reader.snapshot, !reusingSnapshot || snapshot != count || now - reader.begun > Self.snapshotLifetime {
-        reader.snapshot = nil
-        try reader.connection.endRead()
-      }
-      if reader.snapshot == nil {
-        try reader.connection.beginRead()
-        reader.snapshot = count
-        reader.begun = now
-        try onSnapshot(reader.connection)
-      }
+      try begin(reader, count, reusingSnapshot: reusingSnapshot)
       let result = try body(reader.connection)
       if !reusingSnapshot {
         try reader.connection.checkSentinel()
@@ -108,9 +96,7 @@ package final class ConnectionPool: @unchecked Sendable {
       giveBack(reader)
       return result
     } catch {
-      reader.connection.abandonTransaction()
-      reader.snapshot = nil
-      giveBack(reader)
+      giveBackAfterError(reader)
       throw error
     }
   }
@@ -135,8 +121,8 @@ package final class ConnectionPool: @unchecked Sendable {
   package func close() {
     condition.lock()
     key = nil
-    while isWriterTaken || readerCount > idleReaders.count || isExclusive { wait() }
-    closeConnections()
+    wait { !isExclusive }
+    wait { closeConnections() }
     timer?.cancel()
     timer = nil
     wakeWaiters()
@@ -153,7 +139,7 @@ package final class ConnectionPool: @unchecked Sendable {
       condition.unlock()
       throw StoreAccessError(.misuse(.writerInItself), path: path, operation: .write)
     }
-    while (isWriterTaken || isExclusive) && key != nil { wait() }
+    wait { !isWriterTaken && !isExclusive || key == nil }
     guard let key else {
       condition.unlock()
       throw closed(.write)
@@ -181,8 +167,8 @@ package final class ConnectionPool: @unchecked Sendable {
   /// Lets the next one have the writer. What is open on it is rolled back.
   package func giveBackWriter(_ connection: Connection) {
     connection.abandonTransaction()
+    noteCommit()  // also for a caller that committed by hand
     locked {
-      commits += 1  // also for a caller that committed by hand
       if connection.isDamaged {
         connection.close()
         writer = nil
@@ -195,55 +181,126 @@ package final class ConnectionPool: @unchecked Sendable {
 
   // MARK: - Readers
 
-  /// A reader, and the number of commits at this moment.
-  private func takeReader(reusingSnapshot: Bool) throws -> (reader: Reader, commits: UInt64) {
-    condition.lock()
-    while let key {
-      if !isExclusive, let reader = takeIdleReader(reusingSnapshot: reusingSnapshot) {
-        let count = commits
-        condition.unlock()
-        return (reader, count)
-      }
-      if !isExclusive, readerCount < maximumReaders {
-        readerCount += 1
-        let count = commits
-        condition.unlock()
-        do {
-          return (Reader(connection: try makeConnection(key)), count)
-        } catch {
-          locked {
-            readerCount -= 1
-            wakeWaiters()
-          }
-          throw error
-        }
-      }
-      wait()
+  /// A reader in a snapshot that may be reused, for who reads little and often: the one that he had last, without a lock, where nobody has it now.
+  ///
+  /// To have had a reader is no claim on it: who waits for one, for exclusive access or for the end gets it as any other. The caller gives it back
+  /// at once, with ``putBack(_:)`` or ``giveBackAfterError(_:)``, and checks the sentinel himself.
+  ///
+  /// - Parameters:
+  ///   - last: The reader that the caller had last.
+  ///   - isRenewed: Whether the snapshot has to be a new one.
+  package func takeSnapshot(_ last: PooledReader?, isRenewed: Bool = false) throws -> PooledReader {
+    let (reader, count): (PooledReader, UInt64)
+    // Who waits goes before who comes back.
+    if waiters.load(ordering: .relaxed) == 0, let last, last.take() {
+      (reader, count) = (last, commitCount)
+    } else {
+      (reader, count) = try takeReader(reusingSnapshot: true)
     }
+    if !isRenewed, reader.isCurrent(count) { return reader }
+    do {
+      try begin(reader, count, reusingSnapshot: !isRenewed)
+    } catch {
+      giveBackAfterError(reader)
+      throw error
+    }
+    return reader
+  }
+
+  /// A reader, and the number of commits at this moment.
+  private func takeReader(reusingSnapshot: Bool) throws -> (reader: PooledReader, commits: UInt64) {
+    condition.lock()
+    var found: PooledReader?
+    wait {
+      if key == nil { return true }
+      if isExclusive { return false }
+      found = takeIdleReader(reusingSnapshot: reusingSnapshot)
+      return found != nil || readers.count + openingReaders < maximumReaders
+    }
+    let count = commitCount
+    guard let key else {
+      condition.unlock()
+      throw closed(.read)
+    }
+    if found == nil { openingReaders += 1 }
     condition.unlock()
-    throw closed(.read)
+    if let found { return (found, count) }
+    do {
+      let reader = PooledReader(try makeConnection(key))
+      locked {
+        openingReaders -= 1
+        readers.append(reader)
+      }
+      return (reader, count)
+    } catch {
+      locked {
+        openingReaders -= 1
+        wakeWaiters()
+      }
+      throw error
+    }
+  }
+
+  /// Brings a reader that was taken into a snapshot.
+  private func begin(_ reader: PooledReader, _ count: UInt64, reusingSnapshot: Bool) throws {
+    if reader.snapshot != nil, !reusingSnapshot || !reader.isCurrent(count) {
+      reader.snapshot = nil
+      try reader.connection.endRead()
+    }
+    if reader.snapshot == nil {
+      try reader.connection.beginRead()
+      reader.begin(count)
+      try onSnapshot(reader.connection)
+    }
   }
 
   /// Under the lock: for a reuse one whose snapshot is current, else preferably one without a snapshot.
-  private func takeIdleReader(reusingSnapshot: Bool) -> Reader? {
-    if reusingSnapshot, let index = idleReaders.lastIndex(where: { $0.snapshot == commits }) { return idleReaders.remove(at: index) }
-    if let index = idleReaders.lastIndex(where: { $0.snapshot == nil }) { return idleReaders.remove(at: index) }
-    return idleReaders.popLast()
+  private func takeIdleReader(reusingSnapshot: Bool) -> PooledReader? {
+    let count = commitCount
+    var best: PooledReader?
+    for reader in readers.reversed() where reader.take() {
+      let isWanted = reusingSnapshot ? reader.snapshot == count : reader.snapshot == nil
+      if isWanted || best == nil || reader.snapshot == nil && best?.snapshot != nil {
+        best?.release()
+        best = reader
+      } else {
+        reader.release()
+      }
+      if isWanted { break }
+    }
+    return best
   }
 
-  private func giveBack(_ reader: Reader) {
+  /// Gives a reader back in its snapshot, without a lock where that is known to be ended in time.
+  @inline(__always) package func putBack(_ reader: PooledReader) {
+    guard reader.isTimed, !reader.connection.isDamaged else { return giveBack(reader) }
+    reader.release()
+    // Either this sees who waits, or he sees the reader: he counts himself before he looks, and the reader is back before this looks.
+    if waiters.load(ordering: .sequentiallyConsistent) > 0 { wake() }
+  }
+
+  @inline(never) private func wake() { locked { wakeWaiters() } }
+
+  /// Gives a reader back, and ends its snapshot.
+  package func giveBackAfterError(_ reader: PooledReader) {
+    reader.connection.abandonTransaction()
+    reader.snapshot = nil
+    giveBack(reader)
+  }
+
+  private func giveBack(_ reader: PooledReader) {
     locked {
       if reader.connection.isDamaged {
-        reader.connection.close()
-        readerCount -= 1
+        reader.close()
+        readers.removeAll { $0 === reader }
       } else {
-        var reader = reader
         if reader.snapshot != nil, !startTimer() {
           // Nothing would end it.
           reader.connection.abandonTransaction()
           reader.snapshot = nil
         }
-        idleReaders.append(reader)
+        reader.isTimed = reader.snapshot != nil
+        reader.release()
       }
       wakeWaiters()
     }
@@ -264,14 +321,22 @@ package final class ConnectionPool: @unchecked Sendable {
   /// Ends the open snapshots that are too old to be used again; stops the timer when none is left.
   private func endIdleSnapshots() {
     locked {
-      let now = Self.now()
-      for index in idleReaders.indices where idleReaders[index].snapshot != nil {
-        guard now - idleReaders[index].begun > Self.snapshotLifetime else { continue }
-        idleReaders[index].connection.abandonTransaction()
-        idleReaders[index].snapshot = nil
+      var hasSnapshot = false
+      for reader in readers {
+        // One that is in use may come back with a snapshot.
+        guard reader.take() else {
+          hasSnapshot = true
+          continue
+        }
+        if reader.snapshot != nil, reader.isOld {
+          reader.connection.abandonTransaction()
+          reader.snapshot = nil
+          reader.isTimed = false
+        }
+        hasSnapshot = hasSnapshot || reader.snapshot != nil
+        reader.release()
       }
-      // One that is in use may come back with a snapshot, and starts the timer anew.
-      if !idleReaders.contains(where: { $0.snapshot != nil }) {
+      if !hasSnapshot {
         timer?.cancel()
         timer = nil
       }
@@ -283,31 +348,34 @@ package final class ConnectionPool: @unchecked Sendable {
   private func beginExclusive() throws -> DatabaseKey {
     condition.lock()
     defer { condition.unlock() }
-    while isExclusive { wait() }
+    wait { !isExclusive }
     guard let key else { throw closed(.exclusiveAccess) }
     isExclusive = true
-    while isWriterTaken || readerCount > idleReaders.count { wait() }
-    closeConnections()
+    wait { closeConnections() }
     return key
   }
 
   private func endExclusive() {
     locked {
       isExclusive = false
-      commits += 1
+      noteCommit()
       wakeWaiters()
     }
   }
 
-  /// Under the lock, with no connection in use.
-  private func closeConnections() {
-    for reader in idleReaders { reader.connection.close() }
-    idleReaders = []
-    readerCount = 0
+  /// Under the lock: closes the readers that nobody uses, and once all are closed and the writer is there that one. False where some is in use.
+  private func closeConnections() -> Bool {
+    readers.removeAll { reader in
+      guard reader.take() else { return false }
+      reader.close()
+      return true
+    }
+    guard readers.isEmpty, openingReaders == 0, !isWriterTaken else { return false }
     // The writer last: the last connection copies the log into the file.
     writer?.close()
     writer = nil
     hasConnection = false
+    return true
   }
 
   private func makeConnection(_ key: DatabaseKey) throws -> Connection {
@@ -324,21 +392,25 @@ package final class ConnectionPool: @unchecked Sendable {
       connection.close()
       throw StoreAccessError(.exchanged, path: path, operation: .open)
     }
-    connection.didCommit = { [weak self] in self?.locked { self?.commits += 1 } }
+    connection.didCommit = { [weak self] in self?.noteCommit() }
     try onOpen(connection)
     return connection
   }
 
-  /// Waits, under the lock, for somebody to give something back.
-  private func wait() {
-    waiters += 1
-    condition.wait()
-    waiters -= 1
+  private func noteCommit() { commits.add(1, ordering: .releasing) }
+
+  /// Waits, under the lock, until a condition holds that changes where somebody gives something back.
+  private func wait(until holds: () -> Bool) {
+    if holds() { return }
+    // Counted before it is asked again, see `putBack`.
+    waiters.add(1, ordering: .sequentiallyConsistent)
+    while !holds() { condition.wait() }
+    waiters.subtract(1, ordering: .relaxed)
   }
 
   /// Under the lock. Waking costs a call into the system's library even where nobody waits.
   private func wakeWaiters() {
-    if waiters > 0 { condition.broadcast() }
+    if waiters.load(ordering: .relaxed) > 0 { condition.broadcast() }
   }
 
   private func locked<Result>(_ body: () -> Result) -> Result {
@@ -350,6 +422,4 @@ package final class ConnectionPool: @unchecked Sendable {
   private func closed(_ operation: StoreAccessError.Operation) -> StoreAccessError {
     StoreAccessError(.closed, path: path, operation: operation)
   }
-
-  private static func now() -> UInt64 { DispatchTime.now().uptimeNanoseconds }
 }
