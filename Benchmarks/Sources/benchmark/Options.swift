@@ -13,6 +13,8 @@ struct Options {
   var json: String?
   /// Whether statements, allocations and retains are counted, in a round more.
   var counts = true
+  /// The program of a peer, which does what it can of the workloads in a process of its own.
+  var peer: String?
   /// Set in the processes that W2a starts: who opens which store.
   var firstOpen: (contender: String, path: String)?
   /// The data's scale: 1 is the design's, 100 a hundredth of it for a quick trial.
@@ -34,7 +36,7 @@ struct Options {
 
   static let usage = """
     usage: benchmark [--only W4,W5] [--rounds N] [--output FILE] [--json FILE] [--scale DIVISOR] [--memory-folder DIR] [--disk-folder DIR]
-                     [--archive FILE] [--floor-only] [--no-counts] [--list] [--intervals FILE]
+                     [--archive FILE] [--floor-only] [--no-counts] [--list] [--intervals FILE] [--peer PROGRAM]
            benchmark --smoke --archive FILE [--only W4,W5]
     """
 
@@ -51,7 +53,7 @@ struct Options {
         firstOpen = (contender, path)
       case "--smoke": beSmokeTest()
       case "--only", "--rounds", "--output", "--scale", "--memory-folder", "--disk-folder", "--archive", "--intervals",
-        "--json":
+        "--json", "--peer":
         guard let value = iterator.next() else { throw UsageError(message: "\(argument) needs a value") }
         try set(argument, to: value)
       default: throw UsageError(message: "unknown argument \(argument)")
@@ -72,6 +74,7 @@ struct Options {
     case "--only": only = value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
     case "--output": output = value
     case "--json": json = value
+    case "--peer": peer = value
     case "--memory-folder": memoryFolder = value
     case "--disk-folder": diskFolder = value
     case "--archive": archive = value

@@ -12,10 +12,11 @@ struct Report {
   func heading() -> String {
     let durability = machine.isInMemory ? "in memory-backed files" : "in \(options.memoryFolder), NOT memory-backed"
     let disk = machine.isDiskInMemory ? " W14b's folder is memory-backed too: its figure is not a disk's." : ""
+    let peer = options.peer == nil ? "" : " GRDB: `Codable` records on plain SQLite, without encryption, in a process of its own."
     return """
       SQLCipher \(machine.cipher) (SQLite \(machine.sqlite)), raw key, 4096-byte pages, WAL, `synchronous=NORMAL`, 64 MB cache, databases \(durability).\(disk)
       \(machine.processor), \(machine.processors) processors; \(options.rounds) interleaved rounds, CPU time of the process. Goals are ratios to C of the least times but where a unit is given.
-      \(machine.authors) authors, \(machine.tags) tags, \(machine.books) books, \(machine.pairs) pairs.
+      \(machine.authors) authors, \(machine.tags) tags, \(machine.books) books, \(machine.pairs) pairs.\(peer)
 
       """
   }
@@ -23,9 +24,10 @@ struct Report {
   /// The table's head.
   var head: String {
     var columns = ["W", "workload", "unit", "C", "ours", "ratio", "C, least", "ours, least", "ratio of least", "must", "stretch"]
+    if options.peer != nil { columns += ["GRDB", "GRDB, least", "GRDB to C"] }
     columns += ["statements", "allocations", "bytes", "retains", "wall C, ms", "wall ours, ms", "checksum"]
     return "| " + columns.joined(separator: " | ") + " |\n|---|---|---|" + String(repeating: "---:|", count: 6) + "---|---|"
-      + String(repeating: "---:|", count: 6) + "---|"
+      + String(repeating: "---:|", count: options.peer == nil ? 6 : 9) + "---|"
   }
 
   /// One row of it.
@@ -43,7 +45,9 @@ struct Report {
     } else {
       cells += ["C only", "", figure(floor.least), "", ""]
     }
-    cells += goals(outcome) + counts(outcome.counts[.ours])
+    cells += goals(outcome)
+    if options.peer != nil { cells += peer(outcome) }
+    cells += counts(outcome.counts[.ours])
     cells += [figure(outcome.wallFigures(.floor).median), outcome.samples[.ours] == nil ? "" : figure(outcome.wallFigures(.ours).median)]
     cells.append(String(format: "%016llx", outcome.checksum))
     return "| " + cells.joined(separator: " | ") + " |"
@@ -55,7 +59,7 @@ struct Report {
     let must = sign + self.figure(figure.must) + (figure.reachesMust ? " reached" : " **missed**")
     let stretch = sign + self.figure(figure.stretch) + (figure.reachesStretch ? " reached" : "")
     let cells = [figure.id, figure.name, "×", "", "", ratio(figure.value, 1), "", "", "", must, stretch]
-    return "| " + (cells + [String](repeating: "", count: 7)).joined(separator: " | ") + " |"
+    return "| " + (cells + [String](repeating: "", count: options.peer == nil ? 7 : 10)).joined(separator: " | ") + " |"
   }
 
   private func goals(_ outcome: Outcome) -> [String] {
@@ -71,6 +75,12 @@ struct Report {
     let stretch = promise(goal.stretch, goal.stretchMeasure ?? goal.measure)
     guard let reached = outcome.reached else { return [must, stretch] }
     return [must + (reached.must ? " reached" : " **missed**"), stretch + (reached.stretch ? " reached" : "")]
+  }
+
+  private func peer(_ outcome: Outcome) -> [String] {
+    guard outcome.samples[.peer] != nil else { return ["", "", ""] }
+    let peer = outcome.figures(.peer)
+    return [figure(peer.median), figure(peer.least), ratio(peer.least, outcome.figures(.floor).least)]
   }
 
   private func counts(_ counts: Counts?) -> [String] {

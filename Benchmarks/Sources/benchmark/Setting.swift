@@ -10,6 +10,7 @@ struct Setting {
   /// The C side's.
   let state: OpaquePointer
   private let ours: OurSide
+  private let peer: Peer?
 
   /// Makes a setting for the time of a run.
   static func with(_ options: Options, _ body: @MainActor (Setting) async throws -> Void) async throws {
@@ -25,7 +26,10 @@ struct Setting {
       floor_close(state)
       bench_data_free(data)
     }
-    try await body(Setting(options: options, data: data, state: state, ours: OurSide(data: data, folder: folder, options: options)))
+    let peer = try options.peer.map { try Peer($0, folder: folder, divisor: options.divisor) }
+    defer { peer?.end() }
+    let ours = OurSide(data: data, folder: folder, options: options)
+    try await body(Setting(options: options, data: data, state: state, ours: ours, peer: peer))
   }
 
   /// The workloads that were asked for, with the sides that do them.
@@ -35,6 +39,7 @@ struct Setting {
     for index in 0..<floor_workload_count() {
       var workload = Workload(floorIndex: index, state: state)
       workload.sides[.ours] = sides[workload.id]
+      workload.sides[.peer] = peer?.side(workload.id)
       if workload.id == "W2b", !options.floorOnly { workloads.append(FirstOpen.workload(ours.stores)) }
       // Reading what was written is to cost what reading costs.
       if workload.id == "W16d" { workload.sides[.baseline] = sides["W16a"] }

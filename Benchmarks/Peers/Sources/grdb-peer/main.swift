@@ -1,0 +1,42 @@
+// The peer's process: it reads a workload's ID from each line of its input, does the workload once, and answers with a line of JSON.
+import BenchmarkData
+import Foundation
+
+/// What one run took.
+struct Answer: Codable {
+  var cpu = 0.0
+  var wall = 0.0
+  var heap = 0.0
+  var checksum = ""
+}
+
+func run(_ work: Work) throws -> Answer {
+  try work.prepare()
+  let heap = bench_heap_bytes()
+  let wall = bench_wall_seconds()
+  let cpu = bench_cpu_seconds()
+  try work.run()
+  var answer = Answer(cpu: bench_cpu_seconds() - cpu, wall: bench_wall_seconds() - wall)
+  answer.heap = Double(bench_heap_bytes()) - Double(heap)
+  answer.checksum = String(try work.finish(), radix: 16)
+  return answer
+}
+
+let arguments = CommandLine.arguments
+guard arguments.count == 3, let divisor = UInt32(arguments[2]), divisor > 0, let data = bench_data_make(divisor) else {
+  FileHandle.standardError.write(Data("usage: grdb-peer FOLDER DIVISOR\n".utf8))
+  exit(64)
+}
+let workloads = Workloads(Shop(data: data, folder: arguments[1])).all()
+let encoder = JSONEncoder()
+/// A line, at once.
+func say(_ line: Data) { FileHandle.standardOutput.write(line + Data("\n".utf8)) }
+// What it can do, before anything is asked.
+say(try encoder.encode(workloads.keys.sorted()))
+while let id = readLine() {
+  guard let work = workloads[id] else {
+    FileHandle.standardError.write(Data("grdb-peer: no workload \(id)\n".utf8))
+    exit(65)
+  }
+  say(try encoder.encode(try run(work)))
+}
