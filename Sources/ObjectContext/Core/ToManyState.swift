@@ -183,7 +183,7 @@ final class ToManyState {
       var arrived = added.elements
       for position in arrived.indices { arrived[position] = saved(arrived[position]) }
       baseSet?.formUnion(arrived)
-      if base?.isEmpty ?? true { base = arrived } else { base?.append(contentsOf: arrived) }
+      if base?.isEmpty ?? true { base = arrived[...] } else { base?.append(contentsOf: arrived) }
     }
     discardChanges()
     noteChange()
