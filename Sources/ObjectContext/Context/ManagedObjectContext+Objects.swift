@@ -42,7 +42,7 @@ extension ManagedObjectContext {
       object.fireFault(trigger: nil)
       return object
     }
-    guard knows(objectID), !objectID.isTemporaryID, let row = try row(of: objectID) else { throw notFound(objectID) }
+    guard !objectID.isTemporaryID, let row = try row(of: objectID) else { throw notFound(objectID) }
     let id = ManagedObjectID(space: objectID.space, entityNumber: UInt32(row.entityNumber), key: row.key)
     // The ID may have been fetched as that of a superentity.
     let object = registeredObject(row.reference, space: objectID.space) ?? makeObject(id, image: row)
@@ -51,8 +51,11 @@ extension ManagedObjectContext {
   }
 
   private func row(of objectID: ManagedObjectID) throws -> RowImage? {
-    let store = try rowSource.openStore(of: objectID, .findObject)
-    return try rowSource.rowAtHand(objectID.reference, in: store) ?? rowSource.rows(of: [objectID], in: store).first
+    guard let store = rowSource.store(numbered: objectID.space) else {
+      if !knows(objectID) { return nil }
+      throw StoreError.noOpenStore(of: objectID, .findObject)
+    }
+    return try rowSource.rowAtHand(objectID.reference, in: store) ?? rowSource.row(of: objectID, in: store, isInterruptible: true)
   }
 
   private func notFound(_ objectID: ManagedObjectID) -> StoreError {

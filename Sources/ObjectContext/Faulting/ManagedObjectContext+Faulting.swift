@@ -25,8 +25,14 @@ extension ManagedObjectContext {
     }
     do {
       let ids = siblings(of: object, in: store)
+      if ids.count == 1 {
+        guard let row = try rowSource.row(of: objectID, in: store) else { return fulfillInaccessible(object, trigger: trigger) }
+        object.image = try checked(row, as: objectID)
+        noteRow(row, of: object)
+        return true
+      }
       let found = try rowSource.rows(of: ids, in: store, isInterruptible: false)
-      if ids.count > 1, !rowSource.keepsRows(of: store) {
+      if !rowSource.keepsRows(of: store) {
         for row in found {
           if let sibling = registeredObject(row.reference, space: objectID.space), sibling.flags.contains(.isFault) { sibling.image = row }
         }

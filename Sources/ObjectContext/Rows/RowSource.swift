@@ -21,6 +21,12 @@ package final class RowSource {
   var cancellation: RequestCancellation?
   /// How many seconds old a row at hand may be; any age when negative.
   var stalenessInterval: TimeInterval = -1
+  /// The store that was asked for last, as long as the coordinator has the stores that it had.
+  // Asked for each fault; a context's isolation admits one access at a time.
+  @exclusivity(unchecked) private var lastStore: (version: Int, space: UInt32, store: PersistentStore)?
+  /// What reads single rows of the stores that were asked for some.
+  // Asked for each single row; a context's isolation admits one access at a time.
+  @exclusivity(unchecked) private var readers: [(store: PersistentStore, reader: (any RowReader)?)] = []
 
   package init(_ coordinator: PersistentStoreCoordinator, origin: UInt64) {
     self.coordinator = coordinator
@@ -37,7 +43,13 @@ package final class RowSource {
   var temporarySpace: UInt32 { coordinator.temporarySpace.number }
 
   /// The open store of a space; nil when it is closed.
-  func store(numbered space: UInt32) -> PersistentStore? { coordinator.store(numbered: space) }
+  func store(numbered space: UInt32) -> PersistentStore? {
+    let version = coordinator.storesVersion
+    if let lastStore, lastStore.version == version, lastStore.space == space { return lastStore.store }
+    let store = coordinator.store(numbered: space)
+    lastStore = store.map { (version, space, $0) }
+    return store
+  }
 
   /// The open store of an object.
   ///
@@ -90,17 +102,22 @@ package final class RowSource {
   func keepsRows(of store: PersistentStore) -> Bool { !store.cache.isSuspended }
 
   /// Lets go of rows at hand, so that they are read anew.
-  func forgetRows(_ references: some Sequence<ObjectReference>, in store: PersistentStore) { store.cache.remove(references) }
+  func forgetRows(_ references: some Sequence<ObjectReference>, in store: PersistentStore) {
+    store.cache.remove(references)
+    renewReaders()
+  }
 
   /// Lets go of the rows that a change set tells of, unless they are those that it left.
   func forgetRows(changedBy changes: ChangeSet, in store: PersistentStore) {
     if changes.source == ObjectIdentifier(store) { return }
     store.cache.remove([changes.inserted, changes.updated, changes.deleted, changes.refreshed].joined().lazy.map(\.reference))
+    renewReaders()
   }
 
   /// Lets go of all rows at hand.
   func forgetAllRows() {
     for store in coordinator.persistentStores { store.cache.removeAll() }
+    renewReaders()
   }
 
   // MARK: Reading
@@ -110,6 +127,30 @@ package final class RowSource {
   /// - Parameter isInterruptible: Whether the request may be called off.
   func rows(of objectIDs: [ManagedObjectID], in store: PersistentStore, isInterruptible: Bool = true) throws -> RowList {
     try coordinator.readRows(of: objectIDs, from: store, scope: scope(for: store, isInterruptible: isInterruptible))
+  }
+
+  /// The row of an object of one store, read from it; nil when it is gone.
+  ///
+  /// - Parameter isInterruptible: Whether the request may be called off, before it begins.
+  func row(of objectID: ManagedObjectID, in store: PersistentStore, isInterruptible: Bool = false) throws -> RowImage? {
+    if isInterruptible { try cancellation?.check() }
+    if let reader = try reader(of: store) { return try coordinator.readRow(objectID.reference, from: store, with: reader) }
+    return try rows(of: [objectID], in: store, isInterruptible: isInterruptible).first { $0.key == objectID.key }
+  }
+
+  /// What reads single rows of a store; nil where the store has nothing for it.
+  private func reader(of store: PersistentStore) throws -> (any RowReader)? {
+    for index in readers.indices where readers[index].store === store { return readers[index].reader }
+    let open = coordinator.persistentStores
+    readers.removeAll { reader in !open.contains { $0 === reader.store } }
+    let made = try (store.incrementalStore as? any SingleRowStore)?.makeRowReader()
+    readers.append((store, made))
+    return made
+  }
+
+  /// What is read from now on is what the stores have then, also where other processes have written.
+  private func renewReaders() {
+    for (_, reader) in readers { reader?.renew() }
   }
 
   /// The members of a to-many relationship of several objects of one store.

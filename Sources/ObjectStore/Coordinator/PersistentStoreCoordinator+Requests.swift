@@ -40,6 +40,14 @@ extension PersistentStoreCoordinator {
     return rows
   }
 
+  /// The row of an object of one store, read from it; it goes into its row cache.
+  package func readRow(_ reference: ObjectReference, from store: PersistentStore, with reader: any RowReader) throws -> RowImage? {
+    let generation = store.cache.generation
+    guard let row = try reader.row(reference) else { return nil }
+    store.cache.insert(row, readAt: generation)
+    return row
+  }
+
   /// Saves to one store; the row cache takes the new rows over, and whoever listens is told.
   ///
   /// - Returns: What was written beside what the request says.

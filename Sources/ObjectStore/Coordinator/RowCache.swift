@@ -1,4 +1,5 @@
 // RowCache: a store's rows as they were last read or saved, shared by all contexts.
+import Foundation
 package import ObjectModel
 import Synchronization
 
@@ -103,6 +104,20 @@ package final class RowCache: Sendable {
     }
   }
 
+  /// Keeps one row that was read, unless a save came between.
+  package func insert(_ row: RowImage, readAt generation: Int) {
+    state.withLock { state in
+      guard state.generation == generation, state.suspensions == 0 else { return }
+      state.time = Self.now()
+      let page = state.page(PageKey(root: roots[row.entityNumber], number: row.key >> 9))
+      let index = Int(row.key & 511)
+      if page.entries[index].isNewer(than: row.version) { return }
+      state.set(row, at: index, in: page)
+      state.shrink(to: limit)
+      noteChange(of: &state)
+    }
+  }
+
   private func insert(_ rows: RowList, into state: inout State) {
     for image in rows {
       let page = state.page(root: roots[image.entityNumber], number: image.key >> 9)
@@ -115,12 +130,11 @@ package final class RowCache: Sendable {
     noteChange(of: &state)
   }
 
-  private static let start = ContinuousClock.now
-
-  /// Hundredths of a second since the first cache was used: 497 days until they begin anew.
+  /// Hundredths of a second of a clock that is read in a few nanoseconds: 497 days until they begin anew.
   private static func now() -> UInt32 {
-    let elapsed = (ContinuousClock.now - start).components
-    return UInt32(truncatingIfNeeded: elapsed.seconds * 100 + elapsed.attoseconds / 10_000_000_000_000_000)
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
+    return UInt32(truncatingIfNeeded: time.tv_sec * 100 + time.tv_nsec / 10_000_000)
   }
 
   /// The row of an object; nil when it is not at hand or older than a number of seconds.

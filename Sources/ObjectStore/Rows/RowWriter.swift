@@ -19,6 +19,9 @@ public final class RowWriter {
   /// The slots of the current row whose stored values are none of their types.
   @exclusivity(unchecked) @usableFromInline final var unreadable = SlotMask()
 
+  /// How large a chunk gets for rows that are not large themselves.
+  private let chunkLimit: Int
+
   /// Who knows the large values outside the rows, for a store that reads such rows.
   package final var externals: AnyObject?
 
@@ -27,10 +30,19 @@ public final class RowWriter {
   /// - Parameter rowCapacity: The rows expected, for the list's reservation and the first chunk. Chunks grow with the rows, since one row that is
   ///   kept keeps its chunk.
   public init(rowCapacity: Int = 0) {
-    chunk = RowChunk(capacity: min(max(rowCapacity * 192, 256), RowChunk.standardCapacity))
+    chunkLimit = RowChunk.standardCapacity
+    chunk = RowChunk(capacity: min(max(rowCapacity * 192, 256), chunkLimit))
     chunks = [chunk]
     rows = []
     rows.reserveCapacity(rowCapacity)
+  }
+
+  /// A writer for rows that are read one at a time and are in no list: small chunks, one after the other. See ``forgetRows()``.
+  package init(ofSingleRows: Void) {
+    chunkLimit = RowChunk.smallCapacity
+    chunk = RowChunk(capacity: chunkLimit)
+    chunks = [chunk]
+    rows = []
   }
 
   /// Begins a row with all slots null.
@@ -191,11 +203,15 @@ public final class RowWriter {
 
   /// Ends the row.
   @inlinable @discardableResult public func endRow() -> RowImage {
+    closeRow()
+    return RowImage(chunk: chunk, base: UnsafeRawPointer(chunk.memory + rowStart))
+  }
+
+  /// Ends the row, and makes no image of it: for who reads many.
+  @inlinable @inline(__always) package func closeRow() {
     let flag = unreadable.isEmpty ? 0 : appendUnreadable()
-    let base = chunk.memory + rowStart
-    base.storeBytes(of: UInt32(truncatingIfNeeded: position &- rowStart) | flag, as: UInt32.self)
+    (chunk.memory + rowStart).storeBytes(of: UInt32(truncatingIfNeeded: position &- rowStart) | flag, as: UInt32.self)
     rows.append(RowList.Address(chunk: UInt32(truncatingIfNeeded: chunks.count &- 1), offset: UInt32(truncatingIfNeeded: rowStart)))
-    return RowImage(chunk: chunk, base: UnsafeRawPointer(base))
   }
 
   /// Writes behind the row which of its slots cannot be read; the flag that says so.
@@ -218,6 +234,22 @@ public final class RowWriter {
   /// The rows ended so far.
   @inlinable public var count: Int { rows.count }
 
+  /// Forgets the rows that were ended, with none begun: whoever has an image of one keeps its memory.
+  ///
+  /// Those that follow share their chunk, unless they have large values: images of these look them up in the chunk.
+  package func forgetRows() {
+    // Nobody writes there any more, not even who gives up a row that he has not begun.
+    rowStart = position
+    rows.removeAll(keepingCapacity: true)
+    if !chunk.externals.isEmpty {
+      chunk = RowChunk(capacity: chunkLimit)
+      chunks = [chunk]
+      (rowStart, position) = (0, 0)
+    } else if chunks.count > 1 {
+      chunks = [chunk]
+    }
+  }
+
   /// All rows that were ended, in order.
   public func finish() -> RowList { RowList(chunks: chunks, rows: rows) }
 
@@ -225,7 +257,7 @@ public final class RowWriter {
   @usableFromInline func moveToNewChunk(adding count: Int) {
     let written = position - rowStart
     let needed = written + count
-    let next = RowChunk(capacity: max(min(chunk.capacity * 4, RowChunk.standardCapacity), needed + 256))
+    let next = RowChunk(capacity: max(min(chunk.capacity * 4, chunkLimit), needed + 256))
     next.memory.copyMemory(from: chunk.memory + rowStart, byteCount: written)
     // The row's words hold numbers in this list.
     next.externals = chunk.externals

@@ -75,6 +75,13 @@ final class StoreEngine: Sendable {
     return writer
   }
 
+  /// A writer for rows of this store that are read one at a time.
+  func makeSingleRowWriter() -> RowWriter {
+    let writer = RowWriter(ofSingleRows: ())
+    writer.externals = externals
+    return writer
+  }
+
   // MARK: Transactions
 
   /// Runs `body` in a read transaction; inside ``transaction(_:)``, in that one.
@@ -99,6 +106,9 @@ final class StoreEngine: Sendable {
     }
     return try pool.withReader { try body(ReadTransaction(connection: $0)) }
   }
+
+  /// The transaction over several requests that the caller is inside of.
+  @inline(__always) var heldTransaction: ReadTransaction? { held.current?.reading }
 
   /// Begins a write transaction; inside ``transaction(_:)``, a part of that which can fail alone. Whoever begins one commits it or rolls it back.
   func begin(_ purpose: WriteTransaction.Purpose = .init()) throws -> WriteTransaction {

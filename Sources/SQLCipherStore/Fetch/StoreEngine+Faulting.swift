@@ -26,22 +26,10 @@ extension StoreEngine {
   /// The one statement that a fault costs.
   private func row(of id: ManagedObjectID) throws -> RowList {
     let table = try schema.table(of: Int(id.entityNumber))
-    return try read(reusingSnapshot: true) { transaction in
-      let statement = try rows.statement(table, .one, transaction)
-      defer { statement.reset() }
-      try statement.bind(1, id.key)
-      trace.note(statement)
-      guard try statement.step() else {
-        try transaction.connection.checkSentinel()
-        return RowList()
-      }
-      let writer = makeRowWriter(rowCapacity: 1)
-      try table.readRow(statement, into: writer)
-      let image = writer.endRow()
-      // SQLCipher reports a damaged page, except the last overflow page of a statement, which it hands out as zeros and remembers: that is what
-      // the sentinel asks. A row this small has no overflow pages, even on pages of 1,024 bytes, so nothing can have been handed out.
-      if image.size > table.safeRowSize { try transaction.connection.checkSentinel() }
-      return writer.finish()
+    let writer = makeRowWriter(rowCapacity: 1)
+    let read = SingleRowRead(of: table, statements: statements, trace: trace)
+    return try self.read(reusingSnapshot: true) { transaction in
+      try read.row(id.key, transaction, into: writer) == nil ? RowList() : writer.finish()
     }
   }
 }

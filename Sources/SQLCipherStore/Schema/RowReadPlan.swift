@@ -3,8 +3,8 @@ import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 
-/// One entity's slots and the columns that they are read from.
-struct RowReadPlan: Sendable {
+/// One entity's slots and the columns that they are read from. A class, so that a read of one row does not copy its lists.
+final class RowReadPlan: Sendable {
   /// One step of the plan.
   struct Step: Sendable {
     enum Kind: UInt8, Sendable {

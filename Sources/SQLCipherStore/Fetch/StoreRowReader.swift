@@ -1,0 +1,92 @@
+// StoreRowReader: rows of an open store, one at a time, for one context.
+import ObjectModel
+package import ObjectStore
+import SQLCipherConnection
+import StoreKeys
+
+/// The one statement that a fault costs. A class, so that what it needs is not copied each time.
+final class SingleRowRead {
+  let table: EntityTable
+  private let statements: StoreStatements
+  private let trace: StatementTrace
+
+  init(of table: EntityTable, statements: StoreStatements, trace: StatementTrace) {
+    self.table = table
+    self.statements = statements
+    self.trace = trace
+  }
+
+  /// The row of a key; nil when there is none.
+  @inline(__always) func row(_ key: Int64, _ transaction: ReadTransaction, into writer: RowWriter) throws -> RowImage? {
+    let statement = try statements.statement(.rows(table: table.index, .one), on: transaction.connection)
+    defer { statement.reset() }
+    try statement.bind(1, key)
+    trace.note(statement)
+    guard try statement.step() else {
+      try transaction.connection.checkSentinel()
+      return nil
+    }
+    try table.readRow(statement, into: writer)
+    let image = writer.endRow()
+    // SQLCipher reports a damaged page, except the last overflow page of a statement, which it hands out as zeros and remembers: that is what
+    // the sentinel asks. A row this small has no overflow pages, even on pages of 1,024 bytes, so nothing can have been handed out.
+    if image.size > table.safeRowSize { try transaction.connection.checkSentinel() }
+    return image
+  }
+}
+
+/// Keeps what the last read of a row used: the reader with its snapshot and statements, and memory for the next row.
+///
+/// Not `Sendable`: a context has its own. Between two reads nothing is held: see ``ConnectionPool/takeSnapshot(_:isRenewed:)``.
+final class StoreRowReader: RowReader {
+  private let engine: StoreEngine
+  private let writer: RowWriter
+  // One caller at a time, and nothing here calls back.
+  @exclusivity(unchecked) private var last: PooledReader?
+  @exclusivity(unchecked) private var isRenewed = false
+  /// How rows of the entity that was asked for last are read.
+  @exclusivity(unchecked) private var read: SingleRowRead?
+  @exclusivity(unchecked) private var entity = -1
+
+  init(_ engine: StoreEngine) {
+    self.engine = engine
+    writer = engine.makeSingleRowWriter()
+  }
+
+  func renew() { isRenewed = true }
+
+  func row(_ reference: ObjectReference) throws -> RowImage? {
+    if entity != reference.entity {
+      let table = try engine.schema.table(of: reference.entity)
+      read = SingleRowRead(of: table, statements: engine.statements, trace: engine.trace)
+      entity = reference.entity
+    }
+    defer { writer.forgetRows() }
+    do {
+      if let transaction = engine.heldTransaction {
+        let row = try read?.row(reference.key, transaction, into: writer)
+        try transaction.connection.checkSentinel()
+        return row
+      }
+      let pool = try engine.pool
+      let reader = try pool.takeSnapshot(last, isRenewed: isRenewed)
+      if reader !== last { last = reader }
+      isRenewed = false
+      do {
+        let row = try read?.row(reference.key, ReadTransaction(connection: reader.connection), into: writer)
+        pool.putBack(reader)
+        return row
+      } catch {
+        pool.giveBackAfterError(reader)
+        throw error
+      }
+    } catch {
+      writer.abandonRow()
+      throw (error as? StoreAccessError).map { StoreError($0) } ?? error
+    }
+  }
+}
+
+extension SQLCipherIncrementalStore: SingleRowStore {
+  package func makeRowReader() throws -> any RowReader { StoreRowReader(try engine(.read)) }
+}
