@@ -14,9 +14,13 @@ extension ManagedObjectContext {
     case .rows(let rows):
       let group = rows.count > 1 ? faultGroups.add(rows.references, space: space) : 0
       objects.reserveCapacity(rows.count)
-      for (position, row) in rows.enumerated() {
-        objects.append(
-          materialize(row, space: space, group: group, position: position, refresh: specification.shouldRefreshRefetchedObjects))
+      var position: UInt32 = 0
+      for row in rows {
+        let object = object(of: row, space: space, refresh: specification.shouldRefreshRefetchedObjects)
+        object.group = group
+        object.groupPosition = position
+        position &+= 1
+        objects.append(object)
       }
     case .objectIDs(let ids):
       let group = ids.count > 1 ? faultGroups.add(ids.map(\.reference), space: space, batch: specification.fetchBatchSize) : 0
@@ -40,13 +44,6 @@ extension ManagedObjectContext {
     }
     take(row, for: known, refresh: refresh)
     return known
-  }
-
-  private func materialize(_ row: RowImage, space: UInt32, group: UInt32, position: Int, refresh: Bool) -> ManagedObject {
-    let object = object(of: row, space: space, refresh: refresh)
-    object.group = group
-    object.groupPosition = UInt32(truncatingIfNeeded: position)
-    return object
   }
 
   /// A registered object takes a row that was read if it is a fault, or if it is to be refreshed; its unsaved changes stay on top of the row.

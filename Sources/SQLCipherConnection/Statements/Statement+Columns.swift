@@ -44,7 +44,49 @@ public import Foundation
   }
 }
 
+/// The values of all columns of a statement's row, until the next step or reset.
+///
+/// SQLite makes a row as an array of values (`sqlite3_column_value` returns the addresses of its elements), so one call finds them all. It does not
+/// promise that: each statement looks at the addresses of its first row, and asks for each column where they do not lie at equal distances. An array
+/// stays one for all rows, wherever the next row is.
+@usableFromInline package struct ColumnValues {
+  @usableFromInline let statement: OpaquePointer
+  @usableFromInline let first: OpaquePointer?
+  @usableFromInline let stride: Int
+
+  @inlinable init(statement: OpaquePointer, first: OpaquePointer?, stride: Int) {
+    self.statement = statement
+    self.first = first
+    self.stride = stride
+  }
+
+  /// The value of a column, which the statement has to have.
+  @inlinable package subscript(column: Int32) -> ColumnValue {
+    guard stride > 0, let first else { return ColumnValue(pointer: sqlite3_column_value(statement, column)) }
+    return ColumnValue(pointer: OpaquePointer(UnsafeRawPointer(first) + Int(column) &* stride))
+  }
+}
+
 extension Statement {
+  /// The values of the current row, of which there has to be one: cheaper than a call for each column.
+  @inlinable package var columnValues: ColumnValues {
+    if valueStride < 0 { measureColumns() }
+    #if CIPHERDATA_CHECKS
+      assert(valueStride == 0 || measuredStride == valueStride, "the values of a row do not lie where they are looked for")
+    #endif
+    return ColumnValues(statement: pointer, first: sqlite3_column_value(pointer, 0), stride: valueStride)
+  }
+
+  @usableFromInline func measureColumns() { valueStride = measuredStride }
+
+  /// The distance of the current row's values; 0 where there is none that is the same for all.
+  @usableFromInline var measuredStride: Int {
+    let places = (0..<sqlite3_column_count(pointer)).map { UInt(bitPattern: sqlite3_column_value(pointer, $0)) }
+    guard places.count > 1, let first = places.first, places[1] > first else { return 0 }
+    let stride = places[1] - first
+    return places.indices.allSatisfy { places[$0] == first + UInt($0) * stride } ? Int(stride) : 0
+  }
+
   /// The number of columns of a row.
   @inlinable package var columnCount: Int { Int(sqlite3_column_count(pointer)) }
 
@@ -58,9 +100,6 @@ extension Statement {
   @inlinable package func type(_ column: Int32) -> ColumnType {
     ColumnType(rawValue: sqlite3_column_type(pointer, column)) ?? .null
   }
-
-  /// A column's value: cheaper than the other questions together, since its type is at hand.
-  @inlinable package func value(_ column: Int32) -> ColumnValue { ColumnValue(pointer: sqlite3_column_value(pointer, column)) }
 
   /// The text in place, without its end mark; `baseAddress` is nil for NULL.
   ///

@@ -8,6 +8,10 @@ public import StoreKeys
   @usableFromInline let pointer: OpaquePointer
   @usableFromInline let database: DatabaseHandle
 
+  /// How far the values of a row's neighbouring columns lie apart; 0 where they do not lie in a row, negative as long as nobody has looked.
+  // A statement is used by one thread, and no call here re-enters.
+  @exclusivity(unchecked) @usableFromInline var valueStride = -1
+
   init(pointer: OpaquePointer, database: DatabaseHandle) {
     self.pointer = pointer
     self.database = database

@@ -70,12 +70,12 @@ extension StoreEngine {
         let read = table.readPlans[0]
         while try statement.step() {
           try read.read(statement, into: writer)
-          writer.endRow()
+          writer.closeRow()
         }
       } else {
         while try statement.step() {
           try table.readRow(statement, into: writer)
-          writer.endRow()
+          writer.closeRow()
         }
       }
       return .rows(writer.finish())
@@ -115,7 +115,7 @@ extension StoreEngine {
       try statement.bind(1, key)
       if try statement.step() {
         try plan.table.readRow(statement, into: writer)
-        writer.endRow()
+        writer.closeRow()
       }
       statement.reset()
     }

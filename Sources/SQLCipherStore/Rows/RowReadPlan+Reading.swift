@@ -8,33 +8,38 @@ extension RowReadPlan {
   ///
   /// A value of another storage class than its attribute is kept as (somebody has written it by SQL) leaves its slot unreadable, and the row is read.
   @inline(__always) func read(_ statement: Statement, into writer: RowWriter) throws {
-    let key = statement.int64(0)
+    try read(statement.columnValues, into: writer)
+  }
+
+  @inline(__always) fileprivate func read(_ values: ColumnValues, into writer: RowWriter) throws {
+    let key = values[0].int64
     guard RowKey.isKey(key) else { throw StoreError.strangeKey }
-    writer.beginRow(entityNumber: entityNumber, slotCount: slotCount, key: key, version: statement.int64(1))
-    if slotCount <= 64 { try readFew(statement, into: writer) } else { try readMany(statement, into: writer) }
+    writer.beginRow(entityNumber: entityNumber, slotCount: slotCount, key: key, version: values[1].int64)
+    if slotCount <= 64 { try readFew(values, into: writer) } else { try readMany(values, into: writer) }
   }
 
   /// The null bits of up to 64 slots are gathered in a register.
-  @inline(__always) private func readFew(_ statement: Statement, into writer: RowWriter) throws {
+  @inline(__always) private func readFew(_ values: ColumnValues, into writer: RowWriter) throws {
     var nulls = UInt64.max
-    for index in steps.indices {
-      let step = steps[index]
-      guard let word = try word(step, statement, writer) else { continue }
-      writer.storeWord(word, at: step.slot)
-      nulls &= ~(1 &<< UInt64(truncatingIfNeeded: step.slot))
+    try steps.withUnsafeBufferPointer { steps in
+      for step in steps {
+        guard let word = try word(step, values, writer) else { continue }
+        writer.storeWord(word, at: step.slot)
+        nulls &= ~(1 &<< UInt64(truncatingIfNeeded: step.slot))
+      }
     }
     if slotCount > 0 { writer.storeNulls(nulls) }
   }
 
-  private func readMany(_ statement: Statement, into writer: RowWriter) throws {
+  private func readMany(_ values: ColumnValues, into writer: RowWriter) throws {
     for step in steps {
-      if let word = try word(step, statement, writer) { writer.setWord(word, at: step.slot) }
+      if let word = try word(step, values, writer) { writer.setWord(word, at: step.slot) }
     }
   }
 
   /// The word of a step's slot; nil where there is no value, or none that can be read.
-  @inline(__always) private func word(_ step: Step, _ statement: Statement, _ writer: RowWriter) throws -> Int64? {
-    let value = statement.value(step.column)
+  @inline(__always) private func word(_ step: Step, _ values: ColumnValues, _ writer: RowWriter) throws -> Int64? {
+    let value = values[step.column]
     switch step.kind {
     case .int: if value.isInteger { return value.int64 }
     case .real:
@@ -48,14 +53,14 @@ extension RowReadPlan {
       }
     case .bytes: if value.isBlob { return writer.appendBytes(value.blobBuffer) }
     case .large:
-      if value.isInteger { return writer.appendExternal(external(value.int64, statement, step, writer)) }
+      if value.isInteger { return writer.appendExternal(external(value.int64, values, step, writer)) }
       if value.isBlob { return writer.appendBytes(value.blobBuffer) }
     case .fixedReference:
       if let key = try destination(value) { return ObjectReference(entity: step.entity, key: key).rawValue }
       return nil
     case .storedReference:
       guard let key = try destination(value) else { return nil }
-      return ObjectReference(entity: try step.entity(statement.int(step.column + 1)), key: key).rawValue
+      return ObjectReference(entity: try step.entity(Int(values[step.column + 1].int64)), key: key).rawValue
     }
     if !value.isNull { writer.setUnreadable(step.slot) }
     return nil
@@ -74,10 +79,10 @@ extension RowReadPlan {
   }
 
   /// The value outside the row that a number stands for.
-  private func external(_ number: Int64, _ statement: Statement, _ step: Step, _ writer: RowWriter) -> ExternalData {
+  private func external(_ number: Int64, _ values: ColumnValues, _ step: Step, _ writer: RowWriter) -> ExternalData {
     // Never bytes that look like a value.
     guard let externals = writer.externals as? ExternalStorage else { return ExternalData(content: UnknownExternal()) }
-    let object = ObjectReference(entity: entityNumber, key: statement.int64(0))
+    let object = ObjectReference(entity: entityNumber, key: values[0].int64)
     return externals.value(number, at: .init(object: object, slot: step.slot))
   }
 }
@@ -86,10 +91,11 @@ extension EntityTable {
   /// Reads the current row of a statement that selects `readColumns`, whatever its entity.
   @inline(__always) func readRow(_ statement: Statement, into writer: RowWriter) throws {
     if entity == nil { return try readPlans[0].read(statement, into: writer) }
-    let position = statement.int(2) &+ entityOffset &- root.number
+    let values = statement.columnValues
+    let position = Int(values[2].int64) &+ entityOffset &- root.number
     guard position >= 0, position < readPlans.count else {
       throw StoreError(.strangeEntityOfRow(table: plainName), operation: .read)
     }
-    try readPlans[position].read(statement, into: writer)
+    try readPlans[position].read(values, into: writer)
   }
 }

@@ -19,7 +19,7 @@ struct StoreRows: Sendable {
       trace.note(statement)
       while try statement.step() {
         try table.readRow(statement, into: writer)
-        writer.endRow()
+        writer.closeRow()
       }
     }
   }
