@@ -24,8 +24,7 @@ extension ManagedObjectContext {
       return true
     }
     do {
-      let ids = siblings(of: object, in: store)
-      if ids.count == 1 {
+      guard let ids = siblings(of: object, in: store) else {
         guard let row = try rowSource.row(of: objectID, in: store) else { return fulfillInaccessible(object, trigger: trigger) }
         object.image = try checked(row, as: objectID)
         noteRow(row, of: object)
@@ -57,9 +56,9 @@ extension ManagedObjectContext {
     return row
   }
 
-  /// The IDs of a fault and of those of its siblings that are read with it.
-  private func siblings(of object: ManagedObject, in store: PersistentStore) -> [ManagedObjectID] {
-    guard let group = faultGroups.group(object.group), group.space == store.space.number else { return [object.currentID] }
+  /// The IDs of a fault and of those of its siblings that are read with it; nil when there are none.
+  private func siblings(of object: ManagedObject, in store: PersistentStore) -> [ManagedObjectID]? {
+    guard let group = faultGroups.group(object.group), group.space == store.space.number else { return nil }
     let space = group.space
     let root = registry.root(ofEntity: Int(object.currentID.entityNumber))
     // Within a transaction no row stays at hand: only objects that are there can take theirs.
@@ -76,6 +75,7 @@ extension ManagedObjectContext {
       // Last what costs most.
       return !rowSource.knowsRow(reference, in: store)
     }
+    if found.isEmpty { return nil }
     return [object.currentID]
       + found.map { ManagedObjectID(space: space, entityNumber: UInt32(truncatingIfNeeded: $0.entity), key: $0.key) }
   }
