@@ -44,6 +44,11 @@ final class GroupingStatementTests: XCTestCase {
     )
   }
 
+  func testASelectedCountOfMembersIsNotCountedAgainForTheOrder() throws {
+    let sql = try sql(try fetch("name, books.@count", order: ["books.@count", "name"], entity: "Author"))
+    XCTAssertTrue(sql.hasSuffix(#" ORDER BY 2, t0."name", t0."_pk""#), sql)
+  }
+
   func testIntegersAreSummedBySQLiteAndOthersExactly() throws {
     XCTAssertEqual(
       try sql(try fetch("sum(pages)")),

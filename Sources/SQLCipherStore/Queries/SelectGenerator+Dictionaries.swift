@@ -66,6 +66,22 @@ extension SelectGenerator {
     return "\(groups) HAVING \(try generator.condition(projection.having, [scope]))"
   }
 
+  /// The number, from 1, of a selected column that is computed, as the number of members: SQLite orders by what it has computed then, and does not
+  /// run the query again. Nil for what is not selected, is no more than read, or is an aggregate, which it computes once anyway.
+  func place(ofComputed expression: ResolvedExpression, in projection: ResolvedProjection) -> Int? {
+    switch expression {
+    case .path, .groupAggregate: return nil
+    default: break
+    }
+    var place = 1
+    for column in projection.columns {
+      if column.expression == expression { return place }
+      if column.content == .object, case .path = column.expression { place += 1 }
+      place += 1
+    }
+    return nil
+  }
+
   /// An expression to order or group by: SQLite takes a bare number for a column's place.
   func term(_ fragment: SQLFragment) -> SQLFragment {
     fragment.text.allSatisfy { $0.isNumber } ? "(\(fragment) + 0)" : fragment

@@ -52,7 +52,9 @@ struct SelectGenerator {
     case .members: hint = " NOT INDEXED"
     // Few rows are sorted quickly; an index that has their order already would have to be gone through as a whole.
     case .own where order.text.hasPrefix(" ORDER BY "), .destination where order.text.hasPrefix(" ORDER BY "):
-      order.text = " ORDER BY +" + order.text.dropFirst(" ORDER BY ".count)
+      let terms = order.text.dropFirst(" ORDER BY ".count)
+      // The number of a column stays one only as it is.
+      if terms.first?.isNumber != true { order.text = " ORDER BY +" + terms }
     case .own, .destination, nil: break
     }
 
@@ -127,8 +129,12 @@ struct SelectGenerator {
     guard specification.resultType != .count, !fetch.sortKeys.isEmpty || isBounded, fetch.projection?.isSingleRow != true else { return "" }
     var pieces: [SQLFragment] = []
     for key in fetch.sortKeys {
-      let value = try generator.value(key.expression, [scope])
       let direction = key.isAscending ? "" : " DESC"
+      if key.comparison == .binary, let place = fetch.projection.flatMap({ place(ofComputed: key.expression, in: $0) }) {
+        pieces.append("\(place)\(direction)")
+        continue
+      }
+      let value = try generator.value(key.expression, [scope])
       if key.comparison == .caseInsensitive, generator.hasFoldedIndex(key.expression, .caseInsensitive) {
         // What the collation says, in the index's words.
         pieces.append("\(generator.folded(value, key.expression, .caseInsensitive))\(direction)")
