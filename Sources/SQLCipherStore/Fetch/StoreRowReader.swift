@@ -1,6 +1,6 @@
 // StoreRowReader: rows of an open store, one at a time, for one context.
 import ObjectModel
-package import ObjectStore
+import ObjectStore
 import SQLCipherConnection
 import StoreKeys
 
@@ -85,8 +85,4 @@ final class StoreRowReader: RowReader {
       throw (error as? StoreAccessError).map { StoreError($0) } ?? error
     }
   }
-}
-
-extension SQLCipherIncrementalStore: SingleRowStore {
-  package func makeRowReader() throws -> any RowReader { StoreRowReader(try engine(.read)) }
 }
