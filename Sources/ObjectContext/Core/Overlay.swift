@@ -13,9 +13,11 @@ final class Overlay {
   // A context's isolation admits one access at a time, and no call under an access comes back here; the checks cost as much as the write.
   @exclusivity(unchecked) private(set) var row: UnsafeMutableRawPointer
   /// The bytes that there are for the row; its own size field says how many are used.
-  private var capacity: Int
+  // Unchecked as above.
+  @exclusivity(unchecked) private var capacity: Int
   /// The bytes of texts that others have taken the place of.
-  private var unusedBytes = 0
+  // Unchecked as above.
+  @exclusivity(unchecked) private var unusedBytes = 0
   // The entity outlives the overlay: a model is never freed once it has given out IDs.
   private let entity: Unmanaged<CompiledEntity>
   private let slotCount: Int
@@ -23,9 +25,11 @@ final class Overlay {
   // Unchecked as above.
   @exclusivity(unchecked) private(set) var isWhole: Bool
   /// Values that are not in the row, by slot: of transient attributes, and long ones.
-  private var besides: [Int: Slot]?
+  // Unchecked as above.
+  @exclusivity(unchecked) private var besides: [Int: Slot]?
   /// Large values that are not read yet, by slot.
-  private var externals: [Int: ExternalData]?
+  // Unchecked as above.
+  @exclusivity(unchecked) private var externals: [Int: ExternalData]?
 
   /// Texts and bytes that are longer stand beside the row: they are shared with who has set them, not copied.
   private static let longByteCount = 1_024

@@ -17,7 +17,10 @@ package struct SaveWork {
 
   /// The ID of one of the objects in a store.
   package func first(inSpace space: UInt32) -> ManagedObjectID? {
-    [inserted, updated, deleted, locked].joined().lazy.map(\.currentID).first { $0.space == space }
+    for list in [inserted, updated, deleted, locked] {
+      if let object = list.first(where: { $0.currentID.space == space }) { return object.currentID }
+    }
+    return nil
   }
 
   package func hasSameObjects(as other: SaveWork) -> Bool {

@@ -76,7 +76,8 @@ extension ManagedObject {
   private func makeOverlay(of entity: CompiledEntity) -> Overlay {
     guard flags.isDisjoint(with: [.isFault, .isInaccessible]) else { return Overlay(of: entity) }
     guard let image else { return Overlay(of: entity, isWhole: flags.contains(.isInserted)) }
-    return hasExternals ? Overlay(of: entity) : Overlay(of: entity, copying: image) ?? Overlay(of: entity)
+    if !entity.largeSlots.isEmpty, hasExternals { return Overlay(of: entity) }
+    return Overlay(of: entity, copying: image) ?? Overlay(of: entity)
   }
 
   /// Lets reads go straight to the overlay if it has all values: it may have moved, or has got a value that does not fit into it.

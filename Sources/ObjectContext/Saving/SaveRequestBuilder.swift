@@ -6,8 +6,9 @@ import ObjectStore
 final class SaveRequestBuilder {
   private let context: ManagedObjectContext
   let space: UInt32
-  private let inserted: RowWriter
-  private let updated = RowWriter()
+  private let insertedCount: Int
+  private lazy var inserted = RowWriter(rowCapacity: insertedCount)
+  private lazy var updated = RowWriter()
   private var updates: [(changed: SlotMask, formerRow: RowImage)] = []
   private var request = SaveChangesRequest()
   private var danglingError: StoreError?
@@ -15,7 +16,7 @@ final class SaveRequestBuilder {
   init(context: ManagedObjectContext, space: UInt32, insertedCount: Int) {
     self.context = context
     self.space = space
-    inserted = RowWriter(rowCapacity: insertedCount)
+    self.insertedCount = insertedCount
   }
 
   func insert(_ object: ManagedObject) {
@@ -116,7 +117,8 @@ final class SaveRequestBuilder {
   /// - Throws: ``StoreError`` when an object refers to one that was never saved and is gone.
   func finish() throws -> SaveChangesRequest {
     if let danglingError { throw danglingError }
-    request.inserted = inserted.finish()
+    if insertedCount > 0 { request.inserted = inserted.finish() }
+    if updates.isEmpty { return request }
     let rows = updated.finish()
     request.updated.reserveCapacity(updates.count)
     for (position, item) in updates.enumerated() {

@@ -80,8 +80,7 @@ extension SaveSession {
   }
 
   func makeRequests(_ work: SaveWork) throws -> [(PersistentStore, SaveChangesRequest)] {
-    var builders: [UInt32: SaveRequestBuilder] = [:]
-    var order: [UInt32] = []
+    var builders: [SaveRequestBuilder] = []
     var last: SaveRequestBuilder?
     func builder(_ object: ManagedObject) -> SaveRequestBuilder {
       let space = object.currentID.space
@@ -91,10 +90,9 @@ extension SaveSession {
       return found
     }
     func makeBuilder(_ space: UInt32) -> SaveRequestBuilder {
-      if let known = builders[space] { return known }
+      if let known = builders.first(where: { $0.space == space }) { return known }
       let made = SaveRequestBuilder(context: context, space: space, insertedCount: work.inserted.count)
-      builders[space] = made
-      order.append(space)
+      builders.append(made)
       return made
     }
     for object in work.inserted { builder(object).insert(object) }
@@ -102,8 +100,8 @@ extension SaveSession {
     // Of rows that are gone nothing is left to delete.
     for object in work.deleted where !object.flags.contains(.isInaccessible) { builder(object).delete(object) }
     for object in work.locked { builder(object).lock(object) }
-    return try order.map { space in
-      guard let builder = builders[space], let first = work.first(inSpace: space) else { throw context.unexpectedResult() }
+    return try builders.map { builder in
+      guard let first = work.first(inSpace: builder.space) else { throw context.unexpectedResult() }
       return (try context.rowSource.openStore(of: first, .save), try builder.finish())
     }
   }

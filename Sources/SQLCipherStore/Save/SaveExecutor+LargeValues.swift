@@ -14,7 +14,7 @@ extension SaveExecutor {
     }
     if external == nil, row.bytes(step.slot).count < storage.threshold { return try step.bind(row, at: &index, to: statement) }
     index += 1
-    if let known = externals.id(of: row, step.slot) { return try statement.bind(index, known) }
+    if let known = externals?.id(of: row, step.slot) { return try statement.bind(index, known) }
     let id: Int64
     if let external {
       let place = StoredExternal.Place(object: row.reference, slot: step.slot)
@@ -24,7 +24,7 @@ extension SaveExecutor {
     } else {
       id = try files.keep(row.bytes(step.slot))
     }
-    externals.note(id, of: row, step.slot)
+    externals?.note(id, of: row, step.slot)
     try statement.bind(index, id)
   }
 

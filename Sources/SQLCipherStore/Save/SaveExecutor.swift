@@ -23,7 +23,7 @@ struct SaveExecutor {
   var finishedOrders: Set<Int> = []
 
   /// The numbers of the values that are kept outside the rows.
-  let externals = ExternalNumbers()
+  let externals: ExternalNumbers?
 
   struct OrderedMember: Hashable {
     let relationship: Int
@@ -34,6 +34,7 @@ struct SaveExecutor {
     self.engine = engine
     self.transaction = transaction
     files = engine.externals == nil ? nil : transaction.files
+    externals = files == nil ? nil : ExternalNumbers()
     self.request = request
     self.space = space
   }
