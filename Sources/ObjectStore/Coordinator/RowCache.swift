@@ -109,31 +109,34 @@ package final class RowCache: Sendable {
     state.withLock { state in
       guard state.generation == generation, state.suspensions == 0 else { return }
       state.time = Self.now()
-      let page = state.page(PageKey(root: roots[row.entityNumber], number: row.key >> 9))
-      let index = Int(row.key & 511)
-      if page.entries[index].isNewer(than: row.version) { return }
-      state.set(row, at: index, in: page)
+      enter(row, into: &state)
       state.shrink(to: limit)
       noteChange(of: &state)
     }
   }
 
   private func insert(_ rows: RowList, into state: inout State) {
-    for image in rows {
-      let page = state.page(root: roots[image.entityNumber], number: image.key >> 9)
-      page._withUnsafeGuaranteedRef { page in
-        let index = Int(image.key & 511)
-        if !page.entries[index].isNewer(than: image.version) { state.set(image, at: index, in: page) }
-      }
-    }
+    for row in rows { enter(row, into: &state) }
     state.shrink(to: limit)
     noteChange(of: &state)
+  }
+
+  /// Puts a row in unless a newer one is there.
+  @inline(__always) private func enter(_ row: RowImage, into state: inout State) {
+    state.page(root: roots[row.entityNumber], number: row.key >> 9)._withUnsafeGuaranteedRef { page in
+      let index = Int(row.key & 511)
+      if !page.entries[index].isNewer(than: row.version) { state.set(row, at: index, in: page) }
+    }
   }
 
   /// Hundredths of a second of a clock that is read in a few nanoseconds: 497 days until they begin anew.
   private static func now() -> UInt32 {
     var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
+    #if os(Linux)
+      clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
+    #else
+      clock_gettime(CLOCK_MONOTONIC, &time)
+    #endif
     return UInt32(truncatingIfNeeded: time.tv_sec * 100 + time.tv_nsec / 10_000_000)
   }
 

@@ -53,7 +53,11 @@ package final class PooledReader: @unchecked Sendable {
   /// Nanoseconds of a clock that is read in a few, and goes in steps of a few milliseconds.
   private static func now() -> UInt64 {
     var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
+    #if os(Linux)
+      clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
+    #else
+      clock_gettime(CLOCK_MONOTONIC, &time)
+    #endif
     return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
   }
 }
