@@ -76,17 +76,22 @@ struct StoreOptions: ParsableArguments {
   func unlock() async throws -> SQLCipherStoreFile { try await passphrase.unlock(store) }
 
   /// Opens the store with the model that is inside it.
-  func open(isReadOnly: Bool) async throws -> PersistentContainer {
-    try await PersistentContainer.open(try await unlock(), isReadOnly: isReadOnly)
+  ///
+  /// - Parameter observer: Hears of the statements.
+  func open(isReadOnly: Bool, observer: SQLObserver? = nil) async throws -> PersistentContainer {
+    try await PersistentContainer.open(try await unlock(), isReadOnly: isReadOnly, observer: observer)
   }
 }
 
 extension PersistentContainer {
   /// Opens an unlocked store with the model that is inside it.
-  static func open(_ file: SQLCipherStoreFile, isReadOnly: Bool) async throws -> PersistentContainer {
+  ///
+  /// - Parameter observer: Hears of the statements.
+  static func open(_ file: SQLCipherStoreFile, isReadOnly: Bool, observer: SQLObserver? = nil) async throws -> PersistentContainer {
     var description = PersistentStoreDescription(url: file.url, key: file.key)
     description.createsStore = false
     description.isReadOnly = isReadOnly
+    description.sqlObserver = observer
     let container = try PersistentContainer(
       name: file.url.lastPathComponent, managedObjectModel: try await file.readModel(), persistentStoreDescriptions: [description])
     try await container.loadPersistentStores()

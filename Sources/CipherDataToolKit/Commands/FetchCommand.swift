@@ -1,6 +1,7 @@
 // FetchCommand: `cipherdata fetch`.
 import ArgumentParser
 import ObjectContext
+import SQLCipherStore
 
 /// Finds objects and prints them.
 struct FetchCommand: AsyncParsableCommand {
@@ -31,22 +32,37 @@ struct FetchCommand: AsyncParsableCommand {
   @Flag(help: "Print how the question would be answered, and not the answer: statements, plan, indexes, and what would be slow.")
   var explain = false
 
+  @Flag(
+    help:
+      "Answer the question and print, in place of the answer, which statements that took, how often each ran, and what was read one by one."
+  )
+  var statements = false
+
   @Option(help: "The form of the output.")
   var format = OutputFormat.table
+
+  func validate() throws {
+    if explain, statements { throw ValidationError("--explain answers no question: it takes no --statements.") }
+  }
 
   func run() async throws {
     let early = try options.earlyQuestion(about: entity)
     let (isCount, isExplained) = (count, explain)
     let (options, entity, format) = (options, entity, format)
-    try await store.open(isReadOnly: true).run { context in
+    let observer = statements ? SQLObserver() : nil
+    try await store.open(isReadOnly: true, observer: observer).run { context in
+      observer?.reset()
       let question = try early ?? options.question(about: entity)
+      // The answer is of no interest where its statements are asked for.
+      let sink = observer == nil ? OutputSink() : OutputSink.discarding()
       if isExplained {
         try question.writeExplanation(from: context, to: OutputSink())
       } else if isCount {
-        try question.writeCount(from: context, to: OutputSink())
+        try question.writeCount(from: context, to: sink)
       } else {
-        try question.write(from: context, format: format, to: OutputSink())
+        try question.write(from: context, format: format, to: sink)
       }
+      if let observer { try StatementReport(observer).write(to: OutputSink()) }
     }
   }
 }

@@ -4,6 +4,7 @@ import Foundation
 /// Collects text and writes it to a descriptor or into memory. Call ``flush()`` at the end.
 package final class OutputSink {
   private let descriptor: Int32?
+  private let isDiscarding: Bool
   private var buffer: [UInt8] = []
   private let limit: Int
 
@@ -11,7 +12,13 @@ package final class OutputSink {
   package init(descriptor: Int32? = STDOUT_FILENO, limit: Int = 1 << 16) {
     self.descriptor = descriptor
     self.limit = limit
+    isDiscarding = false
   }
+
+  private init(discardingAfter limit: Int) { (descriptor, self.limit, isDiscarding) = (nil, limit, true) }
+
+  /// A sink that drops what is written.
+  static func discarding() -> OutputSink { OutputSink(discardingAfter: 1 << 16) }
 
   /// What a sink without descriptor holds.
   package var text: String { String(decoding: buffer, as: UTF8.self) }
@@ -39,6 +46,7 @@ package final class OutputSink {
 
   /// Writes what is at hand.
   package func flush() throws {
+    if isDiscarding { buffer.removeAll(keepingCapacity: true) }
     guard let descriptor else { return }
     var offset = 0
     while offset < buffer.count {

@@ -11,6 +11,7 @@ extension StoreEngine {
     for id in objectIDs where !id.isTemporaryID {
       keysByTable[try schema.table(of: Int(id.entityNumber)).index, default: []].append(id.key)
     }
+    for (index, keys) in keysByTable { trace.note(.rows(entity: schema.tables[index].root.name), objects: keys.count) }
     let writer = makeRowWriter(rowCapacity: objectIDs.count)
     try read(reusingSnapshot: true) { transaction in
       try transaction.whileWanted(cancellation) {

@@ -19,6 +19,8 @@ extension StoreEngine {
       for _ in objectIDs { values.append(EmptyCollection<ObjectReference>()) }
       return values
     }
+    trace.note(
+      .members(entity: schema.model.entities[relationship.sourceEntity].name, relationship: relationship.name), objects: objectIDs.count)
     var keys: [Int64] = []
     keys.reserveCapacity(objectIDs.count)
     // The answers come in the order of the owners' keys; an owner may be asked about twice.

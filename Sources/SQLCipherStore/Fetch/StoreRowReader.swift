@@ -22,6 +22,7 @@ final class SingleRowRead {
     defer { statement.reset() }
     try statement.bind(1, key)
     trace.note(statement)
+    trace.note(.rows(entity: table.root.name), objects: 1)
     guard try statement.step() else {
       try transaction.connection.checkSentinel()
       return nil

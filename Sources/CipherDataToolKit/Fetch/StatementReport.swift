@@ -1,0 +1,61 @@
+// StatementReport: which statements answered a question, how often each ran, and what was read one by one.
+package import SQLCipherStore
+
+/// What a store was asked while a question was answered.
+package struct StatementReport {
+  private let statements: [String]
+  private let laterReads: [LaterReads]
+
+  /// What an observer has heard.
+  package init(_ observer: SQLObserver) {
+    statements = observer.statements
+    laterReads = observer.laterReads
+  }
+
+  /// Writes the statements by their first run, then what objects asked for after they were fetched, then what could be read together.
+  package func write(to sink: OutputSink) throws {
+    var times: [String: Int] = [:]
+    var order: [String] = []
+    for text in statements {
+      let text = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+      if times.updateValue(times[text, default: 0] + 1, forKey: text) == nil { order.append(text) }
+    }
+    let table = TableWriter(columns: ["times", "statement"], to: sink)
+    for text in order { try table.write([.number(String(times[text] ?? 0)), .string(text)]) }
+    try table.finish()
+    if !laterReads.isEmpty {
+      try sink.line("")
+      let table = TableWriter(columns: ["read after the fetch", "requests", "objects", "one by one"], to: sink)
+      for reads in laterReads {
+        try table.write([
+          .string(reads.title), .number(String(reads.requests)), .number(String(reads.objects)), .number(String(reads.alone)),
+        ])
+      }
+      try table.finish()
+    }
+    for reads in laterReads where reads.alone >= Self.manyReads {
+      try sink.line("")
+      try sink.line("\(reads.title) were read one by one \(reads.alone) times: \(reads.advice)")
+    }
+    try sink.flush()
+  }
+
+  /// From how many reads of one object alone on it is worth a word.
+  private static let manyReads = 20
+}
+
+extension LaterReads {
+  fileprivate var title: String {
+    switch subject {
+    case .rows(let entity): "rows of \(entity)"
+    case .members(let entity, let relationship): "members of \(entity).\(relationship)"
+    }
+  }
+
+  fileprivate var advice: String {
+    switch subject {
+    case .rows(let entity): "fetch the objects of \(entity) together, or prefetch the relationship that leads to them."
+    case .members(_, let relationship): "fetch the objects together, or prefetch “\(relationship)” for all of them."
+    }
+  }
+}
