@@ -3,6 +3,7 @@ import CipherDataToolKit
 import Foundation
 import ObjectContext
 import ObjectModel
+import ObjectQuery
 import ObjectStore
 import SQLCipherStore
 import StoreKeys
