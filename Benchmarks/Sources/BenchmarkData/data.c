@@ -1,57 +1,9 @@
 // Makes the benchmark's data from fixed word lists and fixed seeds.
 #include "benchmark_data.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
-#define COUNT(list) ((uint32_t)(sizeof(list) / sizeof((list)[0])))
-
-static const char *const first_names[] = {
-    "Ada",   "Bruno", "Clara", "Dmitri", "Elif",  "Farid", "Greta", "Hugo",  "Ines",  "Jonas", "Kaja",   "Liam",
-    "Mara",  "Nils",  "Olga",  "Pablo",  "Quinn", "Rosa",  "Søren", "Tomás", "Ursel", "Vera",  "Wiebke", "Zoë",
-};
-static const char *const last_names[] = {
-    "Abbott", "Berger", "Castro", "Dahl",  "Eriksen", "Fischer", "García", "Hansen", "Ivanova", "Jensen", "Kowalski", "Lindqvist",
-    "Müller", "Novák",  "Okafor", "Petit", "Quist",   "Rossi",   "Sato",   "Tanaka", "Urban",   "Vogel",  "Weiß",     "Zhang",
-};
-static const char *const qualities[] = {
-    "Quiet",  "Golden", "Hidden", "Broken", "Silent", "Distant", "Winter", "Burning", "Endless", "Ancient", "Secret", "Bitter",
-    "Gentle", "Hollow", "Narrow", "Simple", "Stolen", "Velvet",  "Wooden", "Yellow",  "Crooked", "Frozen",  "Lonely", "Modern",
-};
-static const char *const things[] = {
-    "Harbour", "Garden", "Letter", "Mirror", "Island", "Window", "River", "Forest", "Castle", "Engine", "Voyage", "Market",
-    "Orchard", "Bridge", "Archive", "Lantern", "Meadow", "Clock",  "Tower", "Shadow", "Pilot",  "Winter", "Valley", "Machine",
-};
-static const char *const places[] = {
-    "Oslo", "Lisbon", "Dublin", "Vienna", "Prague", "Riga", "Turin", "Ghent", "Cork", "Leeds", "Basel", "Genoa",
-};
-// Two, three and four bytes a character.
-static const char *const foreign_places[] = {
-    "Łódź", "Malmö", "Zürich", "Kraków", "Besançon", "Αθήνα", "Киев", "Москва", "東京", "京都", "서울", "🌍🌙",
-};
-static const char *const subjects[] = {
-    "history", "poetry", "science", "travel", "cooking", "music", "painting", "gardening", "fiction", "law", "medicine", "sport",
-};
-
-/// Hands out zero-terminated pieces of one block.
-typedef struct arena {
-  char *next, *end;
-} arena;
-
-#define TEXT(arena, ...) text_made((arena), (size_t)snprintf((arena)->next, (size_t)((arena)->end - (arena)->next), __VA_ARGS__))
-
-static bench_text text_made(arena *arena, size_t length) {
-  bench_text text = {arena->next, length};
-  arena->next += length + 1;
-  return text;
-}
-
-static void make_isbn(uint32_t index, char out[14]) {
-  snprintf(out, 14, "978%09u0", index % 1000000000u);
-  int sum = 0;
-  for (int i = 0; i < 12; i++) { sum += (out[i] - '0') * (i % 2 == 0 ? 1 : 3); }
-  out[12] = (char)('0' + (10 - sum % 10) % 10);
-}
+#include "words.h"
 
 /// How many tags each book has: 1 to 5 at random, then put right by ones until the sum is `total`.
 static void share_out_pairs(bench_book *books, size_t count, size_t total) {
@@ -96,40 +48,27 @@ bench_data *bench_data_make(uint32_t divisor) {
   data->pair_count = 300120 / divisor;
   size_t room = data->author_count * 96 + data->tag_count * 32 + data->book_count * 96;
   data->storage = malloc(room);
-  arena arena = {data->storage, data->storage + room};
+  bench_arena arena = {data->storage, data->storage + room};
 
   bench_author *authors = calloc(data->author_count, sizeof *authors);
   bench_random random = {1};
   for (uint32_t i = 0; i < data->author_count; i++) {
-    const char *first = first_names[bench_random_below(&random, COUNT(first_names))];
-    const char *last = last_names[bench_random_below(&random, COUNT(last_names))];
-    authors[i].name = TEXT(&arena, "%s %s", first, last);
-    authors[i].email = TEXT(&arena, "author.%u@books.example", i);
+    authors[i].name = bench_author_name(&arena, &random);
+    authors[i].email = bench_author_email(&arena, i);
     authors[i].born = 1900 + bench_random_below(&random, 100);
   }
 
   bench_tag *tags = calloc(data->tag_count, sizeof *tags);
   random.state = 2;
-  for (uint32_t i = 0; i < data->tag_count; i++) {
-    tags[i].name = TEXT(&arena, "%s-%u", subjects[bench_random_below(&random, COUNT(subjects))], i);
-  }
+  for (uint32_t i = 0; i < data->tag_count; i++) { tags[i].name = bench_tag_name(&arena, &random, i); }
 
   bench_book *books = calloc(data->book_count, sizeof *books);
   random.state = 3;
   for (uint32_t i = 0; i < data->book_count; i++) {
-    const char *quality = qualities[bench_random_below(&random, COUNT(qualities))];
-    const char *thing = things[bench_random_below(&random, COUNT(things))];
-    uint32_t place = bench_random_below(&random, 12);
-    const char *where = bench_random_below(&random, 5) < 2 ? foreign_places[place] : places[place];
     // 61843 and 100000 have no common factor, so the numbers differ and do not rise with the index.
-    books[i].title = TEXT(&arena, "%s %s of %s %05u", quality, thing, where, (uint32_t)((uint64_t)i * 61843 % 100000));
-    char isbn[14];
-    make_isbn(i, isbn);
-    books[i].isbn = TEXT(&arena, "%s", isbn);
-    books[i].price = (double)(100 + bench_random_below(&random, 9900)) / 100.0;
-    books[i].published = ((double)bench_random_below(&random, 18000) - 10000.0) * 86400.0;
-    books[i].pages = 60 + bench_random_below(&random, 900);
-    books[i].author = bench_random_below(&random, (uint32_t)data->author_count);
+    books[i].title = bench_book_title(&arena, &random, 5, (uint32_t)((uint64_t)i * 61843 % 100000));
+    books[i].isbn = bench_book_isbn(&arena, i);
+    bench_fill_book(&books[i], &random, (uint32_t)data->author_count);
   }
   share_out_pairs(books, data->book_count, data->pair_count);
   bench_pair *pairs = calloc(data->pair_count, sizeof *pairs);
@@ -152,8 +91,9 @@ void bench_data_free(bench_data *data) {
   free(data);
 }
 
-uint32_t *bench_sample_books(const bench_data *data, uint64_t seed, size_t count) {
-  size_t all = data->book_count;
+uint32_t *bench_sample_books(const bench_data *data, uint64_t seed, size_t count) { return bench_sample(data->book_count, seed, count); }
+
+uint32_t *bench_sample(size_t all, uint64_t seed, size_t count) {
   uint32_t *order = malloc(all * sizeof *order);
   for (uint32_t i = 0; i < all; i++) { order[i] = i; }
   bench_random random = {seed};

@@ -1,7 +1,9 @@
 // Clocks, heap and file system of the machine.
 #include "benchmark_machine.h"
 
-#include <sys/resource.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #ifdef __linux__
 #include <malloc.h>
@@ -26,14 +28,30 @@ uint64_t bench_heap_bytes(void) {
 #endif
 }
 
-uint64_t bench_peak_memory(void) {
-  struct rusage usage;
-  if (getrusage(RUSAGE_SELF, &usage) != 0) { return 0; }
-#ifdef __APPLE__
-  return (uint64_t)usage.ru_maxrss;
-#else
-  return (uint64_t)usage.ru_maxrss * 1024;
-#endif
+/// The number after a name in a file of the kernel, given there in kB; in bytes.
+static uint64_t number_in(const char *path, const char *name) {
+  uint64_t bytes = 0;
+  char line[256];
+  FILE *file = fopen(path, "r");
+  if (file == NULL) { return 0; }
+  size_t length = strlen(name);
+  while (fgets(line, sizeof line, file) != NULL) {
+    if (strncmp(line, name, length) == 0) { bytes = strtoull(line + length, NULL, 10) * 1024; }
+  }
+  fclose(file);
+  return bytes;
+}
+
+// Not by getrusage, which tells what the process was before it became this program, too.
+uint64_t bench_resident_memory(void) { return number_in("/proc/self/status", "VmRSS:"); }
+uint64_t bench_peak_memory(void) { return number_in("/proc/self/status", "VmHWM:"); }
+uint64_t bench_available_memory(void) { return number_in("/proc/meminfo", "MemAvailable:"); }
+
+void bench_forget_peak_memory(void) {
+  FILE *file = fopen("/proc/self/clear_refs", "w");
+  if (file == NULL) { return; }
+  fputs("5", file);
+  fclose(file);
 }
 
 bool bench_is_memory_backed(const char *path) {

@@ -9,8 +9,8 @@ struct Benchmark {
   static func main() async {
     do {
       let options = try Options(CommandLine.arguments.dropFirst())
-      if let (contender, path) = options.firstOpen {
-        try await FirstOpen.open(contender, path)
+      if let child = options.child {
+        try await Child.run(child)
       } else if options.isSmokeTest {
         try await smoke(options)
       } else if isDebugBuild() {
@@ -41,6 +41,10 @@ struct Benchmark {
         fflush(nil)
         count += 1
       }
+      try await setting.sizes()?.measure { outcome in
+        print(outcome.workload.id, outcome.workload.name, String(format: "%016llx", outcome.checksum))
+        count += 1
+      }
       _ = try await setting.concurrency()?.measure(rounds: 1, seconds: 0.2)
       print("Both sides agree in \(count) workloads.")
     }
@@ -52,6 +56,7 @@ struct Benchmark {
       if options.list {
         for workload in setting.workloads() { print(workload.id, workload.name, workload.sides[.ours] == nil ? "(C only)" : "") }
         if setting.concurrency() != nil { print(Concurrency.id, "8 tasks read while one saves (ours only)") }
+        for workload in setting.sizes()?.workloads() ?? [] { print(workload.id, workload.name) }
       } else {
         try await run(options, setting)
       }
@@ -66,9 +71,7 @@ struct Benchmark {
     var lines = [report.heading(), report.head]
     var intervals: [(Double, Double)] = []
     print(lines.joined(separator: "\n"))
-    for workload in setting.workloads() {
-      if workload.needsArchive, options.archive == nil { continue }
-      let outcome = try await measure(workload, rounds: options.rounds, counting: options.counts)
+    let note = { (outcome: Outcome) in
       intervals += outcome.samples[.ours]?.intervals ?? []
       let line = report.row(outcome)
       print(line)
@@ -76,6 +79,11 @@ struct Benchmark {
       lines.append(line)
       json.append(outcome)
     }
+    for workload in setting.workloads() {
+      if workload.needsArchive, options.archive == nil { continue }
+      note(try await measure(workload, rounds: options.rounds, counting: options.counts))
+    }
+    try await setting.sizes()?.measure(note)
     if let concurrency = setting.concurrency() {
       json.concurrency = try await concurrency.measure(rounds: options.rounds)
       for figure in json.concurrency {

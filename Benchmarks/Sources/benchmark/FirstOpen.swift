@@ -1,11 +1,11 @@
-// W2a: a store opened for the first time in a process, so each time in a process of its own: this program, started again.
+// W2a: a store opened for the first time in a process, so each time in a process of its own.
 import BenchmarkData
 import CipherData
-import Foundation
 import RawFloor
 
 @MainActor
 final class FirstOpen {
+  static let command = "first-open"
   private static let processes = 3
   private let contender: Contender
   private let path: String
@@ -43,15 +43,7 @@ final class FirstOpen {
     measured = Measured()
     count = 0
     for _ in 0..<Self.processes {
-      let process = Process()
-      process.executableURL = Bundle.main.executableURL
-      process.arguments = ["--first-open", contender.rawValue, path]
-      let pipe = Pipe()
-      process.standardOutput = pipe
-      try process.run()
-      let output = pipe.fileHandleForReading.readDataToEndOfFile()
-      process.waitUntilExit()
-      let one = try JSONDecoder().decode(Measured.self, from: output)
+      let one = try Child.start([Self.command, contender.rawValue, path]).measured
       measured.cpu += one.cpu
       measured.wall += one.wall
       count += 1
@@ -59,17 +51,17 @@ final class FirstOpen {
   }
 
   /// What the started process does: opens and says what it took.
-  static func open(_ contender: String, _ path: String) async throws {
+  static func answer(_ arguments: [String]) async throws -> Child.Answer? {
+    guard arguments.count == 3 else { return nil }
     var container: PersistentContainer?
-    let wall = bench_wall_seconds()
-    let cpu = bench_cpu_seconds()
-    if contender == Contender.floor.rawValue {
-      floor_open_once(path)
-    } else {
-      container = try await OurStores.open(path)
+    let measured = try await Child.measure {
+      if arguments[1] == Contender.floor.rawValue {
+        floor_open_once(arguments[2])
+      } else {
+        container = try await OurStores.open(arguments[2])
+      }
     }
-    let measured = Measured(cpu: bench_cpu_seconds() - cpu, wall: bench_wall_seconds() - wall)
     withExtendedLifetime(container) {}
-    FileHandle.standardOutput.write(try JSONEncoder().encode(measured))
+    return Child.Answer(measured: measured)
   }
 }

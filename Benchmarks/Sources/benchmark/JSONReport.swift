@@ -28,6 +28,8 @@ struct JSONReport: Codable {
     let id: String
     let name: String
     let unit: String
+    /// How many books the library has, in W30.
+    let books: Int?
     let checksum: String
     let goals: Goals?
     /// By who did it: "C", "ours", "GRDB"; "baseline" is another workload of ours, where the ratio is to that.
@@ -63,8 +65,8 @@ struct JSONReport: Codable {
     }
     workloads.append(
       WorkloadFigures(
-        id: workload.id, name: workload.name, unit: workload.unit.rawValue, checksum: String(format: "%016llx", outcome.checksum),
-        goals: goals, sides: sides))
+        id: workload.id, name: workload.name, unit: workload.unit.rawValue, books: workload.books,
+        checksum: String(format: "%016llx", outcome.checksum), goals: goals, sides: sides))
   }
 
   func write(to path: String) throws {

@@ -9,6 +9,8 @@ struct Measured: Codable {
   var wall = 0.0
   /// What the heap grew by, in bytes.
   var heap = 0.0
+  /// What the most resident memory lay above that before, in bytes; only where a process of its own did the work.
+  var peak = 0.0
 }
 
 /// One side's figures, one a round.
@@ -29,6 +31,7 @@ struct Samples {
       case .milliseconds: round.cpu * 1e3 / workload.operations
       case .nanoseconds: round.cpu * 1e9 / workload.operations
       case .bytes: round.heap / workload.operations
+      case .megabytes: round.peak / 1e6
       }
     }
   }
@@ -66,13 +69,14 @@ struct Outcome {
   let checksum: UInt64
 }
 
-/// Runs a workload: one round that is not counted, then `rounds` that are, and one in which is counted what each side does. The side that begins takes turns.
+/// Runs a workload: one round that is not counted (`warmsUp`), then `rounds` that are, and one in which is counted what each side does. The side that begins takes
+/// turns.
 @MainActor
-func measure(_ workload: Workload, rounds: Int, counting: Bool) async throws -> Outcome {
+func measure(_ workload: Workload, rounds: Int, warmsUp: Bool = true, counting: Bool) async throws -> Outcome {
   let contenders = Contender.allCases.filter { workload.sides[$0] != nil }
   var samples: [Contender: Samples] = [:]
-  var checksum: UInt64 = 0
-  for round in 0...rounds {
+  var checksum: UInt64?
+  for round in (warmsUp ? 0 : 1)...rounds {
     var sums: [Contender: UInt64] = [:]
     for turn in contenders.indices {
       let contender = contenders[(turn + round) % contenders.count]
@@ -81,7 +85,7 @@ func measure(_ workload: Workload, rounds: Int, counting: Bool) async throws -> 
       if contender != .baseline { sums[contender] = sum }
       if round > 0 { samples[contender, default: Samples()].append(measured, from: begin) }
     }
-    guard let first = sums.values.first, sums.values.allSatisfy({ $0 == first }), round == 0 || first == checksum else {
+    guard let first = sums.values.first, sums.values.allSatisfy({ $0 == first }), checksum == nil || first == checksum else {
       throw ChecksumMismatch(workload: workload.id, sums: sums)
     }
     checksum = first
@@ -94,7 +98,7 @@ func measure(_ workload: Workload, rounds: Int, counting: Bool) async throws -> 
       counts[contender] = try await count(side)
     }
   }
-  return Outcome(workload: workload, samples: samples, counts: counts, checksum: checksum)
+  return Outcome(workload: workload, samples: samples, counts: counts, checksum: checksum ?? 0)
 }
 
 @MainActor

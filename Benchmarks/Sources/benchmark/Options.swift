@@ -15,8 +15,10 @@ struct Options {
   var counts = true
   /// The program of a peer, which does what it can of the workloads in a process of its own.
   var peer: String?
-  /// Set in the processes that W2a starts: who opens which store.
-  var firstOpen: (contender: String, path: String)?
+  /// Set in the processes that the program starts itself: what to do.
+  var child: [String]?
+  /// How many books W30's libraries have.
+  var sizes = [100_000, 1_000_000]
   /// The data's scale: 1 is the design's, 100 a hundredth of it for a quick trial.
   var divisor: UInt32 = 1
   /// A folder in memory for the databases.
@@ -37,6 +39,7 @@ struct Options {
   static let usage = """
     usage: benchmark [--only W4,W5] [--rounds N] [--output FILE] [--json FILE] [--scale DIVISOR] [--memory-folder DIR] [--disk-folder DIR]
                      [--archive FILE] [--floor-only] [--no-counts] [--list] [--intervals FILE] [--peer PROGRAM]
+                     [--sizes BOOKS,BOOKS]
            benchmark --smoke --archive FILE [--only W4,W5]
     """
 
@@ -48,12 +51,13 @@ struct Options {
       case "--floor-only": floorOnly = true
       case "--list": list = true
       case "--no-counts": counts = false
-      case "--first-open":
-        guard let contender = iterator.next(), let path = iterator.next() else { throw UsageError(message: "--first-open is not for you") }
-        firstOpen = (contender, path)
+      case "--child":
+        var rest: [String] = []
+        while let argument = iterator.next() { rest.append(argument) }
+        child = rest
       case "--smoke": beSmokeTest()
       case "--only", "--rounds", "--output", "--scale", "--memory-folder", "--disk-folder", "--archive", "--intervals",
-        "--json", "--peer":
+        "--json", "--peer", "--sizes":
         guard let value = iterator.next() else { throw UsageError(message: "\(argument) needs a value") }
         try set(argument, to: value)
       default: throw UsageError(message: "unknown argument \(argument)")
@@ -65,6 +69,7 @@ struct Options {
     isSmokeTest = true
     divisor = 100
     rounds = 0
+    sizes = [1_000]
     memoryFolder = FileManager.default.temporaryDirectory.path
     diskFolder = memoryFolder
   }
@@ -79,6 +84,9 @@ struct Options {
     case "--disk-folder": diskFolder = value
     case "--archive": archive = value
     case "--intervals": intervals = value
+    case "--sizes":
+      sizes = value.split(separator: ",").compactMap { Int($0) }.filter { (100...100_000_000).contains($0) }.sorted()
+      if sizes.isEmpty { throw UsageError(message: "--sizes needs numbers of books, 100 to 100000000, such as 100000,1000000") }
     default:
       guard let number = Int(value), (1...1000).contains(number) else { throw UsageError(message: "\(argument) needs a number, 1 to 1000") }
       if argument == "--rounds" { rounds = number } else { divisor = UInt32(number) }
@@ -87,7 +95,8 @@ struct Options {
 
   /// Whether a workload was asked for.
   func includes(_ id: String) -> Bool {
-    only.isEmpty || only.contains { id == $0 || (id.hasPrefix($0) && id.dropFirst($0.count).allSatisfy(\.isLetter)) }
+    let id = String(id.prefix { $0 != "-" })  // W30a-100000 is W30a with so many books
+    return only.isEmpty || only.contains { id == $0 || (id.hasPrefix($0) && id.dropFirst($0.count).allSatisfy(\.isLetter)) }
   }
 }
 

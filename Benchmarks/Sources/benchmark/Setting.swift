@@ -51,6 +51,12 @@ struct Setting {
   /// W29, where it was asked for.
   func concurrency() -> Concurrency? { options.floorOnly || !options.includes(Concurrency.id) ? nil : Concurrency(ours.stores) }
 
+  /// W30, where it was asked for.
+  func sizes() -> Sizes? {
+    let sizes = Sizes(options, folder: ours.stores.folder)
+    return options.floorOnly || sizes.workloads().isEmpty ? nil : sizes
+  }
+
   private static let folderPrefix = "cipherdata-benchmark-"
 
   /// Removes the folders of runs that were killed: they would keep memory.

@@ -31,6 +31,7 @@ enum Unit: String {
   case milliseconds = "ms"
   case nanoseconds = "ns"
   case bytes = "B"
+  case megabytes = "MB"
 }
 
 /// A workload of the design.
@@ -44,7 +45,9 @@ struct Workload {
   var sides: [Contender: Side]
 
   /// What our side has to reach.
-  var goal: Goal? { Goal.all[id] }
+  var goal: Goal?
+  /// How many books there are, where the workload is one of several sizes.
+  var books: Int?
   /// What the ratio is to.
   var limit: Contender { sides[.baseline] == nil ? .floor : .baseline }
   /// Whether it works on the archive's package index.
@@ -56,6 +59,7 @@ struct Workload {
     self.unit = unit
     self.operations = operations
     self.sides = sides
+    goal = Goal.all[id]
   }
 
   /// The C side's workload at an index of the floor's list.

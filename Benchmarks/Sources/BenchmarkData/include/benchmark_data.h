@@ -57,6 +57,8 @@ void bench_data_free(bench_data *data);
 
 /// `count` different book indexes (count <= book_count) in an order that depends on `seed` only; the caller frees them.
 uint32_t *bench_sample_books(const bench_data *data, uint64_t seed, size_t count);
+/// The same of `all` books.
+uint32_t *bench_sample(size_t all, uint64_t seed, size_t count);
 
 /// The index that an isbn of ours holds.
 static inline uint32_t bench_isbn_index(const char *isbn) {

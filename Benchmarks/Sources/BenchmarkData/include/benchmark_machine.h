@@ -11,8 +11,13 @@ double bench_cpu_seconds(void);
 double bench_wall_seconds(void);
 /// Bytes that the heap has handed out and not got back, without malloc's own headers. 0 where it cannot be asked.
 uint64_t bench_heap_bytes(void);
-/// The most resident memory that the process has had, in bytes.
+/// The memory of this process that is resident now, in bytes; 0 where it cannot be asked.
+uint64_t bench_resident_memory(void);
+/// The most that was resident since the process began or bench_forget_peak_memory was called.
 uint64_t bench_peak_memory(void);
+void bench_forget_peak_memory(void);
+/// How much memory new data can take without anything being written to a disk, in bytes; 0 where it cannot be asked.
+uint64_t bench_available_memory(void);
 /// Whether a folder lies in memory (tmpfs).
 bool bench_is_memory_backed(const char *path);
 

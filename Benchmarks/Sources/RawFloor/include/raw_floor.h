@@ -6,6 +6,7 @@
 
 #include "archive_parse.h"
 #include "benchmark_data.h"
+#include "raw_floor_large.h"
 
 /// The state of the C program: its files, connections and fetched rows.
 typedef struct floor_state floor_state;

@@ -64,11 +64,11 @@ final class OurStores {
   /// A container for a store file with a raw key; 64 MB of pages a connection, as in C.
   static func container(
     _ path: String, model: ManagedObjectModel = BookshopModel.managedObjectModel, classes: ManagedObjectClasses = BookshopModel.classes,
-    durability: StoreDurability = .fast
+    durability: StoreDurability = .fast, cacheSize: Int = 64 << 20
   ) throws -> PersistentContainer {
     var description = PersistentStoreDescription(url: URL(fileURLWithPath: path), key: .databaseKey(SecretBytes(UInt8(0)..<32)))
     description.durability = durability
-    description.cacheSize = 64 << 20
+    description.cacheSize = cacheSize
     return try PersistentContainer(
       name: "benchmark", managedObjectModel: model, classes: classes, persistentStoreDescriptions: [description])
   }

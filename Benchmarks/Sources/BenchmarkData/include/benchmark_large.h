@@ -1,0 +1,27 @@
+// A library of any size, whose rows are made one by one from their index, so that nothing of it is held.
+#ifndef BENCHMARK_LARGE_H
+#define BENCHMARK_LARGE_H
+
+#include "benchmark_data.h"
+
+/// How much there is of everything: for each 100 books 5 authors and a tag.
+typedef struct bench_large {
+  uint32_t author_count, tag_count, book_count;
+} bench_large;
+
+/// A row and the characters of its texts. The texts of `author`, `tag` and `book` point into it: it must not be moved while they are read.
+typedef struct bench_large_row {
+  bench_author author;
+  bench_tag tag;
+  bench_book book;  // `first_pair` means nothing
+  uint32_t tags[5]; // the book's, `book.pair_count` different ones
+  char bytes[256];
+} bench_large_row;
+
+bench_large bench_large_make(uint32_t book_count);
+void bench_large_author(const bench_large *library, uint32_t index, bench_large_row *row);
+void bench_large_tag(const bench_large *library, uint32_t index, bench_large_row *row);
+/// Titles and ISBNs differ up to 100,000,000 books; authors and tags are drawn from all.
+void bench_large_book(const bench_large *library, uint32_t index, bench_large_row *row);
+
+#endif

@@ -1,0 +1,46 @@
+// The rows of a library of any size: each has random numbers of its own.
+#include "benchmark_large.h"
+
+#include "words.h"
+
+bench_large bench_large_make(uint32_t book_count) {
+  uint32_t tags = book_count / 100;
+  return (bench_large){book_count / 20 + 1, tags < 5 ? 5 : tags, book_count};
+}
+
+static bench_random random_of(uint64_t kind, uint32_t index) { return (bench_random){bench_mix(kind, index)}; }
+
+static bench_arena arena_of(bench_large_row *row) { return (bench_arena){row->bytes, row->bytes + sizeof row->bytes}; }
+
+void bench_large_author(const bench_large *library, uint32_t index, bench_large_row *row) {
+  (void)library;
+  bench_random random = random_of(1, index);
+  bench_arena arena = arena_of(row);
+  row->author.name = bench_author_name(&arena, &random);
+  row->author.email = bench_author_email(&arena, index);
+  row->author.born = 1900 + bench_random_below(&random, 100);
+}
+
+void bench_large_tag(const bench_large *library, uint32_t index, bench_large_row *row) {
+  (void)library;
+  bench_random random = random_of(2, index);
+  bench_arena arena = arena_of(row);
+  row->tag.name = bench_tag_name(&arena, &random, index);
+}
+
+void bench_large_book(const bench_large *library, uint32_t index, bench_large_row *row) {
+  bench_random random = random_of(3, index);
+  bench_arena arena = arena_of(row);
+  // 61843 and 100000000 have no common factor, so the numbers differ and do not rise with the index.
+  row->book.title = bench_book_title(&arena, &random, 8, (uint32_t)((uint64_t)index * 61843 % 100000000));
+  row->book.isbn = bench_book_isbn(&arena, index);
+  bench_fill_book(&row->book, &random, library->author_count);
+  row->book.pair_count = 1 + bench_random_below(&random, 5);
+  for (uint32_t i = 0; i < row->book.pair_count; i++) {
+    uint32_t before;
+    do {
+      row->tags[i] = bench_random_below(&random, library->tag_count);
+      for (before = 0; before < i && row->tags[before] != row->tags[i]; before++) {}
+    } while (before < i);
+  }
+}

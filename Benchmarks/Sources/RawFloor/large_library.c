@@ -1,0 +1,199 @@
+// W30: one library at several sizes.
+#include "raw_floor_large.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "floor_internal.h"
+
+struct floor_large {
+  sqlite3 *db;
+  bench_large library;
+  sqlite3_stmt *select_all, *select_book, *select_tags, *select_top, *count_dear, *begin, *commit, *update;
+};
+
+floor_large *floor_large_open(const char *path, uint32_t book_count, uint32_t cache_kib) {
+  floor_large *large = floor_grown(NULL, sizeof *large);
+  *large = (floor_large){.db = floor_connect(path, FLOOR_NORMAL), .library = bench_large_make(book_count)};
+  char setting[64];
+  snprintf(setting, sizeof setting, "PRAGMA cache_size = -%u", cache_kib);
+  floor_execute(large->db, setting);
+  if (sqlite3_table_column_metadata(large->db, NULL, "book", "id", NULL, NULL, NULL, NULL, NULL) != SQLITE_OK) {
+    floor_create_library(large->db);
+    floor_execute(large->db, "CREATE INDEX book_by_price ON book (price)");
+  }
+  large->select_all = floor_prepare(large->db, "SELECT " FLOOR_BOOK_COLUMNS " FROM book");
+  large->select_book = floor_prepare(large->db, "SELECT " FLOOR_BOOK_COLUMNS " FROM book WHERE id = ?");
+  large->select_tags =
+      floor_prepare(large->db, "SELECT tag.name FROM book_tag JOIN tag ON tag.id = book_tag.tag WHERE book_tag.book = ?");
+  large->select_top =
+      floor_prepare(large->db, "SELECT " FLOOR_BOOK_COLUMNS " FROM book WHERE pages > ? ORDER BY title LIMIT 1000");
+  large->count_dear = floor_prepare(large->db, "SELECT count(*) FROM book WHERE price > ?");
+  large->begin = floor_prepare(large->db, "BEGIN IMMEDIATE");
+  large->commit = floor_prepare(large->db, "COMMIT");
+  large->update = floor_prepare(large->db, "UPDATE OR FAIL book SET price = ? WHERE id = ?");
+  return large;
+}
+
+void floor_large_close(floor_large *large) {
+  if (large == NULL) { return; }
+  sqlite3_stmt *statements[] = {large->select_all, large->select_book, large->select_tags, large->select_top,
+                                large->count_dear, large->begin,       large->commit,      large->update};
+  for (size_t i = 0; i < sizeof statements / sizeof statements[0]; i++) { sqlite3_finalize(statements[i]); }
+  floor_disconnect(&large->db);
+  free(large);
+}
+
+static void bind_text(sqlite3_stmt *statement, int index, bench_text text) {
+  sqlite3_bind_text(statement, index, text.bytes, (int)text.length, SQLITE_STATIC);
+}
+
+/// Ends the transaction after each portion, and at the end.
+static void inserted(floor_large *large, uint32_t index, uint32_t count, uint32_t portion) {
+  if ((index + 1) % portion != 0 && index + 1 != count) { return; }
+  floor_step_done(large->db, large->commit);
+  if (index + 1 != count) { floor_step_done(large->db, large->begin); }
+}
+
+static void import_authors_and_tags(floor_large *large, bench_large_row *row, uint32_t portion) {
+  const bench_large *library = &large->library;
+  sqlite3_stmt *statement = floor_prepare(large->db, "INSERT INTO author VALUES (?, ?, ?, ?)");
+  floor_step_done(large->db, large->begin);
+  for (uint32_t i = 0; i < library->author_count; i++) {
+    bench_large_author(library, i, row);
+    sqlite3_bind_int64(statement, 1, (int64_t)i + 1);
+    bind_text(statement, 2, row->author.name);
+    bind_text(statement, 3, row->author.email);
+    sqlite3_bind_int64(statement, 4, row->author.born);
+    floor_step_done(large->db, statement);
+    inserted(large, i, library->author_count, portion);
+  }
+  sqlite3_finalize(statement);
+  statement = floor_prepare(large->db, "INSERT INTO tag VALUES (?, ?)");
+  floor_step_done(large->db, large->begin);
+  for (uint32_t i = 0; i < library->tag_count; i++) {
+    bench_large_tag(library, i, row);
+    sqlite3_bind_int64(statement, 1, (int64_t)i + 1);
+    bind_text(statement, 2, row->tag.name);
+    floor_step_done(large->db, statement);
+    inserted(large, i, library->tag_count, portion);
+  }
+  sqlite3_finalize(statement);
+}
+
+void floor_large_import(floor_large *large, uint32_t portion) {
+  const bench_large *library = &large->library;
+  bench_large_row row;
+  import_authors_and_tags(large, &row, portion);
+  sqlite3_stmt *books = floor_prepare(large->db, "INSERT INTO book VALUES (?, ?, ?, ?, ?, ?, ?)");
+  sqlite3_stmt *pairs = floor_prepare(large->db, "INSERT INTO book_tag VALUES (?, ?)");
+  floor_step_done(large->db, large->begin);
+  for (uint32_t i = 0; i < library->book_count; i++) {
+    bench_large_book(library, i, &row);
+    sqlite3_bind_int64(books, 1, (int64_t)i + 1);
+    bind_text(books, 2, row.book.title);
+    bind_text(books, 3, row.book.isbn);
+    sqlite3_bind_double(books, 4, row.book.price);
+    sqlite3_bind_double(books, 5, row.book.published);
+    sqlite3_bind_int64(books, 6, row.book.pages);
+    sqlite3_bind_int64(books, 7, (int64_t)row.book.author + 1);
+    floor_step_done(large->db, books);
+    sqlite3_bind_int64(pairs, 1, (int64_t)i + 1);
+    for (uint32_t tag = 0; tag < row.book.pair_count; tag++) {
+      sqlite3_bind_int64(pairs, 2, (int64_t)row.tags[tag] + 1);
+      floor_step_done(large->db, pairs);
+    }
+    inserted(large, i, library->book_count, portion);
+  }
+  sqlite3_finalize(books);
+  sqlite3_finalize(pairs);
+}
+
+static uint64_t touch(const floor_book *book) {
+  const floor_books one = {(floor_book *)book, 1, 1};
+  return floor_touch_books(&one);
+}
+
+static void let_go(floor_book *book) {
+  free(book->title);
+  free(book->isbn);
+}
+
+uint64_t floor_large_enumerate(floor_large *large) {
+  uint64_t sum = 0;
+  floor_book book;
+  while (sqlite3_step(large->select_all) == SQLITE_ROW) {
+    floor_read_book(large->select_all, &book);
+    sum += touch(&book);
+    let_go(&book);
+  }
+  sqlite3_reset(large->select_all);
+  return sum;
+}
+
+static void read_one(floor_large *large, uint32_t index, floor_book *book) {
+  sqlite3_bind_int64(large->select_book, 1, (int64_t)index + 1);
+  if (sqlite3_step(large->select_book) != SQLITE_ROW) { floor_fail(large->db, "book"); }
+  floor_read_book(large->select_book, book);
+  sqlite3_reset(large->select_book);
+}
+
+uint64_t floor_large_deep(floor_large *large) {
+  uint64_t sum = 0;
+  floor_book book;
+  for (uint32_t i = 0; i < large->library.book_count; i += 100) {
+    read_one(large, i, &book);
+    const floor_books one = {&book, 1, 1};
+    sum += floor_deep_books(&one);
+    let_go(&book);
+    sqlite3_bind_int64(large->select_tags, 1, (int64_t)i + 1);
+    while (sqlite3_step(large->select_tags) == SQLITE_ROW) {
+      const char *name = (const char *)sqlite3_column_text(large->select_tags, 0);
+      sum += bench_pair_deep(i, name, (size_t)sqlite3_column_bytes(large->select_tags, 0));
+    }
+    sqlite3_reset(large->select_tags);
+  }
+  return sum;
+}
+
+uint64_t floor_large_point(floor_large *large, const uint32_t *indexes, size_t count) {
+  uint64_t sum = 0;
+  floor_book book;
+  floor_execute(large->db, "BEGIN");
+  for (size_t i = 0; i < count; i++) {
+    read_one(large, indexes[i], &book);
+    sum += touch(&book);
+    let_go(&book);
+  }
+  floor_step_done(large->db, large->commit);
+  return sum;
+}
+
+void floor_large_save(floor_large *large, const uint32_t *indexes, const double *prices, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    floor_step_done(large->db, large->begin);
+    sqlite3_bind_double(large->update, 1, prices[i]);
+    sqlite3_bind_int64(large->update, 2, (int64_t)indexes[i] + 1);
+    floor_step_done(large->db, large->update);
+    floor_step_done(large->db, large->commit);
+  }
+}
+
+uint64_t floor_large_count(floor_large *large) {
+  sqlite3_bind_double(large->count_dear, 1, 50);
+  if (sqlite3_step(large->count_dear) != SQLITE_ROW) { floor_fail(large->db, "count"); }
+  uint64_t count = (uint64_t)sqlite3_column_int64(large->count_dear, 0);
+  sqlite3_reset(large->count_dear);
+  return count;
+}
+
+uint64_t floor_large_top(floor_large *large) {
+  floor_books books = {0};
+  sqlite3_bind_int64(large->select_top, 1, 500);
+  floor_fetch_books(large->select_top, &books);
+  uint64_t order = 0;
+  for (size_t i = 0; i < books.count; i++) { order = bench_mix(order, bench_isbn_index(books.rows[i].isbn)); }
+  order = bench_mix(order, floor_touch_books(&books));
+  floor_free_books(&books);
+  return order;
+}

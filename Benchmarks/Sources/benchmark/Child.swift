@@ -1,0 +1,56 @@
+// What needs a process of its own: this program, started again.
+import BenchmarkData
+import Foundation
+
+/// Starts the program again for one piece of work, and is that program.
+@MainActor
+enum Child {
+  /// What the work took, and what came out.
+  struct Answer: Codable {
+    var measured: Measured
+    var checksum: UInt64 = 0
+  }
+
+  /// A child that ended otherwise than with an answer.
+  struct Failure: Error {
+    let arguments: [String]
+  }
+
+  /// Has a process do what the arguments say.
+  static func start(_ arguments: [String]) throws -> Answer {
+    let process = Process()
+    process.executableURL = Bundle.main.executableURL
+    process.arguments = ["--child"] + arguments
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    try process.run()
+    let output = pipe.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    guard let answer = try? JSONDecoder().decode(Answer.self, from: output) else { throw Failure(arguments: arguments) }
+    return answer
+  }
+
+  /// What the started process does.
+  static func run(_ arguments: [String]) async throws {
+    let answer: Answer? =
+      switch arguments.first {
+      case FirstOpen.command: try await FirstOpen.answer(arguments)
+      case LargeChild.command: try await LargeChild.answer(arguments)
+      default: nil
+      }
+    guard let answer else { throw UsageError(message: "--child is not for you") }
+    FileHandle.standardOutput.write(try JSONEncoder().encode(answer))
+  }
+
+  /// Runs what is measured of a child's work.
+  static func measure(_ run: () async throws -> Void) async throws -> Measured {
+    bench_forget_peak_memory()
+    let resident = bench_resident_memory()
+    let wall = bench_wall_seconds()
+    let cpu = bench_cpu_seconds()
+    try await run()
+    var measured = Measured(cpu: bench_cpu_seconds() - cpu, wall: bench_wall_seconds() - wall)
+    measured.peak = Double(bench_peak_memory()) - Double(resident)
+    return measured
+  }
+}

@@ -1,0 +1,65 @@
+// W30's imports and enumerations, each in a process of its own, since memory is told by the process's peak.
+import BenchmarkData
+import CipherData
+import RawFloor
+
+/// One piece of work on a large library.
+@MainActor
+struct LargeChild {
+  enum Work: String {
+    case fill
+    case enumerate
+  }
+
+  nonisolated static let command = "large"
+  /// So many rows are saved together.
+  private static let portion: UInt32 = 2_000
+  var work: Work
+  var contender: Contender
+  var path: String
+  var books: Int
+  /// The pages that a connection keeps, in bytes.
+  var cacheSize: Int
+
+  /// Starts the process.
+  func start() throws -> Child.Answer {
+    try Child.start([Self.command, work.rawValue, contender.rawValue, path, String(books), String(cacheSize)])
+  }
+
+  /// What the started process does.
+  static func answer(_ arguments: [String]) async throws -> Child.Answer? {
+    guard arguments.count == 6, let work = Work(rawValue: arguments[1]), let contender = Contender(rawValue: arguments[2]),
+      let books = Int(arguments[4]), let cacheSize = Int(arguments[5])
+    else { return nil }
+    let child = LargeChild(work: work, contender: contender, path: arguments[3], books: books, cacheSize: cacheSize)
+    return contender == .floor ? try await child.answerOfFloor() : try await child.answerOfOurs()
+  }
+
+  private func answerOfFloor() async throws -> Child.Answer {
+    let library = floor_large_open(path, UInt32(books), UInt32(cacheSize >> 10))
+    defer { floor_large_close(library) }
+    var sum: UInt64 = 0
+    let measured = try await Child.measure {
+      switch work {
+      case .fill: floor_large_import(library, Self.portion)
+      case .enumerate: sum = floor_large_enumerate(library)
+      }
+    }
+    if work == .fill { sum = bench_mix(floor_large_enumerate(library), floor_large_deep(library)) }
+    return Child.Answer(measured: measured, checksum: sum)
+  }
+
+  private func answerOfOurs() async throws -> Child.Answer {
+    let library = try await LargeLibrary(path, books: books, cacheSize: cacheSize)
+    var sum: UInt64 = 0
+    let measured = try await Child.measure {
+      switch work {
+      case .fill: try library.fill(portion: Self.portion)
+      case .enumerate: sum = try library.enumerate()
+      }
+    }
+    if work == .fill { sum = bench_mix(try library.enumerate(), try library.deep()) }
+    try library.close()
+    return Child.Answer(measured: measured, checksum: sum)
+  }
+}

@@ -1,0 +1,146 @@
+// W30 on our side: a library of any size, filled in portions, with an index on the price.
+import BenchmarkData
+import CipherData
+import Foundation
+import LibraryClasses
+
+@MainActor
+final class LargeLibrary {
+  private static let dear = Book.all.where { $0.price > 50 }
+  private static let top = Book.all.where { $0.pages > 500 }.sorted { $0.title }.limit(1_000)
+  private let container: PersistentContainer
+  private var library: bench_large
+
+  /// Opens a store, or makes an empty one.
+  init(_ path: String, books: Int, cacheSize: Int) async throws {
+    var model = BookshopModel.managedObjectModel
+    for index in model.entities.indices where model.entities[index].name == "Book" {
+      model.entities[index].indexes.append(FetchIndexDescription(name: "byPrice", elements: [FetchIndexElement(property: "price")]))
+    }
+    container = try OurStores.container(path, model: model, cacheSize: cacheSize)
+    library = bench_large_make(UInt32(books))
+    try await container.loadPersistentStores()
+  }
+
+  func close() throws { try container.close() }
+
+  func newContext() -> ManagedObjectContext { container.newBackgroundContext() }
+
+  // MARK: Filling
+
+  /// Saves and resets after so many rows, as an importer does that must not hold everything; what it needs again it knows by ID.
+  func fill(portion: UInt32) throws {
+    let row = UnsafeMutablePointer<bench_large_row>.allocate(capacity: 1)
+    defer { row.deallocate() }
+    let context = newContext()
+    var authors: [ManagedObjectID] = []
+    var newAuthors: [Author] = []
+    try inPortions(of: portion, library.author_count, context) { index in
+      bench_large_author(&library, index, row)
+      let author = Author(context: context)
+      author.name = Self.string(row.pointee.author.name)
+      author.email = Self.string(row.pointee.author.email)
+      author.born = row.pointee.author.born
+      newAuthors.append(author)
+    } saved: {
+      authors += newAuthors.map(\.objectID)
+      newAuthors = []
+    }
+    var tags: [ManagedObjectID] = []
+    var newTags: [Tag] = []
+    try inPortions(of: portion, library.tag_count, context) { index in
+      bench_large_tag(&library, index, row)
+      let tag = Tag(context: context)
+      tag.name = Self.string(row.pointee.tag.name)
+      newTags.append(tag)
+    } saved: {
+      tags += newTags.map(\.objectID)
+      newTags = []
+    }
+    try inPortions(of: portion, library.book_count, context) { index in
+      bench_large_book(&library, index, row)
+      let item = row.pointee.book
+      let book = Book(context: context)
+      book.title = Self.string(item.title)
+      book.isbn = Self.string(item.isbn)
+      book.price = item.price
+      book.published = Date(timeIntervalSinceReferenceDate: item.published)
+      book.pages = item.pages
+      book.author = context.object(with: authors[Int(item.author)]) as? Author
+      withUnsafeBytes(of: &row.pointee.tags) { numbers in
+        for number in numbers.bindMemory(to: UInt32.self).prefix(Int(item.pair_count)) {
+          if let tag = context.object(with: tags[Int(number)]) as? Tag { book.addToTags(tag) }
+        }
+      }
+    } saved: {
+    }
+  }
+
+  private func inPortions(
+    of portion: UInt32, _ count: UInt32, _ context: ManagedObjectContext, insert: (UInt32) -> Void, saved: () -> Void
+  ) throws {
+    for index in 0..<count {
+      insert(index)
+      guard (index + 1).isMultiple(of: portion) || index + 1 == count else { continue }
+      try context.save()
+      saved()
+      context.reset()
+    }
+  }
+
+  private static func string(_ text: bench_text) -> String {
+    String(decoding: UnsafeRawBufferPointer(start: text.bytes, count: text.length), as: UTF8.self)
+  }
+
+  // MARK: Reading
+
+  func enumerate() throws -> UInt64 {
+    var sum: UInt64 = 0
+    try newContext().enumerate(Book.fetchRequest()) { book, _ in sum &+= OurStores.touch(book) }
+    return sum
+  }
+
+  /// Of the books with every hundredth index: every byte, and every pair.
+  func deep() throws -> UInt64 {
+    var sum: UInt64 = 0
+    try newContext().enumerate(Book.fetchRequest()) { book, _ in
+      let index = OurStores.index(book)
+      guard index.isMultiple(of: 100) else { return }
+      sum &+= OurStores.deep(book)
+      for tag in book.tags { sum &+= OurStores.withCharacters(tag.name) { bench_pair_deep(index, $0.baseAddress, $0.count) } }
+    }
+    return sum
+  }
+
+  /// The IDs of the books with these indexes.
+  func ids(_ indexes: [UInt32]) throws -> [ManagedObjectID] {
+    let wanted = Set(indexes)
+    var ids: [UInt32: ManagedObjectID] = [:]
+    try newContext().enumerate(Book.fetchRequest()) { book, _ in
+      let index = OurStores.index(book)
+      if wanted.contains(index) { ids[index] = book.objectID }
+    }
+    return indexes.compactMap { ids[$0] }
+  }
+
+  func point(_ ids: [ManagedObjectID], _ context: ManagedObjectContext) throws -> UInt64 {
+    try context.perform {
+      var sum: UInt64 = 0
+      for id in ids {
+        if let book = try context.existingObject(with: id) as? Book { sum &+= OurStores.touch(book) }
+      }
+      return sum
+    }
+  }
+
+  func count(_ context: ManagedObjectContext) throws -> UInt64 { UInt64(try context.count(for: Self.dear)) }
+
+  func top(_ context: ManagedObjectContext) throws -> UInt64 {
+    var (order, sum): (UInt64, UInt64) = (0, 0)
+    for book in try context.fetch(Self.top) {
+      order = bench_mix(order, UInt64(OurStores.index(book)))
+      sum &+= OurStores.touch(book)
+    }
+    return bench_mix(order, sum)
+  }
+}
