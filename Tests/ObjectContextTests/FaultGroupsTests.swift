@@ -57,6 +57,31 @@ final class FaultGroupsTests: XCTestCase {
       objects(of: agents) { source, slot in ObjectReference(entity: 6, key: source.key * 10 + Int64(slot)) }.map(\.key), [127, 227, 327])
   }
 
+  /// How many rows are read with the one at a position, itself among them.
+  private func miss(_ position: Int, of number: UInt32, in groups: borrowing FaultGroups) -> Int {
+    let group = groups.group(number)
+    let found = group?.missRow(Int64(position + 1), at: position, destination: { _, _ in nil }) { _ in true }
+    return 1 + (found?.count ?? 0)
+  }
+
+  func testAGroupOfMembersBeginsWithWhatTheOneBeforeHasReached() {
+    var groups = FaultGroups()
+    func add() -> UInt32 { groups.add(references(1..<1_001), membersOf: 3, space: 9) }
+    let first = add()
+    XCTAssertEqual(miss(0, of: first, in: groups), 4)
+    for position in 1..<4 { groups.group(first)?.noteRowUse(at: position) }
+    let second = add()
+    // Another relationship's begins with a few.
+    let other = groups.add(references(1..<1_001), membersOf: 4, space: 9)
+    XCTAssertEqual(miss(0, of: other, in: groups), 4)
+    XCTAssertEqual(miss(500, of: second, in: groups), 16)
+    // Of these sixteen one was asked for.
+    XCTAssertEqual(miss(0, of: add(), in: groups), 4)
+    // One that nobody has looked into says nothing.
+    _ = add()
+    XCTAssertEqual(miss(0, of: add(), in: groups), 4)
+  }
+
   func testAGroupThatIsUsedOutlivesManyThatAreNot() {
     var groups = FaultGroups()
     let (used, unused) = (groups.add(references(1..<3), space: 9), groups.add(references(3..<5), space: 9))

@@ -4,7 +4,9 @@ import XCTest
 
 final class ReadAheadTests: XCTestCase {
   /// A walk through positions of a group of which nothing is at hand.
-  private func walk(_ positions: some Sequence<Int>, count: Int, limit: Int = 500) -> (statements: Int, rows: Int, strides: [Int]) {
+  private func walk(
+    _ positions: some Sequence<Int>, count: Int, limit: Int = 500, patience: Int = .max
+  ) -> (statements: Int, rows: Int, strides: [Int]) {
     var ahead = ReadAhead()
     var known = Set<Int>()
     var (statements, strides) = (0, [Int]())
@@ -13,7 +15,7 @@ final class ReadAheadTests: XCTestCase {
         ahead.noteUse(of: position)
         continue
       }
-      let miss = ahead.miss(at: position, limit: limit)
+      let miss = ahead.miss(at: position, limit: limit, patience: patience)
       known.insert(position)
       statements += 1
       strides.append(ahead.stride)
@@ -73,6 +75,17 @@ final class ReadAheadTests: XCTestCase {
     let random = (0..<100_000).shuffled().prefix(2_000)
     let some = walk(random, count: 100_000)
     XCTAssertLessThanOrEqual(some.rows, random.count * 3 / 2)
+  }
+
+  func testAWalkWithoutAnyOrderReadsManyOnceItHasShownThatItGoesEverywhere() {
+    let all = walk((0..<10_000).shuffled(), count: 10_000, patience: 64)
+    XCTAssertEqual(all.rows, 10_000)
+    XCTAssertLessThanOrEqual(all.statements, 400)
+    let some = walk((0..<100_000).shuffled().prefix(60), count: 100_000, patience: 64)
+    XCTAssertLessThanOrEqual(some.rows, 70)
+    // However long it goes on: so many rows for each statement, and no more.
+    let many = walk((0..<1_000_000).shuffled().prefix(2_000), count: 1_000_000, patience: 64)
+    XCTAssertLessThanOrEqual(many.rows, 2_000 * 65 + 500)
   }
 
   func testAWalkThatStopsAndGoesOnElsewhereGrowsAgain() {

@@ -14,6 +14,8 @@ package struct FaultGroups: ~Copyable {
   private var groups: [FetchGroup?] = []
   private var last: UInt32 = 0
   private var byteCount = 0
+  /// The last groups of members, by the relationships' numbers, and with how many rows they began.
+  private var memberGroups: [Int: (number: UInt32, startSize: Int)] = [:]
   /// The objects on the way of the paths that the last prefetching fetch followed.
   private var prefetched: [ManagedObject] = []
 
@@ -27,19 +29,41 @@ package struct FaultGroups: ~Copyable {
     return group
   }
 
-  /// Remembers objects that came together.
+  /// Remembers objects that somebody has fetched together, and so will ask for most of: many rows are read at first.
   ///
   /// - Parameters:
   ///   - references: The objects, in their order.
   ///   - space: The space of their store.
-  ///   - batch: How many rows are read together, at most as many as a statement takes; when it is 0, a few at first, and more while they are of use.
-  ///   - isFetched: Whether somebody has fetched the objects, and so will ask for most of them: then many rows are read at first.
+  ///   - batch: How many rows are read together, at most as many as a statement takes; when it is 0, as many as that while they are of use.
   /// - Returns: The group's number.
-  package mutating func add(_ references: [ObjectReference], space: UInt32, batch: Int = 0, isFetched: Bool = true) -> UInt32 {
+  package mutating func add(_ references: [ObjectReference], space: UInt32, batch: Int = 0) -> UInt32 {
     let size = batch > 0 ? min(batch, Self.faultBatch) : Self.faultBatch
     return remember {
-      FetchGroup(number: $0, space: space, references: references, batch: size, isBatchFixed: batch > 0, isFetched: isFetched)
+      FetchGroup(number: $0, space: space, references: references, batch: size, isBatchFixed: batch > 0, isFetched: true)
     }
+  }
+
+  /// Remembers the members of objects that were read together. How many rows are read at first is what the relationship's last such group has shown.
+  ///
+  /// - Parameters:
+  ///   - references: The members, owner by owner.
+  ///   - relationship: The relationship's number.
+  ///   - space: The space of their store.
+  /// - Returns: The group's number.
+  package mutating func add(_ references: [ObjectReference], membersOf relationship: Int, space: UInt32) -> UInt32 {
+    var startSize = ReadAhead.firstSize
+    if let former = memberGroups[relationship] {
+      // Looked at, not used.
+      let group = groups[Int(former.number % Self.limit)]
+      startSize = (group?.number == former.number ? group?.startSizeOfNext : nil) ?? former.startSize
+    }
+    let number = remember {
+      FetchGroup(
+        number: $0, space: space, references: references, batch: Self.faultBatch, isBatchFixed: false, isFetched: false,
+        startSize: startSize)
+    }
+    memberGroups[relationship] = (number, startSize)
+    return number
   }
 
   /// The number of the group of the destinations of a to-one slot of a group's objects.
@@ -95,6 +119,7 @@ package struct FaultGroups: ~Copyable {
   @discardableResult
   package mutating func removeAll() -> [ManagedObject] {
     groups = []
+    memberGroups = [:]
     byteCount = 0
     return hold([])
   }

@@ -27,10 +27,17 @@ package final class FetchGroup {
   /// How far ahead rows are read, and the keys that were looked at on the way.
   private var rows = ReadAhead()
   private var seen = KeySet()
+  /// How many rows were read, and how many were asked for.
+  private var readRows = 0
+  private var usedRows = 0
   /// How far ahead members are read, by the relationships' numbers.
   private var members: [(relationship: Int, ahead: ReadAhead)] = []
 
-  init(number: UInt32, space: UInt32, references: [ObjectReference], batch: Int, isBatchFixed: Bool, isFetched: Bool) {
+  /// - Parameter startSize: How many rows are read with the first that is missing.
+  init(
+    number: UInt32, space: UInt32, references: [ObjectReference], batch: Int, isBatchFixed: Bool, isFetched: Bool,
+    startSize: Int = ReadAhead.firstSize
+  ) {
     self.number = number
     self.batch = batch
     self.isBatchFixed = isBatchFixed
@@ -38,7 +45,7 @@ package final class FetchGroup {
     self.references = references
     self.isFetched = isFetched
     slots = []
-    if isFetched { rows = ReadAhead(startSize: batch) }
+    rows = ReadAhead(startSize: isFetched ? batch : startSize)
   }
 
   init(number: UInt32, destinationsOf sources: FetchGroup, slot: Int) {
@@ -121,8 +128,8 @@ package final class FetchGroup {
   package func missRow(
     _ key: Int64, at position: Int, destination: Destination, _ isMissing: (ObjectReference) -> Bool
   ) -> [ObjectReference] {
-    let isFilled = isBatchFixed || isFetched && rows.isFresh
-    let miss = isBatchFixed ? rows.fixedMiss(at: position, size: batch) : rows.miss(at: position, limit: batch)
+    let isFilled = isBatchFixed || rows.beginsWithMany
+    let miss = isBatchFixed ? rows.fixedMiss(at: position, size: batch) : rows.miss(at: position, limit: batch, patience: patience)
     if miss.isNewWalk { seen.removeAll() }
     seen.insert(key)
     var found: [ObjectReference] = []
@@ -135,13 +142,28 @@ package final class FetchGroup {
     }
     let end = collect(from: miss.start, stride: rows.stride)
     // Who asks for many at once may begin anywhere: at the end of a group to go backwards.
-    if isFilled { _ = collect(from: position - rows.stride, stride: -rows.stride) }
+    if isFilled || rows.isScattered { _ = collect(from: position - rows.stride, stride: -rows.stride) }
     rows.finish(at: end, count: found.count)
+    readRows += found.count + 1
+    usedRows += 1
     return found
   }
 
   /// A row that was at hand was asked for.
-  @inline(__always) package func noteRowUse(at position: Int) { rows.noteUse(of: position) }
+  @inline(__always) package func noteRowUse(at position: Int) {
+    rows.noteUse(of: position)
+    usedRows += 1
+  }
+
+  /// How many misses in no order are read one by one: until they have cost about what reading all rows does, so that who asks for a few here and there reads
+  /// hardly more.
+  private var patience: Int { max(64, count >> 7) }
+
+  /// With how many rows a group begins that takes this one's place; nil where this one has not shown it.
+  var startSizeOfNext: Int? {
+    if readRows == 0 { return nil }
+    return usedRows * 2 >= readRows ? min(readRows * 4, batch) : ReadAhead.firstSize
+  }
 
   /// Visits the objects whose members may be read with those of an object.
   ///
@@ -155,15 +177,19 @@ package final class FetchGroup {
     of relationship: Int, at position: Int, limit: Int, destination: Destination, _ takes: (ObjectReference, Int) -> Bool
   ) {
     let index = memberIndex(relationship)
-    let miss = members[index].ahead.miss(at: position, limit: limit)
+    // Members of an object may be many: twice as long they are read one by one.
+    let miss = members[index].ahead.miss(at: position, limit: limit, patience: patience * 2)
     var count = 0
-    var end = miss.start
-    if miss.size > 1 {
-      end = walk(from: miss.start, stride: members[index].ahead.stride, limit: ReadAhead.window, destination: destination) {
+    func take(from start: Int, stride: Int) -> Int {
+      if count >= miss.size - 1 { return start }
+      return walk(from: start, stride: stride, limit: ReadAhead.window, destination: destination) {
         if takes($0, $1) { count += 1 }
         return count < miss.size - 1
       }
     }
+    let stride = members[index].ahead.stride
+    let end = take(from: miss.start, stride: stride)
+    if members[index].ahead.isScattered { _ = take(from: position - stride, stride: -stride) }
     members[index].ahead.finish(at: end, count: count)
   }
 

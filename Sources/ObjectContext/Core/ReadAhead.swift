@@ -14,6 +14,9 @@ package struct ReadAhead {
   private static var nearby: Int { 64 }
   private static var fewSteps: Int { 8 }
 
+  /// How many rows are read for each miss of a walk without any order, on average, once it has shown that it goes everywhere: a statement costs about as much.
+  private static var rowsPerScatteredMiss: Int { 64 }
+
   private var startSize = ReadAhead.firstSize
   /// The distance of the positions that are read together; negative for who goes backwards.
   package private(set) var stride = 1
@@ -28,6 +31,11 @@ package struct ReadAhead {
   private var usedCount = 0
   /// How many misses in a row found what was read before them of little use.
   private var failures = 0
+  /// How many misses stood in no order since there was one, and how many siblings were read with them.
+  private var scatteredMisses = 0
+  private var scatteredReads = 0
+  /// Whether the last miss stood in no order.
+  package private(set) var isScattered = false
 
   package init() {}
 
@@ -39,9 +47,13 @@ package struct ReadAhead {
   /// - Parameters:
   ///   - position: The position of the missing object.
   ///   - limit: How many may be read together.
+  ///   - patience: How many misses in no order are read alone, until it is clear that the walk goes everywhere.
   /// - Returns: How many are to be read, that object among them; where to go on; and whether that is not where the last walk has ended.
-  package mutating func miss(at position: Int, limit: Int) -> (size: Int, start: Int, isNewWalk: Bool) {
+  package mutating func miss(
+    at position: Int, limit: Int, patience: Int = .max
+  ) -> (size: Int, start: Int, isNewWalk: Bool) {
     defer { (last, readCount, usedCount) = (position, 0, 0) }
+    isScattered = false
     if size == 0 {
       size = min(startSize, limit)
       return (size, position + stride, true)
@@ -52,17 +64,18 @@ package struct ReadAhead {
       // All that was looked at was at hand.
     } else if readCount > 0, usedCount * 2 >= readCount {
       size = isAhead ? min(size * 4, limit) : min(Self.firstSize, limit)
-      failures = 0
+      (failures, scatteredMisses, scatteredReads) = (0, 0, 0)
     } else {
-      fail(distance, limit)
+      fail(distance, limit, patience)
     }
     self.distance = distance
+    if isScattered { return (size, position + stride, true) }
     let isOnWay = isAhead && (end - position) % stride == 0
     return (size, position + stride, !isOnWay)
   }
 
-  /// Whether there was no miss yet.
-  package var isFresh: Bool { size == 0 }
+  /// Whether the next miss is the first, and many are read with it.
+  package var beginsWithMany: Bool { size == 0 && startSize > Self.firstSize }
 
   /// A miss where as many are read together as somebody has said.
   package mutating func fixedMiss(at position: Int, size: Int) -> (size: Int, start: Int, isNewWalk: Bool) {
@@ -74,14 +87,17 @@ package struct ReadAhead {
   }
 
   /// What was read last was of little use: the misses are farther apart than was thought, or there is no order in them.
-  private mutating func fail(_ distance: Int, _ limit: Int) {
+  private mutating func fail(_ distance: Int, _ limit: Int, _ patience: Int) {
     failures += 1
     let former = self.distance
     let step = Self.commonDivisor(abs(distance), abs(former))
     let greatest = max(abs(distance), abs(former))
     let isOneWalk = distance.signum() == former.signum() && (greatest <= Self.nearby || greatest <= step * Self.fewSteps)
     if failures > 1, !isOneWalk {
-      size = 1
+      isScattered = true
+      scatteredMisses += 1
+      stride = 1
+      size = scatteredMisses < patience ? 1 : min(1 + max(scatteredMisses * Self.rowsPerScatteredMiss - scatteredReads, 0), limit)
       return
     }
     stride = failures == 1 ? distance : step * distance.signum()
@@ -96,7 +112,10 @@ package struct ReadAhead {
   /// - Parameters:
   ///   - position: The first position that it has not looked at.
   ///   - count: How many siblings are read with the miss.
-  package mutating func finish(at position: Int, count: Int) { (end, readCount) = (position, count) }
+  package mutating func finish(at position: Int, count: Int) {
+    (end, readCount) = (position, count)
+    if isScattered { scatteredReads += count }
+  }
 
   /// An object that did not have to be read was asked for.
   @inline(__always) package mutating func noteUse(of position: Int) {

@@ -227,7 +227,7 @@ extension ManagedObjectContext {
     isReadAhead: Bool = false
   ) throws {
     let values = try rowSource.members(of: relationship, for: objects.map(\.currentID), in: store, isInterruptible: isInterruptible)
-    let group = values.references.isEmpty ? 0 : faultGroups.add(values.references, space: store.space.number, isFetched: false)
+    let group = values.references.isEmpty ? 0 : faultGroups.add(values.references, membersOf: relationship.id, space: store.space.number)
     // The objects share one array, of which each has a range.
     let hasGone = memberStates.hasGone
     var start = 0
