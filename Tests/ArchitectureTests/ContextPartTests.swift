@@ -6,7 +6,7 @@ final class ContextPartTests: XCTestCase {
   private static let folder = "Sources/ObjectContext/Core/"
   private static let parts = [
     "ChangeIntake", "EntityClasses", "EventObservers", "FaultGroups", "FetchedPropertyLists", "HandedOutValues", "IdentityMap",
-    "MemberStates", "ModelTables", "NotedErrors", "ObjectRegistry", "PermanentIDTable", "RecentObjects", "UnitOfWork",
+    "MemberStates", "NumberedModel", "NotedErrors", "ObjectRegistry", "PermanentIDTable", "RecentObjects", "UnitOfWork",
   ]
   /// How many stored properties a context has at most: what it is told to do, and its parts. State of another kind belongs to a part.
   private static let limit = 22

@@ -67,7 +67,7 @@ public final class ManagedObjectContext {
   let rowSource: RowSource
   let model: CompiledModel
   /// The model's entities and inverses, by their numbers.
-  let tables: ModelTables
+  let tables: NumberedModel
   /// The context's number in the process: tells its own changes from others'.
   var number: UInt64 { rowSource.origin }
   private static let lastNumber = Atomic<UInt64>(0)
@@ -119,7 +119,7 @@ public final class ManagedObjectContext {
     rowSource = RowSource(coordinator, origin: Self.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue)
     self.classes = classes
     model = coordinator.compiledModel
-    tables = ModelTables(model)
+    tables = NumberedModel(model)
     // Literal slot numbers of another model would read memory as what it is not.
     precondition(classes.issues(with: model).isEmpty, "the classes were generated for another model than the coordinator's")
     entityClasses = EntityClasses(classes, of: model)

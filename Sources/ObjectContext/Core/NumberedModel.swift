@@ -1,9 +1,9 @@
-// ModelTables: a model's entities and inverses by their numbers, found without a retain.
+// NumberedModel: a model's entities and inverses by their numbers, found without a retain.
 import ObjectModel
 
 /// The entities of a model, and the way back from each of its relationships, by their numbers. Each property of an object that is set or validated asks for
 /// one: the model's own arrays would be retained, checked and released for that.
-struct ModelTables: ~Copyable {
+struct NumberedModel: ~Copyable {
   /// What the tables point to.
   private let model: CompiledModel
   // Unretained: the model holds its entities and relationships, and is held here.
