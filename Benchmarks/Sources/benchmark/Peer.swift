@@ -22,10 +22,10 @@ final class Peer {
   private var workloads: Set<String> = []
   private var measured = Measured()
 
-  /// Starts the peer; its databases go into the folder.
-  init(_ program: String, folder: String, divisor: UInt32) throws {
+  /// Starts the peer; its databases go into the folder, W14b's into the other.
+  init(_ program: String, folder: String, diskFolder: String, divisor: UInt32) throws {
     process.executableURL = URL(fileURLWithPath: program)
-    process.arguments = [folder, String(divisor)]
+    process.arguments = [folder, diskFolder, String(divisor)]
     process.standardInput = input
     process.standardOutput = output
     try process.run()

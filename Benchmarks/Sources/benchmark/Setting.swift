@@ -26,7 +26,7 @@ struct Setting {
       floor_close(state)
       bench_data_free(data)
     }
-    let peer = try options.peer.map { try Peer($0, folder: folder, divisor: options.divisor) }
+    let peer = try options.peer.map { try Peer($0, folder: folder, diskFolder: options.diskFolder, divisor: options.divisor) }
     defer { peer?.end() }
     let ours = OurSide(data: data, folder: folder, options: options)
     try await body(Setting(options: options, data: data, state: state, ours: ours, peer: peer))

@@ -7,24 +7,30 @@ import GRDB
 final class Shop {
   let data: UnsafeMutablePointer<bench_data>
   private let folder: String
+  /// Where W14b's database goes.
+  let diskPath: String
   private var pristine: String?
   private var open: DatabaseQueue?
 
-  init(data: UnsafeMutablePointer<bench_data>, folder: String) {
+  init(data: UnsafeMutablePointer<bench_data>, folder: String, diskFolder: String) {
     self.data = data
     self.folder = folder
+    diskPath = "\(diskFolder)/grdb-disk.sqlite"
   }
 
   func path(_ name: String) -> String { "\(folder)/\(name)" }
 
   /// The settings of the other sides, but for the key.
-  func queue(_ path: String) throws -> DatabaseQueue {
+  func queue(_ path: String, synchronous: String = "NORMAL") throws -> DatabaseQueue {
     var configuration = Configuration()
     configuration.journalMode = .wal
     configuration.prepareDatabase { db in
-      try db.execute(sql: "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY")
+      try db.execute(sql: "PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY")
     }
-    return try DatabaseQueue(path: path, configuration: configuration)
+    let queue = try DatabaseQueue(path: path, configuration: configuration)
+    // Afterwards, since opening with a log sets NORMAL.
+    try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = \(synchronous)") }
+    return queue
   }
 
   func remove(_ path: String) {
@@ -93,9 +99,10 @@ final class Shop {
   }
 
   /// A fresh copy of the full database.
-  func copy(_ name: String) throws -> String {
+  func copy(_ name: String) throws -> String { try copy(toPath: path(name)) }
+
+  func copy(toPath path: String) throws -> String {
     let full = try pristine ?? makePristine()
-    let path = path(name)
     remove(path)
     try FileManager.default.copyItem(atPath: full, toPath: path)
     return path

@@ -12,10 +12,12 @@ struct Work {
 
 final class Workloads {
   private static let step = 10
+  private static let passes = 10
   private let shop: Shop
   private var queue: DatabaseQueue?
   private var path = ""
   private var books: [Book] = []
+  private var second: [Book] = []
   private var keys: [Int64] = []
   private var prices: [Double] = []
   private var touched: UInt64 = 0
@@ -26,8 +28,10 @@ final class Workloads {
     let dear = Book.filter(Column("price") > 50.0)
     return [
       "W1": Work(prepare: prepareInsert, run: { try self.shop.insert(self.write, self.shop.library) }, finish: finishWriting),
+      "W3": Work(prepare: prepareCold, run: fetchAndTouch, finish: finishCold),
       "W4": Work(prepare: prepareReading, run: fetchAndTouch, finish: finishBooks),
       "W5": Work(prepare: prepareReading, run: { try self.fetch(Book.all()) }, finish: touchAndFinish),
+      "W6": Work(prepare: prepareAgain, run: { try self.fetch(Book.all()) }, finish: finishAgain),
       "W7": Work(
         prepare: prepareReading,
         run: {
@@ -44,7 +48,9 @@ final class Workloads {
       "W12d": Work(prepare: { try self.prepareSample(12) }, run: readAtOnce, finish: finishSample),
       "W13": Work(prepare: { try self.prepareWriting(13, 10) }, run: update, finish: finishWriting),
       "W14a": Work(prepare: { try self.prepareWriting(14, 200) }, run: commitEach, finish: finishWriting),
+      "W14b": Work(prepare: { try self.prepareWriting(14, 200, onDisk: true) }, run: commitEach, finish: finishWriting),
       "W15": Work(prepare: { try self.prepareWriting(15, 10) }, run: delete, finish: finishWriting),
+      "W16a": Work(prepare: prepareBooks, run: readPrices, finish: finishTouched),
     ]
   }
 
@@ -59,6 +65,31 @@ final class Workloads {
   // MARK: Reading
 
   private func prepareReading() throws { queue = try shop.reading() }
+
+  /// A database of its own that nobody has read.
+  private func prepareCold() throws {
+    path = try shop.copy("grdb-cold.sqlite")
+    queue = try shop.queue(path)
+  }
+
+  private func finishCold() throws -> UInt64 {
+    let sum = finishBooks()
+    try write.close()
+    queue = nil
+    shop.remove(path)
+    return sum
+  }
+
+  /// The records of the first fetch are held during the second.
+  private func prepareAgain() throws {
+    try prepareBooks()
+    second = books
+  }
+
+  private func finishAgain() -> UInt64 {
+    second = []
+    return touchAndFinish()
+  }
 
   private func prepareBooks() throws {
     try prepareReading()
@@ -80,6 +111,20 @@ final class Workloads {
   private func count(_ request: QueryInterfaceRequest<Book>) throws { touched = UInt64(try write.read { try request.fetchCount($0) }) }
 
   private func touch() { touched = books.reduce(0) { $0 &+ Checksum.touch($1) } }
+
+  /// One property of all books, ten times.
+  private func readPrices() {
+    var sum: UInt64 = 0
+    for _ in 0..<Self.passes {
+      for book in books { sum &+= bench_double_bits(book.price) }
+      barrier(&sum)
+    }
+    touched = sum
+  }
+
+  /// Keeps ten passes from becoming one that is multiplied by ten.
+  @inline(never)
+  private func barrier(_ sum: inout UInt64) { withUnsafeMutablePointer(to: &sum) { _ = $0 } }
 
   private func fetchAndTouch() throws {
     try fetch(Book.all())
@@ -186,9 +231,9 @@ final class Workloads {
     self.queue = queue
   }
 
-  private func prepareWriting(_ seed: UInt64, _ divisor: Int) throws {
-    path = try shop.copy("grdb-work.sqlite")
-    let queue = try shop.queue(path)
+  private func prepareWriting(_ seed: UInt64, _ divisor: Int, onDisk: Bool = false) throws {
+    path = try onDisk ? shop.copy(toPath: shop.diskPath) : shop.copy("grdb-work.sqlite")
+    let queue = try shop.queue(path, synchronous: onDisk ? "FULL" : "NORMAL")
     _ = try shop.checksum(queue)
     let all = try queue.read { try Book.fetchAll($0) }
     let sample = shop.sample(seed, divisor)

@@ -23,11 +23,11 @@ func run(_ work: Work) throws -> Answer {
 }
 
 let arguments = CommandLine.arguments
-guard arguments.count == 3, let divisor = UInt32(arguments[2]), divisor > 0, let data = bench_data_make(divisor) else {
-  FileHandle.standardError.write(Data("usage: grdb-peer FOLDER DIVISOR\n".utf8))
+guard arguments.count == 4, let divisor = UInt32(arguments[3]), divisor > 0, let data = bench_data_make(divisor) else {
+  FileHandle.standardError.write(Data("usage: grdb-peer FOLDER DISK_FOLDER DIVISOR\n".utf8))
   exit(64)
 }
-let workloads = Workloads(Shop(data: data, folder: arguments[1])).all()
+let workloads = Workloads(Shop(data: data, folder: arguments[1], diskFolder: arguments[2])).all()
 let encoder = JSONEncoder()
 /// A line, at once.
 func say(_ line: Data) { FileHandle.standardOutput.write(line + Data("\n".utf8)) }
