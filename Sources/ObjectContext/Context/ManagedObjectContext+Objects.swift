@@ -64,7 +64,7 @@ extension ManagedObjectContext {
 
   /// Whether an ID's numbers are those of this context's model.
   func knows(_ objectID: ManagedObjectID) -> Bool {
-    if rowSource.store(numbered: objectID.space) != nil || objectID.space == rowSource.temporarySpace { return true }
+    if rowSource.hasStore(numbered: objectID.space) || objectID.space == rowSource.temporarySpace { return true }
     return ObjectIDSpace.space(objectID.space)?.model.checksum == model.checksum
   }
 

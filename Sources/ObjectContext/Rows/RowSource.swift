@@ -51,6 +51,12 @@ package final class RowSource {
     return store
   }
 
+  /// Whether a space's store is open.
+  func hasStore(numbered space: UInt32) -> Bool {
+    if let lastStore, lastStore.version == coordinator.storesVersion, lastStore.space == space { return true }
+    return store(numbered: space) != nil
+  }
+
   /// The open store of an object.
   ///
   /// - Parameter operation: What is done, for the error.

@@ -23,7 +23,8 @@ public final class RowWriter {
   private let chunkLimit: Int
 
   /// Who knows the large values outside the rows, for a store that reads such rows.
-  package final var externals: AnyObject?
+  // Asked for each row; exclusivity is unchecked for the reason above.
+  @exclusivity(unchecked) package final var externals: AnyObject?
 
   /// Starts with an empty chunk.
   ///

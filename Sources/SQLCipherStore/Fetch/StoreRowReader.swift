@@ -41,6 +41,9 @@ final class SingleRowRead {
 /// Not `Sendable`: a context has its own. Between two reads nothing is held: see ``ConnectionPool/takeSnapshot(_:isRenewed:)``.
 final class StoreRowReader: RowReader {
   private let engine: StoreEngine
+  /// The engine's pool; nil where it has none.
+  // `Unmanaged`: the engine holds it for as long as it lives. Callbacks know the pool weakly, which makes each retain a slow one.
+  private let pool: Unmanaged<ConnectionPool>?
   private let writer: RowWriter
   // One caller at a time, and nothing here calls back.
   @exclusivity(unchecked) private var last: PooledReader?
@@ -52,6 +55,7 @@ final class StoreRowReader: RowReader {
   init(_ engine: StoreEngine) {
     self.engine = engine
     writer = engine.makeSingleRowWriter()
+    pool = (try? engine.pool).map { Unmanaged.passUnretained($0) }  // see above
   }
 
   func renew() { isRenewed = true }
@@ -69,21 +73,26 @@ final class StoreRowReader: RowReader {
         try transaction.connection.checkSentinel()
         return row
       }
-      let pool = try engine.pool
-      let reader = try pool.takeSnapshot(last, isRenewed: isRenewed)
-      if reader !== last { last = reader }
-      isRenewed = false
-      do {
-        let row = try read?.row(reference.key, ReadTransaction(connection: reader.connection), into: writer)
-        pool.putBack(reader)
-        return row
-      } catch {
-        pool.giveBackAfterError(reader)
-        throw error
-      }
+      // Where there is none, asking for it says why.
+      let pool = try pool ?? Unmanaged.passUnretained(engine.pool)
+      return try pool._withUnsafeGuaranteedRef { try row(reference.key, from: $0) }
     } catch {
       writer.abandonRow()
       throw (error as? StoreAccessError).map { StoreError($0) } ?? error
+    }
+  }
+
+  @inline(__always) private func row(_ key: Int64, from pool: ConnectionPool) throws -> RowImage? {
+    let reader = try pool.takeSnapshot(last, isRenewed: isRenewed)
+    if reader !== last { last = reader }
+    isRenewed = false
+    do {
+      let row = try read?.row(key, ReadTransaction(connection: reader.connection), into: writer)
+      pool.putBack(reader)
+      return row
+    } catch {
+      pool.giveBackAfterError(reader)
+      throw error
     }
   }
 }
