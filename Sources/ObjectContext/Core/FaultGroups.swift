@@ -66,6 +66,26 @@ package struct FaultGroups: ~Copyable {
     return number
   }
 
+  /// A number for objects that are being made, before all are known; until ``enter(_:space:as:)`` there is no group of it.
+  mutating func reserve() -> UInt32 {
+    for _ in 0...Self.limit {
+      last &+= 1
+      if last == 0 { last = Self.limit }
+      let index = Int(last % Self.limit)
+      guard index < groups.count, let old = groups[index], old.wasUsed else { break }
+      old.wasUsed = false
+    }
+    return last
+  }
+
+  /// Remembers objects that somebody has fetched under the number that they have got.
+  mutating func enter(_ references: [ObjectReference], space: UInt32, as number: UInt32) {
+    enter(
+      FetchGroup(
+        number: number, space: space, references: references, batch: Self.faultBatch, isBatchFixed: false, isFetched: true,
+        startSize: Self.faultBatch))
+  }
+
   /// The number of the group of the destinations of a to-one slot of a group's objects.
   package mutating func destinations(of group: FetchGroup, slot: Int) -> UInt32 {
     if let number = group.destinations(slot: slot), self.group(number) != nil { return number }
@@ -76,20 +96,17 @@ package struct FaultGroups: ~Copyable {
 
   /// Puts a group in the place of one that was not used for a while.
   private mutating func remember(_ make: (UInt32) -> FetchGroup) -> UInt32 {
-    for _ in 0...Self.limit {
-      last &+= 1
-      if last == 0 { last = Self.limit }
-      let index = Int(last % Self.limit)
-      guard index < groups.count, let old = groups[index], old.wasUsed else { break }
-      old.wasUsed = false
-    }
-    let group = make(last)
-    let index = Int(last % Self.limit)
+    let number = reserve()
+    enter(make(number))
+    return number
+  }
+
+  private mutating func enter(_ group: FetchGroup) {
+    let index = Int(group.number % Self.limit)
     while groups.count <= index { groups.append(nil) }
     byteCount += group.byteCount - (groups[index]?.byteCount ?? 0)
     groups[index] = group
     if byteCount > Self.byteLimit { dropUnused(but: index) }
-    return last
   }
 
   private mutating func dropUnused(but newest: Int) {

@@ -11,17 +11,7 @@ extension ManagedObjectContext {
     let space = store.space.number
     var objects: [ManagedObject] = []
     switch result {
-    case .rows(let rows):
-      let group = rows.count > 1 ? faultGroups.add(rows.references, space: space) : 0
-      objects.reserveCapacity(rows.count)
-      var position: UInt32 = 0
-      for row in rows {
-        let object = object(of: row, space: space, refresh: specification.shouldRefreshRefetchedObjects)
-        object.group = group
-        object.groupPosition = position
-        position &+= 1
-        objects.append(object)
-      }
+    case .rows(let rows): objects = materialize(rows, space: space, refresh: specification.shouldRefreshRefetchedObjects)
     case .objectIDs(let ids):
       let group = ids.count > 1 ? faultGroups.add(ids.map(\.reference), space: space, batch: specification.fetchBatchSize) : 0
       objects.reserveCapacity(ids.count)
@@ -34,6 +24,30 @@ extension ManagedObjectContext {
     case .dictionaries(let dictionaries): return try materialize(dictionaries, from: store)
     default: throw unexpectedResult()
     }
+    return objects
+  }
+
+  /// The objects of rows, in their order: one look at each row, and an image only of those that somebody takes.
+  private func materialize(_ rows: RowList, space: UInt32, refresh: Bool) -> [ManagedObject] {
+    let group = rows.count > 1 ? faultGroups.reserve() : 0
+    var references: [ObjectReference] = []
+    references.reserveCapacity(rows.count)
+    let objects = rows.indices.map { position in
+      let reference = rows.reference(position)
+      references.append(reference)
+      let object: ManagedObject
+      if let known = registeredObject(reference, space: space) {
+        object = known
+        if refresh || known.flags.contains(.isFault) { take(rows[position], for: known, refresh: refresh) }
+      } else {
+        let id = ManagedObjectID(space: space, entityNumber: UInt32(truncatingIfNeeded: reference.entity), key: reference.key)
+        object = makeObject(id, image: rows[position])
+      }
+      object.group = group
+      object.groupPosition = UInt32(truncatingIfNeeded: position)
+      return object
+    }
+    if group != 0 { faultGroups.enter(references, space: space, as: group) }
     return objects
   }
 

@@ -1,5 +1,5 @@
 // RowList: rows in order, with the chunks that hold them.
-package import ObjectModel
+public import ObjectModel
 
 /// Rows in order. It takes eight bytes a row beside the chunks, and makes an image when it is asked for.
 public struct RowList: Sendable, RandomAccessCollection {
@@ -37,14 +37,16 @@ public struct RowList: Sendable, RandomAccessCollection {
     return RowImage(chunk: chunk, base: UnsafeRawPointer(chunk.memory + Int(address.offset)))
   }
 
-  /// What the rows stand for, in order.
-  package var references: [ObjectReference] {
-    rows.map { address in
-      let base = chunks[Int(address.chunk)].memory + Int(address.offset)
-      return ObjectReference(
-        entity: Int(base.load(fromByteOffset: 4, as: UInt16.self)), key: base.load(fromByteOffset: 8, as: Int64.self))
-    }
+  /// What the row at a position stands for.
+  @inlinable package func reference(_ position: Int) -> ObjectReference {
+    let address = rows[position]
+    let base = chunks[Int(address.chunk)].memory + Int(address.offset)
+    return ObjectReference(
+      entity: Int(base.load(fromByteOffset: 4, as: UInt16.self)), key: base.load(fromByteOffset: 8, as: Int64.self))
   }
+
+  /// What the rows stand for, in order.
+  package var references: [ObjectReference] { indices.map { reference($0) } }
 
   /// Gives the rows their keys. Only for rows that nobody else has seen yet.
   func setKeys(_ keys: [Int64]) {
