@@ -44,6 +44,15 @@ final class GroupingStatementTests: XCTestCase {
     )
   }
 
+  func testGroupsByADestinationsValuesAreMadeOfTheGroupsOfEachDestination() throws {
+    XCTAssertEqual(
+      try sql(try fetch("author.name, count(*) AS n, sum(pages)", by: "author.name", order: ["n"])),
+      #"SELECT t2."name", sum(g1.p1), coalesce(cd_integer_sum(sum(g1.p2), sum(g1.p3), sum(g1.p4)), 0) FROM "#
+        + #"(SELECT t0."author" AS "author", count(*) AS p1, sum(t0."pages" >> 32) AS p2, sum(t0."pages" & 4294967295) AS p3, "#
+        + #"count(t0."pages") AS p4 FROM "Book" AS t0 GROUP BY +t0."author") AS g1 "#
+        + #"LEFT JOIN "Author" AS t2 ON t2."_pk" = g1."author" GROUP BY t2."name" ORDER BY sum(g1.p1), t2."name""#)
+  }
+
   func testASelectedCountOfMembersIsNotCountedAgainForTheOrder() throws {
     let sql = try sql(try fetch("name, books.@count", order: ["books.@count", "name"], entity: "Author"))
     XCTAssertTrue(sql.hasSuffix(#" ORDER BY 2, t0."name", t0."_pk""#), sql)

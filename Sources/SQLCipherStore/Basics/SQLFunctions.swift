@@ -66,12 +66,20 @@ enum SQLFunctions {
     case .maximum: return "max(\(value))"
     case .sum, .average:
       guard type == .integer || type == .boolean, isColumn, !isDistinct else { break }
-      // Halves of integers cannot overflow, and SQLite's own sum is the fastest.
-      let name = function == .sum ? integerSum : integerAverage
-      return "\(name)(sum(\(value) >> 32), sum(\(value) & 4294967295), count(\(value)))"
+      return integerAggregate(function, integerParts(value))
     case .median, .mode, .standardDeviation, .only: break
     }
     return "\(statisticName(function))(\(values))"
+  }
+
+  /// Halves of integers cannot overflow, and SQLite's own sum is the fastest.
+  static func integerParts(_ value: SQLFragment) -> [SQLFragment] {
+    ["sum(\(value) >> 32)", "sum(\(value) & 4294967295)", "count(\(value))"]
+  }
+
+  /// The sum or the mean by the sums of halves and the number of values.
+  static func integerAggregate(_ function: ResolvedAggregate.Function, _ parts: [SQLFragment]) -> SQLFragment {
+    "\(function == .sum ? integerSum : integerAverage)(\(SQLFragment.joined(parts, by: ", ")))"
   }
 
   private static func statisticName(_ function: ResolvedAggregate.Function) -> String { "cd_\(function)" }

@@ -49,10 +49,11 @@ final class QueryScope {
   ///
   /// - Parameters:
   ///   - selected: The values.
-  ///   - hint: What stands behind the scope's own table.
+  ///   - source: What is read in place of the scope's own table.
+  ///   - hint: What stands behind it.
   ///   - condition: The condition; nil for all rows.
-  func query(_ selected: SQLFragment, hint: String = "", where condition: SQLFragment?) -> SQLFragment {
-    var query: SQLFragment = "SELECT \(selected) FROM \(table.name) AS \(alias)\(hint)\(joinText)"
+  func query(_ selected: SQLFragment, from source: SQLFragment? = nil, hint: String = "", where condition: SQLFragment?) -> SQLFragment {
+    var query: SQLFragment = "SELECT \(selected) FROM \(source ?? SQLFragment(table.name)) AS \(alias)\(hint)\(joinText)"
     if let condition { query.append(" WHERE \(condition)") }
     return query
   }

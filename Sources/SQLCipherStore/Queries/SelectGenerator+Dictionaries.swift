@@ -8,7 +8,10 @@ extension SelectGenerator {
   func dictionaries(
     _ projection: ResolvedProjection, _ scope: QueryScope, _ generator: QueryGenerator
   ) throws -> (selected: SQLFragment, output: SelectPlan.Output) {
-    generator.groupAggregates = try projection.aggregates.map { try generator.groupAggregate($0, [scope]) }
+    // They are known where groups are made of parts.
+    if generator.groupAggregates.isEmpty {
+      generator.groupAggregates = try projection.aggregates.map { try generator.groupAggregate($0, [scope]) }
+    }
     var pieces: [SQLFragment] = []
     var columns: [SelectPlan.DictionaryColumn] = []
     for column in projection.columns {

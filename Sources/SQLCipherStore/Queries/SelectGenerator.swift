@@ -43,9 +43,11 @@ struct SelectGenerator {
       required: QueryGenerator.requiredSteps(of: fetch.predicate, scope: 0))
     let condition = try generator.condition(of: fetch, scope)
     let top = try topSelection(fetch, specification, shape, scope, generator)
-    let (selected, output) = try top ?? selection(fetch, specification, scope, generator)
-    let groups = try fetch.projection.map { try grouping($0, scope, generator) }
-    var order = top == nil ? try order(fetch, specification, scope, generator) : ""
+    let parts = try groupParts(fetch, specification, scope, generator)
+    let asked = parts?.scope ?? scope
+    let (selected, output) = try top ?? selection(fetch, specification, asked, generator)
+    let groups = try fetch.projection.map { try grouping($0, asked, generator) }
+    var order = top == nil ? try order(fetch, specification, asked, generator) : ""
     var hint = ""
     switch beginning {
     // Keys are found without an index.
@@ -58,7 +60,8 @@ struct SelectGenerator {
     case .own, .destination, nil: break
     }
 
-    var statement = scope.query(selected, hint: hint, where: condition)
+    var statement = scope.query(parts?.selected ?? selected, hint: hint, where: condition)
+    if let parts { statement = asked.query(selected, from: "(\(statement) GROUP BY \(parts.key))", where: nil) }
     if let groups { statement.append(groups) }
     statement.append(order)
     var limited = top == nil ? try limited(statement, fetch, specification, output) : statement
