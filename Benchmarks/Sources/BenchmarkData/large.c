@@ -28,18 +28,27 @@ void bench_large_tag(const bench_large *library, uint32_t index, bench_large_row
   row->tag.name = bench_tag_name(&arena, &random, index);
 }
 
+// As many as the smallest library measured has.
+enum { near_authors = 5000, near_tags = 1000 };
+
+/// One of those from a row's place on, wherever the library ends.
+static uint32_t near(bench_random *random, uint32_t place, uint32_t window, uint32_t count) {
+  return (place + bench_random_below(random, window < count ? window : count)) % count;
+}
+
 void bench_large_book(const bench_large *library, uint32_t index, bench_large_row *row) {
   bench_random random = random_of(3, index);
   bench_arena arena = arena_of(row);
   // 61843 and 100000000 have no common factor, so the numbers differ and do not rise with the index.
   row->book.title = bench_book_title(&arena, &random, 8, (uint32_t)((uint64_t)index * 61843 % 100000000));
   row->book.isbn = bench_book_isbn(&arena, index);
-  bench_fill_book(&row->book, &random, library->author_count);
+  bench_fill_book(&row->book, &random, 1);
+  row->book.author = near(&random, index / 20, near_authors, library->author_count);
   row->book.pair_count = 1 + bench_random_below(&random, 5);
   for (uint32_t i = 0; i < row->book.pair_count; i++) {
     uint32_t before;
     do {
-      row->tags[i] = bench_random_below(&random, library->tag_count);
+      row->tags[i] = near(&random, index / 100, near_tags, library->tag_count);
       for (before = 0; before < i && row->tags[before] != row->tags[i]; before++) {}
     } while (before < i);
   }
