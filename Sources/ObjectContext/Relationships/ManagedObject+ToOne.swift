@@ -26,8 +26,11 @@ extension ManagedObject {
   /// The destination of a to-one relationship; nil when there is none. Fires this object's fault, not the destination's.
   ///
   /// - Parameter slot: The relationship's slot number in the compiled model.
-  public final func _toOne<Destination: ManagedObject>(_ slot: Int, as type: Destination.Type = Destination.self) -> Destination? {
-    guard let object = livingDestination(slot) ?? destination(slot) else { return nil }
+  @inlinable public final func _toOne<Destination: ManagedObject>(
+    _ slot: Int, as type: Destination.Type = Destination.self
+  ) -> Destination? {
+    // Inlined, so that the class is a known address.
+    guard let object = reachedDestination(slot) else { return nil }
     // A class is nearly always the exact one: comparing it costs a fraction of a cast.
     if Swift.type(of: object) == type { return unsafeDowncast(object, to: type) }
     return object as? Destination
@@ -60,8 +63,11 @@ extension ManagedObject {
     }
   }
 
+  /// The destination of a to-one relationship that an application has asked for.
+  @usableFromInline final func reachedDestination(_ slot: Int) -> ManagedObject? { livingDestination(slot) ?? destination(slot) }
+
   /// The destination that an unchanged row refers to, if it is in memory: the way of nearly every step through a graph.
-  private final func livingDestination(_ slot: Int) -> ManagedObject? {
+  @inline(__always) private final func livingDestination(_ slot: Int) -> ManagedObject? {
     guard let row = plainRow ?? firedRow(slot), let contextReference else { return nil }
     let reference = ObjectReference(rawValue: RowWords.int(row, slot))
     if reference.isNull || reference.key < 0 || currentID.key < 0 { return nil }
