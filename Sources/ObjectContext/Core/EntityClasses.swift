@@ -8,8 +8,8 @@ package struct EntityClasses: ~Copyable {
   private let types: [ManagedObject.Type]
   /// Whether objects of the entities have transient attributes that start with a value, or attributes whose values may be outside the row.
   private let needWorkWhenFired: [Bool]
-  /// The class that was asked for last, and its entity: who makes many objects makes them of one class after the other.
-  private var last: (type: ObjectIdentifier, entity: CompiledEntity)?
+  /// Classes that were asked for, and their entities, each at the place that its address says: who makes many objects makes them of few classes.
+  private var known = [(type: ObjectIdentifier, entity: CompiledEntity)?](repeating: nil, count: 16)
 
   package init(_ classes: ManagedObjectClasses, of model: CompiledModel) {
     (self.model, self.classes) = (model, classes)
@@ -26,9 +26,11 @@ package struct EntityClasses: ~Copyable {
 
   /// The entity of a class; nil when the class is not in the table.
   package mutating func entity(of type: ManagedObject.Type) -> CompiledEntity? {
-    if let last, last.type == ObjectIdentifier(type) { return last.entity }
+    let identifier = ObjectIdentifier(type)
+    let place = Int((UInt64(UInt(bitPattern: identifier)) &* 0x9E37_79B9_7F4A_7C15) >> 60)
+    if let found = known[place], found.type == identifier { return found.entity }
     guard let name = classes.entityName(of: type), let entity = model.entity(named: name) else { return nil }
-    last = (ObjectIdentifier(type), entity)
+    known[place] = (identifier, entity)
     return entity
   }
 }

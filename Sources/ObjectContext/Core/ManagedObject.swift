@@ -79,6 +79,9 @@ nonisolated open class ManagedObject {
     set { (ownReference, ownSpace) = (newValue.reference, newValue.space) }
   }
 
+  /// The number of the object's entity.
+  @inline(__always) final var entityNumber: UInt32 { UInt32(truncatingIfNeeded: ownReference.entity) }
+
   /// The object's ID: temporary until it is saved for the first time.
   public final var objectID: ManagedObjectID { currentID }
 
@@ -89,8 +92,12 @@ nonisolated open class ManagedObject {
   public final var entity: EntityDescription { compiledEntity.entityDescription }
 
   /// The object's entity with its numbers.
-  package final var compiledEntity: CompiledEntity {
-    if let contextReference { return contextReference._withUnsafeGuaranteedRef { $0.tables.entity(numbered: Int(currentID.entityNumber)) } }
+  @inline(__always) package final var compiledEntity: CompiledEntity {
+    if let contextReference { return contextReference._withUnsafeGuaranteedRef { $0.tables.entity(numbered: Int(entityNumber)) } }
+    return entityWithoutContext
+  }
+
+  @inline(never) private final var entityWithoutContext: CompiledEntity {
     // Nothing can make an ID of a space that is not there, and nothing takes a space away.
     guard let space = ObjectIDSpace.space(currentID.space) else { preconditionFailure("IDs are made in registered spaces only") }
     return space.model.entities[Int(currentID.entityNumber)]

@@ -75,4 +75,9 @@ extension ManagedObjectSeed {
     // Written in place and changed in this event; no fault, not inaccessible, not awaking, not gone, and no row of a batch.
     rawValue & (262144 | 256 | 4 | 1 | 16 | 512 | 2048 | 65536) == 262144 | 256 | 4
   }
+
+  /// Whether a value may be given to the object's overlay, from which it is read.
+  var admitsValues: Bool {
+    contains(.writesInPlace) && isDisjoint(with: [.isFault, .isInaccessible, .isGone, .isAwaking, .isPartial, .isBatchRow])
+  }
 }

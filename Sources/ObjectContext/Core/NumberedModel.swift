@@ -1,6 +1,29 @@
 // NumberedModel: a model's entities and inverses by their numbers, found without a retain.
 import ObjectModel
 
+/// A relationship in plain numbers: what is asked where a member comes.
+struct RelationshipWay {
+  /// The relationship's to-many index, or its slot.
+  let index: Int
+  let isToMany: Bool
+  /// The number of the relationship back; -1 where there is none.
+  fileprivate let inverse: Int
+  private let firstDestination: UInt32
+  private let destinationCount: UInt32
+
+  fileprivate init(_ relationship: CompiledRelationship, of model: CompiledModel) {
+    index = relationship.index
+    isToMany = relationship.isToMany
+    inverse = relationship.inverseID ?? -1
+    let destinations = model.entities[relationship.destinationEntity].subtree
+    firstDestination = UInt32(destinations.lowerBound)
+    destinationCount = UInt32(destinations.count)
+  }
+
+  /// Whether it leads to objects of an entity.
+  @inline(__always) func leads(toEntity number: UInt32) -> Bool { number &- firstDestination < destinationCount }
+}
+
 /// The entities of a model, and the way back from each of its relationships, by their numbers. Each property of an object that is set or validated asks for
 /// one: the model's own arrays would be retained, checked and released for that.
 struct NumberedModel: ~Copyable {
@@ -9,6 +32,12 @@ struct NumberedModel: ~Copyable {
   // Unretained: the model holds its entities and relationships, and is held here.
   private let entities: UnsafeMutablePointer<Unmanaged<CompiledEntity>>
   private let inverses: UnsafeMutablePointer<Unmanaged<CompiledRelationship>?>
+  /// The relationships by their numbers.
+  private let ways: UnsafeMutablePointer<RelationshipWay>
+  /// The numbers of the relationships of each entity: of its slots, -1 for an attribute, and behind them those of its to-many relationships.
+  private let numbers: UnsafeMutablePointer<Int32>
+  /// Where the numbers of each entity's slots, and of its to-many relationships, begin; behind them stands where all end.
+  private let starts: UnsafeMutablePointer<Int32>
 
   init(_ model: CompiledModel) {
     self.model = model
@@ -22,11 +51,30 @@ struct NumberedModel: ~Copyable {
       // The model holds it.
       (inverses + number).initialize(to: model.inverse(of: relationship).map { Unmanaged.passUnretained($0) })
     }
+    ways = .allocate(capacity: model.relationships.count)
+    for (number, relationship) in model.relationships.enumerated() {
+      (ways + number).initialize(to: RelationshipWay(relationship, of: model))
+    }
+    var (all, begins): ([Int32], [Int32]) = ([], [])
+    for entity in model.entities {
+      begins.append(Int32(all.count))
+      all += entity.slots.map { $0.relationship.map { Int32($0.id) } ?? -1 }
+      begins.append(Int32(all.count))
+      all += entity.toManyRelationships.map { Int32($0.id) }
+    }
+    begins.append(Int32(all.count))
+    numbers = .allocate(capacity: all.count)
+    numbers.initialize(from: all, count: all.count)
+    starts = .allocate(capacity: begins.count)
+    starts.initialize(from: begins, count: begins.count)
   }
 
   deinit {
     entities.deallocate()
     inverses.deallocate()
+    ways.deallocate()
+    numbers.deallocate()
+    starts.deallocate()
   }
 
   /// The entity of a number, which some ID has.
@@ -41,4 +89,23 @@ struct NumberedModel: ~Copyable {
   @inline(__always) func inverse(of relationship: CompiledRelationship) -> CompiledRelationship? {
     inverses[relationship.id]?.takeUnretainedValue()
   }
+
+  /// The to-one relationship of an entity's slot; nil where that is no such.
+  @inline(__always) func toOne(_ slot: Int, ofEntity number: UInt32) -> RelationshipWay? { way(slot, Int(number) &* 2) }
+
+  /// A to-many relationship of an entity; nil where there is none of the index.
+  @inline(__always) func toMany(_ index: Int, ofEntity number: UInt32) -> RelationshipWay? { way(index, Int(number) &* 2 &+ 1) }
+
+  @inline(__always) private func way(_ index: Int, _ list: Int) -> RelationshipWay? {
+    let (start, end) = (Int(starts[list]), Int(starts[list &+ 1]))
+    guard index >= 0, index < end &- start else { return nil }
+    let number = Int(numbers[start &+ index])
+    return number < 0 ? nil : ways[number]
+  }
+
+  /// A relationship of the model.
+  func way(of relationship: CompiledRelationship) -> RelationshipWay { ways[relationship.id] }
+
+  /// The relationship back; nil when there is none.
+  @inline(__always) func inverse(of way: RelationshipWay) -> RelationshipWay? { way.inverse < 0 ? nil : ways[way.inverse] }
 }

@@ -49,6 +49,12 @@ extension ManagedObject {
 
   /// Sets the value of a slot as a change. Fires a fault. What cannot be kept changes nothing and is told by ``ManagedObjectContext/pendingError``.
   package final func setSlotValue(_ value: Slot, at slot: Int) {
+    // As with nearly every text: the object is read from its overlay, which takes what it is given.
+    if flags.admitsValues, contextReference != nil, let overlay {
+      overlay.set(value, at: slot)
+      readOverlay()
+      return noteChange()
+    }
     guard prepareToWrite(slot) else { return }
     let entity = compiledEntity
     if entity.hasDerivedSlots, entity.slots[slot].isDerived, !flags.contains(.isBatchRow) { return tell(derivedError(entity.slots[slot])) }

@@ -89,6 +89,7 @@ extension ManagedObject {
 
   /// Adds an object to a to-many relationship and keeps the inverse in step. Does not read the members.
   public final func _addToToMany(_ member: ManagedObject, at index: Int) {
+    if addsPlainly(member, at: index) { return }
     guard let context = managedObjectContext else { return refuseRelationship() }
     let relationship = compiledEntity.toManyRelationships[index]
     guard canTakeMembers else { return }
@@ -103,6 +104,20 @@ extension ManagedObject {
       member._setToOne(self, at: inverse.index)
     } else {
       addMember(member, to: relationship)
+    }
+  }
+
+  /// Adds a member where both ends are to-many and nothing stands against it. False where more is to be looked at; nothing was done then.
+  private final func addsPlainly(_ member: ManagedObject, at index: Int) -> Bool {
+    guard let contextReference, flags.isDisjoint(with: [.isInaccessible, .isGone]) else { return false }
+    // The context takes this back before it goes, and nothing here calls out.
+    return contextReference._withUnsafeGuaranteedRef { context in
+      guard let way = context.tables.toMany(index, ofEntity: entityNumber), let inverse = context.tables.inverse(of: way),
+        inverse.isToMany, context.isPlainlyAccepted(member, for: way, of: self)
+      else { return false }
+      addMember(member.ownReference, at: way.index)
+      member.addMember(ownReference, at: inverse.index)
+      return true
     }
   }
 
@@ -228,7 +243,17 @@ extension ManagedObject {
 
   /// Adds to the state alone, without the inverse.
   final func addMember(_ member: ManagedObject, to relationship: CompiledRelationship) {
-    if state(relationship.index).add(member.currentID.reference) { noteChange() }
+    addMember(member.ownReference, at: relationship.index)
+  }
+
+  /// Adds a reference to the state alone, without the inverse.
+  final func addMember(_ reference: ObjectReference, at index: Int) {
+    if let states = toManyStates, let state = states[index] {
+      // The object holds its states, and adding calls nobody.
+      if Unmanaged.passUnretained(state)._withUnsafeGuaranteedRef({ $0.add(reference) }) { noteChange() }
+    } else if makeState(compiledEntity.toManyRelationships[index]).add(reference) {
+      noteChange()
+    }
   }
 
   /// Removes from the state alone, without the inverse.

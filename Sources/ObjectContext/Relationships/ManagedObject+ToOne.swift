@@ -38,6 +38,7 @@ extension ManagedObject {
 
   /// Sets a to-one relationship and its inverse.
   public final func _setToOne(_ destination: ManagedObject?, at slot: Int) {
+    if let destination, setsPlainly(destination, at: slot) { return }
     guard let context = managedObjectContext, let relationship = compiledEntity.slots[slot].relationship else {
       if flags.contains(.isBatchRow) { return setDestinationOfRow(destination, at: slot) }
       if destination != nil || !flags.contains(.isInserted) { refuseRelationship() }
@@ -65,6 +66,21 @@ extension ManagedObject {
 
   /// The destination of a to-one relationship that an application has asked for.
   @usableFromInline final func reachedDestination(_ slot: Int) -> ManagedObject? { livingDestination(slot) ?? destination(slot) }
+
+  /// Sets a relationship that was empty, of an object that is changed already, where the inverse is to-many and nothing stands against it. False where more
+  /// is to be looked at; nothing was done then.
+  private final func setsPlainly(_ destination: ManagedObject, at slot: Int) -> Bool {
+    guard let contextReference, writesWord(at: slot), let row = plainRow, RowWords.int(row, slot) == 0 else { return false }
+    // The context takes this back before it goes, and nothing here calls out.
+    return contextReference._withUnsafeGuaranteedRef { context in
+      guard let way = context.tables.toOne(slot, ofEntity: entityNumber), let inverse = context.tables.inverse(of: way),
+        inverse.isToMany, context.isPlainlyAccepted(destination, for: way, of: self)
+      else { return false }
+      writeWord(destination.ownReference.rawValue, at: slot)
+      destination.addMember(ownReference, at: inverse.index)
+      return true
+    }
+  }
 
   /// The destination that an unchanged row refers to, if it is in memory: the way of nearly every step through a graph.
   @inline(__always) private final func livingDestination(_ slot: Int) -> ManagedObject? {
@@ -104,18 +120,17 @@ extension ManagedObjectContext {
 
   /// Whether an object may be put into a relationship; a mistake is kept and thrown by the next save.
   func accepts(_ destination: ManagedObject, for relationship: CompiledRelationship, of source: ManagedObject) -> Bool {
-    if isPlainlyAccepted(destination, for: relationship, of: source) { return true }
+    if isPlainlyAccepted(destination, for: tables.way(of: relationship), of: source) { return true }
     guard let refusal = refusal(of: destination, for: relationship, of: source) else { return true }
     note(refusal)
     return false
   }
 
   /// Whether nothing stands against an object in a relationship, and no object has to go to another store for it.
-  private func isPlainlyAccepted(_ destination: ManagedObject, for relationship: CompiledRelationship, of source: ManagedObject) -> Bool {
+  @inline(__always) func isPlainlyAccepted(_ destination: ManagedObject, for way: RelationshipWay, of source: ManagedObject) -> Bool {
     // Addresses are compared, nothing is read.
     destination.contextReference?.toOpaque() == Unmanaged.passUnretained(self).toOpaque()
-      && tables.entity(numbered: relationship.destinationEntity).subtree.contains(Int(destination.currentID.entityNumber))
-      && space(of: source) == space(of: destination)
+      && way.leads(toEntity: destination.entityNumber) && space(of: source) == space(of: destination)
   }
 
   /// Why an object may not be put into a relationship; nil where it may. A new object may go to another store for it.
