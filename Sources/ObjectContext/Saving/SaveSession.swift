@@ -114,7 +114,16 @@ final class SaveSession {
       object.takeSavedRow(part.request.inserted[next], of: self)
       next += 1
     }
-    for update in part.request.updated {
+    // The updates are in the order of the objects, without those of which nothing but members is new.
+    let updates = part.request.updated
+    next = 0
+    for object in work.updated where next < updates.count && object.ownReference == updates[next].row.reference {
+      if object.currentID.space != space { continue }
+      object.takeSavedRow(updates[next].row, of: self)
+      next += 1
+    }
+    // An object that is known by the ID of a superentity is found by its key only.
+    for update in updates[next...] {
       context.registeredObject(update.row.reference, space: space)?.takeSavedRow(update.row, of: self)
     }
   }
