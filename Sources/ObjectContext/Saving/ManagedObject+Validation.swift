@@ -39,6 +39,12 @@ extension ManagedObject {
     // Of a changed object only what was changed can have become wrong.
     let (slots, nulls) = (isNew ? .max : overlay.dirtyBits, overlay.nullBits)
     if rules.required & slots & nulls != 0 { return false }
+    var destinations = rules.destinations & slots
+    if destinations & nulls != 0 { return false }
+    while destinations != 0 {
+      if !refersToLivingObject(destinations.trailingZeroBitCount) { return false }
+      destinations &= destinations - 1
+    }
     var numbers = rules.finite & slots & ~nulls
     while numbers != 0 {
       if !Double(bitPattern: UInt64(bitPattern: overlay.word(numbers.trailingZeroBitCount))).isFinite { return false }

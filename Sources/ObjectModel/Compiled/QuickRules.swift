@@ -8,6 +8,8 @@ package struct QuickRules: Sendable {
   package private(set) var required: UInt64 = 0
   /// The slots whose numbers must be finite.
   package private(set) var finite: UInt64 = 0
+  /// The slots of to-one relationships that must lead to an object that stays.
+  package private(set) var destinations: UInt64 = 0
   /// The slots whose values their ``CompiledSlot/checker`` has to see.
   package private(set) var checked: UInt64 = 0
 
@@ -15,11 +17,10 @@ package struct QuickRules: Sendable {
     let hasMemberRules = toMany.contains {
       !$0.isOptional || $0.relationshipDescription.minCount > 0 || $0.relationshipDescription.maxCount > 0
     }
-    // Whether a required to-one relationship leads to an object that stays is nothing that its word says.
-    let hasRequiredDestinations = slots.contains { $0.relationship.map { !$0.isOptional } ?? false }
     let hasTransients = slots.contains(where: \.isTransient)
-    isComplete = !slots.isEmpty && slots.count <= 64 && !hasMemberRules && !hasRequiredDestinations && !hasTransients && !hasComposites
+    isComplete = !slots.isEmpty && slots.count <= 64 && !hasMemberRules && !hasTransients && !hasComposites
     guard isComplete else { return }
+    for slot in slots where slot.relationship.map({ !$0.isOptional }) ?? false { destinations |= 1 << UInt64(slot.index) }
     for slot in slots where slot.relationship == nil && !slot.isDerived {
       let bit = UInt64(1) << UInt64(slot.index)
       if !slot.isOptional { required |= bit }
