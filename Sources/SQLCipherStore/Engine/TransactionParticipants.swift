@@ -68,9 +68,13 @@ struct LargeValues: TransactionParticipant {
 // MARK: Keys
 
 /// Keys that were reserved in a transaction over several requests become the store's with it; those handed out are used up in any case.
-struct ReservedKeys: TransactionParticipant {
+///
+/// A class, so that a copy of it is one reference: the list of participants is walked four times in each transaction.
+final class ReservedKeys: TransactionParticipant {
   let keys: KeyAllocator
   let tables: [EntityTable]
+
+  init(keys: KeyAllocator, tables: [EntityTable]) { (self.keys, self.tables) = (keys, tables) }
 
   func didBegin(_ transaction: WriteTransaction) throws {
     if transaction.purpose.holdsRequests { transaction.keep(keys.makeForTransaction()) }

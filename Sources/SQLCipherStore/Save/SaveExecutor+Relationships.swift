@@ -6,12 +6,11 @@ import SQLCipherConnection
 extension SaveExecutor {
   /// Finds the order keys that can be written with the insertions: those of new members of new owners.
   mutating func prepareOrders() {
-    guard request.relationshipChanges.contains(where: { $0.order != nil }) else { return }
-    let inserted = Set(request.inserted.lazy.map(\.reference))
-    guard !inserted.isEmpty else { return }
+    guard !request.inserted.isEmpty, request.relationshipChanges.contains(where: { $0.order != nil }) else { return }
+    let new = NewRows(request.inserted, of: schema.model)
     for (position, change) in request.relationshipChanges.enumerated() {
       guard let order = change.order, case .inverse(let side) = schema.relationships[change.relationshipID], side.order != nil,
-        inserted.contains(change.source), order.allSatisfy(inserted.contains)
+        new.contain(change.source), order.allSatisfy(new.contain)
       else { continue }
       for (index, member) in order.enumerated() {
         insertedOrders[OrderedMember(relationship: change.relationshipID, key: member.key)] = Int64(index + 1) * OrderKeys.gap
@@ -118,5 +117,32 @@ extension SaveExecutor {
     var keys: [Int64: Int64?] = [:]
     while try statement.step() { keys[statement.int64(0)] = .some(statement.isNull(1) ? nil : statement.int64(1)) }
     return keys
+  }
+}
+
+/// The new rows of a save. Those of a tree of entities have keys that follow each other, as a rule: then they are a range, and no set is made.
+private struct NewRows {
+  private let roots: [Int]
+  private var ranges: [Range<Int64>]
+  private var others: Set<ObjectReference> = []
+
+  init(_ rows: RowList, of model: CompiledModel) {
+    roots = model.entities.map(\.root)
+    ranges = Array(repeating: 0..<0, count: roots.count)
+    for row in rows {
+      let (root, key) = (roots[row.entityNumber], row.key)
+      if ranges[root].isEmpty {
+        ranges[root] = key..<(key + 1)
+      } else if ranges[root].upperBound == key {
+        ranges[root] = ranges[root].lowerBound..<(key + 1)
+      } else {
+        others.insert(ObjectReference(entity: root, key: key))
+      }
+    }
+  }
+
+  func contain(_ reference: ObjectReference) -> Bool {
+    let root = roots[reference.entity]
+    return ranges[root].contains(reference.key) || !others.isEmpty && others.contains(ObjectReference(entity: root, key: reference.key))
   }
 }
