@@ -1,29 +1,6 @@
 // NumberedModel: a model's entities and inverses by their numbers, found without a retain.
 import ObjectModel
 
-/// A relationship in plain numbers: what is asked where a member comes.
-struct RelationshipWay {
-  /// The relationship's to-many index, or its slot.
-  let index: Int
-  let isToMany: Bool
-  /// The number of the relationship back; -1 where there is none.
-  fileprivate let inverse: Int
-  private let firstDestination: UInt32
-  private let destinationCount: UInt32
-
-  fileprivate init(_ relationship: CompiledRelationship, of model: CompiledModel) {
-    index = relationship.index
-    isToMany = relationship.isToMany
-    inverse = relationship.inverseID ?? -1
-    let destinations = model.entities[relationship.destinationEntity].subtree
-    firstDestination = UInt32(destinations.lowerBound)
-    destinationCount = UInt32(destinations.count)
-  }
-
-  /// Whether it leads to objects of an entity.
-  @inline(__always) func leads(toEntity number: UInt32) -> Bool { number &- firstDestination < destinationCount }
-}
-
 /// The entities of a model, and the way back from each of its relationships, by their numbers. Each property of an object that is set or validated asks for
 /// one: the model's own arrays would be retained, checked and released for that.
 struct NumberedModel: ~Copyable {
