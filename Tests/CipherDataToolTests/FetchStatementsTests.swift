@@ -41,6 +41,7 @@ final class FetchStatementsTests: XCTestCase {
     XCTAssertTrue(result.output.hasPrefix("times  statement\n"), result.output)
     XCTAssertTrue(result.output.contains("    1  SELECT"), result.output)
     XCTAssertTrue(result.output.contains("rows of Shelf"), result.output)
+    XCTAssertTrue(result.output.contains("(? × ") && !result.output.contains("?, ?, ?, ?, ?"), result.output)
     let members = try fixture.run(["fetch", "test.store", "--entity", "Shelf", "--properties", "label,items.name", "--statements"])
     XCTAssertTrue(members.output.contains("members of Shelf.items"), members.output)
     XCTAssertFalse(members.output.contains("one by one "), members.output)

@@ -17,7 +17,7 @@ package struct StatementReport {
     var times: [String: Int] = [:]
     var order: [String] = []
     for text in statements {
-      let text = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+      let text = Self.shortened(text)
       if times.updateValue(times[text, default: 0] + 1, forKey: text) == nil { order.append(text) }
     }
     let table = TableWriter(columns: ["times", "statement"], to: sink)
@@ -38,6 +38,12 @@ package struct StatementReport {
       try sink.line("\(reads.title) were read one by one \(reads.alone) times: \(reads.advice)")
     }
     try sink.flush()
+  }
+
+  /// A statement on one line, with long lists of placeholders counted.
+  private static func shortened(_ text: String) -> String {
+    text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+      .replacing(/\?(?:, \?){4,}/) { list in "? × \(list.output.count { $0 == "?" })" }
   }
 
   /// From how many reads of one object alone on it is worth a word.
