@@ -82,8 +82,7 @@ package struct FaultGroups: ~Copyable {
   mutating func enter(_ references: [ObjectReference], space: UInt32, as number: UInt32) {
     enter(
       FetchGroup(
-        number: number, space: space, references: references, batch: Self.faultBatch, isBatchFixed: false, isFetched: true,
-        startSize: Self.faultBatch))
+        number: number, space: space, references: references, batch: Self.faultBatch, isBatchFixed: false, isFetched: true))
   }
 
   /// The number of the group of the destinations of a to-one slot of a group's objects.
