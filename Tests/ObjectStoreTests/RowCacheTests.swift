@@ -79,6 +79,63 @@ final class RowCacheTests: XCTestCase {
     XCTAssertTrue(held.contains(49_999), "The last rows stay.")
   }
 
+  func testALargeCacheOfManyPartsLetsTheFirstPagesGo() throws {
+    let limit = 32 << 20
+    let cache = RowCache(model: model, byteLimit: limit)
+    let text = String(repeating: "y", count: 5_000)
+    let entity = try XCTUnwrap(model.entity(named: "Tag")).number
+    // Far more than fits, of which the last page alone is more than a part of the limit.
+    for start in stride(from: Int64(0), to: 20_480, by: 512) {
+      cache.insert(try rows("Tag", start..<start + 512, text: text), readAt: cache.generation)
+    }
+    let held = (0..<20_480).filter { cache.row(ObjectReference(entity: entity, key: Int64($0))) != nil }
+    XCTAssertLessThanOrEqual(held.count * 5_000, limit)
+    XCTAssertGreaterThan(held.count * 5_000, limit / 2)
+    XCTAssertEqual(held, Array(20_480 - held.count..<20_480), "The rows that came last stay.")
+    cache.removeAll()
+    XCTAssertNil(cache.row(ObjectReference(entity: entity, key: 20_479)))
+    // Keys beyond those that lie densely, and negative ones, are found too.
+    let far = try rows("Tag", [Int64(1) << 40, 1 << 30, 5, -700, -1])
+    cache.insert(far, readAt: cache.generation)
+    for row in far { XCTAssertEqual(cache.row(row.reference)?.key, row.key) }
+  }
+
+  func testThreadsReadAndWriteAtOnce() throws {
+    let cache = RowCache(model: model, byteLimit: 2 << 20)
+    let entity = try XCTUnwrap(model.entity(named: "Tag")).number
+    let versions = try (1...20).map { try rows("Tag", 0..<5_000, version: Int64($0), text: "text \($0)") }
+    DispatchQueue.concurrentPerform(iterations: 8) { thread in
+      var random = SystemRandomNumberGenerator()
+      for round in 0..<20 {
+        switch thread {
+        case 0:
+          var request = SaveChangesRequest()
+          let saved = (0..<100).map { versions[round][$0 * 50] }
+          request.updated = saved.map { SaveChangesRequest.Update(row: $0, changedSlots: SlotMask(), oldVersion: 1) }
+          cache.apply(request)
+        case 1: cache.insert(versions[round], readAt: cache.generation)
+        case 2: cache.remove((0..<100).map { ObjectReference(entity: entity, key: $0 * 37) })
+        case 3 where round % 5 == 4: cache.removeAll()
+        default:
+          for _ in 0..<2_000 {
+            let key = Int64.random(in: 0..<5_000, using: &random)
+            guard let row = cache.row(ObjectReference(entity: entity, key: key)) else { continue }
+            XCTAssertEqual(row.key, key)
+            XCTAssertEqual(row.string(0), "text \(row.version)")
+          }
+        }
+      }
+    }
+    // The last save's rows are the newest.
+    var request = SaveChangesRequest()
+    request.updated = [SaveChangesRequest.Update(row: versions[19][50], changedSlots: SlotMask(), oldVersion: 1)]
+    cache.apply(request)
+    XCTAssertEqual(cache.row(versions[19][50].reference)?.version, 20)
+    #if CIPHERDATA_CHECKS
+      cache._checkInvariants()
+    #endif
+  }
+
   func testNothingIsKeptDuringATransaction() throws {
     let cache = RowCache(model: model, byteLimit: 1 << 20)
     let tags = try rows("Tag", 1...2)

@@ -4,80 +4,80 @@ package import ObjectModel
 import Synchronization
 
 /// A store's rows as they were last read or saved. Bounded: when it holds more than its limit, the pages that came first go.
-package final class RowCache: Sendable {
-  private struct State: ~Copyable {
-    var pages: RowPages
-    /// The pages in the order in which they came; nil for those that went.
-    var order: [RowPage?] = []
-    var firstLive = 0
-    var byteCount = 0
-    /// Grows with each save, so that a reader that began before one does not put old rows over new ones.
-    var generation = 0
-    /// The time of the work under way.
-    var time: UInt32 = 0
-    /// Transactions under way, during which nothing new is kept.
-    var suspensions = 0
-    #if CIPHERDATA_CHECKS
-      var pacer = CheckPacer()
-    #endif
+///
+/// Contexts of many threads look up rows all the time: they take no lock, and so wait for nobody who has lost his processor with one in his hands. Of those who
+/// put rows in, neighbouring pages are under different locks, each held for one page at a time.
+package final class RowCache: @unchecked Sendable {  // `parts` is memory that never moves; what lies in it is under locks or atomic
+  private let roots: [Int]
+  private let limit: Int
+  /// The parts, each under its lock. Plain memory: to find one costs no reference that all threads would count.
+  private let parts: UnsafeMutablePointer<Part>
+  private let partCount: Int
+  /// Grows with each save, so that a reader that began before one does not put old rows over new ones.
+  ///
+  /// It grows before a save's rows are put in, and is compared under the lock of the part that gets a row that was read. So either the save finds that row,
+  /// and puts its own over it, or who has read sees that the number has grown.
+  private let saves = Atomic<Int>(0)
+  /// Transactions under way, during which nothing new is kept.
+  private let suspensions = Atomic<Int>(0)
+  /// The bytes of all parts, as of the last change that is complete.
+  private let byteCount = Atomic<Int>(0)
+  /// The number of pages that ever came.
+  private let turns = Atomic<Int>(0)
+  #if CIPHERDATA_CHECKS
+    private let kinds: [[SlotKind]]
+  #endif
 
-    init(treeCount: Int) { pages = RowPages(treeCount: treeCount) }
+  /// A lock with what it guards, and how many read that without it; far enough from the next for a processor's cache.
+  private struct Part: ~Copyable {
+    let content: Mutex<RowCachePart>
+    private let finder: RowPages.Finder
+    private let readers = Atomic<Int>(0)
+    private let distance: (Int, Int, Int, Int, Int, Int, Int, Int) = (0, 0, 0, 0, 0, 0, 0, 0)
 
-    /// The page of a number, made if there is none.
-    // `Unmanaged`: pages stay under the cache's lock, which every caller has.
-    mutating func page(root: Int, number: Int64) -> Unmanaged<RowPage> {
-      if let page = pages.page(root: root, number: number) { return page }
-      let page = RowPage(root: root, number: number)
-      pages.insert(page)
-      byteCount += RowPage.ownSize
-      order.append(page)
-      // `order` and `pages` hold it.
-      return Unmanaged.passUnretained(page)
+    init(treeCount: Int, shift: Int) {
+      let content = RowCachePart(treeCount: treeCount, shift: shift)
+      finder = content.pages.finder
+      self.content = Mutex(content)
     }
 
-    /// The entry of a key; nil when there is no page for it.
-    @inline(__always) func entry(root: Int, key: Int64) -> UnsafeMutablePointer<RowEntry>? {
-      pages.page(root: root, number: key >> 9)?._withUnsafeGuaranteedRef { $0.entries + Int(key & 511) }
+    /// Looks at the entry of a key without the lock, see ``RowCachePart/retired``; with it where that is not enough.
+    ///
+    /// - Parameter body: Sets its second parameter, and answers nothing, where it has to be called again under the lock.
+    @inline(__always) func look<Result: Sendable>(
+      root: Int, key: Int64, _ body: (borrowing RowEntry, inout Bool) -> Result?
+    ) -> Result? {
+      readers.add(1, ordering: .acquiringAndReleasing)
+      var needsLock = false
+      let page = finder.page(root: root, number: key >> 9)
+      let result = page?._withUnsafeGuaranteedRef { body($0.entries[Int(key & 511)], &needsLock) } ?? nil
+      readers.subtract(1, ordering: .releasing)
+      guard needsLock || page == nil && finder.hasOthers(root: root) else { return result }
+      return lookLocked(root: root, key: key, body)
     }
 
-    mutating func set(_ image: RowImage, at index: Int, in page: RowPage) {
-      let size = image.size
-      let change = size - Int(page.entries[index].size)
-      page.entries[index] = RowEntry(
-        image: image, version: UInt32(truncatingIfNeeded: image.version), size: UInt32(truncatingIfNeeded: size), time: time)
-      page.byteCount += change
-      byteCount += change
+    @inline(never) private func lookLocked<Result: Sendable>(
+      root: Int, key: Int64, _ body: (borrowing RowEntry, inout Bool) -> Result?
+    ) -> Result? {
+      locked { $0.look(root: root, key: key, body) }
     }
 
-    mutating func clear(_ index: Int, in page: RowPage) {
-      let change = Int(page.entries[index].size)
-      page.entries[index] = RowEntry()
-      page.byteCount -= change
-      byteCount -= change
-    }
+    private func locked<Result: Sendable>(_ body: (borrowing RowCachePart) -> Result) -> Result { content.withLock { body($0) } }
 
-    mutating func shrink(to limit: Int) {
-      while byteCount > limit, firstLive < order.count - 1 {
-        if let page = order[firstLive] {
-          byteCount -= page.byteCount
-          pages.remove(page)
-          order[firstLive] = nil
-        }
-        firstLive += 1
-      }
-      if firstLive > 4096 {
-        order.removeFirst(firstLive)
-        firstLive = 0
+    /// Changes what is under the lock; gives by how many bytes there is more.
+    @inline(__always) func change(_ body: (inout RowCachePart) -> Void) -> Int {
+      content.withLock { part in
+        let count = part.byteCount
+        body(&part)
+        // The sum of none is a change too: it comes in one order with those of the readers.
+        if !part.retired.isEmpty, readers.add(0, ordering: .acquiringAndReleasing).newValue == 0 { part.releaseRetired() }
+        return part.byteCount - count
       }
     }
   }
 
-  private let roots: [Int]
-  private let limit: Int
-  private let state: Mutex<State>
-  #if CIPHERDATA_CHECKS
-    private let kinds: [[SlotKind]]
-  #endif
+  /// The bytes that are worth a lock of their own, and how many locks there are at most.
+  private static let (partLimit, maximumPartCount) = (1 << 20, 16)
 
   /// An empty cache.
   ///
@@ -85,49 +85,127 @@ package final class RowCache: Sendable {
   package init(model: CompiledModel, byteLimit: Int) {
     roots = model.entities.map(\.root)
     limit = byteLimit
-    state = Mutex(State(treeCount: model.entities.count))
+    var shift = 0
+    while 2 << shift <= Self.maximumPartCount, byteLimit >> shift >= 2 * Self.partLimit { shift += 1 }
+    partCount = 1 << shift
+    parts = UnsafeMutablePointer.allocate(capacity: partCount)
+    for index in 0..<partCount { (parts + index).initialize(to: Part(treeCount: model.entities.count, shift: shift)) }
     #if CIPHERDATA_CHECKS
       kinds = model.entities.map { $0.slots.map(\.kind) }
     #endif
   }
 
+  deinit { parts.deinitialize(count: partCount).deallocate() }
+
+  @inline(__always) private func index(root: Int, number: Int64) -> Int { (Int(truncatingIfNeeded: number) &+ root) & (partCount &- 1) }
+
+  /// Looks something up in the part of a key.
+  @inline(__always) private func look<Result: Sendable>(
+    _ reference: ObjectReference, _ body: (borrowing RowEntry, inout Bool) -> Result?
+  ) -> Result? {
+    let root = roots[reference.entity]
+    return parts[index(root: root, number: reference.key >> 9)].look(root: root, key: reference.key, body)
+  }
+
+  /// Changes rows of one page, and lets pages go where there is more than there may be.
+  @inline(__always) private func change(root: Int, number: Int64, _ body: (inout RowCachePart) -> Void) {
+    let index = index(root: root, number: number)
+    let change = parts[index].change { part in
+      body(&part)
+      #if CIPHERDATA_CHECKS
+        // A page has 512 places to look at.
+        if part.pacer.isDue(part.pages.count * 64) { check(index, part) }
+      #endif
+    }
+    if change != 0, byteCount.add(change, ordering: .relaxed).newValue > limit { shrink() }
+  }
+
+  /// Lets the pages go that came first, until the limit is kept or one is left.
+  @inline(never) private func shrink() {
+    while byteCount.load(ordering: .relaxed) > limit {
+      var (oldest, turn, pageCount) = (0, Int.max, 0)
+      for index in 0..<partCount {
+        parts[index].content.withLock { part in
+          pageCount += part.pages.count
+          guard let page = part.firstPage(), page.turn < turn else { return }
+          (oldest, turn) = (index, page.turn)
+        }
+      }
+      guard pageCount > 1 else { return }
+      changeAll(of: oldest) { $0.removeFirstPage(cameAt: turn) }
+    }
+  }
+
+  private func changeAll(of index: Int, _ body: (inout RowCachePart) -> Void) {
+    byteCount.add(parts[index].change(body), ordering: .relaxed)
+  }
+
   /// A number that changes with every save; pass it to ``insert(_:readAt:)``.
-  package var generation: Int { state.withLock { $0.generation } }
+  package var generation: Int { saves.load(ordering: .acquiring) }
+
+  /// Under the lock of a part: whether what was read at a generation may be kept in it.
+  @inline(__always) private func mayKeep(_ generation: Int) -> Bool {
+    saves.load(ordering: .acquiring) == generation && suspensions.load(ordering: .acquiring) == 0
+  }
+
+  // MARK: Reading
 
   /// Keeps rows that were read, unless a save came between.
   package func insert(_ rows: RowList, readAt generation: Int) {
-    guard !rows.isEmpty else { return }
-    state.withLock { state in
-      guard state.generation == generation, state.suspensions == 0 else { return }
-      state.time = Self.now()
-      insert(rows, into: &state)
+    insert(rows, Self.now()) { mayKeep(generation) }
+  }
+
+  /// Keeps rows page by page, where that may be, which is asked under the page's lock.
+  private func insert(_ rows: RowList, _ now: UInt32, where mayKeep: () -> Bool) {
+    forEachPage(of: rows) { root, number, range in
+      change(root: root, number: number) { part in
+        guard mayKeep() else { return }
+        part.time = now
+        enter(rows, range, root: root, number: number, into: &part)
+      }
     }
   }
 
   /// Keeps one row that was read, unless a save came between.
   package func insert(_ row: RowImage, readAt generation: Int) {
-    state.withLock { state in
-      guard state.generation == generation, state.suspensions == 0 else { return }
-      state.time = Self.now()
-      enter(row, into: &state)
-      state.shrink(to: limit)
-      noteChange(of: &state)
+    let (root, number) = (roots[row.entityNumber], row.key >> 9)
+    change(root: root, number: number) { part in
+      guard mayKeep(generation) else { return }
+      part.time = Self.now()
+      part.page(root: root, number: number, turn: nextTurn)._withUnsafeGuaranteedRef { enter(row, in: $0, of: &part) }
     }
   }
 
-  private func insert(_ rows: RowList, into state: inout State) {
-    for row in rows { enter(row, into: &state) }
-    state.shrink(to: limit)
-    noteChange(of: &state)
+  /// Calls a closure for the rows of one page after the other, as they come.
+  @inline(__always) private func forEachPage(of rows: RowList, _ body: (_ root: Int, _ number: Int64, _ range: Range<Int>) -> Void) {
+    var start = 0
+    while start < rows.count {
+      let first = rows.reference(start)
+      let (root, number) = (roots[first.entity], first.key >> 9)
+      var end = start + 1
+      while end < rows.count {
+        let next = rows.reference(end)
+        if next.key >> 9 != number || next.entity != first.entity && roots[next.entity] != root { break }
+        end += 1
+      }
+      body(root, number, start..<end)
+      start = end
+    }
+  }
+
+  private func enter(_ rows: RowList, _ range: Range<Int>, root: Int, number: Int64, into part: inout RowCachePart) {
+    part.page(root: root, number: number, turn: nextTurn)._withUnsafeGuaranteedRef { page in
+      for position in range { enter(rows[position], in: page, of: &part) }
+    }
   }
 
   /// Puts a row in unless a newer one is there.
-  @inline(__always) private func enter(_ row: RowImage, into state: inout State) {
-    state.page(root: roots[row.entityNumber], number: row.key >> 9)._withUnsafeGuaranteedRef { page in
-      let index = Int(row.key & 511)
-      if !page.entries[index].isNewer(than: row.version) { state.set(row, at: index, in: page) }
-    }
+  @inline(__always) private func enter(_ row: RowImage, in page: RowPage, of part: inout RowCachePart) {
+    let index = Int(row.key & 511)
+    if !page.entries[index].isNewer(than: row.version) { part.set(row, at: index, in: page) }
   }
+
+  private func nextTurn() -> Int { turns.add(1, ordering: .relaxed).oldValue }
 
   /// Hundredths of a second of a clock that is read in a few nanoseconds: 497 days until they begin anew.
   private static func now() -> UInt32 {
@@ -142,140 +220,105 @@ package final class RowCache: Sendable {
 
   /// The row of an object; nil when it is not at hand or older than a number of seconds.
   package func row(_ reference: ObjectReference, notOlderThan age: Double) -> RowImage? {
-    let root = roots[reference.entity]
-    return state.withLock { state in
-      guard let entry = state.entry(root: root, key: reference.key), let image = entry.pointee.image else { return nil }
-      return image.entityNumber == reference.entity && Double(Self.now() &- entry.pointee.time) <= age * 100 ? image : nil
+    let image = look(reference) { entry, needsLock in
+      // First the time: a row that comes meanwhile is newer.
+      Double(Self.now() &- entry.time) <= age * 100 ? entry.image(&needsLock) : nil
     }
+    return image?.entityNumber == reference.entity ? image : nil
   }
 
   /// The row of an object; nil when it is not at hand.
   package func row(_ reference: ObjectReference) -> RowImage? {
-    let root = roots[reference.entity]
+    let image = look(reference) { $0.image(&$1) }
     // A reference may name another entity of the tree than the row: its slots are others.
-    return state.withLock {
-      guard let image = $0.entry(root: root, key: reference.key)?.pointee.image, image.entityNumber == reference.entity else { return nil }
-      return image
-    }
+    return image?.entityNumber == reference.entity ? image : nil
   }
 
   /// Whether the row of an object is at hand.
   package func hasRow(_ reference: ObjectReference) -> Bool {
-    let root = roots[reference.entity]
-    return state.withLock {
-      guard let row = $0.entry(root: root, key: reference.key)?.pointee.image?.base else { return false }
-      return Int(row.load(fromByteOffset: 4, as: UInt16.self)) == reference.entity
-    }
+    look(reference) { entry, _ in entry.entityNumber } == reference.entity
   }
+
+  // MARK: Saves
 
   /// Takes over what a save wrote.
   package func apply(_ request: SaveChangesRequest, _ outcome: SaveOutcome = SaveOutcome()) {
-    state.withLock { state in
-      state.generation += 1
-      guard state.suspensions == 0 else {
-        for update in request.updated { remove(update.row.reference, from: &state) }
-        for deleted in request.deleted { remove(deleted.reference, from: &state) }
-        for reference in outcome.refreshed.references + outcome.outdated { remove(reference, from: &state) }
-        return
-      }
-      state.time = Self.now()
-      insert(request.inserted, into: &state)
-      for update in request.updated { set(update.row, in: &state) }
-      for row in outcome.refreshed { set(row, in: &state) }
-      for reference in outcome.outdated { remove(reference, from: &state) }
-      for deleted in request.deleted { remove(deleted.reference, from: &state) }
-      state.shrink(to: limit)
-      noteChange(of: &state)
+    saves.add(1, ordering: .sequentiallyConsistent)
+    guard suspensions.load(ordering: .acquiring) == 0 else {
+      for update in request.updated { removeRow(update.row.reference) }
+      for deleted in request.deleted { removeRow(deleted.reference) }
+      for reference in outcome.refreshed.references + outcome.outdated { removeRow(reference) }
+      return
     }
+    let now = Self.now()
+    insert(request.inserted, now) { true }
+    for update in request.updated { set(update.row, now) }
+    for row in outcome.refreshed { set(row, now) }
+    for reference in outcome.outdated { removeRow(reference) }
+    for deleted in request.deleted { removeRow(deleted.reference) }
   }
 
-  private func set(_ row: RowImage, in state: inout State) {
-    let page = state.page(root: roots[row.entityNumber], number: row.key >> 9)
-    page._withUnsafeGuaranteedRef { state.set(row, at: Int(row.key & 511), in: $0) }
+  private func set(_ row: RowImage, _ now: UInt32) {
+    let (root, number) = (roots[row.entityNumber], row.key >> 9)
+    change(root: root, number: number) { part in
+      part.time = now
+      part.page(root: root, number: number, turn: nextTurn)._withUnsafeGuaranteedRef { part.set(row, at: Int(row.key & 511), in: $0) }
+    }
   }
 
   /// Forgets rows, as after a conflict. Reads that began before keep nothing.
   package func remove(_ references: some Sequence<ObjectReference>) {
-    state.withLock { state in
-      state.generation += 1
-      for reference in references { remove(reference, from: &state) }
-      noteChange(of: &state)
-    }
+    saves.add(1, ordering: .sequentiallyConsistent)
+    for reference in references { removeRow(reference) }
   }
 
-  private func remove(_ reference: ObjectReference, from state: inout State) {
-    guard let page = state.pages.page(root: roots[reference.entity], number: reference.key >> 9) else { return }
-    page._withUnsafeGuaranteedRef { state.clear(Int(reference.key & 511), in: $0) }
+  private func removeRow(_ reference: ObjectReference) {
+    let (root, number) = (roots[reference.entity], reference.key >> 9)
+    change(root: root, number: number) { part in
+      part.pages.page(root: root, number: number)?._withUnsafeGuaranteedRef { part.clear(Int(reference.key & 511), in: $0) }
+    }
   }
 
   /// A transaction begins: until ``resume()`` nothing new is kept, and rows that it changes are forgotten.
-  package func suspend() { state.withLock { $0.suspensions += 1 } }
+  package func suspend() { suspensions.add(1, ordering: .sequentiallyConsistent) }
 
   /// Whether a transaction is under way, and so nothing new is kept.
-  package var isSuspended: Bool { state.withLock { $0.suspensions > 0 } }
+  package var isSuspended: Bool { suspensions.load(ordering: .acquiring) > 0 }
 
   /// A transaction has ended.
   package func resume() {
-    state.withLock { state in
-      state.suspensions -= 1
-      state.generation += 1
-    }
+    // The generation first: who reads while nothing is kept is not to keep it afterwards.
+    saves.add(1, ordering: .sequentiallyConsistent)
+    suspensions.subtract(1, ordering: .sequentiallyConsistent)
   }
 
   /// Forgets everything.
   package func removeAll() {
-    state.withLock { state in
-      let (generation, suspensions) = (state.generation, state.suspensions)
-      state = State(treeCount: roots.count)
-      state.generation = generation + 1
-      state.suspensions = suspensions
-    }
-  }
-
-  /// What was changed is whole again.
-  @inline(__always) private func noteChange(of state: inout State) {
-    #if CIPHERDATA_CHECKS
-      // A page has 512 places to look at.
-      if state.pacer.isDue(state.pages.count * 64) { _checkInvariants(of: state) }
-    #endif
+    saves.add(1, ordering: .sequentiallyConsistent)
+    for index in 0..<partCount { changeAll(of: index) { $0.removeAll() } }
   }
 }
 
 #if CIPHERDATA_CHECKS
   extension RowCache {
-    /// Checks the cache as it is now.
-    package func _checkInvariants() { state.withLock { _checkInvariants(of: $0) } }
-
-    /// Every page is in the order once, bytes are counted as they are, the limit is kept, and rows lie under their own keys.
-    private func _checkInvariants(of state: borrowing State) {
-      let order = state.order.compactMap { $0 }
-      checkInvariant(order.count == state.pages.count, "\(state.pages.count) pages, \(order.count) in order")
-      checkInvariant(state.suspensions >= 0, "transactions have ended that never began")
-      var byteCount = 0
-      for page in order {
-        // `Unmanaged` for the sake of the addresses, which are compared.
-        let isFound = state.pages.page(root: page.root, number: page.number)?.toOpaque() == Unmanaged.passUnretained(page).toOpaque()
-        checkInvariant(isFound, "page \(page.number) of tree \(page.root) is not found")
-        var size = RowPage.ownSize
-        for index in 0..<512 {
-          let entry = page.entries[index]
-          size += Int(entry.size)
-          guard let image = entry.image else {
-            checkInvariant(entry.size == 0, "an empty place counts \(entry.size) bytes")
-            continue
-          }
-          let isItsPlace = image.key == page.number << 9 | Int64(index) && roots[image.entityNumber] == page.root
-          checkInvariant(isItsPlace, "row \(image.key) lies elsewhere")
-          checkInvariant(entry.version == UInt32(truncatingIfNeeded: image.version), "row \(image.key) is of another version")
-          checkInvariant(Int(entry.size) == image.size, "row \(image.key) has \(image.size) bytes, and counts \(entry.size)")
-          image._checkInvariants(kinds: kinds[image.entityNumber])
+    /// Checks the cache as it is now, while nobody changes it.
+    package func _checkInvariants() {
+      var (sum, pageCount) = (0, 0)
+      for index in 0..<partCount {
+        parts[index].content.withLock { part in
+          check(index, part)
+          sum += part.byteCount
+          pageCount += part.pages.count
         }
-        checkInvariant(page.byteCount == size, "a page of \(size) bytes counts \(page.byteCount)")
-        byteCount += size
       }
-      let counted = state.byteCount
-      checkInvariant(counted == byteCount, "\(byteCount) bytes are counted as \(counted)")
-      checkInvariant(byteCount <= limit || order.count <= 1, "\(byteCount) bytes are more than the limit, \(limit)")
+      let counted = byteCount.load(ordering: .relaxed)
+      checkInvariant(counted == sum, "\(sum) bytes are counted as \(counted)")
+      checkInvariant(sum <= limit || pageCount <= 1, "\(sum) bytes are more than the limit, \(limit)")
+      checkInvariant(suspensions.load(ordering: .relaxed) >= 0, "transactions have ended that never began")
+    }
+
+    private func check(_ index: Int, _ part: borrowing RowCachePart) {
+      part._checkInvariants(roots: roots, kinds: kinds) { self.index(root: $0.root, number: $0.number) == index }
     }
   }
 #endif

@@ -1,0 +1,142 @@
+// RowCachePart: the pages of a row cache that are under one lock.
+import ObjectModel
+
+/// The pages of a row cache whose numbers leave the same remainder. Whoever changes one has the lock of its part.
+struct RowCachePart: ~Copyable {
+  private(set) var pages: RowPages
+  /// What was taken out of entries and tables, for those who are reading without the lock.
+  ///
+  /// A reader counts himself before he loads an address, and takes himself off when he has a reference of his own, or needs none. Both are changes of one
+  /// number. Whoever changes the part looks at that number after what he has taken out cannot be found any more, by a change of it too: where it is 0,
+  /// those who came before have gone, and those who come afterwards see what he has written. Then all of this may be released.
+  private(set) var retired: [AnyObject] = []
+  /// The pages in the order in which they came; nil for those that went.
+  private var order: [RowPage?] = []
+  private var firstLive = 0
+  private(set) var byteCount = 0
+  /// The time of the work under way.
+  var time: UInt32 = 0
+  #if CIPHERDATA_CHECKS
+    var pacer = CheckPacer()
+  #endif
+
+  init(treeCount: Int, shift: Int) { pages = RowPages(treeCount: treeCount, shift: shift) }
+
+  /// The page of a number, made if there is none.
+  ///
+  /// - Parameter turn: Gives the place of a new page among those of all parts.
+  // `Unmanaged`: pages stay under the part's lock, which every caller has.
+  mutating func page(root: Int, number: Int64, turn: () -> Int) -> Unmanaged<RowPage> {
+    if let page = pages.page(root: root, number: number) { return page }
+    let page = RowPage(root: root, number: number, turn: turn())
+    if let old = pages.insert(page) { retired.append(old) }
+    byteCount += RowPage.ownSize
+    order.append(page)
+    // `order` and `pages` hold it.
+    return Unmanaged.passUnretained(page)
+  }
+
+  /// The entry of a key; nil when there is no page for it.
+  @inline(__always) func entry(root: Int, key: Int64) -> UnsafeMutablePointer<RowEntry>? {
+    pages.page(root: root, number: key >> 9)?._withUnsafeGuaranteedRef { $0.entries + Int(key & 511) }
+  }
+
+  /// Looks at the entry of a key under the lock, where nobody writes it.
+  borrowing func look<Result>(root: Int, key: Int64, _ body: (borrowing RowEntry, inout Bool) -> Result?) -> Result? {
+    var isChanging = false
+    guard let entry = entry(root: root, key: key) else { return nil }
+    return body(entry.pointee, &isChanging)
+  }
+
+  @inline(__always) mutating func set(_ image: RowImage, at index: Int, in page: RowPage) {
+    let size = image.size
+    let change = size - page.entries[index].size
+    if let old = page.entries[index].set(image, size: size, time: time) { retire(old) }
+    page.byteCount += change
+    byteCount += change
+  }
+
+  mutating func clear(_ index: Int, in page: RowPage) {
+    let change = page.entries[index].size
+    if let old = page.entries[index].clear() { retire(old) }
+    page.byteCount -= change
+    byteCount -= change
+  }
+
+  /// Rows that lay side by side come out together, as a rule: their chunk is kept once.
+  @inline(__always) private mutating func retire(_ chunk: RowChunk) {
+    if retired.last !== chunk { retired.append(chunk) }
+  }
+
+  /// Releases what was taken out: nobody who reads without the lock can have it.
+  mutating func releaseRetired() { retired.removeAll(keepingCapacity: retired.count <= 512) }
+
+  /// The page that came first, of those that are still there.
+  mutating func firstPage() -> RowPage? {
+    while firstLive < order.count {
+      if let page = order[firstLive] { return page }
+      firstLive += 1
+    }
+    return nil
+  }
+
+  /// Lets the page go that came first, if it is the one that came at a turn.
+  mutating func removeFirstPage(cameAt turn: Int) {
+    guard let page = firstPage(), page.turn == turn else { return }
+    byteCount -= page.byteCount
+    pages.remove(page)
+    retired.append(page)
+    order[firstLive] = nil
+    firstLive += 1
+    if firstLive > 256 {
+      order.removeFirst(firstLive)
+      firstLive = 0
+    }
+  }
+
+  /// Lets all pages go.
+  mutating func removeAll() {
+    while let page = firstPage() { removeFirstPage(cameAt: page.turn) }
+  }
+}
+
+#if CIPHERDATA_CHECKS
+  extension RowCachePart {
+    /// Every page is in the order once, bytes are counted as they are, and rows lie under their own keys.
+    ///
+    /// - Parameters:
+    ///   - roots: The root of each entity.
+    ///   - kinds: The kinds of each entity's slots.
+    ///   - isOwn: Whether a page belongs to this part.
+    func _checkInvariants(roots: [Int], kinds: [[SlotKind]], isOwn: (RowPage) -> Bool) {
+      let order = order.compactMap { $0 }
+      let pageCount = pages.count
+      checkInvariant(order.count == pageCount, "\(pageCount) pages, \(order.count) in order")
+      var sum = 0
+      for page in order {
+        // `Unmanaged` for the sake of the addresses, which are compared.
+        let isFound = pages.page(root: page.root, number: page.number)?.toOpaque() == Unmanaged.passUnretained(page).toOpaque()
+        checkInvariant(isFound && isOwn(page), "page \(page.number) of tree \(page.root) is not found")
+        var size = RowPage.ownSize
+        for index in 0..<512 {
+          var isChanging = false
+          let (count, version) = (page.entries[index].size, page.entries[index].version)
+          size += count
+          guard let image = page.entries[index].image(&isChanging) else {
+            checkInvariant(count == 0 && !isChanging, "an empty place counts \(count) bytes")
+            continue
+          }
+          let isItsPlace = image.key == page.number << 9 | Int64(index) && roots[image.entityNumber] == page.root
+          checkInvariant(isItsPlace, "row \(image.key) lies elsewhere")
+          checkInvariant(version == UInt32(truncatingIfNeeded: image.version), "row \(image.key) is of another version")
+          checkInvariant(count == image.size, "row \(image.key) has \(image.size) bytes, and counts \(count)")
+          image._checkInvariants(kinds: kinds[image.entityNumber])
+        }
+        checkInvariant(page.byteCount == size, "a page of \(size) bytes counts \(page.byteCount)")
+        sum += size
+      }
+      let counted = byteCount
+      checkInvariant(counted == sum, "\(sum) bytes are counted as \(counted)")
+    }
+  }
+#endif
