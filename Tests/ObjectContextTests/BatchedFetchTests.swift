@@ -212,6 +212,30 @@ final class BatchedFetchTests: XCTestCase {
     }
   }
 
+  func testAWalkWithoutAnOrderGoesFromRowToRow() async throws {
+    try await onBooks([.sqlcipher]) { stack in
+      // An index has the rows in another order.
+      let context = stack.makeContext()
+      var keys: [Int64] = []
+      try context.enumerate(FetchRequest<Book>(entityName: "Book"), batchSize: 64) { book, _ in keys.append(book.objectID.key) }
+      XCTAssertEqual(keys.count, Self.count)
+      XCTAssertEqual(keys, keys.sorted())
+    }
+  }
+
+  func testRowsOfAWalkDoNotStayAtHand() async throws {
+    try await onBooks([.sqlcipher]) { stack in
+      let context = stack.makeContext()
+      var last: ManagedObjectID?
+      try context.enumerate(FetchRequest<Book>(entityName: "Book")) { book, _ in last = book.objectID }
+      let id = try XCTUnwrap(last)
+      stack.statements?.reset()
+      let book = try XCTUnwrap(stack.makeContext().existingObject(with: id) as? Book)
+      XCTAssertEqual(book.title, "book")
+      XCTAssertEqual(stack.statements?.count, 1)
+    }
+  }
+
   func testAWalkEndsWhenItIsToldToOrFails() async throws {
     struct Enough: Error {}
     try await onBooks { stack in

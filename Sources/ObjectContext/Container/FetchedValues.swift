@@ -64,8 +64,7 @@ private actor ValueWalk<Object: ManagedObject, Value: Sendable> {
   private let executor = QueueExecutor(label: "CipherData.FetchedValues")
   private let context: ManagedObjectContext
   private let values: FetchedValues<Object, Value>
-  private var pages: PagedObjects?
-  private var next = 0
+  private var walk: ObjectWalk?
 
   init(_ values: FetchedValues<Object, Value>) {
     self.values = values
@@ -88,10 +87,8 @@ private actor ValueWalk<Object: ManagedObject, Value: Sendable> {
     context.rowSource.cancellation = cancellation
     defer { context.rowSource.cancellation = nil }
     try cancellation.check()
-    let pages = try pages ?? context.walkedObjects(of: values.request, batchSize: values.batchSize)
-    self.pages = pages
-    guard next < pages.pageCount else { return nil }
-    next += 1
-    return try pages.passingPage(next - 1).compactMap { try ($0 as? Object).map(values.transform) }
+    let walk = try walk ?? context.walk(over: values.request, batchSize: values.batchSize)
+    self.walk = walk
+    return try walk.next()?.compactMap { try ($0 as? Object).map(values.transform) }
   }
 }

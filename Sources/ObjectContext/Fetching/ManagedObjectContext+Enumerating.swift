@@ -11,9 +11,9 @@ extension ManagedObjectContext {
   /// }
   /// ```
   ///
-  /// Which objects are visited is decided at the beginning, unsaved changes included (their IDs are held, 16 bytes each); what is inserted or saved
-  /// meanwhile, here or elsewhere, is neither visited nor visited twice, and what is deleted meanwhile is passed over. Values are those of when
-  /// a batch is read. Objects that `body` changes are held until they are saved, others unless it holds them (or the context does, by
+  /// Which objects are visited is decided at the beginning, unsaved changes included; what is inserted or saved meanwhile, here or elsewhere, is neither
+  /// visited nor visited twice, and what is deleted meanwhile is passed over. Their IDs are held: 16 bytes each; where the request has no order and
+  /// no limit, and all are of one entity, usually two bits each. Values are those of when a batch is read; its rows do not stay at hand. Objects that `body` changes are held until they are saved, others unless it holds them (or the context does, by
   /// ``retainsRegisteredObjects``). The request's prefetching is done batch by batch.
   ///
   /// - Parameters:
@@ -45,22 +45,24 @@ extension ManagedObjectContext {
   public func enumerateBatches<Result: ManagedObject>(
     _ request: FetchRequest<Result>, batchSize: Int = 500, _ body: ([Result], inout Bool) throws -> Void
   ) throws {
-    let pages = try walkedObjects(of: request, batchSize: batchSize)
+    let walk = try walk(over: request, batchSize: batchSize)
     var stop = false
-    for number in 0..<pages.pageCount where !stop {
+    while !stop {
       // What a body changes counts as an event of its own.
       defer { processPendingChanges() }
-      let objects = try pages.passingPage(number).compactMap { $0 as? Result }.filter { !$0.isDeleted }
+      guard let batch = try walk.next() else { return }
+      let objects = batch.compactMap { $0 as? Result }.filter { !$0.isDeleted }
       if !objects.isEmpty { try body(objects, &stop) }
       try notedErrors.tell()
     }
   }
 
-  /// The objects of a walk, of which none was read.
-  func walkedObjects<Result: ManagedObject>(of request: FetchRequest<Result>, batchSize: Int) throws -> PagedObjects {
+  /// A walk, of which no object was read.
+  func walk<Result: ManagedObject>(over request: FetchRequest<Result>, batchSize: Int) throws -> ObjectWalk {
     guard batchSize > 0 else {
       throw StoreError(.emptyBatch(size: batchSize), operation: .enumerate)
     }
-    return try pagedObjects(of: request, pageSize: batchSize)
+    try checkClass(Result.self, for: request.specification)
+    return try ObjectWalk(request.specification, batchSize: batchSize, context: self)
   }
 }

@@ -73,8 +73,12 @@ extension ManagedObjectContext {
 
   /// The objects of IDs with their rows, one request for those of a store and entity tree that are not at hand; nil where there is no row any more.
   ///
-  /// - Parameter refresh: Whether objects take newer rows below their changes.
-  func objects(with ids: some Collection<ManagedObjectID>, refresh: Bool = false) throws -> [ManagedObject?] {
+  /// - Parameters:
+  ///   - refresh: Whether objects take newer rows below their changes.
+  ///   - isPassing: Whether they are a batch of very many, whose rows need not stay at hand.
+  func objects(
+    with ids: some Collection<ManagedObjectID>, refresh: Bool = false, isPassing: Bool = false
+  ) throws -> [ManagedObject?] {
     var missing: [UInt32: [ManagedObjectID]] = [:]
     var objects: [ManagedObject] = []
     objects.reserveCapacity(ids.count)
@@ -100,7 +104,7 @@ extension ManagedObjectContext {
     }
     for (space, ids) in missing {
       let store = try rowSource.openStore(of: ids[0], .fetch)
-      for row in try rowSource.rows(of: ids, in: store) {
+      for row in try rowSource.rows(of: ids, in: store, isPassing: isPassing) {
         if let object = registeredObject(row.reference, space: space) { take(row, for: object, refresh: refresh) }
       }
     }

@@ -13,8 +13,6 @@ final class PagedObjects {
   private let newObjects: [ManagedObjectID: ManagedObject]
   /// The pages that are held, the one used last at the end.
   private var pages: [Page] = []
-  /// What was prefetched with the page that is passing.
-  private var passing: [ManagedObject] = []
 
   private struct Page {
     let number: Int
@@ -34,18 +32,7 @@ final class PagedObjects {
     self.pageSize = max(pageSize, 1)
     self.specification = specification
     self.context = context
-    let new = context.unitOfWork.inserted.isEmpty ? [] : ids.filter(\.isTemporaryID)
-    newObjects = Dictionary(new.map { ($0, context.object(with: $0)) }, uniquingKeysWith: { first, _ in first })
-  }
-
-  /// The number of pages.
-  var pageCount: Int { ids.isEmpty ? 0 : (ids.count - 1) / pageSize + 1 }
-
-  /// The objects of a page that is not held; what was prefetched with it is, until the next.
-  func passingPage(_ number: Int) throws -> [ManagedObject] {
-    let page = try read(number)
-    passing = page.companions
-    return page.objects.compactMap { $0 }
+    newObjects = context.newObjects(among: ids)
   }
 
   /// The objects of a page; nil for rows that are gone.
@@ -66,15 +53,8 @@ final class PagedObjects {
     let start = number * pageSize
     var ids = ids[start..<min(start + pageSize, ids.count)]
     if !newObjects.isEmpty { ids = ids.map(currentID)[...] }
-    let objects = try context.objects(with: ids, refresh: specification?.shouldRefreshRefetchedObjects ?? false)
-    var companions: [ManagedObject] = []
-    if let specification {
-      let there = objects.compactMap { $0 }
-      if !specification.relationshipKeyPathsForPrefetching.isEmpty { companions = try context.prefetch(specification, for: there) }
-      if !specification.returnsObjectsAsFaults { for object in there { object.willAccess() } }
-      try context.notedErrors.tell()
-    }
-    return Page(number: number, objects: objects, companions: companions)
+    let batch = try context.readBatch(ids, specification)
+    return Page(number: number, objects: batch.objects, companions: batch.companions)
   }
 
   /// The present ID of an object.

@@ -130,9 +130,14 @@ package final class RowSource {
 
   /// The rows of objects of one store, read from it; those that are gone are missing.
   ///
-  /// - Parameter isInterruptible: Whether the request may be called off.
-  func rows(of objectIDs: [ManagedObjectID], in store: PersistentStore, isInterruptible: Bool = true) throws -> RowList {
-    try coordinator.readRows(of: objectIDs, from: store, scope: scope(for: store, isInterruptible: isInterruptible))
+  /// - Parameters:
+  ///   - isInterruptible: Whether the request may be called off.
+  ///   - isPassing: Whether they are a batch of very many, which would drive others out if they stayed at hand.
+  func rows(
+    of objectIDs: [ManagedObjectID], in store: PersistentStore, isInterruptible: Bool = true, isPassing: Bool = false
+  ) throws -> RowList {
+    try coordinator.readRows(
+      of: objectIDs, from: store, scope: scope(for: store, isInterruptible: isInterruptible), isPassing: isPassing)
   }
 
   /// The row of an object of one store, read from it; nil when it is gone.
@@ -173,6 +178,11 @@ package final class RowSource {
   /// One store's answer to a fetch or a count.
   func fetch(_ specification: FetchSpecification, from store: PersistentStore) throws -> PersistentStoreResult {
     try coordinator.fetch(specification, from: store, scope: scope(for: store))
+  }
+
+  /// What a fetch of IDs finds in one store, in no order.
+  func foundObjects(_ specification: FetchSpecification, in store: PersistentStore) throws -> FoundObjects {
+    try coordinator.foundObjects(specification, in: store, scope: scope(for: store))
   }
 
   /// How one store would answer a fetch.

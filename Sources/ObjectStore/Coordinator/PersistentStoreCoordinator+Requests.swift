@@ -15,6 +15,22 @@ extension PersistentStoreCoordinator {
     return result
   }
 
+  /// What a fetch of IDs finds in one store, in no order.
+  package func foundObjects(
+    _ specification: FetchSpecification, in store: PersistentStore, scope: RequestScope
+  ) throws -> FoundObjects {
+    try scope.cancellation?.check()
+    if let store = store.incrementalStore as? any KeyListingStore {
+      let found = try store.foundObjects(specification, in: scope)
+      try scope.cancellation?.check()
+      return found
+    }
+    guard case .objectIDs(let ids) = try fetch(specification, from: store, scope: scope) else {
+      throw StoreError(.internalInconsistency(.otherResult), operation: .fetch)
+    }
+    return .ids(ids)
+  }
+
   /// How one store would answer a fetch.
   package func explain(
     _ specification: FetchSpecification, from store: PersistentStore, scope: RequestScope
@@ -31,12 +47,16 @@ extension PersistentStoreCoordinator {
     }
   }
 
-  /// The rows of objects of one store, read from it; they go into its row cache.
-  package func readRows(of objectIDs: [ManagedObjectID], from store: PersistentStore, scope: RequestScope) throws -> RowList {
+  /// The rows of objects of one store, read from it.
+  ///
+  /// - Parameter isPassing: Whether they are let go soon, one batch of very many after the other; others go into the row cache.
+  package func readRows(
+    of objectIDs: [ManagedObjectID], from store: PersistentStore, scope: RequestScope, isPassing: Bool = false
+  ) throws -> RowList {
     let generation = store.cache.generation
     try scope.cancellation?.check()
     let rows = try store.incrementalStore.newValuesForObjects(with: objectIDs, in: scope)
-    store.cache.insert(rows, readAt: generation)
+    if !isPassing { store.cache.insert(rows, readAt: generation) }
     return rows
   }
 

@@ -8,31 +8,33 @@ import StoreKeys
 
 extension StoreEngine {
   /// Answers a fetch.
-  func fetch(_ specification: FetchSpecification, in scope: RequestScope) throws -> PersistentStoreResult {
+  ///
+  /// - Parameter keys: Takes the keys that a fetch of IDs finds, and the answer has none, if the plan says that they are of one entity.
+  func fetch(_ specification: FetchSpecification, in scope: RequestScope, keys: FoundKeys? = nil) throws -> PersistentStoreResult {
     let fetch = try FetchResolver(model: schema.model).resolve(specification)
     let shape = FetchShape(fetch, specification: specification)
     let plan = try plan(fetch, specification, shape)
     do {
-      return try self.fetch(fetch, specification, plan, scope)
+      return try self.fetch(fetch, specification, plan, scope, keys)
     } catch let error as StoreAccessError where !schema.fullText.isEmpty && error.isOfMissingFullText {
       // Somebody has opened the store with a model that has other indexes. The answer is the same without them.
       let plain = try StoreSchema(model: schema.model, layout: schema.layout, hasFullText: false)
       return try self.fetch(
-        fetch, specification, try SelectGenerator(schema: plain).plan(fetch, specification, shape, number: nil), scope)
+        fetch, specification, try SelectGenerator(schema: plain).plan(fetch, specification, shape, number: nil), scope, keys)
     }
   }
 
   private func fetch(
-    _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ plan: SelectPlan, _ scope: RequestScope
+    _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ plan: SelectPlan, _ scope: RequestScope, _ keys: FoundKeys?
   ) throws -> PersistentStoreResult {
     try read { transaction in
-      try transaction.whileWanted(scope.cancellation) { try answer(fetch, specification, plan, scope.objectIDSpace, transaction) }
+      try transaction.whileWanted(scope.cancellation) { try answer(fetch, specification, plan, scope.objectIDSpace, transaction, keys) }
     }
   }
 
   private func answer(
     _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ planned: SelectPlan, _ space: ObjectIDSpace,
-    _ transaction: ReadTransaction
+    _ transaction: ReadTransaction, _ keys: FoundKeys?
   ) throws -> PersistentStoreResult {
     let connection = transaction.connection
     let plan = try chosen(planned, fetch, specification, space, transaction)
@@ -45,7 +47,7 @@ extension StoreEngine {
     if case .topRows(let sortKeys) = plan.output {
       result = .rows(try topRows(sortKeys, plan, specification, statement, transaction))
     } else {
-      result = try read(plan, statement, of: fetch.entity, space: space, limit: specification.fetchLimit)
+      result = try read(plan, statement, of: fetch.entity, space: space, limit: specification.fetchLimit, keys)
     }
     if !plan.temporaryLists.isEmpty {
       statement.reset()
@@ -54,13 +56,22 @@ extension StoreEngine {
     return result
   }
 
+  /// What a fetch of IDs finds: keys alone where they can be of one entity only.
+  func foundObjects(_ specification: FetchSpecification, in scope: RequestScope) throws -> FoundObjects {
+    let keys = FoundKeys()
+    guard case .objectIDs(let ids) = try fetch(specification, in: scope, keys: keys) else {
+      throw StoreError(.internalInconsistency(.otherResult), operation: .fetch)
+    }
+    return keys.entity == nil ? .ids(ids) : .keys(keys)
+  }
+
   /// The plan of a fetch, made when its shape is first seen.
   func plan(_ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape) throws -> SelectPlan {
     try plans.plan(for: shape) { try SelectGenerator(schema: schema).plan(fetch, specification, shape, number: $0) }
   }
 
   private func read(
-    _ plan: SelectPlan, _ statement: Statement, of entity: CompiledEntity, space: ObjectIDSpace, limit: Int
+    _ plan: SelectPlan, _ statement: Statement, of entity: CompiledEntity, space: ObjectIDSpace, limit: Int, _ keys: FoundKeys?
   ) throws -> PersistentStoreResult {
     switch plan.output {
     case .rows:
@@ -85,6 +96,10 @@ extension StoreEngine {
       while try statement.step() {
         let reference = try reference(statement, 0, numbering)
         guard !reference.isNull else { throw StoreError.strangeKey }
+        if let keys, case .fixed = numbering {
+          keys.insert(reference.key, entity: reference.entity)
+          continue
+        }
         ids.append(ManagedObjectID(space: space.number, entityNumber: UInt32(reference.entity), key: reference.key))
       }
       return .objectIDs(ids)

@@ -1,6 +1,14 @@
-// SQLCipherIncrementalStore+SingleRows: what reads single rows for a context.
+// SQLCipherIncrementalStore+SingleRows: what reads single rows for a context, and what finds very many.
+package import ObjectQuery
 package import ObjectStore
 
 extension SQLCipherIncrementalStore: SingleRowStore {
   package func makeRowReader() throws -> any RowReader { StoreRowReader(try engine(.read)) }
+}
+
+extension SQLCipherIncrementalStore: KeyListingStore {
+  package func foundObjects(_ specification: FetchSpecification, in scope: RequestScope) throws -> FoundObjects {
+    let engine = try engine(.fetch)
+    return try StoreError.mapping { try engine.foundObjects(specification, in: scope) }
+  }
 }
