@@ -100,6 +100,17 @@ final class RowCacheTests: XCTestCase {
     for row in far { XCTAssertEqual(cache.row(row.reference)?.key, row.key) }
   }
 
+  func testAnImportLeavesNoRows() throws {
+    let cache = RowCache(model: model, byteLimit: 32 << 20)
+    for (count, isKept) in [(1_000, true), (1_001, false)] {
+      var request = SaveChangesRequest()
+      request.inserted = try rows("Tag", 1...Int64(count))
+      cache.apply(request)
+      XCTAssertEqual(cache.row(request.inserted[0].reference) != nil, isKept)
+      cache.removeAll()
+    }
+  }
+
   func testThreadsReadAndWriteAtOnce() throws {
     let cache = RowCache(model: model, byteLimit: 2 << 20)
     let entity = try XCTUnwrap(model.entity(named: "Tag")).number

@@ -79,6 +79,9 @@ package final class RowCache: @unchecked Sendable {  // `parts` is memory that n
   /// The bytes that are worth a lock of their own, and how many locks there are at most.
   private static let (partLimit, maximumPartCount) = (1 << 20, 16)
 
+  /// Of a save that inserts more rows than these none is kept.
+  private static let maximumInserted = 1_000
+
   /// An empty cache.
   ///
   /// - Parameter byteLimit: The bytes of rows that it may hold.
@@ -251,7 +254,8 @@ package final class RowCache: @unchecked Sendable {  // `parts` is memory that n
       return
     }
     let now = Self.now()
-    insert(request.inserted, now) { true }
+    // An import, whose rows would drive out what is read: who inserts so many lets them go, or holds them himself.
+    if request.inserted.count <= Self.maximumInserted { insert(request.inserted, now) { true } }
     for update in request.updated { set(update.row, now) }
     for row in outcome.refreshed { set(row, now) }
     for reference in outcome.outdated { removeRow(reference) }
