@@ -15,8 +15,7 @@ package enum StoreReplacement {
 
   /// The folder that counts.
   static func folder(for storePath: String) -> String {
-    let name = storePath.split(separator: "/").last.map(String.init) ?? storePath
-    return StoreFile.folder(of: storePath) + "/." + name + ".replacement"
+    StoreFile.folder(of: storePath) + "/." + StoreFile.name(of: storePath) + ".replacement"
   }
 
   /// Replaces a store, or makes one where there is none, by what `copy` writes to the path it is given: a whole store with its key file.

@@ -86,7 +86,8 @@ public final class PersistentStoreCoordinator: Sendable {
   ///   leaves the coordinator, and the files, as they were.
   @discardableResult
   public func addPersistentStore(with description: PersistentStoreDescription) async throws -> PersistentStore {
-    if let url = description.url?.standardizedFileURL {
+    let url = description.url?.standardizedFileURL
+    if let url {
       let isFree = state.withLock { state in
         !state.stores.contains { $0.url?.standardizedFileURL == url } && state.openingURLs.insert(url).inserted
       }
@@ -94,7 +95,7 @@ public final class PersistentStoreCoordinator: Sendable {
         throw StoreError(.alreadyOpen, operation: .open, path: url.path)
       }
     }
-    defer { if let url = description.url?.standardizedFileURL { state.withLock { _ = $0.openingURLs.remove(url) } } }
+    defer { if let url { state.withLock { _ = $0.openingURLs.remove(url) } } }
     let opened = try await open(description)
     add(opened)
     return opened

@@ -132,7 +132,7 @@ extension StoreKeyring {
     if case .sqlcipherPassphrase(let passphrase) = given {
       key = try Self.sqlcipherKey(passphrase, salt: salt, format: single.format)
     } else {
-      key = try Self.detectFormat(single.key, salt: salt, path: storePath)
+      key = try Self.detectFormat(single.key, salt: salt, of: try BareDatabaseFile(storePath))
     }
     state.withLock { state in if !state.isClosed { state.single = key } }
   }

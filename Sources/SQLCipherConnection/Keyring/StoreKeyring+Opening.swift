@@ -102,6 +102,10 @@ extension StoreKeyring {
     let path = try StoreFile.absolutePath(storePath)
     try Descriptors.check(path: path)
     try StoreReplacement.finish(path)
+    if case .databaseKey = key, withUnsafeCurrentTask(body: { $0?.unownedTaskExecutor != nil }) {
+      // Nothing is derived: the first page is read, and its code computed. Whoever has chosen where that runs needs no other thread for it.
+      return try unlockWithoutAsking(path, key, workLimit)
+    }
     guard case .provider(let provider) = key else {
       // All in one piece of work: each change of threads costs more than a raw key's unlocking.
       return try await offActor { try unlockWithoutAsking(path, key, workLimit) }
@@ -132,14 +136,15 @@ extension StoreKeyring {
   }
 
   private static func unlockWithoutAsking(_ path: String, _ key: StoreKey?, _ limit: KeyWorkLimit) throws -> StoreKeyring {
-    let salt = try BareDatabaseFile(path).salt()
+    let file = try BareDatabaseFile(path)
+    let salt = try file.salt()
     let single: DatabaseKey
     var given: GivenKey?
     switch key {
     case nil, .provider:
       throw StoreAccessError(.keyRequired, path: path, operation: .open)
     case .databaseKey(let secret):
-      single = try detectFormat(secret, salt: salt, path: path)
+      single = try detectFormat(secret, salt: salt, of: file)
     case .sqlcipherPassphrase(let passphrase, let format):
       single = try sqlcipherKey(passphrase, salt: salt, format: format)
       given = .sqlcipherPassphrase(passphrase)
@@ -193,8 +198,7 @@ extension StoreKeyring {
   }
 
   /// Finds the format that fits, since there is no key file to say it; the portable one where none does.
-  static func detectFormat(_ secret: SecretBytes, salt: [UInt8], path: String) throws -> DatabaseKey {
-    let file = try BareDatabaseFile(path)
+  static func detectFormat(_ secret: SecretBytes, salt: [UInt8], of file: BareDatabaseFile) throws -> DatabaseKey {
     for format in [SQLCipherFormat.portable, .sqlcipher4, .sqlcipher3] {
       let key = try DatabaseKey(key: secret, salt: salt, format: format)
       if try file.isFirstPageAuthentic(key) { return key }

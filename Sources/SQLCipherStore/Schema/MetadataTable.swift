@@ -236,7 +236,7 @@ enum MetadataTable {
 
   private static func decode<Value: Decodable>(_ type: Value.Type, _ text: String, _ path: String) throws -> Value {
     // Opening is to be fast, and most stores keep nothing here.
-    if text == "{}" || text == "[]", let empty = EmptyCollections.value(of: type) { return empty }
+    if let value = PlainCollections.value(of: type, text) { return value }
     do {
       return try JSONDecoder().decode(type, from: Data(text.utf8))
     } catch {
@@ -245,10 +245,17 @@ enum MetadataTable {
   }
 }
 
-private enum EmptyCollections {
-  static func value<Value>(of type: Value.Type) -> Value? {
-    if type == [String].self { return [String]() as? Value }
-    if type == [String: String].self { return [String: String]() as? Value }
-    return nil
+/// What most stores keep, read without a decoder.
+private enum PlainCollections {
+  static func value<Value>(of type: Value.Type, _ text: String) -> Value? {
+    if type == [String: String].self { return text == "{}" ? [String: String]() as? Value : nil }
+    guard type == [String].self else { return nil }
+    if text == "[]" { return [String]() as? Value }
+    // One text without anything that stands for something else.
+    let bytes = text.utf8
+    guard bytes.count >= 4, text.hasPrefix("[\""), text.hasSuffix("\"]") else { return nil }
+    let inner = bytes.dropFirst(2).dropLast(2)
+    guard inner.allSatisfy({ (0x20..<0x7f).contains($0) && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) else { return nil }
+    return [String(decoding: inner, as: UTF8.self)] as? Value
   }
 }

@@ -29,7 +29,8 @@ package enum Descriptors {
     var descriptors: [Int32] = []
     defer { for descriptor in descriptors { _ = close(descriptor) } }
     for _ in 0..<count {
-      let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
+      // The first is looked up, the others are copies: each open would walk the path again.
+      let descriptor = descriptors.first.map { fcntl($0, F_DUPFD_CLOEXEC, 0) } ?? open("/dev/null", O_RDONLY | O_CLOEXEC)
       // Whatever else may be wrong with that device, it is not this.
       guard descriptor >= 0 else { return errno != EMFILE && errno != ENFILE }
       descriptors.append(descriptor)

@@ -20,8 +20,13 @@ package enum StoreFile {
 
   /// The folder of a path.
   package static func folder(of path: String) -> String {
-    guard let slash = path.lastIndex(of: "/") else { return "." }
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  /// The last part of a path. By bytes: to look for the bounds of characters takes long, and each opening asks.
+  static func name(of path: String) -> String {
+    path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? path
   }
 
   /// Whether something stands at the path.
@@ -153,7 +158,7 @@ package enum StoreFile {
 
   /// The hidden folder beside a store that holds what belongs to it beyond the database.
   package static func supportPath(for storePath: String) -> String {
-    let name = storePath.split(separator: "/").last.map(String.init) ?? storePath
+    let name = name(of: storePath)
     return folder(of: storePath) + "/." + name + "_SUPPORT"
   }
 
