@@ -158,13 +158,26 @@ package final class RowCache: @unchecked Sendable {  // `parts` is memory that n
     insert(rows, Self.now()) { mayKeep(generation) }
   }
 
-  /// Keeps rows page by page, where that may be, which is asked under the page's lock.
+  /// Keeps rows page by page, as they come, where that may be, which is asked under the lock of each.
   private func insert(_ rows: RowList, _ now: UInt32, where mayKeep: () -> Bool) {
-    forEachPage(of: rows) { root, number, range in
+    var position = 0
+    while position < rows.count {
+      let first = rows.reference(position)
+      let (root, number) = (roots[first.entity], first.key >> 9)
       change(root: root, number: number) { part in
-        guard mayKeep() else { return }
+        guard mayKeep() else {
+          position = rows.count
+          return
+        }
         part.time = now
-        enter(rows, range, root: root, number: number, into: &part)
+        part.page(root: root, number: number, turn: nextTurn)._withUnsafeGuaranteedRef { page in
+          repeat {
+            let row = rows[position]
+            guard row.key >> 9 == number, roots[row.entityNumber] == root else { return }
+            enter(row, in: page, of: &part)
+            position += 1
+          } while position < rows.count
+        }
       }
     }
   }
@@ -176,29 +189,6 @@ package final class RowCache: @unchecked Sendable {  // `parts` is memory that n
       guard mayKeep(generation) else { return }
       part.time = Self.now()
       part.page(root: root, number: number, turn: nextTurn)._withUnsafeGuaranteedRef { enter(row, in: $0, of: &part) }
-    }
-  }
-
-  /// Calls a closure for the rows of one page after the other, as they come.
-  @inline(__always) private func forEachPage(of rows: RowList, _ body: (_ root: Int, _ number: Int64, _ range: Range<Int>) -> Void) {
-    var start = 0
-    while start < rows.count {
-      let first = rows.reference(start)
-      let (root, number) = (roots[first.entity], first.key >> 9)
-      var end = start + 1
-      while end < rows.count {
-        let next = rows.reference(end)
-        if next.key >> 9 != number || next.entity != first.entity && roots[next.entity] != root { break }
-        end += 1
-      }
-      body(root, number, start..<end)
-      start = end
-    }
-  }
-
-  private func enter(_ rows: RowList, _ range: Range<Int>, root: Int, number: Int64, into part: inout RowCachePart) {
-    part.page(root: root, number: number, turn: nextTurn)._withUnsafeGuaranteedRef { page in
-      for position in range { enter(rows[position], in: page, of: &part) }
     }
   }
 
