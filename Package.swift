@@ -127,7 +127,7 @@ let package = Package(
     .testTarget(
       name: "ModelCodeGenerationTests", dependencies: ["ModelCodeGeneration", "ObjectModel"], exclude: ["Golden"], swiftSettings: strict),
     .testTarget(
-      name: "TypedClassesTests", dependencies: ["CipherData", "CipherDataEngine"], swiftSettings: strict,
+      name: "TypedClassesTests", dependencies: ["CipherData", "CipherDataEngine", "_AllocationCounter"], swiftSettings: strict,
       plugins: ["GenerateManagedObjects"]),
     .testTarget(
       name: "OddClassesTests", dependencies: ["CipherData", "CipherDataEngine"], swiftSettings: strict, plugins: ["GenerateManagedObjects"]),
