@@ -110,6 +110,21 @@ final class QueryPlanTests: XCTestCase {
     XCTAssertTrue(try sql(fetch, findsTopRows: true).contains("COLLATE"))
   }
 
+  func testRowsThatAreAllWantedAreSortedWhereTheyAreReadUnlessAnIndexHasTheirOrder() throws {
+    var fetch = FetchSpecification(entityName: "Book", predicate: .compare("pages", .greater, 3))
+    fetch.sortDescriptors = [FetchSortDescriptor("rating"), FetchSortDescriptor("title", ascending: false)]
+    XCTAssertTrue(try sql(fetch).hasSuffix(#"WHERE t0."pages" > ?"#))
+    fetch.sortDescriptors = [FetchSortDescriptor("isbn")]
+    XCTAssertTrue(try sql(fetch).hasSuffix(#"ORDER BY t0."isbn", t0."_pk""#), "an index has that order")
+    fetch.sortDescriptors = [FetchSortDescriptor("author.name")]
+    XCTAssertTrue(try sql(fetch).hasSuffix(#"ORDER BY t1."name", t0."_pk""#), "the rows do not have it")
+    fetch.sortDescriptors = [FetchSortDescriptor("title", comparison: .caseInsensitive)]
+    XCTAssertTrue(try sql(fetch).contains("ORDER BY"))
+    fetch.sortDescriptors = [FetchSortDescriptor("title")]
+    fetch.resultType = .objectIDs
+    XCTAssertTrue(try sql(fetch).contains("ORDER BY"), "no rows are read")
+  }
+
   func testSubentitiesAreARangeOfNumbers() throws {
     var fetch = FetchSpecification(entityName: "Video")
     fetch.resultType = .objectIDs

@@ -45,12 +45,16 @@ struct FetchExplainer {
     var warnings: [FetchExplanation.Warning] = []
     let steps = lines.map { step($0, isInner: false, &warnings) }
     statements.append(.init(purpose: purpose, text: Self.numbered(plan.sql), parameters: plan.binders.map(parameter), plan: steps))
-    if case .topRows = plan.output {
+    switch plan.output {
+    case .topRows:
       statements.append(
         .init(
-          purpose: "read the first rows, once for each", text: plan.table.explainedRow,
+          purpose: "read the first rows, up to \(KeyListSize.greatest.rawValue) at a time", text: plan.table.explainedRows,
           parameters: ["key"]))
       if let warning = sortWarning { warnings.append(warning) }
+    case .rows(let order) where !order.isEmpty:
+      if let warning = sortWarning { warnings.append(warning) }
+    case .rows, .identifiers, .count, .dictionaries: break
     }
     return FetchExplanation.StorePart(method: .sql, statements: statements, warnings: warnings)
   }

@@ -74,7 +74,7 @@ extension StoreEngine {
     _ plan: SelectPlan, _ statement: Statement, of entity: CompiledEntity, space: ObjectIDSpace, limit: Int, _ keys: FoundKeys?
   ) throws -> PersistentStoreResult {
     switch plan.output {
-    case .rows:
+    case .rows(let order):
       let writer = makeRowWriter(rowCapacity: min(limit, 10_000))
       let table = plan.table
       if table.entity == nil {
@@ -89,7 +89,7 @@ extension StoreEngine {
           writer.closeRow()
         }
       }
-      return .rows(writer.finish())
+      return .rows(writer.finish().sorted(by: order))
     case .topRows: return .rows(RowList())
     case .identifiers(let numbering):
       var ids: [ManagedObjectID] = []
@@ -122,19 +122,20 @@ extension StoreEngine {
   ) throws -> RowList {
     var top = TopRows(sortKeys, capacity: specification.fetchLimit + specification.fetchOffset)
     while try statement.step() { top.offer(statement) }
-    let keys = top.keys().dropFirst(specification.fetchOffset)
+    statement.reset()
+    let keys = Array(top.keys().dropFirst(specification.fetchOffset))
+    // Lists of keys find their rows in the order of the keys.
+    let byKey = keys.indices.sorted { keys[$0] < keys[$1] }
     let writer = makeRowWriter(rowCapacity: keys.count)
-    let statement = try rows.statement(plan.table, .one, transaction)
-    defer { statement.reset() }
-    for key in keys {
-      try statement.bind(1, key)
-      if try statement.step() {
-        try plan.table.readRow(statement, into: writer)
-        writer.closeRow()
-      }
-      statement.reset()
+    try rows.read(byKey.map { keys[$0] }[...], of: plan.table, transaction, into: writer)
+    let found = writer.finish()
+    var positions = [Int](repeating: -1, count: keys.count)
+    var next = 0
+    for place in byKey where next < found.count && found.reference(next).key == keys[place] {
+      positions[place] = next
+      next += 1
     }
-    return writer.finish()
+    return found.rows(at: positions.lazy.filter { $0 >= 0 })
   }
 
   /// The reference in a column, which the column of the entity follows if there is one; null for NULL.

@@ -45,9 +45,11 @@ struct SelectGenerator {
     let top = try topSelection(fetch, specification, shape, scope, generator)
     let parts = try groupParts(fetch, specification, scope, generator)
     let asked = parts?.scope ?? scope
-    let (selected, output) = try top ?? selection(fetch, specification, asked, generator)
+    var (selected, output) = try top ?? selection(fetch, specification, asked, generator)
     let groups = try fetch.projection.map { try grouping($0, asked, generator) }
-    var order = top == nil ? try order(fetch, specification, asked, generator) : ""
+    let rowOrder = rowOrder(fetch, specification, isSearched: beginning != nil, generator)
+    if case .rows = output { output = .rows(order: rowOrder) }
+    var order = top == nil && rowOrder.isEmpty ? try order(fetch, specification, asked, generator) : ""
     var hint = ""
     switch beginning {
     // Keys are found without an index.
@@ -102,6 +104,37 @@ struct SelectGenerator {
     }
   }
 
+  /// The order of rows that are all wanted, where it is that of attributes of their own and no index may have it: rows that are at hand are sorted in less
+  /// time than SQLite takes, which writes each into its sorter and reads it from there. None where SQLite has to sort.
+  ///
+  /// - Parameter isSearched: Whether the query begins with few objects, so that SQLite would sort them whatever indexes there are.
+  private func rowOrder(
+    _ fetch: ResolvedFetch, _ specification: FetchSpecification, isSearched: Bool, _ generator: QueryGenerator
+  ) -> [RowSortKey] {
+    guard specification.resultType == .objects, specification.includesPropertyValues, specification.fetchLimit <= 0,
+      specification.fetchOffset <= 0
+    else { return [] }
+    let isSearched =
+      isSearched
+      || fetch.predicate.conjuncts.contains { if case .exists(let exists) = $0 { generator.canBegin(with: exists) } else { false } }
+    var keys: [RowSortKey] = []
+    for key in fetch.sortKeys {
+      guard key.comparison == .binary, case .path(let path) = key.expression, path.steps.isEmpty,
+        case .attribute(let attribute) = path.terminal
+      else { return [] }
+      if keys.isEmpty, !isSearched, schema.indexed.holdsPlain(attribute.slot) { return [] }
+      let kind: RowSortKey.Kind
+      switch attribute.slot.kind {
+      case .int: kind = .int
+      case .real: kind = .real
+      case .text: kind = .text
+      case .bytes, .reference, .none: return []
+      }
+      keys.append(RowSortKey(slot: attribute.slot.index, kind: kind, isAscending: key.isAscending))
+    }
+    return keys
+  }
+
   private func selection(
     _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ scope: QueryScope, _ generator: QueryGenerator
   ) throws -> (SQLFragment, SelectPlan.Output) {
@@ -109,7 +142,8 @@ struct SelectGenerator {
     case .count:
       guard let projection = fetch.projection else { return ("count(*)", .count) }
       return (try countedRows(projection, scope, generator), .count)
-    case .objects where specification.includesPropertyValues: return (SQLFragment(scope.table.readColumns(alias: scope.alias)), .rows)
+    case .objects where specification.includesPropertyValues:
+      return (SQLFragment(scope.table.readColumns(alias: scope.alias)), .rows(order: []))
     case .objects, .objectIDs:
       guard let entity = scope.table.entity, fetch.entity.subtree.count > 1, fetch.includesSubentities else {
         return (SQLFragment(scope.key), .identifiers(.fixed(fetch.entity.number)))

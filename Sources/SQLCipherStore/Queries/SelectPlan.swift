@@ -7,8 +7,8 @@ import ObjectStore
 final class SelectPlan: Sendable {
   /// What a row becomes.
   enum Output: Sendable {
-    /// A row image, by the table's read plans.
-    case rows
+    /// A row image, by the table's read plans; brought into an order afterwards, where one is given.
+    case rows(order: [RowSortKey])
     /// A row image of each of the first rows in an order: the statement gives the keys and what they are ordered by, of all.
     case topRows([TopRows.SortKey])
     /// An ID: the key in column 0, then the entity, unless it is fixed.

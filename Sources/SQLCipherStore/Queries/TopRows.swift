@@ -1,6 +1,6 @@
 // TopRows: the first rows of an order, found in one pass: what SQLite before 3.24 does by sorting everything.
-import Foundation
 import ObjectModel
+import ObjectStore
 import SQLCipherConnection
 
 /// The first rows of an order, by their keys. Texts and bytes are copied only for rows that are among the first so far.
@@ -14,109 +14,172 @@ struct TopRows {
     let isAscending: Bool
   }
 
-  /// A value of a sort key.
+  /// A value of a sort key. As an entry, it has nothing to retain: rows change places, and are compared, at no cost.
   private enum Value {
     case null
     case int(Int64)
     case real(Double)
-    case bytes([UInt8])
+    /// A part of all ``bytes``.
+    case bytes(start: Int, count: Int)
   }
 
+  /// A row.
   private struct Entry {
+    /// The beginning of the first value, and what follows it: most rows are told apart by these.
+    let word: UInt64
+    let next: UInt64
     let key: Int64
-    let values: [Value]
+    /// Where its values are.
+    let place: Int
   }
 
   private let sortKeys: [SortKey]
   private let capacity: Int
   /// A heap whose first entry is the last of the order.
-  private var heap: [Entry] = []
+  private var heap: ContiguousArray<Entry> = []
+  /// The values of all entries, one entry's after the other's.
+  private var values: ContiguousArray<Value> = []
+  /// The texts and bytes of all entries, and of entries that were replaced.
+  private var bytes: ContiguousArray<UInt8> = []
+  /// How many of them are of entries.
+  private var usedByteCount = 0
 
+  /// - Parameter sortKeys: At least one.
   init(_ sortKeys: [SortKey], capacity: Int) {
     self.sortKeys = sortKeys
     self.capacity = capacity
     heap.reserveCapacity(capacity)
+    values.reserveCapacity(capacity * sortKeys.count)
   }
 
   /// Takes the current row of a statement into account.
   mutating func offer(_ statement: Statement) {
-    let key = statement.int64(0)
+    let columns = statement.columnValues
+    let word = word(columns[1], sortKeys[0])
     if heap.count < capacity {
-      heap.append(Entry(key: key, values: values(statement)))
+      let place = values.count
+      for index in sortKeys.indices { values.append(keep(columns, index)) }
+      heap.append(Entry(word: word, next: nextWord(columns[1], sortKeys[0]), key: columns[0].int64, place: place))
       siftUp(heap.count - 1)
-    } else if let last = heap.first, order(statement, key, last) < 0 {
-      heap[0] = Entry(key: key, values: values(statement))
-      siftDown()
+      return
     }
+    let last = heap[0]
+    if word > last.word { return }
+    let (next, key) = (nextWord(columns[1], sortKeys[0]), columns[0].int64)
+    if word == last.word, next > last.next || next == last.next && !isBefore(columns, key, last) { return }
+    for index in sortKeys.indices {
+      if case .bytes(_, let count) = values[last.place + index] { usedByteCount -= count }
+      values[last.place + index] = keep(columns, index)
+    }
+    if bytes.count > 4 * usedByteCount + Self.unusedBytes { dropUnusedBytes() }
+    heap[0] = Entry(word: word, next: next, key: key, place: last.place)
+    siftDown()
   }
 
+  /// So many bytes that belong to no entry any more are no reason to move the others.
+  private static let unusedBytes = 65_536
+
   /// The keys of the rows in order.
-  func keys() -> [Int64] { heap.sorted { order($0, $1) < 0 }.map(\.key) }
+  func keys() -> [Int64] { heap.sorted(by: isBefore).map(\.key) }
 
   // MARK: Order
 
-  private func values(_ statement: Statement) -> [Value] {
-    sortKeys.indices.map { index in
-      let column = Int32(index + 1)
-      if statement.isNull(column) { return .null }
-      switch sortKeys[index].kind {
-      case .int: return .int(statement.int64(column))
-      case .real: return .real(statement.double(column))
-      case .text: return .bytes(Array(statement.textBuffer(column)))
-      case .bytes: return .bytes(Array(statement.blobBuffer(column)))
+  @inline(__always) private func word(_ column: ColumnValue, _ key: SortKey) -> UInt64 {
+    let word: SortWord
+    if column.isNull {
+      word = .none
+    } else {
+      switch key.kind {
+      case .int: word = SortWord(column.int64)
+      case .real: word = SortWord(column.double)
+      case .text: word = SortWord(column.textBuffer)
+      case .bytes: word = SortWord(column.blobBuffer)
       }
+    }
+    return word.directed(key.isAscending)
+  }
+
+  /// What follows the beginning of a text or of bytes; the same for all other values.
+  private func nextWord(_ column: ColumnValue, _ key: SortKey) -> UInt64 {
+    guard key.kind == .text || key.kind == .bytes, !column.isNull else { return SortWord.none.directed(key.isAscending) }
+    let value = key.kind == .text ? column.textBuffer : column.blobBuffer
+    return SortWord(UnsafeRawBufferPointer(rebasing: value.dropFirst(SortWord.byteCount))).directed(key.isAscending)
+  }
+
+  private mutating func keep(_ columns: ColumnValues, _ index: Int) -> Value {
+    let column = columns[Int32(index + 1)]
+    if column.isNull { return .null }
+    switch sortKeys[index].kind {
+    case .int: return .int(column.int64)
+    case .real: return .real(column.double)
+    case .text: return keep(column.textBuffer)
+    case .bytes: return keep(column.blobBuffer)
     }
   }
 
-  /// The order of a statement's row and an entry; equal ones by their keys.
-  private func order(_ statement: Statement, _ key: Int64, _ entry: Entry) -> Int {
+  private mutating func keep(_ value: UnsafeRawBufferPointer) -> Value {
+    let start = bytes.count
+    bytes.append(contentsOf: value)
+    usedByteCount += value.count
+    return .bytes(start: start, count: value.count)
+  }
+
+  private mutating func dropUnusedBytes() {
+    var rest: ContiguousArray<UInt8> = []
+    rest.reserveCapacity(2 * usedByteCount)
+    for index in values.indices {
+      guard case .bytes(let start, let count) = values[index] else { continue }
+      values[index] = .bytes(start: rest.count, count: count)
+      rest.append(contentsOf: bytes[start..<start + count])
+    }
+    bytes = rest
+  }
+
+  /// Whether a statement's row comes before an entry.
+  private func isBefore(_ columns: ColumnValues, _ key: Int64, _ entry: Entry) -> Bool {
     for index in sortKeys.indices {
-      let column = Int32(index + 1)
-      var order: Int
-      switch entry.values[index] {
-      case .null: order = statement.isNull(column) ? 0 : 1
-      case .int(let other):
-        let value = statement.int64(column)
-        order = value == 0 && statement.isNull(column) ? -1 : value < other ? -1 : value > other ? 1 : 0
-      case .real(let other):
-        let value = statement.double(column)
-        order = value == 0 && statement.isNull(column) ? -1 : value < other ? -1 : value > other ? 1 : 0
-      case .bytes(let other):
-        let value = sortKeys[index].kind == .text ? statement.textBuffer(column) : statement.blobBuffer(column)
-        order = value.baseAddress == nil && statement.isNull(column) ? -1 : Self.compare(value, other)
+      let column = columns[Int32(index + 1)]
+      let order: Int
+      switch values[entry.place + index] {
+      case .null: order = column.isNull ? 0 : 1
+      case _ where column.isNull: order = -1
+      case .int(let other): order = Self.order(column.int64, other)
+      case .real(let other): order = Self.order(column.double, other)
+      case .bytes(let start, let count):
+        let value = sortKeys[index].kind == .text ? column.textBuffer : column.blobBuffer
+        order = bytes.withUnsafeBytes { SortWord.compare(value, UnsafeRawBufferPointer(rebasing: $0[start..<start + count])) }
       }
-      if order != 0 { return sortKeys[index].isAscending ? order : -order }
+      if order != 0 { return (order < 0) == sortKeys[index].isAscending }
     }
-    return key < entry.key ? -1 : 1
+    return key < entry.key
   }
 
-  private func order(_ left: Entry, _ right: Entry) -> Int {
+  /// Whether an entry comes before another; equal ones in the order of their keys.
+  private func isBefore(_ left: Entry, _ right: Entry) -> Bool {
+    if left.word != right.word { return left.word < right.word }
+    if left.next != right.next { return left.next < right.next }
     for index in sortKeys.indices {
       let order: Int
-      switch (left.values[index], right.values[index]) {
+      switch (values[left.place + index], values[right.place + index]) {
       case (.null, .null): order = 0
       case (.null, _): order = -1
       case (_, .null): order = 1
-      case (.int(let left), .int(let right)): order = left < right ? -1 : left > right ? 1 : 0
-      case (.real(let left), .real(let right)): order = left < right ? -1 : left > right ? 1 : 0
-      case (.bytes(let left), .bytes(let right)): order = left.withUnsafeBytes { Self.compare($0, right) }
+      case (.int(let left), .int(let right)): order = Self.order(left, right)
+      case (.real(let left), .real(let right)): order = Self.order(left, right)
+      case (.bytes(let left, let leftCount), .bytes(let right, let rightCount)):
+        order = bytes.withUnsafeBytes { bytes in
+          SortWord.compare(
+            UnsafeRawBufferPointer(rebasing: bytes[left..<left + leftCount]),
+            UnsafeRawBufferPointer(rebasing: bytes[right..<right + rightCount]))
+        }
       default: order = 0
       }
-      if order != 0 { return sortKeys[index].isAscending ? order : -order }
+      if order != 0 { return (order < 0) == sortKeys[index].isAscending }
     }
-    return left.key < right.key ? -1 : left.key > right.key ? 1 : 0
+    return left.key < right.key
   }
 
-  private static func compare(_ left: UnsafeRawBufferPointer, _ right: [UInt8]) -> Int {
-    right.withUnsafeBytes { right in
-      let common = min(left.count, right.count)
-      if common > 0, let first = left.baseAddress, let second = right.baseAddress {
-        let order = memcmp(first, second, common)
-        if order != 0 { return Int(order) }
-      }
-      return left.count - right.count
-    }
-  }
+  private static func order<Number: Comparable>(_ left: Number, _ right: Number) -> Int { left < right ? -1 : left > right ? 1 : 0 }
 
   // MARK: Heap
 
@@ -124,7 +187,7 @@ struct TopRows {
     var child = start
     while child > 0 {
       let parent = (child - 1) / 2
-      guard order(heap[child], heap[parent]) > 0 else { return }
+      guard isBefore(heap[parent], heap[child]) else { return }
       heap.swapAt(child, parent)
       child = parent
     }
@@ -134,7 +197,7 @@ struct TopRows {
     var parent = 0
     while true {
       var last = parent
-      for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count && order(heap[child], heap[last]) > 0 { last = child }
+      for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count && isBefore(heap[last], heap[child]) { last = child }
       guard last != parent else { return }
       heap.swapAt(parent, last)
       parent = last

@@ -232,7 +232,7 @@ extension EntityTable {
   func exists(_ key: String) -> String { "EXISTS (SELECT 1 FROM \(name) AS e WHERE e.\(self.key) = \(key))" }
 
   /// What an explanation says of the statement that reads rows by their keys, one after another.
-  var explainedRow: String { "SELECT … FROM \(name) WHERE \(key) = ?1" }
+  var explainedRows: String { "SELECT … FROM \(name) WHERE \(key) IN (?1, …)" }
 
   // MARK: Orders
 

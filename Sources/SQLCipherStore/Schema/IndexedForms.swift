@@ -13,10 +13,13 @@ struct IndexedForms: Sendable {
   private var leading: Set<Form> = []
   /// What is folded in some index, at its beginning or behind.
   private var folded: Set<Form> = []
+  /// What is in some index as it is, wherever.
+  private var plain: Set<Form> = []
 
   init(_ model: CompiledModel) {
     for entity in model.entities {
       for constraint in entity.entityDescription.uniquenessConstraints {
+        for name in constraint { if let slot = Self.slot(name, of: entity) { plain.insert(Self.form(slot, [])) } }
         // Of an inherited one it holds rows of the subentity only.
         guard let slot = constraint.first.flatMap({ Self.slot($0, of: entity) }), slot.declaringEntity == entity.number else { continue }
         leading.insert(Self.form(slot, []))
@@ -26,7 +29,7 @@ struct IndexedForms: Sendable {
           guard element.kind == .binary, let name = element.propertyName, let slot = Self.slot(name, of: entity) else { continue }
           let form = Self.form(slot, element.folding)
           if position == 0, index.partialIndexPredicate == nil { leading.insert(form) }
-          if !element.folding.isEmpty { folded.insert(form) }
+          if element.folding.isEmpty { plain.insert(form) } else { folded.insert(form) }
         }
       }
     }
@@ -40,6 +43,9 @@ struct IndexedForms: Sendable {
 
   /// Whether an index has an attribute, folded so.
   func holds(_ slot: CompiledSlot, folding: ComparisonOptions) -> Bool { !folded.isEmpty && folded.contains(Self.form(slot, folding)) }
+
+  /// Whether an index has an attribute as it is, at its beginning or behind.
+  func holdsPlain(_ slot: CompiledSlot) -> Bool { plain.contains(Self.form(slot, [])) }
 
   private static func form(_ slot: CompiledSlot, _ folding: ComparisonOptions) -> Form {
     Form(entity: slot.declaringEntity, slot: slot.index, folding: folding)
