@@ -95,13 +95,22 @@ extension QueryGenerator {
       guard path.steps.isEmpty, comparison.domain != .mixedDecimal,
         schema.indexed.begins(with: attribute.slot, folding: comparison.options)
       else { return nil }
-      let entity = schema.model.entities[attribute.slot.declaringEntity].entityDescription
-      return comparison.op == .equal && comparison.options.isEmpty && entity.uniquenessConstraints.contains([attribute.slot.name])
+      return isUnique(comparison)
     case .object:
       if path.steps.isEmpty { return comparison.op == .equal }
       return path.steps.count == 1 && path.steps[0].relationship.inverseID != nil ? false : nil
     case .entity: return nil
     }
+  }
+
+  /// Whether a comparison asks for a value that one object at most has.
+  func isUnique(_ comparison: ResolvedComparison) -> Bool {
+    guard !comparison.isNegated, comparison.op == .equal, comparison.options.isEmpty, comparison.domain != .mixedDecimal,
+      comparison.hasConstantRight, case .path(let path) = comparison.left, path.steps.isEmpty,
+      case .attribute(let attribute) = path.terminal
+    else { return false }
+    let entity = schema.model.entities[attribute.slot.declaringEntity].entityDescription
+    return entity.uniquenessConstraints.contains([attribute.slot.name])
   }
 
   /// A count of what a condition finds.

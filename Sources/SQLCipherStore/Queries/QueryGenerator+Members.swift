@@ -76,6 +76,10 @@ extension QueryGenerator {
       switch rest {
       case .constant(true): break
       case .or: conditions.append(try self.condition(rest, inner).parenthesized)
+      case .comparison(let comparison):
+        // Asked for each owner, the one member that can have the value is found once.
+        let found = select == nil ? nil : try self.found(comparison, inner)
+        conditions.append(try found ?? self.condition(rest, inner))
       default: conditions.append(try self.condition(rest, inner))
       }
       guard let next else { break }
@@ -90,6 +94,17 @@ extension QueryGenerator {
     let tables = sources.map(\.table).joined(separator: " JOIN ") + sources.map(\.scope.joinText).joined()
     let query: SQLFragment = "SELECT \(selected) FROM \(tables) WHERE \(SQLFragment.joined(conditions, by: " AND "))"
     return MemberQuery(text: query, owner: first.owner)
+  }
+
+  /// A comparison with a unique attribute of a member whose key is known without its row, as a condition on the key. The query in it depends on
+  /// nothing outside, so that SQLite runs it once.
+  private func found(_ comparison: ResolvedComparison, _ scopes: [QueryScope]) throws -> SQLFragment? {
+    guard let member = scopes.last, member.isJoinedForRow, isUnique(comparison), case .path(let path) = comparison.left,
+      path.scope == scopes.count - 1
+    else { return nil }
+    let other = QueryScope(table: member.table, alias: makeAlias("t"), of: member.entityNumber)
+    let condition = try self.condition(.comparison(comparison), scopes.dropLast() + [other])
+    return "\(member.key) IN (\(other.query(SQLFragment(other.key), where: condition)))"
   }
 
   /// The tables of one join. SQLite takes 64, and looks for their best order in a time that grows with the square of their number.

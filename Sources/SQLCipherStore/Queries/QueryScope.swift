@@ -40,6 +40,9 @@ final class QueryScope {
     self.required = required
   }
 
+  /// Whether it is a member of a join table, whose row is joined only where more than its key is asked for.
+  var isJoinedForRow: Bool { rowJoin != nil }
+
   /// The clauses behind the scope's own table.
   var joinText: String {
     ((needsRow ? rowJoin.map { [$0] } ?? [] : []) + joins.map(\.text)).joined()
