@@ -72,9 +72,11 @@ final class QueryPlanTests: XCTestCase {
       ),
       (
         .compare("tags.@count", .greater, 2),
-        #" WHERE (0 > ? OR t0."_pk" IN (SELECT j1."source" FROM "Book_tags" AS j1 WHERE j1."source" IS NOT NULL"#
-          + #" GROUP BY j1."source" HAVING count(*) > ?))"#
+        #" WHERE t0."_pk" IN (SELECT j1."source" FROM "Book_tags" AS j1 WHERE j1."source" IS NOT NULL"#
+          + #" GROUP BY j1."source" HAVING count(*) > ?)"#
       ),
+      (.compare("tags.@count", .greaterOrEqual, 0), ""),
+      (.compare("tags.@count", .less, 0), " WHERE 0"),
       (
         .compare("tags.@count", .greater, 2) && .compare("isbn", .equal, "x"),
         #" WHERE (SELECT count(*) FROM "Book_tags" AS j1 WHERE j1."source" = t0."_pk") > ? AND t0."isbn" = ?"#
@@ -123,6 +125,19 @@ final class QueryPlanTests: XCTestCase {
     fetch.sortDescriptors = [FetchSortDescriptor("title")]
     fetch.resultType = .objectIDs
     XCTAssertTrue(try sql(fetch).contains("ORDER BY"), "no rows are read")
+  }
+
+  func testACountThatIsComparedAndSelectedIsCountedOnce() throws {
+    var fetch = FetchSpecification(entityName: "Author", predicate: .compare("books.@count", .greater, 2))
+    fetch.resultType = .objectIDs
+    fetch.sortDescriptors = [FetchSortDescriptor("books.@count", ascending: false)]
+    XCTAssertEqual(
+      try sql(fetch),
+      #"SELECT t0."_pk" FROM "Author" AS t0 JOIN (SELECT t1."author" AS owner, count(*) AS number FROM "Book" AS t1 "#
+        + #"GROUP BY t1."author" HAVING count(*) > ?) AS c2 ON c2.owner = t0."_pk" WHERE 1 "#
+        + #"ORDER BY c2.number DESC, t0."_pk""#)
+    fetch.predicate = .compare("books.@count", .greater, 2) || .compare("name", .equal, "x")
+    XCTAssertFalse(try sql(fetch).contains("JOIN"), "not every author has to have books")
   }
 
   func testSubentitiesAreARangeOfNumbers() throws {

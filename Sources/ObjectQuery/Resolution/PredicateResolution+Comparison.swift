@@ -256,6 +256,9 @@ extension PredicateResolution {
       return PredicateResolution.exists(aggregate.collection, aggregate.condition, isNegated: isNegated)
     case (.equal, 0), (.less, 1), (.lessOrEqual, 0):
       return PredicateResolution.exists(aggregate.collection, aggregate.condition, isNegated: !isNegated)
+    // There are never fewer than none.
+    case (.greater, ..<0), (.greaterOrEqual, ...0): return .constant(!isNegated)
+    case (.less, ...0), (.lessOrEqual, ..<0), (.equal, ..<0): return .constant(isNegated)
     default: return nil
     }
   }

@@ -30,19 +30,47 @@ extension QueryGenerator {
 
   /// A count of members compared with a constant, asked once for all owners instead of once for each; nil where that would not do.
   ///
-  /// Owners without members are in no group: they meet the comparison where 0 does.
+  /// Owners without members are in no group: no comparison that 0 meets comes here, see `PredicateResolution`.
   func countedOwners(_ comparison: ResolvedComparison, _ scopes: [QueryScope]) throws -> SQLFragment? {
-    guard case .aggregate(let aggregate) = comparison.left, aggregate.function == .count,
-      comparison.op == .greater || comparison.op == .greaterOrEqual,
-      case .expression(.constant(let number, _)) = comparison.right, comparison.domain == .number, case .placeholders = constants,
-      scopes.count == 1, !hasSelectiveSibling, !refersOutside(aggregate.condition, scope: aggregate.collection.memberScope),
-      let key = sourceKey(of: aggregate.collection, scopes),
+    guard scopes.count == 1, !hasSelectiveSibling, let (aggregate, number) = countedMembers(comparison) else { return nil }
+    let bound: SQLFragment = "\(comparison.op.rawValue) \(SQLFragment(.constant(number)))"
+    if let joined = joinedCount, joined.aggregate == aggregate, let count = try countColumn(joined, scopes) {
+      return joined.comparison == comparison ? "1" : "\(count) \(bound)"
+    }
+    guard let key = sourceKey(of: aggregate.collection, scopes),
       let query = try members(of: aggregate.collection, where: aggregate.condition, scopes)
     else { return nil }
-    let bound: SQLFragment = "\(comparison.op.rawValue) \(SQLFragment(.constant(number)))"
-    // Grouping through the owner's index would fetch each row on its own; without a condition it reads the index alone.
-    let owner = aggregate.condition == .constant(true) ? query.owner : "+\(query.owner)"
-    return "(0 \(bound) OR \(key) IN (\(query.text) GROUP BY \(owner) HAVING count(*) \(bound)))"
+    return "\(key) IN (\(query.text) GROUP BY \(groupKey(query, aggregate)) HAVING count(*) \(bound))"
+  }
+
+  /// The count of members in a comparison that only those with members meet, and the number of the constant it is compared with.
+  func countedMembers(_ comparison: ResolvedComparison) -> (aggregate: ResolvedAggregate, constant: Int)? {
+    guard !comparison.isNegated, case .aggregate(let aggregate) = comparison.left, aggregate.function == .count,
+      comparison.op == .greater || comparison.op == .greaterOrEqual,
+      case .expression(.constant(let number, _)) = comparison.right, comparison.domain == .number, case .placeholders = constants,
+      !refersOutside(aggregate.condition, scope: aggregate.collection.memberScope)
+    else { return nil }
+    return (aggregate, number)
+  }
+
+  /// The column of a count that is joined to its owners; nil where nothing of the members is stored.
+  private func countColumn(_ count: JoinedCount, _ scopes: [QueryScope]) throws -> String? {
+    if let column = count.column { return column }
+    let aggregate = count.aggregate
+    guard let key = sourceKey(of: aggregate.collection, scopes),
+      let query = try members(of: aggregate.collection, where: aggregate.condition, scopes, isCounted: true)
+    else { return nil }
+    let alias = makeAlias("c")
+    let groups: SQLFragment = "\(query.text) GROUP BY \(groupKey(query, aggregate))"
+    let bound: SQLFragment = "\(count.comparison.op.rawValue) \(SQLFragment(.constant(count.constant)))"
+    scopes[0].join("(\(groups) HAVING count(*) \(bound)) AS \(alias) ON \(alias).owner = \(key)")
+    count.column = "\(alias).number"
+    return count.column
+  }
+
+  /// Grouping through the owner's index would fetch each row on its own; without a condition it reads the index alone.
+  private func groupKey(_ query: MemberQuery, _ aggregate: ResolvedAggregate) -> String {
+    aggregate.condition == .constant(true) ? query.owner : "+\(query.owner)"
   }
 
   private func sourceKey(of collection: ResolvedCollection, _ scopes: [QueryScope]) -> String? {
@@ -53,18 +81,20 @@ extension QueryGenerator {
   ///
   /// - Parameters:
   ///   - flattens: Whether members that have members are asked about by one join, where rows may come several times.
+  ///   - isCounted: Whether the owners are selected with the number of their members, to be grouped by who asks.
   ///   - select: What is selected of the members of the collection's owner; without it the owners of all members are.
   func members(
     of collection: ResolvedCollection, where condition: ResolvedPredicate, _ scopes: [QueryScope], required: Set<[ResolvedStep]> = [],
-    flattens: Bool = false, select: (([QueryScope]) throws -> SQLFragment)? = nil
+    flattens: Bool = false, isCounted: Bool = false, select: (([QueryScope]) throws -> SQLFragment)? = nil
   ) throws -> MemberQuery? {
     var inner = scopes
     guard let source = sourceKey(of: collection, scopes), let first = try memberSource(of: collection, condition, required, &inner) else {
       return nil
     }
     // Written first: it finds out which joins are needed.
-    let selected = try select?(inner) ?? SQLFragment(first.owner)
-    var conditions: [SQLFragment] = select == nil ? ["\(first.owner) IS NOT NULL"] : ["\(first.owner) = \(source)"]
+    let selected = try select?(inner) ?? SQLFragment(isCounted ? "\(first.owner) AS owner, count(*) AS number" : first.owner)
+    // A group of members without an owner is joined to none.
+    var conditions: [SQLFragment] = isCounted ? [] : select == nil ? ["\(first.owner) IS NOT NULL"] : ["\(first.owner) = \(source)"]
     var sources = [first]
     var link = (collection: collection, source: source, condition: condition)
     while true {
@@ -92,7 +122,8 @@ extension QueryGenerator {
       link = (next.collection, key, next.condition)
     }
     let tables = sources.map(\.table).joined(separator: " JOIN ") + sources.map(\.scope.joinText).joined()
-    let query: SQLFragment = "SELECT \(selected) FROM \(tables) WHERE \(SQLFragment.joined(conditions, by: " AND "))"
+    var query: SQLFragment = "SELECT \(selected) FROM \(tables)"
+    if !conditions.isEmpty { query.append(" WHERE \(SQLFragment.joined(conditions, by: " AND "))") }
     return MemberQuery(text: query, owner: first.owner)
   }
 
@@ -178,6 +209,23 @@ extension QueryGenerator {
     var query: SQLFragment = "SELECT \(order[order.count - 1]) FROM \(table) WHERE \(owner) = \(source) ORDER BY \(sorted) LIMIT 1"
     if case .at(let number) = position { query.append(" OFFSET \(try value(.constant(number, .integer), scopes))") }
     return query
+  }
+}
+
+/// A count of members that is both asked about and shown or ordered by: counted once for all owners, and joined to them.
+final class JoinedCount {
+  let aggregate: ResolvedAggregate
+  /// What all owners meet that are found: those that are joined.
+  let comparison: ResolvedComparison
+  /// The constant in the comparison.
+  let constant: Int
+  /// Where it stands, once it is joined.
+  fileprivate(set) var column: String?
+
+  init(_ aggregate: ResolvedAggregate, in comparison: ResolvedComparison, constant: Int) {
+    self.aggregate = aggregate
+    self.comparison = comparison
+    self.constant = constant
   }
 }
 

@@ -20,7 +20,9 @@ extension QueryGenerator {
       guard let text = text(of: path, scopes[path.scope]) else { return "NULL" }
       return SQLFragment(isLarge(path) ? "\(SQLFunctions.data)(\(text))" : text)
     case .groupAggregate(let number, _): return groupAggregates[number]
-    case .aggregate(let aggregate): return try self.aggregate(aggregate, scopes)
+    case .aggregate(let aggregate):
+      if let joinedCount, joinedCount.aggregate == aggregate, let column = joinedCount.column { return SQLFragment(column) }
+      return try self.aggregate(aggregate, scopes)
     case .function where isIndexed(expression): return try indexedValue(expression, scopes)
     case .function(let function, let arguments, let type):
       let values = SQLFragment.joined(try arguments.map { try value($0, scopes) }, by: ", ")

@@ -24,6 +24,8 @@ final class QueryGenerator {
   private var aliasCount = 0
   /// Conditions on members of the object asked about that are asked for each object, though an index would find their members.
   var askedForEach: Set<ResolvedExists> = []
+  /// A count of members of the object asked about that the condition compares and something else reads.
+  var joinedCount: JoinedCount?
   /// The comparison that the query begins with, by the objects whose value it compares.
   var beginning: ResolvedComparison?
   /// Whether another condition beside the one being written leaves few objects: then it is better asked for each of them.
@@ -82,7 +84,7 @@ final class QueryGenerator {
     if case .expression(let right) = comparison.right, comparison.op == .equal {
       return try equality(comparison, right, scopes)
     }
-    if !comparison.isNegated, let counted = try countedOwners(comparison, scopes) { return counted }
+    if let counted = try countedOwners(comparison, scopes) { return counted }
     let plain = try uncertainComparison(comparison, scopes)
     // NULL is not true, so the opposite of it is.
     return comparison.isNegated ? "\(plain.parenthesized) IS NOT 1" : plain

@@ -23,6 +23,7 @@ final class QueryScope {
   private let rowJoin: String?
   private var needsRow = false
   private var joins: [Join] = []
+  private var joinedQueries: SQLFragment = ""
   private var joinIndexes: [[ResolvedStep]: Int] = [:]
   /// Paths that have to lead to an object for the whole condition to be true: joined so that SQLite may begin there.
   private let required: Set<[ResolvedStep]>
@@ -48,6 +49,9 @@ final class QueryScope {
     ((needsRow ? rowJoin.map { [$0] } ?? [] : []) + joins.map(\.text)).joined()
   }
 
+  /// Joins a query with what is to be equal.
+  func join(_ query: SQLFragment) { joinedQueries.append(" JOIN \(query)") }
+
   /// The query of values of the object's rows, with all tables that were joined so far.
   ///
   /// - Parameters:
@@ -56,7 +60,7 @@ final class QueryScope {
   ///   - hint: What stands behind it.
   ///   - condition: The condition; nil for all rows.
   func query(_ selected: SQLFragment, from source: SQLFragment? = nil, hint: String = "", where condition: SQLFragment?) -> SQLFragment {
-    var query: SQLFragment = "SELECT \(selected) FROM \(source ?? SQLFragment(table.name)) AS \(alias)\(hint)\(joinText)"
+    var query: SQLFragment = "SELECT \(selected) FROM \(source ?? SQLFragment(table.name)) AS \(alias)\(hint)\(joinText)\(joinedQueries)"
     if let condition { query.append(" WHERE \(condition)") }
     return query
   }

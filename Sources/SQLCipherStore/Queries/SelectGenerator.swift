@@ -41,6 +41,7 @@ struct SelectGenerator {
     let scope = QueryScope(
       table: table, alias: generator.makeAlias("t"), of: fetch.entity.number,
       required: QueryGenerator.requiredSteps(of: fetch.predicate, scope: 0))
+    if beginning == nil { generator.joinedCount = joinedCount(fetch, specification, generator) }
     let condition = try generator.condition(of: fetch, scope)
     let top = try topSelection(fetch, specification, shape, scope, generator)
     let parts = try groupParts(fetch, specification, scope, generator)
@@ -73,6 +74,17 @@ struct SelectGenerator {
   }
 
   // MARK: Parts
+
+  /// A count of members that every object has to have so many of, where it is also selected or ordered by.
+  private func joinedCount(_ fetch: ResolvedFetch, _ specification: FetchSpecification, _ generator: QueryGenerator) -> JoinedCount? {
+    guard specification.resultType != .count, fetch.projection?.isGrouped != true, fetch.projection?.isSingleRow != true else { return nil }
+    let read = fetch.sortKeys.map(\.expression) + (fetch.projection?.columns.map(\.expression) ?? [])
+    for case .comparison(let comparison) in fetch.predicate.conjuncts {
+      guard let (aggregate, constant) = generator.countedMembers(comparison), read.contains(.aggregate(aggregate)) else { continue }
+      return JoinedCount(aggregate, in: comparison, constant: constant)
+    }
+    return nil
+  }
 
   /// What is selected to find the first rows of an order without sorting all: only where SQLite would, and where no index has the order.
   private func topSelection(
