@@ -56,8 +56,10 @@ enum SQLFunctions {
   ///   - type: The type of the values.
   ///   - isColumn: Whether the value is no more than a column, or as cheap: then integers are summed by SQLite itself.
   ///   - isDistinct: Whether equal values count once.
+  ///   - sums: How integers are summed.
   static func aggregate(
-    _ function: ResolvedAggregate.Function, _ value: SQLFragment, _ type: ResolvedType, isColumn: Bool, isDistinct: Bool = false
+    _ function: ResolvedAggregate.Function, _ value: SQLFragment, _ type: ResolvedType, isColumn: Bool, isDistinct: Bool = false,
+    sums: IntegerSums = .exact
   ) -> SQLFragment {
     let values: SQLFragment = isDistinct ? "DISTINCT \(value)" : value
     switch function {
@@ -66,20 +68,35 @@ enum SQLFunctions {
     case .maximum: return "max(\(value))"
     case .sum, .average:
       guard type == .integer || type == .boolean, isColumn, !isDistinct else { break }
-      return integerAggregate(function, integerParts(value))
+      return integerAggregate(function, integerParts(function, value, sums), sums)
     case .median, .mode, .standardDeviation, .only: break
     }
     return "\(statisticName(function))(\(values))"
   }
 
-  /// Halves of integers cannot overflow, and SQLite's own sum is the fastest.
-  static func integerParts(_ value: SQLFragment) -> [SQLFragment] {
-    ["sum(\(value) >> 32)", "sum(\(value) & 4294967295)", "count(\(value))"]
+  /// How integers are summed.
+  enum IntegerSums: Sendable {
+    /// Whatever they are: halves of integers cannot overflow, and SQLite's own sum is the fastest.
+    case exact
+    /// As they are: SQLite refuses a sum beyond 64 bits, see `StoreAccessError.isOfIntegerOverflow`.
+    case whole
   }
 
-  /// The sum or the mean by the sums of halves and the number of values.
-  static func integerAggregate(_ function: ResolvedAggregate.Function, _ parts: [SQLFragment]) -> SQLFragment {
-    "\(function == .sum ? integerSum : integerAverage)(\(SQLFragment.joined(parts, by: ", ")))"
+  /// What the sum or the mean of integers is made of.
+  static func integerParts(_ function: ResolvedAggregate.Function, _ value: SQLFragment, _ sums: IntegerSums) -> [SQLFragment] {
+    switch sums {
+    case .exact: ["sum(\(value) >> 32)", "sum(\(value) & 4294967295)", "count(\(value))"]
+    case .whole: function == .sum ? ["sum(\(value))"] : ["sum(\(value))", "count(\(value))"]
+    }
+  }
+
+  /// The sum or the mean by its parts.
+  static func integerAggregate(_ function: ResolvedAggregate.Function, _ parts: [SQLFragment], _ sums: IntegerSums) -> SQLFragment {
+    switch (sums, function) {
+    case (.whole, .sum): parts[0]
+    case (.whole, _): "\(integerAverage)(\(parts[0]) >> 32, \(parts[0]) & 4294967295, \(parts[1]))"
+    case (.exact, _): "\(function == .sum ? integerSum : integerAverage)(\(SQLFragment.joined(parts, by: ", ")))"
+    }
   }
 
   private static func statisticName(_ function: ResolvedAggregate.Function) -> String { "cd_\(function)" }

@@ -20,7 +20,10 @@ extension StoreEngine {
       // Somebody has opened the store with a model that has other indexes. The answer is the same without them.
       let plain = try StoreSchema(model: schema.model, layout: schema.layout, hasFullText: false)
       return try self.fetch(
-        fetch, specification, try SelectGenerator(schema: plain).plan(fetch, specification, shape, number: nil), scope, keys)
+        fetch, specification, try SelectGenerator(schema: plain, sums: .exact).plan(fetch, specification, shape, number: nil), scope, keys)
+    } catch let error as StoreAccessError where error.isOfIntegerOverflow {
+      let exact = try SelectGenerator(schema: schema, sums: .exact).plan(fetch, specification, shape, number: nil)
+      return try self.fetch(fetch, specification, exact, scope, keys)
     }
   }
 
@@ -234,4 +237,7 @@ extension StoreAccessError {
     guard case .noSuchTable(let name) = kind else { return false }
     return name.hasPrefix("f_")
   }
+
+  /// Whether SQLite has refused a sum of integers that is beyond 64 bits.
+  fileprivate var isOfIntegerOverflow: Bool { kind == .sql("integer overflow") }
 }

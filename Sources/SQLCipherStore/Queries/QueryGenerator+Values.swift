@@ -121,6 +121,6 @@ extension QueryGenerator {
     let isColumn: Bool
     if case .path = expression { isColumn = true } else { isColumn = false }
     let value = try self.value(expression, scopes)
-    return SQLFunctions.aggregate(function, value, expression.type, isColumn: isColumn, isDistinct: isDistinct)
+    return SQLFunctions.aggregate(function, value, expression.type, isColumn: isColumn, isDistinct: isDistinct, sums: sums)
   }
 }

@@ -21,6 +21,8 @@ final class QueryGenerator {
   private(set) var temporaryLists: [Int] = []
   /// The aggregates of groups, by their numbers in the projection.
   var groupAggregates: [SQLFragment] = []
+  /// How integers are summed.
+  var sums = SQLFunctions.IntegerSums.exact
   private var aliasCount = 0
   /// Conditions on members of the object asked about that are asked for each object, though an index would find their members.
   var askedForEach: Set<ResolvedExists> = []

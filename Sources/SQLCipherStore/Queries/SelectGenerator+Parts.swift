@@ -66,12 +66,12 @@ extension QueryGenerator {
     guard !aggregate.isDistinct else { return nil }
     guard let expression = aggregate.value else { return ["count(*)"] }
     guard case .path = expression else { return nil }
-    return SQLFunctions.parts(of: aggregate.function, try value(expression, scopes), expression.type)
+    return SQLFunctions.parts(of: aggregate.function, try value(expression, scopes), expression.type, sums)
   }
 
   /// An aggregate of a group by those of its parts.
   fileprivate func groupAggregate(_ aggregate: ResolvedGroupAggregate, ofParts parts: [SQLFragment]) -> SQLFragment {
-    let result = SQLFunctions.aggregate(aggregate.function, ofParts: parts)
+    let result = SQLFunctions.aggregate(aggregate.function, ofParts: parts, sums)
     let empty = aggregate.emptyResult
     return aggregate.function == .count || empty.isNull ? result : "coalesce(\(result), \(SQLLiteral.text(empty)))"
   }
@@ -80,24 +80,26 @@ extension QueryGenerator {
 extension SQLFunctions {
   /// What an aggregate of a column needs of each part of the rows; nil where it needs the rows.
   fileprivate static func parts(
-    of function: ResolvedAggregate.Function, _ value: SQLFragment, _ type: ResolvedType
+    of function: ResolvedAggregate.Function, _ value: SQLFragment, _ type: ResolvedType, _ sums: IntegerSums
   ) -> [SQLFragment]? {
     switch function {
     case .count: return ["count(\(value))"]
     case .minimum: return ["min(\(value))"]
     case .maximum: return ["max(\(value))"]
-    case .sum, .average: return type == .integer || type == .boolean ? integerParts(value) : nil
+    case .sum, .average: return type == .integer || type == .boolean ? integerParts(function, value, sums) : nil
     case .median, .mode, .standardDeviation, .only: return nil
     }
   }
 
   /// The aggregate of all rows by its parts.
-  fileprivate static func aggregate(_ function: ResolvedAggregate.Function, ofParts parts: [SQLFragment]) -> SQLFragment {
+  fileprivate static func aggregate(
+    _ function: ResolvedAggregate.Function, ofParts parts: [SQLFragment], _ sums: IntegerSums
+  ) -> SQLFragment {
     switch function {
     case .minimum: "min(\(parts[0]))"
     case .maximum: "max(\(parts[0]))"
     case .count: "sum(\(parts[0]))"
-    default: integerAggregate(function, parts.map { "sum(\($0))" })
+    default: integerAggregate(function, parts.map { "sum(\($0))" }, sums)
     }
   }
 }

@@ -9,6 +9,8 @@ struct SelectGenerator {
   let schema: StoreSchema
   /// Whether the first rows of an order are found without SQLite's sorter.
   var findsTopRows = !LibraryVersion.prunesOrderByLimit
+  /// How integers are summed: as they are, until a sum has turned out to be too large for that.
+  var sums = SQLFunctions.IntegerSums.whole
 
   func plan(_ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape, number: Int?) throws -> SelectPlan {
     let direct = try planWithChoice(fetch, specification, shape, number: number)
@@ -36,6 +38,7 @@ struct SelectGenerator {
   ) throws -> SelectPlan {
     let table = try schema.table(of: fetch.entity.number)
     let generator = QueryGenerator(schema: schema, constants: constants)
+    generator.sums = sums
     generator.askedForEach = beginning?.asked(of: fetch.predicate) ?? []
     if case .destination(let comparison) = beginning { generator.beginning = comparison }
     let scope = QueryScope(
