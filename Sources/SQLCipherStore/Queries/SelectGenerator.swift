@@ -83,7 +83,10 @@ struct SelectGenerator {
     guard specification.resultType != .count, fetch.projection?.isGrouped != true, fetch.projection?.isSingleRow != true else { return nil }
     let read = fetch.sortKeys.map(\.expression) + (fetch.projection?.columns.map(\.expression) ?? [])
     for case .comparison(let comparison) in fetch.predicate.conjuncts {
-      guard let (aggregate, constant) = generator.countedMembers(comparison), read.contains(.aggregate(aggregate)) else { continue }
+      // What is joined does not see the object: no member is chosen by its place among the object's.
+      guard let (aggregate, constant) = generator.countedMembers(comparison), aggregate.collection.position == nil,
+        read.contains(.aggregate(aggregate))
+      else { continue }
       return JoinedCount(aggregate, in: comparison, constant: constant)
     }
     return nil
