@@ -1,5 +1,4 @@
 // FetchResolver: checks fetches against a model before anything is read, and brings them into normal form.
-package import Foundation
 package import ObjectModel
 
 /// Turns fetches into resolved fetches of one model.
@@ -14,18 +13,15 @@ package struct FetchResolver: Sendable {
 
   private let model: CompiledModel
   private let transientKeys: TransientKeys
-  private let now: Date
 
   /// Makes a resolver.
   ///
   /// - Parameters:
   ///   - model: The model.
   ///   - transientKeys: Whether transient keys and block predicates may be asked for.
-  ///   - now: What `now()` means.
-  package init(model: CompiledModel, transientKeys: TransientKeys = .refused, now: Date = Date()) {
+  package init(model: CompiledModel, transientKeys: TransientKeys = .refused) {
     self.model = model
     self.transientKeys = transientKeys
-    self.now = now
   }
 
   /// Resolves what a fetch asks: entity, predicate, order and what dictionaries are made of. Complexity: linear in the predicate's size.
@@ -66,7 +62,7 @@ package struct FetchResolver: Sendable {
   }
 
   func makeResolution(of entity: CompiledEntity) -> PredicateResolution {
-    PredicateResolution(model: model, entity: entity, allowsTransients: transientKeys == .allowed, now: now)
+    PredicateResolution(model: model, entity: entity, allowsTransients: transientKeys == .allowed)
   }
 
   /// Resolves a predicate and an order on an entity.

@@ -6,7 +6,8 @@ import ObjectModel
 struct PredicateResolution {
   let model: CompiledModel
   let allowsTransients: Bool
-  let now: Date
+  /// What `now()` means: asking for the time costs as much as resolving a simple fetch, so nobody does who need not.
+  lazy var now = Date()
   /// The entities of the objects in scope: the object asked about, then members of the collections around.
   var scopes: [CompiledEntity]
   /// The scopes that subqueries' variables stand for.
@@ -20,10 +21,9 @@ struct PredicateResolution {
   /// What resolved parts were made of; nil where nobody wants to know.
   var sources: ResolutionSources?
 
-  init(model: CompiledModel, entity: CompiledEntity, allowsTransients: Bool, now: Date) {
+  init(model: CompiledModel, entity: CompiledEntity, allowsTransients: Bool) {
     self.model = model
     self.allowsTransients = allowsTransients
-    self.now = now
     scopes = [entity]
   }
 
