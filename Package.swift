@@ -58,6 +58,8 @@ let package = Package(
     .systemLibrary(name: "CSQLCipher", pkgConfig: "sqlcipher", providers: [.apt(["libsqlcipher-dev"])]),
     .systemLibrary(name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+    // The processor's hint that memory will be read soon, which Swift has no name for.
+    .systemLibrary(name: "CPrefetch"),
     // Of the tool only.
     .systemLibrary(name: "CLibedit", pkgConfig: "libedit", providers: [.apt(["libedit-dev"])]),
 
@@ -85,7 +87,7 @@ let package = Package(
         "SQLCipherStore", "SQLCipherConnection", "StoreFiles", "StoreKeys", "ObjectContext", "ObjectStore", "ObjectQuery", "ObjectModel",
         "_StoreSpecification", "_TestSupport",
       ], resources: [.copy("Fixtures")]),
-    module("ObjectContext", ["ObjectModel", "ObjectQuery", "ObjectStore", orderedCollections]),
+    module("ObjectContext", ["CPrefetch", "ObjectModel", "ObjectQuery", "ObjectStore", orderedCollections]),
     module(
       "CipherData",
       [

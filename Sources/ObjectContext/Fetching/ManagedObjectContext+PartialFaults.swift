@@ -87,6 +87,7 @@ extension ManagedObject {
   final func readReference(_ slot: Int) -> ObjectReference? {
     // The image itself is not taken out: that would retain its chunk.
     if let row = image?.base {
+      MemoryAhead.expect(behind: self, row)
       let slotCount = Int(row.load(fromByteOffset: 6, as: UInt16.self))
       return ObjectReference(rawValue: slot < slotCount ? RowWords.int(row, slot) : 0)
     }

@@ -88,7 +88,13 @@ extension ManagedObject {
     let reference = ObjectReference(rawValue: RowWords.int(row, slot))
     if reference.isNull || reference.key < 0 || currentID.key < 0 { return nil }
     let space = currentID.space
-    return contextReference._withUnsafeGuaranteedRef { $0.registry.object(reference, space: space) }
+    MemoryAhead.expect(behind: self, row)
+    return contextReference._withUnsafeGuaranteedRef { context -> ManagedObject? in
+      guard let living = context.registry.unretainedObject(reference, space: space) else { return nil }
+      // Nobody asks for an object to leave it alone.
+      living._withUnsafeGuaranteedRef { if let row = $0.plainRow { MemoryAhead.expect(row) } }
+      return living.takeUnretainedValue()
+    }
   }
 
   /// The destination of a to-one relationship.
