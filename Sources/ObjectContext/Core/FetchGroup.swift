@@ -25,13 +25,15 @@ package final class FetchGroup {
   /// The numbers of the groups made of this one's to-one slots.
   private var destinationGroups: [(slot: Int, number: UInt32)] = []
   /// How far ahead rows are read, and the keys that were looked at on the way.
-  private var rows = ReadAhead()
-  private var seen = KeySet()
+  // Asked for each object on the way; a context's isolation admits one access at a time.
+  @exclusivity(unchecked) private var rows = ReadAhead()
+  @exclusivity(unchecked) private var seen = KeySet()
   /// How many rows were read, and how many were asked for.
   private var readRows = 0
   private var usedRows = 0
   /// How far ahead members are read, by the relationships' numbers.
-  private var members: [(relationship: Int, ahead: ReadAhead)] = []
+  // Asked for each object on the way; unchecked for the same reason.
+  @exclusivity(unchecked) private var members: [(relationship: Int, ahead: ReadAhead)] = []
 
   /// - Parameter startSize: How many rows are read with the first that is missing.
   init(
