@@ -115,7 +115,7 @@ final class ExplainTests: XCTestCase {
       explanation = try context.explain(FetchRequest<ManagedObject>(entityName: "Package", predicate: list))
       XCTAssertFalse("\(explanation)".contains("secret"), "\(explanation)")
       if stack.kind == .sqlcipher {
-        XCTAssertEqual(explanation.statements.map(\.parameters), [["text"], []])
+        XCTAssertEqual(explanation.statements.map(\.parameters), [["all of a list, text"]])
         let two = try explain("name == 'secret' AND size > 4711", context)
         XCTAssertEqual(two.statements.first?.parameters, ["text", "integer"])
         XCTAssertTrue(two.statements.first?.text.contains("?1") ?? false)

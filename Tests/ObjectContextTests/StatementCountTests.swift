@@ -42,6 +42,20 @@ final class StatementCountTests: XCTestCase {
     return stack.statements?.count ?? 0
   }
 
+  func testFetchingByTenThousandIDsTakesOneStatement() async throws {
+    try await onLargeLibrary { stack in
+      let ids = try stack.makeShortLivedContext().all(Book.self).map(\.objectID)
+      let count = try statements(stack) { context in
+        var request = FetchRequest<Book>(entityName: "Book")
+        request.predicate = try FetchPredicate(format: "SELF IN %@", Array(ids.reversed()) + ids)
+        XCTAssertEqual(try context.fetch(request).map(\.objectID), ids, "each once, in the order of the keys")
+        request.predicate = try FetchPredicate(format: "SELF IN %@ AND NOT title IN %@", ids, (1..<Self.bookCount).map { "Book \($0)" })
+        XCTAssertEqual(try context.fetch(request).map(\.title), ["Book 0"])
+      }
+      XCTAssertEqual(count, 2)
+    }
+  }
+
   func testReadingTheAuthorsOfTenThousandBooksTakesAtMost120Statements() async throws {
     try await onLargeLibrary { stack in
       let forwards = try statements(stack) { context in

@@ -1,4 +1,4 @@
-// PackedConstants: all single values of a fetch in one placeholder, for predicates with more values than a statement takes placeholders.
+// PackedConstants: all values of a fetch in one placeholder, for predicates with more values than a statement takes placeholders.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -14,7 +14,7 @@ enum PackedConstants {
     case null, int, real, text, bytes
   }
 
-  /// The values of a fetch; lists have no value here.
+  /// The values of a fetch; a list is the bytes of a `ValueList`.
   static func pack(_ constants: [ResolvedConstant], in space: ObjectIDSpace) -> Data {
     var ends = Data(capacity: (constants.count + 1) * 4)
     var values = Data()
@@ -23,7 +23,7 @@ enum PackedConstants {
       switch constant {
       case .slot(let slot): append(slot, to: &values)
       case .object(let id): append(.int(space.key(of: id)), to: &values)
-      case .slots, .objects: append(.null, to: &values)
+      case .slots, .objects: append(.bytes(Data(constant.list(in: space).bytes)), to: &values)
       }
       withUnsafeBytes(of: UInt32(values.count)) { ends.append(contentsOf: $0) }
     }
@@ -80,5 +80,34 @@ enum PackedConstants {
     let (start, end) = (values + (number == 0 ? 0 : word(number)), values + word(number + 1))
     guard start <= end, end <= packed.count else { return nil }
     return UnsafeRawBufferPointer(rebasing: packed[start..<end])
+  }
+}
+
+extension ResolvedConstant {
+  /// The members of a list: values that are there, or the keys of objects, each once and in their order; of a single value none.
+  func list(in space: ObjectIDSpace) -> ValueList {
+    switch self {
+    case .slot, .object: return ValueList()
+    case .objects(let ids):
+      var list = ValueList(capacity: ids.count)
+      var last: Int64?
+      for key in ids.map(space.key).sorted() where key != last {
+        list.append(key)
+        last = key
+      }
+      return list
+    case .slots(let slots):
+      var list = ValueList(capacity: slots.count)
+      for slot in slots {
+        switch slot {
+        case .null: break
+        case .int(let value): list.append(value)
+        case .real(let value): list.append(value)
+        case .text(var value): value.withUTF8 { list.append(text: UnsafeRawBufferPointer($0)) }
+        case .bytes(let value): value.withUnsafeBytes { list.append(blob: $0) }
+        }
+      }
+      return list
+    }
   }
 }

@@ -6,7 +6,9 @@ enum SQLBinder: Hashable, Sendable {
   case constant(Int)
   /// A member of a constant that is a list; the last one again where the list is shorter.
   case listMember(Int, Int)
-  /// All single values of the fetch in one (``PackedConstants``); always the first placeholder, however often it stands in the text.
+  /// All members of a constant that is a list, in one (`ValueList`); objects in the order of their keys, each once.
+  case list(Int)
+  /// All values of the fetch in one (``PackedConstants``); always the first placeholder, however often it stands in the text.
   case packedConstants
   /// The least text behind all texts that begin with a constant.
   case prefixEnd(Int)

@@ -18,6 +18,8 @@ enum SQLFunctions {
   static let compareLocalized = "cd_compare_localized"
   static let compareNumbers = "cd_compare_numbers"
   static let random = "cd_random"
+  /// A table: the members of a list.
+  static let list = "cd_list"
   /// A computed value as an attribute of a type holds it.
   static let fit = "cd_fit"
   /// A column's bytes, wherever they are.
@@ -113,6 +115,7 @@ enum SQLFunctions {
     try registerText(on: connection)
     try registerSearch(on: connection)
     try PackedConstants.register(on: connection)
+    try connection.registerValueLists(name: list)
     if model?.hasFoldedIndexes ?? false { try registerFold(foldIndexed, on: connection) }
     if model?.hasExpressionIndexes ?? false { try registerIndexed(indexed, on: connection) }
     if model?.hasFullTextIndexes ?? false { try registerWords(words, on: connection) }

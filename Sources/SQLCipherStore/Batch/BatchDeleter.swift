@@ -74,7 +74,6 @@ struct BatchDeleter {
     guard case .identifiers(let numbering) = plan.output else {
       throw StoreError(.internalInconsistency(.otherResult), operation: .batchDelete)
     }
-    if !plan.temporaryLists.isEmpty { try TemporaryLists.fill(plan.temporaryLists, of: fetch, space: space, batch.transaction.reading) }
     var withEntities = false
     if case .stored = numbering { withEntities = true }
     let statement = try batch.connection.statement(
@@ -82,7 +81,6 @@ struct BatchDeleter {
     try batch.engine.bind(plan.binders, fetch, specification, space, to: statement)
     batch.engine.trace.note(statement)
     try statement.run()
-    if !plan.temporaryLists.isEmpty { try TemporaryLists.empty(plan.temporaryLists.count, batch.transaction.reading) }
   }
 
   private func fill(_ objectIDs: [ManagedObjectID]) throws {

@@ -72,16 +72,16 @@ struct BatchUpdater {
   // MARK: Which rows
 
   /// The statement's part behind SELECT, with values of each row that is concerned.
-  private func selection(_ values: (QueryGenerator, QueryScope) throws -> [SQLFragment]) throws -> (SQLFragment, temporaryLists: [Int]) {
-    // Lists stand in temporary tables: the statement is made anew each time anyway.
+  private func selection(_ values: (QueryGenerator, QueryScope) throws -> [SQLFragment]) throws -> SQLFragment {
+    // Each list in one placeholder: the statement is made anew each time anyway.
     let inTables = QueryGenerator.Constants.placeholders(listCapacities: Array(repeating: -1, count: plan.fetch.constants.count))
     let direct = try selection(values, inTables)
-    return direct.0.binders.count <= SelectGenerator.greatestBinderCount ? direct : try selection(values, .packed)
+    return direct.binders.count <= SelectGenerator.greatestBinderCount ? direct : try selection(values, .packed)
   }
 
   private func selection(
     _ values: (QueryGenerator, QueryScope) throws -> [SQLFragment], _ constants: QueryGenerator.Constants
-  ) throws -> (SQLFragment, temporaryLists: [Int]) {
+  ) throws -> SQLFragment {
     let generator = QueryGenerator(schema: schema, constants: constants)
     let scope = QueryScope(
       table: table, alias: generator.makeAlias("t"), of: plan.fetch.entity.number,
@@ -91,17 +91,16 @@ struct BatchUpdater {
     let selected = [SQLFragment(table.reference(alias: scope.alias))] + (try values(generator, scope))
     var statement = scope.query(SQLFragment.joined(selected, by: ", "), where: condition)
     if case .packed = constants { statement.binders.insert(.packedConstants, at: 0) }
-    return (statement, generator.temporaryLists)
+    return statement
   }
 
   private func bound<Result>(
-    _ head: String, _ selection: (fragment: SQLFragment, temporaryLists: [Int]), _ body: (Statement) throws -> Result
+    _ head: String, _ selection: SQLFragment, _ body: (Statement) throws -> Result
   ) throws -> Result {
-    try TemporaryLists.fill(selection.temporaryLists, of: plan.fetch, space: space, batch.transaction.reading)
-    let statement = try batch.connection.statement(sql: head + selection.fragment.text)
+    let statement = try batch.connection.statement(sql: head + selection.text)
     defer { statement.reset() }
     try batch.engine.bind(
-      selection.fragment.binders, plan.fetch, FetchSpecification(entityName: plan.entity.name), space, to: statement)
+      selection.binders, plan.fetch, FetchSpecification(entityName: plan.entity.name), space, to: statement)
     batch.engine.trace.note(statement)
     return try body(statement)
   }
@@ -115,7 +114,6 @@ struct BatchUpdater {
         return keepsExternals(item.slot) ? "\(SQLFunctions.keep)(\(assigned))" : assigned
       }
     }
-    defer { try? TemporaryLists.empty(insertion.temporaryLists.count, batch.transaction.reading) }
     do {
       return try bound(noted.insertion, insertion) { statement in
         try statement.run()
@@ -130,7 +128,7 @@ struct BatchUpdater {
   /// A value was refused: finds it again, in order to say why.
   private func throwRefusal() throws {
     var values = try selection { generator, scope in try computed.map { try generator.value($0.expression, [scope]) } }
-    values.0.append(" ORDER BY 1")
+    values.append(" ORDER BY 1")
     try bound("", values) { statement in
       while try statement.step() {
         for (position, item) in computed.enumerated() {

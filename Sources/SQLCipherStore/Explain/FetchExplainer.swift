@@ -34,13 +34,6 @@ struct FetchExplainer {
           purpose: "count what the fetch could begin with, up to a bound", text: Self.numbered(probe.sql.text),
           parameters: probe.sql.binders.map(parameter)))
     }
-    for (number, constant) in plan.temporaryLists.enumerated() {
-      try TemporaryLists.create(number, transaction)
-      statements.append(
-        .init(
-          purpose: "keep a long list, once for each member", text: Self.numbered(TemporaryLists.insertion(number)),
-          parameters: [typeName(of: fetch.constants[constant])]))
-    }
     let lines = try QueryPlanLine.lines(of: plan.sql, transaction)
     var warnings: [FetchExplanation.Warning] = []
     let steps = lines.map { step($0, isInner: false, &warnings) }
@@ -207,6 +200,7 @@ struct FetchExplainer {
     switch binder {
     case .constant(let number): typeName(of: fetch.constants[number])
     case .listMember(let number, _): "one of a list, " + typeName(of: fetch.constants[number])
+    case .list(let number): "all of a list, " + typeName(of: fetch.constants[number])
     case .prefixEnd: "end of the texts with this prefix"
     case .packedConstants: "all values, in one"
     case .limit: "limit"

@@ -41,22 +41,14 @@ extension StoreEngine {
   ) throws -> PersistentStoreResult {
     let connection = transaction.connection
     let plan = try chosen(planned, fetch, specification, space, transaction)
-    if !plan.temporaryLists.isEmpty { try TemporaryLists.fill(plan.temporaryLists, of: fetch, space: space, transaction) }
     let statement = try plan.number.map { try connection.statement($0, plan.sql) } ?? connection.statement(sql: plan.sql)
     defer { statement.reset() }
     try bind(plan.binders, fetch, specification, space, to: statement)
     trace.note(statement)
-    let result: PersistentStoreResult
     if case .topRows(let sortKeys) = plan.output {
-      result = .rows(try topRows(sortKeys, plan, specification, statement, transaction))
-    } else {
-      result = try read(plan, statement, of: fetch.entity, space: space, limit: specification.fetchLimit, keys)
+      return .rows(try topRows(sortKeys, plan, specification, statement, transaction))
     }
-    if !plan.temporaryLists.isEmpty {
-      statement.reset()
-      try TemporaryLists.empty(plan.temporaryLists.count, transaction)
-    }
-    return result
+    return try read(plan, statement, of: fetch.entity, space: space, limit: specification.fetchLimit, keys)
   }
 
   /// What a fetch of IDs finds: keys alone where they can be of one entity only.
@@ -207,6 +199,8 @@ extension StoreEngine {
         case .objects(let ids): try statement.bind(index, space.key(of: ids[min(position, ids.count - 1)]))
         case .slot, .object: throw StoreError(.internalInconsistency(.valueForList), operation: .fetch)
         }
+      case .list(let number):
+        try fetch.constants[number].list(in: space).bytes.withUnsafeBytes { try statement.bindBlob(index, $0) }
       case .prefixEnd(let number):
         guard case .slot(.text(let prefix)) = fetch.constants[number] else {
           try statement.bindNull(index)

@@ -132,6 +132,32 @@ extension QueryGenerator {
   }
 }
 
+extension SQLBinder {
+  /// Whether it is a whole list.
+  fileprivate var isList: Bool {
+    if case .list = self { true } else { false }
+  }
+}
+
+extension QueryGenerator {
+  /// Lets a query that asks for the objects of a long list begin with the list: it is in the order of the keys, and has each once, so that SQLite
+  /// need not sort it.
+  ///
+  /// - Returns: What is read in place of the objects' table; nil where it asks for no such.
+  func begin(withListIn predicate: ResolvedPredicate, of table: EntityTable) -> SQLFragment? {
+    guard case .placeholders(let capacities) = constants else { return nil }
+    for case .comparison(let comparison) in predicate.conjuncts {
+      guard case .list(let number) = comparison.right, !comparison.isNegated, capacities[number] < 0,
+        case .path(let path) = comparison.left, path.scope == 0, path.steps.isEmpty, case .object = path.terminal
+      else { continue }
+      let alias = makeAlias("l")
+      listed = (comparison, alias)
+      return "\(SQLFunctions.list)(\(SQLFragment(.list(number)))) AS \(alias) CROSS JOIN \(table.name)"
+    }
+    return nil
+  }
+}
+
 extension SelectGenerator {
   /// The plan of a fetch, with others to choose from where it can begin in several ways.
   func planWithChoice(
@@ -144,8 +170,9 @@ extension SelectGenerator {
     let conditions = QueryGenerator(schema: schema, constants: constants).drivingConditions(of: fetch.predicate, entity: fetch.entity)
     if let unique = conditions.first(where: \.findsOne) { return try plan(unique, number: number) }
     let first = try plan(nil, number: number)
-    // A long list is not in the file yet when the counting is done.
-    guard !conditions.isEmpty, first.temporaryLists.isEmpty, first.binders.count <= Self.greatestBinderCount else { return first }
+    // To search for each member of a long list costs more than a count may.
+    let isCountable = first.binders.count <= Self.greatestBinderCount && !first.binders.contains(where: \.isList)
+    guard !conditions.isEmpty, isCountable else { return first }
     let table = try schema.table(of: fetch.entity.number)
     var probes: [DrivingProbe] = []
     for condition in conditions {

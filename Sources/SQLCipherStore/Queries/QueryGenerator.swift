@@ -7,9 +7,9 @@ import ObjectStore
 final class QueryGenerator {
   /// How constants are written.
   enum Constants {
-    /// As placeholders; lists with as many as their size class says, -1 for one that stands in a temporary table.
+    /// As placeholders; lists with as many as their size class says, -1 for one that is a table out of one placeholder.
     case placeholders(listCapacities: [Int])
-    /// Single values out of one placeholder with all of them, lists in temporary tables: where there are more than placeholders.
+    /// All out of one placeholder: where there are more than placeholders.
     case packed
     /// As literals, for the condition of a partial index.
     case literals([ResolvedConstant])
@@ -17,8 +17,6 @@ final class QueryGenerator {
 
   let schema: StoreSchema
   let constants: Constants
-  /// The constants that stand in temporary tables, by the tables' numbers.
-  private(set) var temporaryLists: [Int] = []
   /// The aggregates of groups, by their numbers in the projection.
   var groupAggregates: [SQLFragment] = []
   /// How integers are summed.
@@ -30,6 +28,8 @@ final class QueryGenerator {
   var joinedCount: JoinedCount?
   /// The comparison that the query begins with, by the objects whose value it compares.
   var beginning: ResolvedComparison?
+  /// The comparison of the objects themselves with a long list that is read first, each of its objects then; and the list's alias.
+  var listed: (comparison: ResolvedComparison, alias: String)?
   /// Whether another condition beside the one being written leaves few objects: then it is better asked for each of them.
   private(set) var hasSelectiveSibling = false
 
@@ -42,13 +42,6 @@ final class QueryGenerator {
   func makeAlias(_ prefix: String) -> String {
     defer { aliasCount += 1 }
     return "\(prefix)\(aliasCount)"
-  }
-
-  /// The name of the temporary table of a list.
-  func temporaryList(for constant: Int) -> String {
-    if let known = temporaryLists.firstIndex(of: constant) { return TemporaryLists.name(known) }
-    temporaryLists.append(constant)
-    return TemporaryLists.name(temporaryLists.count - 1)
   }
 
   // MARK: Conditions
@@ -82,6 +75,7 @@ final class QueryGenerator {
   }
 
   private func comparison(_ comparison: ResolvedComparison, _ scopes: [QueryScope]) throws -> SQLFragment {
+    if scopes.count == 1, let listed, comparison == listed.comparison { return "\(scopes[0].key) = \(listed.alias).v" }
     if scopes.count == 1, comparison == beginning, let first = try beginningAtDestination(comparison, scopes[0]) { return first }
     if case .expression(let right) = comparison.right, comparison.op == .equal {
       return try equality(comparison, right, scopes)
@@ -215,7 +209,7 @@ final class QueryGenerator {
     switch constants {
     case .placeholders(let capacities):
       let capacity = number < capacities.count ? capacities[number] : -1
-      guard capacity > 0 else { return "(SELECT v FROM \(temporaryList(for: number)))" }
+      guard capacity > 0 else { return "(SELECT v FROM \(SQLFunctions.list)(\(SQLFragment(.list(number)))))" }
       var fragment = SQLFragment("(")
       for index in 0..<capacity {
         fragment.text += index == 0 ? "?" : ", ?"
@@ -223,7 +217,7 @@ final class QueryGenerator {
       }
       fragment.text += ")"
       return fragment
-    case .packed: return "(SELECT v FROM \(temporaryList(for: number)))"
+    case .packed: return "(SELECT v FROM \(SQLFunctions.list)(\(PackedConstants.function)(?1, \(number))))"
     case .literals(let values):
       guard case .slots(let slots) = values[number] else { return "()" }
       return "(\(slots.map(SQLLiteral.text).joined(separator: ", ")))"

@@ -15,7 +15,7 @@ struct SelectGenerator {
   func plan(_ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape, number: Int?) throws -> SelectPlan {
     let direct = try planWithChoice(fetch, specification, shape, number: number)
     if direct.binders.count <= Self.greatestBinderCount { return direct }
-    // Lists go into temporary tables; then single values into one placeholder.
+    // Each list goes into one placeholder; then all values into one.
     let inTables = shape.listCapacities.map { $0 == 0 ? 0 : -1 }
     for constants: QueryGenerator.Constants in [.placeholders(listCapacities: inTables), .packed] {
       let plan = try plan(fetch, specification, shape, constants, number: number)
@@ -45,6 +45,7 @@ struct SelectGenerator {
       table: table, alias: generator.makeAlias("t"), of: fetch.entity.number,
       required: QueryGenerator.requiredSteps(of: fetch.predicate, scope: 0))
     if beginning == nil { generator.joinedCount = joinedCount(fetch, specification, generator) }
+    let source = beginning == nil ? generator.begin(withListIn: fetch.predicate, of: table) : nil
     let condition = try generator.condition(of: fetch, scope)
     let top = try topSelection(fetch, specification, shape, scope, generator)
     let parts = try groupParts(fetch, specification, scope, generator)
@@ -66,14 +67,14 @@ struct SelectGenerator {
     case .own, .destination, nil: break
     }
 
-    var statement = scope.query(parts?.selected ?? selected, hint: hint, where: condition)
+    var statement = scope.query(parts?.selected ?? selected, from: source, hint: hint, where: condition)
     if let parts { statement = asked.query(selected, from: "(\(statement) GROUP BY \(parts.key))", where: nil) }
     if let groups { statement.append(groups) }
     statement.append(order)
     var limited = top == nil ? try limited(statement, fetch, specification, output) : statement
     if case .packed = constants { limited.binders.insert(.packedConstants, at: 0) }
     return SelectPlan(
-      sql: limited.text, binders: limited.binders, output: output, table: table, temporaryLists: generator.temporaryLists, number: number)
+      sql: limited.text, binders: limited.binders, output: output, table: table, number: number)
   }
 
   // MARK: Parts

@@ -35,21 +35,18 @@ final class SelectPlan: Sendable {
   let binders: [SQLBinder]
   let output: Output
   let table: EntityTable
-  /// The constants that are put into temporary tables first.
-  let temporaryLists: [Int]
   /// The number under which connections keep the statement; nil for a plan that is one of too many.
   let number: Int?
   /// Other plans of the fetch, of which one is taken if a count says so.
   let choice: DrivingChoice?
 
   init(
-    sql: String, binders: [SQLBinder], output: Output, table: EntityTable, temporaryLists: [Int], number: Int?, choice: DrivingChoice? = nil
+    sql: String, binders: [SQLBinder], output: Output, table: EntityTable, number: Int?, choice: DrivingChoice? = nil
   ) {
     self.sql = sql
     self.binders = binders
     self.output = output
     self.table = table
-    self.temporaryLists = temporaryLists
     self.number = number
     self.choice = choice
   }
@@ -57,6 +54,6 @@ final class SelectPlan: Sendable {
   /// The plan with others to choose from.
   func with(_ choice: DrivingChoice) -> SelectPlan {
     SelectPlan(
-      sql: sql, binders: binders, output: output, table: table, temporaryLists: temporaryLists, number: number, choice: choice)
+      sql: sql, binders: binders, output: output, table: table, number: number, choice: choice)
   }
 }
