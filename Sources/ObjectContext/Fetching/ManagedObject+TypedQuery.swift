@@ -42,7 +42,7 @@ extension FetchObject where FetchedClass: ManagedObject {
 
   /// Whether it is one of the objects of several IDs.
   public func isIn(_ objectIDs: some Sequence<ManagedObjectID>) -> FetchPredicate {
-    FetchPredicate(fetchExpression, .in, .constant(.list(objectIDs.map(\._fetchConstant))))
+    FetchPredicate(fetchExpression, .in, .constant(.list(objectIDs.map { $0._fetchConstant })))
   }
 
   /// Whether its entity is that of a class, or one below that has a class of its own: what `object is Novel` tells in memory.

@@ -100,11 +100,11 @@ extension ManagedObjectID: FetchConstantConvertible {
 }
 extension Array: FetchConstantConvertible where Element: FetchConstantConvertible {
   /// The value as a constant.
-  public var _fetchConstant: FetchConstant { .list(map(\._fetchConstant)) }
+  public var _fetchConstant: FetchConstant { .list(map { $0._fetchConstant }) }
 }
 extension Set: FetchConstantConvertible where Element: FetchConstantConvertible {
   /// The value as a constant.
-  public var _fetchConstant: FetchConstant { .list(map(\._fetchConstant)) }
+  public var _fetchConstant: FetchConstant { .list(map { $0._fetchConstant }) }
 }
 extension Optional: FetchConstantConvertible where Wrapped: FetchConstantConvertible {
   /// The value as a constant.

@@ -57,9 +57,12 @@ extension PredicateResolution {
     if left.type == .object {
       var ids: [ManagedObjectID] = []
       var seen: Set<ManagedObjectID> = []
+      // Who looks into a long list brings it into an order of his own, where equal ones meet.
+      let isLong = FetchShape.listCapacity(for: values.count) < 0
+      if isLong { ids.reserveCapacity(values.count) }
       for value in values {
         guard case .object(let id) = value else { throw mismatch(name, left, value) }
-        if canBe(left, id), seen.insert(id).inserted { ids.append(id) }
+        if canBe(left, id), isLong || seen.insert(id).inserted { ids.append(id) }
       }
       return ids.isEmpty ? nil : (.objects(ids), .object)
     }
