@@ -26,14 +26,17 @@ struct Compiler {
 
   /// Compiles as far as the checks of isolation go. Gives the status and the lines with errors and warnings.
   func check(_ files: [URL], flags: [String] = []) throws -> (status: Int32, diagnostics: [String]) {
+    // No device: what a compiler that fails has begun to write, it removes.
+    let output = FileManager.default.temporaryDirectory.appendingPathComponent("checked-\(UUID().uuidString).sil")
+    defer { try? FileManager.default.removeItem(at: output) }
     var arguments = [
-      "swiftc", "-emit-sil", "-wmo", "-o", "/dev/null", "-swift-version", "6", "-module-name", "Checked", "-I", modules.path,
+      "swiftc", "-emit-sil", "-wmo", "-o", output.path, "-swift-version", "6", "-module-name", "Checked", "-I", modules.path,
     ]
-    for library in ["CLibcrypto", "CSQLCipher", "CZlib"] {
+    for library in ["CLibcrypto", "CPrefetch", "CSQLCipher", "CZlib"] {
       arguments += ["-I", Self.root.appendingPathComponent("Sources/\(library)").path]
     }
-    let (status, output) = try Self.run(arguments + clangFlags + flags + files.map(\.path))
-    let lines = output.split(separator: "\n").map(String.init)
+    let (status, text) = try Self.run(arguments + clangFlags + flags + files.map(\.path))
+    let lines = text.split(separator: "\n").map(String.init)
     // What follows a diagnostic, the source with remarks in it, is indented.
     return (status, lines.filter { $0.first != " " && ($0.contains("error: ") || $0.contains("warning: ")) })
   }

@@ -77,6 +77,12 @@ final class ValueListTests: StoreTestCase {
     XCTAssertEqual(try texts(connection, "SELECT v FROM items(?)", whole), ["7", "8"], "the connection is of use")
   }
 
+  func testANameThatIsRegisteredAlreadyStaysSo() throws {
+    let connection = try make()
+    try connection.registerValueLists(name: "items")
+    XCTAssertEqual(try texts(connection, "SELECT v FROM items(?)", list(7...7)), ["7"])
+  }
+
   func testNobodyCanMakeSuchATableInAFile() throws {
     XCTAssertThrowsError(try make().execute("CREATE VIRTUAL TABLE mine USING items"))
   }

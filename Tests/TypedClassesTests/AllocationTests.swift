@@ -4,8 +4,12 @@ import Foundation
 import XCTest
 import _AllocationCounter
 
-/// The bounds are a fifth above what a debug build with the inner checks takes, in which the tests run; an optimised one takes less. Where nothing can be counted all
-/// counts are 0.
+#if CIPHERDATA_CHECKS
+  import ObjectModel
+  import Synchronization
+#endif
+
+/// The bounds are a fifth above what a debug build takes, in which the tests run; an optimised one takes less. Where nothing can be counted all counts are 0.
 final class AllocationTests: XCTestCase {
   private static let count = 400
   private var folder = FileManager.default.temporaryDirectory
@@ -13,6 +17,9 @@ final class AllocationTests: XCTestCase {
 
   /// Packages, each of a section of its own.
   override func setUp() async throws {
+    #if CIPHERDATA_CHECKS
+      CheckPacer.arePaused.store(true, ordering: .relaxed)
+    #endif
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("allocations-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let description = PersistentStoreDescription(
@@ -28,6 +35,9 @@ final class AllocationTests: XCTestCase {
   }
 
   override func tearDown() async throws {
+    #if CIPHERDATA_CHECKS
+      CheckPacer.arePaused.store(false, ordering: .relaxed)
+    #endif
     try container?.close()
     container = nil
     try? FileManager.default.removeItem(at: folder)

@@ -163,9 +163,11 @@ private enum ValueListTable {
 }
 
 extension Connection {
-  /// Registers the table of the values of a ``ValueList``, which is its argument. Its column is `v`.
+  /// Registers the table of the values of a ``ValueList``, which is its argument. Its column is `v`. A name that is registered already stays so.
   package func registerValueLists(name: String) throws(StoreAccessError) {
     try database.checkOpen(.registerFunction)
+    // SQLite before 3.21 takes no table twice.
+    guard valueLists.insert(name).inserted else { return }
     let code = sqlite3_create_module_v2(pointer, name, ValueListTable.module, nil, nil)
     guard code == SQLITE_OK else { throw database.failure(code, operation: .registerFunction, subject: .name(name)) }
   }

@@ -37,6 +37,8 @@ public import StoreKeys
   var authenticator: PageAuthenticator?
   /// The statements of transactions.
   var commands = TransactionCommands()
+  /// The names under which lists of values are tables.
+  var valueLists: Set<String> = []
   /// True after a page failed its check: SQLCipher remembers it, and the connection should be closed.
   package var isDamaged: Bool { database.isDamaged }
   package var isClosed: Bool { database.isClosed }
