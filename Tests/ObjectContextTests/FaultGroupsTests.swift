@@ -18,6 +18,17 @@ final class FaultGroupsTests: XCTestCase {
     return found
   }
 
+  func testReferencesWhoseKeysFollowEachOtherTakeNoMemory() {
+    var run = ReferenceRun()
+    for reference in references(5..<105) { run.append(reference) }
+    XCTAssertEqual(run.byteCount, 0)
+    XCTAssertEqual((0..<run.count).map { run[$0] }, references(5..<105))
+    let others = references(105..<106) + references(3..<5) + [ObjectReference(entity: 2, key: 5)]
+    for reference in others { run.append(reference) }
+    XCTAssertEqual((0..<run.count).map { run[$0] }, references(5..<105) + others)
+    XCTAssertGreaterThan(run.byteCount, 0)
+  }
+
   func testTheSiblingsOfAnObjectAreThoseThatCameWithIt() throws {
     var groups = FaultGroups()
     let first = groups.add(references(1..<4), space: 9)

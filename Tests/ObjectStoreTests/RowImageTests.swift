@@ -110,6 +110,23 @@ final class RowImageTests: XCTestCase {
     XCTAssertGreaterThan(image.size, text.utf8.count)
   }
 
+  func testRowsBehindAVeryLargeOneAreFoundByTheirAddresses() {
+    let writer = RowWriter()
+    for (key, length) in [(Int64(1), 3), (2, 600_000), (3, 4), (-4, 5), (5, 600_000)] {
+      writer.beginRow(entityNumber: 2, slotCount: 1, key: key, version: 1)
+      writer.setString(String(repeating: "a", count: length), at: 0)
+      writer.endRow()
+    }
+    var images = writer.finish().map { $0 }
+    XCTAssertEqual(images.map(\.key), [1, 2, 3, -4, 5])
+    XCTAssertEqual(images.map { $0.string(0).utf8.count }, [3, 600_000, 4, 5, 600_000])
+    let held = images.map { $0.hold() }
+    images = []
+    XCTAssertEqual(held.map { RowImage(heldRow: $0).reference }, [1, 2, 3, -4, 5].map { ObjectReference(entity: 2, key: $0) })
+    XCTAssertEqual(held.map { RowImage(heldRow: $0).string(0).utf8.count }, [3, 600_000, 4, 5, 600_000])
+    held.forEach(RowImage.letGo)
+  }
+
   func testAnAbandonedRowLeavesNoTrace() {
     let writer = RowWriter()
     writer.beginRow(entityNumber: 0, slotCount: 1, key: 1, version: 1)

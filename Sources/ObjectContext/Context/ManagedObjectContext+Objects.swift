@@ -35,7 +35,7 @@ extension ManagedObjectContext {
     if let object = registeredObject(for: objectID) {
       if !object.flags.isDisjoint(with: [.isDeleted, .isInaccessible]) { throw notFound(objectID) }
       guard object.flags.contains(.isFault) else { return object }
-      if object.image == nil {
+      if object.row == nil {
         guard let row = try row(of: objectID) else { throw notFound(objectID) }
         object.image = try checked(row, as: objectID)
       }
@@ -45,7 +45,7 @@ extension ManagedObjectContext {
     guard !objectID.isTemporaryID, let row = try row(of: objectID) else { throw notFound(objectID) }
     let id = ManagedObjectID(space: objectID.space, entityNumber: UInt32(row.entityNumber), key: row.key)
     // The ID may have been fetched as that of a superentity.
-    let object = registeredObject(row.reference, space: objectID.space) ?? makeObject(id, image: row)
+    let object = registeredObject(row.reference, space: objectID.space) ?? withExtendedLifetime(row) { makeObject(id, row: row.base) }
     object.fireFault(trigger: nil)
     return object
   }

@@ -10,7 +10,7 @@ package final class FetchGroup {
   package let number: UInt32
   package let space: UInt32
   /// The objects; empty for the destinations of another group's.
-  private let references: [ObjectReference]
+  private let references: ReferenceRun
   /// The group whose objects the slots lead from, one after the other, to this one's.
   private weak var sources: FetchGroup?
   private let slots: [Int]
@@ -37,7 +37,7 @@ package final class FetchGroup {
 
   /// - Parameter startSize: How many rows are read with the first that is missing.
   init(
-    number: UInt32, space: UInt32, references: [ObjectReference], batch: Int, isBatchFixed: Bool, isFetched: Bool,
+    number: UInt32, space: UInt32, references: ReferenceRun, batch: Int, isBatchFixed: Bool, isFetched: Bool,
     startSize: Int = ReadAhead.firstSize
   ) {
     self.number = number
@@ -53,7 +53,7 @@ package final class FetchGroup {
   init(number: UInt32, destinationsOf sources: FetchGroup, slot: Int) {
     self.number = number
     space = sources.space
-    references = []
+    references = ReferenceRun()
     batch = sources.batch
     isBatchFixed = sources.isBatchFixed
     isFetched = false
@@ -62,7 +62,7 @@ package final class FetchGroup {
   }
 
   /// The bytes it holds.
-  var byteCount: Int { references.count * 8 }
+  var byteCount: Int { references.byteCount }
 
   package var count: Int { sources?.count ?? references.count }
 
@@ -95,24 +95,23 @@ package final class FetchGroup {
     // A group whose sources were forgotten is empty.
     let root = slots.isEmpty ? self : sources
     guard let root else { return start }
-    return root.references.withUnsafeBufferPointer { references in
-      var (position, left) = (start, limit)
-      while left > 0, position >= 0, position < references.count {
-        var reference = references[position]
-        let place = position
-        position += stride
-        left -= 1
-        for slot in slots {
-          guard reference.key > 0, let next = destination(reference, slot) else {
-            reference = ObjectReference(rawValue: 0)
-            break
-          }
-          reference = next
+    let references = root.references
+    var (position, left) = (start, limit)
+    while left > 0, position >= 0, position < references.count {
+      var reference = references[position]
+      let place = position
+      position += stride
+      left -= 1
+      for slot in slots {
+        guard reference.key > 0, let next = destination(reference, slot) else {
+          reference = ObjectReference(rawValue: 0)
+          break
         }
-        if !reference.isNull, !visit(reference, place) { break }
+        reference = next
       }
-      return position
+      if !reference.isNull, !visit(reference, place) { break }
     }
+    return position
   }
 
   // MARK: Reading ahead

@@ -22,20 +22,12 @@ import ObjectStore
 nonisolated open class ManagedObject {
   // The hot path of every property read: the row when the object is no fault and has no changes, or the overlay's when that has all values.
   // Exclusivity is not checked at run time because a context's isolation admits one access at a time; the check costs 17 ns a read.
-  @exclusivity(unchecked) @usableFromInline final var plainRow: UnsafeRawPointer?
-  /// The row as last read or saved; nil when none is at hand.
-  // Exclusivity is unchecked for the reason above.
-  @exclusivity(unchecked) final var image: RowImage? {
-    didSet { if overlay != nil { overlayLostItsRow() } }
-  }
-  /// The values set since.
+  // Where that row begins, as a number: the own one's has the highest bit as long as nobody may read it; 0 or the overlay's when there is an overlay.
+  @exclusivity(unchecked) @usableFromInline final var readWord = Int.min
+  /// The values set since. It also keeps the row as long as it is there.
   // Exclusivity is unchecked for the reason above.
   @exclusivity(unchecked) final var overlay: Overlay? {
-    // What `plainRow` points to may be the former one's.
-    didSet {
-      plainRow = nil
-      flags.remove(.writesInPlace)
-    }
+    didSet { noteOverlay(former: oldValue) }
   }
   /// The states of to-many relationships, by to-many index; nil as long as none was touched.
   // Exclusivity is unchecked for the reason above.
@@ -55,8 +47,8 @@ nonisolated open class ManagedObject {
     ownReference = seed.objectID.reference
     ownSpace = seed.objectID.space
     flags = seed.flags
-    image = seed.image
     contextReference = seed.context
+    if let image = seed.image { readWord |= Int(bitPattern: image.hold()) }
   }
 
   /// Inserts a new object of the class's entity into a context, with its default values, and calls ``awakeFromInsert()``.
@@ -69,7 +61,8 @@ nonisolated open class ManagedObject {
   }
 
   deinit {
-    contextReference?.takeUnretainedValue().forget(self)
+    if let row { RowImage.letGo(row) }
+    contextReference?._withUnsafeGuaranteedRef { $0.forget(self) }
   }
 
   // MARK: Identity

@@ -192,14 +192,17 @@ public final class ManagedObjectContext {
 
   /// A new fault for a row.
   func makeFault(_ reference: ObjectReference, space: UInt32) -> ManagedObject {
-    makeObject(ManagedObjectID(space: space, entityNumber: UInt32(reference.entity), key: reference.key), image: nil)
+    makeObject(ManagedObjectID(space: space, entityNumber: UInt32(reference.entity), key: reference.key))
   }
 
   /// A new object for a row that no living object stands for.
-  func makeObject(_ objectID: ManagedObjectID, image: RowImage?) -> ManagedObject {
+  ///
+  /// - Parameter row: Where its row begins, which the caller holds; nil when it is not at hand.
+  func makeObject(_ objectID: ManagedObjectID, row: UnsafeRawPointer? = nil) -> ManagedObject {
     let object = entityClasses.type(ofEntity: Int(objectID.entityNumber)).init(
       // `deinit` takes the context back.
-      ManagedObjectSeed(objectID: objectID, context: Unmanaged.passUnretained(self), image: image, flags: [.isFault]))
+      ManagedObjectSeed(objectID: objectID, context: Unmanaged.passUnretained(self), image: nil, flags: [.isFault]))
+    if let row { object.takeFirstRow(row) }
     register(object)
     registry.hold(object)
     return object

@@ -30,6 +30,9 @@ final class Overlay {
   /// Large values that are not read yet, by slot.
   // Unchecked as above.
   @exclusivity(unchecked) private var externals: [Int: ExternalData]?
+  /// Where the object's own row begins, which the object holds: it has no word for it beside the one that says where values are read from.
+  // Unchecked as above.
+  @exclusivity(unchecked) var below: UnsafeRawPointer?
 
   /// Texts and bytes that are longer stand beside the row: they are shared with who has set them, not copied.
   private static let longByteCount = 1_024

@@ -9,9 +9,9 @@ extension ManagedObject {
     guard flags.contains(.isFault) else { return !flags.contains(.isInaccessible) }
     guard let contextReference else {
       // A fault whose context is gone stays empty.
-      return image != nil
+      return row != nil
     }
-    if image == nil, !contextReference._withUnsafeGuaranteedRef({ $0.readRow(of: self, trigger: trigger) }) {
+    if row == nil, !contextReference._withUnsafeGuaranteedRef({ $0.readRow(of: self, trigger: trigger) }) {
       if flags.contains(.isInaccessible) { forgetPartialRow() }
       return false
     }
@@ -22,7 +22,7 @@ extension ManagedObject {
       setTransientDefaults()
       updatePlainRow()
     } else if overlay == nil, !flags.contains(.isInaccessible) {
-      plainRow = image?.base
+      showRow()
     }
     flags.insert(.isAwaking)
     awakeFromFetch()
@@ -58,7 +58,7 @@ extension ManagedObject {
     willTurnIntoFault()
     managedObjectContext?.fetchedProperties.forget(self)
     managedObjectContext?.handedOut.remove(self)
-    plainRow = nil
+    hideRow()
     image = nil
     overlay = nil
     flags.remove(.isPartial)

@@ -68,7 +68,7 @@ extension ManagedObjectContext {
     ) { reference in
       guard reference.key > 0, registry.root(ofEntity: reference.entity) == root else { return false }
       if let sibling = registry.unretainedObject(reference, space: space) {
-        if sibling._withUnsafeGuaranteedRef({ !$0.flags.contains(.isFault) || $0.image != nil }) { return false }
+        if sibling._withUnsafeGuaranteedRef({ !$0.flags.contains(.isFault) || $0.row != nil }) { return false }
       } else if needsObject {
         return false
       }

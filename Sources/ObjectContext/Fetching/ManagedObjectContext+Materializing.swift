@@ -16,7 +16,7 @@ extension ManagedObjectContext {
       let group = ids.count > 1 ? faultGroups.add(ids.map(\.reference), space: space, batch: specification.fetchBatchSize) : 0
       objects.reserveCapacity(ids.count)
       for (position, id) in ids.enumerated() {
-        let object = registeredObject(id.reference, space: space) ?? makeObject(id, image: nil)
+        let object = registeredObject(id.reference, space: space) ?? makeObject(id)
         object.group = group
         object.groupPosition = UInt32(truncatingIfNeeded: position)
         objects.append(object)
@@ -30,22 +30,24 @@ extension ManagedObjectContext {
   /// The objects of rows, in their order: one look at each row, and an image only of those that somebody takes.
   private func materialize(_ rows: RowList, space: UInt32, refresh: Bool) -> [ManagedObject] {
     let group = rows.count > 1 ? faultGroups.reserve() : 0
-    var references: [ObjectReference] = []
-    references.reserveCapacity(rows.count)
-    let objects = rows.indices.map { position in
-      let reference = rows.reference(position)
+    var references = ReferenceRun()
+    var objects: [ManagedObject] = []
+    objects.reserveCapacity(rows.count)
+    for position in rows.indices {
+      let row = rows.base(position)
+      let reference = RowImage.reference(row)
       references.append(reference)
-      let object: ManagedObject
+      // Both ways end for themselves: where they met, each object would be retained and let go once more.
       if let known = registeredObject(reference, space: space) {
-        object = known
         if refresh || known.flags.contains(.isFault) { take(rows[position], for: known, refresh: refresh) }
+        known.join(group, at: position)
+        objects.append(known)
       } else {
         let id = ManagedObjectID(space: space, entityNumber: UInt32(truncatingIfNeeded: reference.entity), key: reference.key)
-        object = makeObject(id, image: rows[position])
+        let made = makeObject(id, row: row)
+        made.join(group, at: position)
+        objects.append(made)
       }
-      object.group = group
-      object.groupPosition = UInt32(truncatingIfNeeded: position)
-      return object
     }
     if group != 0 { faultGroups.enter(references, space: space, as: group) }
     return objects
@@ -54,7 +56,8 @@ extension ManagedObjectContext {
   /// The object of a row: the registered one, which takes the row only if it is a fault (or is to be refreshed), or a new one.
   func object(of row: RowImage, space: UInt32, refresh: Bool) -> ManagedObject {
     guard let known = registeredObject(row.reference, space: space) else {
-      return makeObject(ManagedObjectID(space: space, entityNumber: UInt32(row.entityNumber), key: row.key), image: row)
+      let id = ManagedObjectID(space: space, entityNumber: UInt32(row.entityNumber), key: row.key)
+      return withExtendedLifetime(row) { makeObject(id, row: row.base) }
     }
     take(row, for: known, refresh: refresh)
     return known
@@ -94,7 +97,7 @@ extension ManagedObjectContext {
         object.group = group
         object.groupPosition = UInt32(truncatingIfNeeded: position)
       }
-      if refresh ? !object.flags.contains(.isDeleted) : object.flags.contains(.isFault) && object.image == nil {
+      if refresh ? !object.flags.contains(.isDeleted) : object.flags.contains(.isFault) && object.row == nil {
         if !refresh, let store = rowSource.store(numbered: id.space), let row = rowSource.rowAtHand(id.reference, in: store) {
           object.image = row
         } else {
@@ -109,7 +112,7 @@ extension ManagedObjectContext {
       }
     }
     return objects.map { object in
-      let isGone = !object.flags.isDisjoint(with: [.isGone, .isInaccessible]) || object.flags.contains(.isFault) && object.image == nil
+      let isGone = !object.flags.isDisjoint(with: [.isGone, .isInaccessible]) || object.flags.contains(.isFault) && object.row == nil
       return isGone ? nil : object
     }
   }
@@ -150,5 +153,13 @@ extension ManagedObjectContext {
     let pages = PagedObjects(stored, pageSize: FaultGroups.faultBatch, context: self)
     return plan.windowed(
       try plan.merge(stored, try plan.changedMatches(), element: \.objectID, object: { try pages.objectIfThere(at: $0) }))
+  }
+}
+
+extension ManagedObject {
+  /// The object faults together with those of a group from now on.
+  @inline(__always) fileprivate final func join(_ number: UInt32, at position: Int) {
+    group = number
+    groupPosition = UInt32(truncatingIfNeeded: position)
   }
 }

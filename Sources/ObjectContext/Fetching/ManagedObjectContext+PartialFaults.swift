@@ -52,7 +52,7 @@ extension ManagedObjectContext {
     return zip(references, dictionaries.rows).enumerated().map { position, pair in
       let (reference, row) = pair
       let object = registeredObject(reference, space: space) ?? makeFault(reference, space: space)
-      if object.flags.contains(.isFault), object.image == nil { object.takePartialRow(row.dropFirst(), slots: slots) }
+      if object.flags.contains(.isFault), object.row == nil { object.takePartialRow(row.dropFirst(), slots: slots) }
       object.group = group
       object.groupPosition = UInt32(truncatingIfNeeded: position)
       return object
@@ -80,13 +80,12 @@ extension ManagedObject {
 
   /// Whether the value of a fault's slot was read without the others.
   final func hasPartialValue(_ slot: Int) -> Bool {
-    flags.contains(.isPartial) && image == nil && overlay?.has(slot) ?? false
+    flags.contains(.isPartial) && row == nil && overlay?.has(slot) ?? false
   }
 
   /// The destination of a to-one relationship as it was read; nil when it was not.
   final func readReference(_ slot: Int) -> ObjectReference? {
-    // The image itself is not taken out: that would retain its chunk.
-    if let row = image?.base {
+    if let row {
       MemoryAhead.expect(behind: self, row)
       let slotCount = Int(row.load(fromByteOffset: 6, as: UInt16.self))
       return ObjectReference(rawValue: slot < slotCount ? RowWords.int(row, slot) : 0)

@@ -136,7 +136,7 @@ extension ManagedObjectContext {
 
   /// Reads the rows of faults that have none at hand.
   private func readRows(of objects: [ManagedObject]) throws {
-    for (space, objects) in bySpace(objects.filter { $0.flags.contains(.isFault) && $0.image == nil && !$0.currentID.isTemporaryID }) {
+    for (space, objects) in bySpace(objects.filter { $0.flags.contains(.isFault) && $0.row == nil && !$0.currentID.isTemporaryID }) {
       let store = try rowSource.openStore(of: objects[0].currentID, .fetch)
       var missing: [ManagedObjectID] = []
       for object in objects {

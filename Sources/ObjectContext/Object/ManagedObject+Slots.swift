@@ -89,17 +89,17 @@ extension ManagedObject {
   /// Lets reads go straight to the overlay if it has all values: it may have moved, or has got a value that does not fit into it.
   @inline(__always) final func readOverlay() {
     guard let overlay, overlay.isWhole, flags.isDisjoint(with: [.isFault, .isInaccessible]) else {
-      plainRow = nil
+      hideRow()
       return
     }
-    plainRow = UnsafeRawPointer(overlay.row)
+    showRow(of: overlay)
     if !flags.contains(.writesInPlace), overlay.takesWords { flags.insert(.writesInPlace) }
   }
 
   /// The row below the overlay is another one from now on.
   final func overlayLostItsRow() {
     overlay?.becomePartial()
-    plainRow = nil
+    hideRow()
   }
 
   /// Gives a new object its default values.
@@ -130,7 +130,7 @@ extension ManagedObject {
   final func updatePlainRow() {
     if overlay != nil { return readOverlay() }
     flags.remove(.writesInPlace)
-    plainRow = flags.isDisjoint(with: [.isFault, .isInaccessible]) && !hasExternals ? image?.base : nil
+    if flags.isDisjoint(with: [.isFault, .isInaccessible]) && !hasExternals { showRow() } else { hideRow() }
   }
 
   /// The destination of a to-one relationship as it stands in the overlay or row. Fires a fault.

@@ -67,7 +67,7 @@ extension SaveConflicts {
     let reference = row.reference
     if let object = object(reference) {
       if object.flags.contains(.isFault) {
-        if object.image == nil { object.image = base(reference) ?? row }
+        if object.row == nil { object.image = base(reference) ?? row }
         object.fireFault(trigger: nil)
       }
       return object
@@ -96,7 +96,7 @@ extension ManagedObject {
     // Nothing is registered: the save has these values already.
     self.flags.formUnion([.isUpdated, .hasPendingChange])
     if !isNew { self.flags.remove(.isInserted) }
-    plainRow = nil
+    hideRow()
     try body()
   }
 }

@@ -63,7 +63,7 @@ extension SaveSession {
   /// Members were added to objects whose rows nobody has read: whether these are there still is asked, of all at once.
   func checkRows(of objects: [ManagedObject]) throws {
     var unread: [UInt32: [ManagedObject]] = [:]
-    for object in objects where object.image == nil && !object.currentID.isTemporaryID {
+    for object in objects where object.row == nil && !object.currentID.isTemporaryID {
       guard let states = object.toManyStates,
         states.contains(where: { $0.map { !$0.added.isEmpty && !$0.relationship.isTransient } ?? false })
       else { continue }

@@ -42,22 +42,19 @@ package final class RowCache: @unchecked Sendable {  // `parts` is memory that n
     }
 
     /// Looks at the entry of a key without the lock, see ``RowCachePart/retired``; with it where that is not enough.
-    ///
-    /// - Parameter body: Sets its second parameter, and answers nothing, where it has to be called again under the lock.
     @inline(__always) func look<Result: Sendable>(
-      root: Int, key: Int64, _ body: (borrowing RowEntry, inout Bool) -> Result?
+      root: Int, key: Int64, _ body: (borrowing RowEntry) -> Result?
     ) -> Result? {
       readers.add(1, ordering: .acquiringAndReleasing)
-      var needsLock = false
       let page = finder.page(root: root, number: key >> 9)
-      let result = page?._withUnsafeGuaranteedRef { body($0.entries[Int(key & 511)], &needsLock) } ?? nil
+      let result = page?._withUnsafeGuaranteedRef { body($0.entries[Int(key & 511)]) } ?? nil
       readers.subtract(1, ordering: .releasing)
-      guard needsLock || page == nil && finder.hasOthers(root: root) else { return result }
+      guard page == nil && finder.hasOthers(root: root) else { return result }
       return lookLocked(root: root, key: key, body)
     }
 
     @inline(never) private func lookLocked<Result: Sendable>(
-      root: Int, key: Int64, _ body: (borrowing RowEntry, inout Bool) -> Result?
+      root: Int, key: Int64, _ body: (borrowing RowEntry) -> Result?
     ) -> Result? {
       locked { $0.look(root: root, key: key, body) }
     }
@@ -104,7 +101,7 @@ package final class RowCache: @unchecked Sendable {  // `parts` is memory that n
 
   /// Looks something up in the part of a key.
   @inline(__always) private func look<Result: Sendable>(
-    _ reference: ObjectReference, _ body: (borrowing RowEntry, inout Bool) -> Result?
+    _ reference: ObjectReference, _ body: (borrowing RowEntry) -> Result?
   ) -> Result? {
     let root = roots[reference.entity]
     return parts[index(root: root, number: reference.key >> 9)].look(root: root, key: reference.key, body)
@@ -171,12 +168,16 @@ package final class RowCache: @unchecked Sendable {  // `parts` is memory that n
         }
         part.time = now
         part.page(root: root, number: number, turn: nextTurn)._withUnsafeGuaranteedRef { page in
+          let entries = part.entriesToChange(of: page)
+          var change = 0
           repeat {
-            let row = rows[position]
-            guard row.key >> 9 == number, roots[row.entityNumber] == root else { return }
-            enter(row, in: page, of: &part)
+            let row = rows.base(position)
+            let reference = RowImage.reference(row)
+            guard reference.key >> 9 == number, roots[reference.entity] == root else { break }
+            change += enter(row, reference, into: entries, of: &part)
             position += 1
           } while position < rows.count
+          part.count(change, in: page)
         }
       }
     }
@@ -188,14 +189,29 @@ package final class RowCache: @unchecked Sendable {  // `parts` is memory that n
     change(root: root, number: number) { part in
       guard mayKeep(generation) else { return }
       part.time = Self.now()
-      part.page(root: root, number: number, turn: nextTurn)._withUnsafeGuaranteedRef { enter(row, in: $0, of: &part) }
+      part.page(root: root, number: number, turn: nextTurn)._withUnsafeGuaranteedRef { page in
+        let change = withExtendedLifetime(row) {
+          enter(row.base, RowImage.reference(row.base), into: part.entriesToChange(of: page), of: &part)
+        }
+        part.count(change, in: page)
+      }
     }
   }
 
   /// Puts a row in unless a newer one is there.
-  @inline(__always) private func enter(_ row: RowImage, in page: RowPage, of part: inout RowCachePart) {
-    let index = Int(row.key & 511)
-    if !page.entries[index].isNewer(than: row.version) { part.set(row, at: index, in: page) }
+  ///
+  /// - Returns: By how many bytes the rows have grown.
+  @inline(__always) private func enter(
+    _ row: UnsafeRawPointer, _ reference: ObjectReference, into entries: UnsafeMutablePointer<RowEntry>, of part: inout RowCachePart
+  ) -> Int {
+    let place = entries + Int(reference.key & 511)
+    if place.pointee.row == row {
+      // One that was at hand already.
+      place.pointee.renew(part.time)
+    } else if !place.pointee.isNewer(than: RowImage.version(row)) {
+      return part.set(row, at: place)
+    }
+    return 0
   }
 
   private func nextTurn() -> Int { turns.add(1, ordering: .relaxed).oldValue }
@@ -213,23 +229,23 @@ package final class RowCache: @unchecked Sendable {  // `parts` is memory that n
 
   /// The row of an object; nil when it is not at hand or older than a number of seconds.
   package func row(_ reference: ObjectReference, notOlderThan age: Double) -> RowImage? {
-    let image = look(reference) { entry, needsLock in
+    let image = look(reference) { entry in
       // First the time: a row that comes meanwhile is newer.
-      Double(Self.now() &- entry.time) <= age * 100 ? entry.image(&needsLock) : nil
+      Double(Self.now() &- entry.time) <= age * 100 ? entry.image : nil
     }
     return image?.entityNumber == reference.entity ? image : nil
   }
 
   /// The row of an object; nil when it is not at hand.
   package func row(_ reference: ObjectReference) -> RowImage? {
-    let image = look(reference) { $0.image(&$1) }
+    let image = look(reference) { $0.image }
     // A reference may name another entity of the tree than the row: its slots are others.
     return image?.entityNumber == reference.entity ? image : nil
   }
 
   /// Whether the row of an object is at hand.
   package func hasRow(_ reference: ObjectReference) -> Bool {
-    look(reference) { entry, _ in entry.entityNumber } == reference.entity
+    look(reference) { $0.entityNumber } == reference.entity
   }
 
   // MARK: Saves
@@ -256,7 +272,7 @@ package final class RowCache: @unchecked Sendable {  // `parts` is memory that n
     let (root, number) = (roots[row.entityNumber], row.key >> 9)
     change(root: root, number: number) { part in
       part.time = now
-      part.page(root: root, number: number, turn: nextTurn)._withUnsafeGuaranteedRef { part.set(row, at: Int(row.key & 511), in: $0) }
+      enter(row, isNewest: true, into: &part)
     }
   }
 

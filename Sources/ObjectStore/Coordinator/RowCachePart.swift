@@ -41,30 +41,45 @@ struct RowCachePart: ~Copyable {
     pages.page(root: root, number: key >> 9)?._withUnsafeGuaranteedRef { $0.entries + Int(key & 511) }
   }
 
-  /// Looks at the entry of a key under the lock, where nobody writes it.
-  borrowing func look<Result>(root: Int, key: Int64, _ body: (borrowing RowEntry, inout Bool) -> Result?) -> Result? {
-    var isChanging = false
+  /// Looks at the entry of a key under the lock.
+  borrowing func look<Result>(root: Int, key: Int64, _ body: (borrowing RowEntry) -> Result?) -> Result? {
     guard let entry = entry(root: root, key: key) else { return nil }
-    return body(entry.pointee, &isChanging)
+    return body(entry.pointee)
   }
 
-  @inline(__always) mutating func set(_ image: RowImage, at index: Int, in page: RowPage) {
-    let size = image.size
-    let change = size - page.entries[index].size
-    if let old = page.entries[index].set(image, size: size, time: time) { retire(old) }
+  /// The entries of a page, to be changed.
+  @inline(__always) mutating func entriesToChange(of page: RowPage) -> UnsafeMutablePointer<RowEntry> {
+    if let former = page.separate() { retired.append(former) }
+    return page.entries
+  }
+
+  /// Puts a row into its place, which is held from now on.
+  ///
+  /// - Returns: By how many bytes the rows have grown.
+  @inline(__always) mutating func set(_ row: UnsafeRawPointer, at place: UnsafeMutablePointer<RowEntry>) -> Int {
+    var change = RowImage.size(row)
+    RowImage.hold(row)
+    if let former = place.pointee.set(row, time: time) {
+      change -= RowImage.size(former)
+      retire(former)
+    }
+    return change
+  }
+
+  @inline(__always) mutating func count(_ change: Int, in page: RowPage) {
     page.byteCount += change
     byteCount += change
   }
 
   mutating func clear(_ index: Int, in page: RowPage) {
-    let change = page.entries[index].size
-    if let old = page.entries[index].clear() { retire(old) }
-    page.byteCount -= change
-    byteCount -= change
+    guard page.entries[index].row != nil, let row = entriesToChange(of: page)[index].clear() else { return }
+    count(-RowImage.size(row), in: page)
+    retire(row)
   }
 
   /// Rows that lay side by side come out together, as a rule: their chunk is kept once.
-  @inline(__always) private mutating func retire(_ chunk: RowChunk) {
+  @inline(__always) private mutating func retire(_ row: UnsafeRawPointer) {
+    let chunk = RowImage.chunk(of: row).takeRetainedValue()  // the reference that the entry had
     if retired.last !== chunk { retired.append(chunk) }
   }
 
@@ -118,18 +133,13 @@ struct RowCachePart: ~Copyable {
         let isFound = pages.page(root: page.root, number: page.number)?.toOpaque() == Unmanaged.passUnretained(page).toOpaque()
         checkInvariant(isFound && isOwn(page), "page \(page.number) of tree \(page.root) is not found")
         var size = RowPage.ownSize
-        for index in 0..<512 {
-          var isChanging = false
-          let (count, version) = (page.entries[index].size, page.entries[index].version)
-          size += count
-          guard let image = page.entries[index].image(&isChanging) else {
-            checkInvariant(count == 0 && !isChanging, "an empty place counts \(count) bytes")
-            continue
-          }
+        for index in 0..<RowTable.size {
+          let version = page.entries[index].version
+          guard let image = page.entries[index].image else { continue }
+          size += image.size
           let isItsPlace = image.key == page.number << 9 | Int64(index) && roots[image.entityNumber] == page.root
           checkInvariant(isItsPlace, "row \(image.key) lies elsewhere")
           checkInvariant(version == UInt32(truncatingIfNeeded: image.version), "row \(image.key) is of another version")
-          checkInvariant(count == image.size, "row \(image.key) has \(image.size) bytes, and counts \(count)")
           image._checkInvariants(kinds: kinds[image.entityNumber])
         }
         checkInvariant(page.byteCount == size, "a page of \(size) bytes counts \(page.byteCount)")

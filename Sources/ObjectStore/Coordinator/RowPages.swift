@@ -8,99 +8,34 @@ final class RowPage {
   let number: Int64
   /// The page's place among those of a cache, by when they came.
   let turn: Int
-  /// 512 entries. Memory of its own instead of an array: a large fetch enters each row here, and pays for every check.
-  let entries: UnsafeMutablePointer<RowEntry>
   // Read and written under the lock of the page's part only, one access at a time.
+  @exclusivity(unchecked) private var table = RowTable()
+  /// Where the table's entries begin, for those who read without the lock as well.
+  private let start: Atomic<UnsafeMutablePointer<RowEntry>>
+  // Under the lock, as the table.
   @exclusivity(unchecked) var byteCount = RowPage.ownSize
 
   init(root: Int, number: Int64, turn: Int) {
     (self.root, self.number, self.turn) = (root, number, turn)
-    entries = UnsafeMutablePointer.allocate(capacity: 512)
-    for index in 0..<512 { (entries + index).initialize(to: RowEntry()) }
+    start = Atomic(table.entries)
   }
 
-  deinit {
-    for index in 0..<512 { _ = entries[index].clear() }
-    entries.deinitialize(count: 512)
-    entries.deallocate()
+  var entries: UnsafeMutablePointer<RowEntry> { @inline(__always) get { start.load(ordering: .acquiring) } }
+
+  /// What is in the page now: nobody changes it any more.
+  var shared: RowTable { table }
+
+  /// Makes sure that nobody else has a part in the entries, which are to be changed; gives the table that others have, where there are such.
+  @inline(__always) func separate() -> RowTable? {
+    if isKnownUniquelyReferenced(&table) { return nil }
+    let former = table
+    table = RowTable(copying: former)
+    start.store(table.entries, ordering: .releasing)
+    return former
   }
 
   /// What a page takes beside its rows. Rows read here and there have nearly a page each, so it must count.
-  static var ownSize: Int { 512 * MemoryLayout<RowEntry>.stride + 128 }
-}
-
-/// A row, and what of it is asked when another one comes: its own memory may lie cold.
-///
-/// Written under the lock of the page's part; whoever counts himself among the part's readers reads it without: see ``RowCachePart/retired``.
-struct RowEntry: ~Copyable {
-  /// The address of the row's chunk, to which the entry has one reference, and that of the row; 0 where there is no row.
-  private let chunk = Atomic<UInt>(0)
-  private let base = Atomic<UInt>(0)
-  private let lowVersion = Atomic<UInt32>(0)
-  private let byteSize = Atomic<UInt32>(0)
-  private let entered = Atomic<UInt32>(0)
-
-  /// The lower half of the row's version.
-  var version: UInt32 { lowVersion.load(ordering: .relaxed) }
-  /// The row's bytes; 0 where there is none.
-  @inline(__always) var size: Int { Int(byteSize.load(ordering: .relaxed)) }
-  /// When the row was put in, in hundredths of a second of a clock of this process. Who asks before he reads the row has one that is no older.
-  var time: UInt32 { entered.load(ordering: .acquiring) }
-
-  /// Whether the row is newer than one of a version.
-  @inline(__always) func isNewer(than version: Int64) -> Bool {
-    chunk.load(ordering: .relaxed) != 0 && Int32(bitPattern: self.version &- UInt32(truncatingIfNeeded: version)) > 0
-  }
-
-  /// The row.
-  ///
-  /// The two addresses change one after the other. That the row lies in the chunk shows that they belong together: as long as the caller holds the part's lock
-  /// or is one of its readers, nothing that was here since is freed, and so nothing else lies in the same place.
-  ///
-  /// - Parameter isChanging: Becomes true, and the answer nil, where somebody is just writing the entry.
-  @inline(__always) func image(_ isChanging: inout Bool) -> RowImage? {
-    guard let address = UnsafeRawPointer(bitPattern: chunk.load(ordering: .acquiring)) else { return nil }
-    let base = base.load(ordering: .acquiring)
-    // `Unmanaged`: the entry has a reference, or whoever took it out keeps it for the readers.
-    return Unmanaged<RowChunk>.fromOpaque(address)._withUnsafeGuaranteedRef { chunk in
-      guard base &- UInt(bitPattern: chunk.memory) < UInt(chunk.capacity), let base = UnsafeRawPointer(bitPattern: base) else {
-        isChanging = true
-        return nil
-      }
-      return RowImage(chunk: chunk, base: base)
-    }
-  }
-
-  /// The number of the row's entity; nil where there is none.
-  @inline(__always) var entityNumber: Int? {
-    UnsafeRawPointer(bitPattern: base.load(ordering: .acquiring)).map { Int($0.load(fromByteOffset: 4, as: UInt16.self)) }
-  }
-
-  /// Puts a row in; gives what the one before it was kept by.
-  @inline(__always) func set(_ image: RowImage, size: Int, time: UInt32) -> RowChunk? {
-    let old = chunk.load(ordering: .relaxed)
-    // `Unmanaged`: the reference that `set` or `clear` gives away.
-    chunk.store(UInt(bitPattern: Unmanaged.passRetained(image.chunk).toOpaque()), ordering: .releasing)
-    base.store(UInt(bitPattern: image.base), ordering: .releasing)
-    lowVersion.store(UInt32(truncatingIfNeeded: image.version), ordering: .relaxed)
-    byteSize.store(UInt32(truncatingIfNeeded: size), ordering: .relaxed)
-    entered.store(time, ordering: .releasing)
-    return Self.taken(old)
-  }
-
-  /// Takes the row out; gives what it was kept by.
-  func clear() -> RowChunk? {
-    let old = chunk.load(ordering: .relaxed)
-    chunk.store(0, ordering: .releasing)
-    base.store(0, ordering: .releasing)
-    byteSize.store(0, ordering: .relaxed)
-    return Self.taken(old)
-  }
-
-  @inline(__always) private static func taken(_ address: UInt) -> RowChunk? {
-    // `Unmanaged`: the reference that `set` took.
-    UnsafeRawPointer(bitPattern: address).map { Unmanaged<RowChunk>.fromOpaque($0).takeRetainedValue() }
-  }
+  static var ownSize: Int { RowTable.size * MemoryLayout<RowEntry>.stride + 176 }
 }
 
 /// Pages by number without its lowest bits, as many as there may be.

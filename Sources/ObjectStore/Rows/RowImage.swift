@@ -5,7 +5,7 @@ public import ObjectModel
 /// An immutable row: an 8-byte word for each slot, null bits, and text and bytes behind them.
 ///
 /// It is at once the row cache's entry, a fault's data, the snapshot for conflicts and rollback, and what a save hands to the store. Layout from its
-/// base: size (4 bytes; its highest bit says that values of the row cannot be read), entity number (2), slot count (2), key (8), version (8), the words, the null bits in 8-byte words, then texts. The word of a
+/// base: size (4 bytes; its highest bit says that values of the row cannot be read), entity number (2), slot count (2), key (6), the offset from the begin of the chunk's rows in units of 8 bytes (2), version (8), the words, the null bits in 8-byte words, then texts. The word of a
 /// text or of bytes is its offset from the base (low half) and its length (high half). Large values may be outside: their word has the length 0 and, with the
 /// highest bit of the low half set, their number in the chunk. A value that is none of its attribute's type is null here; where there is one, the row ends
 /// with as many words as the null bits have, whose bits say which these are.
@@ -35,11 +35,11 @@ public import ObjectModel
   /// The number of slots.
   @inlinable public var slotCount: Int { Int(base.load(fromByteOffset: 6, as: UInt16.self)) }
   /// The key.
-  @inlinable public var key: Int64 { base.load(fromByteOffset: 8, as: Int64.self) }
+  @inlinable public var key: Int64 { RowImage.key(base) }
   /// The version, which grows with each save of the row; 0 when the store keeps none.
   @inlinable public var version: Int64 { base.load(fromByteOffset: 16, as: Int64.self) }
   /// The entity and key as one word.
-  @inlinable public var reference: ObjectReference { ObjectReference(entity: entityNumber, key: key) }
+  @inlinable public var reference: ObjectReference { RowImage.reference(base) }
 
   /// The word of a slot as it stands.
   @inlinable public func word(_ slot: Int) -> Int64 {
@@ -107,11 +107,26 @@ public import ObjectModel
   /// - Throws: ``StoreError`` where the value is outside the row and cannot be read.
   public func data(_ slot: Int) throws -> Data { try external(slot)?.data() ?? Data(bytes(slot)) }
 
+  @inline(__always) private static func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    var (offset, bits) = (0, UInt64(0))
+    while offset &+ 8 <= bytes.count {
+      bits |= bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+      offset &+= 8
+    }
+    while offset < bytes.count {
+      bits |= UInt64(bytes[offset])
+      offset &+= 1
+    }
+    return bits & 0x8080_8080_8080_8080 == 0
+  }
+
   /// Bytes as the text that they are in UTF-8; nil where they are none.
   ///
   /// To decode and compare takes a third of what `String(validating:as:)` takes of short texts, and no more than to decode of long ones.
   package static func text(_ bytes: UnsafeRawBufferPointer) -> String? {
     let text = String(decoding: bytes, as: UTF8.self)
+    // Nothing of ASCII is mended.
+    if isASCII(bytes) { return text }
     let isSame = text.utf8.withContiguousStorageIfAvailable { decoded in
       guard decoded.count == bytes.count else { return false }
       guard let first = decoded.baseAddress, let other = bytes.baseAddress else { return true }
@@ -185,6 +200,7 @@ public import ObjectModel
   extension RowImage {
     /// The row lies in its chunk, its texts lie behind its words and in itself, and its null bits are those of its slots.
     package func _checkInvariants(kinds: [SlotKind]) {
+      checkInvariant(RowImage.chunk(of: base).takeUnretainedValue() === chunk, "row \(key) does not find its chunk")
       let (start, chunkStart) = (UInt(bitPattern: base), UInt(bitPattern: chunk.memory))
       checkInvariant(start % 8 == 0, "row \(key) is not aligned")
       checkInvariant(start >= chunkStart && start + UInt(size) <= chunkStart + UInt(chunk.capacity), "row \(key) leaves its chunk")

@@ -3,14 +3,10 @@ public import ObjectModel
 
 /// Rows in order. It takes eight bytes a row beside the chunks, and makes an image when it is asked for.
 public struct RowList: Sendable, RandomAccessCollection {
-  /// Where a row lies.
-  @frozen @usableFromInline struct Address: Sendable {
-    @usableFromInline let chunk: UInt32
-    @usableFromInline let offset: UInt32
-    @inlinable init(chunk: UInt32, offset: UInt32) {
-      self.chunk = chunk
-      self.offset = offset
-    }
+  /// Where a row begins.
+  @frozen @usableFromInline struct Address: @unchecked Sendable {  // the list has the chunks of its rows, which nobody changes
+    @usableFromInline let row: UnsafeRawPointer
+    @inlinable init(_ row: UnsafeRawPointer) { self.row = row }
   }
   @usableFromInline let chunks: [RowChunk]
   @usableFromInline let rows: ContiguousArray<Address>
@@ -31,19 +27,15 @@ public struct RowList: Sendable, RandomAccessCollection {
   /// The number of rows.
   @inlinable public var endIndex: Int { rows.count }
   /// The row at a position. The image keeps its chunk alive.
-  @inlinable public subscript(position: Int) -> RowImage {
-    let address = rows[position]
-    let chunk = chunks[Int(address.chunk)]
-    return RowImage(chunk: chunk, base: UnsafeRawPointer(chunk.memory + Int(address.offset)))
-  }
+  @inlinable public subscript(position: Int) -> RowImage { RowImage(heldRow: rows[position].row) }
 
   /// What the row at a position stands for.
   @inlinable package func reference(_ position: Int) -> ObjectReference {
-    let address = rows[position]
-    let base = chunks[Int(address.chunk)].memory + Int(address.offset)
-    return ObjectReference(
-      entity: Int(base.load(fromByteOffset: 4, as: UInt16.self)), key: base.load(fromByteOffset: 8, as: Int64.self))
+    RowImage.reference(base(position))
   }
+
+  /// Where the row at a position begins; valid as long as the list is held.
+  @inlinable package func base(_ position: Int) -> UnsafeRawPointer { rows[position].row }
 
   /// What the rows stand for, in order.
   package var references: [ObjectReference] { indices.map { reference($0) } }
@@ -51,7 +43,7 @@ public struct RowList: Sendable, RandomAccessCollection {
   /// Gives the rows their keys. Only for rows that nobody else has seen yet.
   func setKeys(_ keys: [Int64]) {
     for (address, key) in zip(rows, keys) {
-      (chunks[Int(address.chunk)].memory + Int(address.offset)).storeBytes(of: key, toByteOffset: 8, as: Int64.self)
+      RowImage.setKey(key, of: UnsafeMutableRawPointer(mutating: address.row))
     }
   }
 
@@ -64,14 +56,10 @@ extension RowList {
   public init(_ images: some Sequence<RowImage>) {
     var chunks: [RowChunk] = []
     var rows: ContiguousArray<Address> = []
-    var numbers: [ObjectIdentifier: UInt32] = [:]
+    var known: Set<ObjectIdentifier> = []
     for image in images {
-      let number = numbers[ObjectIdentifier(image.chunk)] ?? UInt32(chunks.count)
-      if Int(number) == chunks.count {
-        chunks.append(image.chunk)
-        numbers[ObjectIdentifier(image.chunk)] = number
-      }
-      rows.append(Address(chunk: number, offset: UInt32(image.base - UnsafeRawPointer(image.chunk.memory))))
+      if known.insert(ObjectIdentifier(image.chunk)).inserted { chunks.append(image.chunk) }
+      rows.append(Address(image.base))
     }
     self.init(chunks: chunks, rows: rows)
   }

@@ -9,7 +9,6 @@ public final class RowWriter {
   // One caller at a time writes, since a writer is not `Sendable`, and nothing here calls back; the checks would cost more
   // than writing a word.
   @exclusivity(unchecked) @usableFromInline final var chunk: RowChunk
-  /// The current chunk's index in `chunks`.
   @exclusivity(unchecked) @usableFromInline final var chunks: [RowChunk]
   @exclusivity(unchecked) @usableFromInline final var rows: ContiguousArray<RowList.Address>
   /// Where the current row begins in the chunk, and where the next bytes go.
@@ -59,11 +58,11 @@ public final class RowWriter {
     rowStart = (position &+ 7) & ~7
     position = rowStart
     self.slotCount = slotCount
-    if rowStart &+ fixed > chunk.capacity { moveToNewChunk(adding: fixed) }
+    if rowStart &+ fixed > chunk.capacity || rowStart >= RowChunk.endOfStarts { moveToNewChunk(adding: fixed) }
     let base = chunk.memory + rowStart
     base.storeBytes(of: UInt16(truncatingIfNeeded: entityNumber), toByteOffset: 4, as: UInt16.self)
     base.storeBytes(of: UInt16(truncatingIfNeeded: slotCount), toByteOffset: 6, as: UInt16.self)
-    base.storeBytes(of: key, toByteOffset: 8, as: Int64.self)
+    base.storeBytes(of: RowImage.keyWord(key, offset: rowStart), toByteOffset: 8, as: Int64.self)
     base.storeBytes(of: version, toByteOffset: 16, as: Int64.self)
     var offset = RowImage.wordsOffset
     for _ in 0..<slotCount {
@@ -89,10 +88,10 @@ public final class RowWriter {
     rowStart = (position &+ 7) & ~7
     position = rowStart
     self.slotCount = slotCount
-    if rowStart &+ size > chunk.capacity { moveToNewChunk(adding: size) }
+    if rowStart &+ size > chunk.capacity || rowStart >= RowChunk.endOfStarts { moveToNewChunk(adding: size) }
     let base = chunk.memory + rowStart
     base.copyMemory(from: row, byteCount: size)
-    base.storeBytes(of: key, toByteOffset: 8, as: Int64.self)
+    base.storeBytes(of: RowImage.keyWord(key, offset: rowStart), toByteOffset: 8, as: Int64.self)
     base.storeBytes(of: version, toByteOffset: 16, as: Int64.self)
     position = rowStart &+ size
   }
@@ -212,7 +211,7 @@ public final class RowWriter {
   @inlinable @inline(__always) package func closeRow() {
     let flag = unreadable.isEmpty ? 0 : appendUnreadable()
     (chunk.memory + rowStart).storeBytes(of: UInt32(truncatingIfNeeded: position &- rowStart) | flag, as: UInt32.self)
-    rows.append(RowList.Address(chunk: UInt32(truncatingIfNeeded: chunks.count &- 1), offset: UInt32(truncatingIfNeeded: rowStart)))
+    rows.append(RowList.Address(UnsafeRawPointer(chunk.memory + rowStart)))
   }
 
   /// Writes behind the row which of its slots cannot be read; the flag that says so.
@@ -262,6 +261,11 @@ public final class RowWriter {
     next.memory.copyMemory(from: chunk.memory + rowStart, byteCount: written)
     // The row's words hold numbers in this list.
     next.externals = chunk.externals
+    // A row that is begun already lies elsewhere now.
+    if written > 0 {
+      let key = RowImage.key(UnsafeRawPointer(next.memory))
+      next.memory.storeBytes(of: RowImage.keyWord(key, offset: 0), toByteOffset: 8, as: Int64.self)
+    }
     chunk = next
     chunks.append(next)
     rowStart = 0

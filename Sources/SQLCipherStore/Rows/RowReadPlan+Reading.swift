@@ -79,7 +79,8 @@ extension RowReadPlan {
   }
 
   /// The value outside the row that a number stands for.
-  private func external(_ number: Int64, _ values: ColumnValues, _ step: Step, _ writer: RowWriter) -> ExternalData {
+  // Not inlined: what reads the writer's storage is checked for exclusivity, for each row wherever it stands.
+  @inline(never) private func external(_ number: Int64, _ values: ColumnValues, _ step: Step, _ writer: RowWriter) -> ExternalData {
     // Never bytes that look like a value.
     guard let externals = writer.externals as? ExternalStorage else { return ExternalData(content: UnknownExternal()) }
     let object = ObjectReference(entity: entityNumber, key: values[0].int64)

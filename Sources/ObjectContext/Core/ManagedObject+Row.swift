@@ -1,0 +1,59 @@
+// ManagedObject+Row: the row that an object holds, and the one that its properties are read from.
+import ObjectStore
+
+extension ManagedObject {
+  /// The row that every property is read from: the object's own, or its overlay's when that has all values; nil when there is more to do.
+  @inlinable final var plainRow: UnsafeRawPointer? {
+    @inline(__always) get { readWord > 0 ? UnsafeRawPointer(bitPattern: readWord) : nil }
+  }
+
+  /// Sends reads of properties the long way.
+  final func hideRow() { readWord = overlay == nil ? readWord | .min : 0 }
+
+  /// Lets reads of properties go straight to the object's own row if there is one; it has no overlay.
+  @inline(__always) final func showRow() { readWord &= .max }
+
+  /// Lets reads of properties go straight to the overlay.
+  @inline(__always) final func showRow(of overlay: Overlay) { readWord = Int(bitPattern: overlay.row) }
+
+  /// Where the row as last read or saved begins, which the object holds; nil when none is at hand.
+  final var row: UnsafeRawPointer? {
+    @inline(__always) get { overlay == nil ? UnsafeRawPointer(bitPattern: readWord & .max) : overlay?.below }
+  }
+
+  /// The row as last read or saved; nil when none is at hand.
+  final var image: RowImage? {
+    get { row.map { RowImage(heldRow: $0) } }
+    set {
+      let former = row
+      let taken = newValue?.hold()
+      if let overlay {
+        overlay.below = taken
+        overlayLostItsRow()
+      } else {
+        readWord = Int(bitPattern: taken) | readWord & .min
+      }
+      if let former { RowImage.letGo(former) }
+    }
+  }
+
+  /// A new object takes the row that it was made for, unless it has got one meanwhile.
+  @inline(__always) final func takeFirstRow(_ first: UnsafeRawPointer) {
+    guard row == nil else { return }
+    RowImage.hold(first)
+    if let overlay { overlay.below = first } else { readWord |= Int(bitPattern: first) }
+  }
+
+  /// The object has got an overlay, or has none any more: the row moves into it, or back. What reads went to may be the former one's.
+  final func noteOverlay(former: Overlay?) {
+    let row = former == nil ? UnsafeRawPointer(bitPattern: readWord & .max) : former?.below
+    former?.below = nil
+    if let overlay {
+      overlay.below = row
+      readWord = 0
+    } else {
+      readWord = Int(bitPattern: row) | .min
+    }
+    flags.remove(.writesInPlace)
+  }
+}
