@@ -9,6 +9,8 @@ extension PersistentStoreCoordinator {
   {
     let generation = store.cache.generation
     try scope.cancellation?.check()
+    var scope = scope
+    scope.rowTables = store.cache
     let result = try store.incrementalStore.execute(.fetch(specification), in: scope)
     try scope.cancellation?.check()
     if case .rows(let rows) = result { store.cache.insert(rows, readAt: generation) }

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Contexts of many threads look up rows all the time: they take no lock, and so wait for nobody who has lost his processor with one in his hands. Of those who
 /// put rows in, neighbouring pages are under different locks, each held for one page at a time.
-package final class RowCache: @unchecked Sendable {  // `parts` is memory that never moves; what lies in it is under locks or atomic
+package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` is memory that never moves; what lies in it is under locks or atomic
   private let roots: [Int]
   private let limit: Int
   /// The parts, each under its lock. Plain memory: to find one costs no reference that all threads would count.
@@ -248,6 +248,13 @@ package final class RowCache: @unchecked Sendable {  // `parts` is memory that n
     look(reference) { $0.entityNumber } == reference.entity
   }
 
+  /// The rows of a page as they are now.
+  package func rowTable(root: Int, number: Int64) -> RowTable? {
+    parts[index(root: root, number: number)].content.withLock {
+      $0.pages.page(root: root, number: number)?._withUnsafeGuaranteedRef { $0.shared }
+    }
+  }
+
   // MARK: Saves
 
   /// Takes over what a save wrote.
@@ -272,7 +279,11 @@ package final class RowCache: @unchecked Sendable {  // `parts` is memory that n
     let (root, number) = (roots[row.entityNumber], row.key >> 9)
     change(root: root, number: number) { part in
       part.time = now
-      enter(row, isNewest: true, into: &part)
+      part.page(root: root, number: number, turn: nextTurn)._withUnsafeGuaranteedRef { page in
+        withExtendedLifetime(row) {
+          part.count(part.set(row.base, at: part.entriesToChange(of: page) + Int(row.key & 511)), in: page)
+        }
+      }
     }
   }
 

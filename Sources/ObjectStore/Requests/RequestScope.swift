@@ -13,6 +13,8 @@ public struct RequestScope: Sendable {
   public var cancellation: RequestCancellation?
   /// The number of the context that asks, which need not hear of its own changes; 0 for none.
   package var origin: UInt64 = 0
+  /// What has rows at hand, which a fetch need not read again.
+  package var rowTables: (any RowTableSource)?
 
   /// Makes a scope.
   ///

@@ -94,7 +94,7 @@ extension RowList {
   fileprivate struct Place {
     let base: UnsafeRawPointer
 
-    var key: Int64 { base.load(fromByteOffset: 8, as: Int64.self) }
+    var key: Int64 { RowImage.key(base) }
     func int(_ slot: Int) -> Int64 { base.load(fromByteOffset: RowImage.wordsOffset &+ slot &* 8, as: Int64.self) }
     func real(_ slot: Int) -> Double { base.load(fromByteOffset: RowImage.wordsOffset &+ slot &* 8, as: Double.self) }
 
@@ -113,7 +113,6 @@ extension RowList {
   private struct Entry {
     let word: UInt64
     let row: Place
-    let address: Address
   }
 
   /// The rows in an order; equal ones in that of their keys. Every row has to have the slots.
@@ -122,8 +121,8 @@ extension RowList {
     var entries: ContiguousArray<Entry> = []
     entries.reserveCapacity(count)
     for address in rows {
-      let row = Place(base: UnsafeRawPointer(chunks[Int(address.chunk)].memory + Int(address.offset)))
-      entries.append(Entry(word: first.word(row), row: row, address: address))
+      let row = Place(base: address.row)
+      entries.append(Entry(word: first.word(row), row: row))
     }
     entries.sort { left, right in
       if left.word != right.word { return left.word < right.word }
@@ -133,7 +132,7 @@ extension RowList {
       }
       return left.row.key < right.row.key
     }
-    return RowList(chunks: chunks, rows: ContiguousArray(entries.lazy.map(\.address)))
+    return RowList(chunks: chunks, rows: ContiguousArray(entries.lazy.map { Address($0.row.base) }))
   }
 
   /// The rows at some positions, in their order.

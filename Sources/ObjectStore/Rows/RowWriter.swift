@@ -10,6 +10,8 @@ public final class RowWriter {
   // than writing a word.
   @exclusivity(unchecked) @usableFromInline final var chunk: RowChunk
   @exclusivity(unchecked) @usableFromInline final var chunks: [RowChunk]
+  /// The chunk of the last row of others that was put into the list.
+  @exclusivity(unchecked) private final var lastHeldChunk: UnsafeMutableRawPointer?
   @exclusivity(unchecked) @usableFromInline final var rows: ContiguousArray<RowList.Address>
   /// Where the current row begins in the chunk, and where the next bytes go.
   @exclusivity(unchecked) @usableFromInline final var rowStart = 0
@@ -214,6 +216,17 @@ public final class RowWriter {
     rows.append(RowList.Address(UnsafeRawPointer(chunk.memory + rowStart)))
   }
 
+  /// Puts a row that somebody holds into the list as it is, with none begun.
+  package func append(heldRow row: UnsafeRawPointer) {
+    let held = RowImage.chunk(of: row)
+    // Rows that were read together lie in one chunk.
+    if held.toOpaque() != lastHeldChunk {
+      lastHeldChunk = held.toOpaque()
+      chunks.append(held.takeUnretainedValue())
+    }
+    rows.append(RowList.Address(row))
+  }
+
   /// Writes behind the row which of its slots cannot be read; the flag that says so.
   @usableFromInline final func appendUnreadable() -> UInt32 {
     let words = [unreadable.low] + (1..<max((slotCount + 63) / 64, 1)).map { $0 <= unreadable.high.count ? unreadable.high[$0 - 1] : 0 }
@@ -248,6 +261,7 @@ public final class RowWriter {
     } else if chunks.count > 1 {
       chunks = [chunk]
     }
+    lastHeldChunk = nil
   }
 
   /// All rows that were ended, in order.

@@ -31,14 +31,15 @@ extension StoreEngine {
     _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ plan: SelectPlan, _ scope: RequestScope, _ keys: FoundKeys?
   ) throws -> PersistentStoreResult {
     try read { transaction in
-      try transaction.whileWanted(scope.cancellation) { try answer(fetch, specification, plan, scope.objectIDSpace, transaction, keys) }
+      try transaction.whileWanted(scope.cancellation) { try answer(fetch, specification, plan, scope, transaction, keys) }
     }
   }
 
   private func answer(
-    _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ planned: SelectPlan, _ space: ObjectIDSpace,
+    _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ planned: SelectPlan, _ scope: RequestScope,
     _ transaction: ReadTransaction, _ keys: FoundKeys?
   ) throws -> PersistentStoreResult {
+    let space = scope.objectIDSpace
     let connection = transaction.connection
     let plan = try chosen(planned, fetch, specification, space, transaction)
     let statement = try plan.number.map { try connection.statement($0, plan.sql) } ?? connection.statement(sql: plan.sql)
@@ -48,7 +49,7 @@ extension StoreEngine {
     if case .topRows(let sortKeys) = plan.output {
       return .rows(try topRows(sortKeys, plan, specification, statement, transaction))
     }
-    return try read(plan, statement, of: fetch.entity, space: space, limit: specification.fetchLimit, keys)
+    return try read(plan, statement, of: fetch.entity, scope, limit: specification.fetchLimit, keys)
   }
 
   /// What a fetch of IDs finds: keys alone where they can be of one entity only.
@@ -66,24 +67,12 @@ extension StoreEngine {
   }
 
   private func read(
-    _ plan: SelectPlan, _ statement: Statement, of entity: CompiledEntity, space: ObjectIDSpace, limit: Int, _ keys: FoundKeys?
+    _ plan: SelectPlan, _ statement: Statement, of entity: CompiledEntity, _ scope: RequestScope, limit: Int, _ keys: FoundKeys?
   ) throws -> PersistentStoreResult {
     switch plan.output {
     case .rows(let order):
       let writer = makeRowWriter(rowCapacity: min(limit, 10_000))
-      let table = plan.table
-      if table.entity == nil {
-        let read = table.readPlans[0]
-        while try statement.step() {
-          try read.read(statement, into: writer)
-          writer.closeRow()
-        }
-      } else {
-        while try statement.step() {
-          try table.readRow(statement, into: writer)
-          writer.closeRow()
-        }
-      }
+      try read(statement, of: plan.table, scope.rowTables.map { KnownRows($0) }, into: writer)
       return .rows(writer.finish().sorted(by: order))
     case .topRows: return .rows(RowList())
     case .identifiers(let numbering):
@@ -95,7 +84,7 @@ extension StoreEngine {
           keys.insert(reference.key, entity: reference.entity)
           continue
         }
-        ids.append(ManagedObjectID(space: space.number, entityNumber: UInt32(reference.entity), key: reference.key))
+        ids.append(ManagedObjectID(space: scope.objectIDSpace.number, entityNumber: UInt32(reference.entity), key: reference.key))
       }
       return .objectIDs(ids)
     case .count:
@@ -107,6 +96,29 @@ extension StoreEngine {
         rows.append(try columns.map { try value(statement, $0, of: entity) })
       }
       return .dictionaries(DictionaryRows(columns: columns.map(\.column), rows: rows))
+    }
+  }
+
+  /// Reads the rows of a statement to its end. Those that are at hand as they are stored are taken as they are.
+  private func read(_ statement: Statement, of table: EntityTable, _ known: KnownRows?, into writer: RowWriter) throws {
+    let read = table.readPlans[0]
+    if table.entity != nil {
+      while try statement.step() {
+        if let known, try table.takeRow(statement, from: known, into: writer) { continue }
+        try table.readRow(statement, into: writer)
+        writer.closeRow()
+      }
+    } else if let known, read.versionsTell {
+      while try statement.step() {
+        if read.take(statement.columnValues, from: known, into: writer) { continue }
+        try read.read(statement, into: writer)
+        writer.closeRow()
+      }
+    } else {
+      while try statement.step() {
+        try read.read(statement, into: writer)
+        writer.closeRow()
+      }
     }
   }
 

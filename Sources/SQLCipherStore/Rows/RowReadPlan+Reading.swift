@@ -11,6 +11,13 @@ extension RowReadPlan {
     try read(statement.columnValues, into: writer)
   }
 
+  /// Takes the row that is at hand in the version of the current one, if there is one and the entity's versions tell.
+  ///
+  /// - Returns: Whether there is.
+  @inline(__always) func take(_ values: ColumnValues, from known: KnownRows, into writer: RowWriter) -> Bool {
+    known.add(values[0].int64, version: values[1].int64, ofEntity: entityNumber, root: root, to: writer)
+  }
+
   @inline(__always) fileprivate func read(_ values: ColumnValues, into writer: RowWriter) throws {
     let key = values[0].int64
     guard RowKey.isKey(key) else { throw StoreError.strangeKey }
@@ -93,10 +100,24 @@ extension EntityTable {
   @inline(__always) func readRow(_ statement: Statement, into writer: RowWriter) throws {
     if entity == nil { return try readPlans[0].read(statement, into: writer) }
     let values = statement.columnValues
+    try readPlan(values).read(values, into: writer)
+  }
+
+  /// Takes the row that is at hand as the current one is stored, whatever its entity.
+  ///
+  /// - Returns: Whether there is one.
+  func takeRow(_ statement: Statement, from known: KnownRows, into writer: RowWriter) throws -> Bool {
+    let values = statement.columnValues
+    let plan = try readPlan(values)
+    return plan.versionsTell && plan.take(values, from: known, into: writer)
+  }
+
+  /// The plan of the current row's entity, which its third column tells.
+  @inline(__always) private func readPlan(_ values: ColumnValues) throws -> RowReadPlan {
     let position = Int(values[2].int64) &+ entityOffset &- root.number
     guard position >= 0, position < readPlans.count else {
       throw StoreError(.strangeEntityOfRow(table: plainName), operation: .read)
     }
-    try readPlans[position].read(values, into: writer)
+    return readPlans[position]
   }
 }

@@ -31,11 +31,17 @@ final class RowReadPlan: Sendable {
   let slotCount: Int
   let steps: [Step]
   let columns: [TableColumn]
+  /// The root of the entity's tree.
+  let root: Int
+  /// Whether a row of the same version is the same row: a derived value is computed anew without a new version, and large values lie elsewhere.
+  let versionsTell: Bool
 
   init(entity: CompiledEntity, columns: [TableColumn]) {
     entityNumber = entity.number
     slotCount = entity.slots.count
     self.columns = columns
+    root = entity.root
+    versionsTell = !entity.hasDerivedSlots && entity.largeSlots.isEmpty
     steps = columns.compactMap { column in
       let kind: Step.Kind
       var entity = 0
