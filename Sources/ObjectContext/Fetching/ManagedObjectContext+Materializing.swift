@@ -31,22 +31,23 @@ extension ManagedObjectContext {
   private func materialize(_ rows: RowList, space: UInt32, refresh: Bool) -> [ManagedObject] {
     let group = rows.count > 1 ? faultGroups.reserve() : 0
     var references = ReferenceRun()
-    var objects: [ManagedObject] = []
-    objects.reserveCapacity(rows.count)
-    for position in rows.indices {
-      let row = rows.base(position)
-      let reference = RowImage.reference(row)
-      references.append(reference)
-      // Both ways end for themselves: where they met, each object would be retained and let go once more.
-      if let known = registeredObject(reference, space: space) {
-        if refresh || known.flags.contains(.isFault) { take(rows[position], for: known, refresh: refresh) }
-        known.join(group, at: position)
-        objects.append(known)
-      } else {
-        let id = ManagedObjectID(space: space, entityNumber: UInt32(truncatingIfNeeded: reference.entity), key: reference.key)
-        let made = makeObject(id, row: row)
-        made.join(group, at: position)
-        objects.append(made)
+    // Objects go where they will lie: an array that is appended to would retain each once more.
+    let objects = [ManagedObject](unsafeUninitializedCapacity: rows.count) { places, count in
+      for position in rows.indices {
+        let row = rows.base(position)
+        let reference = RowImage.reference(row)
+        references.append(reference)
+        if let known = registeredObject(reference, space: space) {
+          if refresh || known.flags.contains(.isFault) { take(rows[position], for: known, refresh: refresh) }
+          known.join(group, at: position)
+          places.initializeElement(at: position, to: known)
+        } else {
+          let id = ManagedObjectID(space: space, entityNumber: UInt32(truncatingIfNeeded: reference.entity), key: reference.key)
+          let made = makeObject(id, row: row)
+          made.join(group, at: position)
+          places.initializeElement(at: position, to: made)
+        }
+        count = position + 1
       }
     }
     if group != 0 { faultGroups.enter(references, space: space, as: group) }
