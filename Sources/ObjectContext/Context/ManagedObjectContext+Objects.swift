@@ -181,7 +181,7 @@ extension ManagedObjectContext {
     }
     for object in changed {
       object.flags.subtract([.isUpdated, .isDeleted])
-      object.overlay = nil
+      object.setOverlay(nil)
       for state in object.toManyStates ?? [] { state?.discardChanges() }
       // Whether its row is gone is asked anew.
       if object.flags.contains(.isInaccessible) { object.turnIntoFault() }

@@ -43,17 +43,4 @@ extension ManagedObject {
     RowImage.hold(first)
     if let overlay { overlay.below = first } else { readWord |= Int(bitPattern: first) }
   }
-
-  /// The object has got an overlay, or has none any more: the row moves into it, or back. What reads went to may be the former one's.
-  final func noteOverlay(former: Overlay?) {
-    let row = former == nil ? UnsafeRawPointer(bitPattern: readWord & .max) : former?.below
-    former?.below = nil
-    if let overlay {
-      overlay.below = row
-      readWord = 0
-    } else {
-      readWord = Int(bitPattern: row) | .min
-    }
-    flags.remove(.writesInPlace)
-  }
 }

@@ -24,11 +24,9 @@ nonisolated open class ManagedObject {
   // Exclusivity is not checked at run time because a context's isolation admits one access at a time; the check costs 17 ns a read.
   // Where that row begins, as a number: the own one's has the highest bit as long as nobody may read it; 0 or the overlay's when there is an overlay.
   @exclusivity(unchecked) @usableFromInline final var readWord = Int.min
-  /// The values set since. It also keeps the row as long as it is there.
+  /// The values set since. They are the object's own, and freed by it: see ``setOverlay(_:)``. They also keep the row as long as they are there.
   // Exclusivity is unchecked for the reason above.
-  @exclusivity(unchecked) final var overlay: Overlay? {
-    didSet { noteOverlay(former: oldValue) }
-  }
+  @exclusivity(unchecked) private(set) final var overlay: Overlay?
   /// The states of to-many relationships, by to-many index; nil as long as none was touched.
   // Exclusivity is unchecked for the reason above.
   @exclusivity(unchecked) final var toManyStates: [ToManyState?]?
@@ -62,6 +60,7 @@ nonisolated open class ManagedObject {
 
   deinit {
     if let row { RowImage.letGo(row) }
+    overlay?.free()
     contextReference?._withUnsafeGuaranteedRef { $0.forget(self) }
   }
 
@@ -94,6 +93,28 @@ nonisolated open class ManagedObject {
     // Nothing can make an ID of a space that is not there, and nothing takes a space away.
     guard let space = ObjectIDSpace.space(currentID.space) else { preconditionFailure("IDs are made in registered spaces only") }
     return space.model.entities[Int(currentID.entityNumber)]
+  }
+
+  // MARK: Changed values
+
+  /// Gives the object an overlay, which is its own from now on, or none. The one that it had is freed.
+  final func setOverlay(_ new: Overlay?) { takeOverlay(leaving: new)?.free() }
+
+  /// Takes the overlay out, and leaves another one or none in its place. Whoever takes it out frees it.
+  @inline(__always) final func takeOverlay(leaving new: Overlay? = nil) -> Overlay? {
+    let former = overlay
+    // The row moves into the overlay, or back. What reads went to may be the former one's.
+    let row = row
+    if let former { former.below = nil }
+    overlay = new
+    if let new {
+      new.below = row
+      readWord = 0
+    } else {
+      readWord = Int(bitPattern: row) | .min
+    }
+    flags.remove(.writesInPlace)
+    return former
   }
 
   // MARK: State

@@ -8,36 +8,48 @@ import ObjectStore
 /// They lie in memory that is laid out as a ``RowImage``, so that a property is read from it as from a row, and a save copies it as it is. Before the
 /// row stand three masks: the slots that have a value here, those set since the last save, and those set in the event under way. A *whole* overlay has
 /// a copy of all other values too: then it is read in place of the row. What does not fit in stands beside it.
-final class Overlay {
-  /// Where the row begins. It is this object's own, and moves when its texts need more room.
-  // A context's isolation admits one access at a time, and no call under an access comes back here; the checks cost as much as the write.
-  @exclusivity(unchecked) private(set) var row: UnsafeMutableRawPointer
-  /// The bytes that there are for the row; its own size field says how many are used.
-  // Unchecked as above.
-  @exclusivity(unchecked) private var capacity: Int
-  /// The bytes of texts that others have taken the place of.
-  // Unchecked as above.
-  @exclusivity(unchecked) private var unusedBytes = 0
-  // The entity outlives the overlay: a model is never freed once it has given out IDs.
-  private let entity: Unmanaged<CompiledEntity>
-  private let slotCount: Int
-  /// Whether all values of the object are in the row here.
-  // Unchecked as above.
-  @exclusivity(unchecked) private(set) var isWhole: Bool
-  /// Values that are not in the row, by slot: of transient attributes, and long ones.
-  // Unchecked as above.
-  @exclusivity(unchecked) private var besides: [Int: Slot]?
-  /// Large values that are not read yet, by slot.
-  // Unchecked as above.
-  @exclusivity(unchecked) private var externals: [Int: ExternalData]?
-  /// Where the object's own row begins, which the object holds: it has no word for it beside the one that says where values are read from.
-  // Unchecked as above.
-  @exclusivity(unchecked) var below: UnsafeRawPointer?
+///
+/// It is an address, and its memory the object's that has it: that frees it, by ``free()``, and nobody keeps it beyond a call.
+struct Overlay {
+  private struct Head {
+    /// Where the row begins: behind the masks, which follow the head until the texts need more room; then row and masks move.
+    var row: UnsafeMutableRawPointer
+    /// The bytes that there are for the row; its own size field says how many are used.
+    var capacity: UInt32
+    /// The bytes of texts that others have taken the place of.
+    var unusedBytes: UInt32 = 0
+    // The entity outlives the overlay: a model is never freed once it has given out IDs.
+    let entity: Unmanaged<CompiledEntity>
+    /// Where the object's own row begins, which the object holds: it has no word for it beside the one that says where values are read from.
+    var below: UnsafeRawPointer?
+    /// Values that are not in the row.
+    var beside: ValuesBesideRow?
+    let slotCount: UInt32
+    /// Whether all values of the object are in the row here.
+    var isWhole: Bool
+  }
+  // Sound since one object has it, whose context's isolation admits one access at a time, and nobody asks it for anything once that has freed it.
+  private let head: UnsafeMutablePointer<Head>
 
   /// Texts and bytes that are longer stand beside the row: they are shared with who has set them, not copied.
   private static let longByteCount = 1_024
   /// The bytes that a text is likely to need.
   private static let textRoom = 32
+
+  /// Memory for the head, the masks and a row in one piece.
+  private init(_ entity: CompiledEntity, capacity: Int, isWhole: Bool) {
+    let (slotCount, headSize) = (entity.slots.count, MemoryLayout<Head>.stride)
+    let prefix = headSize + Self.maskBytes(slotCount)
+    let memory = UnsafeMutableRawPointer.allocate(byteCount: prefix + capacity, alignment: 8)
+    head = memory.bindMemory(to: Head.self, capacity: 1)
+    // The entity outlives the overlay: a model is never freed once it has given out IDs.
+    let entity = Unmanaged.passUnretained(entity)
+    head.initialize(
+      to: Head(
+        row: memory + prefix, capacity: UInt32(truncatingIfNeeded: capacity), entity: entity,
+        slotCount: UInt32(truncatingIfNeeded: slotCount), isWhole: isWhole))
+    (memory + headSize).initializeMemory(as: UInt8.self, repeating: 0, count: prefix - headSize)
+  }
 
   /// An empty overlay.
   ///
@@ -45,40 +57,53 @@ final class Overlay {
   ///   - entity: The object's entity.
   ///   - isWhole: Whether the object has no other values.
   init(of entity: CompiledEntity, isWhole: Bool = false) {
-    // The entity outlives the overlay: a model is never freed once it has given out IDs.
-    self.entity = Unmanaged.passUnretained(entity)
-    slotCount = entity.slots.count
-    self.isWhole = isWhole && !entity.hasTransientSlots
+    let slotCount = entity.slots.count
     let fixed = Self.fixedSize(slotCount)
-    capacity = fixed + (isWhole ? entity.textSlotCount * Self.textRoom : 0)
-    row = Self.allocate(slotCount, capacity)
+    self.init(
+      entity, capacity: fixed + (isWhole ? entity.textSlotCount * Self.textRoom : 0), isWhole: isWhole && !entity.hasTransientSlots)
     row.storeBytes(of: UInt32(truncatingIfNeeded: fixed), as: UInt32.self)
     row.storeBytes(of: UInt16(truncatingIfNeeded: entity.number), toByteOffset: 4, as: UInt16.self)
     row.storeBytes(of: UInt16(truncatingIfNeeded: slotCount), toByteOffset: 6, as: UInt16.self)
     (row + 8).initializeMemory(as: Int64.self, repeating: 0, count: 2 + slotCount)
     (row + RowImage.wordsOffset + slotCount * 8).initializeMemory(as: UInt64.self, repeating: .max, count: Self.maskCount(slotCount))
-    clearMasks()
   }
 
   /// An overlay with all values of a row, none of which counts as set; nil where they are too many, or some are outside the row.
-  init?(of entity: CompiledEntity, copying image: RowImage) {
+  init?(of entity: CompiledEntity, copying image: borrowing RowImage) {
     let size = image.size
     guard size <= Self.longByteCount, !entity.hasTransientSlots, image.slotCount == entity.slots.count, !image.hasUnreadableSlots else {
       return nil
     }
-    // The entity outlives the overlay: a model is never freed once it has given out IDs.
-    self.entity = Unmanaged.passUnretained(entity)
-    slotCount = entity.slots.count
-    isWhole = true
-    capacity = (size + 7) & ~7
-    row = Self.allocate(slotCount, capacity)
+    self.init(entity, capacity: (size + 7) & ~7, isWhole: true)
     row.copyMemory(from: image.base, byteCount: size)
-    clearMasks()
   }
 
-  deinit { (row - Self.maskBytes(slotCount)).deallocate() }
+  /// Frees the memory. Whoever has the overlay calls it once, when nobody asks for its values any more.
+  func free() {
+    let memory = UnsafeMutableRawPointer(head)
+    let masks = row - Self.maskBytes(slotCount)
+    if masks != UnsafeMutableRawPointer(head + 1) { masks.deallocate() }
+    head.deinitialize(count: 1)
+    memory.deallocate()
+  }
 
   // MARK: Memory
+
+  /// Where the row begins. It moves when its texts need more room.
+  @inline(__always) var row: UnsafeMutableRawPointer { head.pointee.row }
+  /// Where the object's own row begins, which the object holds.
+  @inline(__always) var below: UnsafeRawPointer? {
+    get { head.pointee.below }
+    nonmutating set { head.pointee.below = newValue }
+  }
+  /// Whether all values of the object are in the row here.
+  @inline(__always) var isWhole: Bool { head.pointee.isWhole }
+  @inline(__always) private var slotCount: Int { Int(head.pointee.slotCount) }
+  // The entity outlives the overlay: a model is never freed once it has given out IDs.
+  @inline(__always) private var entity: Unmanaged<CompiledEntity> { head.pointee.entity }
+  @inline(__always) private var capacity: Int { Int(head.pointee.capacity) }
+  @inline(__always) private var unusedBytes: Int { Int(head.pointee.unusedBytes) }
+  @inline(__always) private var hasValuesBeside: Bool { head.pointee.beside != nil }
 
   @inline(__always) private static func maskCount(_ slotCount: Int) -> Int { (slotCount + 63) &>> 6 }
   @inline(__always) private static func maskBytes(_ slotCount: Int) -> Int { maskCount(slotCount) &* 24 }
@@ -86,14 +111,7 @@ final class Overlay {
     RowImage.wordsOffset &+ (slotCount &+ maskCount(slotCount)) &* 8
   }
 
-  private static func allocate(_ slotCount: Int, _ capacity: Int) -> UnsafeMutableRawPointer {
-    UnsafeMutableRawPointer.allocate(byteCount: maskBytes(slotCount) + capacity, alignment: 8) + maskBytes(slotCount)
-  }
-
-  private func clearMasks() {
-    let bytes = Self.maskBytes(slotCount)
-    (row - bytes).initializeMemory(as: UInt8.self, repeating: 0, count: bytes)
-  }
+  @inline(__always) private func addUnusedBytes(_ count: Int) { head.pointee.unusedBytes += UInt32(truncatingIfNeeded: count) }
 
   /// The bytes of the row that are used.
   @inline(__always) var size: Int { Int(row.load(as: UInt32.self)) }
@@ -102,8 +120,10 @@ final class Overlay {
   private func makeRoom(_ count: Int) {
     let live = size - unusedBytes
     let (old, fixed, prefix) = (row, Self.fixedSize(slotCount), Self.maskBytes(slotCount))
-    capacity = (max(live + count, live + live / 2) + 7) & ~7
-    row = Self.allocate(slotCount, capacity)
+    let capacity = (max(live + count, live + live / 2) + 7) & ~7
+    let row = UnsafeMutableRawPointer.allocate(byteCount: prefix + capacity, alignment: 8) + prefix
+    head.pointee.row = row
+    head.pointee.capacity = UInt32(truncatingIfNeeded: capacity)
     (row - prefix).copyMemory(from: old - prefix, byteCount: prefix + fixed)
     var end = fixed
     for slot in 0..<slotCount where !isNull(slot) && hasBytes(slot) {
@@ -113,8 +133,8 @@ final class Overlay {
       end += bytes.count
     }
     row.storeBytes(of: UInt32(truncatingIfNeeded: end), as: UInt32.self)
-    unusedBytes = 0
-    (old - prefix).deallocate()
+    head.pointee.unusedBytes = 0
+    if old - prefix != UnsafeMutableRawPointer(head + 1) { (old - prefix).deallocate() }
   }
 
   @inline(__always) private static func bytes(_ row: UnsafeMutableRawPointer, _ word: Int64) -> UnsafeRawBufferPointer {
@@ -165,7 +185,7 @@ final class Overlay {
 
   /// Gives up the bytes of a slot, and its value.
   private func empty(_ slot: Int) {
-    if !isNull(slot), hasBytes(slot) { unusedBytes += bytes(slot).count }
+    if !isNull(slot), hasBytes(slot) { addUnusedBytes(bytes(slot).count) }
     storeWord(0, slot)
     setNull(true, slot)
   }
@@ -174,7 +194,7 @@ final class Overlay {
     let old = isNull(slot) ? 0 : bytes(slot).count
     if !isNull(slot), new.count <= old {
       if let source = new.baseAddress { (row + Int(word(slot) & 0xFFFF_FFFF)).copyMemory(from: source, byteCount: new.count) }
-      unusedBytes += old - new.count
+      addUnusedBytes(old - new.count)
       return storeWord(Self.word(offset: Int(word(slot) & 0xFFFF_FFFF), count: new.count), slot)
     }
     // Nothing of the old text is copied where more room is needed.
@@ -237,7 +257,7 @@ final class Overlay {
   /// What was not set is to be read from the object's row from now on: that is another, or a value here does not fit in.
   func becomePartial() {
     guard isWhole else { return }
-    isWhole = false
+    head.pointee.isWhole = false
     for slot in 0..<slotCount where !has(slot) { empty(slot) }
     noteChange()
   }
@@ -245,8 +265,7 @@ final class Overlay {
   /// The values by slot. Reading a large one reads all of it, and gives null when that fails: ask `external(_:)` first where that matters.
   subscript(slot: Int) -> Slot {
     get {
-      if let externals, let external = externals[slot] { return (try? external.data()).map(Slot.bytes) ?? .null }
-      if let besides, let value = besides[slot] { return value }
+      if hasValuesBeside, let value = valueBeside(slot) { return value }
       if isNull(slot) { return .null }
       switch kind(slot) {
       case .int, .reference: return .int(word(slot))
@@ -256,9 +275,8 @@ final class Overlay {
       case .none: return .null
       }
     }
-    set {
-      if externals != nil { externals?[slot] = nil }
-      if besides != nil { besides?[slot] = nil }
+    nonmutating set {
+      if hasValuesBeside { forgetValueBeside(slot) }
       switch (newValue, kind(slot)) {
       case (.null, _): empty(slot)
       case (.int(let value), .int), (.int(let value), .reference): store(value, slot)
@@ -269,22 +287,44 @@ final class Overlay {
       default:
         empty(slot)
         becomePartial()
-        besides = besides ?? [:]
-        besides?[slot] = newValue
+        valuesBeside().values[slot] = newValue
       }
     }
   }
 
   /// The large value of a slot that is not read yet.
-  func external(_ slot: Int) -> ExternalData? { externals?[slot] }
+  @inline(__always) func external(_ slot: Int) -> ExternalData? { hasValuesBeside ? externalBeside(slot) : nil }
 
   /// Sets a large value as a change.
   func setExternal(_ value: ExternalData, at slot: Int) {
     becomePartial()
     set(.null, at: slot)
-    externals = externals ?? [:]
-    externals?[slot] = value
+    valuesBeside().externals[slot] = value
   }
+
+  // MARK: Values beside the row
+
+  private func valuesBeside() -> ValuesBesideRow {
+    if let beside = head.pointee.beside { return beside }
+    let made = ValuesBesideRow()
+    head.pointee.beside = made
+    return made
+  }
+
+  @inline(never) private func valueBeside(_ slot: Int) -> Slot? {
+    guard let beside = head.pointee.beside else { return nil }
+    if let external = beside.externals[slot] { return (try? external.data()).map(Slot.bytes) ?? .null }
+    return beside.values[slot]
+  }
+
+  @inline(never) private func externalBeside(_ slot: Int) -> ExternalData? { head.pointee.beside?.externals[slot] }
+
+  @inline(never) private func forgetValueBeside(_ slot: Int) {
+    head.pointee.beside?.values[slot] = nil
+    head.pointee.beside?.externals[slot] = nil
+  }
+
+  // MARK: Setting
 
   /// Sets a value that is no change.
   func keep(_ value: Slot, at slot: Int) {
@@ -321,6 +361,14 @@ final class Overlay {
   }
 }
 
+/// Values of an object that are not in its overlay's row.
+private final class ValuesBesideRow {
+  /// Those of transient attributes, and long ones, by slot.
+  var values: [Int: Slot] = [:]
+  /// Large values that are not read yet, by slot.
+  var externals: [Int: ExternalData] = [:]
+}
+
 #if CIPHERDATA_CHECKS
   extension Overlay {
     /// What is to be saved or was changed is here, what is not here is null unless all is, and texts lie behind the words and within the memory.
@@ -343,7 +391,7 @@ final class Overlay {
             used += bytes(slot).count
           }
         }
-        if externals?[slot] != nil || besides?[slot] != nil {
+        if head.pointee.beside?.externals[slot] != nil || head.pointee.beside?.values[slot] != nil {
           checkInvariant(has(slot) && isNull(slot) && !isWhole, "slot \(slot) has a value beside the row and another one")
         }
       }

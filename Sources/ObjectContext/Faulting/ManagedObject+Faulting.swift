@@ -60,7 +60,7 @@ extension ManagedObject {
     managedObjectContext?.handedOut.remove(self)
     hideRow()
     image = nil
-    overlay = nil
+    setOverlay(nil)
     flags.remove(.isPartial)
     toManyStates = statesOfOthersChanges()
     flags.insert(.isFault)

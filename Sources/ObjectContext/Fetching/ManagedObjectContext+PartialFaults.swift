@@ -67,7 +67,7 @@ extension ManagedObject {
     guard overlay == nil else { return }
     let partial = Overlay(of: compiledEntity)
     for (value, slot) in zip(values, slots) { partial.keep(value, at: slot) }
-    overlay = partial
+    setOverlay(partial)
     flags.insert(.isPartial)
   }
 
@@ -75,7 +75,7 @@ extension ManagedObject {
   final func forgetPartialRow() {
     guard flags.contains(.isPartial) else { return }
     flags.remove(.isPartial)
-    overlay = nil
+    setOverlay(nil)
   }
 
   /// Whether the value of a fault's slot was read without the others.

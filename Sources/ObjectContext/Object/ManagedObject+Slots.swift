@@ -74,7 +74,7 @@ extension ManagedObject {
     if flags.contains(.isPartial) { fireFault(trigger: nil) }
     if let overlay { return overlay }
     let made = makeOverlay(of: entity)
-    overlay = made
+    setOverlay(made)
     return made
   }
 

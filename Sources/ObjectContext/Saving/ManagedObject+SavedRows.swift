@@ -9,8 +9,8 @@ extension ManagedObject {
   ///   - row: The row.
   ///   - save: The save, which knows the references that new objects have by now.
   final func takeSavedRow(_ row: RowImage?, of save: SaveSession) {
-    let overlay = overlay
-    if overlay != nil { self.overlay = nil }
+    let overlay = takeOverlay()
+    defer { overlay?.free() }
     if let row { image = row }
     if let overlay {
       let entity = compiledEntity

@@ -33,22 +33,16 @@ extension SaveConflicts {
     let object = holder(of: row)
     let isNew = base == nil && object.flags.contains(.isInserted)
     let overlay = Overlay(of: entity)
-    for slot in entity.slots {
-      if slot.kind == .none {
-        // Values that are in memory only stay what they are.
-        if let own = object.overlay, own.has(slot.index) { overlay.keep(own[slot.index], at: slot.index) }
-      } else if !slot.isDerived, changed?.contains(slot.index) ?? true {
-        if let external = slot.kind == .bytes ? row.external(slot.index) : nil {
-          overlay.setExternal(external, at: slot.index)
-        } else {
-          overlay.set(try row.slot(slot.index, kind: slot.kind), at: slot.index)
-        }
-      }
+    do { try fill(overlay, with: row, changed: changed, of: object) } catch {
+      overlay.free()
+      throw error
     }
-    try object.lending(base ?? row, overlay, in: context, isNew: isNew) {
+    let left = try object.lending(base ?? row, overlay, in: context, isNew: isNew) {
       if isNew { try object.validateForInsert() } else { try object.validateForUpdate() }
     }
-    // A validator may have put another value in place of the one it was given.
+    // A validator may have put another value in place of the one it was given, or all values away.
+    guard let overlay = left else { return }
+    defer { overlay.free() }
     var values: [Int: Slot] = [:]
     for slot in entity.slots where slot.kind != .none && !slot.isDerived && overlay.isDirty(slot.index) {
       guard overlay.external(slot.index) == nil, slot.kind != .bytes || row.external(slot.index) == nil else { continue }
@@ -60,6 +54,22 @@ extension SaveConflicts {
     }
     if values.isEmpty { return }
     if let base, inserted[row.reference] == nil { update(edited(row, values), over: base) } else { insert(edited(row, values)) }
+  }
+
+  /// Gives an overlay the values of a row, and those of the object that are in memory only.
+  private func fill(_ overlay: Overlay, with row: RowImage, changed: SlotMask?, of object: ManagedObject) throws {
+    for slot in entity(row).slots {
+      if slot.kind == .none {
+        // Values that are in memory only stay what they are.
+        if let own = object.overlay, own.has(slot.index) { overlay.keep(own[slot.index], at: slot.index) }
+      } else if !slot.isDerived, changed?.contains(slot.index) ?? true {
+        if let external = slot.kind == .bytes ? row.external(slot.index) : nil {
+          overlay.setExternal(external, at: slot.index)
+        } else {
+          overlay.set(try row.slot(slot.index, kind: slot.kind), at: slot.index)
+        }
+      }
+    }
   }
 
   /// The object that has a row after the save: the living one, or a new one that takes the stored one's identity; one for the purpose where there is none.
@@ -82,21 +92,32 @@ extension SaveConflicts {
 
 extension ManagedObject {
   /// Has other values as long as a body runs.
-  fileprivate final func lending(_ row: RowImage, _ values: Overlay, in owner: ManagedObjectContext, isNew: Bool, _ body: () throws -> Void)
-    rethrows
-  {
-    let (image, overlay, flags, context) = (self.image, self.overlay, self.flags, contextReference)
-    defer {
-      (self.image, self.overlay, self.flags, contextReference) = (image, overlay, flags, context)
+  ///
+  /// - Returns: The other values as they are then, which the caller frees.
+  fileprivate final func lending(
+    _ row: RowImage, _ values: Overlay, in owner: ManagedObjectContext, isNew: Bool, _ body: () throws -> Void
+  ) rethrows -> Overlay? {
+    let (image, flags, context) = (self.image, self.flags, contextReference)
+    let overlay = takeOverlay()
+    func giveBack() -> Overlay? {
+      let values = takeOverlay()
+      self.image = image
+      _ = takeOverlay(leaving: overlay)
+      (self.flags, contextReference) = (flags, context)
       updatePlainRow()
+      return values
     }
     contextReference = Unmanaged.passUnretained(owner)  // for the time of the body
     self.image = row
-    self.overlay = values
+    setOverlay(values)
     // Nothing is registered: the save has these values already.
     self.flags.formUnion([.isUpdated, .hasPendingChange])
     if !isNew { self.flags.remove(.isInserted) }
     hideRow()
-    try body()
+    do { try body() } catch {
+      giveBack()?.free()
+      throw error
+    }
+    return giveBack()
   }
 }
