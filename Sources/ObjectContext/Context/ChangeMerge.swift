@@ -69,7 +69,7 @@ struct ChangeMerge {
       if owner == last { return }
       last = owner
       let index = context.model.relationships[owner.relationshipID].index
-      guard let object = context.registeredObject(owner.object, space: space), let states = object.toManyStates, let state = states[index]
+      guard let object = context.registeredObject(owner.object, space: space), let state = object.toManyStates[index]
       else { return }
       owners.append((object, state))
     }
@@ -82,7 +82,7 @@ struct ChangeMerge {
     if relationships.isEmpty { return }
     var owners: [(object: ManagedObject, state: ToManyState)] = []
     context.registry.forEach { object in
-      for case let state? in object.toManyStates ?? [] where relationships.contains(state.relationship.id) {
+      for state in object.toManyStates where relationships.contains(state.relationship.id) {
         owners.append((object, state))
       }
     }

@@ -161,7 +161,7 @@ extension ManagedObjectContext {
     notifications.postObjectsDidChange(changed, in: self)
     for object in changed {
       object.overlay?.endEvent()
-      if let states = object.toManyStates { for case let state? in states { state.isChangedInEvent = false } }
+      for state in object.toManyStates { state.isChangedInEvent = false }
       if object.flags.contains(.isInserted) { object.flags.insert(.isAnnounced) }
     }
     dropDeletedInsertions()

@@ -40,7 +40,7 @@ extension ManagedObjectContext {
   func unloadMembers(ofEntities entities: Set<Int>) {
     guard let touched = memberStates.relationships(toEntities: entities) else { return }
     registry.forEach { object in
-      for case let state? in object.toManyStates ?? [] where touched[state.relationship.id] { state.unload() }
+      for state in object.toManyStates where touched[state.relationship.id] { state.unload() }
     }
   }
 

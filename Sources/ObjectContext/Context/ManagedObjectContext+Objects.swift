@@ -88,7 +88,7 @@ extension ManagedObjectContext {
       // Who asks for one object anew does not ask for its siblings.
       object.group = 0
       // Members that came or went by changes of their own are still to be saved.
-      if object.toManyStates != nil { object.noteChange() }
+      if !object.toManyStates.isEmpty { object.noteChange() }
     }
     tellEvent { ContextEvent(.refreshed, refreshing: [object]) }
     notifications.postRefreshed([object], in: self)
@@ -144,17 +144,17 @@ extension ManagedObjectContext {
       }
       if let partner = before.isNull ? nil : registeredObject(before, near: object) {
         if inverse.isToMany {
-          if partner.toManyStates?[inverse.index] != nil { partner.addMember(object, to: inverse) }
+          if partner.toManyStates[inverse.index] != nil { partner.addMember(object, to: inverse) }
         } else if partner.referenceValue(inverse.index).isNull {
           partner.setReference(reference, at: inverse.index)
         }
       }
     }
-    for case let state? in object.toManyStates ?? [] where state.isChanged {
+    for state in object.toManyStates where state.isChanged {
       guard let inverse = model.inverse(of: state.relationship), inverse.isToMany else { continue }
       for member in state.added.elements { registeredObject(member, near: object)?.removeMember(object, from: inverse) }
       for member in state.removed {
-        if let member = registeredObject(member, near: object), member.toManyStates?[inverse.index] != nil {
+        if let member = registeredObject(member, near: object), member.toManyStates[inverse.index] != nil {
           member.addMember(object, to: inverse)
         }
       }
@@ -182,7 +182,7 @@ extension ManagedObjectContext {
     for object in changed {
       object.flags.subtract([.isUpdated, .isDeleted])
       object.setOverlay(nil)
-      for state in object.toManyStates ?? [] { state?.discardChanges() }
+      for state in object.toManyStates { state.discardChanges() }
       // Whether its row is gone is asked anew.
       if object.flags.contains(.isInaccessible) { object.turnIntoFault() }
       if !object.flags.contains(.isFault) { object.setTransientDefaults() }

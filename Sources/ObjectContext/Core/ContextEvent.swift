@@ -112,7 +112,7 @@ extension ManagedObject {
   /// The indexes of the to-many relationships whose states meet a condition.
   fileprivate final func toManyIndexes(_ condition: (ToManyState) -> Bool) -> SlotMask {
     var mask = SlotMask()
-    for case let state? in toManyStates ?? [] where condition(state) { mask.insert(state.relationship.index) }
+    for state in toManyStates where condition(state) { mask.insert(state.relationship.index) }
     return mask
   }
 }

@@ -29,7 +29,7 @@ nonisolated open class ManagedObject {
   @exclusivity(unchecked) private(set) final var overlay: Overlay?
   /// The states of to-many relationships, by to-many index; nil as long as none was touched.
   // Exclusivity is unchecked for the reason above.
-  @exclusivity(unchecked) final var toManyStates: [ToManyState?]?
+  @exclusivity(unchecked) final var toManyStates = ToManyStates()
   /// The context. `Unmanaged`: nothing is retained, and the context takes it back before it goes.
   @exclusivity(unchecked) @usableFromInline final var contextReference: Unmanaged<ManagedObjectContext>?
   /// The parts of the ID, which takes four bytes less so: an object has as many bytes as memory is given out in one piece.
@@ -139,7 +139,7 @@ nonisolated open class ManagedObject {
   public final var hasPersistentChangedValues: Bool {
     if flags.contains(.isInserted) || flags.contains(.isDeleted) { return true }
     guard flags.contains(.isUpdated) else { return false }
-    if let states = toManyStates, states.contains(where: { $0?.isChanged ?? false }) { return true }
+    if toManyStates.contains(where: \.isChanged) { return true }
     guard let overlay else { return false }
     let entity = compiledEntity
     return entity.slots.indices.contains { slot in

@@ -251,7 +251,7 @@ public final class ManagedObjectContext {
   func forgetGoneMembers() {
     guard let gone = memberStates.takeGoneBeyondLimit() else { return }
     registry.forEach { object in
-      for state in object.toManyStates ?? [] { state?.forget(gone) }
+      for state in object.toManyStates { state.forget(gone) }
     }
   }
 

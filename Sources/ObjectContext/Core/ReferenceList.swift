@@ -7,14 +7,15 @@ struct ReferenceList {
   /// How the references follow each other. As long as that is by their numbers there are no holes.
   private enum Order { case ascending, descending, mixed }
 
-  private var order = Order.ascending
   /// The references; null where one was removed.
   private var items: [ObjectReference] = []
   /// Where the references lie in `items`, found by open addressing: 1 more than the position, 0 for nothing, -1 for one that was removed. The
   /// references are our own numbers, so that a multiplication spreads them well enough; a `Dictionary` takes several times as long.
   private var slots: [Int32] = []
-  private var usedSlots = 0
-  private(set) var count = 0
+  private var usedSlots: Int32 = 0
+  /// How many of the references were removed.
+  private var holeCount: Int32 = 0
+  private var order = Order.ascending
   private static let unindexedCount = 8
 
   init() {}
@@ -23,10 +24,11 @@ struct ReferenceList {
     for reference in references { append(reference) }
   }
 
-  var isEmpty: Bool { count == 0 }
+  @inline(__always) var count: Int { items.count &- Int(holeCount) }
+  @inline(__always) var isEmpty: Bool { count == 0 }
 
   /// The references in order.
-  var elements: [ObjectReference] { count == items.count ? items : items.filter { !$0.isNull } }
+  var elements: [ObjectReference] { holeCount == 0 ? items : items.filter { !$0.isNull } }
 
   private func position(of reference: ObjectReference) -> Int? {
     if items.count <= Self.unindexedCount { return items.firstIndex(of: reference) }
@@ -66,7 +68,7 @@ struct ReferenceList {
 
   /// Enters the last reference.
   private mutating func indexLast() {
-    if usedSlots * 2 >= slots.count { return reindex() }
+    if Int(usedSlots) * 2 >= slots.count { return reindex() }
     enter(items.count - 1)
   }
 
@@ -93,7 +95,6 @@ struct ReferenceList {
       items.reserveCapacity(4)
     }
     items.append(reference)
-    count += 1
     guard order == .mixed, items.count > Self.unindexedCount else { return true }
     if slots.isEmpty { reindex() } else { indexLast() }
     return true
@@ -112,7 +113,6 @@ struct ReferenceList {
       // Closing the gap in many would take long if each of them went.
       if items.count - position <= 256 {
         items.remove(at: position)
-        count -= 1
         return true
       }
       order = .mixed
@@ -120,7 +120,7 @@ struct ReferenceList {
     }
     if items.count > Self.unindexedCount, let slot = slot(of: reference) { slots[slot] = -1 }
     items[position] = ObjectReference(rawValue: 0)
-    count -= 1
+    holeCount += 1
     if count < items.count / 2 || items.count <= Self.unindexedCount { removeAll { _ in false } }
     return true
   }
@@ -128,7 +128,43 @@ struct ReferenceList {
   /// Removes the references that meet a condition.
   mutating func removeAll(where condition: (ObjectReference) -> Bool) {
     items = items.filter { !$0.isNull && !condition($0) }
-    count = items.count
+    holeCount = 0
+    reindex()
+  }
+
+  /// Takes all references out, with others in the place of those of new objects.
+  mutating func take(replacing saved: (ObjectReference) -> ObjectReference) -> [ObjectReference] {
+    let hasNewObjects = hasNewObjects
+    // What nobody else has is changed where it is.
+    var taken: [ObjectReference] = []
+    if holeCount == 0 { swap(&taken, &items) } else { taken = elements }
+    self = ReferenceList()
+    if hasNewObjects {
+      for position in taken.indices { taken[position] = saved(taken[position]) }
+    }
+    return taken
+  }
+
+  /// Whether some reference is that of a new object.
+  var hasNewObjects: Bool { items.contains { $0.key < 0 } }
+
+  /// Puts other references in the place of those of new objects. All stay different.
+  ///
+  /// - Parameter saved: The reference that takes the place of one; called for each, once.
+  mutating func replaceNewObjects(_ saved: (ObjectReference) throws -> ObjectReference) rethrows {
+    if !hasNewObjects { return }
+    var (isAscending, isDescending) = (true, true)
+    var previous: ObjectReference?
+    for position in items.indices where !items[position].isNull {
+      let reference = try saved(items[position])
+      items[position] = reference
+      if let previous {
+        if previous.rawValue < reference.rawValue { isDescending = false } else { isAscending = false }
+      }
+      previous = reference
+    }
+    // Without holes, as ordered ones are.
+    order = holeCount > 0 ? .mixed : isAscending ? .ascending : isDescending ? .descending : .mixed
     reindex()
   }
 
@@ -158,7 +194,8 @@ struct ReferenceList {
         let isOrdered = zip(items, items.dropFirst()).allSatisfy { follows($1, $0) }
         checkInvariant(isOrdered && items.count == count, "the references are not in the order that is searched")
       }
-      checkInvariant(usedSlots == slots.count { $0 != 0 } && (slots.isEmpty || usedSlots < slots.count), "the index counts wrongly")
+      let used = slots.count { $0 != 0 }
+      checkInvariant(Int(usedSlots) == used && (slots.isEmpty || used < slots.count), "the index counts wrongly")
     }
   }
 #endif

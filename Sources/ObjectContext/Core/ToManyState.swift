@@ -3,46 +3,82 @@ import ObjectModel
 
 /// One to-many relationship of one object. The stored members are never copied: changes are kept beside them, also while the members are not loaded.
 final class ToManyState {
+  /// What few states have.
+  private final class Rearrangement {
+    var removed: Set<ObjectReference> = []
+    var moved: Set<ObjectReference> = []
+    var explicitOrder: [ObjectReference]?
+    var baseSet: Set<ObjectReference>?
+  }
+
   let relationship: CompiledRelationship
+  /// The state of the object's next relationship that has one: see ``ToManyStates``.
+  // Exclusivity is unchecked for the reason below.
+  @exclusivity(unchecked) fileprivate(set) var next: ToManyState?
   /// The stored members; nil while they are not loaded.
   // A range of the array that they were read into with other objects' members. Touched in its context's isolation alone.
   @exclusivity(unchecked) private(set) var base: ArraySlice<ObjectReference>?
   /// Members added since, in order. While the base is not loaded some of them may be in it.
   // A context's isolation admits one access at a time, and nothing here calls back: the checks cost as much as adding a member.
   @exclusivity(unchecked) private(set) var added = ReferenceList()
-  /// Members removed since.
-  @exclusivity(unchecked) private(set) var removed: Set<ObjectReference> = []
-  /// Members taken out and added again before the stored ones were read: in an ordered relationship they have moved to the end.
-  private var moved: Set<ObjectReference> = []
-  /// All members in their order, once an ordered relationship was rearranged.
-  @exclusivity(unchecked) private(set) var explicitOrder: [ObjectReference]?
-  /// Whether members came, went or moved in the event under way.
-  @exclusivity(unchecked) var isChangedInEvent = false
+  /// What was removed or put into another order; nil as long as nothing was.
+  @exclusivity(unchecked) private var rearrangement: Rearrangement?
+  /// The relationship's to-many index.
+  fileprivate let index: Int32
   /// Where the members stand in their fetch group, for batch faulting.
   @exclusivity(unchecked) var memberGroup: UInt32 = 0
-  @exclusivity(unchecked) var memberGroupStart = 0
+  @exclusivity(unchecked) var memberGroupStart: UInt32 = 0
+  /// Whether members came, went or moved in the event under way.
+  @exclusivity(unchecked) var isChangedInEvent = false
   /// Whether the base was read with another object's, and was not asked for yet.
   @exclusivity(unchecked) var isReadAhead = false
-  /// The base as a set, made when a large one is searched.
-  private var baseSet: Set<ObjectReference>?
   #if CIPHERDATA_CHECKS
     private var pacer = CheckPacer()
   #endif
 
   init(relationship: CompiledRelationship, base: [ObjectReference]?) {
     self.relationship = relationship
+    index = Int32(truncatingIfNeeded: relationship.index)
     self.base = base?[...]
   }
 
+  private func rearrangementForWriting() -> Rearrangement {
+    if let rearrangement { return rearrangement }
+    let made = Rearrangement()
+    rearrangement = made
+    return made
+  }
+
+  /// Members removed since.
+  private(set) var removed: Set<ObjectReference> {
+    get { rearrangement?.removed ?? [] }
+    _modify { yield &rearrangementForWriting().removed }
+  }
+  /// Members taken out and added again before the stored ones were read: in an ordered relationship they have moved to the end.
+  private var moved: Set<ObjectReference> {
+    get { rearrangement?.moved ?? [] }
+    _modify { yield &rearrangementForWriting().moved }
+  }
+  /// All members in their order, once an ordered relationship was rearranged.
+  private(set) var explicitOrder: [ObjectReference]? {
+    get { rearrangement?.explicitOrder }
+    _modify { yield &rearrangementForWriting().explicitOrder }
+  }
+  /// The base as a set, made when a large one is searched.
+  private var baseSet: Set<ObjectReference>? {
+    get { rearrangement?.baseSet }
+    _modify { yield &rearrangementForWriting().baseSet }
+  }
+
   var isLoaded: Bool { base != nil }
-  var isChanged: Bool { !added.isEmpty || !removed.isEmpty || explicitOrder != nil }
+  var isChanged: Bool { !added.isEmpty || rearrangement != nil && (!removed.isEmpty || explicitOrder != nil) }
 
   /// Takes the stored members.
   func load(_ members: ArraySlice<ObjectReference>) {
     base = members
-    if baseSet != nil { baseSet = nil }
     // As nearly always.
-    if !isChanged, moved.isEmpty { return noteChange() }
+    if rearrangement == nil, added.isEmpty { return noteChange() }
+    if baseSet != nil { baseSet = nil }
     let arriving = added.elements
     if !added.isEmpty { added.removeAll { baseContains($0) } }
     if !removed.isEmpty { removed = removed.filter { baseContains($0) } }
@@ -53,7 +89,7 @@ final class ToManyState {
       let isLast = Set(last)
       keep(current.filter { !isLast.contains($0) } + last)
     }
-    moved = []
+    if !moved.isEmpty { moved = [] }
     noteChange()
   }
 
@@ -101,7 +137,7 @@ final class ToManyState {
   /// Adds a member at the end; false when it was one already, as far as is known.
   @discardableResult
   func add(_ reference: ObjectReference) -> Bool {
-    let wasRemoved = removed.contains(reference)
+    let wasRemoved = rearrangement != nil && removed.contains(reference)
     if wasRemoved, relationship.isOrdered {
       if isLoaded { explicitOrder = self.members } else { moved.insert(reference) }
     }
@@ -110,7 +146,7 @@ final class ToManyState {
     if !isLoaded || !wasRemoved {
       if baseContains(reference) || !added.append(reference) { return false }
     }
-    explicitOrder?.append(reference)
+    if rearrangement != nil { explicitOrder?.append(reference) }
     isChangedInEvent = true
     noteChange()
     return true
@@ -128,7 +164,7 @@ final class ToManyState {
       // A new object can only have been added here.
       return false
     }
-    explicitOrder?.removeAll { $0 == reference }
+    if rearrangement != nil { explicitOrder?.removeAll { $0 == reference } }
     isChangedInEvent = true
     noteChange()
     return true
@@ -150,14 +186,19 @@ final class ToManyState {
   func discardChanges() {
     isChangedInEvent = false
     added = ReferenceList()
-    if !removed.isEmpty { removed = [] }
-    if !moved.isEmpty { moved = [] }
-    if explicitOrder != nil { explicitOrder = nil }
+    guard rearrangement != nil else { return }
+    if let baseSet {
+      rearrangement = Rearrangement()
+      self.baseSet = baseSet
+    } else {
+      rearrangement = nil
+    }
   }
 
   /// Forgets the stored members but keeps the changes.
   func unload(keepingOrder: Bool = true) {
     base = nil
+    guard rearrangement != nil else { return }
     baseSet = nil
     if !keepingOrder { explicitOrder = nil }
   }
@@ -165,10 +206,12 @@ final class ToManyState {
   /// Forgets members whose rows are gone.
   func forget(_ gone: Set<ObjectReference>) {
     if base?.contains(where: gone.contains) ?? false { base?.removeAll(where: gone.contains) }
-    if explicitOrder?.contains(where: gone.contains) ?? false { explicitOrder?.removeAll(where: gone.contains) }
-    // What is no member any more cannot be taken out: it would be counted twice.
-    if base != nil, !removed.isEmpty { removed.subtract(gone) }
-    baseSet = nil
+    if rearrangement != nil {
+      if explicitOrder?.contains(where: gone.contains) ?? false { explicitOrder?.removeAll(where: gone.contains) }
+      // What is no member any more cannot be taken out: it would be counted twice.
+      if base != nil, !removed.isEmpty { removed.subtract(gone) }
+      baseSet = nil
+    }
     noteChange()
   }
 
@@ -180,9 +223,8 @@ final class ToManyState {
     } else if isLoaded {
       // One member more or less of many must not cost a walk through all: saves come one after the other.
       removeFromBase()
-      var arrived = added.elements
-      for position in arrived.indices { arrived[position] = saved(arrived[position]) }
-      baseSet?.formUnion(arrived)
+      let arrived = added.take(replacing: saved)
+      if baseSet != nil { baseSet?.formUnion(arrived) }
       if base?.isEmpty ?? true { base = arrived[...] } else { base?.append(contentsOf: arrived) }
     }
     discardChanges()
@@ -190,7 +232,7 @@ final class ToManyState {
   }
 
   private func removeFromBase() {
-    if removed.isEmpty { return }
+    if rearrangement == nil || removed.isEmpty { return }
     if removed.count <= 4 {
       for reference in removed {
         if let position = base?.firstIndex(of: reference) { base?.remove(at: position) }
@@ -198,16 +240,27 @@ final class ToManyState {
     } else {
       base?.removeAll(where: removed.contains)
     }
-    baseSet?.subtract(removed)
+    if baseSet != nil { baseSet?.subtract(removed) }
+  }
+
+  /// The members added since, as they are saved.
+  ///
+  /// - Parameter saved: The reference that a new object is saved by, which it is known by here from now on.
+  func savedAdditions(_ saved: (ObjectReference) -> ObjectReference) -> [ObjectReference] {
+    added.replaceNewObjects(saved)
+    if rearrangement != nil { explicitOrder = explicitOrder?.map(saved) }
+    return added.elements
   }
 
   /// References of new objects were replaced by permanent ones.
   func replace(_ saved: (ObjectReference) -> ObjectReference) {
     if base?.contains(where: { $0.key < 0 }) ?? false { base = base?.map(saved)[...] }
-    if added.elements.contains(where: { $0.key < 0 }) { added = ReferenceList(added.elements.map(saved)) }
-    if removed.contains(where: { $0.key < 0 }) { removed = Set(removed.map(saved)) }
-    explicitOrder = explicitOrder?.map(saved)
-    baseSet = nil
+    added.replaceNewObjects(saved)
+    if rearrangement != nil {
+      if removed.contains(where: { $0.key < 0 }) { removed = Set(removed.map(saved)) }
+      explicitOrder = explicitOrder?.map(saved)
+      baseSet = nil
+    }
     noteChange()
   }
 
@@ -215,6 +268,75 @@ final class ToManyState {
     #if CIPHERDATA_CHECKS
       if pacer.isDue((base?.count ?? 0) + added.count + removed.count) { _checkInvariants() }
     #endif
+  }
+}
+
+/// The states of an object's to-many relationships, of those that were touched, in the order of their indexes. Each has the next one: an object with one
+/// state needs no list for it.
+struct ToManyStates: Sequence {
+  private var first: ToManyState?
+
+  struct Iterator: IteratorProtocol {
+    fileprivate var following: ToManyState?
+
+    mutating func next() -> ToManyState? {
+      let state = following
+      following = state?.next
+      return state
+    }
+  }
+
+  func makeIterator() -> Iterator { Iterator(following: first) }
+
+  @inline(__always) var isEmpty: Bool { first == nil }
+
+  /// The state of a to-many index; nil where nobody has touched it.
+  @inline(__always) subscript(index: Int) -> ToManyState? {
+    guard let first else { return nil }
+    return Int(first.index) == index ? first : later(index)
+  }
+
+  /// The state of a to-many index, not retained: for the object's own use of it, during which nobody takes it out.
+  // The object holds its states.
+  @inline(__always) func unretained(_ index: Int) -> Unmanaged<ToManyState>? {
+    guard let first else { return nil }
+    // Held as above.
+    return Int(first.index) == index ? Unmanaged.passUnretained(first) : later(index).map { Unmanaged.passUnretained($0) }
+  }
+
+  private func later(_ index: Int) -> ToManyState? {
+    var state = first?.next
+    while let found = state {
+      if Int(found.index) == index { return found }
+      state = found.next
+    }
+    return nil
+  }
+
+  /// Adds the state of a relationship that has none.
+  mutating func insert(_ state: ToManyState) {
+    #if CIPHERDATA_CHECKS
+      checkInvariant(self[Int(state.index)] == nil, "the relationship has a state")
+    #endif
+    guard var previous = first, previous.index < state.index else {
+      state.next = first
+      first = state
+      return
+    }
+    while let next = previous.next, next.index < state.index { previous = next }
+    state.next = previous.next
+    previous.next = state
+  }
+
+  /// Keeps the states that meet a condition.
+  mutating func filter(_ condition: (ToManyState) -> Bool) {
+    var kept = ToManyStates()
+    var state = first
+    while let found = state {
+      state = found.next
+      if condition(found) { kept.insert(found) } else { found.next = nil }
+    }
+    self = kept
   }
 }
 

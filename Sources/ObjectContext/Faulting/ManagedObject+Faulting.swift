@@ -36,7 +36,7 @@ extension ManagedObject {
   final func takeFreshRow(_ row: RowImage?, unloadsMembers: Bool = true) {
     managedObjectContext?.fetchedProperties.forget(self)
     forgetPartialRow()
-    if unloadsMembers || row == nil { for state in toManyStates ?? [] { state?.unload() } }
+    if unloadsMembers || row == nil { for state in toManyStates { state.unload() } }
     image = row
     if row == nil { flags.insert(.isFault) }
     updatePlainRow()
@@ -62,20 +62,20 @@ extension ManagedObject {
     image = nil
     setOverlay(nil)
     flags.remove(.isPartial)
-    toManyStates = statesOfOthersChanges()
+    keepStatesOfOthersChanges()
     flags.insert(.isFault)
     flags.remove(.isInaccessible)
     didTurnIntoFault()
   }
 
-  /// The states of relationships whose members' own changes put them there or took them away: those are not this object's to drop.
-  private func statesOfOthersChanges() -> [ToManyState?]? {
-    guard let states = toManyStates, let model = managedObjectContext?.model else { return nil }
-    let kept = states.map { state -> ToManyState? in
-      guard let state, state.isChanged, let inverse = model.inverse(of: state.relationship), !inverse.isToMany else { return nil }
+  /// Drops the states of relationships, but those that members' own changes have put there or taken away: they are not this object's to drop.
+  private func keepStatesOfOthersChanges() {
+    if toManyStates.isEmpty { return }
+    let model = managedObjectContext?.model
+    toManyStates.filter { state in
+      guard state.isChanged, let inverse = model?.inverse(of: state.relationship), !inverse.isToMany else { return false }
       state.unload(keepingOrder: false)
-      return state.isChanged ? state : nil
+      return state.isChanged
     }
-    return kept.contains { $0 != nil } ? kept : nil
   }
 }

@@ -136,7 +136,7 @@ extension ManagedObjectContext {
     if memberStates.isGone(reference) { return nil }
     let made = makeFault(reference, space: space)
     made.group = state.memberGroup
-    made.groupPosition = UInt32(truncatingIfNeeded: state.memberGroupStart + offset)
+    made.groupPosition = state.memberGroupStart &+ UInt32(truncatingIfNeeded: offset)
     if isHeld { holdForAWhile(made) }
     return made
   }
@@ -188,7 +188,7 @@ extension ManagedObjectContext {
       ) { reference, position in
         guard reference.key > 0, owners.contains(reference.entity),
           let sibling = registry.object(reference, space: group.space) ?? makeSibling(reference, position: position, in: group),
-          !sibling.flags.contains(.isInserted), !(sibling.toManyStates?[relationship.index]?.isLoaded ?? false),
+          !sibling.flags.contains(.isInserted), !(sibling.toManyStates[relationship.index]?.isLoaded ?? false),
           group.isFetched || seen.insert(sibling).inserted, sibling !== object
         else { return false }
         objects.append(sibling)
@@ -237,7 +237,7 @@ extension ManagedObjectContext {
       let stored = values.references[start..<end]
       state.load(hasGone ? memberStates.living(stored)[...] : stored)
       state.memberGroup = group
-      state.memberGroupStart = start
+      state.memberGroupStart = UInt32(truncatingIfNeeded: start)
       state.isReadAhead = isReadAhead && position > 0
       start = end
     }

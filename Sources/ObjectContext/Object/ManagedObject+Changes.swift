@@ -16,7 +16,7 @@ extension ManagedObject {
         values.updateValue(self[slot.name], forKey: slot.name)
       }
     }
-    for case let state? in toManyStates ?? [] where state.isChanged {
+    for state in toManyStates where state.isChanged {
       values.updateValue(self[state.relationship.name], forKey: state.relationship.name)
     }
     return values
@@ -83,7 +83,7 @@ extension ManagedObject: CustomStringConvertible {
       }
     }
     for relationship in entity.toManyRelationships {
-      if let state = toManyStates?[relationship.index], state.isLoaded {
+      if let state = toManyStates[relationship.index], state.isLoaded {
         let ids = state.members.compactMap { managedObjectContext?.objectID($0, near: self)?.uriString }
         lines.append("\(relationship.name) = [\(ids.joined(separator: ", "))]")
       } else {

@@ -201,37 +201,35 @@ extension ManagedObject {
   /// Whether a relationship's objects have not been read yet. Fires no fault.
   public final func hasFault(forRelationshipNamed name: String) -> Bool {
     guard case .toMany(let relationship) = compiledEntity.property(named: name) else { return isFault }
-    return !(toManyStates?[relationship.index]?.isLoaded ?? false)
+    return !(toManyStates[relationship.index]?.isLoaded ?? false)
   }
 
   // MARK: States
 
   /// The state of a to-many relationship, loaded or not.
   final func state(_ index: Int) -> ToManyState {
-    if let states = toManyStates, let state = states[index] { return state }
+    if let state = toManyStates[index] { return state }
     return makeState(compiledEntity.toManyRelationships[index])
   }
 
   /// The state of a to-many relationship of the object's entity, loaded or not.
   final func state(_ relationship: CompiledRelationship) -> ToManyState {
-    if let states = toManyStates, let state = states[relationship.index] { return state }
+    if let state = toManyStates[relationship.index] { return state }
     return makeState(relationship)
   }
 
   private final func makeState(_ relationship: CompiledRelationship) -> ToManyState {
-    let index = relationship.index
-    if toManyStates == nil { toManyStates = Array(repeating: nil, count: compiledEntity.toManyRelationships.count) }
     // A new object has no stored members; of transient relationships nothing is stored.
     let isNew = flags.contains(.isInserted) || relationship.isTransient
     let made = ToManyState(relationship: relationship, base: isNew ? [] : nil)
-    toManyStates?[index] = made
+    toManyStates.insert(made)
     contextReference?._withUnsafeGuaranteedRef { $0.memberStates.noteState(of: relationship) }
     return made
   }
 
   /// The state with the stored members loaded; nil when the object has no context.
   final func loadedState(_ index: Int) -> ToManyState? {
-    guard let context = managedObjectContext else { return toManyStates?[index] }
+    guard let context = managedObjectContext else { return toManyStates[index] }
     let state = state(index)
     if !state.isLoaded {
       context.loadMembers(of: self, state: state)
@@ -248,9 +246,9 @@ extension ManagedObject {
 
   /// Adds a reference to the state alone, without the inverse.
   final func addMember(_ reference: ObjectReference, at index: Int) {
-    if let states = toManyStates, let state = states[index] {
+    if let state = toManyStates.unretained(index) {
       // The object holds its states, and adding calls nobody.
-      if Unmanaged.passUnretained(state)._withUnsafeGuaranteedRef({ $0.add(reference) }) { noteChange() }
+      if state._withUnsafeGuaranteedRef({ $0.add(reference) }) { noteChange() }
     } else if makeState(compiledEntity.toManyRelationships[index]).add(reference) {
       noteChange()
     }

@@ -178,6 +178,6 @@ extension ManagedObjectContext {
         if case .int(let word) = overlay[slot.index], ObjectReference(rawValue: word).key > 0 { return true }
       }
     }
-    return (object.toManyStates ?? []).contains { $0?.added.elements.contains { $0.key > 0 } ?? false }
+    return object.toManyStates.contains { $0.added.elements.contains { $0.key > 0 } }
   }
 }

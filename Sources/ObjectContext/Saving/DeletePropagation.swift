@@ -55,7 +55,7 @@ extension ManagedObjectContext {
       for (offset, reference) in state.members.enumerated() {
         if inverse.isToMany {
           if let member = registeredObject(reference, near: object), !member.flags.contains(.isDeleted),
-            member.toManyStates?[inverse.index] != nil
+            member.toManyStates[inverse.index] != nil
           {
             member.removeMember(object, from: inverse)
           }

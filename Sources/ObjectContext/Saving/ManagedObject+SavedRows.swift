@@ -25,9 +25,7 @@ extension ManagedObject {
         }
       }
     }
-    if let toManyStates {
-      for state in toManyStates { state?.commit(replacing: save.savedReference) }
-    }
+    for state in toManyStates { state.commit(replacing: save.savedReference) }
     flags.subtract([.isInserted, .isUpdated])
     updatePlainRow()
   }

@@ -126,7 +126,7 @@ extension ManagedObject {
     for relationship in entity.toManyRelationships {
       let description = relationship.relationshipDescription
       guard !relationship.isOptional || description.minCount > 0 || description.maxCount > 0 else { continue }
-      guard isNew || toManyStates?[relationship.index]?.isChanged ?? false else { continue }
+      guard isNew || toManyStates[relationship.index]?.isChanged ?? false else { continue }
       let count = livingCount(relationship)
       let minimum = max(description.minCount, relationship.isOptional ? 0 : 1)
       if count < minimum, count > 0 || !relationship.isOptional {

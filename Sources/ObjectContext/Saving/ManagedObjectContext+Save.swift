@@ -75,7 +75,7 @@ extension ManagedObjectContext {
           overlay[slot.index] = .int(saved(ObjectReference(rawValue: word)).rawValue)
         }
       }
-      for state in object.toManyStates ?? [] { state?.replace(saved) }
+      for state in object.toManyStates { state.replace(saved) }
     }
   }
 }

@@ -146,7 +146,7 @@ extension SaveConflicts {
   /// Links of many-to-many relationships went with the row; those that are in memory come back, unless their other end is gone.
   private func linkAgain(_ reference: ObjectReference) throws {
     guard let object = object(reference) else { return }
-    for case let state? in object.toManyStates ?? [] where state.isLoaded && !state.relationship.isTransient {
+    for state in object.toManyStates where state.isLoaded && !state.relationship.isTransient {
       let relationship = state.relationship
       let inverse = model.inverse(of: relationship)
       guard inverse?.isToMany ?? true else { continue }

@@ -205,9 +205,7 @@ final class SaveRequestBuilder {
   }
 
   private func relationshipChanges(of object: ManagedObject) {
-    guard let states = object.toManyStates else { return }
-    for state in states {
-      guard let state, state.isChanged, !state.relationship.isTransient else { continue }
+    for state in object.toManyStates where state.isChanged && !state.relationship.isTransient {
       let relationship = state.relationship
       let inverse = context.tables.inverse(of: relationship)
       let order: [ObjectReference]? = relationship.isOrdered ? order(of: object, state) : nil
@@ -224,8 +222,12 @@ final class SaveRequestBuilder {
 
   /// The members that come, as they are saved.
   private func savedAdditions(to state: ToManyState, of relationship: CompiledRelationship) -> [ObjectReference] {
+    if context.unitOfWork.deleted.isEmpty {
+      // No copy is made of them: the references that they are saved by are good here too.
+      return state.savedAdditions { saved($0, relationship.name, entity: relationship.sourceEntity) }
+    }
     var added = state.added.elements
-    if !context.unitOfWork.deleted.isEmpty { added.removeAll(where: isDeleted) }
+    added.removeAll(where: isDeleted)
     for position in added.indices { added[position] = saved(added[position], relationship.name, entity: relationship.sourceEntity) }
     return added
   }

@@ -64,9 +64,7 @@ extension SaveSession {
   func checkRows(of objects: [ManagedObject]) throws {
     var unread: [UInt32: [ManagedObject]] = [:]
     for object in objects where object.row == nil && !object.currentID.isTemporaryID {
-      guard let states = object.toManyStates,
-        states.contains(where: { $0.map { !$0.added.isEmpty && !$0.relationship.isTransient } ?? false })
-      else { continue }
+      guard object.toManyStates.contains(where: { !$0.added.isEmpty && !$0.relationship.isTransient }) else { continue }
       unread[object.currentID.space, default: []].append(object)
     }
     for (space, objects) in unread {

@@ -184,7 +184,8 @@ final class SaveSession {
       guard let conflicts = part.conflicts else { continue }
       for reference in conflicts.touched.union(conflicts.gone).union(conflicts.merged.keys) {
         entities.insert(reference.entity)
-        for state in context.registeredObject(reference, space: part.store.space.number)?.toManyStates ?? [] { state?.unload() }
+        guard let object = context.registeredObject(reference, space: part.store.space.number) else { continue }
+        for state in object.toManyStates { state.unload() }
       }
     }
     if !entities.isEmpty { context.unloadMembers(ofEntities: entities) }
