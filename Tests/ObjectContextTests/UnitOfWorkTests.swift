@@ -117,14 +117,14 @@ final class UnitOfWorkTests: XCTestCase {
       work.noteInserted(books[0])
       work.noteUpdated(books[1])
       let former = work.finishSave()
-      XCTAssertEqual(Set(former.joined()), Set(books), "The caller holds them until the lists are whole again.")
+      XCTAssertEqual(Set(former.objects), Set(books), "The caller holds them until the lists are whole again.")
       XCTAssertTrue(work.isEmpty)
       XCTAssertFalse(work.hasEvent)
       XCTAssertEqual(work.saveCount, 1)
       XCTAssertNil(work.takeUnpropagated())
       work.noteInserted(books[1])
       XCTAssertEqual(work.inserted, [books[1]])
-      XCTAssertEqual(work.removeAll().first, [books[1]])
+      XCTAssertEqual(work.removeAll().objects, [books[1]])
       XCTAssertEqual(work.saveCount, 1, "What is forgotten was not saved.")
     }
   }

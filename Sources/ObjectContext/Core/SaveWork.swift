@@ -17,10 +17,10 @@ package struct SaveWork {
 
   /// The ID of one of the objects in a store.
   package func first(inSpace space: UInt32) -> ManagedObjectID? {
-    for list in [inserted, updated, deleted, locked] {
-      if let object = list.first(where: { $0.currentID.space == space }) { return object.currentID }
-    }
-    return nil
+    func isThere(_ object: ManagedObject) -> Bool { object.currentID.space == space }
+    let object =
+      inserted.first(where: isThere) ?? updated.first(where: isThere) ?? deleted.first(where: isThere) ?? locked.first(where: isThere)
+    return object?.currentID
   }
 
   package func hasSameObjects(as other: SaveWork) -> Bool {

@@ -36,11 +36,7 @@ package struct UnitOfWork: ~Copyable {
 
   /// Those of the objects inserted, updated and deleted that meet a condition.
   package func filter(_ condition: (ManagedObject) -> Bool) -> [ManagedObject] {
-    var result: [ManagedObject] = []
-    for list in [inserted, updated, deleted] {
-      for object in list where condition(object) { result.append(object) }
-    }
-    return result
+    inserted.filter(condition) + updated.filter(condition) + deleted.filter(condition)
   }
 
   /// What a save writes and checks as things stand.
@@ -167,16 +163,16 @@ package struct UnitOfWork: ~Copyable {
 
   /// The next save calls `willSave` on every object again. The end of the work says so of the objects that were saved.
   package func forgetWillSaveCalls() {
-    for list in [inserted, updated, deleted] {
-      for object in list { object.flags.remove(.willSaveCalled) }
-    }
+    for object in inserted { object.flags.remove(.willSaveCalled) }
+    for object in updated { object.flags.remove(.willSaveCalled) }
+    for object in deleted { object.flags.remove(.willSaveCalled) }
   }
 
   // MARK: The end of the work
 
   /// All of the work was saved: as ``removeAll()``.
   @discardableResult
-  package mutating func finishSave() -> [[ManagedObject]] {
+  package mutating func finishSave() -> FormerWork {
     saveCount += 1
     return removeAll()
   }
@@ -209,13 +205,30 @@ package struct UnitOfWork: ~Copyable {
   ///
   /// - Returns: What was listed. Objects that nobody else holds die with it, when the lists are whole again.
   @discardableResult
-  package mutating func removeAll() -> [[ManagedObject]] {
-    let former = [inserted, updated, deleted, locked, pending]
-    for list in former {
-      for object in list { object.flags.subtract(Self.flags) }
-    }
+  package mutating func removeAll() -> FormerWork {
+    let former = FormerWork(inserted: inserted, updated: updated, deleted: deleted, locked: locked, pending: pending)
     (inserted, updated, deleted, locked, pending) = ([], [], [], [], [])
     (propagatedCount, unchangedCount, hasDeletedInsertions) = (0, 0, false)
+    for object in former.inserted { object.flags.subtract(Self.flags) }
+    for object in former.updated { object.flags.subtract(Self.flags) }
+    for object in former.deleted { object.flags.subtract(Self.flags) }
+    for object in former.locked { object.flags.subtract(Self.flags) }
+    for object in former.pending { object.flags.subtract(Self.flags) }
     return former
+  }
+
+  /// What was listed. It is in no array of arrays, which each small save would make.
+  package struct FormerWork {
+    fileprivate let inserted: [ManagedObject]
+    fileprivate let updated: [ManagedObject]
+    fileprivate let deleted: [ManagedObject]
+    fileprivate let locked: [ManagedObject]
+    fileprivate let pending: [ManagedObject]
+
+    /// All of it, an object of two lists once.
+    package var objects: [ManagedObject] {
+      var seen = Set<ManagedObject>()
+      return (inserted + updated + deleted + locked + pending).filter { seen.insert($0).inserted }
+    }
   }
 }

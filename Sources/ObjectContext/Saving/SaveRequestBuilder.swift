@@ -9,7 +9,6 @@ final class SaveRequestBuilder {
   private let insertedCount: Int
   private lazy var inserted = RowWriter(rowCapacity: insertedCount)
   private lazy var updated = RowWriter()
-  private var updates: [(changed: SlotMask, formerRow: RowImage)] = []
   private var request = SaveChangesRequest()
   private var danglingError: StoreError?
 
@@ -58,8 +57,7 @@ final class SaveRequestBuilder {
         updated.copy(slot.index, kind: slot.kind, from: image)
       }
     }
-    updated.endRow()
-    updates.append((changed, image))
+    appendUpdate(changed, of: image)
   }
 
   /// An update that copies the overlay's row, which has all values.
@@ -76,8 +74,14 @@ final class SaveRequestBuilder {
     for slot in entity.referenceSlots where changed >> UInt64(slot) & 1 != 0 && !overlay.isNull(slot) {
       writeReference(overlay, slot, of: entity, to: updated)
     }
-    updated.endRow()
-    updates.append((SlotMask(low: changed), image))
+    appendUpdate(SlotMask(low: changed), of: image)
+  }
+
+  /// Ends the row of an update.
+  private func appendUpdate(_ changed: SlotMask, of image: RowImage) {
+    var update = SaveChangesRequest.Update(row: updated.endRowAlone(), changedSlots: changed, oldVersion: image.version)
+    update.formerRow = image
+    request.updated.append(update)
   }
 
   /// Whether a value differs from the row's; both are in rows. What only looks alike is other bytes in the store.
@@ -118,14 +122,6 @@ final class SaveRequestBuilder {
   func finish() throws -> SaveChangesRequest {
     if let danglingError { throw danglingError }
     if insertedCount > 0 { request.inserted = inserted.finish() }
-    if updates.isEmpty { return request }
-    let rows = updated.finish()
-    request.updated.reserveCapacity(updates.count)
-    for (position, item) in updates.enumerated() {
-      var update = SaveChangesRequest.Update(row: rows[position], changedSlots: item.changed, oldVersion: item.formerRow.version)
-      update.formerRow = item.formerRow
-      request.updated.append(update)
-    }
     return request
   }
 

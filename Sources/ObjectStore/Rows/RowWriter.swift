@@ -235,6 +235,13 @@ public final class RowWriter {
     return RowImage.unreadableFlag
   }
 
+  /// Ends a row that is in no list: its image is all that there is of it.
+  package func endRowAlone() -> RowImage {
+    let flag = unreadable.isEmpty ? 0 : appendUnreadable()
+    (chunk.memory + rowStart).storeBytes(of: UInt32(truncatingIfNeeded: position &- rowStart) | flag, as: UInt32.self)
+    return RowImage(chunk: chunk, base: UnsafeRawPointer(chunk.memory + rowStart))
+  }
+
   /// Gives up the row that was begun.
   @inlinable public func abandonRow() {
     position = rowStart
