@@ -110,8 +110,9 @@ final class SaveSession {
     if let conflicts = part.conflicts { return takeMergedRows(of: part, conflicts) }
     let space = part.store.space.number
     var next = 0
+    let inserted = part.request.inserted
     for object in work.inserted where object.currentID.space == space {
-      object.takeSavedRow(part.request.inserted[next], of: self)
+      object.takeSavedRow(inserted[next], of: self)
       next += 1
     }
     // The updates are in the order of the objects, without those of which nothing but members is new.

@@ -80,22 +80,69 @@ public struct SaveChangesRequest: Sendable {
     }
   }
 
+  /// What there is to write. A request is handed from floor to floor, which copies one reference so, not a dozen.
+  // Changed only while one request has it.
+  private final class Contents: @unchecked Sendable {
+    var inserted = RowList()
+    var updated: [Update] = []
+    var deleted: [VersionedReference] = []
+    var locked: [VersionedReference] = []
+    var relationshipChanges: [RelationshipChange] = []
+
+    init() {}
+
+    init(_ other: Contents) {
+      inserted = other.inserted
+      updated = other.updated
+      deleted = other.deleted
+      locked = other.locked
+      relationshipChanges = other.relationshipChanges
+    }
+  }
+  private var contents = Contents()
+
+  /// The contents for a change of this request, and of no other.
+  private var own: Contents {
+    mutating get {
+      if !isKnownUniquelyReferenced(&contents) { contents = Contents(contents) }
+      return contents
+    }
+  }
+
   /// New rows, with permanent keys and version 1.
-  public var inserted = RowList()
+  public var inserted: RowList {
+    get { contents.inserted }
+    _modify { yield &own.inserted }
+  }
   /// Changed rows.
-  public var updated: [Update] = []
+  public var updated: [Update] {
+    get { contents.updated }
+    _modify { yield &own.updated }
+  }
   /// Deleted rows.
-  public var deleted: [VersionedReference] = []
+  public var deleted: [VersionedReference] {
+    get { contents.deleted }
+    _modify { yield &own.deleted }
+  }
   /// Rows that are not changed but whose versions are checked.
-  public var locked: [VersionedReference] = []
+  public var locked: [VersionedReference] {
+    get { contents.locked }
+    _modify { yield &own.locked }
+  }
   /// Changes of join tables and orders.
-  public var relationshipChanges: [RelationshipChange] = []
+  public var relationshipChanges: [RelationshipChange] {
+    get { contents.relationshipChanges }
+    _modify { yield &own.relationshipChanges }
+  }
 
   /// A save of nothing.
   public init() {}
 
   /// Whether nothing is written.
-  public var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty && relationshipChanges.isEmpty && locked.isEmpty }
+  public var isEmpty: Bool {
+    contents.inserted.isEmpty && contents.updated.isEmpty && contents.deleted.isEmpty && contents.relationshipChanges.isEmpty
+      && contents.locked.isEmpty
+  }
 }
 
 /// What a save has written beside what its request said: values that the store computes.

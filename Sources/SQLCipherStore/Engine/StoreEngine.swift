@@ -111,7 +111,7 @@ final class StoreEngine: Sendable {
   @inline(__always) var heldTransaction: ReadTransaction? { held.current?.reading }
 
   /// Begins a write transaction; inside ``transaction(_:)``, a part of that which can fail alone. Whoever begins one commits it or rolls it back.
-  func begin(_ purpose: WriteTransaction.Purpose = .init()) throws -> WriteTransaction {
+  func begin(_ purpose: consuming WriteTransaction.Purpose = .init()) throws -> WriteTransaction {
     if let transaction = held.current { return try .begin(partOf: transaction, participants, purpose) }
     let pool = try pool
     return try .begin(on: try pool.takeWriter(), participants, purpose, from: pool)

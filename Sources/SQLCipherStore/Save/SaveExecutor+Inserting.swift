@@ -6,15 +6,15 @@ import StoreKeys
 
 extension SaveExecutor {
   mutating func insertRows() throws {
-    guard !request.inserted.isEmpty else { return }
+    guard !inserted.isEmpty else { return }
     var groups: [Int: [Int]] = [:]
     // New rows of an entity come one after the other, as a rule.
     var (entity, start) = (-1, 0)
-    for (position, row) in request.inserted.enumerated() where row.entityNumber != entity {
+    for (position, row) in inserted.enumerated() where row.entityNumber != entity {
       if position > start { groups[entity, default: []] += start..<position }
       (entity, start) = (row.entityNumber, position)
     }
-    groups[entity, default: []] += start..<request.inserted.count
+    groups[entity, default: []] += start..<inserted.count
     for (entity, positions) in groups.sorted(by: { $0.key < $1.key }) {
       let plan = try engine.saveStatements.insert(entity, schema)
       var start = 0
@@ -29,7 +29,7 @@ extension SaveExecutor {
 
   /// Inserts one of the new rows.
   mutating func insertRow(_ position: Int) throws {
-    let entity = request.inserted[position].entityNumber
+    let entity = inserted[position].entityNumber
     let plan = try engine.saveStatements.insert(entity, schema)
     try insert([position], entity, plan, .one)
   }
@@ -49,7 +49,7 @@ extension SaveExecutor {
     var index: Int32 = 0
     let table = plan.table
     for position in positions {
-      let row = request.inserted[position]
+      let row = inserted[position]
       guard row.key > 0, row.key <= RowKey.greatest else {
         throw StoreError(.noPermanentKey(entity: schema.model.entities[entity].name), operation: .save)
       }

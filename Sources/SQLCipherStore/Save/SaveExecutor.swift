@@ -13,6 +13,8 @@ struct SaveExecutor {
   let files: ExternalTransaction?
   var connection: Connection { transaction.connection }
   let request: SaveChangesRequest
+  /// The new rows of the request.
+  let inserted: RowList
   let space: ObjectIDSpace
   var schema: StoreSchema { engine.schema }
   /// Updates that would have taken a unique value too early: their unique columns are NULL until all others have run.
@@ -36,6 +38,7 @@ struct SaveExecutor {
     files = engine.externals == nil ? nil : transaction.files
     externals = files == nil ? nil : ExternalNumbers()
     self.request = request
+    inserted = request.inserted
     self.space = space
   }
 

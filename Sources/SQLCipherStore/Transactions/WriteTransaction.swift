@@ -50,7 +50,7 @@ final class WriteTransaction {
   private var isOver = false
 
   private init(
-    _ connection: Connection, _ participants: [any TransactionParticipant], _ purpose: Purpose, pool: ConnectionPool? = nil,
+    _ connection: Connection, _ participants: [any TransactionParticipant], _ purpose: consuming Purpose, pool: ConnectionPool? = nil,
     outer: WriteTransaction? = nil
   ) {
     self.connection = connection
@@ -70,7 +70,7 @@ final class WriteTransaction {
   ///
   /// - Parameter pool: Gets the connection back when it ends; nil where the caller sees to that.
   static func begin(
-    on connection: Connection, _ participants: [any TransactionParticipant], _ purpose: Purpose = Purpose(),
+    on connection: Connection, _ participants: [any TransactionParticipant], _ purpose: consuming Purpose = Purpose(),
     from pool: ConnectionPool? = nil
   ) throws -> WriteTransaction {
     let transaction = WriteTransaction(connection, participants, purpose, pool: pool)
