@@ -21,28 +21,23 @@ extension SaveExecutor {
 
   func writeRelationships() throws {
     guard !request.relationshipChanges.isEmpty else { return }
-    var added: [Int: [(near: ObjectReference, far: ObjectReference)]] = [:]
-    // Changes of a relationship come one after the other, as a rule.
-    var (last, links): (Int, [(near: ObjectReference, far: ObjectReference)]) = (-1, [])
-    for change in request.relationshipChanges {
-      if change.relationshipID != last {
-        if !links.isEmpty { added[last, default: []] += links }
-        (last, links) = (change.relationshipID, [])
-      }
-      guard case .join(let side) = schema.relationships[change.relationshipID] else { continue }
-      for member in change.removed {
-        try removeLink(side, change.source, member)
-        if side.isSymmetric { try removeLink(side, member, change.source) }
-      }
-      for member in change.added {
-        links.append((change.source, member))
-        if side.isSymmetric { links.append((member, change.source)) }
+    // How many links each relationship gets.
+    var counts: [(relationship: Int, links: Int)] = []
+    let changes = request.relationshipChanges
+    // By positions: a change that is taken out of the array is three arrays retained.
+    for position in changes.indices {
+      let (relationship, count) = (changes[position].relationshipID, changes[position].added.count)
+      if !changes[position].removed.isEmpty { try removeLinks(changes[position]) }
+      if count == 0 { continue }
+      // Changes of a relationship come one after the other, as a rule, and relationships are few.
+      if let index = counts.lastIndex(where: { $0.relationship == relationship }) {
+        counts[index].links += count
+      } else {
+        counts.append((relationship, count))
       }
     }
-    if !links.isEmpty { added[last, default: []] += links }
-    for (relationship, links) in added.sorted(by: { $0.key < $1.key }) {
-      guard case .join(let side) = schema.relationships[relationship] else { continue }
-      try addLinks(side, links[...])
+    for (relationship, links) in counts.sorted(by: { $0.relationship < $1.relationship }) {
+      try addLinks(of: relationship, links, changes)
     }
     for (position, change) in request.relationshipChanges.enumerated() where !finishedOrders.contains(position) {
       if let order = change.order { try write(order, of: change) }
@@ -50,6 +45,14 @@ extension SaveExecutor {
   }
 
   // MARK: Links
+
+  private func removeLinks(_ change: SaveChangesRequest.RelationshipChange) throws {
+    guard case .join(let side) = schema.relationships[change.relationshipID] else { return }
+    for member in change.removed {
+      try removeLink(side, change.source, member)
+      if side.isSymmetric { try removeLink(side, member, change.source) }
+    }
+  }
 
   private func removeLink(_ side: JoinSide, _ near: ObjectReference, _ far: ObjectReference) throws {
     let statement = try engine.statement(.removal(side: side.number), on: connection)
@@ -59,22 +62,47 @@ extension SaveExecutor {
     try statement.run()
   }
 
-  private func addLinks(_ side: JoinSide, _ links: ArraySlice<(near: ObjectReference, far: ObjectReference)>) throws {
-    var rest = links
-    while !rest.isEmpty {
-      let size = InsertionSize(ofLinks: rest.count)
-      let statement = try engine.statement(.insertion(side: side.number, size), on: connection)
-      var index: Int32 = 0
-      for link in rest.prefix(size.linkCount) {
-        guard link.near.key > 0, link.far.key > 0 else {
-          throw StoreError(.misuse(.noPermanentID), operation: .save)
-        }
-        index = try side.bind(link.near, link.far, to: statement, after: index)
+  /// Adds all links of a relationship, many a statement.
+  private func addLinks(of relationship: Int, _ count: Int, _ changes: [SaveChangesRequest.RelationshipChange]) throws {
+    guard case .join(let side) = schema.relationships[relationship] else { return }
+    let isSymmetric = side.isSymmetric
+    var links = LinkInsertion(side: side, rest: isSymmetric ? count * 2 : count)
+    for position in changes.indices where changes[position].relationshipID == relationship {
+      let source = changes[position].source
+      for member in changes[position].added {
+        try add(source, member, to: &links)
+        if isSymmetric { try add(member, source, to: &links) }
       }
-      engine.trace.note(statement)
-      try statement.run()
-      rest = rest.dropFirst(size.linkCount)
     }
+  }
+
+  /// Links that are being added.
+  private struct LinkInsertion {
+    let side: JoinSide
+    /// How many are still to come.
+    var rest: Int
+    /// The statement that the next one goes into, with the parameters that it has and the links that it still takes.
+    var statement: Statement?
+    var index: Int32 = 0
+    var room = 0
+  }
+
+  @inline(__always) private func add(_ near: ObjectReference, _ far: ObjectReference, to links: inout LinkInsertion) throws {
+    guard near.key > 0, far.key > 0 else {
+      throw StoreError(.misuse(.noPermanentID), operation: .save)
+    }
+    if links.room == 0 {
+      let size = InsertionSize(ofLinks: links.rest)
+      links.statement = try engine.statement(.insertion(side: links.side.number, size), on: connection)
+      (links.index, links.room) = (0, size.linkCount)
+    }
+    guard let statement = links.statement else { return }
+    links.index = try links.side.bind(near, far, to: statement, after: links.index)
+    links.room -= 1
+    links.rest -= 1
+    if links.room > 0 { return }
+    engine.trace.note(statement)
+    try statement.run()
   }
 
   // MARK: Orders
