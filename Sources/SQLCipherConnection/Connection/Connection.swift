@@ -35,6 +35,8 @@ public import StoreKeys
   var didCommit: (() -> Void)?
   /// Checks pages without SQLite.
   var authenticator: PageAuthenticator?
+  /// The reads of pages in the process when a sentinel last found none of this connection damaged; nil before the first.
+  var checkedReads: UInt64?
   /// The statements of transactions.
   var commands = TransactionCommands()
   /// The names under which lists of values are tables.

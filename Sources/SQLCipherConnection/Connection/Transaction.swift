@@ -31,8 +31,11 @@ extension Connection {
   /// Costs about 0.4 µs. Throws `.storeCorrupt`; the connection must be closed then.
   package func checkSentinel() throws(StoreAccessError) {
     let statement = try ownStatement(&commands.sentinel, Command.sentinel)
+    // Before the step: it may read a page itself.
+    let reads = PageGuard.readCount
     _ = try statement.step()
     statement.reset()
+    checkedReads = reads
     // Without locks nothing keeps others from writing what this process may not.
     if let medium, !medium.isUnchanged(path) { throw StoreAccessError(.busy, path: path, operation: .read) }
   }
@@ -75,8 +78,8 @@ extension Connection {
 
   /// Commits the write transaction that `beginWrite` began. Where it throws the transaction may still be open.
   package func commitWrite() throws(StoreAccessError) {
-    // A damaged page that was read as zeros must not be copied into new rows.
-    try checkSentinel()
+    // A damaged page that was read as zeros must not be copied into new rows. Where no page was read there is none.
+    if checkedReads != PageGuard.readCount { try checkSentinel() }
     try ownStatement(&commands.commit, Command.commit).run()
     didCommit?()
   }

@@ -105,6 +105,7 @@ struct GuardedFile {
     guard code == SQLITE_OK || code == ResultCode.shortRead else { return code }
     let page = UnsafeMutableRawBufferPointer(start: output, count: Int(count))
     let state = state(file)
+    if state.pointee.kind != .other { PageGuard.noteRead() }
     guard state.pointee.kind != .other, isPage(page.count), code != SQLITE_OK || isZero(page) else { return code }
     switch state.pointee.kind {
     case .database:

@@ -20,6 +20,14 @@ enum PageGuard {
 
   private static let guards = Mutex<[Key: String]>([:])
 
+  private static let reads = Atomic<UInt64>(0)
+
+  /// Counts a read through the layer, of whichever file: as long as it stays, nobody can have met with damage.
+  static func noteRead() { reads.wrappingAdd(1, ordering: .relaxed) }
+
+  /// The reads so far. A connection's own are among them, since it reads on the thread that asks.
+  static var readCount: UInt64 { reads.load(ordering: .relaxed) }
+
   /// The name of the layer over SQLite's default VFS, registered when it is first asked for.
   static func name(for path: String) throws(StoreAccessError) -> String {
     guard let name = registeredName() else {
