@@ -1,4 +1,5 @@
 // RowTable: the rows of 512 neighbouring keys, as a row cache has them.
+import ObjectModel
 import Synchronization
 
 /// The rows of 512 neighbouring keys of one entity tree. Whoever shares a table reads it as it was then: a row cache changes only one that nobody else holds,
