@@ -160,7 +160,8 @@ final class AllocationTests: XCTestCase {
         try context.save()
       }
     }
-    assert(Double(found), atMost: 163)
+    // Where other tests of the process have observed saves, what notifications tell is put together.
+    assert(Double(found), atMost: 190)
   }
 
   func testRequests() throws {

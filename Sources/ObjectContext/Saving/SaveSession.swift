@@ -17,7 +17,7 @@ final class SaveSession {
   /// Objects that a merge policy has changed.
   private var mergedObjects: [ManagedObject] = []
   /// How often a save to one store is tried while others change its rows.
-  private static var mergeRounds: Int { 20 }
+  private static var mergeRounds: Int { 100 }
 
   init(of context: ManagedObjectContext) { self.context = context }
 
