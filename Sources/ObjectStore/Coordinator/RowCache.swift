@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Contexts of many threads look up rows all the time: they take no lock, and so wait for nobody who has lost his processor with one in his hands. Of those who
 /// put rows in, neighbouring pages are under different locks, each held for one page at a time.
-package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` is memory that never moves; what lies in it is under locks or atomic
+package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` never moves; what lies in it is under locks or atomic
   private let roots: [Int]
   private let limit: Int
   /// The parts, each under its lock. Plain memory: to find one costs no reference that all threads would count.
