@@ -71,7 +71,7 @@ final class SavingTests: LibraryTestCase {
         let error = error as? StoreError
         XCTAssertEqual(error?.code, .mergeConflict)
         XCTAssertEqual(error?.mergeConflicts.first?.objectID, author.objectID)
-        XCTAssertEqual(error?.mergeConflicts.first?.newVersion, 2)
+        XCTAssertEqual(error?.mergeConflicts.first?.newVersion, RowImage.firstVersion + 1)
       }
       XCTAssertEqual(author.name, "Bob")
       XCTAssertTrue(author.isUpdated)

@@ -140,7 +140,7 @@ final class SourceRows {
     }
     counts[number, default: 0] += 1
     let plan = plans[number - table.root.number]
-    writer.beginRow(entityNumber: number, slotCount: layout.model.entities[number].slots.count, key: key, version: 1)
+    writer.beginRow(entityNumber: number, slotCount: layout.model.entities[number].slots.count, key: key, version: RowImage.firstVersion)
     for attribute in plan.attributes { try reader.read(statement, attribute.column, attribute.slot, into: writer, key: sourceKey) }
     for reference in plan.references where !statement.isNull(reference.column) {
       if let found = try destination(of: reference, sourceKey) { writer.setReference(found, at: reference.slot.index) }

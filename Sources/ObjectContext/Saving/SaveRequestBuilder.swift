@@ -22,12 +22,12 @@ final class SaveRequestBuilder {
     let entity = object.compiledEntity
     if let overlay = object.overlay, overlay.isCopyable, !entity.hasDerivedSlots {
       inserted.beginRow(
-        copying: overlay.row, size: overlay.size, slotCount: entity.slots.count, key: object.currentID.key, version: 1)
+        copying: overlay.row, size: overlay.size, slotCount: entity.slots.count, key: object.currentID.key, version: RowImage.firstVersion)
       for slot in entity.referenceSlots where !overlay.isNull(slot) { writeReference(overlay, slot, of: entity, to: inserted) }
       inserted.endRow()
       return relationshipChanges(of: object)
     }
-    inserted.beginRow(entityNumber: entity.number, slotCount: entity.slots.count, key: object.currentID.key, version: 1)
+    inserted.beginRow(entityNumber: entity.number, slotCount: entity.slots.count, key: object.currentID.key, version: RowImage.firstVersion)
     if let overlay = object.overlay {
       // Derived values are the store's.
       for slot in entity.slots where slot.kind != .none && !slot.isDerived && overlay.has(slot.index) {

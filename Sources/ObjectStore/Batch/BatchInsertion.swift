@@ -4,7 +4,7 @@
 public struct BatchInsertion: Sendable {
   /// The name of the entity.
   public let entityName: String
-  /// The rows as they are to be inserted: with permanent keys, version 1, and default values for what was not given.
+  /// The rows as they are to be inserted: with permanent keys, the first version, and default values for what was not given.
   public package(set) var rows: RowList
   /// The slots that each row gives values for.
   public let given: [SlotMask]

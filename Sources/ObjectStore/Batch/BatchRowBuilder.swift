@@ -109,7 +109,7 @@ package final class BatchRowBuilder {
 
   /// Ends the row. It gets its key when it is written.
   func endRow() {
-    writer.beginRow(entityNumber: entity.number, slotCount: entity.slots.count, key: 0, version: 1)
+    writer.beginRow(entityNumber: entity.number, slotCount: entity.slots.count, key: 0, version: RowImage.firstVersion)
     for slot in entity.slots where slot.kind != .none { writer.set(values[slot.index], at: slot.index) }
     byteCount += writer.endRow().size
     masks.append(given)

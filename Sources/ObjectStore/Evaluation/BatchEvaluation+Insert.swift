@@ -43,7 +43,7 @@ extension BatchEvaluation {
         var values: [Int: Slot] = [:]
         for slot in slots.slots(below: new.slotCount) { values[slot] = try new.slot(slot, kind: merging.entity.slots[slot].kind) }
         // One step of the version, however many rows of the batch change a stored one.
-        let version = stored[holder.reference].map { $0.version + 1 } ?? 1
+        let version = stored[holder.reference].map { $0.version + 1 } ?? holder.version
         let row = BatchEdits.edited(holder, values, entity: model.entities[holder.entityNumber], version: version, into: writer)
         arrivals.note(row, insteadOf: holder)
         try index.remove(holder, model)

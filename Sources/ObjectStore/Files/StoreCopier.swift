@@ -87,7 +87,7 @@ final class StoreCopier {
     for row in rows {
       guard let reference = moved(row.reference) else { continue }
       let entity = model.entities[row.entityNumber]
-      writer.beginRow(entityNumber: row.entityNumber, slotCount: entity.slots.count, key: reference.key, version: 1)
+      writer.beginRow(entityNumber: row.entityNumber, slotCount: entity.slots.count, key: reference.key, version: RowImage.firstVersion)
       for slot in entity.slots where slot.kind != .none {
         if slot.kind == .reference {
           if !row.isNull(slot.index), let target = moved(row.reference(slot.index)) { writer.setReference(target, at: slot.index) }

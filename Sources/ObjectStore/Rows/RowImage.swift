@@ -22,6 +22,10 @@ public import ObjectModel
   /// The offset of the first word from the base.
   @inlinable public static var wordsOffset: Int { 24 }
 
+  /// The version of a new row. SQLite stores 0 and 1 in no bytes: a row that began with one of them would grow with its first change, and pages that are
+  /// full would be split.
+  @inlinable package static var firstVersion: Int64 { 2 }
+
   /// The bit of the size that says that some slots cannot be read.
   @usableFromInline static var unreadableFlag: UInt32 { 0x8000_0000 }
 

@@ -102,7 +102,7 @@ public final class ContextSavingSpecification: ObjectSpecification {
     let ada = try context.insert("Author", ["name": "Ada"])
     try context.save()
     try context.save()
-    XCTAssertEqual(try open.row(ada.objectID)?.version, 1)
+    XCTAssertEqual(try open.row(ada.objectID)?.version, RowImage.firstVersion)
   }
 
   func testAValueSetBackIsNotWritten() throws {
@@ -114,7 +114,7 @@ public final class ContextSavingSpecification: ObjectSpecification {
     try ada.setValue("Ada", forKey: "name")
     XCTAssertFalse(ada.hasPersistentChangedValues)
     try context.save()
-    XCTAssertEqual(try open.row(ada.objectID)?.version, 1)
+    XCTAssertEqual(try open.row(ada.objectID)?.version, RowImage.firstVersion)
   }
 
   func testRollbackGivesUpChanges() throws {
@@ -135,7 +135,7 @@ public final class ContextSavingSpecification: ObjectSpecification {
     XCTAssertFalse(book.isDeleted)
     XCTAssertNil(lost.managedObjectContext)
     try context.save()
-    XCTAssertEqual(try open.row(ada.objectID)?.version, 1)
+    XCTAssertEqual(try open.row(ada.objectID)?.version, RowImage.firstVersion)
     XCTAssertEqual(try open.count("Author"), 1)
   }
 

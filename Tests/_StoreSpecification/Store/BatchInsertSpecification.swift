@@ -93,7 +93,7 @@ public final class BatchInsertSpecification: ObjectSpecification {
     XCTAssertEqual(result.count, 4)
     XCTAssertEqual(result.insertedObjectIDs.count, 4)
     XCTAssertEqual(try result.objectIDs.map { try open.value($0, "name") }, [.text("red"), .text("blue"), .null, .null])
-    XCTAssertEqual(try open.row(result.objectIDs[0])?.version, 1)
+    XCTAssertEqual(try open.row(result.objectIDs[0])?.version, RowImage.firstVersion)
     XCTAssertEqual(try insert(open, "Tag", []).count, 0)
     let object = open.newContext()
     XCTAssertEqual(
@@ -288,7 +288,7 @@ public final class BatchInsertSpecification: ObjectSpecification {
     XCTAssertEqual(result.updatedCount, 0, "What the batch has inserted itself counts once.")
     XCTAssertEqual(try open.value(result.objectIDs[0], "pages"), .int(3))
     XCTAssertEqual(try open.value(result.objectIDs[0], "rating"), .real(2))
-    XCTAssertEqual(try open.row(result.objectIDs[0])?.version, 1)
+    XCTAssertEqual(try open.row(result.objectIDs[0])?.version, RowImage.firstVersion)
   }
 
   func testMissingUniqueValuesMeetNobody() throws {
