@@ -8,6 +8,8 @@ import SQLCipherConnection
 
 /// How many rows or links one statement inserts.
 enum InsertionSize: Int, CaseIterable, Sendable {
+  /// Of rows as many as `many`: a statement of more would have too many parameters.
+  case most
   case many, few, one
 
   /// How many there are: statements that are kept in every size have so many numbers.
@@ -157,7 +159,7 @@ extension EntityTable {
   static func rowCount(_ size: InsertionSize, valuesPerRow: Int) -> Int {
     let most = max(1, min(greatestRowCount, greatestVariableCount / valuesPerRow))
     return switch size {
-    case .many: most
+    case .most, .many: most
     case .few: min(5, most)
     case .one: 1
     }

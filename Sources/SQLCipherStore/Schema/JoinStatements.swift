@@ -162,12 +162,15 @@ enum JoinStatement: Hashable, Sendable {
 extension InsertionSize {
   /// The greatest that a number of links fills.
   init(ofLinks count: Int) {
-    self = InsertionSize.many.linkCount <= count ? .many : InsertionSize.few.linkCount <= count ? .few : .one
+    self =
+      InsertionSize.most.linkCount <= count
+      ? .most : InsertionSize.many.linkCount <= count ? .many : InsertionSize.few.linkCount <= count ? .few : .one
   }
 
   /// The links that a statement makes.
   var linkCount: Int {
     switch self {
+    case .most: 100
     case .many: 20
     case .few: 4
     case .one: 1
