@@ -32,13 +32,17 @@ struct Compiler {
     var arguments = [
       "swiftc", "-emit-sil", "-wmo", "-o", output.path, "-swift-version", "6", "-module-name", "Checked", "-I", modules.path,
     ]
-    for library in ["CLibcrypto", "CPrefetch", "CSQLCipher", "CZlib"] {
-      arguments += ["-I", Self.root.appendingPathComponent("Sources/\(library)").path]
-    }
+    arguments += try Self.modulesOfC().flatMap { ["-I", $0.path] }
     let (status, text) = try Self.run(arguments + clangFlags + flags + files.map(\.path))
     let lines = text.split(separator: "\n").map(String.init)
     // What follows a diagnostic, the source with remarks in it, is indented.
     return (status, lines.filter { $0.first != " " && ($0.contains("error: ") || $0.contains("warning: ")) })
+  }
+
+  /// The folders of the sources that are modules of C.
+  private static func modulesOfC() throws -> [URL] {
+    try FileManager.default.contentsOfDirectory(at: root.appendingPathComponent("Sources"), includingPropertiesForKeys: nil)
+      .filter { FileManager.default.fileExists(atPath: $0.appendingPathComponent("module.modulemap").path) }
   }
 
   /// The folder `Modules` beside the test bundle.

@@ -43,18 +43,23 @@ struct MacroCompiler {
     defer { try? FileManager.default.removeItem(at: folder) }
     let file = folder.appendingPathComponent("\(name).swift")
     try source.write(to: file, atomically: true, encoding: .utf8)
-    let root = Self.fixtures.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
     var arguments = [
       "swiftc", "-parse-as-library", "-module-name", "Checked", "-D", "DEBUG", "-diagnostic-style", "llvm", "-I",
       build.appendingPathComponent("Modules").path, "-load-plugin-executable",
       build.appendingPathComponent("CipherDataMacros-tool").path + "#CipherDataMacros",
     ]
-    for library in ["CLibcrypto", "CSQLCipher", "CZlib"] { arguments += ["-I", root.appendingPathComponent("Sources/\(library)").path] }
+    arguments += try Self.modulesOfC().flatMap { ["-I", $0.path] }
     arguments += try run(["pkg-config", "--cflags", "sqlcipher", "libcrypto"]).split(whereSeparator: \.isWhitespace).flatMap {
       ["-Xcc", String($0)]
     }
     return try run(arguments + flags + [file.path])
+  }
+
+  /// The folders of the library's sources that are modules of C.
+  private static func modulesOfC() throws -> [URL] {
+    let sources = (0..<5).reduce(fixtures) { folder, _ in folder.deletingLastPathComponent() }.appendingPathComponent("Sources")
+    return try FileManager.default.contentsOfDirectory(at: sources, includingPropertiesForKeys: nil)
+      .filter { FileManager.default.fileExists(atPath: $0.appendingPathComponent("module.modulemap").path) }
   }
 
   private func run(_ arguments: [String]) throws -> String {
