@@ -54,6 +54,7 @@ final class StatementNumberTests: XCTestCase {
   func testTheSizesOfStatementsCountThemselves() {
     XCTAssertEqual(KeyListSize.allCases.map(\.position), Array(0..<KeyListSize.count))
     XCTAssertEqual(InsertionSize.allCases.map(\.rawValue), Array(0..<InsertionSize.count))
+    XCTAssertEqual(LinkInsertionSize.allCases.map(\.rawValue), Array(0..<LinkInsertionSize.count))
     XCTAssertEqual(BookkeepingStatement.allCases.map(\.rawValue), Array(0..<BookkeepingStatement.count))
     for size in KeyListSize.allCases {
       XCTAssertEqual(KeyListSize(holding: size.rawValue), size)

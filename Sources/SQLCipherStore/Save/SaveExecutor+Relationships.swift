@@ -92,7 +92,7 @@ extension SaveExecutor {
       throw StoreError(.misuse(.noPermanentID), operation: .save)
     }
     if links.room == 0 {
-      let size = InsertionSize(ofLinks: links.rest)
+      let size = LinkInsertionSize(for: links.rest)
       links.statement = try engine.statement(.insertion(side: links.side.number, size), on: connection)
       (links.index, links.room) = (0, size.linkCount)
     }

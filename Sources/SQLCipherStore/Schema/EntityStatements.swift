@@ -6,10 +6,8 @@
 import ObjectModel
 import SQLCipherConnection
 
-/// How many rows or links one statement inserts.
+/// How many rows one statement inserts.
 enum InsertionSize: Int, CaseIterable, Sendable {
-  /// Of rows as many as `many`: a statement of more would have too many parameters.
-  case most
   case many, few, one
 
   /// How many there are: statements that are kept in every size have so many numbers.
@@ -159,7 +157,7 @@ extension EntityTable {
   static func rowCount(_ size: InsertionSize, valuesPerRow: Int) -> Int {
     let most = max(1, min(greatestRowCount, greatestVariableCount / valuesPerRow))
     return switch size {
-    case .most, .many: most
+    case .many: most
     case .few: min(5, most)
     case .one: 1
     }
@@ -233,7 +231,7 @@ extension EntityTable {
   /// The condition that a key is one of the table's.
   func exists(_ key: String) -> String { "EXISTS (SELECT 1 FROM \(name) AS e WHERE e.\(self.key) = \(key))" }
 
-  /// What an explanation says of the statement that reads rows by their keys, one after another.
+  /// What an explanation says of the statement that reads rows by lists of their keys.
   var explainedRows: String { "SELECT … FROM \(name) WHERE \(key) IN (?1, …)" }
 
   // MARK: Orders

@@ -107,7 +107,7 @@ enum JoinStatement: Hashable, Sendable {
   /// Deletes all links of near objects.
   case deletion(side: Int, KeyListSize)
   /// Makes links, where they are not there yet.
-  case insertion(side: Int, InsertionSize)
+  case insertion(side: Int, LinkInsertionSize)
   /// Makes a link with its places in orders.
   case placedInsertion(side: Int)
   /// Deletes one link.
@@ -124,7 +124,7 @@ enum JoinStatement: Hashable, Sendable {
     static var members: Int { 0 }
     static var deletion: Int { members + KeyListSize.count }
     static var insertion: Int { deletion + KeyListSize.count }
-    static var placedInsertion: Int { insertion + InsertionSize.count }
+    static var placedInsertion: Int { insertion + LinkInsertionSize.count }
     static var removal: Int { placedInsertion + 1 }
     static var completion: Int { removal + 1 }
     static var places: Int { completion + 1 }
@@ -153,18 +153,22 @@ enum JoinStatement: Hashable, Sendable {
   static func all(of schema: StoreSchema) -> [JoinStatement] {
     (0..<(schema.layout.joinTables.count * JoinSide.countOfTable)).flatMap { side -> [JoinStatement] in
       KeyListSize.allCases.map { .members(side: side, $0) } + KeyListSize.allCases.map { .deletion(side: side, $0) }
-        + InsertionSize.allCases.map { .insertion(side: side, $0) }
+        + LinkInsertionSize.allCases.map { .insertion(side: side, $0) }
         + [.placedInsertion(side: side), .removal(side: side), .completion(side: side), .places(side: side), .placing(side: side)]
     }
   }
 }
 
-extension InsertionSize {
+/// How many links one statement inserts.
+enum LinkInsertionSize: Int, CaseIterable, Sendable {
+  case most, many, few, one
+
+  /// How many there are: statements that are kept in every size have so many numbers.
+  @inline(__always) static var count: Int { LinkInsertionSize.one.rawValue + 1 }
+
   /// The greatest that a number of links fills.
-  init(ofLinks count: Int) {
-    self =
-      InsertionSize.most.linkCount <= count
-      ? .most : InsertionSize.many.linkCount <= count ? .many : InsertionSize.few.linkCount <= count ? .few : .one
+  init(for count: Int) {
+    self = Self.most.linkCount <= count ? .most : Self.many.linkCount <= count ? .many : Self.few.linkCount <= count ? .few : .one
   }
 
   /// The links that a statement makes.
