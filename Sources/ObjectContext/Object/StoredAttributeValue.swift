@@ -32,23 +32,15 @@ extension _StoredAttributeValue {
 
 /// Reads of a row's words by its base.
 @usableFromInline enum RowWords {
-  @inlinable static func int(_ row: UnsafeRawPointer, _ slot: Int) -> Int64 {
-    row.load(fromByteOffset: RowImage.wordsOffset &+ slot &* 8, as: Int64.self)
-  }
-  @inlinable static func isNull(_ row: UnsafeRawPointer, _ slot: Int) -> Bool {
-    let slotCount = Int(row.load(fromByteOffset: 6, as: UInt16.self))
-    let bits = row.load(fromByteOffset: RowImage.wordsOffset &+ slotCount &* 8 &+ (slot &>> 6) &* 8, as: UInt64.self)
-    return bits &>> UInt64(slot & 63) & 1 != 0
-  }
+  @inlinable static func int(_ row: UnsafeRawPointer, _ slot: Int) -> Int64 { RowImage.word(row, slot) }
+  @inlinable static func isNull(_ row: UnsafeRawPointer, _ slot: Int) -> Bool { RowImage.isNull(row, slot) }
   /// The word; nil when the slot is null. Null bits are asked for only where the word is 0.
   @inlinable static func word(_ row: UnsafeRawPointer, _ slot: Int) -> Int64? {
     let word = int(row, slot)
     return word != 0 || !isNull(row, slot) ? word : nil
   }
   @inlinable static func bytes(_ row: UnsafeRawPointer, _ slot: Int) -> UnsafeRawBufferPointer? {
-    guard let word = word(row, slot) else { return nil }
-    let bits = UInt64(bitPattern: word)
-    return UnsafeRawBufferPointer(start: row + Int(bits & 0xFFFF_FFFF), count: Int(bits &>> 32))
+    word(row, slot) == nil ? nil : RowImage.bytes(row, slot)
   }
   @inlinable static func slotCount(_ row: UnsafeRawPointer) -> Int { Int(row.load(fromByteOffset: 6, as: UInt16.self)) }
   /// Stores a word in an overlay's row of up to 64 slots, and notes the slot in the masks before it: it has a value, is dirty, was changed in the event.

@@ -17,6 +17,29 @@ extension RowImage {
   /// The bytes of a row.
   @inlinable package static func size(_ row: UnsafeRawPointer) -> Int { Int(row.load(as: UInt32.self) & ~unreadableFlag) }
 
+  /// The word of a slot of a row as it stands.
+  @inlinable package static func word(_ row: UnsafeRawPointer, _ slot: Int) -> Int64 {
+    row.load(fromByteOffset: wordsOffset &+ slot &* 8, as: Int64.self)
+  }
+
+  /// A floating-point number of a row; 0 when there is none.
+  @inlinable package static func real(_ row: UnsafeRawPointer, _ slot: Int) -> Double {
+    row.load(fromByteOffset: wordsOffset &+ slot &* 8, as: Double.self)
+  }
+
+  /// Whether a slot of a row has no value.
+  @inlinable package static func isNull(_ row: UnsafeRawPointer, _ slot: Int) -> Bool {
+    let slotCount = Int(row.load(fromByteOffset: 6, as: UInt16.self))
+    let bits = row.load(fromByteOffset: wordsOffset &+ slotCount &* 8 &+ (slot &>> 6) &* 8, as: UInt64.self)
+    return bits &>> UInt64(slot & 63) & 1 != 0
+  }
+
+  /// The text's or plain bytes of a slot of a row, valid as long as somebody holds it.
+  @inlinable package static func bytes(_ row: UnsafeRawPointer, _ slot: Int) -> UnsafeRawBufferPointer {
+    let word = UInt64(bitPattern: word(row, slot))
+    return UnsafeRawBufferPointer(start: row + Int(word & 0xFFFF_FFFF), count: Int(word &>> 32))
+  }
+
   /// The word that stands for a row's key and the place of the row in its chunk.
   @inlinable static func keyWord(_ key: Int64, offset: Int) -> Int64 {
     Int64(truncatingIfNeeded: offset) &<< 45 | key & 0xFFFF_FFFF_FFFF

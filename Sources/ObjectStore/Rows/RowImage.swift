@@ -33,7 +33,7 @@ public import ObjectModel
   package var hasUnreadableSlots: Bool { base.load(as: UInt32.self) & RowImage.unreadableFlag != 0 }
 
   /// The bytes that the row occupies.
-  @inlinable public var size: Int { Int(base.load(as: UInt32.self) & ~RowImage.unreadableFlag) }
+  @inlinable public var size: Int { RowImage.size(base) }
   /// The number of the row's own entity.
   @inlinable public var entityNumber: Int { Int(base.load(fromByteOffset: 4, as: UInt16.self)) }
   /// The number of slots.
@@ -41,20 +41,15 @@ public import ObjectModel
   /// The key.
   @inlinable public var key: Int64 { RowImage.key(base) }
   /// The version, which grows with each save of the row; 0 when the store keeps none.
-  @inlinable public var version: Int64 { base.load(fromByteOffset: 16, as: Int64.self) }
+  @inlinable public var version: Int64 { RowImage.version(base) }
   /// The entity and key as one word.
   @inlinable public var reference: ObjectReference { RowImage.reference(base) }
 
   /// The word of a slot as it stands.
-  @inlinable public func word(_ slot: Int) -> Int64 {
-    base.load(fromByteOffset: RowImage.wordsOffset &+ slot &* 8, as: Int64.self)
-  }
+  @inlinable public func word(_ slot: Int) -> Int64 { RowImage.word(base, slot) }
 
   /// Whether a slot has no value.
-  @inlinable public func isNull(_ slot: Int) -> Bool {
-    let bits = base.load(fromByteOffset: RowImage.wordsOffset &+ slotCount &* 8 &+ (slot &>> 6) &* 8, as: UInt64.self)
-    return bits &>> UInt64(slot & 63) & 1 != 0
-  }
+  @inlinable public func isNull(_ slot: Int) -> Bool { RowImage.isNull(base, slot) }
 
   /// Whether a slot without a value is one whose stored value is none of its attribute's type.
   ///
@@ -80,9 +75,7 @@ public import ObjectModel
   @inlinable public func int(_ slot: Int) -> Int64 { word(slot) }
 
   /// A floating-point number; 0 when there is none.
-  @inlinable public func real(_ slot: Int) -> Double {
-    base.load(fromByteOffset: RowImage.wordsOffset &+ slot &* 8, as: Double.self)
-  }
+  @inlinable public func real(_ slot: Int) -> Double { RowImage.real(base, slot) }
 
   /// The destination of a to-one relationship; null when there is none.
   @inlinable public func reference(_ slot: Int) -> ObjectReference { ObjectReference(rawValue: word(slot)) }
@@ -96,10 +89,7 @@ public import ObjectModel
   }
 
   /// The UTF-8 or plain bytes of a slot, valid as long as the image is held; empty when there are none, or they are outside the row (``external(_:)``).
-  @inlinable public func bytes(_ slot: Int) -> UnsafeRawBufferPointer {
-    let word = UInt64(bitPattern: word(slot))
-    return UnsafeRawBufferPointer(start: base + Int(word & 0xFFFF_FFFF), count: Int(word &>> 32))
-  }
+  @inlinable public func bytes(_ slot: Int) -> UnsafeRawBufferPointer { RowImage.bytes(base, slot) }
 
   /// The text of a slot; empty when there is none. One string is made on each call. Bytes that are not UTF-8 show as U+FFFD.
   @inlinable public func string(_ slot: Int) -> String {

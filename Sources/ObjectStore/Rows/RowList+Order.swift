@@ -18,27 +18,27 @@ package struct RowSortKey: Sendable {
   }
 
   /// The first word of a row's value.
-  fileprivate func word(_ row: RowList.Place) -> UInt64 {
-    if row.isNull(slot) { return SortWord.none.directed(isAscending) }
+  fileprivate func word(_ row: UnsafeRawPointer) -> UInt64 {
+    if RowImage.isNull(row, slot) { return SortWord.none.directed(isAscending) }
     switch kind {
-    case .int: return SortWord(row.int(slot)).directed(isAscending)
-    case .real: return SortWord(row.real(slot)).directed(isAscending)
-    case .text: return SortWord(row.bytes(slot)).directed(isAscending)
+    case .int: return SortWord(RowImage.word(row, slot)).directed(isAscending)
+    case .real: return SortWord(RowImage.real(row, slot)).directed(isAscending)
+    case .text: return SortWord(RowImage.bytes(row, slot)).directed(isAscending)
     }
   }
 
   /// The order of two rows: negative where the left one comes first.
-  fileprivate func order(_ left: RowList.Place, _ right: RowList.Place) -> Int {
+  fileprivate func order(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer) -> Int {
     let order: Int
-    switch (left.isNull(slot), right.isNull(slot)) {
+    switch (RowImage.isNull(left, slot), RowImage.isNull(right, slot)) {
     case (true, true): return 0
     case (true, false): order = -1
     case (false, true): order = 1
     case (false, false):
       switch kind {
-      case .int: order = left.int(slot) < right.int(slot) ? -1 : left.int(slot) > right.int(slot) ? 1 : 0
-      case .real: order = left.real(slot) < right.real(slot) ? -1 : left.real(slot) > right.real(slot) ? 1 : 0
-      case .text: order = SortWord.compare(left.bytes(slot), right.bytes(slot))
+      case .int: order = SortWord.order(RowImage.word(left, slot), RowImage.word(right, slot))
+      case .real: order = SortWord.order(RowImage.real(left, slot), RowImage.real(right, slot))
+      case .text: order = SortWord.compare(RowImage.bytes(left, slot), RowImage.bytes(right, slot))
       }
     }
     return isAscending ? order : -order
@@ -78,6 +78,11 @@ package struct RowSortKey: Sendable {
   /// The number in an order that ascends or descends.
   @inlinable package func directed(_ isAscending: Bool) -> UInt64 { isAscending ? value : ~value }
 
+  /// The order of numbers: negative where the left one comes first.
+  @inline(__always) package static func order<Number: Comparable>(_ left: Number, _ right: Number) -> Int {
+    left < right ? -1 : left > right ? 1 : 0
+  }
+
   /// The order of bytes: negative where the left ones come first.
   package static func compare(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
     let common = min(left.count, right.count)
@@ -90,29 +95,10 @@ package struct RowSortKey: Sendable {
 }
 
 extension RowList {
-  /// Where a row lies, for as long as the list is held: what is read of it in a loop is not retained.
-  fileprivate struct Place {
-    let base: UnsafeRawPointer
-
-    var key: Int64 { RowImage.key(base) }
-    func int(_ slot: Int) -> Int64 { base.load(fromByteOffset: RowImage.wordsOffset &+ slot &* 8, as: Int64.self) }
-    func real(_ slot: Int) -> Double { base.load(fromByteOffset: RowImage.wordsOffset &+ slot &* 8, as: Double.self) }
-
-    func isNull(_ slot: Int) -> Bool {
-      let slotCount = Int(base.load(fromByteOffset: 6, as: UInt16.self))
-      let bits = base.load(fromByteOffset: RowImage.wordsOffset &+ slotCount &* 8 &+ (slot &>> 6) &* 8, as: UInt64.self)
-      return bits &>> UInt64(slot & 63) & 1 != 0
-    }
-
-    func bytes(_ slot: Int) -> UnsafeRawBufferPointer {
-      let word = UInt64(bitPattern: int(slot))
-      return UnsafeRawBufferPointer(start: base + Int(word & 0xFFFF_FFFF), count: Int(word &>> 32))
-    }
-  }
-
+  /// A row by its address, for as long as the list is held: what is read of it in a loop is not retained.
   private struct Entry {
     let word: UInt64
-    let row: Place
+    let row: UnsafeRawPointer
   }
 
   /// The rows in an order; equal ones in that of their keys. Every row has to have the slots.
@@ -121,8 +107,7 @@ extension RowList {
     var entries: ContiguousArray<Entry> = []
     entries.reserveCapacity(count)
     for address in rows {
-      let row = Place(base: address.row)
-      entries.append(Entry(word: first.word(row), row: row))
+      entries.append(Entry(word: first.word(address.row), row: address.row))
     }
     entries.sort { left, right in
       if left.word != right.word { return left.word < right.word }
@@ -130,9 +115,9 @@ extension RowList {
         let order = key.order(left.row, right.row)
         if order != 0 { return order < 0 }
       }
-      return left.row.key < right.row.key
+      return RowImage.key(left.row) < RowImage.key(right.row)
     }
-    return RowList(chunks: chunks, rows: ContiguousArray(entries.lazy.map { Address($0.row.base) }))
+    return RowList(chunks: chunks, rows: ContiguousArray(entries.lazy.map { Address($0.row) }))
   }
 
   /// The rows at some positions, in their order.

@@ -211,9 +211,15 @@ public final class RowWriter {
 
   /// Ends the row, and makes no image of it: for who reads many.
   @inlinable @inline(__always) package func closeRow() {
+    rows.append(RowList.Address(sealRow()))
+  }
+
+  /// Notes how long the row has become; gives where it begins.
+  @inlinable @inline(__always) func sealRow() -> UnsafeRawPointer {
     let flag = unreadable.isEmpty ? 0 : appendUnreadable()
-    (chunk.memory + rowStart).storeBytes(of: UInt32(truncatingIfNeeded: position &- rowStart) | flag, as: UInt32.self)
-    rows.append(RowList.Address(UnsafeRawPointer(chunk.memory + rowStart)))
+    let row = chunk.memory + rowStart
+    row.storeBytes(of: UInt32(truncatingIfNeeded: position &- rowStart) | flag, as: UInt32.self)
+    return UnsafeRawPointer(row)
   }
 
   /// Puts a row that somebody holds into the list as it is, with none begun.
@@ -236,11 +242,7 @@ public final class RowWriter {
   }
 
   /// Ends a row that is in no list: its image is all that there is of it.
-  package func endRowAlone() -> RowImage {
-    let flag = unreadable.isEmpty ? 0 : appendUnreadable()
-    (chunk.memory + rowStart).storeBytes(of: UInt32(truncatingIfNeeded: position &- rowStart) | flag, as: UInt32.self)
-    return RowImage(chunk: chunk, base: UnsafeRawPointer(chunk.memory + rowStart))
-  }
+  package func endRowAlone() -> RowImage { RowImage(chunk: chunk, base: sealRow()) }
 
   /// Gives up the row that was begun.
   @inlinable public func abandonRow() {

@@ -143,8 +143,8 @@ struct TopRows {
       switch values[entry.place + index] {
       case .null: order = column.isNull ? 0 : 1
       case _ where column.isNull: order = -1
-      case .int(let other): order = Self.order(column.int64, other)
-      case .real(let other): order = Self.order(column.double, other)
+      case .int(let other): order = SortWord.order(column.int64, other)
+      case .real(let other): order = SortWord.order(column.double, other)
       case .bytes(let start, let count):
         let value = sortKeys[index].kind == .text ? column.textBuffer : column.blobBuffer
         order = bytes.withUnsafeBytes { SortWord.compare(value, UnsafeRawBufferPointer(rebasing: $0[start..<start + count])) }
@@ -164,8 +164,8 @@ struct TopRows {
       case (.null, .null): order = 0
       case (.null, _): order = -1
       case (_, .null): order = 1
-      case (.int(let left), .int(let right)): order = Self.order(left, right)
-      case (.real(let left), .real(let right)): order = Self.order(left, right)
+      case (.int(let left), .int(let right)): order = SortWord.order(left, right)
+      case (.real(let left), .real(let right)): order = SortWord.order(left, right)
       case (.bytes(let left, let leftCount), .bytes(let right, let rightCount)):
         order = bytes.withUnsafeBytes { bytes in
           SortWord.compare(
@@ -178,8 +178,6 @@ struct TopRows {
     }
     return left.key < right.key
   }
-
-  private static func order<Number: Comparable>(_ left: Number, _ right: Number) -> Int { left < right ? -1 : left > right ? 1 : 0 }
 
   // MARK: Heap
 
