@@ -185,15 +185,23 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
 
   /// Keeps one row that was read, unless a save came between.
   package func insert(_ row: RowImage, readAt generation: Int) {
+    enter(row, Self.now(), where: { mayKeep(generation) }) { part, entries in enter(row.base, row.reference, into: entries, of: &part) }
+  }
+
+  /// Enters one row, where that may be, which is asked under the lock of its page.
+  ///
+  /// - Parameter put: Puts it among the entries of its page; gives by how many bytes the rows have grown.
+  @inline(__always) private func enter(
+    _ row: RowImage, _ now: UInt32, where mayKeep: () -> Bool,
+    _ put: (inout RowCachePart, UnsafeMutablePointer<RowEntry>) -> Int
+  ) {
     let (root, number) = (roots[row.entityNumber], row.key >> 9)
     change(root: root, number: number) { part in
-      guard mayKeep(generation) else { return }
-      part.time = Self.now()
+      guard mayKeep() else { return }
+      part.time = now
       part.page(root: root, number: number, turn: nextTurn)._withUnsafeGuaranteedRef { page in
-        let change = withExtendedLifetime(row) {
-          enter(row.base, RowImage.reference(row.base), into: part.entriesToChange(of: page), of: &part)
-        }
-        part.count(change, in: page)
+        let entries = part.entriesToChange(of: page)
+        part.count(withExtendedLifetime(row) { put(&part, entries) }, in: page)
       }
     }
   }
@@ -276,15 +284,7 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
   }
 
   private func set(_ row: RowImage, _ now: UInt32) {
-    let (root, number) = (roots[row.entityNumber], row.key >> 9)
-    change(root: root, number: number) { part in
-      part.time = now
-      part.page(root: root, number: number, turn: nextTurn)._withUnsafeGuaranteedRef { page in
-        withExtendedLifetime(row) {
-          part.count(part.set(row.base, at: part.entriesToChange(of: page) + Int(row.key & 511)), in: page)
-        }
-      }
-    }
+    enter(row, now, where: { true }) { part, entries in part.set(row.base, at: entries + Int(row.key & 511)) }
   }
 
   /// Forgets rows, as after a conflict. Reads that began before keep nothing.
