@@ -27,7 +27,7 @@ nonisolated open class ManagedObject {
   /// The values set since. They are the object's own, and freed by it: see ``setOverlay(_:)``. They also keep the row as long as they are there.
   // Exclusivity is unchecked for the reason above.
   @exclusivity(unchecked) private(set) final var overlay: Overlay?
-  /// The states of to-many relationships, by to-many index; nil as long as none was touched.
+  /// The states of the to-many relationships that were touched.
   // Exclusivity is unchecked for the reason above.
   @exclusivity(unchecked) final var toManyStates = ToManyStates()
   /// The context. `Unmanaged`: nothing is retained, and the context takes it back before it goes.

@@ -274,7 +274,7 @@ final class ToManyState {
 /// The states of an object's to-many relationships, of those that were touched, in the order of their indexes. Each has the next one: an object with one
 /// state needs no list for it.
 struct ToManyStates: Sequence {
-  private var first: ToManyState?
+  private(set) var first: ToManyState?
 
   struct Iterator: IteratorProtocol {
     fileprivate var following: ToManyState?

@@ -135,8 +135,7 @@ extension ManagedObjectContext {
     if let object = registeredObject(reference, space: space) { return object.flags.contains(.isDeleted) ? nil : object }
     if memberStates.isGone(reference) { return nil }
     let made = makeFault(reference, space: space)
-    made.group = state.memberGroup
-    made.groupPosition = state.memberGroupStart &+ UInt32(truncatingIfNeeded: offset)
+    made.join(state.memberGroup, at: Int(state.memberGroupStart) + offset)
     if isHeld { holdForAWhile(made) }
     return made
   }
@@ -207,8 +206,7 @@ extension ManagedObjectContext {
   private func makeSibling(_ reference: ObjectReference, position: Int, in group: FetchGroup) -> ManagedObject? {
     if group.isFetched || registry.holdsObjects || memberStates.isGone(reference) { return nil }
     let made = makeFault(reference, space: group.space)
-    made.group = group.number
-    made.groupPosition = UInt32(truncatingIfNeeded: position)
+    made.join(group.number, at: position)
     holdForAWhile(made)
     return made
   }

@@ -17,8 +17,7 @@ extension ManagedObjectContext {
       objects.reserveCapacity(ids.count)
       for (position, id) in ids.enumerated() {
         let object = registeredObject(id.reference, space: space) ?? makeObject(id)
-        object.group = group
-        object.groupPosition = UInt32(truncatingIfNeeded: position)
+        object.join(group, at: position)
         objects.append(object)
       }
     case .dictionaries(let dictionaries): return try materialize(dictionaries, from: store)
@@ -95,8 +94,7 @@ extension ManagedObjectContext {
       objects.append(object)
       guard !id.isTemporaryID, object.managedObjectContext === self else { continue }
       if id.space == ids.first?.space {
-        object.group = group
-        object.groupPosition = UInt32(truncatingIfNeeded: position)
+        object.join(group, at: position)
       }
       if refresh ? !object.flags.contains(.isDeleted) : object.flags.contains(.isFault) && object.row == nil {
         if !refresh, let store = rowSource.store(numbered: id.space), let row = rowSource.rowAtHand(id.reference, in: store) {
@@ -159,7 +157,7 @@ extension ManagedObjectContext {
 
 extension ManagedObject {
   /// The object faults together with those of a group from now on.
-  @inline(__always) fileprivate final func join(_ number: UInt32, at position: Int) {
+  @inline(__always) final func join(_ number: UInt32, at position: Int) {
     group = number
     groupPosition = UInt32(truncatingIfNeeded: position)
   }

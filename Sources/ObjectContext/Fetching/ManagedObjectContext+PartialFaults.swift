@@ -53,8 +53,7 @@ extension ManagedObjectContext {
       let (reference, row) = pair
       let object = registeredObject(reference, space: space) ?? makeFault(reference, space: space)
       if object.flags.contains(.isFault), object.row == nil { object.takePartialRow(row.dropFirst(), slots: slots) }
-      object.group = group
-      object.groupPosition = UInt32(truncatingIfNeeded: position)
+      object.join(group, at: position)
       return object
     }
   }
