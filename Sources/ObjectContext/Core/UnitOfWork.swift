@@ -39,6 +39,9 @@ package struct UnitOfWork: ~Copyable {
     inserted.filter(condition) + updated.filter(condition) + deleted.filter(condition)
   }
 
+  /// The lists as they are now, with objects of which nothing is to be written any more.
+  package var listed: SaveWork { SaveWork(inserted: inserted, updated: updated, deleted: deleted, locked: locked) }
+
   /// What a save writes and checks as things stand.
   package func work() -> SaveWork {
     SaveWork(
@@ -163,9 +166,7 @@ package struct UnitOfWork: ~Copyable {
 
   /// The next save calls `willSave` on every object again. The end of the work says so of the objects that were saved.
   package func forgetWillSaveCalls() {
-    for object in inserted { object.flags.remove(.willSaveCalled) }
-    for object in updated { object.flags.remove(.willSaveCalled) }
-    for object in deleted { object.flags.remove(.willSaveCalled) }
+    listed.forEachChanged { $0.flags.remove(.willSaveCalled) }
   }
 
   // MARK: The end of the work
@@ -206,29 +207,24 @@ package struct UnitOfWork: ~Copyable {
   /// - Returns: What was listed. Objects that nobody else holds die with it, when the lists are whole again.
   @discardableResult
   package mutating func removeAll() -> FormerWork {
-    let former = FormerWork(inserted: inserted, updated: updated, deleted: deleted, locked: locked, pending: pending)
+    let former = FormerWork(listed: listed, pending: pending)
     (inserted, updated, deleted, locked, pending) = ([], [], [], [], [])
     (propagatedCount, unchangedCount, hasDeletedInsertions) = (0, 0, false)
-    for object in former.inserted { object.flags.subtract(Self.flags) }
-    for object in former.updated { object.flags.subtract(Self.flags) }
-    for object in former.deleted { object.flags.subtract(Self.flags) }
-    for object in former.locked { object.flags.subtract(Self.flags) }
+    former.listed.forEachChanged { $0.flags.subtract(Self.flags) }
+    for object in former.listed.locked { object.flags.subtract(Self.flags) }
     for object in former.pending { object.flags.subtract(Self.flags) }
     return former
   }
 
-  /// What was listed. It is in no array of arrays, which each small save would make.
+  /// What was listed.
   package struct FormerWork {
-    fileprivate let inserted: [ManagedObject]
-    fileprivate let updated: [ManagedObject]
-    fileprivate let deleted: [ManagedObject]
-    fileprivate let locked: [ManagedObject]
+    fileprivate let listed: SaveWork
     fileprivate let pending: [ManagedObject]
 
     /// All of it, an object of two lists once.
     package var objects: [ManagedObject] {
       var seen = Set<ManagedObject>()
-      return (inserted + updated + deleted + locked + pending).filter { seen.insert($0).inserted }
+      return (listed.inserted + listed.updated + listed.deleted + listed.locked + pending).filter { seen.insert($0).inserted }
     }
   }
 }

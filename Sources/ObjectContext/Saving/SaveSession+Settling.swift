@@ -41,10 +41,10 @@ extension SaveSession {
     }
     rounds += 1
     // The lists as they are now: what `willSave` adds comes in the next round.
-    let (inserted, updated, deleted) = (context.unitOfWork.inserted, context.unitOfWork.updated, context.unitOfWork.deleted)
-    for object in inserted where object.hasChanges && !object.flags.contains(.willSaveCalled) { call(object) }
-    for object in updated where object.hasChanges && !object.flags.contains(.willSaveCalled) { call(object) }
-    for object in deleted where object.hasChanges && !object.flags.contains(.willSaveCalled) { call(object) }
+    let listed = context.unitOfWork.listed
+    listed.forEachChanged { object in
+      if object.hasChanges && !object.flags.contains(.willSaveCalled) { call(object) }
+    }
     // As a rule it changes nothing, and that was all.
     if changed.isEmpty { return }
     while true {

@@ -216,9 +216,7 @@ final class SaveSession {
   private func tell(of refreshed: [ManagedObject], _ event: ContextEvent?) {
     if let event { context.tellEvent { event.finished(work, computed: refreshed, merged: mergedObjects) } }
     for object in mergedObjects { object.awake(fromSnapshotEvents: .mergePolicy) }
-    for object in work.inserted { object.didSave() }
-    for object in work.updated { object.didSave() }
-    for object in work.deleted { object.didSave() }
+    work.forEachChanged { $0.didSave() }
     if !refreshed.isEmpty || !mergedObjects.isEmpty { context.notifications.postRefreshed(refreshed + mergedObjects, in: context) }
     context.notifications.postDidSave(work, in: context)
   }
