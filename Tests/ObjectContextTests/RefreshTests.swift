@@ -62,12 +62,7 @@ final class RefreshTests: XCTestCase {
       let author = try context.named("A", "Author")
       XCTAssertEqual(author.text("name"), "A")
       let row = try XCTUnwrap(stack.store.cache.row(author.objectID.reference))
-      let other = stack.makeContext()
-      try other.named("A", "Author").setValue("Ada", forKey: "name")
-      try other.save()
-      // What another process writes leaves this cache as it was.
-      stack.store.cache.removeAll()
-      stack.store.cache.insert(RowList([row]), readAt: stack.store.cache.generation)
+      try stack.changeElsewhere(keeping: [row]) { try $0.named("A", "Author").setValue("Ada", forKey: "name") }
       context.refresh(author, mergeChanges: false)
       XCTAssertEqual(author.text("name"), "Ada")
     }

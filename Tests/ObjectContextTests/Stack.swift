@@ -67,6 +67,17 @@ final class Stack {
   /// Makes the next reads go to the store.
   func forgetRows() { for store in coordinator.persistentStores { store.cache.removeAll() } }
 
+  /// Changes objects as another process does: the row cache has of them what it had before.
+  ///
+  /// - Parameter rows: What it has afterwards, and nothing else.
+  func changeElsewhere(keeping rows: [RowImage], _ change: (ManagedObjectContext) throws -> Void) throws {
+    let other = makeContext()
+    try change(other)
+    try other.save()
+    store.cache.removeAll()
+    store.cache.insert(RowList(rows), readAt: store.cache.generation)
+  }
+
   func close() throws { for store in coordinator.persistentStores { try coordinator.remove(store) } }
 }
 
