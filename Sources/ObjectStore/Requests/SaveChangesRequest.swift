@@ -109,7 +109,7 @@ public struct SaveChangesRequest: Sendable {
     }
   }
 
-  /// New rows, with permanent keys and version 1.
+  /// New rows, with permanent keys and their first version.
   public var inserted: RowList {
     get { contents.inserted }
     _modify { yield &own.inserted }

@@ -74,8 +74,8 @@ struct BatchUpdater {
   /// The statement's part behind SELECT, with values of each row that is concerned.
   private func selection(_ values: (QueryGenerator, QueryScope) throws -> [SQLFragment]) throws -> SQLFragment {
     // Each list in one placeholder: the statement is made anew each time anyway.
-    let inTables = QueryGenerator.Constants.placeholders(listCapacities: Array(repeating: -1, count: plan.fetch.constants.count))
-    let direct = try selection(values, inTables)
+    let inOneEach = QueryGenerator.Constants.placeholders(listCapacities: Array(repeating: -1, count: plan.fetch.constants.count))
+    let direct = try selection(values, inOneEach)
     return direct.binders.count <= SelectGenerator.greatestBinderCount ? direct : try selection(values, .packed)
   }
 

@@ -16,8 +16,8 @@ struct SelectGenerator {
     let direct = try planWithChoice(fetch, specification, shape, number: number)
     if direct.binders.count <= Self.greatestBinderCount { return direct }
     // Each list goes into one placeholder; then all values into one.
-    let inTables = shape.listCapacities.map { $0 == 0 ? 0 : -1 }
-    for constants: QueryGenerator.Constants in [.placeholders(listCapacities: inTables), .packed] {
+    let inOneEach = shape.listCapacities.map { $0 == 0 ? 0 : -1 }
+    for constants: QueryGenerator.Constants in [.placeholders(listCapacities: inOneEach), .packed] {
       let plan = try plan(fetch, specification, shape, constants, number: number)
       if plan.binders.count <= Self.greatestBinderCount { return plan }
     }
