@@ -59,7 +59,7 @@ let package = Package(
     .systemLibrary(name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     // The processor's hint that memory will be read soon, which Swift has no name for.
-    .systemLibrary(name: "CPrefetch"),
+    .systemLibrary(name: "CProcessor"),
     // Of the tool only.
     .systemLibrary(name: "CLibedit", pkgConfig: "libedit", providers: [.apt(["libedit-dev"])]),
 
@@ -87,7 +87,7 @@ let package = Package(
         "SQLCipherStore", "SQLCipherConnection", "StoreFiles", "StoreKeys", "ObjectContext", "ObjectStore", "ObjectQuery", "ObjectModel",
         "_StoreSpecification", "_TestSupport",
       ], resources: [.copy("Fixtures")]),
-    module("ObjectContext", ["CPrefetch", "ObjectModel", "ObjectQuery", "ObjectStore", orderedCollections]),
+    module("ObjectContext", ["CProcessor", "ObjectModel", "ObjectQuery", "ObjectStore", orderedCollections]),
     module(
       "CipherData",
       [

@@ -10,11 +10,15 @@ struct IdentityMap {
   private typealias Page = UnsafeMutablePointer<Unmanaged<ManagedObject>?>
   private static let pageSize = 512
   /// 2²⁴ keys lie in the array, which then takes at most 256 KiB.
-  private static let densePages = 1 << 15
+  private static let greatestDenseCount = 1 << 15
 
-  private var dense: [Page?] = []
+  // Memory of its own, so that a look-up goes from here to the page: an array would be one more load on the way of each step through a graph.
+  private var dense: UnsafeMutablePointer<Page?>?
+  /// How many there are.
+  private var denseCount: Int64 = 0
   /// The number of the array's first page. Keys of new objects are the process's, and begin anywhere.
   private var base: Int64 = 0
+  private var denseCapacity = 0
   private var sparse: [Int64: Page] = [:]
   /// An empty page, for the next that is needed.
   private var spare: Page?
@@ -25,7 +29,7 @@ struct IdentityMap {
 
   @inline(__always) private func page(_ number: Int64) -> Page? {
     let index = number &- base
-    if index >= 0 && index < Int64(dense.count) { return dense[Int(index)] }
+    if let dense, index >= 0 && index < denseCount { return dense[Int(index)] }
     return sparse.isEmpty ? nil : sparse[number]
   }
 
@@ -38,6 +42,14 @@ struct IdentityMap {
   /// The living object of a key as ``object(_:)`` gives it, not retained.
   // All entries are alive, and whoever asks is done with it before anybody lets go of anything: `Unmanaged` is what lies here.
   @inline(__always) func unretainedObject(_ key: Int64) -> Unmanaged<ManagedObject>? { page(key >> 9)?[Int(key & 511)] }
+
+  /// The living object of a key that lies in the array; nil also where more is to be looked at.
+  // Not retained for the reason above.
+  @inline(__always) func objectNearby(_ key: Int64) -> Unmanaged<ManagedObject>? {
+    let index = key >> 9 &- base
+    guard let dense, index >= 0, index < denseCount, let page = dense[Int(index)] else { return nil }
+    return page[Int(key & 511)]
+  }
 
   /// Registers an object.
   mutating func insert(_ object: ManagedObject, key: Int64) {
@@ -71,7 +83,7 @@ struct IdentityMap {
   private mutating func releasePage(_ number: Int64) {
     let index = number &- base
     let page: Page?
-    if index >= 0 && index < Int64(dense.count) {
+    if let dense, index >= 0 && index < denseCount {
       page = dense[Int(index)]
       dense[Int(index)] = nil
     } else {
@@ -84,16 +96,38 @@ struct IdentityMap {
     let page = spare ?? Self.allocatePage()
     spare = nil
     // Permanent keys begin low in nearly every store; others begin where they begin.
-    if dense.isEmpty && sparse.isEmpty { base = number < Int64(Self.densePages) / 2 ? 0 : number }
+    if denseCount == 0 && sparse.isEmpty { base = number < Int64(Self.greatestDenseCount) / 2 ? 0 : number }
     let index = number &- base
-    if index >= 0 && index < Int64(Self.densePages) {
-      while Int64(dense.count) <= index { dense.append(nil) }
-      dense[Int(index)] = page
+    if index >= 0 && index < Int64(Self.greatestDenseCount) {
+      place(page, at: Int(index))
     } else {
       sparse[number] = page
     }
     return page
   }
+
+  /// Puts a page into the array, which grows as far as that.
+  private mutating func place(_ page: Page, at index: Int) {
+    let count = Int(denseCount)
+    if index >= denseCapacity {
+      let capacity = max(4, denseCapacity * 2, index + 1)
+      let grown = UnsafeMutablePointer<Page?>.allocate(capacity: capacity)
+      if let dense {
+        grown.moveInitialize(from: dense, count: count)
+        dense.deallocate()
+      }
+      (dense, denseCapacity) = (grown, capacity)
+    }
+    guard let dense else { return }
+    if index >= count {
+      (dense + count).initialize(repeating: nil, count: index + 1 - count)
+      denseCount = Int64(index + 1)
+    }
+    dense[index] = page
+  }
+
+  /// The array's pages.
+  private var densePages: UnsafeBufferPointer<Page?> { UnsafeBufferPointer(start: dense, count: Int(denseCount)) }
 
   /// Forgets a key if it stands for the given object.
   mutating func remove(_ key: Int64, ifSame object: ManagedObject) {
@@ -109,7 +143,7 @@ struct IdentityMap {
 
   /// Visits every living object.
   func forEach(_ body: (ManagedObject) -> Void) {
-    for page in dense { if let page { Self.visit(page, body) } }
+    for page in densePages { if let page { Self.visit(page, body) } }
     for page in sparse.values { Self.visit(page, body) }
   }
 
@@ -119,7 +153,8 @@ struct IdentityMap {
 
   /// Frees the pages. The map is of no use afterwards.
   func deallocate() {
-    for page in dense { page?.deallocate() }
+    for page in densePages { page?.deallocate() }
+    dense?.deallocate()
     for page in sparse.values { page.deallocate() }
     spare?.deallocate()
   }
@@ -127,7 +162,7 @@ struct IdentityMap {
   @inline(__always) private mutating func noteChange() {
     #if CIPHERDATA_CHECKS
       // A page has 512 places to look at.
-      if pacer.isDue(max(count, (dense.count + sparse.count) * 16)) { _checkInvariants() }
+      if pacer.isDue(max(count, (Int(denseCount) + sparse.count) * 16)) { _checkInvariants() }
     #endif
   }
 }
@@ -144,7 +179,7 @@ struct IdentityMap {
         checkInvariant(Self.changeLiving(page, by: 0) == entries.count, "page \(number) counts wrongly: it has \(entries.count)")
         addresses.formUnion(entries)
       }
-      for (index, page) in dense.enumerated() { if let page { check(page, base + Int64(index)) } }
+      for (index, page) in densePages.enumerated() { if let page { check(page, base + Int64(index)) } }
       for (number, page) in sparse { check(page, number) }
       checkInvariant(addresses.count == count, "\(addresses.count) objects in a map that counts \(count)")
       if let spare {

@@ -35,7 +35,7 @@ nonisolated open class ManagedObject {
   /// The parts of the ID, which takes four bytes less so: an object has as many bytes as memory is given out in one piece.
   @exclusivity(unchecked) @usableFromInline final var ownReference: ObjectReference
   @exclusivity(unchecked) @usableFromInline final var ownSpace: UInt32
-  @exclusivity(unchecked) @usableFromInline final var flags: ObjectFlags
+  @exclusivity(unchecked) @usableFromInline final var storedFlags: ObjectFlags
   /// The fetch group whose objects fault together with this one, and the object's place in it.
   @exclusivity(unchecked) final var group: UInt32 = 0
   @exclusivity(unchecked) final var groupPosition: UInt32 = 0
@@ -44,7 +44,7 @@ nonisolated open class ManagedObject {
   public required init(_ seed: ManagedObjectSeed) {
     ownReference = seed.objectID.reference
     ownSpace = seed.objectID.space
-    flags = seed.flags
+    storedFlags = seed.flags
     contextReference = seed.context
     if let image = seed.image { readWord |= Int(bitPattern: image.hold()) }
   }
@@ -118,6 +118,11 @@ nonisolated open class ManagedObject {
   }
 
   // MARK: State
+
+  @usableFromInline final var flags: ObjectFlags {
+    @inlinable get { storedFlags }
+    @inline(__always) set { storedFlags = ObjectFlags(rawValue: WholeWord.of(newValue.rawValue)) }
+  }
 
   /// Whether the object was inserted and not saved yet.
   public final var isInserted: Bool { flags.contains(.isInserted) && !flags.contains(.isDeleted) }

@@ -1,5 +1,5 @@
 // MemoryAhead: memory that a walk will come to, asked for before it is needed.
-import CPrefetch
+import CProcessor
 import ObjectStore
 
 /// Tells the processor what memory is read soon, so that a step through a graph does not wait for each line of it: without these hints that is about 40 %

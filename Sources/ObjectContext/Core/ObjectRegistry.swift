@@ -63,6 +63,13 @@ package struct ObjectRegistry: ~Copyable {
     return maps[index][roots[reference.entity]].unretainedObject(reference.key)
   }
 
+  /// The living object of a row where it takes no call to find it; nil also where more is to be looked at.
+  // Not retained for the reason above.
+  @inline(__always) func objectNearby(_ reference: ObjectReference, space: UInt32) -> Unmanaged<ManagedObject>? {
+    if spaces.isEmpty || spaces[0] != space { return nil }
+    return maps[0][roots[reference.entity]].objectNearby(reference.key)
+  }
+
   @inline(never) private static func laterIndex(of space: UInt32, in spaces: ContiguousArray<UInt32>) -> Int? {
     spaces.firstIndex(of: space)
   }

@@ -16,15 +16,16 @@ extension ManagedObject {
       return false
     }
     forgetPartialRow()
-    flags.remove(.isFault)
     let number = Int(currentID.entityNumber)
     if contextReference._withUnsafeGuaranteedRef({ $0.entityClasses.needsWorkWhenFired(entity: number) }) {
+      flags.remove(.isFault)
       setTransientDefaults()
       updatePlainRow()
-    } else if overlay == nil, !flags.contains(.isInaccessible) {
-      showRow()
+      flags.insert(.isAwaking)
+    } else {
+      flags = flags.subtracting(.isFault).union(.isAwaking)
+      if overlay == nil, !flags.contains(.isInaccessible) { showRow() }
     }
-    flags.insert(.isAwaking)
     awakeFromFetch()
     flags.remove(.isAwaking)
     return true

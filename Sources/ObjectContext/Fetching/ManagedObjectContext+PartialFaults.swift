@@ -78,7 +78,7 @@ extension ManagedObject {
   }
 
   /// Whether the value of a fault's slot was read without the others.
-  final func hasPartialValue(_ slot: Int) -> Bool {
+  @inline(__always) final func hasPartialValue(_ slot: Int) -> Bool {
     flags.contains(.isPartial) && row == nil && overlay?.has(slot) ?? false
   }
 

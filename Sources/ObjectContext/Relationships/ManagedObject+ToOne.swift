@@ -65,7 +65,19 @@ extension ManagedObject {
   }
 
   /// The destination of a to-one relationship that an application has asked for.
-  @usableFromInline final func reachedDestination(_ slot: Int) -> ManagedObject? { livingDestination(slot) ?? destination(slot) }
+  // The way of nearly every step through a graph: what it does not find at once, a function that is called last looks for, so that nothing has to be kept
+  // over a call.
+  @usableFromInline final func reachedDestination(_ slot: Int) -> ManagedObject? {
+    guard let row = plainRow else { return destinationOfFault(slot) }
+    return livingDestination(row, slot) ?? searchedDestination(slot)
+  }
+
+  @inline(never) private final func destinationOfFault(_ slot: Int) -> ManagedObject? {
+    if let row = firedRow(slot), let living = livingDestination(row, slot) { return living }
+    return searchedDestination(slot)
+  }
+
+  @inline(never) private final func searchedDestination(_ slot: Int) -> ManagedObject? { destination(slot) }
 
   /// Sets a relationship that was empty, of an object that is changed already, where the inverse is to-many and nothing stands against it. False where more
   /// is to be looked at; nothing was done then.
@@ -82,15 +94,15 @@ extension ManagedObject {
     }
   }
 
-  /// The destination that an unchanged row refers to, if it is in memory: the way of nearly every step through a graph.
-  @inline(__always) private final func livingDestination(_ slot: Int) -> ManagedObject? {
-    guard let row = plainRow ?? firedRow(slot), let contextReference else { return nil }
+  /// The destination that a row refers to, if it is in memory; nil also where more is to be looked at.
+  @inline(__always) private final func livingDestination(_ row: UnsafeRawPointer, _ slot: Int) -> ManagedObject? {
+    guard let contextReference else { return nil }
     let reference = ObjectReference(rawValue: RowWords.int(row, slot))
     if reference.isNull || reference.key < 0 || currentID.key < 0 { return nil }
     let space = currentID.space
     MemoryAhead.expect(behind: self, row)
     return contextReference._withUnsafeGuaranteedRef { context -> ManagedObject? in
-      guard let living = context.registry.unretainedObject(reference, space: space) else { return nil }
+      guard let living = context.registry.objectNearby(reference, space: space) else { return nil }
       // Nobody asks for an object to leave it alone.
       living._withUnsafeGuaranteedRef { if let row = $0.plainRow { MemoryAhead.expect(row) } }
       return living.takeUnretainedValue()
