@@ -89,10 +89,10 @@ struct SaveExecutor {
       byEntity[item.reference.entity, default: []].append(item.reference.key)
     }
     for (entity, keys) in byEntity.sorted(by: { $0.key < $1.key }) {
-      for side in schema.joinSides[entity] { try deleteLinks(side, of: keys.sorted()) }
+      for side in schema.joinSides[entity] { try deleteLinks(side, of: keys.keysInOrder()) }
     }
     for (group, keys) in groups.sorted(by: { ($0.key.table, $0.key.version) < ($1.key.table, $1.key.version) }) {
-      try KeyListSize.forEachPiece(of: keys.sorted()[...]) { piece, size in
+      try KeyListSize.forEachPiece(of: keys.keysInOrder()[...]) { piece, size in
         let isChecked = group.version != 0
         let statement = try engine.statement(
           isChecked ? .checkedDeletion(table: group.table, size) : .deletion(table: group.table, size), on: connection)
