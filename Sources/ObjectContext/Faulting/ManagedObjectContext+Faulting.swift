@@ -187,7 +187,7 @@ extension ManagedObjectContext {
       ) { reference, position in
         guard reference.key > 0, owners.contains(reference.entity),
           let sibling = registry.object(reference, space: group.space) ?? makeSibling(reference, position: position, in: group),
-          !sibling.flags.contains(.isInserted), !(sibling.toManyStates[relationship.index]?.isLoaded ?? false),
+          !sibling.flags.contains(.isInserted), !sibling.hasMembers(at: relationship.index),
           group.isFetched || seen.insert(sibling).inserted, sibling !== object
         else { return false }
         objects.append(sibling)

@@ -10,7 +10,7 @@ extension ManagedObject {
     // Inlined, so that the set is one of the member's class at compile time.
     var result = Set<Member>()
     visitMembers(index) { count in
-      result.reserveCapacity(count)
+      result = Set(minimumCapacity: count)
     } body: { object in
       if Swift.type(of: object) == type {
         // Just compared.
@@ -201,10 +201,16 @@ extension ManagedObject {
   /// Whether a relationship's objects have not been read yet. Fires no fault.
   public final func hasFault(forRelationshipNamed name: String) -> Bool {
     guard case .toMany(let relationship) = compiledEntity.property(named: name) else { return isFault }
-    return !(toManyStates[relationship.index]?.isLoaded ?? false)
+    return !hasMembers(at: relationship.index)
   }
 
   // MARK: States
+
+  /// Whether the stored members of a to-many relationship are at hand.
+  final func hasMembers(at index: Int) -> Bool {
+    // The object holds its states.
+    toManyStates.unretained(index)?._withUnsafeGuaranteedRef { $0.isLoaded } ?? false
+  }
 
   /// The state of a to-many relationship, loaded or not.
   final func state(_ index: Int) -> ToManyState {
@@ -229,13 +235,12 @@ extension ManagedObject {
 
   /// The state with the stored members loaded; nil when the object has no context.
   final func loadedState(_ index: Int) -> ToManyState? {
-    guard let context = managedObjectContext else { return toManyStates[index] }
+    if contextReference == nil { return toManyStates[index] }
     let state = state(index)
-    if !state.isLoaded {
-      context.loadMembers(of: self, state: state)
-    } else if state.isReadAhead {
-      context.noteUse(of: state, of: self)
-    }
+    // As nearly always.
+    if state.isLoaded && !state.isReadAhead { return state }
+    guard let context = managedObjectContext else { return nil }
+    if state.isLoaded { context.noteUse(of: state, of: self) } else { context.loadMembers(of: self, state: state) }
     return state
   }
 
