@@ -46,6 +46,31 @@ final class RowCacheTests: XCTestCase {
     XCTAssertEqual(cache.row(old[0].reference)?.string(0), "new", "An older version never takes a newer one's place.")
   }
 
+  func testALargeSaveLeavesItsRowsWhereverTheyLie() throws {
+    // One part, and many.
+    for byteLimit in [1 << 20, 64 << 20] {
+      let cache = RowCache(model: model, byteLimit: byteLimit)
+      let keys = (0..<900).map { Int64($0 * 7919 % 900 * 41 + 1) }
+      cache.insert(try rows("Tag", keys.sorted().prefix(500), text: "old"), readAt: cache.generation)
+      // Somebody who has a page keeps what it was.
+      let shared = try XCTUnwrap(cache.rowTable(root: try XCTUnwrap(model.entity(named: "Tag")).root, number: 0))
+      let new = try rows("Tag", keys, version: 2, text: "a longer new one")
+      var request = SaveChangesRequest()
+      request.updated = new.map { SaveChangesRequest.Update(row: $0, changedSlots: SlotMask(), oldVersion: 1) }
+      // A row that comes twice is the later one.
+      let last = try rows("Tag", [keys[7]], version: 3, text: "last")
+      request.updated.insert(SaveChangesRequest.Update(row: last[0], changedSlots: SlotMask(), oldVersion: 2), at: 8)
+      cache.apply(request)
+      for row in new {
+        XCTAssertEqual(cache.row(row.reference)?.string(0), row.key == keys[7] ? "last" : "a longer new one", "key \(row.key)")
+      }
+      XCTAssertTrue((0..<RowTable.size).contains { shared.entries[$0].row.map { RowImage(heldRow: $0).string(0) } == "old" })
+      #if CIPHERDATA_CHECKS
+        cache._checkInvariants()
+      #endif
+    }
+  }
+
   func testAReadThatBeganBeforeAConflictKeepsNothing() throws {
     let cache = RowCache(model: model, byteLimit: 1 << 20)
     let old = try rows("Tag", [1])

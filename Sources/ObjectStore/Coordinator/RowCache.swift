@@ -76,6 +76,9 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
   /// The bytes that are worth a lock of their own, and how many locks there are at most.
   private static let (partLimit, maximumPartCount) = (1 << 20, 16)
 
+  /// How many rows of a save are put into a part before others get its lock: as many as take some 20 µs.
+  private static let rowsUnderLock = 256
+
   /// Of a save that inserts more rows than these none is kept.
   private static let maximumInserted = 1_000
 
@@ -109,7 +112,11 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
 
   /// Changes rows of one page, and lets pages go where there is more than there may be.
   @inline(__always) private func change(root: Int, number: Int64, _ body: (inout RowCachePart) -> Void) {
-    let index = index(root: root, number: number)
+    change(index(root: root, number: number), body)
+  }
+
+  /// Changes rows of a part, and lets pages go where there is more than there may be.
+  @inline(__always) private func change(_ index: Int, _ body: (inout RowCachePart) -> Void) {
     let change = parts[index].change { part in
       body(&part)
       #if CIPHERDATA_CHECKS
@@ -277,10 +284,34 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
     let now = Self.now()
     // An import, whose rows would drive out what is read: who inserts so many lets them go, or holds them himself.
     if request.inserted.count <= Self.maximumInserted { insert(request.inserted, now) { true } }
-    for update in request.updated { set(update.row, now) }
+    set(request.updated, now)
     for row in outcome.refreshed { set(row, now) }
     for reference in outcome.outdated { removeRow(reference) }
     for deleted in request.deleted { removeRow(deleted.reference) }
+  }
+
+  /// Puts the rows of updates in: those of one part together, as long as others are not to wait for its lock.
+  private func set(_ updates: [SaveChangesRequest.Update], _ now: UInt32) {
+    if updates.count < 64 {
+      for update in updates { set(update.row, now) }
+      return
+    }
+    // The request holds the rows.
+    var rows = ContiguousArray<ContiguousArray<UnsafeRawPointer>>(repeating: [], count: partCount)
+    for position in updates.indices {
+      let row = updates[position].row.base
+      let reference = RowImage.reference(row)
+      rows[index(root: roots[reference.entity], number: reference.key >> 9)].append(row)
+    }
+    for (index, rows) in rows.enumerated() {
+      for start in stride(from: 0, to: rows.count, by: Self.rowsUnderLock) {
+        let end = min(start + Self.rowsUnderLock, rows.count)
+        change(index) { part in
+          part.time = now
+          part.set(rows[start..<end], roots: roots, turn: nextTurn)
+        }
+      }
+    }
   }
 
   private func set(_ row: RowImage, _ now: UInt32) {

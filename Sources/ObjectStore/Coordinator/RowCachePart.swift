@@ -66,6 +66,56 @@ struct RowCachePart: ~Copyable {
     return change
   }
 
+  /// Where a row goes, and what lies there.
+  private struct Place {
+    // A page stays as long as the part is locked.
+    let page: Unmanaged<RowPage>
+    let entry: UnsafeMutablePointer<RowEntry>
+    let former: UnsafeRawPointer?
+    var formerSize = 0
+  }
+
+  /// How many places are looked at together.
+  private static var placesAtOnce: Int { 16 }
+
+  /// Puts rows into their places, which are held from now on.
+  ///
+  /// - Parameters:
+  ///   - roots: The root of each entity.
+  ///   - turn: Gives the place of a new page among those of all parts.
+  mutating func set(_ rows: ArraySlice<UnsafeRawPointer>, roots: [Int], turn: () -> Int) {
+    // The places and the rows in them have been left alone for long, and lie far from the processor. It fetches those of some rows side by side, as long as no
+    // reference is counted between them.
+    withUnsafeTemporaryAllocation(of: Place.self, capacity: Self.placesAtOnce) { places in
+      for start in stride(from: rows.startIndex, to: rows.endIndex, by: Self.placesAtOnce) {
+        let some = rows[start..<min(start + Self.placesAtOnce, rows.endIndex)]
+        for position in some.indices { places.initializeElement(at: position - start, to: place(of: some[position], roots, turn)) }
+        for index in 0..<some.count { places[index].formerSize = places[index].former.map(RowImage.size) ?? 0 }
+        for position in some.indices { set(some[position], at: places[position - start]) }
+      }
+    }
+  }
+
+  @inline(__always) private mutating func place(of row: UnsafeRawPointer, _ roots: [Int], _ turn: () -> Int) -> Place {
+    let reference = RowImage.reference(row)
+    let page = page(root: roots[reference.entity], number: reference.key >> 9, turn: turn)
+    return page._withUnsafeGuaranteedRef {
+      let entry = entriesToChange(of: $0) + Int(reference.key & 511)
+      return Place(page: page, entry: entry, former: entry.pointee.row)
+    }
+  }
+
+  @inline(__always) private mutating func set(_ row: UnsafeRawPointer, at place: Place) {
+    RowImage.hold(row)
+    var change = RowImage.size(row)
+    if let former = place.entry.pointee.set(row, time: time) {
+      // Another one where a row came twice.
+      change -= former == place.former ? place.formerSize : RowImage.size(former)
+      retire(former)
+    }
+    place.page._withUnsafeGuaranteedRef { count(change, in: $0) }
+  }
+
   @inline(__always) mutating func count(_ change: Int, in page: RowPage) {
     page.byteCount += change
     byteCount += change
