@@ -117,22 +117,23 @@ struct SaveExecutor {
   // MARK: Updates
 
   private mutating func updateRows() throws {
-    var lastEntity = -1
-    var lastSlots = SlotMask()
-    var lastPlan: UpdatePlan?
-    for update in request.updated {
-      if lastPlan == nil || update.row.entityNumber != lastEntity || update.changedSlots != lastSlots {
-        lastEntity = update.row.entityNumber
-        lastSlots = update.changedSlots
-        lastPlan = try engine.saveStatements.update(lastEntity, lastSlots, schema)
-      }
-      guard let plan = lastPlan else { continue }
-      do {
-        try run(plan, update.row, oldVersion: update.oldVersion)
-      } catch let error as StoreAccessError where error.extendedCode == ConstraintCode.unique {
-        try run(plan, update.row, oldVersion: update.oldVersion, parking: uniqueSlots(of: lastEntity))
-        parked.append(update)
-      }
+    let updates = request.updated
+    var position = 0
+    while position < updates.count {
+      let (entity, slots) = (updates[position].row.entityNumber, updates[position].changedSlots)
+      let plan = try engine.saveStatements.update(entity, slots, schema)
+      let statement = try statement(of: plan)
+      // As a rule many objects have the same change, one after the other.
+      repeat {
+        let (row, version) = (updates[position].row, updates[position].oldVersion)
+        do {
+          try run(plan, statement, row, oldVersion: version)
+        } catch let error as StoreAccessError where error.extendedCode == ConstraintCode.unique {
+          try run(plan, statement, row, oldVersion: version, parking: uniqueSlots(of: entity))
+          parked.append(updates[position])
+        }
+        position += 1
+      } while position < updates.count && updates[position].row.entityNumber == entity && updates[position].changedSlots == slots
     }
   }
 
@@ -153,8 +154,16 @@ struct SaveExecutor {
     return slots
   }
 
-  func run(_ plan: UpdatePlan, _ row: RowImage, oldVersion: Int64, parking: SlotMask? = nil) throws {
-    let statement = try plan.number.map { try connection.statement($0, plan.sql) } ?? connection.statement(sql: plan.sql)
+  /// Writes one row.
+  func run(_ plan: UpdatePlan, _ row: RowImage, oldVersion: Int64) throws {
+    try run(plan, try statement(of: plan), row, oldVersion: oldVersion)
+  }
+
+  private func statement(of plan: UpdatePlan) throws -> Statement {
+    try plan.number.map { try connection.statement($0, plan.sql) } ?? connection.statement(sql: plan.sql)
+  }
+
+  private func run(_ plan: UpdatePlan, _ statement: Statement, _ row: RowImage, oldVersion: Int64, parking: SlotMask? = nil) throws {
     var index: Int32 = 1
     try statement.bind(1, row.version)
     for step in plan.steps {
