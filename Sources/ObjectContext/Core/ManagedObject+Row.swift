@@ -24,17 +24,20 @@ extension ManagedObject {
   /// The row as last read or saved; nil when none is at hand.
   final var image: RowImage? {
     get { row.map { RowImage(heldRow: $0) } }
-    set {
-      let former = row
-      let taken = newValue?.hold()
-      if let overlay {
-        overlay.below = taken
-        overlayLostItsRow()
-      } else {
-        readWord = Int(bitPattern: taken) | readWord & .min
-      }
-      if let former { RowImage.letGo(former) }
+    set { withExtendedLifetime(newValue) { takeRow(newValue?.base) } }
+  }
+
+  /// Takes another row, which somebody holds, or none.
+  final func takeRow(_ new: UnsafeRawPointer?) {
+    let former = row
+    if let new { RowImage.hold(new) }
+    if let overlay {
+      overlay.below = new
+      overlayLostItsRow()
+    } else {
+      readWord = Int(bitPattern: new) | readWord & .min
     }
+    if let former { RowImage.letGo(former) }
   }
 
   /// A new object takes the row that it was made for, unless it has got one meanwhile.

@@ -89,6 +89,12 @@ nonisolated open class ManagedObject {
     return entityWithoutContext
   }
 
+  /// Asks the entity, without a reference to it where there is a context.
+  @inline(__always) final func askEntity<Answer>(_ question: (CompiledEntity) -> Answer) -> Answer {
+    if let contextReference { return contextReference._withUnsafeGuaranteedRef { $0.tables.ask(entity: Int(entityNumber), question) } }
+    return question(entityWithoutContext)
+  }
+
   @inline(never) private final var entityWithoutContext: CompiledEntity {
     // Nothing can make an ID of a space that is not there, and nothing takes a space away.
     guard let space = ObjectIDSpace.space(currentID.space) else { preconditionFailure("IDs are made in registered spaces only") }

@@ -16,6 +16,33 @@ enum MemoryAhead {
     cipherdata_prefetch(Unmanaged.passUnretained(object).toOpaque() + objectDistance)
   }
 
+  /// Visits objects whose changes are looked at: each has its values and its row where they were made, far apart and by now far from the processor. Those
+  /// of objects further on are asked for meanwhile.
+  @inline(__always) static func forEachChanged(_ objects: [ManagedObject], _ body: (ManagedObject) -> Void) {
+    let (objectsAhead, valuesAhead, rowsAhead) = (12, 8, 4)
+    objects.withUnsafeBufferPointer { buffer in
+      guard let start = buffer.baseAddress else { return }
+      // The array holds them: addresses are read as such, and nothing is retained.
+      start.withMemoryRebound(to: Unmanaged<ManagedObject>.self, capacity: buffer.count) { held in
+        for index in buffer.indices {
+          if index &+ objectsAhead < buffer.count { cipherdata_prefetch(held[index &+ objectsAhead].toOpaque()) }
+          if index &+ valuesAhead < buffer.count {
+            held[index &+ valuesAhead]._withUnsafeGuaranteedRef { if let overlay = $0.overlay { expect(overlay) } }
+          }
+          if index &+ rowsAhead < buffer.count {
+            held[index &+ rowsAhead]._withUnsafeGuaranteedRef { if let row = $0.row { expect(row) } }
+          }
+          body(buffer[index])
+        }
+      }
+    }
+  }
+
+  /// Somebody will look at the values of an overlay.
+  @inline(__always) private static func expect(_ overlay: Overlay) {
+    for line in 0..<4 { cipherdata_prefetch(overlay.address + line &* 64) }
+  }
+
   /// Somebody will look at the values of a row.
   @inline(__always) static func expect(_ row: UnsafeRawPointer) { cipherdata_prefetch(row + RowImage.wordsOffset) }
 }

@@ -62,6 +62,11 @@ struct NumberedModel: ~Copyable {
     return entities[number].takeUnretainedValue()
   }
 
+  /// Asks the entity of a number, which some ID has, without a reference to it.
+  @inline(__always) func ask<Answer>(entity number: Int, _ question: (CompiledEntity) -> Answer) -> Answer {
+    entities[number]._withUnsafeGuaranteedRef(question)
+  }
+
   /// The relationship back from one of the model; nil when there is none.
   @inline(__always) func inverse(of relationship: CompiledRelationship) -> CompiledRelationship? {
     inverses[relationship.id]?.takeUnretainedValue()

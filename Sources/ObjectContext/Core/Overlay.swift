@@ -37,8 +37,8 @@ struct Overlay {
   private static let textRoom = 32
 
   /// Memory for the head, the masks and a row in one piece.
-  private init(_ entity: CompiledEntity, capacity: Int, isWhole: Bool) {
-    let (slotCount, headSize) = (entity.slots.count, MemoryLayout<Head>.stride)
+  private init(_ entity: CompiledEntity, slotCount: Int, capacity: Int, isWhole: Bool) {
+    let headSize = MemoryLayout<Head>.stride
     let prefix = headSize + Self.maskBytes(slotCount)
     let memory = UnsafeMutableRawPointer.allocate(byteCount: prefix + capacity, alignment: 8)
     head = memory.bindMemory(to: Head.self, capacity: 1)
@@ -60,7 +60,8 @@ struct Overlay {
     let slotCount = entity.slots.count
     let fixed = Self.fixedSize(slotCount)
     self.init(
-      entity, capacity: fixed + (isWhole ? entity.textSlotCount * Self.textRoom : 0), isWhole: isWhole && !entity.hasTransientSlots)
+      entity, slotCount: slotCount, capacity: fixed + (isWhole ? entity.textSlotCount * Self.textRoom : 0),
+      isWhole: isWhole && !entity.hasTransientSlots)
     row.storeBytes(of: UInt32(truncatingIfNeeded: fixed), as: UInt32.self)
     row.storeBytes(of: UInt16(truncatingIfNeeded: entity.number), toByteOffset: 4, as: UInt16.self)
     row.storeBytes(of: UInt16(truncatingIfNeeded: slotCount), toByteOffset: 6, as: UInt16.self)
@@ -68,14 +69,13 @@ struct Overlay {
     (row + RowImage.wordsOffset + slotCount * 8).initializeMemory(as: UInt64.self, repeating: .max, count: Self.maskCount(slotCount))
   }
 
-  /// An overlay with all values of a row, none of which counts as set; nil where they are too many, or some are outside the row.
-  init?(of entity: CompiledEntity, copying image: borrowing RowImage) {
-    let size = image.size
-    guard size <= Self.longByteCount, !entity.hasTransientSlots, image.slotCount == entity.slots.count, !image.hasUnreadableSlots else {
-      return nil
-    }
-    self.init(entity, capacity: (size + 7) & ~7, isWhole: true)
-    row.copyMemory(from: image.base, byteCount: size)
+  /// An overlay with all values of a row that somebody holds, none of which counts as set; nil where they are too many, or some are outside the row.
+  init?(of entity: CompiledEntity, copying other: UnsafeRawPointer) {
+    let (size, slotCount) = (RowImage.size(other), RowImage.slotCount(other))
+    guard size <= Self.longByteCount, !entity.hasTransientSlots, slotCount == entity.slots.count, !RowImage.hasUnreadableSlots(other)
+    else { return nil }
+    self.init(entity, slotCount: slotCount, capacity: (size + 7) & ~7, isWhole: true)
+    row.copyMemory(from: other, byteCount: size)
   }
 
   /// Frees the memory. Whoever has the overlay calls it once, when nobody asks for its values any more.
@@ -89,6 +89,8 @@ struct Overlay {
 
   // MARK: Memory
 
+  /// Where its memory begins.
+  @inline(__always) var address: UnsafeRawPointer { UnsafeRawPointer(head) }
   /// Where the row begins. It moves when its texts need more room.
   @inline(__always) var row: UnsafeMutableRawPointer { head.pointee.row }
   /// Where the object's own row begins, which the object holds.

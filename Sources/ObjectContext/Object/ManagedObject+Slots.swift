@@ -81,9 +81,9 @@ extension ManagedObject {
   /// An overlay with all values of the object, where these are at hand and no more than a few.
   private func makeOverlay(of entity: CompiledEntity) -> Overlay {
     guard flags.isDisjoint(with: [.isFault, .isInaccessible]) else { return Overlay(of: entity) }
-    guard let image else { return Overlay(of: entity, isWhole: flags.contains(.isInserted)) }
+    guard let row else { return Overlay(of: entity, isWhole: flags.contains(.isInserted)) }
     if !entity.largeSlots.isEmpty, hasExternals { return Overlay(of: entity) }
-    return Overlay(of: entity, copying: image) ?? Overlay(of: entity)
+    return Overlay(of: entity, copying: row) ?? Overlay(of: entity)
   }
 
   /// Lets reads go straight to the overlay if it has all values: it may have moved, or has got a value that does not fit into it.

@@ -42,7 +42,7 @@ extension _StoredAttributeValue {
   @inlinable static func bytes(_ row: UnsafeRawPointer, _ slot: Int) -> UnsafeRawBufferPointer? {
     word(row, slot) == nil ? nil : RowImage.bytes(row, slot)
   }
-  @inlinable static func slotCount(_ row: UnsafeRawPointer) -> Int { Int(row.load(fromByteOffset: 6, as: UInt16.self)) }
+  @inlinable static func slotCount(_ row: UnsafeRawPointer) -> Int { RowImage.slotCount(row) }
   /// Stores a word in an overlay's row of up to 64 slots, and notes the slot in the masks before it: it has a value, is dirty, was changed in the event.
   @inlinable static func set(_ word: Int64, _ slot: Int, inOverlay row: UnsafeMutableRawPointer) {
     row.storeBytes(of: word, toByteOffset: RowImage.wordsOffset &+ slot &* 8, as: Int64.self)

@@ -9,25 +9,30 @@ extension ManagedObject {
   ///   - row: The row.
   ///   - save: The save, which knows the references that new objects have by now.
   final func takeSavedRow(_ row: RowImage?, of save: SaveSession) {
+    withExtendedLifetime(row) { takeSavedRow(heldRow: row?.base, of: save) }
+  }
+
+  /// Takes the row that was saved, which somebody holds.
+  final func takeSavedRow(heldRow row: UnsafeRawPointer?, of save: SaveSession) {
     let overlay = takeOverlay()
     defer { overlay?.free() }
-    if let row { image = row }
-    if let overlay {
-      let entity = compiledEntity
-      if entity.hasTransientSlots {
-        // Transient values live on until the object becomes a fault.
-        for slot in entity.slots where slot.isTransient && overlay.has(slot.index) {
-          var value = overlay[slot.index]
-          if slot.relationship != nil, case .int(let word) = value {
-            value = .int(save.savedReference(ObjectReference(rawValue: word)).rawValue)
-          }
-          overlayForWriting(of: entity).keep(value, at: slot.index)
-        }
-      }
-    }
-    for state in toManyStates { state.commit(replacing: save.savedReference) }
+    if let row { takeRow(row) }
+    if let overlay, askEntity(\.hasTransientSlots) { keepTransientValues(of: overlay, save) }
+    if !toManyStates.isEmpty { for state in toManyStates { state.commit(replacing: save.savedReference) } }
     flags.subtract([.isInserted, .isUpdated])
     updatePlainRow()
+  }
+
+  /// Transient values live on until the object becomes a fault.
+  private func keepTransientValues(of former: Overlay, _ save: SaveSession) {
+    let entity = compiledEntity
+    for slot in entity.slots where slot.isTransient && former.has(slot.index) {
+      var value = former[slot.index]
+      if slot.relationship != nil, case .int(let word) = value {
+        value = .int(save.savedReference(ObjectReference(rawValue: word)).rawValue)
+      }
+      overlayForWriting(of: entity).keep(value, at: slot.index)
+    }
   }
 
   /// Takes a row of which nothing but computed values is new, unless somebody else has saved the object too.

@@ -29,8 +29,9 @@ extension ManagedObject {
   }
 
   /// Whether a quick look at the values finds nothing wrong, as it does with most objects.
-  private var isFlawless: Bool {
-    let entity = compiledEntity
+  private var isFlawless: Bool { askEntity { isFlawless(as: $0) } }
+
+  private func isFlawless(as entity: CompiledEntity) -> Bool {
     guard entity.quickRules.isComplete else { return false }
     let isNew = flags.contains(.isInserted)
     guard let overlay else { return !isNew }

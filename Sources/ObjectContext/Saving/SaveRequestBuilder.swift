@@ -6,94 +6,121 @@ import ObjectStore
 final class SaveRequestBuilder {
   private let context: ManagedObjectContext
   let space: UInt32
-  private let insertedCount: Int
-  private lazy var inserted = RowWriter(rowCapacity: insertedCount)
-  private lazy var updated = RowWriter()
+  /// The writers of new rows and of changed ones; nil where there are none.
+  private let inserted: RowWriter?
+  private let updated: RowWriter?
+  private var updates: [SaveChangesRequest.Update] = []
   private var request = SaveChangesRequest()
   private var danglingError: StoreError?
 
-  init(context: ManagedObjectContext, space: UInt32, insertedCount: Int) {
+  /// Starts a request.
+  ///
+  /// - Parameters:
+  ///   - insertedCount: How many new objects there are at most.
+  ///   - updates: Whether there are changed ones.
+  init(context: ManagedObjectContext, space: UInt32, insertedCount: Int, updates: Bool) {
     self.context = context
     self.space = space
-    self.insertedCount = insertedCount
+    inserted = insertedCount > 0 ? RowWriter(rowCapacity: insertedCount) : nil
+    updated = updates ? RowWriter() : nil
   }
 
+  // MARK: New rows
+
   func insert(_ object: ManagedObject) {
-    let entity = object.compiledEntity
-    if let overlay = object.overlay, overlay.isCopyable, !entity.hasDerivedSlots {
-      inserted.beginRow(
-        copying: overlay.row, size: overlay.size, slotCount: entity.slots.count, key: object.currentID.key, version: RowImage.firstVersion)
-      for slot in entity.referenceSlots where !overlay.isNull(slot) { writeReference(overlay, slot, of: entity, to: inserted) }
-      inserted.endRow()
-      return relationshipChanges(of: object)
-    }
-    inserted.beginRow(entityNumber: entity.number, slotCount: entity.slots.count, key: object.currentID.key, version: RowImage.firstVersion)
-    if let overlay = object.overlay {
-      // Derived values are the store's.
-      for slot in entity.slots where slot.kind != .none && !slot.isDerived && overlay.has(slot.index) {
-        write(overlay, slot, to: inserted)
+    guard let inserted else { return }
+    object.askEntity { entity in
+      if let overlay = object.overlay, overlay.isCopyable, !entity.hasDerivedSlots {
+        inserted.beginRow(
+          copying: overlay.row, size: overlay.size, slotCount: entity.slots.count, key: object.currentID.key, version: RowImage.firstVersion
+        )
+        for slot in entity.referenceSlots where !overlay.isNull(slot) { writeReference(overlay, slot, of: entity, to: inserted) }
+      } else {
+        writeSlots(of: object, entity, to: inserted)
       }
     }
     inserted.endRow()
     relationshipChanges(of: object)
   }
 
+  private func writeSlots(of object: ManagedObject, _ entity: CompiledEntity, to writer: RowWriter) {
+    writer.beginRow(entityNumber: entity.number, slotCount: entity.slots.count, key: object.currentID.key, version: RowImage.firstVersion)
+    guard let overlay = object.overlay else { return }
+    // Derived values are the store's.
+    for slot in entity.slots where slot.kind != .none && !slot.isDerived && overlay.has(slot.index) { write(overlay, slot, to: writer) }
+  }
+
+  // MARK: Changed rows
+
   func update(_ object: ManagedObject) {
     relationshipChanges(of: object)
-    guard let image = object.image, let overlay = object.overlay else { return }
-    let entity = object.compiledEntity
-    if overlay.isCopyable, (1...64).contains(entity.slots.count) { return update(overlay, of: entity, from: image) }
+    // The object holds its row, and nothing takes it away here.
+    guard let updated, let row = object.row, let overlay = object.overlay else { return }
+    object.askEntity { entity in
+      let changed: SlotMask
+      if overlay.isCopyable, (1...64).contains(entity.slots.count) {
+        changed = SlotMask(low: write(overlay, of: entity, over: row, to: updated))
+      } else {
+        changed = writeSlots(of: overlay, entity, over: RowImage(heldRow: row), to: updated)
+      }
+      if changed.isEmpty { return }
+      var update = SaveChangesRequest.Update(row: updated.endRowAlone(), changedSlots: changed, oldVersion: RowImage.version(row))
+      update.formerRow = RowImage(heldRow: row)
+      updates.append(update)
+    }
+  }
+
+  /// Begins a changed row, with those values of an overlay that differ from the former row's.
+  ///
+  /// - Returns: What differs. Where nothing does no row was begun.
+  private func writeSlots(of overlay: Overlay, _ entity: CompiledEntity, over image: RowImage, to writer: RowWriter) -> SlotMask {
     var changed = SlotMask()
     for slot in entity.slots
     where slot.kind != .none && !slot.isDerived && overlay.isDirty(slot.index) && differs(overlay, slot, image) {
       changed.insert(slot.index)
     }
-    if changed.isEmpty { return }
-    updated.beginRow(entityNumber: entity.number, slotCount: entity.slots.count, key: image.key, version: image.version + 1)
+    if changed.isEmpty { return changed }
+    writer.beginRow(entityNumber: entity.number, slotCount: entity.slots.count, key: image.key, version: image.version + 1)
     for slot in entity.slots where slot.kind != .none {
       if changed.contains(slot.index) {
-        write(overlay, slot, to: updated)
+        write(overlay, slot, to: writer)
       } else {
-        updated.copy(slot.index, kind: slot.kind, from: image)
+        writer.copy(slot.index, kind: slot.kind, from: image)
       }
     }
-    appendUpdate(changed, of: image)
+    return changed
   }
 
-  /// An update that copies the overlay's row, which has all values.
-  private func update(_ overlay: Overlay, of entity: CompiledEntity, from image: RowImage) {
+  /// Begins a changed row that is a copy of the overlay's, which has all values.
+  ///
+  /// - Returns: What differs from the former row. Where nothing does no row was begun.
+  private func write(_ overlay: Overlay, of entity: CompiledEntity, over row: UnsafeRawPointer, to writer: RowWriter) -> UInt64 {
     var (changed, dirty) = (UInt64(0), overlay.dirtyBits)
     while dirty != 0 {
       let slot = dirty.trailingZeroBitCount
-      if differs(overlay, slot, entity.kinds[slot], image) { changed |= 1 << UInt64(slot) }
+      if differs(overlay, slot, entity.kinds[slot], row) { changed |= 1 << UInt64(slot) }
       dirty &= dirty - 1
     }
-    if changed == 0 { return }
-    updated.beginRow(
-      copying: overlay.row, size: overlay.size, slotCount: entity.slots.count, key: image.key, version: image.version + 1)
+    if changed == 0 { return 0 }
+    writer.beginRow(
+      copying: overlay.row, size: overlay.size, slotCount: entity.slots.count, key: RowImage.key(row), version: RowImage.version(row) + 1)
     for slot in entity.referenceSlots where changed >> UInt64(slot) & 1 != 0 && !overlay.isNull(slot) {
-      writeReference(overlay, slot, of: entity, to: updated)
+      writeReference(overlay, slot, of: entity, to: writer)
     }
-    appendUpdate(SlotMask(low: changed), of: image)
-  }
-
-  /// Ends the row of an update.
-  private func appendUpdate(_ changed: SlotMask, of image: RowImage) {
-    var update = SaveChangesRequest.Update(row: updated.endRowAlone(), changedSlots: changed, oldVersion: image.version)
-    update.formerRow = image
-    request.updated.append(update)
+    return changed
   }
 
   /// Whether a value differs from the row's; both are in rows. What only looks alike is other bytes in the store.
-  private func differs(_ overlay: Overlay, _ slot: Int, _ kind: SlotKind, _ image: RowImage) -> Bool {
+  private func differs(_ overlay: Overlay, _ slot: Int, _ kind: SlotKind, _ row: UnsafeRawPointer) -> Bool {
     let isNull = overlay.isNull(slot)
-    if isNull || image.isNull(slot) { return isNull != image.isNull(slot) }
+    if isNull || RowImage.isNull(row, slot) { return isNull != RowImage.isNull(row, slot) }
     switch kind {
-    case .int: return overlay.word(slot) != image.word(slot)
-    case .real: return Double(bitPattern: UInt64(bitPattern: overlay.word(slot))) != image.real(slot)
-    case .reference: return context.registry.savedReference(ObjectReference(rawValue: overlay.word(slot))) != image.reference(slot)
+    case .int: return overlay.word(slot) != RowImage.word(row, slot)
+    case .real: return Double(bitPattern: UInt64(bitPattern: overlay.word(slot))) != RowImage.real(row, slot)
+    case .reference:
+      return context.registry.savedReference(ObjectReference(rawValue: overlay.word(slot))).rawValue != RowImage.word(row, slot)
     case .text, .bytes:
-      let (new, old) = (overlay.bytes(slot), image.bytes(slot))
+      let (new, old) = (overlay.bytes(slot), RowImage.bytes(row, slot))
       return new.count != old.count || !new.elementsEqual(old)
     case .none: return false
     }
@@ -121,7 +148,8 @@ final class SaveRequestBuilder {
   /// - Throws: ``StoreError`` when an object refers to one that was never saved and is gone.
   func finish() throws -> SaveChangesRequest {
     if let danglingError { throw danglingError }
-    if insertedCount > 0 { request.inserted = inserted.finish() }
+    if let inserted { request.inserted = inserted.finish() }
+    if !updates.isEmpty { request.updated = updates }
     return request
   }
 
@@ -201,6 +229,7 @@ final class SaveRequestBuilder {
   }
 
   private func relationshipChanges(of object: ManagedObject) {
+    if object.toManyStates.isEmpty { return }
     for state in object.toManyStates where state.isChanged && !state.relationship.isTransient {
       let relationship = state.relationship
       let inverse = context.tables.inverse(of: relationship)

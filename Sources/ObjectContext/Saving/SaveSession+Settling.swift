@@ -80,25 +80,25 @@ extension SaveSession {
 
   func makeRequests(_ work: SaveWork) throws -> [(PersistentStore, SaveChangesRequest)] {
     var builders: [SaveRequestBuilder] = []
-    var last: SaveRequestBuilder?
-    func builder(_ object: ManagedObject) -> SaveRequestBuilder {
-      let space = object.currentID.space
-      if let last, last.space == space { return last }
-      let found = makeBuilder(space)
-      last = found
-      return found
-    }
-    func makeBuilder(_ space: UInt32) -> SaveRequestBuilder {
+    func builder(_ space: UInt32) -> SaveRequestBuilder {
       if let known = builders.first(where: { $0.space == space }) { return known }
-      let made = SaveRequestBuilder(context: context, space: space, insertedCount: work.inserted.count)
+      let made = SaveRequestBuilder(context: context, space: space, insertedCount: work.inserted.count, updates: !work.updated.isEmpty)
       builders.append(made)
       return made
     }
-    for object in work.inserted { builder(object).insert(object) }
-    for object in work.updated { builder(object).update(object) }
+    /// Builds with each of some objects, of which one store's come one after the other as a rule.
+    func build(_ objects: [ManagedObject], _ body: (SaveRequestBuilder, ManagedObject) -> Void) {
+      guard var current = objects.first.map({ builder($0.ownSpace) }) else { return }
+      MemoryAhead.forEachChanged(objects) { object in
+        if object.ownSpace != current.space { current = builder(object.ownSpace) }
+        body(current, object)
+      }
+    }
+    build(work.inserted) { $0.insert($1) }
+    build(work.updated) { $0.update($1) }
     // Of rows that are gone nothing is left to delete.
-    for object in work.deleted where !object.flags.contains(.isInaccessible) { builder(object).delete(object) }
-    for object in work.locked { builder(object).lock(object) }
+    build(work.deleted.filter { !$0.flags.contains(.isInaccessible) }) { $0.delete($1) }
+    build(work.locked) { $0.lock($1) }
     return try builders.map { builder in
       guard let first = work.first(inSpace: builder.space) else { throw context.unexpectedResult() }
       return (try context.rowSource.openStore(of: first, .save), try builder.finish())

@@ -111,16 +111,20 @@ final class SaveSession {
     let space = part.store.space.number
     var next = 0
     let inserted = part.request.inserted
-    for object in work.inserted where object.currentID.space == space {
-      object.takeSavedRow(inserted[next], of: self)
+    MemoryAhead.forEachChanged(work.inserted) { object in
+      if object.ownSpace != space { return }
+      object.takeSavedRow(heldRow: inserted.base(next), of: self)
       next += 1
     }
     // The updates are in the order of the objects, without those of which nothing but members is new.
     let updates = part.request.updated
     next = 0
-    for object in work.updated where next < updates.count && object.ownReference == updates[next].row.reference {
-      if object.currentID.space != space { continue }
-      object.takeSavedRow(updates[next].row, of: self)
+    // The request holds the rows.
+    MemoryAhead.forEachChanged(work.updated) { object in
+      guard object.ownSpace == space, next < updates.count, object.ownReference == RowImage.reference(updates[next].row.base) else {
+        return
+      }
+      object.takeSavedRow(heldRow: updates[next].row.base, of: self)
       next += 1
     }
     // An object that is known by the ID of a superentity is found by its key only.

@@ -3,7 +3,7 @@ public import ObjectModel
 
 extension RowImage {
   /// The key of a row.
-  @inlinable static func key(_ row: UnsafeRawPointer) -> Int64 { (row.load(fromByteOffset: 8, as: Int64.self) &<< 16) &>> 16 }
+  @inlinable package static func key(_ row: UnsafeRawPointer) -> Int64 { (row.load(fromByteOffset: 8, as: Int64.self) &<< 16) &>> 16 }
 
   /// What a row stands for.
   @inlinable package static func reference(_ row: UnsafeRawPointer) -> ObjectReference {
@@ -17,6 +17,12 @@ extension RowImage {
   /// The bytes of a row.
   @inlinable package static func size(_ row: UnsafeRawPointer) -> Int { Int(row.load(as: UInt32.self) & ~unreadableFlag) }
 
+  /// The number of slots of a row.
+  @inlinable package static func slotCount(_ row: UnsafeRawPointer) -> Int { Int(row.load(fromByteOffset: 6, as: UInt16.self)) }
+
+  /// Whether the values of some slots of a row cannot be read.
+  @inlinable package static func hasUnreadableSlots(_ row: UnsafeRawPointer) -> Bool { row.load(as: UInt32.self) & unreadableFlag != 0 }
+
   /// The word of a slot of a row as it stands.
   @inlinable package static func word(_ row: UnsafeRawPointer, _ slot: Int) -> Int64 {
     row.load(fromByteOffset: wordsOffset &+ slot &* 8, as: Int64.self)
@@ -29,7 +35,7 @@ extension RowImage {
 
   /// Whether a slot of a row has no value.
   @inlinable package static func isNull(_ row: UnsafeRawPointer, _ slot: Int) -> Bool {
-    let slotCount = Int(row.load(fromByteOffset: 6, as: UInt16.self))
+    let slotCount = slotCount(row)
     let bits = row.load(fromByteOffset: wordsOffset &+ slotCount &* 8 &+ (slot &>> 6) &* 8, as: UInt64.self)
     return bits &>> UInt64(slot & 63) & 1 != 0
   }

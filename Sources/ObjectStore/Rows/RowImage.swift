@@ -30,14 +30,14 @@ public import ObjectModel
   @usableFromInline static var unreadableFlag: UInt32 { 0x8000_0000 }
 
   /// Whether the values of some slots cannot be read.
-  package var hasUnreadableSlots: Bool { base.load(as: UInt32.self) & RowImage.unreadableFlag != 0 }
+  package var hasUnreadableSlots: Bool { RowImage.hasUnreadableSlots(base) }
 
   /// The bytes that the row occupies.
   @inlinable public var size: Int { RowImage.size(base) }
   /// The number of the row's own entity.
   @inlinable public var entityNumber: Int { Int(base.load(fromByteOffset: 4, as: UInt16.self)) }
   /// The number of slots.
-  @inlinable public var slotCount: Int { Int(base.load(fromByteOffset: 6, as: UInt16.self)) }
+  @inlinable public var slotCount: Int { RowImage.slotCount(base) }
   /// The key.
   @inlinable public var key: Int64 { RowImage.key(base) }
   /// The version, which grows with each save of the row; 0 when the store keeps none.
