@@ -66,4 +66,33 @@ final class KnownRowsTests: XCTestCase {
       XCTAssertEqual(stack.statements?.count, 0)
     }
   }
+
+  /// Books are given to authors who are known by their IDs: their rows are looked at before the save.
+  private func giveBooks(toAuthors count: Int, in stack: Stack) throws -> [ManagedObjectID] {
+    try fill(stack)
+    let ids = Array(try stack.makeContext().objects("Author", by: "name").map(\.objectID).prefix(count))
+    stack.forgetRows()
+    let context = stack.makeContext()
+    for (index, id) in ids.enumerated() {
+      let book = try context.make("Book", ["title": "\(index)"])
+      try book.setValue(context.object(with: id), forKey: "author")
+    }
+    try context.save()
+    XCTAssertEqual(try stack.makeContext().count(for: FetchRequest<ManagedObject>(entityName: "Book")), count)
+    return ids
+  }
+
+  func testAnImportLeavesNoRowsOfOwnersAtHand() async throws {
+    try await onEachStore([.sqlcipher]) { stack in
+      let ids = try giveBooks(toAuthors: 400, in: stack)
+      XCTAssertFalse(ids.contains { stack.store.cache.hasRow($0.reference) })
+    }
+  }
+
+  func testRowsOfOwnersStayAtHandAfterASmallSave() async throws {
+    try await onEachStore([.sqlcipher]) { stack in
+      let ids = try giveBooks(toAuthors: 40, in: stack)
+      XCTAssertTrue(ids.allSatisfy { stack.store.cache.hasRow($0.reference) })
+    }
+  }
 }

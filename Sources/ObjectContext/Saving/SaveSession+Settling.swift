@@ -61,6 +61,9 @@ extension SaveSession {
     context.unitOfWork.restorePending(changed)
   }
 
+  /// Where more rows are looked at before a save, none is kept.
+  private static var mostRowsKept: Int { 250 }
+
   /// Members were added to objects whose rows nobody has read: whether these are there still is asked, of all at once.
   func checkRows(of objects: [ManagedObject]) throws {
     var unread: [UInt32: [ManagedObject]] = [:]
@@ -72,7 +75,9 @@ extension SaveSession {
       guard let store = context.rowSource.store(numbered: space) else { continue }
       let ids = objects.filter { context.rowSource.rowAtHand($0.currentID.reference, in: store) == nil }.map(\.currentID)
       if ids.isEmpty { continue }
-      let found = Set(try context.rowSource.rows(of: ids, in: store).references)
+      // Rows of an import would stay at hand by the thousands, for nobody.
+      let rows = try context.rowSource.rows(of: ids, in: store, isPassing: ids.count > Self.mostRowsKept)
+      let found = Set(rows.references)
       guard let gone = ids.first(where: { !found.contains($0.reference) }) else { continue }
       throw StoreError(.lostMembers(gone), operation: .save)
     }
