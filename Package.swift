@@ -58,7 +58,7 @@ let package = Package(
     .systemLibrary(name: "CSQLCipher", pkgConfig: "sqlcipher", providers: [.apt(["libsqlcipher-dev"])]),
     .systemLibrary(name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
-    // The processor's hint that memory will be read soon, which Swift has no name for.
+    // What only C can say to the compiler and the processor: see its header.
     .systemLibrary(name: "CProcessor"),
     // Of the tool only.
     .systemLibrary(name: "CLibedit", pkgConfig: "libedit", providers: [.apt(["libedit-dev"])]),
