@@ -36,6 +36,23 @@ final class TransientTests: XCTestCase {
     }
   }
 
+  func testReadingAheadATransientRelationshipAsksNoStore() async throws {
+    try await onThings { stack in
+      let writer = stack.makeContext()
+      for name in ["a", "b"] { try writer.make("Thing", ["name": name]) }
+      try writer.save()
+      let context = stack.makeContext()
+      let things = try context.objects("Thing", by: "name")
+      stack.statements?.reset()
+      try context.prefetch(["guests"], for: things)
+      XCTAssertEqual(stack.statements?.count ?? 0, 0)
+      XCTAssertEqual(things[0].many("guests"), [])
+      var request = FetchRequest<ManagedObject>(entityName: "Thing")
+      request.relationshipKeyPathsForPrefetching = ["guests"]
+      XCTAssertEqual(try stack.makeContext().fetch(request).count, 2)
+    }
+  }
+
   func testSettingOneMakesChangesButNoPersistentOnes() async throws {
     try await onThings { stack in
       let context = stack.makeContext()

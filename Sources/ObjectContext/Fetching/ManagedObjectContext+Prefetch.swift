@@ -102,7 +102,7 @@ extension ManagedObjectContext {
     let groups = bySpace(sources)
     for (_, sources) in groups {
       let unread = sources.filter {
-        !$0.flags.contains(.isInserted) && !$0.currentID.isTemporaryID && !$0.hasMembers(at: relationship.index)
+        !$0.flags.contains(.isInserted) && !$0.currentID.isTemporaryID && !$0.state(relationship).isLoaded
       }
       guard let first = unread.first else { continue }
       try readMembers(of: unread, relationship, from: try rowSource.openStore(of: first.currentID, .fetch))
