@@ -32,9 +32,10 @@ extension Array<Int64> {
   /// Puts the numbers into an array of as many in the order of some of their bits; those with the same bits stay as they are.
   private func distribute(into target: inout [Int64], less least: Int64, by shift: UInt64) {
     let mask: UInt64 = 1 << UInt64(Self.bitsOfPass) - 1
+    func digit(_ key: Int64) -> Int { Int(UInt64(bitPattern: key &- least) >> shift & mask) }
     withUnsafeTemporaryAllocation(of: Int.self, capacity: Int(mask) + 1) { places in
       places.initialize(repeating: 0)
-      for key in self { places[Int(UInt64(bitPattern: key &- least) >> shift & mask)] += 1 }
+      for key in self { places[digit(key)] += 1 }
       var start = 0
       for index in places.indices {
         let number = places[index]
@@ -42,7 +43,7 @@ extension Array<Int64> {
         start += number
       }
       for key in self {
-        let index = Int(UInt64(bitPattern: key &- least) >> shift & mask)
+        let index = digit(key)
         target[places[index]] = key
         places[index] += 1
       }

@@ -88,7 +88,7 @@ struct BatchDeleter {
     for id in own(objectIDs) { keys[try schema.table(of: Int(id.entityNumber)).index, default: []].insert(id.key) }
     for (index, keys) in keys.sorted(by: { $0.key < $1.key }) {
       let table = schema.tables[index]
-      try KeyListSize.forEachPiece(of: keys.sorted()[...]) { piece, size in
+      try KeyListSize.forEachPiece(of: Array(keys).keysInOrder()[...]) { piece, size in
         let statement = try batch.connection.statement(
           sql: table.noting(in: .doomed(index), size))
         try size.bind(piece, to: statement)
