@@ -76,6 +76,9 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
   /// The bytes that are worth a lock of their own, and how many locks there are at most.
   private static let (partLimit, maximumPartCount) = (1 << 20, 16)
 
+  /// From how many changed rows on it pays to put those of a part in together.
+  private static let rowsWorthSorting = 64
+
   /// How many rows of a save are put into a part before others get its lock: as many as take some 20 µs.
   private static let rowsUnderLock = 256
 
@@ -292,7 +295,7 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
 
   /// Puts the rows of updates in: those of one part together, as long as others are not to wait for its lock.
   private func set(_ updates: [SaveChangesRequest.Update], _ now: UInt32) {
-    if updates.count < 64 {
+    if updates.count < Self.rowsWorthSorting {
       for update in updates { set(update.row, now) }
       return
     }

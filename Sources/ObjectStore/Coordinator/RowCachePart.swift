@@ -57,10 +57,17 @@ struct RowCachePart: ~Copyable {
   ///
   /// - Returns: By how many bytes the rows have grown.
   @inline(__always) mutating func set(_ row: UnsafeRawPointer, at place: UnsafeMutablePointer<RowEntry>) -> Int {
+    set(row, at: place, sizeOfFormer: RowImage.size)
+  }
+
+  /// - Parameter sizeOfFormer: Gives the bytes of the row that lay there.
+  @inline(__always) private mutating func set(
+    _ row: UnsafeRawPointer, at place: UnsafeMutablePointer<RowEntry>, sizeOfFormer: (UnsafeRawPointer) -> Int
+  ) -> Int {
     var change = RowImage.size(row)
     RowImage.hold(row)
     if let former = place.pointee.set(row, time: time) {
-      change -= RowImage.size(former)
+      change -= sizeOfFormer(former)
       retire(former)
     }
     return change
@@ -106,13 +113,8 @@ struct RowCachePart: ~Copyable {
   }
 
   @inline(__always) private mutating func set(_ row: UnsafeRawPointer, at place: Place) {
-    RowImage.hold(row)
-    var change = RowImage.size(row)
-    if let former = place.entry.pointee.set(row, time: time) {
-      // Another one where a row came twice.
-      change -= former == place.former ? place.formerSize : RowImage.size(former)
-      retire(former)
-    }
+    // Another one lies there where a row came twice.
+    let change = set(row, at: place.entry, sizeOfFormer: { $0 == place.former ? place.formerSize : RowImage.size($0) })
     place.page._withUnsafeGuaranteedRef { count(change, in: $0) }
   }
 
