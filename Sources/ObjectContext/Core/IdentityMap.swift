@@ -10,7 +10,7 @@ struct IdentityMap {
   private typealias Page = UnsafeMutablePointer<Unmanaged<ManagedObject>?>
   private static let pageSize = 512
   /// 2²⁴ keys lie in the array, which then takes at most 256 KiB.
-  private static let greatestDenseCount = 1 << 15
+  private static let greatestDenseCount: Int64 = 1 << 15
 
   // Memory of its own, so that a look-up goes from here to the page: an array would be one more load on the way of each step through a graph.
   private var dense: UnsafeMutablePointer<Page?>?
@@ -27,9 +27,15 @@ struct IdentityMap {
     private var pacer = CheckPacer()
   #endif
 
-  @inline(__always) private func page(_ number: Int64) -> Page? {
+  /// Where the array has a page or a place for it; nil where it does not go so far.
+  @inline(__always) private func densePlace(_ number: Int64) -> UnsafeMutablePointer<Page?>? {
     let index = number &- base
-    if let dense, index >= 0 && index < denseCount { return dense[Int(index)] }
+    guard let dense, index >= 0, index < denseCount else { return nil }
+    return dense + Int(index)
+  }
+
+  @inline(__always) private func page(_ number: Int64) -> Page? {
+    if let place = densePlace(number) { return place.pointee }
     return sparse.isEmpty ? nil : sparse[number]
   }
 
@@ -46,9 +52,7 @@ struct IdentityMap {
   /// The living object of a key that lies in the array; nil also where more is to be looked at.
   // Not retained for the reason above.
   @inline(__always) func objectNearby(_ key: Int64) -> Unmanaged<ManagedObject>? {
-    let index = key >> 9 &- base
-    guard let dense, index >= 0, index < denseCount, let page = dense[Int(index)] else { return nil }
-    return page[Int(key & 511)]
+    densePlace(key >> 9)?.pointee?[Int(key & 511)] ?? nil
   }
 
   /// Registers an object.
@@ -81,11 +85,10 @@ struct IdentityMap {
 
   /// A page whose objects are all gone: a long-lived context must not keep one for every key that it ever saw.
   private mutating func releasePage(_ number: Int64) {
-    let index = number &- base
     let page: Page?
-    if let dense, index >= 0 && index < denseCount {
-      page = dense[Int(index)]
-      dense[Int(index)] = nil
+    if let place = densePlace(number) {
+      page = place.pointee
+      place.pointee = nil
     } else {
       page = sparse.removeValue(forKey: number)
     }
@@ -96,9 +99,9 @@ struct IdentityMap {
     let page = spare ?? Self.allocatePage()
     spare = nil
     // Permanent keys begin low in nearly every store; others begin where they begin.
-    if denseCount == 0 && sparse.isEmpty { base = number < Int64(Self.greatestDenseCount) / 2 ? 0 : number }
+    if denseCount == 0 && sparse.isEmpty { base = number < Self.greatestDenseCount / 2 ? 0 : number }
     let index = number &- base
-    if index >= 0 && index < Int64(Self.greatestDenseCount) {
+    if index >= 0 && index < Self.greatestDenseCount {
       place(page, at: Int(index))
     } else {
       sparse[number] = page

@@ -56,15 +56,15 @@ struct NumberedModel: ~Copyable {
 
   /// The entity of a number, which some ID has.
   @inline(__always) func entity(numbered number: Int) -> CompiledEntity {
-    #if CIPHERDATA_CHECKS
-      checkInvariant(model.entities.indices.contains(number), "the model has no entity \(number)")
-    #endif
-    return entities[number].takeUnretainedValue()
+    ask(entity: number) { $0 }
   }
 
   /// Asks the entity of a number, which some ID has, without a reference to it.
   @inline(__always) func ask<Answer>(entity number: Int, _ question: (CompiledEntity) -> Answer) -> Answer {
-    entities[number]._withUnsafeGuaranteedRef(question)
+    #if CIPHERDATA_CHECKS
+      checkInvariant(model.entities.indices.contains(number), "the model has no entity \(number)")
+    #endif
+    return entities[number]._withUnsafeGuaranteedRef(question)
   }
 
   /// The relationship back from one of the model; nil when there is none.
