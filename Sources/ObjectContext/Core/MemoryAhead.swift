@@ -18,7 +18,7 @@ enum MemoryAhead {
 
   /// Visits objects whose changes are looked at: each has its values and its row where they were made, far apart and by now far from the processor. Those
   /// of objects further on are asked for meanwhile.
-  @inline(__always) static func forEachChanged(_ objects: [ManagedObject], _ body: (ManagedObject) -> Void) {
+  @inline(__always) static func visit(_ objects: [ManagedObject], _ body: (ManagedObject) -> Void) {
     let (objectsAhead, valuesAhead, rowsAhead) = (12, 8, 4)
     objects.withUnsafeBufferPointer { buffer in
       guard let start = buffer.baseAddress else { return }

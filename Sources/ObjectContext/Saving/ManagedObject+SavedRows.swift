@@ -18,7 +18,7 @@ extension ManagedObject {
     defer { overlay?.free() }
     if let row { takeRow(row) }
     if let overlay, askEntity(\.hasTransientSlots) { keepTransientValues(of: overlay, save) }
-    if !toManyStates.isEmpty { for state in toManyStates { state.commit(replacing: save.savedReference) } }
+    for state in toManyStates { state.commit(replacing: save.savedReference) }
     flags.subtract([.isInserted, .isUpdated])
     updatePlainRow()
   }

@@ -6,23 +6,21 @@ import ObjectStore
 final class SaveRequestBuilder {
   private let context: ManagedObjectContext
   let space: UInt32
-  /// The writers of new rows and of changed ones; nil where there are none.
+  /// The writer of new rows; nil where there are none.
   private let inserted: RowWriter?
-  private let updated: RowWriter?
+  /// The writer of changed rows. Many saves change nothing but members.
+  private lazy var updated = RowWriter()
   private var updates: [SaveChangesRequest.Update] = []
   private var request = SaveChangesRequest()
   private var danglingError: StoreError?
 
   /// Starts a request.
   ///
-  /// - Parameters:
-  ///   - insertedCount: How many new objects there are at most.
-  ///   - updates: Whether there are changed ones.
-  init(context: ManagedObjectContext, space: UInt32, insertedCount: Int, updates: Bool) {
+  /// - Parameter insertedCount: How many new objects there are at most.
+  init(context: ManagedObjectContext, space: UInt32, insertedCount: Int) {
     self.context = context
     self.space = space
     inserted = insertedCount > 0 ? RowWriter(rowCapacity: insertedCount) : nil
-    updated = updates ? RowWriter() : nil
   }
 
   // MARK: New rows
@@ -55,13 +53,13 @@ final class SaveRequestBuilder {
   func update(_ object: ManagedObject) {
     relationshipChanges(of: object)
     // The object holds its row, and nothing takes it away here.
-    guard let updated, let row = object.row, let overlay = object.overlay else { return }
+    guard let row = object.row, let overlay = object.overlay else { return }
     object.askEntity { entity in
       let changed: SlotMask
       if overlay.isCopyable, (1...64).contains(entity.slots.count) {
-        changed = SlotMask(low: write(overlay, of: entity, over: row, to: updated))
+        changed = SlotMask(low: write(overlay, of: entity, over: row))
       } else {
-        changed = writeSlots(of: overlay, entity, over: RowImage(heldRow: row), to: updated)
+        changed = writeSlots(of: overlay, entity, over: RowImage(heldRow: row))
       }
       if changed.isEmpty { return }
       var update = SaveChangesRequest.Update(row: updated.endRowAlone(), changedSlots: changed, oldVersion: RowImage.version(row))
@@ -73,13 +71,14 @@ final class SaveRequestBuilder {
   /// Begins a changed row, with those values of an overlay that differ from the former row's.
   ///
   /// - Returns: What differs. Where nothing does no row was begun.
-  private func writeSlots(of overlay: Overlay, _ entity: CompiledEntity, over image: RowImage, to writer: RowWriter) -> SlotMask {
+  private func writeSlots(of overlay: Overlay, _ entity: CompiledEntity, over image: RowImage) -> SlotMask {
     var changed = SlotMask()
     for slot in entity.slots
     where slot.kind != .none && !slot.isDerived && overlay.isDirty(slot.index) && differs(overlay, slot, image) {
       changed.insert(slot.index)
     }
     if changed.isEmpty { return changed }
+    let writer = updated
     writer.beginRow(entityNumber: entity.number, slotCount: entity.slots.count, key: image.key, version: image.version + 1)
     for slot in entity.slots where slot.kind != .none {
       if changed.contains(slot.index) {
@@ -94,7 +93,7 @@ final class SaveRequestBuilder {
   /// Begins a changed row that is a copy of the overlay's, which has all values.
   ///
   /// - Returns: What differs from the former row. Where nothing does no row was begun.
-  private func write(_ overlay: Overlay, of entity: CompiledEntity, over row: UnsafeRawPointer, to writer: RowWriter) -> UInt64 {
+  private func write(_ overlay: Overlay, of entity: CompiledEntity, over row: UnsafeRawPointer) -> UInt64 {
     var (changed, dirty) = (UInt64(0), overlay.dirtyBits)
     while dirty != 0 {
       let slot = dirty.trailingZeroBitCount
@@ -102,6 +101,7 @@ final class SaveRequestBuilder {
       dirty &= dirty - 1
     }
     if changed == 0 { return 0 }
+    let writer = updated
     writer.beginRow(
       copying: overlay.row, size: overlay.size, slotCount: entity.slots.count, key: RowImage.key(row), version: RowImage.version(row) + 1)
     for slot in entity.referenceSlots where changed >> UInt64(slot) & 1 != 0 && !overlay.isNull(slot) {
@@ -229,7 +229,6 @@ final class SaveRequestBuilder {
   }
 
   private func relationshipChanges(of object: ManagedObject) {
-    if object.toManyStates.isEmpty { return }
     for state in object.toManyStates where state.isChanged && !state.relationship.isTransient {
       let relationship = state.relationship
       let inverse = context.tables.inverse(of: relationship)

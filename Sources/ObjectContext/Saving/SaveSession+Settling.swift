@@ -87,14 +87,14 @@ extension SaveSession {
     var builders: [SaveRequestBuilder] = []
     func builder(_ space: UInt32) -> SaveRequestBuilder {
       if let known = builders.first(where: { $0.space == space }) { return known }
-      let made = SaveRequestBuilder(context: context, space: space, insertedCount: work.inserted.count, updates: !work.updated.isEmpty)
+      let made = SaveRequestBuilder(context: context, space: space, insertedCount: work.inserted.count)
       builders.append(made)
       return made
     }
     /// Builds with each of some objects, of which one store's come one after the other as a rule.
     func build(_ objects: [ManagedObject], _ body: (SaveRequestBuilder, ManagedObject) -> Void) {
       guard var current = objects.first.map({ builder($0.ownSpace) }) else { return }
-      MemoryAhead.forEachChanged(objects) { object in
+      MemoryAhead.visit(objects) { object in
         if object.ownSpace != current.space { current = builder(object.ownSpace) }
         body(current, object)
       }

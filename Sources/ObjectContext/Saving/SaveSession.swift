@@ -111,7 +111,7 @@ final class SaveSession {
     let space = part.store.space.number
     var next = 0
     let inserted = part.request.inserted
-    MemoryAhead.forEachChanged(work.inserted) { object in
+    MemoryAhead.visit(work.inserted) { object in
       if object.ownSpace != space { return }
       object.takeSavedRow(heldRow: inserted.base(next), of: self)
       next += 1
@@ -120,7 +120,7 @@ final class SaveSession {
     let updates = part.request.updated
     next = 0
     // The request holds the rows.
-    MemoryAhead.forEachChanged(work.updated) { object in
+    MemoryAhead.visit(work.updated) { object in
       guard object.ownSpace == space, next < updates.count, object.ownReference == RowImage.reference(updates[next].row.base) else {
         return
       }
