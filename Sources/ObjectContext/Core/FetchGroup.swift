@@ -203,3 +203,11 @@ package final class FetchGroup {
     return members.count - 1
   }
 }
+
+extension ManagedObject {
+  /// The object faults together with those of a group from now on.
+  @inline(__always) final func join(_ number: UInt32, at position: Int) {
+    group = number
+    groupPosition = UInt32(truncatingIfNeeded: position)
+  }
+}

@@ -11,7 +11,7 @@ extension ManagedObject {
   final func hideRow() { readWord = overlay == nil ? readWord | .min : 0 }
 
   /// Lets reads of properties go straight to the object's own row if there is one; it has no overlay.
-  @inline(__always) final func showRow() { readWord = WholeWord.of(readWord & .max) }
+  @inline(__always) final func showRow() { readWord &= .max }
 
   /// Lets reads of properties go straight to the overlay.
   @inline(__always) final func showRow(of overlay: Overlay) { readWord = Int(bitPattern: overlay.row) }

@@ -23,7 +23,7 @@ nonisolated open class ManagedObject {
   // The hot path of every property read: the row when the object is no fault and has no changes, or the overlay's when that has all values.
   // Exclusivity is not checked at run time because a context's isolation admits one access at a time; the check costs 17 ns a read.
   // Where that row begins, as a number: the own one's has the highest bit as long as nobody may read it; 0 or the overlay's when there is an overlay.
-  @exclusivity(unchecked) @usableFromInline final var readWord = Int.min
+  @exclusivity(unchecked) @usableFromInline final var storedReadWord = Int.min
   /// The values set since. They are the object's own, and freed by it: see ``setOverlay(_:)``. They also keep the row as long as they are there.
   // Exclusivity is unchecked for the reason above.
   @exclusivity(unchecked) private(set) final var overlay: Overlay?
@@ -46,7 +46,7 @@ nonisolated open class ManagedObject {
     ownSpace = seed.objectID.space
     storedFlags = seed.flags
     contextReference = seed.context
-    if let image = seed.image { readWord |= Int(bitPattern: image.hold()) }
+    if let image = seed.image { storedReadWord |= Int(bitPattern: image.hold()) }
   }
 
   /// Inserts a new object of the class's entity into a context, with its default values, and calls ``awakeFromInsert()``.
@@ -123,12 +123,21 @@ nonisolated open class ManagedObject {
     return former
   }
 
-  // MARK: State
+  // MARK: Words that are stored whole
 
+  /// Where values are read from: see the stored word.
+  @usableFromInline final var readWord: Int {
+    @inlinable get { storedReadWord }
+    @inline(__always) set { storedReadWord = WholeWord.of(newValue) }
+  }
+
+  /// What the object is.
   @usableFromInline final var flags: ObjectFlags {
     @inlinable get { storedFlags }
     @inline(__always) set { storedFlags = ObjectFlags(rawValue: WholeWord.of(newValue.rawValue)) }
   }
+
+  // MARK: State
 
   /// Whether the object was inserted and not saved yet.
   public final var isInserted: Bool { flags.contains(.isInserted) && !flags.contains(.isDeleted) }

@@ -16,15 +16,13 @@ extension ManagedObject {
       return false
     }
     forgetPartialRow()
+    flags = flags.subtracting(.isFault).union(.isAwaking)
     let number = Int(currentID.entityNumber)
     if contextReference._withUnsafeGuaranteedRef({ $0.entityClasses.needsWorkWhenFired(entity: number) }) {
-      flags.remove(.isFault)
       setTransientDefaults()
       updatePlainRow()
-      flags.insert(.isAwaking)
-    } else {
-      flags = flags.subtracting(.isFault).union(.isAwaking)
-      if overlay == nil, !flags.contains(.isInaccessible) { showRow() }
+    } else if overlay == nil, !flags.contains(.isInaccessible) {
+      showRow()
     }
     awakeFromFetch()
     flags.remove(.isAwaking)

@@ -117,8 +117,7 @@ extension ManagedObjectContext {
     if let object = registeredObject(reference, space: space) { return object }
     let made = makeFault(reference, space: space)
     if let group = faultGroups.group(source.group) {
-      made.group = faultGroups.destinations(of: group, slot: slot)
-      made.groupPosition = source.groupPosition
+      made.join(faultGroups.destinations(of: group, slot: slot), at: Int(source.groupPosition))
     }
     if isHeld { holdForAWhile(made) }
     return made

@@ -154,11 +154,3 @@ extension ManagedObjectContext {
       try plan.merge(stored, try plan.changedMatches(), element: \.objectID, object: { try pages.objectIfThere(at: $0) }))
   }
 }
-
-extension ManagedObject {
-  /// The object faults together with those of a group from now on.
-  @inline(__always) final func join(_ number: UInt32, at position: Int) {
-    group = number
-    groupPosition = UInt32(truncatingIfNeeded: position)
-  }
-}

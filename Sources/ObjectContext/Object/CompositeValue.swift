@@ -60,7 +60,7 @@ extension ManagedObject {
   private func hasValue(in slots: Range<Int>) -> Bool {
     // A fault has its row once it is fired.
     if let row = plainRow ?? firedRow(slots.lowerBound) {
-      return slots.contains { !RowWords.isNull(row, $0) || RowImage.isUnreadable(row, $0) }
+      return slots.contains { !RowImage.isNull(row, $0) || RowImage.isUnreadable(row, $0) }
     }
     return slots.contains { hasValue($0) }
   }

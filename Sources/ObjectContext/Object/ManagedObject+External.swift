@@ -101,15 +101,10 @@ extension ManagedObject {
 
   /// Whether the row refers to values outside it.
   final var hasExternals: Bool {
-    // Asked of each object that is saved: what the context knows of the entity nearly always says it.
-    if let contextReference,
-      !contextReference._withUnsafeGuaranteedRef({ $0.entityClasses.needsWorkWhenFired(entity: Int(entityNumber)) })
-    {
-      return false
-    }
+    // Asked of each object that is saved; few entities can have such values.
+    if askEntity({ $0.largeSlots.isEmpty }) { return false }
     guard let image else { return false }
-    let slots = compiledEntity.largeSlots
-    return !slots.isEmpty && slots.contains { image.external($0) != nil }
+    return compiledEntity.largeSlots.contains { image.external($0) != nil }
   }
 
   /// All bytes of a large value; null when they cannot be read, which the next save throws.

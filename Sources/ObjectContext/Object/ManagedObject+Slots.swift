@@ -82,7 +82,7 @@ extension ManagedObject {
   private func makeOverlay(of entity: CompiledEntity) -> Overlay {
     guard flags.isDisjoint(with: [.isFault, .isInaccessible]) else { return Overlay(of: entity) }
     guard let row else { return Overlay(of: entity, isWhole: flags.contains(.isInserted)) }
-    if !entity.largeSlots.isEmpty, hasExternals { return Overlay(of: entity) }
+    if hasExternals { return Overlay(of: entity) }
     return Overlay(of: entity, copying: row) ?? Overlay(of: entity)
   }
 

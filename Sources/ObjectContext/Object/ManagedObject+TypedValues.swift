@@ -1,6 +1,6 @@
 // ManagedObject+TypedValues: what the generated properties of typed classes call, with literal slot numbers.
 public import ObjectModel
-import ObjectStore
+public import ObjectStore
 
 extension ManagedObject {
   /// The value of a required attribute: its value, else its default, else the type's empty value. Fires a fault; never traps. Of a stored value that cannot be
@@ -39,7 +39,7 @@ extension ManagedObject {
   @inlinable @inline(__always) final func writesWord(at slot: Int) -> Bool {
     guard flags.admitsNumbers, contextReference != nil, let row = plainRow else { return false }
     // Code for another model must not write beside the memory of the values.
-    return slot >= 0 && slot < RowWords.slotCount(row)
+    return slot >= 0 && slot < RowImage.slotCount(row)
   }
 
   /// Stores a number's word in the row that properties are read from. It is the overlay's, which gave it to be written to: see `ObjectFlags.writesInPlace`.

@@ -32,22 +32,19 @@ extension _StoredAttributeValue {
 
 /// Reads of a row's words by its base.
 @usableFromInline enum RowWords {
-  @inlinable static func int(_ row: UnsafeRawPointer, _ slot: Int) -> Int64 { RowImage.word(row, slot) }
-  @inlinable static func isNull(_ row: UnsafeRawPointer, _ slot: Int) -> Bool { RowImage.isNull(row, slot) }
   /// The word; nil when the slot is null. Null bits are asked for only where the word is 0.
   @inlinable static func word(_ row: UnsafeRawPointer, _ slot: Int) -> Int64? {
-    let word = int(row, slot)
-    return word != 0 || !isNull(row, slot) ? word : nil
+    let word = RowImage.word(row, slot)
+    return word != 0 || !RowImage.isNull(row, slot) ? word : nil
   }
   @inlinable static func bytes(_ row: UnsafeRawPointer, _ slot: Int) -> UnsafeRawBufferPointer? {
     word(row, slot) == nil ? nil : RowImage.bytes(row, slot)
   }
-  @inlinable static func slotCount(_ row: UnsafeRawPointer) -> Int { RowImage.slotCount(row) }
   /// Stores a word in an overlay's row of up to 64 slots, and notes the slot in the masks before it: it has a value, is dirty, was changed in the event.
   @inlinable static func set(_ word: Int64, _ slot: Int, inOverlay row: UnsafeMutableRawPointer) {
     row.storeBytes(of: word, toByteOffset: RowImage.wordsOffset &+ slot &* 8, as: Int64.self)
     let bit: UInt64 = 1 &<< UInt64(truncatingIfNeeded: slot)
-    let nulls = row + (RowImage.wordsOffset &+ slotCount(row) &* 8)
+    let nulls = row + (RowImage.wordsOffset &+ RowImage.slotCount(row) &* 8)
     nulls.storeBytes(of: nulls.load(as: UInt64.self) & ~bit, as: UInt64.self)
     for offset in 1...3 {
       let mask = row - offset &* 8

@@ -1,6 +1,6 @@
 // ManagedObject+ToOne: to-one relationships and the upkeep of their inverses.
 public import ObjectModel
-import ObjectStore
+public import ObjectStore
 
 extension ManagedObject {
   /// The ID of a to-one relationship's destination; nil when there is none. Fires this object's fault; no object is made for the destination.
@@ -9,7 +9,7 @@ extension ManagedObject {
   @inlinable public final func _toOneID(_ slot: Int) -> ManagedObjectID? {
     // What a row refers to lies in the row's own store.
     if let row = plainRow {
-      let reference = ObjectReference(rawValue: RowWords.int(row, slot))
+      let reference = ObjectReference(rawValue: RowImage.word(row, slot))
       if reference.isNull { return nil }
       // A new object's store, or that of one that it refers to, is not known by the reference alone.
       if reference.key < 0 || currentID.key < 0 { return slowToOneID(slot) }
@@ -82,7 +82,7 @@ extension ManagedObject {
   /// Sets a relationship that was empty, of an object that is changed already, where the inverse is to-many and nothing stands against it. False where more
   /// is to be looked at; nothing was done then.
   private final func setsPlainly(_ destination: ManagedObject, at slot: Int) -> Bool {
-    guard let contextReference, writesWord(at: slot), let row = plainRow, RowWords.int(row, slot) == 0 else { return false }
+    guard let contextReference, writesWord(at: slot), let row = plainRow, RowImage.word(row, slot) == 0 else { return false }
     // The context takes this back before it goes, and nothing here calls out.
     return contextReference._withUnsafeGuaranteedRef { context in
       guard let way = context.tables.toOne(slot, ofEntity: entityNumber), let inverse = context.tables.inverse(of: way),
@@ -97,7 +97,7 @@ extension ManagedObject {
   /// The destination that a row refers to, if it is in memory; nil also where more is to be looked at.
   @inline(__always) private final func livingDestination(_ row: UnsafeRawPointer, _ slot: Int) -> ManagedObject? {
     guard let contextReference else { return nil }
-    let reference = ObjectReference(rawValue: RowWords.int(row, slot))
+    let reference = ObjectReference(rawValue: RowImage.word(row, slot))
     if reference.isNull || reference.key < 0 || currentID.key < 0 { return nil }
     let space = currentID.space
     MemoryAhead.expect(behind: self, row)
