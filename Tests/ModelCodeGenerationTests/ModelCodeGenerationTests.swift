@@ -209,6 +209,34 @@ final class ModelCodeGenerationTests: XCTestCase {
     XCTAssertTrue(source.contains("import Foundation"), source)
   }
 
+  func testOnlyOtherModulesNeedToSeeAccessors() throws {
+    let model = ManagedObjectModel {
+      Entity("E") {
+        Attribute("number", .integer64).required()
+        Attribute("object", .transformable).note("swiftType", "[String]")
+        Attribute("sum", .integer64).derived("number")
+        Relationship("next", to: "E")
+      }.codeGeneration(.classDefinition)
+    }
+    for access in CodeGenerationOptions.Access.allCases {
+      let source = try source(model, CodeGenerationOptions(access: access))
+      var lines: [String] = []
+      for line in source.split(separator: "\n") where line.contains("@inlinable") { lines.append(String(line.drop { $0 == " " })) }
+      if access == .internal {
+        XCTAssertEqual(lines, [])
+        continue
+      }
+      let modifier = access == .package ? "package" : "public"
+      XCTAssertEqual(
+        lines,
+        [
+          "@inlinable get { _value(0) }", "@inlinable set { _setValue(newValue, at: 0) }",
+          "@inlinable \(modifier) final var sum: Int64? { _optionalValue(2) }",
+          "@inlinable get { _toOne(3) }", "@inlinable set { _setToOne(newValue, at: 3) }",
+        ], access.rawValue)
+    }
+  }
+
   func testClassesInheritAcrossEntitiesWithoutAClass() throws {
     let source = try source(
       ManagedObjectModel {
@@ -218,8 +246,8 @@ final class ModelCodeGenerationTests: XCTestCase {
         Entity("Own", class: ".Own", parent: "Leaf")
       })
     XCTAssertTrue(source.contains("public nonisolated class Leaf: Root {"))
-    XCTAssertTrue(source.contains("public final var b: String? {\n    get { _optionalValue(1) }"))
-    XCTAssertTrue(source.contains("public final var c: String? {\n    get { _optionalValue(2) }"))
+    XCTAssertTrue(source.contains("public final var b: String? {\n    @inlinable get { _optionalValue(1) }"))
+    XCTAssertTrue(source.contains("public final var c: String? {\n    @inlinable get { _optionalValue(2) }"))
     XCTAssertFalse(source.contains("class Own"))
     XCTAssertTrue(source.contains("\"Own\": Own.self"))
   }

@@ -83,14 +83,14 @@ struct ClassEmitter {
     if let relationship = slot.relationship {
       return property(
         identifier, type: "\(classNames[relationship.destinationEntity])?", comment: "The to-one relationship", name: slot.name,
-        get: "_toOne(\(slot.index))", set: "_setToOne(newValue, at: \(slot.index))")
+        get: "_toOne(\(slot.index))", set: "_setToOne(newValue, at: \(slot.index))", isInlinable: true)
     }
     guard let attribute = slot.attribute, let form = try forms.form(of: attribute, in: plan.entity.name, &needs) else { return nil }
     let kind = "\(attribute.isOptional ? "optional " : "")\(attribute.derivationExpression == nil ? "" : "derived ")attribute"
     return property(
       identifier, type: form.declared, comment: "The \(kind)", name: slot.name, get: form.read("\(slot.index)"),
       // What the store computes cannot be set.
-      set: attribute.derivationExpression == nil ? form.write("newValue", at: "\(slot.index)") : nil)
+      set: attribute.derivationExpression == nil ? form.write("newValue", at: "\(slot.index)") : nil, isInlinable: form.isReadInPlace)
   }
 
   private func member(_ composite: CompiledComposite, _ identifier: String) -> [String]? {
@@ -102,11 +102,16 @@ struct ClassEmitter {
     )
   }
 
-  private func property(_ identifier: String, type: String, comment: String, name: String, get: String, set: String?) -> [String] {
+  /// - Parameter isInlinable: Whether it pays that callers in other modules see the accessors: they are some instructions then, and the loop around them
+  ///   need not keep each object alive.
+  private func property(
+    _ identifier: String, type: String, comment: String, name: String, get: String, set: String?, isInlinable: Bool = false
+  ) -> [String] {
     let head = "\(options.modifier)final var \(SwiftText.escaped(identifier)): \(type) {"
     let described = "/// \(comment) `\(SwiftText.comment(name))`."
-    guard let set else { return [described, "\(head) \(get) }"] }
-    return [described, head, "  get { \(get) }", "  set { \(set) }", "}"]
+    let inlinable = isInlinable && options.access != .internal ? "@inlinable " : ""
+    guard let set else { return [described, "\(inlinable)\(head) \(get) }"] }
+    return [described, head, "  \(inlinable)get { \(get) }", "  \(inlinable)set { \(set) }", "}"]
   }
 
   // MARK: To-many relationships

@@ -29,6 +29,9 @@ struct AttributeForm {
     return type.contains(" ") && !type.hasSuffix("]") && !type.hasSuffix(">") ? "(\(type))?" : "\(type)?"
   }
 
+  /// Whether values are made from what the row holds, without a transformer.
+  var isReadInPlace: Bool { if case .transformed = kind { false } else { true } }
+
   /// Reading a slot.
   ///
   /// - Parameters:

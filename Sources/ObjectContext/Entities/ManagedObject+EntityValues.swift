@@ -3,13 +3,15 @@ import ObjectModel
 
 extension ManagedObject {
   /// The value of a required attribute.
-  public final func _entityValue<Value: _StoredAttributeValue>(_ slot: Int) -> Value { _value(slot) }
+  @inlinable public final func _entityValue<Value: _StoredAttributeValue>(_ slot: Int) -> Value { _value(slot) }
 
   /// The value of a required attribute.
-  public final func _entityValue<Value: _StoredAttributeValue>(_ slot: Int, initial: @autoclosure () -> Value) -> Value { _value(slot) }
+  @inlinable public final func _entityValue<Value: _StoredAttributeValue>(_ slot: Int, initial: @autoclosure () -> Value) -> Value {
+    _value(slot)
+  }
 
   /// The value of a required attribute of a type with raw values; the initial value where there is none, or where the raw value is none of the type's.
-  public final func _entityValue<Value: RawRepresentable>(
+  @inlinable public final func _entityValue<Value: RawRepresentable>(
     _ slot: Int, initial: @autoclosure () -> Value
   ) -> Value where Value.RawValue: _StoredAttributeValue { _optionalEntityValue(slot) ?? initial() }
 
@@ -35,10 +37,11 @@ extension ManagedObject {
   }
 
   /// The value of an optional attribute.
-  public final func _optionalEntityValue<Value: _StoredAttributeValue>(_ slot: Int) -> Value? { _optionalValue(slot) }
+  @inlinable public final func _optionalEntityValue<Value: _StoredAttributeValue>(_ slot: Int) -> Value? { _optionalValue(slot) }
 
   /// The value of an optional attribute of a type with raw values; nil where the raw value is none of the type's.
-  public final func _optionalEntityValue<Value: RawRepresentable>(_ slot: Int) -> Value? where Value.RawValue: _StoredAttributeValue {
+  @inlinable public final func _optionalEntityValue<Value: RawRepresentable>(_ slot: Int) -> Value?
+  where Value.RawValue: _StoredAttributeValue {
     let raw: Value.RawValue? = _optionalValue(slot)
     return raw.flatMap(Value.init(rawValue:))
   }
@@ -48,10 +51,13 @@ extension ManagedObject {
   public final func _optionalEntityValue<Value: Codable & Sendable>(_ slot: Int) -> Value? { _transformed(slot, as: Value.self) }
 
   /// Sets or clears an attribute.
-  public final func _setEntityValue<Value: _StoredAttributeValue>(_ value: Value?, at slot: Int) { _setOptionalValue(value, at: slot) }
+  @inlinable public final func _setEntityValue<Value: _StoredAttributeValue>(_ value: Value?, at slot: Int) {
+    _setOptionalValue(value, at: slot)
+  }
 
   /// Sets or clears an attribute of a type with raw values.
-  public final func _setEntityValue<Value: RawRepresentable>(_ value: Value?, at slot: Int) where Value.RawValue: _StoredAttributeValue {
+  @inlinable public final func _setEntityValue<Value: RawRepresentable>(_ value: Value?, at slot: Int)
+  where Value.RawValue: _StoredAttributeValue {
     _setOptionalValue(value?.rawValue, at: slot)
   }
 

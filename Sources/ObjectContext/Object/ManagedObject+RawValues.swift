@@ -5,7 +5,7 @@ extension ManagedObject {
   /// The value of an integer attribute as a type with integer raw values; nil when there is none, or when its raw value is none of the type's.
   ///
   /// - Parameter slot: The attribute's slot number in the compiled model. Fires a fault; never traps.
-  public final func _rawValue<Value: RawRepresentable>(
+  @inlinable public final func _rawValue<Value: RawRepresentable>(
     _ slot: Int, integer type: Value.Type = Value.self
   ) -> Value? where Value.RawValue: _StoredAttributeValue & BinaryInteger {
     // A number that the raw type cannot hold is none of its values.
@@ -19,7 +19,7 @@ extension ManagedObject {
   ///   - slot: The attribute's slot number in the compiled model. Fires a fault; never traps.
   ///   - stored: The Swift type of the attribute's values.
   ///   - type: The type of the value.
-  public final func _rawValue<Value: RawRepresentable, Stored: _StoredAttributeValue>(
+  @inlinable public final func _rawValue<Value: RawRepresentable, Stored: _StoredAttributeValue>(
     _ slot: Int, of stored: Stored.Type, as type: Value.Type = Value.self
   ) -> Value? where Value.RawValue == Stored {
     let value: Stored? = _optionalValue(slot)
@@ -27,7 +27,7 @@ extension ManagedObject {
   }
 
   /// Sets or clears an attribute by a value's raw value. An integer that the attribute's type cannot hold fails its validation.
-  public final func _setRawValue<Value: RawRepresentable>(
+  @inlinable public final func _setRawValue<Value: RawRepresentable>(
     _ value: Value?, integer slot: Int
   ) where Value.RawValue: _StoredAttributeValue & BinaryInteger {
     _setOptionalValue(value?.rawValue, at: slot)
@@ -39,7 +39,7 @@ extension ManagedObject {
   ///   - value: The new value; nil for none.
   ///   - slot: The attribute's slot.
   ///   - stored: The type that the raw value is stored as.
-  public final func _setRawValue<Value: RawRepresentable, Stored: _StoredAttributeValue>(
+  @inlinable public final func _setRawValue<Value: RawRepresentable, Stored: _StoredAttributeValue>(
     _ value: Value?, at slot: Int, of stored: Stored.Type
   ) where Value.RawValue == Stored {
     _setOptionalValue(value?.rawValue, at: slot)
