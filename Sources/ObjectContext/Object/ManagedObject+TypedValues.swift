@@ -8,21 +8,18 @@ extension ManagedObject {
   ///
   /// - Parameter slot: The attribute's slot number in the compiled model. A row read costs about a nanosecond, a string about 45.
   @inlinable public final func _value<Value: _StoredAttributeValue>(_ slot: Int, as type: Value.Type = Value.self) -> Value {
+    // One call where no value is at hand, so that a loop need not keep each object alive for the reads that find one.
     if let row = plainRow, let value = Value._read(row, slot) { return value }
-    // A fault has its row once it is fired.
-    if let row = firedRow(slot), let value = Value._read(row, slot) { return value }
-    return slowValue(slot) ?? Value._emptyValue
+    return missedValue(slot)
   }
 
   /// The value of an optional attribute; nil also where it cannot be read, which ``ManagedObjectContext/pendingError`` tells. Fires a fault.
   @inlinable public final func _optionalValue<Value: _StoredAttributeValue>(_ slot: Int, as type: Value.Type = Value.self) -> Value? {
-    if let row = plainRow ?? firedRow(slot) {
-      let value = Value._read(row, slot)
-      // Asked only where there is no value.
-      if value == nil, Value._isUnreadable(row, slot) { tellUnreadable(slot) }
-      return value
+    if let row = plainRow {
+      if let value = Value._read(row, slot) { return value }
+      if !Value._isUnreadable(row, slot) { return nil }
     }
-    return slowOptionalValue(slot)
+    return missedOptionalValue(slot)
   }
 
   /// Sets an attribute. Fires a fault; setting an equal value counts as a change too.
@@ -59,6 +56,19 @@ extension ManagedObject {
   /// Sets a `transformable` attribute. If its transformer fails, nothing is changed and the next save throws.
   public final func _setTransformed(_ value: (any Sendable)?, at slot: Int) {
     do { try setTransformedValue(value, at: slot) } catch { tell(error) }
+  }
+
+  @inlinable @inline(never) final func missedValue<Value: _StoredAttributeValue>(_ slot: Int) -> Value {
+    // A fault has its row once it is fired.
+    if let row = firedRow(slot), let value = Value._read(row, slot) { return value }
+    return slowValue(slot) ?? Value._emptyValue
+  }
+
+  @inlinable @inline(never) final func missedOptionalValue<Value: _StoredAttributeValue>(_ slot: Int) -> Value? {
+    guard let row = firedRow(slot) else { return slowOptionalValue(slot) }
+    let value = Value._read(row, slot)
+    if value == nil, Value._isUnreadable(row, slot) { tellUnreadable(slot) }
+    return value
   }
 
   @usableFromInline final func firedRow(_ slot: Int) -> UnsafeRawPointer? {
