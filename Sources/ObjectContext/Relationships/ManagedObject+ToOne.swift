@@ -30,7 +30,9 @@ extension ManagedObject {
     _ slot: Int, as type: Destination.Type = Destination.self
   ) -> Destination? {
     // Inlined, so that the class is a known address.
-    guard let object = reachedDestination(slot) else { return nil }
+    guard let address = reachedDestination(slot) else { return nil }
+    // Somebody holds the object: see there. A reference that is made of its address is retained only where the caller calls out before he is done with it.
+    let object = unsafeBitCast(address, to: ManagedObject.self)
     // A class is nearly always the exact one: comparing it costs a fraction of a cast.
     if Swift.type(of: object) == type { return unsafeDowncast(object, to: type) }
     return object as? Destination
@@ -64,20 +66,23 @@ extension ManagedObject {
     }
   }
 
-  /// The destination of a to-one relationship that an application has asked for.
+  /// The address of the destination of a to-one relationship that an application has asked for.
   // The way of nearly every step through a graph: what it does not find at once, a function that is called last looks for, so that nothing has to be kept
-  // over a call.
-  @usableFromInline final func reachedDestination(_ slot: Int) -> ManagedObject? {
+  // over a call. The context holds the objects that are made here, and somebody holds those that are found.
+  @usableFromInline final func reachedDestination(_ slot: Int) -> UnsafeRawPointer? {
     guard let row = plainRow else { return destinationOfFault(slot) }
     return livingDestination(row, slot) ?? searchedDestination(slot)
   }
 
-  @inline(never) private final func destinationOfFault(_ slot: Int) -> ManagedObject? {
+  @inline(never) private final func destinationOfFault(_ slot: Int) -> UnsafeRawPointer? {
     if let row = firedRow(slot), let living = livingDestination(row, slot) { return living }
     return searchedDestination(slot)
   }
 
-  @inline(never) private final func searchedDestination(_ slot: Int) -> ManagedObject? { destination(slot) }
+  @inline(never) private final func searchedDestination(_ slot: Int) -> UnsafeRawPointer? {
+    // An address, for the reason above.
+    destination(slot).map { UnsafeRawPointer(Unmanaged.passUnretained($0).toOpaque()) }
+  }
 
   /// Sets a relationship that was empty, of an object that is changed already, where the inverse is to-many and nothing stands against it. False where more
   /// is to be looked at; nothing was done then.
@@ -94,18 +99,18 @@ extension ManagedObject {
     }
   }
 
-  /// The destination that a row refers to, if it is in memory; nil also where more is to be looked at.
-  @inline(__always) private final func livingDestination(_ row: UnsafeRawPointer, _ slot: Int) -> ManagedObject? {
+  /// The address of the destination that a row refers to, if it is in memory; nil also where more is to be looked at.
+  @inline(__always) private final func livingDestination(_ row: UnsafeRawPointer, _ slot: Int) -> UnsafeRawPointer? {
     guard let contextReference else { return nil }
     let reference = ObjectReference(rawValue: RowImage.word(row, slot))
     if reference.isNull || reference.key < 0 || currentID.key < 0 { return nil }
     let space = currentID.space
     MemoryAhead.expect(behind: self, row)
-    return contextReference._withUnsafeGuaranteedRef { context -> ManagedObject? in
+    return contextReference._withUnsafeGuaranteedRef { context -> UnsafeRawPointer? in
       guard let living = context.registry.objectNearby(reference, space: space) else { return nil }
       // Nobody asks for an object to leave it alone.
       living._withUnsafeGuaranteedRef { if let row = $0.plainRow { MemoryAhead.expect(row) } }
-      return living.takeUnretainedValue()
+      return UnsafeRawPointer(living.toOpaque())
     }
   }
 
