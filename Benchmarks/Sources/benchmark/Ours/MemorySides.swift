@@ -45,7 +45,7 @@ final class MemorySides {
     let books = books
     var sum: UInt64 = 0
     for _ in 0..<Self.reads {
-      for book in books { sum &+= bench_double_bits(book.price) }
+      for book in books { sum &+= book.price.bitPattern }
     }
     touched = sum
   }
@@ -58,7 +58,7 @@ final class MemorySides {
       if pass.isMultiple(of: 2) {
         for book in books { sum &+= UInt64(bitPattern: book.pages) }
       } else {
-        for book in books { sum &+= bench_double_bits(book.price) }
+        for book in books { sum &+= book.price.bitPattern }
       }
     }
     touched = sum
