@@ -25,7 +25,7 @@ struct PredicateLexer {
   private func error(_ message: String, at offset: Int) -> PredicateFormatError { PredicateFormatError(message, at: offset, in: scalars) }
 
   private mutating func next() throws(PredicateFormatError) -> PredicateToken {
-    while let scalar = peek(), scalar.properties.isWhitespace { index += 1 }
+    while let scalar = peek(), PredicateToken.isSpace(scalar) { index += 1 }
     let start = index
     guard let scalar = peek() else { return PredicateToken(kind: .end, start: start) }
     let kind: PredicateToken.Kind

@@ -25,7 +25,7 @@ extension PredicateParser {
     case .identifier(let name):
       if let node = try parseKeyword(name.uppercased(), at: start) { return node }
       if following.kind == .symbol("(") { return try parseFunction(name) }
-      if name.contains(":") {
+      if PredicateToken.hasColon(name) {
         advance()
         throw error("Expected ( and the arguments after the function's name, not \(token.name)")
       }
@@ -77,7 +77,7 @@ extension PredicateParser {
   /// One key; several out of an argument.
   private mutating func parseKey() throws(PredicateFormatError) -> [String] {
     switch token.kind {
-    case .identifier(let name) where !name.contains(":"), .escaped(let name), .collectionOperator(let name):
+    case .identifier(let name) where !PredicateToken.hasColon(name), .escaped(let name), .collectionOperator(let name):
       advance()
       return [name]
     case .placeholder(let placeholder) where placeholder.kind == .keyPath:
@@ -196,7 +196,7 @@ extension PredicateParser {
 
   /// A function's full name: `abs` is `abs:`, `modulus` of two is `modulus:by:`.
   static func selector(_ name: String, _ count: Int) -> String {
-    if name.contains(":") || count == 0 { return name }
+    if PredicateToken.hasColon(name) || count == 0 { return name }
     if count == 1 { return name == "avg" ? "average:" : name + ":" }
     switch name {
     case "modulus": return "modulus:by:"

@@ -18,7 +18,7 @@ extension PredicateParser {
     if keyword == "AS" {
       advance()
       switch token.kind {
-      case .identifier(let name) where !name.contains(":"), .escaped(let name), .string(let name):
+      case .identifier(let name) where !PredicateToken.hasColon(name), .escaped(let name), .string(let name):
         advance()
         return .expression(ExpressionDescription(name: name, expression: expression))
       default: throw error("Expected a name after AS, not \(token.name)")

@@ -64,6 +64,24 @@ struct PredicateToken: Sendable {
     return text.unicodeScalars.dropFirst().allSatisfy(isNameContinuation)
   }
 
-  static func isNameStart(_ scalar: Unicode.Scalar) -> Bool { scalar == "_" || scalar.properties.isIDStart }
-  static func isNameContinuation(_ scalar: Unicode.Scalar) -> Bool { scalar == "_" || scalar.properties.isIDContinue }
+  /// Whether a name is a function's with the names of its arguments.
+  // By bytes: Foundation's search for a text takes longer than reading the whole predicate.
+  static func hasColon(_ name: String) -> Bool { name.utf8.contains(UInt8(ascii: ":")) }
+
+  // What Unicode says of ASCII is known without its tables.
+  static func isNameStart(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar {
+    case "a"..."z", "A"..."Z", "_": true
+    default: !scalar.isASCII && scalar.properties.isIDStart
+    }
+  }
+  static func isNameContinuation(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar {
+    case "a"..."z", "A"..."Z", "0"..."9", "_": true
+    default: !scalar.isASCII && scalar.properties.isIDContinue
+    }
+  }
+  static func isSpace(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.isASCII ? scalar == " " || (9...13).contains(scalar.value) : scalar.properties.isWhitespace
+  }
 }
