@@ -4,10 +4,9 @@ import Synchronization
 
 /// 512 neighbouring keys of one entity tree.
 final class RowPage {
-  let root: Int
   let number: Int64
-  /// The page's place among those of a cache, by when they came.
-  let turn: Int
+  // One word: of each page memory is given out in steps of 16 bytes. A model has at most 65,536 entities.
+  private let turnAndRoot: Int
   // Read and written under the lock of the page's part only, one access at a time.
   @exclusivity(unchecked) private var table = RowTable()
   /// Where the table's entries begin, for those who read without the lock as well.
@@ -16,9 +15,15 @@ final class RowPage {
   @exclusivity(unchecked) var byteCount = RowPage.ownSize
 
   init(root: Int, number: Int64, turn: Int) {
-    (self.root, self.number, self.turn) = (root, number, turn)
+    self.number = number
+    turnAndRoot = turn << 16 | root
     start = Atomic(table.entries)
   }
+
+  /// The root of the rows' entities.
+  var root: Int { turnAndRoot & 0xffff }
+  /// The page's place among those of a cache, by when they came.
+  var turn: Int { turnAndRoot >> 16 }
 
   var entries: UnsafeMutablePointer<RowEntry> { @inline(__always) get { start.load(ordering: .acquiring) } }
 
@@ -35,7 +40,7 @@ final class RowPage {
   }
 
   /// What a page takes beside its rows. Rows read here and there have nearly a page each, so it must count.
-  static var ownSize: Int { RowTable.size * MemoryLayout<RowEntry>.stride + 176 }
+  static var ownSize: Int { RowTable.size * MemoryLayout<RowEntry>.stride + 160 }
 }
 
 /// Pages by number without its lowest bits, as many as there may be.
