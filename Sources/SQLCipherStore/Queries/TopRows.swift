@@ -155,9 +155,14 @@ struct TopRows {
   }
 
   /// Whether an entry comes before another; equal ones in the order of their keys.
-  private func isBefore(_ left: Entry, _ right: Entry) -> Bool {
+  @inline(__always) private func isBefore(_ left: Entry, _ right: Entry) -> Bool {
     if left.word != right.word { return left.word < right.word }
     if left.next != right.next { return left.next < right.next }
+    return isBeforeByValues(left, right)
+  }
+
+  // Out of the way of those that are told apart by their beginnings: it retains what it looks at.
+  @inline(never) private func isBeforeByValues(_ left: Entry, _ right: Entry) -> Bool {
     for index in sortKeys.indices {
       let order: Int
       switch (values[left.place + index], values[right.place + index]) {
@@ -192,13 +197,17 @@ struct TopRows {
   }
 
   private mutating func siftDown() {
-    var parent = 0
+    let entry = heap[0]
+    let count = heap.count
+    var place = 0
     while true {
-      var last = parent
-      for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count && isBefore(heap[last], heap[child]) { last = child }
-      guard last != parent else { return }
-      heap.swapAt(parent, last)
-      parent = last
+      var child = 2 * place + 1
+      if child >= count { break }
+      if child + 1 < count, isBefore(heap[child], heap[child + 1]) { child += 1 }
+      guard isBefore(entry, heap[child]) else { break }
+      heap[place] = heap[child]
+      place = child
     }
+    heap[place] = entry
   }
 }
