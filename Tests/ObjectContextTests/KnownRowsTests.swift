@@ -95,4 +95,26 @@ final class KnownRowsTests: XCTestCase {
       XCTAssertTrue(ids.allSatisfy { stack.store.cache.hasRow($0.reference) })
     }
   }
+
+  func testRowsWithBytesAreSharedUnlessTheseLieOutside() async throws {
+    var film = EntityDescription(name: "Film")
+    var poster = AttributeDescription(name: "poster", type: .binary, isOptional: true)
+    poster.allowsExternalBinaryDataStorage = true
+    film.properties = [.attribute(AttributeDescription(name: "name", type: .string)), .attribute(poster)]
+    let posters = [Data(), Data(repeating: 1, count: 1_000), Data(repeating: 2, count: 300_000)]
+    try await onEachStore([.sqlcipher], model: ManagedObjectModel(entities: [film]), classes: ManagedObjectClasses([:])) { stack in
+      let context = stack.makeContext()
+      try context.make("Film", ["name": "0"])
+      for (index, poster) in posters.enumerated() { try context.make("Film", ["name": "\(index + 1)", "poster": poster]) }
+      try context.save()
+      stack.forgetRows()
+      let first = try stack.makeContext().objects("Film", by: "name")
+      let before = try addresses(of: first, in: stack)
+      let second = try stack.makeContext().objects("Film", by: "name")
+      let after = try addresses(of: second, in: stack)
+      XCTAssertEqual(Array(after.prefix(3)), Array(before.prefix(3)))
+      XCTAssertNotEqual(after[3], before[3])
+      for films in [first, second] { XCTAssertEqual(films.map { $0["poster"] as? Data }, [nil] + posters) }
+    }
+  }
 }

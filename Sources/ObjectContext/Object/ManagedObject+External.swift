@@ -101,9 +101,9 @@ extension ManagedObject {
 
   /// Whether the row refers to values outside it.
   final var hasExternals: Bool {
-    // Asked of each object that is saved; few entities can have such values.
-    if askEntity({ $0.largeSlots.isEmpty }) { return false }
-    guard let image else { return false }
+    // Asked of each object that is saved, and of faults that get their rows; hardly any have such values.
+    guard let row, askEntity({ RowImage.mayHaveExternals(row, at: $0.largeSlots) }) else { return false }
+    let image = RowImage(heldRow: row)
     return compiledEntity.largeSlots.contains { image.external($0) != nil }
   }
 

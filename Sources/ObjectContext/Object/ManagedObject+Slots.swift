@@ -112,8 +112,8 @@ extension ManagedObject {
 
   /// Gives transient attributes their default values, since no store has them: an object begins with them whenever it gets its values.
   final func setTransientDefaults() {
+    if askEntity({ $0.transientSlotsWithDefaults.isEmpty }) { return }
     let entity = compiledEntity
-    if entity.transientSlotsWithDefaults.isEmpty { return }
     let overlay = overlayForWriting(of: entity)
     for slot in entity.transientSlotsWithDefaults where !overlay.has(slot) {
       overlay.keep(entity.slots[slot].defaultValue, at: slot)

@@ -21,16 +21,19 @@ package final class KnownRows {
 
   package init(_ source: any RowTableSource) { self.source = source }
 
-  /// Puts the row of a key into a writer's list if it is at hand in a version.
+  /// Puts the row of a key into a writer's list if it is at hand in a version, with all values.
   ///
+  /// - Parameter largeSlots: The slots whose values may lie outside the row.
   /// - Returns: Whether it is.
-  package func add(_ key: Int64, version: Int64, ofEntity entity: Int, root: Int, to writer: RowWriter) -> Bool {
+  package func add(
+    _ key: Int64, version: Int64, ofEntity entity: Int, root: Int, largeSlots: [Int], to writer: RowWriter
+  ) -> Bool {
     let number = key >> 9
     if number != current.number || root != current.root { turn(to: number, root: root) }
     guard let entries = current.entries else { return false }
     let place = Int(key & 511)
     guard let row = entries[place].row, entries[place].version == UInt32(truncatingIfNeeded: version), RowImage.version(row) == version,
-      RowImage.reference(row).entity == entity
+      RowImage.reference(row).entity == entity, largeSlots.isEmpty || !RowImage.mayHaveExternals(row, at: largeSlots)
     else { return false }
     writer.append(heldRow: row)
     return true

@@ -28,6 +28,16 @@ extension RowImage {
     row.load(fromByteOffset: wordsOffset &+ slot &* 8, as: Int64.self)
   }
 
+  /// Whether a word is one of a large value outside the row, of the slots that may have such.
+  @inline(__always) static func isOfExternal(_ word: Int64) -> Bool {
+    UInt64(bitPattern: word) & 0xFFFF_FFFF_8000_0000 == 0x8000_0000
+  }
+
+  /// Whether one of some slots looks as if its value were outside the row; false says that none is.
+  package static func mayHaveExternals(_ row: UnsafeRawPointer, at slots: [Int]) -> Bool {
+    slots.contains { isOfExternal(word(row, $0)) }
+  }
+
   /// A floating-point number of a row; 0 when there is none.
   @inlinable package static func real(_ row: UnsafeRawPointer, _ slot: Int) -> Double {
     row.load(fromByteOffset: wordsOffset &+ slot &* 8, as: Double.self)

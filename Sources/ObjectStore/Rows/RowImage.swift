@@ -82,8 +82,8 @@ public import ObjectModel
 
   /// The large value that a slot of the kind `bytes` refers to; nil where its bytes are in the row, or it has none.
   public func external(_ slot: Int) -> ExternalData? {
-    let word = UInt64(bitPattern: word(slot))
-    guard word & 0xFFFF_FFFF_8000_0000 == 0x8000_0000 else { return nil }
+    let word = word(slot)
+    guard RowImage.isOfExternal(word) else { return nil }
     let number = Int(word & 0x7FFF_FFFF)
     return number < chunk.externals.count && !isNull(slot) ? chunk.externals[number] : nil
   }

@@ -15,7 +15,7 @@ extension RowReadPlan {
   ///
   /// - Returns: Whether there is.
   @inline(__always) func take(_ values: ColumnValues, from known: KnownRows, into writer: RowWriter) -> Bool {
-    known.add(values[0].int64, version: values[1].int64, ofEntity: entityNumber, root: root, to: writer)
+    known.add(values[0].int64, version: values[1].int64, ofEntity: entityNumber, root: root, largeSlots: largeSlots, to: writer)
   }
 
   @inline(__always) fileprivate func read(_ values: ColumnValues, into writer: RowWriter) throws {

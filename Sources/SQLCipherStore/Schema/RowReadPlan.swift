@@ -33,15 +33,18 @@ final class RowReadPlan: Sendable {
   let columns: [TableColumn]
   /// The root of the entity's tree.
   let root: Int
-  /// Whether a row of the same version is the same row: a derived value is computed anew without a new version, and large values lie elsewhere.
+  /// Whether a row of the same version is the same row: a derived value is computed anew without a new version.
   let versionsTell: Bool
+  /// The slots whose values may lie outside the row, of which a row's version tells nothing.
+  let largeSlots: [Int]
 
   init(entity: CompiledEntity, columns: [TableColumn]) {
     entityNumber = entity.number
     slotCount = entity.slots.count
     self.columns = columns
     root = entity.root
-    versionsTell = !entity.hasDerivedSlots && entity.largeSlots.isEmpty
+    versionsTell = !entity.hasDerivedSlots
+    largeSlots = entity.largeSlots
     steps = columns.compactMap { column in
       let kind: Step.Kind
       var entity = 0
