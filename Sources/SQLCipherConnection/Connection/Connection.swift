@@ -19,7 +19,7 @@ public import StoreKeys
   /// Where the store's large values are.
   package var externalFolder: ExternalFolder?
   /// What goes with the open transaction; whoever has the connection sets it.
-  package var attachment: AnyObject?
+  package let attachment = ConnectionAttachment()
 
   /// What the file was when it was opened where nothing may be written.
   let medium: ReadOnlyMedium?
@@ -158,4 +158,12 @@ public import StoreKeys
     authenticator = nil
     database.close()
   }
+}
+
+/// What goes with the open transaction of a connection.
+///
+/// An object of its own, which functions of SQL can hold: a connection that they knew weakly would be retained the slow way by everybody.
+package final class ConnectionAttachment {
+  /// Whoever has the connection sets it, and takes it away with the transaction.
+  package var object: AnyObject?
 }

@@ -11,8 +11,9 @@ enum ExternalFunctions {
   /// Makes the functions known to a connection.
   static func register(on connection: Connection, folder: ExternalFolder) throws {
     connection.externalFolder = folder
-    try connection.registerFunction(name: SQLFunctions.keep, argumentCount: 1, deterministic: false) { [weak connection] call in
-      guard call.type(0) == .blob, let transaction = connection?.attachment as? ExternalTransaction else {
+    try connection.registerFunction(name: SQLFunctions.keep, argumentCount: 1, deterministic: false) {
+      [attachment = connection.attachment] call in
+      guard call.type(0) == .blob, let transaction = attachment.object as? ExternalTransaction else {
         return call.setResult(argument: 0)
       }
       do {

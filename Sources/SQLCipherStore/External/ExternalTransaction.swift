@@ -110,9 +110,9 @@ final class ExternalTransaction {
   func keeping<Result>(_ body: () throws -> Result) throws -> Result {
     unlisted = []
     // A function of SQL is told nothing but its arguments.
-    connection.attachment = self
+    connection.attachment.object = self
     defer {
-      connection.attachment = nil
+      connection.attachment.object = nil
       unlisted = nil
       failure = nil
     }
