@@ -54,16 +54,18 @@ final class SaveRequestBuilder {
     relationshipChanges(of: object)
     // The object holds its row, and nothing takes it away here.
     guard let row = object.row, let overlay = object.overlay else { return }
+    let writer = updated
     object.askEntity { entity in
       let changed: SlotMask
       if overlay.isCopyable, (1...64).contains(entity.slots.count) {
-        changed = SlotMask(low: write(overlay, of: entity, over: row))
+        changed = SlotMask(low: write(overlay, of: entity, over: row, to: writer))
       } else {
-        changed = writeSlots(of: overlay, entity, over: RowImage(heldRow: row))
+        changed = writeSlots(of: overlay, entity, over: RowImage(heldRow: row), to: writer)
       }
       if changed.isEmpty { return }
-      var update = SaveChangesRequest.Update(row: updated.endRowAlone(), changedSlots: changed, oldVersion: RowImage.version(row))
-      update.formerRow = RowImage(heldRow: row)
+      var update = SaveChangesRequest.Update(row: writer.endRowAlone(), changedSlots: changed, oldVersion: RowImage.version(row))
+      // Asked for the owners that an object has left, and by then far from the processor.
+      if entity.referenceSlots.contains(where: changed.contains) { update.formerRow = RowImage(heldRow: row) }
       updates.append(update)
     }
   }
@@ -71,14 +73,13 @@ final class SaveRequestBuilder {
   /// Begins a changed row, with those values of an overlay that differ from the former row's.
   ///
   /// - Returns: What differs. Where nothing does no row was begun.
-  private func writeSlots(of overlay: Overlay, _ entity: CompiledEntity, over image: RowImage) -> SlotMask {
+  private func writeSlots(of overlay: Overlay, _ entity: CompiledEntity, over image: RowImage, to writer: RowWriter) -> SlotMask {
     var changed = SlotMask()
     for slot in entity.slots
     where slot.kind != .none && !slot.isDerived && overlay.isDirty(slot.index) && differs(overlay, slot, image) {
       changed.insert(slot.index)
     }
     if changed.isEmpty { return changed }
-    let writer = updated
     writer.beginRow(entityNumber: entity.number, slotCount: entity.slots.count, key: image.key, version: image.version + 1)
     for slot in entity.slots where slot.kind != .none {
       if changed.contains(slot.index) {
@@ -93,7 +94,7 @@ final class SaveRequestBuilder {
   /// Begins a changed row that is a copy of the overlay's, which has all values.
   ///
   /// - Returns: What differs from the former row. Where nothing does no row was begun.
-  private func write(_ overlay: Overlay, of entity: CompiledEntity, over row: UnsafeRawPointer) -> UInt64 {
+  private func write(_ overlay: Overlay, of entity: CompiledEntity, over row: UnsafeRawPointer, to writer: RowWriter) -> UInt64 {
     var (changed, dirty) = (UInt64(0), overlay.dirtyBits)
     while dirty != 0 {
       let slot = dirty.trailingZeroBitCount
@@ -101,7 +102,6 @@ final class SaveRequestBuilder {
       dirty &= dirty - 1
     }
     if changed == 0 { return 0 }
-    let writer = updated
     writer.beginRow(
       copying: overlay.row, size: overlay.size, slotCount: entity.slots.count, key: RowImage.key(row), version: RowImage.version(row) + 1)
     for slot in entity.referenceSlots where changed >> UInt64(slot) & 1 != 0 && !overlay.isNull(slot) {

@@ -11,7 +11,7 @@ public struct SaveChangesRequest: Sendable {
     public let changedSlots: SlotMask
     /// The version the row was read with; a store that finds another reports a ``MergeConflict``.
     public let oldVersion: Int64
-    /// The row of that version, where it was at hand: tells which owners an object has left.
+    /// The row of that version, where it was at hand and a relationship has changed: tells which owners an object has left.
     package var formerRow: RowImage?
 
     /// Makes an update.
