@@ -126,6 +126,13 @@ final class ToManyState {
     return members[...]
   }
 
+  /// Visits the members as they are now, with their places. The base must be loaded.
+  @inline(__always) func forEachVisibleMember(_ body: (ObjectReference, Int) -> Void) {
+    visibleMembers.withUnsafeBufferPointer { members in
+      for offset in members.indices { body(members[offset], offset) }
+    }
+  }
+
   /// How many members there are now. The base must be loaded.
   var count: Int { explicitOrder?.count ?? (base?.count ?? 0) - removed.count + added.count }
 

@@ -229,13 +229,15 @@ extension ManagedObjectContext {
     let hasGone = memberStates.hasGone
     var start = 0
     for (position, object) in objects.enumerated() {
-      let state = object.state(relationship)
       let end = values.ends[position]
       let stored = values.references[start..<end]
-      state.load(hasGone ? memberStates.living(stored)[...] : stored)
-      state.memberGroup = group
-      state.memberGroupStart = UInt32(truncatingIfNeeded: start)
-      state.isReadAhead = isReadAhead && position > 0
+      // The object holds its state, and loading calls nobody.
+      object.stateUnretained(relationship)._withUnsafeGuaranteedRef { state in
+        state.load(hasGone ? memberStates.living(stored)[...] : stored)
+        state.memberGroup = group
+        state.memberGroupStart = UInt32(truncatingIfNeeded: start)
+        state.isReadAhead = isReadAhead && position > 0
+      }
       start = end
     }
   }

@@ -102,7 +102,8 @@ extension ManagedObjectContext {
     let groups = bySpace(sources)
     for (_, sources) in groups {
       let unread = sources.filter {
-        !$0.flags.contains(.isInserted) && !$0.currentID.isTemporaryID && !$0.state(relationship).isLoaded
+        !$0.flags.contains(.isInserted) && !$0.currentID.isTemporaryID
+          && !$0.stateUnretained(relationship)._withUnsafeGuaranteedRef(\.isLoaded)
       }
       guard let first = unread.first else { continue }
       try readMembers(of: unread, relationship, from: try rowSource.openStore(of: first.currentID, .fetch))
@@ -112,13 +113,13 @@ extension ManagedObjectContext {
       // Of a member of many owners an object is asked for once.
       var seen = KeySet()
       for source in sources {
-        guard let state = source.loadedState(relationship.index) else { continue }
-        var offset = 0
-        for reference in state.visibleMembers {
-          if seen.insert(reference.key), let member = member(reference, of: source, state: state, offset: offset, isHeld: false) {
-            members.append(member)
+        // The object holds its state, and making a member calls nobody.
+        source.loadedStateUnretained(relationship.index)?._withUnsafeGuaranteedRef { state in
+          state.forEachVisibleMember { reference, offset in
+            if seen.insert(reference.key), let member = member(reference, of: source, state: state, offset: offset, isHeld: false) {
+              members.append(member)
+            }
           }
-          offset += 1
         }
       }
     }

@@ -224,6 +224,13 @@ extension ManagedObject {
     return makeState(relationship)
   }
 
+  /// The state of a to-many relationship of the object's entity, loaded or not; not retained, for those who look at many objects and call nobody.
+  // The object holds its states.
+  @inline(__always) final func stateUnretained(_ relationship: CompiledRelationship) -> Unmanaged<ToManyState> {
+    // Held, the new one too.
+    toManyStates.unretained(relationship.index) ?? .passUnretained(makeState(relationship))
+  }
+
   private final func makeState(_ relationship: CompiledRelationship) -> ToManyState {
     // A new object has no stored members; of transient relationships nothing is stored.
     let isNew = flags.contains(.isInserted) || relationship.isTransient
@@ -242,6 +249,14 @@ extension ManagedObject {
     guard let context = managedObjectContext else { return nil }
     if state.isLoaded { context.noteUse(of: state, of: self) } else { context.loadMembers(of: self, state: state) }
     return state
+  }
+
+  /// The state with the stored members loaded as ``loadedState(_:)`` gives it; not retained, for the same reason.
+  // The object holds its states.
+  @inline(__always) final func loadedStateUnretained(_ index: Int) -> Unmanaged<ToManyState>? {
+    if let state = toManyStates.unretained(index), state._withUnsafeGuaranteedRef({ $0.isLoaded && !$0.isReadAhead }) { return state }
+    // Held as above.
+    return loadedState(index).map(Unmanaged.passUnretained)
   }
 
   /// Adds to the state alone, without the inverse.
