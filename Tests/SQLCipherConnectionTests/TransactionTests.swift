@@ -19,8 +19,8 @@ final class TransactionTests: StoreTestCase {
 
   func testAWriteCommitsOrRollsBackAsAWhole() throws {
     let connection = try make()
-    var commits = 0
-    connection.didCommit = { commits += 1 }
+    let commits = CommitCounter()
+    connection.commits = commits
     try connection.writeTransaction { try connection.execute("INSERT INTO t VALUES (1)") }
     XCTAssertThrowsError(
       try connection.writeTransaction {
@@ -29,7 +29,7 @@ final class TransactionTests: StoreTestCase {
       })
     XCTAssertTrue(connection.isInAutocommit)
     XCTAssertEqual(try connection.firstInteger("SELECT sum(a) FROM t"), 1)
-    XCTAssertEqual(commits, 1)
+    XCTAssertEqual(commits.value, 1)
   }
 
   func testASavepointUndoesItsPartOnly() throws {

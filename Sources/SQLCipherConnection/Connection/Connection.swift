@@ -31,14 +31,16 @@ public import StoreKeys
   let database: DatabaseHandle
   @usableFromInline let pointer: OpaquePointer
   @usableFromInline let statements: StatementTable
-  /// Called after each COMMIT that this connection did through `writeTransaction`.
-  var didCommit: (() -> Void)?
+  /// Counts the commits that this connection does itself.
+  var commits: CommitCounter?
   /// Checks pages without SQLite.
   var authenticator: PageAuthenticator?
   /// The reads of pages in the process when a sentinel last found none of this connection damaged; nil before the first.
-  var checkedReads: UInt64?
+  // Asked by each transaction. One caller at a time has the connection, and nothing here calls back.
+  @exclusivity(unchecked) var checkedReads: UInt64?
   /// The statements of transactions.
-  var commands = TransactionCommands()
+  // Exclusivity is unchecked for the reason above.
+  @exclusivity(unchecked) var commands = TransactionCommands()
   /// The names under which lists of values are tables.
   var valueLists: Set<String> = []
   /// True after a page failed its check: SQLCipher remembers it, and the connection should be closed.
@@ -154,7 +156,6 @@ public import StoreKeys
     if sqlite3_get_autocommit(pointer) == 0 { sqlite3_exec(pointer, "ROLLBACK", nil, nil, nil) }
     statements.discardAll()
     commands = TransactionCommands()
-    didCommit = nil
     authenticator = nil
     database.close()
   }

@@ -83,7 +83,7 @@ extension Connection {
     // A damaged page that was read as zeros must not be copied into new rows.
     try checkSentinel()
     try ownStatement(&commands.commit, Command.commit).run()
-    didCommit?()
+    commits?.add()
   }
 
   /// Runs `body` in one write transaction; commits, or rolls everything back on an error.

@@ -40,7 +40,7 @@ package final class ConnectionPool: @unchecked Sendable {
 
   /// Changed under `condition`, and asked without it by who gives a reader back.
   private let waiters = Atomic<Int>(0)
-  private let commits = Atomic<UInt64>(0)
+  private let commits = CommitCounter()
 
   /// Opens the writer, so that a store which cannot be opened says so here; readers are opened when they are needed.
   ///
@@ -67,7 +67,7 @@ package final class ConnectionPool: @unchecked Sendable {
   }
 
   /// The number of commits of this pool's writer.
-  package var commitCount: UInt64 { commits.load(ordering: .acquiring) }
+  package var commitCount: UInt64 { commits.value }
 
   /// Runs `body` with the one writer, waiting for its turn. It opens no transaction itself.
   package func withWriter<Result>(_ body: (Connection) throws -> Result) throws -> Result {
@@ -167,7 +167,7 @@ package final class ConnectionPool: @unchecked Sendable {
   /// Lets the next one have the writer. What is open on it is rolled back.
   package func giveBackWriter(_ connection: Connection) {
     connection.abandonTransaction()
-    noteCommit()  // also for a caller that committed by hand
+    commits.add()  // also for a caller that committed by hand
     locked {
       if connection.isDamaged {
         connection.close()
@@ -358,7 +358,7 @@ package final class ConnectionPool: @unchecked Sendable {
   private func endExclusive() {
     locked {
       isExclusive = false
-      noteCommit()
+      commits.add()
       wakeWaiters()
     }
   }
@@ -392,12 +392,10 @@ package final class ConnectionPool: @unchecked Sendable {
       connection.close()
       throw StoreAccessError(.exchanged, path: path, operation: .open)
     }
-    connection.didCommit = { [weak self] in self?.noteCommit() }
+    connection.commits = commits
     try onOpen(connection)
     return connection
   }
-
-  private func noteCommit() { commits.add(1, ordering: .releasing) }
 
   /// Waits, under the lock, until a condition holds that changes where somebody gives something back.
   private func wait(until holds: () -> Bool) {
