@@ -86,8 +86,7 @@ extension ManagedObject {
   final func readReference(_ slot: Int) -> ObjectReference? {
     if let row {
       MemoryAhead.expect(behind: self, row)
-      let slotCount = Int(row.load(fromByteOffset: 6, as: UInt16.self))
-      return ObjectReference(rawValue: slot < slotCount ? RowImage.word(row, slot) : 0)
+      return ObjectReference(rawValue: slot < RowImage.slotCount(row) ? RowImage.word(row, slot) : 0)
     }
     guard hasPartialValue(slot) else { return nil }
     if case .int(let word)? = overlay?[slot] { return ObjectReference(rawValue: word) }

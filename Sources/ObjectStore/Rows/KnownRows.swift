@@ -33,7 +33,7 @@ package final class KnownRows {
     guard let entries = current.entries else { return false }
     let place = Int(key & 511)
     guard let row = entries[place].row, entries[place].version == UInt32(truncatingIfNeeded: version), RowImage.version(row) == version,
-      RowImage.reference(row).entity == entity, largeSlots.isEmpty || !RowImage.mayHaveExternals(row, at: largeSlots)
+      RowImage.reference(row).entity == entity, !RowImage.mayHaveExternals(row, at: largeSlots)
     else { return false }
     writer.append(heldRow: row)
     return true
