@@ -71,6 +71,8 @@ final class ToManyState {
   }
 
   var isLoaded: Bool { base != nil }
+  /// Whether the stored members are loaded and somebody has asked for them: nothing is to be done before they are looked at.
+  var isInUse: Bool { isLoaded && !isReadAhead }
   var isChanged: Bool { !added.isEmpty || rearrangement != nil && (!removed.isEmpty || explicitOrder != nil) }
 
   /// Takes the stored members.
@@ -124,13 +126,6 @@ final class ToManyState {
   var visibleMembers: ArraySlice<ObjectReference> {
     if let base, !isChanged { return base }
     return members[...]
-  }
-
-  /// Visits the members as they are now, with their places. The base must be loaded.
-  @inline(__always) func forEachVisibleMember(_ body: (ObjectReference, Int) -> Void) {
-    visibleMembers.withUnsafeBufferPointer { members in
-      for offset in members.indices { body(members[offset], offset) }
-    }
   }
 
   /// How many members there are now. The base must be loaded.

@@ -115,10 +115,8 @@ extension ManagedObjectContext {
       for source in sources {
         // The object holds its state, and making a member calls nobody.
         source.loadedStateUnretained(relationship.index)?._withUnsafeGuaranteedRef { state in
-          state.forEachVisibleMember { reference, offset in
-            if seen.insert(reference.key), let member = member(reference, of: source, state: state, offset: offset, isHeld: false) {
-              members.append(member)
-            }
+          for (offset, reference) in state.visibleMembers.enumerated() where seen.insert(reference.key) {
+            if let member = member(reference, of: source, state: state, offset: offset, isHeld: false) { members.append(member) }
           }
         }
       }

@@ -218,12 +218,6 @@ extension ManagedObject {
     return makeState(compiledEntity.toManyRelationships[index])
   }
 
-  /// The state of a to-many relationship of the object's entity, loaded or not.
-  final func state(_ relationship: CompiledRelationship) -> ToManyState {
-    if let state = toManyStates[relationship.index] { return state }
-    return makeState(relationship)
-  }
-
   /// The state of a to-many relationship of the object's entity, loaded or not; not retained, for those who look at many objects and call nobody.
   // The object holds its states.
   @inline(__always) final func stateUnretained(_ relationship: CompiledRelationship) -> Unmanaged<ToManyState> {
@@ -245,7 +239,7 @@ extension ManagedObject {
     if contextReference == nil { return toManyStates[index] }
     let state = state(index)
     // As nearly always.
-    if state.isLoaded && !state.isReadAhead { return state }
+    if state.isInUse { return state }
     guard let context = managedObjectContext else { return nil }
     if state.isLoaded { context.noteUse(of: state, of: self) } else { context.loadMembers(of: self, state: state) }
     return state
@@ -254,7 +248,7 @@ extension ManagedObject {
   /// The state with the stored members loaded as ``loadedState(_:)`` gives it; not retained, for the same reason.
   // The object holds its states.
   @inline(__always) final func loadedStateUnretained(_ index: Int) -> Unmanaged<ToManyState>? {
-    if let state = toManyStates.unretained(index), state._withUnsafeGuaranteedRef({ $0.isLoaded && !$0.isReadAhead }) { return state }
+    if let state = toManyStates.unretained(index), state._withUnsafeGuaranteedRef(\.isInUse) { return state }
     // Held as above.
     return loadedState(index).map(Unmanaged.passUnretained)
   }
@@ -291,10 +285,8 @@ extension ManagedObject {
     guard let context = managedObjectContext, let state = loadedState(index) else { return }
     let members = state.visibleMembers
     reserve(members.count)
-    var offset = 0
-    for reference in members {
+    for (offset, reference) in members.enumerated() {
       if let member = context.member(reference, of: self, state: state, offset: offset, isHeld: isHeld) { body(member) }
-      offset += 1
     }
   }
 }
