@@ -55,10 +55,20 @@ public struct SaveChangesRequest: Sendable {
     public let relationshipID: Int
     /// Members added.
     public let added: [ObjectReference]
+    /// What hardly any change has, beside it: each of many changes is then one list to make and to let go.
+    private let rest: Rest?
+
+    private final class Rest: Sendable {
+      let removed: [ObjectReference]
+      let order: [ObjectReference]?
+
+      init(removed: [ObjectReference], order: [ObjectReference]?) { (self.removed, self.order) = (removed, order) }
+    }
+
     /// Members removed. Those of deleted objects need not appear: a store forgets all links of a row it deletes.
-    public let removed: [ObjectReference]
+    public var removed: [ObjectReference] { rest?.removed ?? [] }
     /// All members in their new order, for an ordered relationship whose order or membership changed; nil otherwise.
-    public let order: [ObjectReference]?
+    public var order: [ObjectReference]? { rest?.order }
 
     /// Makes a change.
     ///
@@ -75,8 +85,7 @@ public struct SaveChangesRequest: Sendable {
       self.source = source
       self.relationshipID = relationshipID
       self.added = added
-      self.removed = removed
-      self.order = order
+      rest = removed.isEmpty && order == nil ? nil : Rest(removed: removed, order: order)
     }
   }
 
