@@ -132,7 +132,7 @@ final class AllocationTests: XCTestCase {
       for package in packages { package.downloadSize = 5 }
       return counted { for package in packages { package.downloadSize = 6 } }
     }
-    assert(first, atMost: 30)
+    assert(first, atMost: 31)
     assert(next, atMost: 1.2)
   }
 

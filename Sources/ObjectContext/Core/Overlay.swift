@@ -40,7 +40,7 @@ struct Overlay {
   private init(_ entity: CompiledEntity, slotCount: Int, capacity: Int, isWhole: Bool) {
     let headSize = MemoryLayout<Head>.stride
     let prefix = headSize + Self.maskBytes(slotCount)
-    let memory = UnsafeMutableRawPointer.allocate(byteCount: prefix + capacity, alignment: 8)
+    let memory = Self.allocate(prefix + capacity)
     head = memory.bindMemory(to: Head.self, capacity: 1)
     // The entity outlives the overlay: a model is never freed once it has given out IDs.
     let entity = Unmanaged.passUnretained(entity)
@@ -49,6 +49,12 @@ struct Overlay {
         row: memory + prefix, capacity: UInt32(truncatingIfNeeded: capacity), entity: entity,
         slotCount: UInt32(truncatingIfNeeded: slotCount), isWhole: isWhole))
     (memory + headSize).initializeMemory(as: UInt8.self, repeating: 0, count: prefix - headSize)
+  }
+
+  /// Memory for words. Swift's own way to it asks for an alignment that each piece has anyhow, through three more functions.
+  private static func allocate(_ byteCount: Int) -> UnsafeMutableRawPointer {
+    // Where there is no memory left, the other way says so and ends.
+    malloc(byteCount) ?? .allocate(byteCount: byteCount, alignment: 8)
   }
 
   /// An empty overlay.
@@ -82,9 +88,9 @@ struct Overlay {
   func free() {
     let memory = UnsafeMutableRawPointer(head)
     let masks = row - Self.maskBytes(slotCount)
-    if masks != UnsafeMutableRawPointer(head + 1) { masks.deallocate() }
+    if masks != UnsafeMutableRawPointer(head + 1) { Foundation.free(masks) }
     head.deinitialize(count: 1)
-    memory.deallocate()
+    Foundation.free(memory)
   }
 
   // MARK: Memory
@@ -123,7 +129,7 @@ struct Overlay {
     let live = size - unusedBytes
     let (old, fixed, prefix) = (row, Self.fixedSize(slotCount), Self.maskBytes(slotCount))
     let capacity = (max(live + count, live + live / 2) + 7) & ~7
-    let row = UnsafeMutableRawPointer.allocate(byteCount: prefix + capacity, alignment: 8) + prefix
+    let row = Self.allocate(prefix + capacity) + prefix
     head.pointee.row = row
     head.pointee.capacity = UInt32(truncatingIfNeeded: capacity)
     (row - prefix).copyMemory(from: old - prefix, byteCount: prefix + fixed)
@@ -136,7 +142,7 @@ struct Overlay {
     }
     row.storeBytes(of: UInt32(truncatingIfNeeded: end), as: UInt32.self)
     head.pointee.unusedBytes = 0
-    if old - prefix != UnsafeMutableRawPointer(head + 1) { (old - prefix).deallocate() }
+    if old - prefix != UnsafeMutableRawPointer(head + 1) { Foundation.free(old - prefix) }
   }
 
   @inline(__always) private static func bytes(_ row: UnsafeMutableRawPointer, _ word: Int64) -> UnsafeRawBufferPointer {

@@ -86,6 +86,20 @@ extension ManagedObject {
     return Overlay(of: entity, copying: row) ?? Overlay(of: entity)
   }
 
+  /// The first change of an object with a row, as of nearly every one that was fetched: gives it an overlay with all its values to which numbers are written
+  /// as they are. False where more is to be looked at.
+  final func beginsToWriteWords() -> Bool {
+    guard contextReference != nil, let row, flags.isDisjoint(with: [.isFault, .isPartial, .isInaccessible, .isGone, .isAwaking])
+    else { return false }
+    let made = askEntity { entity -> Overlay? in
+      entity.hasDerivedSlots || RowImage.mayHaveExternals(row, at: entity.largeSlots) ? nil : Overlay(of: entity, copying: row)
+    }
+    guard let made else { return false }
+    setOverlay(made)
+    readOverlay()
+    return flags.contains(.writesInPlace)
+  }
+
   /// Lets reads go straight to the overlay if it has all values: it may have moved, or has got a value that does not fit into it.
   @inline(__always) final func readOverlay() {
     guard let overlay, overlay.isWhole, flags.isDisjoint(with: [.isFault, .isInaccessible]) else {

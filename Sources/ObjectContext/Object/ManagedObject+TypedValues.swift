@@ -24,7 +24,8 @@ extension ManagedObject {
 
   /// Sets an attribute. Fires a fault; setting an equal value counts as a change too.
   @inlinable public final func _setValue<Value: _StoredAttributeValue>(_ value: Value, at slot: Int) {
-    if let word = Value._word(of: value), writesWord(at: slot) { writeWord(word, at: slot) } else { setSlot(value._slot, at: slot) }
+    guard let word = Value._word(of: value) else { return setSlot(value._slot, at: slot) }
+    if writesWord(at: slot) { writeWord(word, at: slot) } else { setSlot(value._slot, word: word, at: slot) }
   }
 
   /// Sets or clears an optional attribute.
@@ -92,6 +93,15 @@ extension ManagedObject {
   }
 
   @usableFromInline final func setSlot(_ value: Slot, at slot: Int) { setSlotValue(value, at: slot) }
+
+  /// Sets a number, whose word is known.
+  @usableFromInline final func setSlot(_ value: Slot, word: Int64, at slot: Int) {
+    guard overlay == nil, beginsToWriteWords(), let plainRow, slot >= 0, slot < RowImage.slotCount(plainRow) else {
+      return setSlotValue(value, at: slot)
+    }
+    writeWord(word, at: slot)
+    noteChange()
+  }
 
   @usableFromInline final func slowValue<Value: _StoredAttributeValue>(_ slot: Int) -> Value? {
     slowOptionalValue(slot) ?? Value(_slot: compiledEntity.slots[slot].defaultValue)
