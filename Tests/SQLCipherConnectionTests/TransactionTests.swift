@@ -49,6 +49,41 @@ final class TransactionTests: StoreTestCase {
     XCTAssertEqual(try connection.firstInteger("SELECT sum(a) FROM t"), 9)
   }
 
+  func testAWriteSeesTheApplicationsNumberThatIsInTheFile() throws {
+    let (connection, other) = (try make(), try Connection(opening: path, key: testKey()))
+    func seen() throws -> Int { try connection.writeTransaction { try connection.userVersionOfWrite() } }
+    for number in 0..<6 {
+      for row in 0..<3 {
+        XCTAssertEqual(try seen(), number)
+        try connection.writeTransaction { try connection.execute("INSERT INTO t VALUES (\(row))") }
+      }
+      try other.writeTransaction { try other.setUserVersion(Int32(number + 1)) }
+    }
+    // What is taken back was never there.
+    XCTAssertThrowsError(
+      try connection.writeTransaction {
+        try connection.setUserVersion(40)
+        XCTAssertEqual(try connection.userVersionOfWrite(), 40)
+        throw Stop()
+      })
+    XCTAssertEqual(try seen(), 6)
+  }
+
+  func testTheApplicationsNumberIsNotReadAgainWhileNobodyElseHasWritten() throws {
+    let connection = try make()
+    func write(_ number: Int) throws {
+      try connection.writeTransaction {
+        _ = try connection.userVersionOfWrite()
+        try connection.execute("INSERT INTO t VALUES (\(number))")
+      }
+    }
+    for number in 0..<3 { try write(number) }
+    let first = try XCTUnwrap(connection.knownVersion)
+    for number in 0..<10 { try write(number) }
+    // It was read once for all: no page was.
+    XCTAssertEqual(connection.knownVersion?.reads, first.reads)
+  }
+
   func testAReaderSeesOneSnapshot() throws {
     let pool = try ConnectionPool(path: makePath(), key: testKey())
     try pool.withReader { reader in

@@ -38,6 +38,11 @@ public import StoreKeys
   /// The reads of pages in the process when a sentinel last found none of this connection damaged; nil before the first.
   // Asked by each transaction. One caller at a time has the connection, and nothing here calls back.
   @exclusivity(unchecked) var checkedReads: UInt64?
+  /// The application's number in the first page, and the reads of pages in the process before it was read.
+  // Exclusivity is unchecked for the reason above.
+  @exclusivity(unchecked) var knownVersion: (version: Int, reads: UInt64)?
+  /// Whether this connection has set that number: it is read each time from then on.
+  var setsUserVersion = false
   /// The statements of transactions.
   // Exclusivity is unchecked for the reason above.
   @exclusivity(unchecked) var commands = TransactionCommands()

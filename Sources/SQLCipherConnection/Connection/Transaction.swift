@@ -52,8 +52,24 @@ extension Connection {
     return try statement.step() ? statement.int(0) : 0
   }
 
+  /// What ``userVersion()`` gives, in a write transaction that was begun and has not set it.
+  ///
+  /// The begin of a write looks at the first page: where it is another one by now, or none is at hand, SQLite reads it anew. As long as nothing was
+  /// read since the number was asked for, it is the same, and no statement is run for it.
+  package func userVersionOfWrite() throws(StoreAccessError) -> Int {
+    let reads = PageGuard.readCount
+    if let knownVersion, knownVersion.reads == reads { return knownVersion.version }
+    let version = try userVersion()
+    // The count of before: what others read meanwhile only makes the next one ask again.
+    knownVersion = setsUserVersion ? nil : (version, reads)
+    return version
+  }
+
   /// Sets the number that ``userVersion()`` reads, as a part of the open transaction.
   package func setUserVersion(_ version: Int32) throws(StoreAccessError) {
+    // It may be rolled back without a page being read.
+    setsUserVersion = true
+    knownVersion = nil
     try execute("PRAGMA user_version = \(version)")
   }
 

@@ -37,13 +37,18 @@ final class ModelWatch: Sendable {
   ///
   /// - Throws: ``StoreError`` with the code `modelIncompatible` where the file has another model now.
   func check(_ transaction: ReadTransaction) throws {
-    let known = generation.load(ordering: .acquiring)
-    guard known != Self.nothing else { return }
-    let found = try transaction.connection.userVersion()
-    if found != known { try compare(transaction, generation: found) }
+    if isWatching { try compare(transaction, generation: try transaction.connection.userVersion()) }
   }
 
-  private func compare(_ transaction: ReadTransaction, generation: Int) throws {
+  /// Called first in every write transaction, when its lock is held. Throws as the other one.
+  func check(_ transaction: WriteTransaction) throws {
+    if isWatching { try compare(transaction.reading, generation: try transaction.connection.userVersionOfWrite()) }
+  }
+
+  private var isWatching: Bool { generation.load(ordering: .relaxed) != Self.nothing }
+
+  private func compare(_ transaction: ReadTransaction, generation found: Int) throws {
+    if found == generation.load(ordering: .acquiring) { return }
     let connection = transaction.connection
     guard let expected = expectation.withLock({ $0 }) else { return }
     // Also says so where a newer library has brought the file to a format that this one cannot read.
@@ -53,7 +58,7 @@ final class ModelWatch: Sendable {
     let hashes = try MetadataTable.readHashes(connection, path: path)
     // A model may come back under another version identifier, and with other columns.
     if hashes == expected.hashes, try MetadataTable.readLayout(connection, path: path).withoutLeftovers == expected.layout {
-      self.generation.store(generation, ordering: .releasing)
+      generation.store(found, ordering: .releasing)
       return
     }
     var error = StoreError(.migratedMeanwhile(versions: Array(record.versionIdentifiers)), operation: .checkModel, path: path)

@@ -26,7 +26,7 @@ extension StoreEngine {
 // MARK: Model watch
 
 extension ModelWatch: TransactionParticipant {
-  func didBegin(_ transaction: WriteTransaction) throws { try check(transaction.reading) }
+  func didBegin(_ transaction: WriteTransaction) throws { try check(transaction) }
 }
 
 // MARK: Derived values
