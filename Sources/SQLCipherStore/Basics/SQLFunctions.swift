@@ -101,7 +101,20 @@ enum SQLFunctions {
     }
   }
 
-  private static func statisticName(_ function: ResolvedAggregate.Function) -> String { "cd_\(function)" }
+  /// Written out: to print a case the runtime looks through every library's conformances, at each opening.
+  private static func statisticName(_ function: ResolvedAggregate.Function) -> String {
+    switch function {
+    case .count: "cd_count"
+    case .minimum: "cd_minimum"
+    case .maximum: "cd_maximum"
+    case .sum: "cd_sum"
+    case .average: "cd_average"
+    case .median: "cd_median"
+    case .mode: "cd_mode"
+    case .standardDeviation: "cd_standardDeviation"
+    case .only: "cd_only"
+    }
+  }
 
   /// The collation of a text order; nil for the order of bytes, which is SQLite's own.
   static func collation(_ comparison: FetchSortDescriptor.Comparison) -> String? {
