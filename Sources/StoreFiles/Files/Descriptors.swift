@@ -26,15 +26,34 @@ package enum Descriptors {
   }
 
   private static func areFree(_ count: Int) -> Bool {
-    var descriptors: [Int32] = []
+    // The first is looked up, and says whether the whole system has one left; the others are copies: each open would walk the path again.
+    let first = open("/dev/null", O_RDONLY | O_CLOEXEC)
+    // Whatever else may be wrong with that device, it is not this.
+    guard first >= 0 else { return errno != EMFILE && errno != ENFILE }
+    var descriptors = [first]
     defer { for descriptor in descriptors { _ = close(descriptor) } }
-    for _ in 0..<count {
-      // The first is looked up, the others are copies: each open would walk the path again.
-      let descriptor = descriptors.first.map { fcntl($0, F_DUPFD_CLOEXEC, 0) } ?? open("/dev/null", O_RDONLY | O_CLOEXEC)
-      // Whatever else may be wrong with that device, it is not this.
+    if areLastFree(count - 1) { return true }
+    while descriptors.count < count {
+      let descriptor = fcntl(first, F_DUPFD_CLOEXEC, 0)
       guard descriptor >= 0 else { return errno != EMFILE && errno != ENFILE }
       descriptors.append(descriptor)
     }
     return true
+  }
+
+  /// Whether the last descriptors below the process's limit are free, as they nearly always are: then there are as many, and two calls tell. False says
+  /// nothing.
+  private static func areLastFree(_ count: Int) -> Bool {
+    #if canImport(Glibc)
+      var limit = rlimit()
+      guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, let end = Int32(exactly: limit.rlim_cur), end > count
+      else { return false }
+      // A number that is no open descriptor is answered at once.
+      var asked = (1...count).map { pollfd(fd: end - Int32($0), events: 0, revents: 0) }
+      return poll(&asked, nfds_t(count), 0) == count && asked.allSatisfy { $0.revents == Int16(POLLNVAL) }
+    #else
+      // Elsewhere the system may have a lower limit of its own.
+      return false
+    #endif
   }
 }
