@@ -17,7 +17,7 @@ extension SQLCipherIncrementalStore {
       try StoreReplacement.finish(path)
       if FileManager.default.fileExists(atPath: path) {
         if let keyring = description.key?.unlockedKeyring(for: path) { return keyring }
-        return try await StoreKeyring.unlock(storePath: path, key: description.key, workLimit: description.keyWork)
+        return try await StoreKeyring.unlock(storePath: path, key: description.key, workLimit: description.keyWork, isFinished: true)
       }
       guard description.createsStore, !description.isReadOnly else {
         throw StoreError(.noStoreHere, operation: .open, path: path)

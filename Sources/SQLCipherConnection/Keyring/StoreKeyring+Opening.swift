@@ -96,12 +96,14 @@ extension StoreKeyring {
   /// Unlocks an existing store. Nothing of the store is changed, whether it succeeds or not; a replacement that was interrupted is finished first.
   ///
   /// What is wrong with the file itself (missing, plain, no store) is said before the key is asked for.
+  ///
+  /// - Parameter isFinished: Whether the caller has just looked for an interrupted replacement.
   package static func unlock(
-    storePath: String, key: StoreKey?, workLimit: KeyWorkLimit = KeyWorkLimit()
+    storePath: String, key: StoreKey?, workLimit: KeyWorkLimit = KeyWorkLimit(), isFinished: Bool = false
   ) async throws -> StoreKeyring {
     let path = try StoreFile.absolutePath(storePath)
     try Descriptors.check(path: path)
-    try StoreReplacement.finish(path)
+    if !isFinished { try StoreReplacement.finish(path) }
     if case .databaseKey = key, withUnsafeCurrentTask(body: { $0?.unownedTaskExecutor != nil }) {
       // Nothing is derived: the first page is read, and its code computed. Whoever has chosen where that runs needs no other thread for it.
       return try unlockWithoutAsking(path, key, workLimit)

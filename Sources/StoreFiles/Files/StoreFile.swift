@@ -26,7 +26,10 @@ package enum StoreFile {
 
   /// The last part of a path. By bytes: to look for the bounds of characters takes long, and each opening asks.
   static func name(of path: String) -> String {
-    path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? path
+    let slash = UInt8(ascii: "/")
+    guard let last = path.utf8.lastIndex(where: { $0 != slash }) else { return path }
+    let upToName = path.utf8[...last]
+    return String(Substring(upToName.lastIndex(of: slash).map { upToName[$0...].dropFirst() } ?? upToName))
   }
 
   /// Whether something stands at the path.
