@@ -28,7 +28,7 @@ public final class PersistentContainer: Sendable {
   private let descriptions: Mutex<[PersistentStoreDescription]>
   private let loader = QueueExecutor(label: "CipherData.PersistentContainer")
 
-  /// Makes a container; ``loadPersistentStores()`` opens its stores.
+  /// Makes a container; ``loadPersistentStores(isolation:)`` opens its stores.
   ///
   /// - Parameters:
   ///   - name: A name.
@@ -55,16 +55,17 @@ public final class PersistentContainer: Sendable {
   /// The model.
   public var managedObjectModel: ManagedObjectModel { persistentStoreCoordinator.managedObjectModel }
 
-  /// The stores that ``loadPersistentStores()`` opens.
+  /// The stores that ``loadPersistentStores(isolation:)`` opens.
   public var persistentStoreDescriptions: [PersistentStoreDescription] {
     get { descriptions.withLock { $0 } }
     set { descriptions.withLock { $0 = newValue } }
   }
 
-  /// Opens the stores that are not open yet, in order, off the caller's thread: key providers are asked and passphrases stretched here.
+  /// Opens the stores that are not open yet, in order, off the caller's thread: key providers are asked and passphrases stretched there.
   ///
+  /// - Parameter isolation: The caller's isolation, which it returns to without going by way of another thread; nothing is to be given.
   /// - Throws: ``StoreError`` of the first store that does not open; those before it stay open.
-  public func loadPersistentStores() async throws {
+  public func loadPersistentStores(isolation: isolated (any Actor)? = #isolation) async throws {
     let coordinator = persistentStoreCoordinator
     let waiting = persistentStoreDescriptions.filter { description in
       !coordinator.persistentStores.contains { store in
