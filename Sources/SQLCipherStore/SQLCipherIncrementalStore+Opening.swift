@@ -92,8 +92,14 @@ extension SQLCipherIncrementalStore {
         let engine = StoreEngine(
           path: path, pool: pool, statements: StoreStatements(schema), trace: StatementTrace(observer: description.sqlObserver),
           marks: marks,
-          watch: watch, externals: externals)
-        watch.begin(generation: generation, hashes: hashes, layout: schema.layout)
+          watch: watch, externals: externals, retention: options.isReadOnly ? .unlimited : description.historyRetention)
+        if record.format == MetadataTable.formatVersionWithHistory {
+          try pool.withReader { try engine.history.adopt(ReadTransaction(connection: $0), model: schema.model, path: path) }
+        }
+        watch.begin(generation: generation, hashes: hashes, layout: schema.layout) { [history = engine.history, path] transaction in
+          try history.adopt(transaction, model: schema.model, path: path)
+        }
+        try switchHistory(engine)
         state.withLock { state in
           state.engine = engine
           state.record = record

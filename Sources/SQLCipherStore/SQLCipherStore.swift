@@ -9,6 +9,7 @@
 //   External       large values in files beside the database
 //   Rows           rows read into images and written out of them
 //   Derivation     derived attributes: noted by triggers, computed before the commit
+//   History        what transactions write to the history
 //   Definition     tables, indexes, triggers and views: made, and brought in step
 //   Engine         an open store, and who takes part in its transactions
 //   Fetch          fetches, faults and members

@@ -15,7 +15,7 @@ final class StatementRuleTests: XCTestCase {
   private static let owners = [
     "Schema/EntityStatements.swift", "Schema/EntityStatements+Batch.swift", "Schema/EntityStatements+Definition.swift",
     "Schema/EntityStatements+Migration.swift", "Schema/JoinStatements.swift", "Schema/BookkeepingStatements.swift",
-    "Schema/BatchTable.swift", "Schema/FullTextIndex.swift", "Schema/SchemaAuxiliary.swift",
+    "Schema/HistoryStatements.swift", "Schema/BatchTable.swift", "Schema/FullTextIndex.swift", "Schema/SchemaAuxiliary.swift",
   ]
   /// Where requests and derived attributes are turned into SQL, which reads only; and the piece of SQL that is asked whether it does.
   private static let generators = ["Queries/", "Derivation/StoreDerivation+Values.swift", "Basics/SQLFragment.swift"]

@@ -34,4 +34,10 @@ final class ContextSpecificationTests: XCTestCase {
   func testObjectsOverTheEncryptedStoreWithForeignKeysMeetTheSpecification() {
     verify(SQLCipherStoreUnderTest(checksForeignKeys: true), meets: StoreSpecification.objectSuites)
   }
+
+  func testBothBuiltInStoresTellTheirHistoryAlike() {
+    verify(InMemoryStoreUnderTest(), meets: StoreSpecification.historySuites)
+    verify(SQLCipherStoreUnderTest(), meets: StoreSpecification.historySuites)
+    verify(SQLCipherStoreUnderTest(checksForeignKeys: true), meets: StoreSpecification.historySuites)
+  }
 }

@@ -174,7 +174,8 @@ final class NotificationTests: XCTestCase {
     XCTAssertEqual(
       Key.allCases.map(\.rawValue),
       [
-        "inserted", "updated", "deleted", "refreshed", "invalidated", "invalidatedAll", "inserted_objectIDs", "updated_objectIDs",
+        "inserted", "historyToken", "updated", "deleted", "refreshed", "invalidated", "invalidatedAll", "inserted_objectIDs",
+        "updated_objectIDs",
         "deleted_objectIDs",
       ])
   }

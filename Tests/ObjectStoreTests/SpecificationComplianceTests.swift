@@ -36,4 +36,8 @@ final class SpecificationComplianceTests: XCTestCase {
   func testEverySuiteAndEveryCaseOfTheObjectSpecificationIsRun() throws {
     try check(StoreSpecification.objectSuites, folder: "Objects")
   }
+
+  func testEverySuiteAndEveryCaseOfTheHistorySpecificationIsRun() throws {
+    try check(StoreSpecification.historySuites, folder: "History")
+  }
 }

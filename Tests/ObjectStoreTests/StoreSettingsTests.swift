@@ -92,7 +92,7 @@ final class StoreSettingsTests: XCTestCase {
     XCTAssertEqual(error.operation, .open)
     XCTAssertEqual(error.optionName, "indented")
     XCTAssertTrue(error.message.contains("“indented”"), error.message)
-    XCTAssertTrue(error.message.contains("depth, isIndented, isReadOnly"), error.message)
+    XCTAssertTrue(error.message.contains("depth, historyLevel, historyRetention, historyTracking, isIndented, isReadOnly"), error.message)
     XCTAssertNil(self.error(["isReadOnly": true], .inMemory))
     XCTAssertEqual(self.error(["isIndented": true], .inMemory)?.code, .invalidOption, "another class's setting")
     XCTAssertEqual(self.error([:], StoreType(rawValue: "Nobody's"))?.code, .unknownStoreType)

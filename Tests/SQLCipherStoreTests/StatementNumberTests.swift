@@ -36,7 +36,7 @@ final class StatementNumberTests: XCTestCase {
     XCTAssertEqual(schema.joins.count, 3)
     let numbers = StatementNumbers(for: schema)
     let own = self.numbers(numbers, schema)
-    let bookkeeping = BookkeepingStatement.allCases.map(\.rawValue)
+    let bookkeeping = BookkeepingStatement.allCases.map(\.rawValue) + HistoryStatement.allCases.map(\.number)
     let all = bookkeeping + own + numbers.updates + numbers.fetches
     XCTAssertEqual(all.sorted(), Array(0..<numbers.end), "numbers are shared or left out, or a statement is missing in all(of:)")
   }
@@ -48,7 +48,7 @@ final class StatementNumberTests: XCTestCase {
     let ofFirst = Set(numbers(first, schema)).union(first.updates).union(first.fetches)
     let ofSecond = Set(numbers(second, schema)).union(second.updates).union(second.fetches)
     XCTAssertTrue(ofFirst.isDisjoint(with: ofSecond))
-    XCTAssertEqual(second.end - first.end, first.end - BookkeepingStatement.count)
+    XCTAssertEqual(second.end - first.end, first.end - HistoryStatement.end)
   }
 
   func testTheSizesOfStatementsCountThemselves() {
@@ -56,6 +56,7 @@ final class StatementNumberTests: XCTestCase {
     XCTAssertEqual(InsertionSize.allCases.map(\.rawValue), Array(0..<InsertionSize.count))
     XCTAssertEqual(LinkInsertionSize.allCases.map(\.rawValue), Array(0..<LinkInsertionSize.count))
     XCTAssertEqual(BookkeepingStatement.allCases.map(\.rawValue), Array(0..<BookkeepingStatement.count))
+    XCTAssertEqual(HistoryStatement.allCases.map(\.rawValue), Array(0..<HistoryStatement.count))
     for size in KeyListSize.allCases {
       XCTAssertEqual(KeyListSize(holding: size.rawValue), size)
       XCTAssertEqual(size.condition.count { $0 == "?" }, size.rawValue)

@@ -53,7 +53,7 @@ final class TestStore {
     try connection.execute(sql)
   }
 
-  private func databaseKey() throws -> DatabaseKey {
+  func databaseKey() throws -> DatabaseKey {
     let path = url.path
     let keyring = try waitFor { try await StoreKeyring.unlock(storePath: path, key: TestStore.key) }
     return try keyring.databaseKey()

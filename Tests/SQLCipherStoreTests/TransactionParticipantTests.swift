@@ -127,9 +127,9 @@ final class TransactionParticipantTests: XCTestCase {
     func names(_ open: OpenStore) throws -> [String] { try engine(open).participants.map { "\(type(of: $0))" } }
     let (films, books) = (try TestStore(), try TestStore())
     XCTAssertEqual(
-      try names(try films.open(model)), ["ModelWatch", "DerivedValues", "LargeValues", "ReservedKeys", "TableSizes"])
+      try names(try films.open(model)), ["ModelWatch", "DerivedValues", "LargeValues", "StoreHistory", "ReservedKeys", "TableSizes"])
     XCTAssertEqual(
-      try names(try books.open()), ["ModelWatch", "ReservedKeys", "TableSizes"], "Who has nothing to do is not asked.")
+      try names(try books.open()), ["ModelWatch", "StoreHistory", "ReservedKeys", "TableSizes"], "Who has nothing to do is not asked.")
   }
 
   // MARK: Requests

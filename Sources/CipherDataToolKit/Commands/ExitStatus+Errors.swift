@@ -69,7 +69,8 @@ package struct Ending: Sendable, Hashable {
     case .notEncrypted, .notAStore, .unsupportedFormat, .modelIncompatible, .migrationNeeded, .mappingNotInferred,
       .migrationConstraintViolation, .migrationFailed, .storeNewerThanModel, .unknownModelReference, .modelChecksumMismatch,
       .backwardMigration, .mappingModelMissing, .mappingModelInvalid, .requiredValueMissing, .constraintConflict, .crossStoreRelationship,
-      .objectNotFound:
+      .objectNotFound, .historyNotTracked, .historyTokenExpired, .historyTokenUnknown, .historyTokenOfOtherStore, .invalidHistoryToken,
+      .historyConsumerBehind:
       .badData
     case .busy, .mergeConflict: .busy
     case .permissionDenied: error.operation == .create ? .cannotCreate : .noInput

@@ -21,7 +21,11 @@ extension ManagedObjectContext {
   public func mergeChanges(from changes: ChangeSet) {
     guard !changes.isEmpty, let store = rowSource.stores.first(where: { $0.identifier == changes.storeIdentifier }) else { return }
     // Nobody knows what it was.
-    if changes.isWhole { return refreshAllObjects() }
+    if changes.isWhole {
+      // Others have written past the rows that are at hand.
+      if changes.source == nil { rowSource.forgetAllRows() }
+      return refreshAllObjects()
+    }
     noticeChangesInPlace()
     var merge = ChangeMerge(changes, of: store, into: self)
     merge.run()

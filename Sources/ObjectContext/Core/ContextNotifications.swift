@@ -1,6 +1,7 @@
 // ContextNotifications: what a context tells its observers: Core Data's notifications, and the same as an AsyncSequence of values.
 public import Foundation
 public import ObjectModel
+public import ObjectStore
 import Synchronization
 
 /// What happened in a context, as a value that may go anywhere: IDs instead of objects.
@@ -32,6 +33,8 @@ public struct ContextChange: Sendable {
   public var refreshed: Set<ManagedObjectID> = []
   /// Whether the context was reset.
   public var invalidatedAll = false
+  /// In ``Kind/didSave``: the place behind the save in the histories of the stores that were saved to; nil where none keeps one.
+  public var historyToken: PersistentHistoryToken?
 }
 
 extension ManagedObjectContext {
@@ -50,6 +53,8 @@ extension ManagedObjectContext {
   public enum NotificationKey: String, Sendable, Hashable, CaseIterable {
     /// The inserted objects.
     case insertedObjects = "inserted"
+    /// The place behind a save in the histories of the stores, a ``PersistentHistoryToken``; absent where none keeps one.
+    case historyToken = "historyToken"
     /// The updated objects.
     case updatedObjects = "updated"
     /// The deleted objects.
@@ -233,22 +238,28 @@ final class ContextNotifications {
     yield { ContextChange(kind: .willSave) }
   }
 
-  func postDidSave(_ work: SaveWork, in context: ManagedObjectContext) {
+  func postDidSave(_ work: SaveWork, _ historyToken: PersistentHistoryToken?, in context: ManagedObjectContext) {
+    /// The user info, with the place in the histories where there is one.
+    func info(_ values: [ManagedObjectContext.NotificationKey: Any]) -> [ManagedObjectContext.NotificationKey: Any] {
+      guard let historyToken else { return values }
+      return values.merging([.historyToken: historyToken]) { $1 }
+    }
     post(Self.names.didSave, from: context) {
-      [.insertedObjects: Set(work.inserted), .updatedObjects: Set(work.updated), .deletedObjects: Set(work.deleted)]
+      info([.insertedObjects: Set(work.inserted), .updatedObjects: Set(work.updated), .deletedObjects: Set(work.deleted)])
     }
     guard Self.names.didSaveIDs.isWanted || !continuations.isEmpty else { return }
     let inserted = Set(work.inserted.map(\.objectID))
     let updated = Set(work.updated.map(\.objectID))
     let deleted = Set(work.deleted.map(\.objectID))
     post(Self.names.didSaveIDs, from: context) {
-      [.insertedObjectIDs: inserted, .updatedObjectIDs: updated, .deletedObjectIDs: deleted]
+      info([.insertedObjectIDs: inserted, .updatedObjectIDs: updated, .deletedObjectIDs: deleted])
     }
     yield {
       var change = ContextChange(kind: .didSave)
       change.inserted = inserted
       change.updated = updated
       change.deleted = deleted
+      change.historyToken = historyToken
       return change
     }
   }

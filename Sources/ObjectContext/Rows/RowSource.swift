@@ -254,6 +254,14 @@ package final class RowSource {
     try coordinator.execute(request, scope: { scope(for: $0) }, done: done)
   }
 
+  /// What was written behind a place in the histories of the stores.
+  func changeSets(afterHistory token: PersistentHistoryToken?) throws -> (changes: [ChangeSet], token: PersistentHistoryToken?) {
+    try coordinator.changeSets(afterHistory: token)
+  }
+
+  /// Answers a request for histories.
+  func execute(_ request: PersistentHistoryChangeRequest) throws -> PersistentHistoryResult { try coordinator.execute(request) }
+
   /// The entity of a name and the store that new rows of it go to.
   ///
   /// - Throws: ``StoreError`` where there is none, or it is only read.

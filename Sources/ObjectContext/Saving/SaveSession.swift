@@ -222,7 +222,14 @@ final class SaveSession {
     for object in mergedObjects { object.awake(fromSnapshotEvents: .mergePolicy) }
     work.forEachChanged { $0.didSave() }
     if !refreshed.isEmpty || !mergedObjects.isEmpty { context.notifications.postRefreshed(refreshed + mergedObjects, in: context) }
-    context.notifications.postDidSave(work, in: context)
+    context.notifications.postDidSave(work, historyToken, in: context)
+  }
+
+  /// The place behind the save in the histories of the stores; nil where none keeps one.
+  private var historyToken: PersistentHistoryToken? {
+    var positions: [String: HistoryPosition] = [:]
+    for part in parts { positions[part.store.identifier] = part.outcome.historyPosition }
+    return positions.isEmpty ? nil : PersistentHistoryToken(positions)
   }
 }
 

@@ -1,5 +1,4 @@
 // ModelVersionHash: a digest per entity that tells whether a store fits a model.
-internal import CLibcrypto
 public import Foundation
 
 /// Version hashes: SHA-256 over what decides the shape of an entity's stored rows.
@@ -52,7 +51,7 @@ enum ModelVersionHash {
       bytes.append(flag: relationship.isTransient)
       bytes.append(optional: relationship.versionHashModifier)
     }
-    return sha256(bytes.bytes)
+    return ContentDigest.sha256(bytes.bytes)
   }
 
   private static func append(
@@ -84,7 +83,7 @@ enum ModelVersionHash {
       guard depth < CompositeRules.maximumDepth else { return Data() }
       var bytes = CanonicalBytes()
       append(model.composite(named: name)?.elements ?? [], to: &bytes, &self, depth: depth + 1)
-      let hash = sha256(bytes.bytes)
+      let hash = ContentDigest.sha256(bytes.bytes)
       known[name] = hash
       return hash
     }
@@ -135,7 +134,7 @@ enum ModelVersionHash {
   }
 
   private static func digits(_ bytes: CanonicalBytes) -> String {
-    sha256(bytes.bytes).prefix(16).map { byte in
+    ContentDigest.sha256(bytes.bytes).prefix(16).map { byte in
       let text = String(byte, radix: 16)
       return byte < 16 ? "0" + text : text
     }.joined()
@@ -143,15 +142,6 @@ enum ModelVersionHash {
 
   /// The order of names by their UTF-8 bytes, which no locale or Unicode version changes.
   private static func precedes(_ a: String, _ b: String) -> Bool { a.utf8.lexicographicallyPrecedes(b.utf8) }
-
-  private static func sha256(_ bytes: [UInt8]) -> Data {
-    var digest = [UInt8](repeating: 0, count: 32)
-    var length: UInt32 = 0
-    let result = EVP_Digest(bytes, bytes.count, &digest, &length, EVP_sha256(), nil)
-    // Only a library without SHA-256 can fail here, and that library could not run the cipher either.
-    precondition(result == 1 && length == 32, "libcrypto offers no SHA-256")
-    return Data(digest)
-  }
 }
 
 /// Bytes that only one sequence of parts has.

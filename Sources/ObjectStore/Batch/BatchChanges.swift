@@ -13,6 +13,8 @@ public struct BatchChanges: Sendable {
   public var refreshed: [ObjectReference]
   /// The links that were changed with the rows, as far as the store tells.
   package var links = BatchLinks.unknown
+  /// The transaction of the history that it was written to; nil where the store keeps none.
+  package var historyPosition: HistoryPosition?
 
   /// Makes changes of references.
   ///
@@ -40,6 +42,7 @@ public struct BatchChanges: Sendable {
   /// All objects that a save concerns: also those of which only relationships beside their rows were changed.
   package init(allOf request: SaveChangesRequest, _ outcome: SaveOutcome = SaveOutcome()) {
     self.init(request)
+    historyPosition = outcome.historyPosition
     if request.relationshipChanges.isEmpty, outcome.isEmpty { return }
     var known = Set(inserted).union(updated)
     for change in request.relationshipChanges where known.insert(change.source).inserted { updated.append(change.source) }

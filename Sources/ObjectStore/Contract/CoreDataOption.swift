@@ -43,7 +43,7 @@ package enum CoreDataOption: String, Sendable, CaseIterable {
     case .infersMappingModel: "set shouldInferMappingModelAutomatically"
     case .defersLightweightMigration: "set defersLightweightMigration"
     case .stagedMigrationManager: "set stagedMigrationManager of the description"
-    case .historyTracking: "stores keep no history yet"
+    case .historyTracking: "set historyTracking"
     case .remoteChangeNotification: "stores tell nothing of other processes yet"
     case .forceDestroy: "destroyPersistentStore(with:) refuses while anybody has the store open, always"
     case .secureDecodingClasses, .insecureDecoding: "there is no binary store, and nothing is decoded by class names"

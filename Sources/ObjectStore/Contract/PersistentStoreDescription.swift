@@ -60,6 +60,13 @@ public struct PersistentStoreDescription: Sendable {
   public var migrationCancellation: RequestCancellation?
   /// The steps from a store's version to the coordinator's model; nil, or an empty answer, infers the whole way at once.
   package var migrationSteps: (@Sendable (StoreMigrationOrigin, CompiledModel) throws -> [StoreMigrationStep])?
+  /// Whether the store keeps a history of what is written to it. Nil takes the store as it is, also when somebody else switches its history; true and false switch it
+  /// as the store is opened, in one transaction. Switching it off forgets all of it, and is refused while a consumer is registered.
+  public var historyTracking: Bool?
+  /// How much the history keeps of each change; nil takes it as it is, and ``HistoryLevel/properties`` for a new one.
+  public var historyLevel: HistoryLevel?
+  /// For how long the history is kept; by default until somebody deletes it.
+  public var historyRetention = HistoryRetention.unlimited
   /// Whether the store is not opened while a transformer that its entities' attributes name is not registered. False by default: such attributes then fail when
   /// they are used; ``PersistentStoreCoordinator/missingTransformers`` lists them.
   public var requiresTransformers = false

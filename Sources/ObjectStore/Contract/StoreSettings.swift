@@ -77,6 +77,8 @@ extension PersistentStoreDescription {
       StoreSetting("shouldInferMappingModelAutomatically", \.shouldInferMappingModelAutomatically),
       StoreSetting("defersLightweightMigration", \.defersLightweightMigration),
       StoreSetting("migrationBackupURL", \.migrationBackupURL), StoreSetting("requiresTransformers", \.requiresTransformers),
+      StoreSetting("historyTracking", \.historyTracking), StoreSetting("historyLevel", \.historyLevel),
+      StoreSetting("historyRetention", \.historyRetention),
     ]
   }
 }

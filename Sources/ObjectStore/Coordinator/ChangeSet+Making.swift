@@ -63,6 +63,14 @@ struct LinkCollector {
     }
   }
 
+  /// A link that was added or removed.
+  mutating func add(_ link: LinkChanges.Link, of relationship: Int, isAdded: Bool) {
+    if isAdded { add(link.source, link.destination, to: relationship) } else { remove(link.source, link.destination, from: relationship) }
+  }
+
+  /// The members of an ordered relationship were given an order.
+  mutating func addOrder(of owner: RelationshipOwner) { reordered.append(owner) }
+
   /// The links of a change of join tables and orders.
   mutating func add(_ change: SaveChangesRequest.RelationshipChange) {
     for member in change.added { add(change.source, member, to: change.relationshipID) }

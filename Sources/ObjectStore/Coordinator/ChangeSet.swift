@@ -26,6 +26,8 @@ public struct ChangeSet: Sendable {
   public let contextName: String?
   /// The author that the context named.
   public let transactionAuthor: String?
+  /// The place in the store's history behind the transaction that they were written in; nil where the store keeps none.
+  public let historyToken: PersistentHistoryToken?
   /// The slots that were changed of each of the objects updated.
   package let updatedSlots: ChangedSlots
   /// The links that were added and removed, by relationship. Those in join tables that went with a deleted object are not among them, nor are those by which
@@ -39,8 +41,8 @@ public struct ChangeSet: Sendable {
   package let isWhole: Bool
   /// The number of the context that made the changes; 0 for none.
   package let origin: UInt64
-  /// The open store that they went through: its row cache knows of them.
-  package let source: ObjectIdentifier
+  /// The open store that they went through: its row cache knows of them. Nil for what a history tells.
+  package let source: ObjectIdentifier?
 
   /// Makes the change set of what was written to a store.
   ///
@@ -60,6 +62,7 @@ public struct ChangeSet: Sendable {
     refreshed = store.objectIDs(of: changes.refreshed)
     contextName = scope.contextName
     transactionAuthor = scope.transactionAuthor
+    historyToken = changes.historyPosition.map { PersistentHistoryToken($0, of: store.identifier) }
     self.updatedSlots = updatedSlots
     self.links = links.changes
     reordered = links.reordered
@@ -69,11 +72,29 @@ public struct ChangeSet: Sendable {
     source = ObjectIdentifier(store)
   }
 
+  /// Makes the change set of what a history tells.
+  init(
+    ofStore storeIdentifier: String, inserted: [ManagedObjectID], updated: [ManagedObjectID], updatedSlots: ChangedSlots,
+    deleted: [ManagedObjectID], refreshed: [ManagedObjectID], links: LinkCollector?, isWhole: Bool, token: PersistentHistoryToken?,
+    author: String?, context: String?
+  ) {
+    self.storeIdentifier = storeIdentifier
+    (self.inserted, self.updated, self.deleted, self.refreshed) = (inserted, updated, deleted, refreshed)
+    (contextName, transactionAuthor, historyToken) = (context, author, token)
+    self.updatedSlots = updatedSlots
+    self.links = links?.changes ?? []
+    reordered = links?.reordered ?? []
+    unlistedRelationships = links?.unlisted ?? []
+    self.isWhole = isWhole
+    origin = 0
+    source = nil
+  }
+
   /// Makes the change set of changes that nobody has listed.
   init(wholeOf store: PersistentStore) {
     storeIdentifier = store.identifier
     (inserted, updated, deleted, refreshed) = ([], [], [], [])
-    (contextName, transactionAuthor) = (nil, nil)
+    (contextName, transactionAuthor, historyToken) = (nil, nil, nil)
     (updatedSlots, links, reordered, unlistedRelationships) = (ChangedSlots(), [], [], [])
     isWhole = true
     origin = 0

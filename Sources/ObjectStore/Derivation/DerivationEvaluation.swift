@@ -128,6 +128,7 @@ public struct DerivationEvaluation: Sendable {
 extension BatchChanges {
   /// Adds what a save has computed of rows that it does not name.
   public mutating func add(_ outcome: SaveOutcome) {
+    historyPosition = outcome.historyPosition ?? historyPosition
     if outcome.isEmpty { return }
     var known = Set(inserted).union(updated).union(deleted)
     refreshed += (outcome.refreshed.references + outcome.outdated).filter { known.insert($0).inserted }

@@ -20,6 +20,8 @@ struct InMemoryRows: Sendable {
   var links: [Int: Set<Link>] = [:]
   /// The members of ordered relationships as they were last ordered, by the relationship's number and the object. Who is a member is said elsewhere.
   var orders: [Int: [ObjectReference: [ObjectReference]]] = [:]
+  /// What was written, where that is kept.
+  var history: InMemoryHistory?
 
   init(model: CompiledModel, entityNumbers: [Int]) {
     self.model = model

@@ -21,6 +21,9 @@ public final class InMemoryStore: IncrementalStore {
     init(_ rows: InMemoryRows) { self.rows = rows }
   }
 
+  /// What the history calls this store's opening.
+  private let opening = HistoryOpening.make().text
+
   private struct State {
     /// Nil while the store is closed.
     var identifier: String?
@@ -50,6 +53,7 @@ public final class InMemoryStore: IncrementalStore {
     let held = Set(configuration.entityNumbers.map { configuration.model.entities[$0].name })
     return state.withLock { state in
       let identifier = state.identifier ?? UUID().uuidString
+      if state.identifier == nil { beginHistory(&state.rows) }
       state.identifier = identifier
       var metadata = StoreMetadata(
         storeIdentifier: identifier, storeType: StoreType.inMemory.rawValue,
@@ -69,7 +73,9 @@ public final class InMemoryStore: IncrementalStore {
     case .save(let request):
       try checkWritable(.save)
       var outcome = SaveOutcome()
-      try changeRows { rows in outcome = try rows.save(request, objectIDSpace: scope.objectIDSpace) }
+      try changeRows { rows in
+        outcome = try rows.save(request, objectIDSpace: scope.objectIDSpace, authorship(.save, scope), isPart: isInTransaction)
+      }
       return .saved(outcome)
     case .batchInsert, .batchUpdate, .batchDelete:
       try checkWritable(.batchRequest)
@@ -77,7 +83,7 @@ public final class InMemoryStore: IncrementalStore {
       try changeRows { rows in
         let save = try InMemoryReader(rows: rows, objectIDSpace: scope.objectIDSpace).save(for: request)
         changes = BatchChanges(save)
-        changes.add(try rows.save(save, objectIDSpace: scope.objectIDSpace))
+        changes.add(try rows.save(save, objectIDSpace: scope.objectIDSpace, authorship(.batch, scope), isPart: isInTransaction))
       }
       return .batch(changes)
     }
@@ -135,6 +141,8 @@ public final class InMemoryStore: IncrementalStore {
   /// - Throws: What the body throws; ``StoreError`` when the store is closed.
   public func performTransaction(_ body: () throws -> Void) throws {
     try changeRows { rows in
+      // What was written before is another transaction of the history.
+      if !isInTransaction { rows.history?.run = nil }
       let transaction = Transaction(rows)
       try transactions.run(transaction, body)
       rows = transaction.rows
@@ -154,7 +162,37 @@ public final class InMemoryStore: IncrementalStore {
     if configuration.description.isReadOnly { throw StoreError(.readOnlyStore, operation: operation) }
   }
 
+  // MARK: The history
+
+  private func authorship(_ kind: HistoryKind, _ scope: RequestScope) -> HistoryAuthorship {
+    HistoryAuthorship(
+      kind, author: scope.transactionAuthor, context: scope.contextName, opening: opening, time: Date().timeIntervalSinceReferenceDate)
+  }
+
+  /// Switches the history on where the description says so.
+  private func beginHistory(_ rows: inout InMemoryRows) {
+    let description = configuration.description
+    if description.historyTracking == true { switchHistory(&rows, HistorySettings(level: description.historyLevel ?? .properties)) }
+  }
+
+  private func switchHistory(_ rows: inout InMemoryRows, _ settings: HistorySettings?) {
+    guard let settings else { return rows.history = nil }
+    if rows.history == nil {
+      var history = InMemoryHistory(settings, of: configuration.model, retention: configuration.description.historyRetention)
+      var recorder = HistoryRecorder(ids: history.ids, level: settings.level)
+      recorder.addWhole()
+      history.add(
+        recorder,
+        HistoryAuthorship(
+          .begin, author: nil, context: nil, opening: opening, time: Date().timeIntervalSinceReferenceDate), isPart: false)
+      rows.history = history
+    }
+    rows.history?.settings = settings
+  }
+
   // MARK: Versions of the rows
+
+  private var isInTransaction: Bool { transactions.current != nil }
 
   /// The rows as the caller sees them: those of the transaction that he is inside of, else the committed ones.
   private func visibleRows() throws -> InMemoryRows {
@@ -166,6 +204,32 @@ public final class InMemoryStore: IncrementalStore {
 
   private func reader(in scope: RequestScope) throws -> InMemoryReader {
     InMemoryReader(rows: try visibleRows(), objectIDSpace: scope.objectIDSpace)
+  }
+
+  /// The history as the caller sees it.
+  func visibleHistory() throws -> InMemoryHistory? { try visibleRows().history }
+
+  /// Changes the history.
+  func changeHistory(_ operation: StoreOperation, _ change: (inout InMemoryHistory) throws -> Void) throws {
+    try checkWritable(operation)
+    try changeRows { rows in
+      guard var history = rows.history else { throw StoreError(.historyOff, operation: operation) }
+      // A copy that is the only one is changed in its place.
+      rows.history = nil
+      try change(&history)
+      rows.history = history
+    }
+  }
+
+  /// Switches the history on or off.
+  package func setHistory(_ settings: HistorySettings?) throws {
+    try checkWritable(.switchHistory)
+    try changeRows { rows in
+      if settings == nil, let readers = rows.history?.consumers.keys.sorted(), !readers.isEmpty {
+        throw StoreError(.historyStillRead(readers), operation: .switchHistory)
+      }
+      switchHistory(&rows, settings)
+    }
   }
 
   /// Changes a copy of the rows, and puts it in their place if that succeeds.

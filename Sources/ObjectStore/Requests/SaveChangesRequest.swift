@@ -160,6 +160,8 @@ public struct SaveOutcome: Sendable {
   public var refreshed: RowList
   /// Further objects with new computed values, too many to answer with their rows.
   public var outdated: [ObjectReference]
+  /// The transaction of the history that it was written to; nil where the store keeps none.
+  package var historyPosition: HistoryPosition?
 
   /// Makes an outcome; by default nothing else was written.
   public init(refreshed: RowList = RowList(), outdated: [ObjectReference] = []) {

@@ -75,6 +75,18 @@ extension StoreError {
     case strangeLayout(table: String)
     case noJoinTable(relationship: String)
 
+    // The history.
+    case unreadableHistory(number: Int64)
+    case historyOff
+    case historyUnsupported(type: String)
+    case historyExpired(oldest: String?)
+    case historyTokenUnknown
+    case historyTokenOfOtherStore(known: [String])
+    case invalidHistoryToken
+    case historyConsumersBehind([String])
+    case unknownHistoryConsumer(String, known: [String])
+    case historyStillRead([String])
+
     // Objects.
     case noObject(ManagedObjectID)
     case noRow(ManagedObjectID)

@@ -28,7 +28,7 @@ extension StoreError.Reason {
 
   /// The code, the sentence and the subject. What came of it depends on the operation.
   func parts(_ operation: StoreOperation?) -> StoreError.Parts {
-    requestParts(operation) ?? storeParts ?? fileParts ?? damageParts ?? objectParts ?? uniqueParts ?? migrationParts
+    requestParts(operation) ?? storeParts ?? fileParts ?? damageParts ?? historyParts ?? objectParts ?? uniqueParts ?? migrationParts
       ?? Parts(.cancelled, Self.cancellation(of: operation))
   }
 

@@ -107,6 +107,18 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case invalidRequest
     /// The kind of store cannot answer such a request.
     case unsupported
+    /// The store keeps no history, or none any more.
+    case historyNotTracked
+    /// What follows a place in a history was deleted from it. Core Data's number for it is 134301.
+    case historyTokenExpired
+    /// A place in a history is not one of this history: the store was restored from an older copy since, or its history was switched off.
+    case historyTokenUnknown
+    /// A place is one in the history of another store.
+    case historyTokenOfOtherStore
+    /// What was to be a place in a history is none.
+    case invalidHistoryToken
+    /// A consumer of a history has not read what is to be deleted, or is not registered.
+    case historyConsumerBehind
     /// A predicate is nested too deeply.
     case nestingTooDeep
     /// The work was cancelled.

@@ -84,6 +84,14 @@ public enum StoreOperation: String, Sendable, Hashable, CaseIterable {
   case batchDelete = "batch delete"
   /// New objects are given their permanent IDs.
   case obtainPermanentIDs = "obtain permanent IDs"
+  /// The history of a store is read.
+  case readHistory = "read the history"
+  /// What is old is deleted from the history of a store.
+  case deleteHistory = "delete from the history"
+  /// A consumer of a store's history is entered, changed or removed.
+  case changeHistoryConsumer = "change a consumer of the history"
+  /// The history of a store is switched on or off.
+  case switchHistory = "switch the history"
   /// A fetch is explained.
   case explain
   /// Derived attributes are computed.

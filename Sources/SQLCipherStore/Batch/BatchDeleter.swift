@@ -33,6 +33,7 @@ struct BatchDeleter {
     }
     var changes = BatchChanges(updated: updated, deleted: deleted)
     changes.links = try links(of: deleted)
+    if let record = batch.transaction.record { try note(deleted, in: record) }
     if !deleted.isEmpty { try deleteRows() }
     for index in doomed { try batch.empty(.doomed(index)) }
     for index in released { try batch.empty(.released(index)) }
@@ -185,6 +186,7 @@ struct BatchDeleter {
       if let inverse = schema.model.inverse(of: relationship), case .inverse(let side) = schema.relationships[inverse.id] {
         order = side.order
       }
+      try batch.transaction.record?.noteReleased(column, of: table, where: condition, batch)
       try batch.run(table.releasing(column, order: order, where: condition))
     }
     var updated: [ObjectReference] = []
@@ -211,6 +213,16 @@ struct BatchDeleter {
       }
     }
     return .listed(changes)
+  }
+
+  /// Records what goes, and what has let go of it.
+  private func note(_ deleted: [ObjectReference], in record: TransactionRecord) throws {
+    record.addReleased()
+    var byTable: [Int: [ObjectReference]] = [:]
+    for reference in deleted { byTable[try schema.table(of: reference.entity).index, default: []].append(reference) }
+    for (index, references) in byTable.sorted(by: { $0.key < $1.key }) {
+      try record.addDeleted(references, of: schema.tables[index], in: .doomed(index), batch)
+    }
   }
 
   private func deleteRows() throws {

@@ -66,6 +66,7 @@ struct BatchInserter {
         try place(insertion.rows[position])
       }
       try executor.run()
+      if let record = batch.transaction.record { try record.recorder.add(executor.request, formerRows: [:], large: largeValues) }
       // Nothing but whole rows was written, with their values.
       if !schema.derivations.isEmpty { batch.engine.marks.forgetLocal() }
       return BatchChanges(executor.request)
@@ -90,6 +91,7 @@ struct BatchInserter {
         try place(new)
         written.append(new)
         try executor.insertRow(position)
+        try batch.transaction.record?.recorder.addInserted(new, largeValues)
         known.insert(new.reference)
         changes.inserted.append(new.reference)
       case .passedOver: break
@@ -128,12 +130,21 @@ struct BatchInserter {
     let plan = try batch.engine.saveStatements.update(holder.entityNumber, slots, schema)
     // Statements bind the row's memory without a copy.
     written.append(row)
-    try withExtendedLifetime(writer) { try executor.run(plan, row, oldVersion: holder.version) }
+    try withExtendedLifetime(writer) {
+      try executor.run(plan, row, oldVersion: holder.version)
+      try batch.transaction.record?.recorder.addUpdated(row, slots, former: holder, largeValues)
+    }
     for side in orders where slots.contains(side.slot) {
       let place: Slot = try nextPlace(side, row).map { .int($0) } ?? .null
       try batch.run(
         table.placing(side.order), [place, .int(row.key)])
     }
+  }
+
+  /// What the history has of values that are kept in files.
+  private func largeValues(_ row: RowImage, _ slot: Int) throws -> HistoryValue? {
+    let number = executor.externals?.id(of: row, slot) ?? (row.external(slot)?.content as? StoredExternal)?.id
+    return try TransactionRecord.largeValue(number, batch.transaction.reading)
   }
 
   // MARK: Orders

@@ -42,7 +42,10 @@ struct BatchUpdater {
     guard try select() > 0 else { return changes }
     let updated = try batch.references(noted.references)
     changes.links = try changedLinks(of: updated)
+    // Before anything is changed: the rows are still as they were.
+    try batch.transaction.record?.addUpdated(updated, by: plan, of: table, in: noted, batch)
     let partners = try releasePartners(of: updated)
+    batch.transaction.record?.addReleased()
     try placeInOrders()
     let unique = uniqueColumns()
     if !unique.isEmpty {
@@ -175,6 +178,7 @@ struct BatchUpdater {
       if !inverse.isOptional {
         throw BatchError(required: inverse, schema.model, found.map { space.objectID(of: $0) })
       }
+      try batch.transaction.record?.noteReleased(column, of: target, where: target.refers(by: column, to: noted), batch)
       try batch.run(target.releasing(column, from: noted, isUpdated: index == table.index))
       partners += found
     }

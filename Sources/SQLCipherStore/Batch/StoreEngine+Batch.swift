@@ -31,7 +31,10 @@ extension StoreEngine {
   {
     let transaction = try begin(.init(cancellation: scope.cancellation, objectIDSpace: scope.objectIDSpace))
     do {
-      var changes = try transaction.whileWanted { try body(BatchTransaction(engine: self, transaction: transaction)) }
+      var changes = try transaction.whileWanted {
+        _ = try beginRecord(.batch, transaction, scope)
+        return try body(BatchTransaction(engine: self, transaction: transaction))
+      }
       try transaction.commit()
       changes.add(transaction.outcome)
       return changes

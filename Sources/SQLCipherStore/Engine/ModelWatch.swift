@@ -1,4 +1,4 @@
-// ModelWatch: notices that somebody else has migrated the file of a store that is open here.
+// ModelWatch: notices that somebody else has migrated the file of a store that is open here, or switched its history.
 import Foundation
 import ObjectModel
 import ObjectStore
@@ -9,11 +9,13 @@ import Synchronization
 ///
 /// Every migration counts up the database's `user_version`, which stands in the first page: that is all that is compared, so a transaction costs less
 /// than a microsecond more. Indexes, triggers, full-text tables and deferred clearing, which change SQLite's `schema_version`, leave it alone; a mere
-/// renaming or widening, which changes no table, does not. Only where the number differs are the metadata read.
+/// renaming or widening, which changes no table, does not. Only where the number differs are the metadata read. Switching the history counts it up too.
 final class ModelWatch: Sendable {
   private struct Expectation {
     let hashes: [String: Data]
     let layout: TableLayout
+    /// Reads again what may have been switched without a change of the model.
+    let whenSwitched: @Sendable (ReadTransaction) throws -> Void
   }
   /// What is no `user_version`: nothing is watched yet.
   private static let nothing = Int.min
@@ -28,8 +30,11 @@ final class ModelWatch: Sendable {
   ///
   /// - Parameters:
   ///   - generation: The database's `user_version`, read before the others.
-  func begin(generation: Int, hashes: [String: Data], layout: TableLayout) {
-    expectation.withLock { $0 = Expectation(hashes: hashes, layout: layout.withoutLeftovers) }
+  ///   - whenSwitched: Called where the number differs and the model does not, in the transaction that has seen it.
+  func begin(
+    generation: Int, hashes: [String: Data], layout: TableLayout, whenSwitched: @escaping @Sendable (ReadTransaction) throws -> Void
+  ) {
+    expectation.withLock { $0 = Expectation(hashes: hashes, layout: layout.compared, whenSwitched: whenSwitched) }
     self.generation.store(generation, ordering: .releasing)
   }
 
@@ -57,8 +62,13 @@ final class ModelWatch: Sendable {
     }
     let hashes = try MetadataTable.readHashes(connection, path: path)
     // A model may come back under another version identifier, and with other columns.
-    if hashes == expected.hashes, try MetadataTable.readLayout(connection, path: path).withoutLeftovers == expected.layout {
-      generation.store(found, ordering: .releasing)
+    if hashes == expected.hashes, try MetadataTable.readLayout(connection, path: path).compared == expected.layout {
+      try expectation.withLock { _ in
+        // An older snapshot has nothing to say of what is now. The number goes round.
+        guard Int32(truncatingIfNeeded: found) &- Int32(truncatingIfNeeded: generation.load(ordering: .relaxed)) > 0 else { return }
+        try expected.whenSwitched(transaction)
+        generation.store(found, ordering: .releasing)
+      }
       return
     }
     var error = StoreError(.migratedMeanwhile(versions: Array(record.versionIdentifiers)), operation: .checkModel, path: path)
@@ -68,9 +78,9 @@ final class ModelWatch: Sendable {
 }
 
 extension TableLayout {
-  /// The layout as far as it is read: what a migration left behind goes away while stores are open.
-  fileprivate var withoutLeftovers: TableLayout {
-    var layout = self
+  /// The layout as far as statements go by it: what a migration left behind goes away while stores are open, and the history comes and goes.
+  fileprivate var compared: TableLayout {
+    var layout = withoutHistory
     layout.leftoverTables = nil
     layout.deferredTables = nil
     for index in layout.tables.indices { layout.tables[index].leftovers = nil }

@@ -21,6 +21,8 @@ final class StoreEngine: Sendable {
   let externals: ExternalStorage?
   /// What triggers note on the writer.
   let marks: DerivationMarks
+  /// Whether a history is kept, and by what.
+  let history: StoreHistory
   /// Who takes part in each write transaction, in order.
   let participants: [any TransactionParticipant]
   /// The transaction that is held over several requests, for those that belong to it.
@@ -28,7 +30,8 @@ final class StoreEngine: Sendable {
 
   init(
     path: String, pool: ConnectionPool?, statements: StoreStatements, trace: StatementTrace, marks: DerivationMarks = DerivationMarks(),
-    watch: ModelWatch? = nil, externals: ExternalStorage? = nil
+    watch: ModelWatch? = nil, externals: ExternalStorage? = nil, history: StoreHistory = StoreHistory(),
+    retention: HistoryRetention = .unlimited
   ) {
     self.path = path
     connections = pool
@@ -37,10 +40,15 @@ final class StoreEngine: Sendable {
     self.trace = trace
     self.marks = marks
     self.externals = externals
+    self.history = history
     marks.prepare(for: schema.derivations)
     rows = StoreRows(statements: statements, trace: trace, path: path)
     keys = KeyAllocator(tableCount: schema.tables.count)
-    participants = Self.participants(watch: watch, rows: rows, marks: marks, externals: externals, keys: keys, sizes: tableSizes)
+    var participants = Self.participants(
+      watch: watch, rows: rows, marks: marks, externals: externals, history: history, keys: keys, sizes: tableSizes)
+    // The last: it writes in a transaction of its own, behind one that is over.
+    if retention != .unlimited { participants.append(HistoryPurge(retention, history: history, trace: trace)) }
+    self.participants = participants
     saveStatements = SaveStatementCache(numbers: statements.numbers.updates)
     plans = SelectPlanCache(numbers: statements.numbers.fetches)
   }

@@ -7,7 +7,8 @@ import SQLCipherConnection
 extension StoreEngine {
   /// Who takes part, in the order in which each moment is told. Whoever is not needed is not in the list.
   static func participants(
-    watch: ModelWatch?, rows: StoreRows, marks: DerivationMarks, externals: ExternalStorage?, keys: KeyAllocator, sizes: TableSizes
+    watch: ModelWatch?, rows: StoreRows, marks: DerivationMarks, externals: ExternalStorage?, history: StoreHistory, keys: KeyAllocator,
+    sizes: TableSizes
   ) -> [any TransactionParticipant] {
     var list: [any TransactionParticipant] = []
     // Refuses before anybody else reads or writes where the file has another model by now.
@@ -16,6 +17,8 @@ extension StoreEngine {
     if !rows.schema.derivations.isEmpty { list.append(DerivedValues(rows: rows, marks: marks)) }
     // The last who writes rows: files are made durable, and those that no row refers to any more leave the list.
     if let externals, !externals.isJoined { list.append(LargeValues(storage: externals)) }
+    // Records what was written in the end.
+    list.append(history)
     // After a rollback it writes, in a transaction of its own: all others are done with the failed one by then.
     list.append(ReservedKeys(keys: keys, tables: rows.schema.tables))
     list.append(sizes)

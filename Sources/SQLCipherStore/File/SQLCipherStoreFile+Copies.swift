@@ -34,8 +34,11 @@ extension SQLCipherStoreFile {
 
   /// Writes everything in the store, NOT ENCRYPTED, into a new plain SQLite file. Everybody who can read that file can read all of it.
   ///
+  /// - Parameters:
+  ///   - url: The file.
+  ///   - includesHistory: Whether the history goes along, if the store keeps one. By default it does not: it may hold what was deleted long ago.
   /// - Throws: ``StoreError``, with the code `alreadyExists` where something is at the new place.
-  public func exportPlaintext(to url: URL) async throws {
+  public func exportPlaintext(to url: URL, includesHistory: Bool = false) async throws {
     let keyring = keyring
     try await Self.offActor {
       try keyring.withDatabaseKey(options: Self.readingOptions) { key in
@@ -51,6 +54,7 @@ extension SQLCipherStoreFile {
             try ExternalFunctions.register(on: connection, folder: folder)
             return try FoldedIndexes.removal(from: connection, schema: "target")
               + ExternalSchema.inlining(from: connection, schema: "target")
+              + (includesHistory ? [] : HistoryTables.removal(from: connection, schema: "target"))
           })
       }
     }

@@ -94,6 +94,19 @@ extension SQLCipherStoreFile {
         indexes.contains(where: finding.isAbout(index:)) || tables.contains(where: finding.isAbout(table:))
       }
       return findings.filter { !isOutdated($0) }.map { StoreFinding(.damage, $0.description) } + lines
+        + (try Self.historyFindings(keyring))
+    }
+  }
+
+  /// What is wrong with the history; nothing where the database itself cannot be read, which was said already.
+  private static func historyFindings(_ keyring: StoreKeyring) throws -> [StoreFinding] {
+    do {
+      let connection = try keyring.withDatabaseKey(options: readingOptions) { try Connection.reading(keyring.storePath, key: $0) }
+      defer { connection.close() }
+      return try HistoryVerification.run(connection, path: keyring.storePath)
+    } catch let error as StoreAccessError {
+      if case .storeCorrupt = error.kind { return [] }
+      throw error
     }
   }
 

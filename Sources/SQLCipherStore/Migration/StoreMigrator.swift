@@ -51,6 +51,9 @@ struct StoreMigrator {
     var past = try MetadataTable.readPastModels(connection, path: path)
     try Self.checkNotNewer(record, past, model, path: path)
     var schema = try StoredSchema.read(connection, path: path)
+    let history = try MetadataTable.readHistory(connection, path: path)
+    // The layout with the ids of the history, which the steps know nothing of.
+    var layout = schema.layout
     let runner = MigrationRunner(transaction, request: request, trace: trace, portionSize: portionSize)
     let steps: [StoreMigrationStep?] = request.steps.isEmpty ? [nil] : request.steps
     var tasks = record.deferredTasks
@@ -72,6 +75,9 @@ struct StoreMigrator {
       }
       connection.discardStatements()
       schema = plan.schema
+      var newer = schema.layout
+      if history != nil { newer.takeHistoryIDs(from: layout, plan.map) }
+      layout = newer
       tasks = plan.deferredTasks
       let name = StoreRecord.modelName(target.checksum, target.model.versionIdentifiers)
       past.removeAll { $0 == present || $0 == name }
@@ -82,11 +88,23 @@ struct StoreMigrator {
       try runner.check()
       if count % 100 == 1 { runner.report("put large values into files") }
     }
-    try write(record, schema, past, tasks)
+    try write(record, schema, layout, past, tasks)
+    if let history { try writeHistory(history, from: record.checksum, schema, layout, transaction) }
   }
 
-  private func write(_ record: StoreRecord, _ schema: StoreSchema, _ past: [String], _ tasks: [String]) throws {
-    let isFresh = schema.layout == TableLayout(model: schema.model, entityNumbers: entityNumbers)
+  /// Records that anything may have been changed.
+  private func writeHistory(
+    _ settings: HistorySettings, from older: String, _ schema: StoreSchema, _ layout: TableLayout, _ transaction: WriteTransaction
+  ) throws {
+    let rows = StoreRows(statements: StoreStatements(schema), trace: trace, path: path)
+    let recording = StoreHistory.Recording(settings: settings, ids: HistoryIDs(layout, of: schema.model))
+    try TransactionRecord.writeWhole(.migration, recording, rows, transaction, from: older, to: schema.model.checksum)
+  }
+
+  private func write(
+    _ record: StoreRecord, _ schema: StoreSchema, _ layout: TableLayout, _ past: [String], _ tasks: [String]
+  ) throws {
+    let isFresh = layout == TableLayout(model: schema.model, entityNumbers: entityNumbers)
     let basis = MetadataTable.layoutBasis(model: schema.model, entityNumbers: entityNumbers)
     var record = record
     record.checksum = schema.model.checksum
@@ -94,7 +112,7 @@ struct StoreMigrator {
     record.layoutBasis = isFresh ? basis : MetadataTable.indexesOnly + basis
     record.deferredTasks = tasks
     try MetadataTable.update(
-      record, hashes: schema.model.versionHashes(ofEntities: model.entityNumbers(entityNumbers, in: schema.model)), layout: schema.layout,
+      record, hashes: schema.model.versionHashes(ofEntities: model.entityNumbers(entityNumbers, in: schema.model)), layout: layout,
       model: String(decoding: try schema.model.model.xmlData(), as: UTF8.self), pastModels: past, connection)
     // Whoever has the store open under the older model sees it by this number, even where no table changes.
     try connection.setUserVersion(Int32(truncatingIfNeeded: try connection.userVersion()) &+ 1)

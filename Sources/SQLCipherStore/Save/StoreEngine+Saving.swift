@@ -20,7 +20,11 @@ extension StoreEngine {
     let transaction = try begin(.init(request: request, cancellation: scope.cancellation, now: now, objectIDSpace: scope.objectIDSpace))
     do {
       var executor = SaveExecutor(engine: self, transaction: transaction, request: request, space: scope.objectIDSpace)
-      try transaction.whileWanted { try executor.run() }
+      try transaction.whileWanted {
+        let record = try beginRecord(.save, transaction, scope)
+        try executor.run()
+        try record?.add(transaction, numbers: executor.externals)
+      }
       // Participants do their part, before and after.
       try transaction.commit()
       return transaction.outcome

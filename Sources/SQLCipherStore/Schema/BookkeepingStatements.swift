@@ -12,9 +12,10 @@ enum BookkeepingTables {
   /// The large values outside the rows: one row for each file that some row refers to.
   static let externals = "cipherdata_external"
   /// Names that entities' tables do not get: in use, or kept for later versions.
-  static let reservedNames = [
-    metadata, keys, "cipherdata_history", "cipherdata_history_changes", "cipherdata_deferred", externals,
-  ]
+  static let reservedNames =
+    HistoryTables.all + [
+      metadata, keys, "cipherdata_history_changes", "cipherdata_deferred", externals,
+    ]
 
   /// The statements that make the tables of a new store.
   static let creation = [

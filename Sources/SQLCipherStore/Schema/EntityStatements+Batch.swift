@@ -28,6 +28,17 @@ extension EntityTable {
       + " FROM \(batch.source) AS b CROSS JOIN \(name) AS t ON t.\(key) = b.k WHERE t.\(column.name) IS NOT NULL"
   }
 
+  /// Reads what the rows that meet a condition refer to, as the other one.
+  func destinations(by column: TableColumn, where condition: String) -> String {
+    "SELECT \(reference(alias: name)), \(name).\(column.name)\(column.entityColumn.map { ", \(name).\($0)" } ?? "") FROM \(name) WHERE \(condition)"
+  }
+
+  /// Reads the rows that a batch's table notes, each with the first of its values.
+  func rows(in batch: BatchTable, valueCount: Int = 0) -> String {
+    let values = (0..<valueCount).map { ", b.v\($0)" }.joined()
+    return "SELECT \(readColumns(alias: "t"))\(values) FROM \(batch.source) AS b CROSS JOIN \(name) AS t ON t.\(key) = b.k"
+  }
+
   /// Tells whether there is a row that meets a condition.
   func hasRow(where condition: String) -> String { "SELECT 1 FROM \(name) WHERE \(condition) LIMIT 1" }
 

@@ -155,6 +155,9 @@ final class EntityTable: Sendable {
     return names.joined(separator: ", ")
   }
 
+  /// How many columns ``readColumns(alias:)`` names.
+  var readColumnCount: Int32 { columns.last.map { $0.readIndex + ($0.entityColumn == nil ? 1 : 2) } ?? (entity == nil ? 2 : 3) }
+
   private static func mismatch(_ table: String) -> StoreError {
     StoreError(.strangeLayout(table: table), operation: .open)
   }

@@ -46,8 +46,10 @@ struct StoreRecord {
 
 /// Reads and writes the metadata.
 enum MetadataTable {
-  /// The version of the file format that this library writes. Files of a greater one are refused.
+  /// The version of the file format that this library writes.
   static let formatVersion = 2
+  /// The version of a file with a history: libraries that would write to it without recording refuse it. Files of a greater one are refused here.
+  static let formatVersionWithHistory = 3
   /// What a layout for a model and the entities held is assigned from, and the indexes are made from.
   static func layoutBasis(model: CompiledModel, entityNumbers: [Int]) -> String {
     let numbers = entityNumbers.count == model.entities.count ? "all" : entityNumbers.map(String.init).joined(separator: ",")
@@ -118,8 +120,8 @@ enum MetadataTable {
   }
 
   private static func checkFormat(_ format: Int, path: String) throws {
-    guard format > formatVersion else { return }
-    throw StoreError(.unsupportedFormat(format, newest: formatVersion), operation: .open, path: path)
+    guard format > formatVersionWithHistory else { return }
+    throw StoreError(.unsupportedFormat(format, newest: formatVersionWithHistory), operation: .open, path: path)
   }
 
   /// The version hashes of the model that wrote the store.
@@ -219,6 +221,32 @@ enum MetadataTable {
     let statement = try connection.statement(.renewal)
     try statement.bind(1, layoutBasis)
     try statement.bind(2, try compressed(model))
+    try statement.run()
+  }
+
+  /// Whether the database is a store with a history; a foreign database is none.
+  static func hasHistory(_ connection: Connection) -> Bool { (try? formatOnly(connection)) == formatVersionWithHistory }
+
+  /// What the metadata say of the history; nil where there is none.
+  static func readHistory(_ connection: Connection, path: String) throws -> HistorySettings? {
+    guard try formatOnly(connection) == formatVersionWithHistory else { return nil }
+    let statement = try connection.statement(.settings)
+    defer { statement.reset() }
+    guard try statement.step(), !statement.isNull(0) else { throw StoreError(.unreadableMetadata, operation: .open, path: path) }
+    return try decode(HistorySettings.self, statement.text(0), path)
+  }
+
+  /// Writes what switching the history changes.
+  static func write(history: HistorySettings?, layout: TableLayout, layoutBasis: String, _ connection: Connection) throws {
+    let hasColumn = try connection.statement(.hasSettings)
+    let isThere = try hasColumn.step()
+    hasColumn.reset()
+    if !isThere { try connection.execute(HistoryTables.settingsColumn) }
+    let statement = try connection.statement(.newSettings)
+    try statement.bind(1, history == nil ? formatVersion : formatVersionWithHistory)
+    try statement.bind(2, layoutBasis)
+    try statement.bind(3, try encode(layout))
+    if let history { try statement.bind(4, try encode(history)) } else { try statement.bindNull(4) }
     try statement.run()
   }
 

@@ -15,8 +15,8 @@ struct NumberRanges {
   }
 }
 
-/// The numbers of the statements over a schema's tables. Those over the bookkeeping tables come before them, and are the same on all connections
-/// (``BookkeepingStatement``).
+/// The numbers of the statements over a schema's tables. Those over the bookkeeping tables and the history come before them, and are the same on
+/// all connections (``BookkeepingStatement``, ``HistoryStatement``).
 struct StatementNumbers: Sendable {
   /// Connections keep a statement for each plan that has a number, so there is a bound; plans that come later are prepared anew at each use.
   static let planCapacity = 1_000
@@ -34,7 +34,7 @@ struct StatementNumbers: Sendable {
 
   /// - Parameter others: The numbers of another schema that the connection's statements are over too.
   init(for schema: StoreSchema, behind others: StatementNumbers? = nil) {
-    var ranges = NumberRanges(behind: others?.end ?? BookkeepingStatement.count)
+    var ranges = NumberRanges(behind: others?.end ?? HistoryStatement.end)
     tables = ranges.take(schema.tables.count * EntityStatement.countOfTable).lowerBound
     entities = ranges.take(schema.model.entities.count * EntityStatement.countOfEntity).lowerBound
     relationships = ranges.take(schema.model.relationships.count * EntityStatement.countOfRelationship).lowerBound

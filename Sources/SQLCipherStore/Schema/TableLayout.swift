@@ -14,6 +14,8 @@ struct TableLayout: Codable, Sendable, Hashable {
   struct Entity: Codable, Sendable, Hashable {
     var name: String
     var discriminator: Int
+    /// What the history calls it.
+    var historyID: Int?
   }
 
   /// The column of an attribute or to-one relationship.
@@ -25,6 +27,8 @@ struct TableLayout: Codable, Sendable, Hashable {
     var kind: Kind
     /// The column of the destination's entity, where the destination has subentities.
     var entityColumn: String?
+    /// What the history calls the property.
+    var historyID: Int?
   }
 
   /// The column that orders the members of an ordered relationship whose inverse is to-one; it stands in the members' table.
@@ -32,6 +36,8 @@ struct TableLayout: Codable, Sendable, Hashable {
     var entity: String
     var property: String
     var name: String
+    /// What the history calls the relationship.
+    var historyID: Int?
   }
 
   /// The table of an inheritance tree.
@@ -66,6 +72,9 @@ struct TableLayout: Codable, Sendable, Hashable {
     var sourceOrderColumn: String?
     /// Columns that a migration left behind.
     var leftovers: [String]?
+    /// What the history calls the relationship, and its inverse where that is to-many.
+    var historyID: Int?
+    var inverseHistoryID: Int?
   }
 
   var tables: [Table] = []
@@ -74,6 +83,8 @@ struct TableLayout: Codable, Sendable, Hashable {
   var leftoverTables: [String]?
   /// Tables with columns that are to be cleared away later.
   var deferredTables: [String]?
+  /// What the history knows of ids beside those above; nil where it was never switched on.
+  var history: HistoryNumbering?
 }
 
 extension TableLayout {

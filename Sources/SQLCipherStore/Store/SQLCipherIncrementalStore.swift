@@ -85,7 +85,7 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
     }
   }
 
-  private func writableEngine(_ operation: StoreOperation) throws -> StoreEngine {
+  func writableEngine(_ operation: StoreOperation) throws -> StoreEngine {
     let engine = try engine(operation)
     if configuration.description.isReadOnly {
       throw StoreError(.readOnlyStore, operation: operation, path: path)

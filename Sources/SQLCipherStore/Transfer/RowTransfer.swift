@@ -71,7 +71,14 @@ package struct RowTransfer {
     try store.performTransaction {
       try StoreError.mapping { try engine.write { try SchemaAuxiliaries.dropFollowers($0) } }
       try body()
-      try StoreError.mapping { try engine.write { try SchemaAuxiliaries(schema: engine.schema).bringInStep($0) } }
+      try StoreError.mapping {
+        try engine.write { transaction in
+          try SchemaAuxiliaries(schema: engine.schema).bringInStep(transaction)
+          guard let recording = engine.history.recording else { return }
+          try TransactionRecord.writeWhole(
+            .transfer, recording, engine.rows, transaction, scope: scope, opening: engine.history.opening)
+        }
+      }
     }
   }
 

@@ -1,7 +1,7 @@
 // StoreSpecification: the base of all suites of the specification, and how a test runs them.
 public import Foundation
 public import ObjectModel
-import ObjectStore
+public import ObjectStore
 public import XCTest
 import _TestSupport
 
@@ -47,8 +47,14 @@ open class StoreSpecification: XCTestCase {
   }
 
   /// Opens or creates the store of a folder.
-  public func openStore(in folder: URL, _ model: CompiledModel = SpecificationModels.library) throws -> OpenStore {
-    let open = try OpenStore(storeUnderTest.storeDescription(in: folder), model: model)
+  ///
+  /// - Parameter configure: Changes the description.
+  public func openStore(
+    in folder: URL, _ model: CompiledModel = SpecificationModels.library, _ configure: (inout PersistentStoreDescription) -> Void = { _ in }
+  ) throws -> OpenStore {
+    var description = storeUnderTest.storeDescription(in: folder)
+    configure(&description)
+    let open = try OpenStore(description, model: model)
     openStores.append(open)
     return open
   }

@@ -13,6 +13,9 @@ extension StoreSpecification {
     ]
   }
 
+  /// What stores that keep a history tell.
+  public static var historySuites: [StoreSpecification.Type] { [HistorySpecification.self, HistoryPlacesSpecification.self] }
+
   /// What living objects over a store must do.
   public static var objectSuites: [StoreSpecification.Type] {
     [

@@ -1,0 +1,28 @@
+// FetchPredicate+Heads: the names that the key paths of a predicate begin with, for those who know what names there are.
+
+extension FetchPredicate {
+  /// The first names of all key paths that start at the object asked about.
+  package var keyPathHeads: Set<String> {
+    switch self {
+    case .constant, .block: []
+    case .and(let items), .or(let items): items.reduce(into: []) { $0.formUnion($1.keyPathHeads) }
+    case .not(let item): item.keyPathHeads
+    case .comparison(let comparison): comparison.left.keyPathHeads.union(comparison.right.keyPathHeads)
+    }
+  }
+}
+
+extension FetchExpression {
+  fileprivate var keyPathHeads: Set<String> {
+    switch self {
+    case .constant, .evaluatedObject, .variable: []
+    case .keyPath(let names): names.first.map { [$0] } ?? []
+    case .path(let base, _), .element(let base, _): base.keyPathHeads
+    case .aggregate(let items), .function(_, let items): items.reduce(into: []) { $0.formUnion($1.keyPathHeads) }
+    case .conditional(let condition, let first, let second):
+      condition.keyPathHeads.union(first.keyPathHeads).union(second.keyPathHeads)
+    // What is inside asks about members.
+    case .subquery(let collection, _, _): collection.keyPathHeads
+    }
+  }
+}

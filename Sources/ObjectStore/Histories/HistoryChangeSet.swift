@@ -1,0 +1,139 @@
+// HistoryChangeSet: what transactions of a history have changed, as contexts merge it.
+import ObjectModel
+
+/// Gathers what transactions of one store have changed, each object told once: what was inserted and deleted again is deleted, what was inserted and updated is
+/// inserted.
+package struct HistoryChangeSet {
+  private enum State { case inserted, updated, refreshed, deleted }
+
+  private let store: String
+  /// Made with the first change, whose ID says of what model it is.
+  private var links: LinkCollector?
+  private var model: CompiledModel?
+  private var order: [ManagedObjectID] = []
+  private var states: [ManagedObjectID: State] = [:]
+  /// The slots that were changed.
+  private var slots: [ManagedObjectID: SlotMask] = [:]
+  private var isWhole = false
+  private var token: PersistentHistoryToken?
+  /// The author and the context of all transactions, as long as they have the same.
+  private var authors: Set<String?> = []
+  private var contexts: Set<String?> = []
+
+  package init(ofStore identifier: String) { store = identifier }
+
+  /// Adds a transaction, or a part of one.
+  package mutating func add(_ transaction: PersistentHistoryTransaction) {
+    token = transaction.token
+    authors.insert(transaction.author)
+    contexts.insert(transaction.contextName)
+    if transaction.isWhole { isWhole = true }
+    for change in transaction.changes ?? [] { add(change) }
+  }
+
+  /// What was changed.
+  package func changeSet() -> ChangeSet {
+    func ids(_ state: State) -> [ManagedObjectID] { order.filter { states[$0] == state } }
+    let updated = ids(.updated)
+    var changed = ChangedSlots()
+    for id in updated { changed.append(slots[id]) }
+    return ChangeSet(
+      ofStore: store, inserted: ids(.inserted), updated: updated, updatedSlots: changed, deleted: ids(.deleted), refreshed: ids(.refreshed),
+      links: links, isWhole: isWhole, token: token, author: authors.count == 1 ? authors.first ?? nil : nil,
+      context: contexts.count == 1 ? contexts.first ?? nil : nil)
+  }
+
+  // MARK: Changes
+
+  private mutating func add(_ change: PersistentHistoryChange) {
+    let id = change.changedObjectID
+    guard let model = model ?? ObjectIDSpace.space(id.space)?.model else { return }
+    if links == nil { (self.model, links) = (model, LinkCollector(model)) }
+    let entity = model.entities[Int(id.entityNumber)]
+    let former = states[id]
+    if former == nil { order.append(id) }
+    switch change.changeType {
+    case .insert:
+      states[id] = .inserted
+      addLinks(of: change, entity, entity.slots.compactMap(\.relationship))
+    case .delete:
+      states[id] = .deleted
+      addLinks(of: change, entity, entity.slots.compactMap(\.relationship))
+      // Those that referred to it have lost it; only they know.
+      links?.addUnlistedLinks(toObjectsOf: entity.number)
+    case .update:
+      var mask = SlotMask()
+      var toOnes: [CompiledRelationship] = []
+      for name in change.updatedProperties {
+        switch entity.property(named: name) {
+        case .attribute(let slot): mask.insert(slot.index)
+        case .toOne(let relationship):
+          mask.insert(relationship.index)
+          toOnes.append(relationship)
+        case .toMany, .composite, .fetched, nil: break
+        }
+      }
+      let isDerivedOnly = !change.updatedProperties.isEmpty && change.updatedProperties == change.derivedProperties
+      if former == nil || former == .refreshed { states[id] = isDerivedOnly ? .refreshed : .updated }
+      slots[id, default: SlotMask()].formUnion(mask)
+      addLinks(of: change, entity, toOnes)
+    }
+  }
+
+  /// The links that a change has added and removed: those of to-one relationships where their values are known.
+  private mutating func addLinks(of change: PersistentHistoryChange, _ entity: CompiledEntity, _ toOnes: [CompiledRelationship]) {
+    let source = change.changedObjectID.reference
+    for relationship in toOnes where !relationship.isTransient {
+      let (old, new) = (change.oldValues?.values[relationship.name], change.newValues?.values[relationship.name])
+      // Of a new object a missing value is none; of a deleted one too.
+      let isKnown = change.oldValues != nil || change.newValues != nil
+      guard isKnown else {
+        links?.addUnlisted(relationship)
+        continue
+      }
+      for (value, isAdded) in [(old, false), (new, true)] {
+        guard case .object(let id?)? = value else { continue }
+        links?.add(LinkChanges.Link(source: source, destination: id.reference), of: relationship.id, isAdded: isAdded)
+      }
+    }
+    for link in change.links {
+      guard case .toMany(let relationship)? = entity.property(named: link.relationship) else { continue }
+      links?.add(
+        LinkChanges.Link(source: source, destination: link.destination.reference), of: relationship.id, isAdded: link.isAdded)
+    }
+    for name in change.orders.keys {
+      guard case .toMany(let relationship)? = entity.property(named: name) else { continue }
+      links?.addOrder(of: RelationshipOwner(object: source, relationshipID: relationship.id))
+    }
+  }
+}
+
+extension PersistentHistoryTransaction {
+  /// What the transaction has changed, for ``ManagedObjectContext/mergeChanges(from:)``. Without ``changes`` nothing is listed.
+  public var changeSet: ChangeSet {
+    var set = HistoryChangeSet(ofStore: storeIdentifier)
+    set.add(self)
+    return set.changeSet()
+  }
+}
+
+extension PersistentStoreCoordinator {
+  /// What was changed behind a place, a change set for each store, and the place behind it.
+  package func changeSets(afterHistory token: PersistentHistoryToken?) throws -> (changes: [ChangeSet], token: PersistentHistoryToken?) {
+    var (sets, last): ([ChangeSet], PersistentHistoryToken?) = ([], token)
+    for history in try histories(affectedStores: nil, token: token, .readHistory) {
+      var query = HistoryQuery()
+      query.after = try history.number(after: token)
+      var reader = history.reader(query)
+      var set = HistoryChangeSet(ofStore: history.store.identifier)
+      while let piece = try reader.next() {
+        var transaction = piece.transaction
+        transaction.changes = piece.changes
+        set.add(transaction)
+        last = last?.merging(transaction.token) ?? transaction.token
+      }
+      sets.append(set.changeSet())
+    }
+    return (sets, last)
+  }
+}

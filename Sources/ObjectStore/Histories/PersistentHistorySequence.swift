@@ -1,0 +1,127 @@
+// PersistentHistorySequence: the transactions of histories one after the other, however many there are.
+import Foundation
+public import ObjectQuery
+
+extension PersistentStoreCoordinator {
+  /// The transactions behind a place, the oldest of a store first, in bounded memory.
+  ///
+  /// ```swift
+  /// for try await transaction in coordinator.history(after: token) {
+  ///   for change in transaction.changes ?? [] { print(change.changedObjectID) }
+  /// }
+  /// ```
+  ///
+  /// A transaction with more than a thousand changes comes in several elements of the same number, see ``PersistentHistoryTransaction/isContinued``. It ends behind what
+  /// was written when it gets there; nothing is read before it is asked for, nor on the caller's thread.
+  ///
+  /// - Parameters:
+  ///   - token: The place; nil for all that there is.
+  ///   - transactionPredicate: Which transactions, as in ``PersistentHistoryChangeRequest/transactionPredicate``.
+  ///   - changePredicate: Which changes, as in ``PersistentHistoryChangeRequest/changePredicate``. Transactions without one are left out.
+  ///   - affectedStores: The UUIDs of the stores that are asked; nil for all that keep a history.
+  public func history(
+    after token: PersistentHistoryToken? = nil, where transactionPredicate: FetchPredicate? = nil,
+    changes changePredicate: FetchPredicate? = nil,
+    affectedStores: [String]? = nil
+  ) -> PersistentHistorySequence {
+    PersistentHistorySequence(
+      coordinator: self, token: token, transactions: transactionPredicate, changes: changePredicate, affectedStores: affectedStores)
+  }
+}
+
+/// The transactions of histories, see ``PersistentStoreCoordinator/history(after:where:changes:affectedStores:)``.
+public struct PersistentHistorySequence: AsyncSequence, Sendable {
+  let coordinator: PersistentStoreCoordinator
+  let token: PersistentHistoryToken?
+  let transactions: FetchPredicate?
+  let changes: FetchPredicate?
+  let affectedStores: [String]?
+
+  /// Begins at the place.
+  public func makeAsyncIterator() -> Iterator { Iterator(HistoryWalk(self)) }
+
+  /// Walks through histories.
+  public struct Iterator: AsyncIteratorProtocol {
+    private let walk: HistoryWalk
+
+    init(_ walk: HistoryWalk) { self.walk = walk }
+
+    /// The next transaction, or the next part of one; nil behind the newest.
+    ///
+    /// - Throws: ``StoreError``, as ``PersistentStoreCoordinator/execute(_:)``; `CancellationError` where the task is cancelled.
+    public mutating func next() async throws -> PersistentHistoryTransaction? {
+      try Task.checkCancellation()
+      return try await walk.next()
+    }
+  }
+}
+
+/// A walk through the histories of several stores, one after the other, on a queue of its own.
+///
+/// `@unchecked Sendable`: what changes is touched on the queue alone.
+final class HistoryWalk: @unchecked Sendable {
+  private let sequence: PersistentHistorySequence
+  private let queue = DispatchQueue(label: "CipherData.History")
+  private var filter: HistoryFilter?
+  private var waiting: [OpenHistory] = []
+  private var reader: HistoryReader?
+  /// Whether the transaction that is being read is wanted, and whether a part of it was told.
+  private var isWanted = false
+  private var isTold = false
+  private var isOver = false
+
+  init(_ sequence: PersistentHistorySequence) { self.sequence = sequence }
+
+  func next() async throws -> PersistentHistoryTransaction? {
+    try await withCheckedThrowingContinuation { continuation in
+      queue.async { continuation.resume(with: Result { try self.advance() }) }
+    }
+  }
+
+  private func advance() throws -> PersistentHistoryTransaction? {
+    if isOver { return nil }
+    do {
+      if let found = try step() { return found }
+    } catch {
+      isOver = true
+      throw error
+    }
+    isOver = true
+    return nil
+  }
+
+  private func step() throws -> PersistentHistoryTransaction? {
+    let filter = try begin()
+    while true {
+      guard var reader else {
+        guard !waiting.isEmpty else { return nil }
+        let history = waiting.removeFirst()
+        var query = HistoryQuery()
+        filter.narrow(&query)
+        query.after = max(query.after, try history.number(after: sequence.token))
+        self.reader = history.reader(query, isWanted: filter.acceptsChange)
+        continue
+      }
+      // Moved out, so that it is changed in its place.
+      self.reader = nil
+      guard let piece = try reader.next() else { continue }
+      self.reader = reader
+      if piece.isFirst { (isWanted, isTold) = (try filter.accepts(piece.transaction), false) }
+      guard isWanted, sequence.changes == nil || !piece.changes.isEmpty || (isTold && piece.isLast) else { continue }
+      isTold = true
+      var transaction = piece.transaction
+      transaction.changes = piece.changes
+      transaction.isContinued = !piece.isLast
+      return transaction
+    }
+  }
+
+  /// Finds the stores, at the first step.
+  private func begin() throws -> HistoryFilter {
+    if let filter { return filter }
+    let filter = try HistoryFilter(transactions: sequence.transactions, changes: sequence.changes)
+    waiting = try sequence.coordinator.histories(affectedStores: sequence.affectedStores, token: sequence.token, .readHistory)
+    self.filter = filter
+    return filter
+  }
+}

@@ -1,0 +1,147 @@
+// HistoryDecoder: reads history records from bytes, whatever these are: what no record can be is an error.
+import Foundation
+
+/// Reads the records of a portion, one after the other.
+package struct HistoryDecoder {
+  /// Greater ids are given out by nobody.
+  private static let greatestID = UInt64(Int32.max)
+  /// No row has a greater key.
+  private static let greatestKey = UInt64(1) << 46 - 1
+
+  private let bytes: [UInt8]
+  private let number: Int64
+  private var position = 0
+
+  /// - Parameters:
+  ///   - bytes: A portion.
+  ///   - number: The number of its row, which errors name.
+  package init(_ bytes: [UInt8], number: Int64) {
+    self.bytes = bytes
+    self.number = number
+  }
+
+  private var failure: StoreError { StoreError(.unreadableHistory(number: number), operation: .readHistory) }
+
+  /// The next record; nil after the last one.
+  ///
+  /// - Throws: ``StoreError`` with the code `storeCorrupt` where the bytes are none.
+  package mutating func next() throws(StoreError) -> HistoryRecord? {
+    if position == bytes.count { return nil }
+    guard let kind = HistoryRecordKind(rawValue: try varint()) else { throw failure }
+    switch kind {
+    case .inserted:
+      let (entity, first, count) = (try id(), try key(), try varint())
+      guard count > 0, count <= Self.greatestKey - UInt64(first) + 1 else { throw failure }
+      return .inserted(entity: entity, first: first, count: Int64(count))
+    case .insertedWithValues: return .insertedWithValues(try object(), try assignments())
+    case .updated: return .updated(try object(), properties: try list { decoder throws(StoreError) in try decoder.id() })
+    case .updatedWithValues:
+      return .updatedWithValues(
+        try object(),
+        try list { decoder throws(StoreError) in
+          HistoryChange(property: try decoder.id(), old: try decoder.value(), new: try decoder.value())
+        })
+    case .deleted: return .deleted(try object(), tombstone: try assignments(), others: nil)
+    case .deletedWithValues: return .deleted(try object(), tombstone: try assignments(), others: try assignments())
+    case .derived: return .derived(try object(), properties: try list { decoder throws(StoreError) in try decoder.id() })
+    case .linksAdded, .linksRemoved:
+      let (relationship, object) = (try id(), try object())
+      let members = try list { decoder throws(StoreError) in try decoder.object() }
+      guard !members.isEmpty else { throw failure }
+      return .linked(relationship: relationship, isRemoval: kind == .linksRemoved, object, members: members)
+    case .ordered: return .ordered(relationship: try id(), try object(), members: nil)
+    case .orderedWithMembers:
+      return .ordered(
+        relationship: try id(), try object(), members: try list { decoder throws(StoreError) in try decoder.object() })
+    case .whole: return .whole(from: try text(), to: try text())
+    }
+  }
+
+  // MARK: Parts of records
+
+  private mutating func byte() throws(StoreError) -> UInt8 {
+    guard position < bytes.count else { throw failure }
+    defer { position += 1 }
+    return bytes[position]
+  }
+
+  private mutating func varint() throws(StoreError) -> UInt64 {
+    var (result, shift) = (UInt64(0), UInt64(0))
+    while true {
+      let byte = try byte()
+      // The tenth byte has one bit left.
+      guard shift < 63 || byte <= 1 else { throw failure }
+      result |= UInt64(byte & 0x7F) << shift
+      if byte & 0x80 == 0 { return result }
+      shift += 7
+    }
+  }
+
+  private mutating func id() throws(StoreError) -> Int {
+    let id = try varint()
+    guard id > 0, id <= Self.greatestID else { throw failure }
+    return Int(id)
+  }
+
+  private mutating func key() throws(StoreError) -> Int64 {
+    let key = try varint()
+    guard key > 0, key <= Self.greatestKey else { throw failure }
+    return Int64(key)
+  }
+
+  private mutating func object() throws(StoreError) -> HistoryObject { HistoryObject(entity: try id(), key: try key()) }
+
+  /// A number of things, each of at least one byte: a number that the bytes cannot hold makes no room for itself.
+  private mutating func count() throws(StoreError) -> Int {
+    let count = try varint()
+    guard count <= UInt64(bytes.count - position) else { throw failure }
+    return Int(count)
+  }
+
+  private mutating func list<Element>(
+    _ element: (inout HistoryDecoder) throws(StoreError) -> Element
+  ) throws(StoreError) -> [Element] {
+    var result: [Element] = []
+    for _ in 0..<(try count()) { result.append(try element(&self)) }
+    return result
+  }
+
+  private mutating func assignments() throws(StoreError) -> [HistoryAssignment] {
+    try list { decoder throws(StoreError) in HistoryAssignment(property: try decoder.id(), value: try decoder.value()) }
+  }
+
+  private mutating func content() throws(StoreError) -> ArraySlice<UInt8> {
+    let count = try count()
+    defer { position += count }
+    return bytes[position..<position + count]
+  }
+
+  private mutating func text() throws(StoreError) -> String {
+    guard let text = String(validating: try content(), as: UTF8.self) else { throw failure }
+    return text
+  }
+
+  private mutating func value() throws(StoreError) -> HistoryValue {
+    guard let kind = HistoryValueKind(rawValue: try varint()) else { throw failure }
+    switch kind {
+    case .null: return .null
+    case .int:
+      let folded = try varint()
+      return .int(Int64(bitPattern: folded >> 1) ^ -Int64(bitPattern: folded & 1))
+    case .real:
+      var bits = UInt64(0)
+      for shift in 0..<UInt64(8) { bits |= UInt64(try byte()) << (shift * 8) }
+      return .real(bits: bits)
+    case .text: return .text(try text())
+    case .bytes: return .bytes(Data(try content()))
+    case .reference: return .reference(try object())
+    case .large:
+      let (id, size) = (try varint(), try varint())
+      let digest = Data(try content())
+      guard let id = Int64(exactly: id), let size = Int64(exactly: size), digest.count == HistoryValue.digestSize else {
+        throw failure
+      }
+      return .large(id: id, size: size, digest: digest)
+    }
+  }
+}

@@ -1,0 +1,216 @@
+// HistoryPortions: writes history records as bytes, in portions of which each fits a row without overflow pages.
+import Foundation
+
+/// The numbers that begin records; what follows each is listed in `Documentation/FileFormat.md`.
+enum HistoryRecordKind: UInt64 {
+  case inserted = 1
+  case insertedWithValues, updated, updatedWithValues, deleted, deletedWithValues, derived, linksAdded, linksRemoved, ordered
+  case orderedWithMembers, whole
+}
+
+/// The numbers that begin values.
+enum HistoryValueKind: UInt64 {
+  case null = 0
+  case int, real, text, bytes, reference, large
+}
+
+/// The records of a transaction as bytes. All numbers are varints: seven bits a byte, the low ones first.
+package struct HistoryPortions {
+  /// A portion that has more bytes is one record that cannot be shorter.
+  package static let limit = 3_900
+  /// So many members, each of at most 12 bytes, are a record below the limit.
+  static let membersOfRecord = 256
+
+  private var portions: [[UInt8]] = []
+  private var bytes: [UInt8] = []
+  /// New rows that further ones may follow.
+  private var run: (entity: Int, first: Int64, count: Int64)?
+
+  package init() {}
+
+  /// The portions, in order; none where nothing was added.
+  package consuming func finish() -> [[UInt8]] {
+    endRun()
+    if !bytes.isEmpty { portions.append(bytes) }
+    return portions
+  }
+
+  // MARK: Records
+
+  /// Adds a new row: to the run of those before it where its key follows theirs.
+  package mutating func addInserted(entity: Int, key: Int64) {
+    if let known = run, known.entity == entity, known.first + known.count == key {
+      run = (entity, known.first, known.count + 1)
+    } else {
+      endRun()
+      run = (entity, key, 1)
+    }
+  }
+
+  /// Adds a change of properties.
+  ///
+  /// - Parameter properties: As ``encoded(_:)`` gives them: many rows have the same.
+  package mutating func addUpdated(_ object: HistoryObject, encodedProperties properties: [UInt8]) {
+    add { $0.put(.updated, object, properties) }
+  }
+
+  /// Properties as ``addUpdated(_:encodedProperties:)`` takes them.
+  package static func encoded(_ properties: [Int]) -> [UInt8] {
+    var portions = HistoryPortions()
+    portions.put(properties)
+    return portions.bytes
+  }
+
+  /// Adds a record.
+  package mutating func add(_ record: HistoryRecord) {
+    switch record {
+    case .inserted(let entity, let first, let count):
+      add { portions in
+        portions.begin(.inserted)
+        portions.put(entity)
+        portions.put(UInt64(bitPattern: first))
+        portions.put(UInt64(bitPattern: count))
+      }
+    case .insertedWithValues(let object, let values): add { $0.put(.insertedWithValues, object, values) }
+    case .updated(let object, let properties): addUpdated(object, encodedProperties: Self.encoded(properties))
+    case .updatedWithValues(let object, let changes):
+      add { portions in
+        portions.put(.updatedWithValues, object, [UInt8]())
+        portions.put(changes.count)
+        for change in changes {
+          portions.put(change.property)
+          portions.put(change.old)
+          portions.put(change.new)
+        }
+      }
+    case .deleted(let object, let tombstone, let others):
+      add { portions in
+        portions.put(others == nil ? .deleted : .deletedWithValues, object, tombstone)
+        if let others { portions.put(others) }
+      }
+    case .derived(let object, let properties): add { $0.put(.derived, object, Self.encoded(properties)) }
+    case .linked(let relationship, let isRemoval, let object, let members):
+      for start in stride(from: 0, to: members.count, by: Self.membersOfRecord) {
+        let part = members[start..<min(start + Self.membersOfRecord, members.count)]
+        add { $0.put(part, of: object, relationship, isRemoval: isRemoval) }
+      }
+    case .ordered(let relationship, let object, let members):
+      add { portions in
+        portions.begin(members == nil ? .ordered : .orderedWithMembers)
+        portions.put(relationship)
+        portions.put(object)
+        guard let members else { return }
+        portions.put(members.count)
+        for member in members { portions.put(member) }
+      }
+    case .whole(let from, let to):
+      add { portions in
+        portions.begin(.whole)
+        portions.put(from.utf8)
+        portions.put(to.utf8)
+      }
+    }
+  }
+
+  private mutating func endRun() {
+    guard let run else { return }
+    self.run = nil
+    add(.inserted(entity: run.entity, first: run.first, count: run.count))
+  }
+
+  /// Adds what `body` puts, as one record: to this portion, or to the next one.
+  private mutating func add(_ body: (inout HistoryPortions) -> Void) {
+    endRun()
+    let start = bytes.count
+    body(&self)
+    guard start > 0, bytes.count > Self.limit else { return }
+    let record = Array(bytes[start...])
+    bytes.removeSubrange(start...)
+    portions.append(bytes)
+    bytes = record
+  }
+
+  // MARK: Parts of records
+
+  private mutating func put(_ number: UInt64) {
+    var rest = number
+    while rest >= 0x80 {
+      bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+      rest >>= 7
+    }
+    bytes.append(UInt8(truncatingIfNeeded: rest))
+  }
+
+  private mutating func put(_ number: Int) { put(UInt64(bitPattern: Int64(number))) }
+  private mutating func begin(_ kind: HistoryRecordKind) { put(kind.rawValue) }
+  private mutating func beginValue(_ kind: HistoryValueKind) { put(kind.rawValue) }
+
+  private mutating func put(_ object: HistoryObject) {
+    put(object.entity)
+    put(UInt64(bitPattern: object.key))
+  }
+
+  private mutating func put(_ kind: HistoryRecordKind, _ object: HistoryObject, _ rest: [UInt8]) {
+    begin(kind)
+    put(object)
+    bytes += rest
+  }
+
+  private mutating func put(_ kind: HistoryRecordKind, _ object: HistoryObject, _ values: [HistoryAssignment]) {
+    put(kind, object, [UInt8]())
+    put(values)
+  }
+
+  private mutating func put(_ properties: [Int]) {
+    put(properties.count)
+    for property in properties { put(property) }
+  }
+
+  private mutating func put(_ values: [HistoryAssignment]) {
+    put(values.count)
+    for value in values {
+      put(value.property)
+      put(value.value)
+    }
+  }
+
+  private mutating func put(_ members: ArraySlice<HistoryObject>, of object: HistoryObject, _ relationship: Int, isRemoval: Bool) {
+    begin(isRemoval ? .linksRemoved : .linksAdded)
+    put(relationship)
+    put(object)
+    put(members.count)
+    for member in members { put(member) }
+  }
+
+  private mutating func put(_ content: some Collection<UInt8>) {
+    put(content.count)
+    bytes += content
+  }
+
+  private mutating func put(_ value: HistoryValue) {
+    switch value {
+    case .null: beginValue(.null)
+    case .int(let number):
+      beginValue(.int)
+      // Small numbers are short, whatever their sign.
+      put(UInt64(bitPattern: number &<< 1 ^ number &>> 63))
+    case .real(let bits):
+      beginValue(.real)
+      for byte in 0..<8 { bytes.append(UInt8(truncatingIfNeeded: bits >> (UInt64(byte) * 8))) }
+    case .text(let text):
+      beginValue(.text)
+      put(text.utf8)
+    case .bytes(let data):
+      beginValue(.bytes)
+      put(data)
+    case .reference(let object):
+      beginValue(.reference)
+      put(object)
+    case .large(let id, let size, let digest):
+      beginValue(.large)
+      put(UInt64(bitPattern: id))
+      put(UInt64(bitPattern: size))
+      put(digest)
+    }
+  }
+}

@@ -1,0 +1,222 @@
+// HistoryRecorder: turns what a request writes into records.
+import Foundation
+package import ObjectModel
+
+/// Turns what a request writes into records, in the order in which it is read again.
+package struct HistoryRecorder {
+  /// What a value outside its row is recorded as; nil where the row has the value.
+  package typealias LargeValues = (_ row: RowImage, _ slot: Int) throws -> HistoryValue?
+
+  package let ids: HistoryIDs
+  package let level: HistoryLevel
+  private var portions = HistoryPortions()
+  /// Encoded lists of properties: most rows of a request have the same.
+  private var lists: [ListKey: [UInt8]] = [:]
+  /// The list used last.
+  private var lastList: (key: ListKey, bytes: [UInt8])?
+
+  private struct ListKey: Hashable {
+    let entity: Int
+    let slots: SlotMask
+  }
+
+  package init(ids: HistoryIDs, level: HistoryLevel) {
+    self.ids = ids
+    self.level = level
+  }
+
+  /// The portions, in order.
+  package mutating func takePortions() -> [[UInt8]] {
+    defer { portions = HistoryPortions() }
+    return portions.finish()
+  }
+
+  // MARK: What is needed
+
+  /// Whether the row of a deleted object is needed.
+  package func needsFormerRow(ofDeleted entity: Int) -> Bool { level == .values || !ids.preservedSlots(of: entity).isEmpty }
+
+  /// Whether the rows of changed objects are needed as they were.
+  package var needsFormerRows: Bool { level == .values }
+
+  // MARK: Saves
+
+  /// Adds what a save has written.
+  ///
+  /// - Parameters:
+  ///   - formerRows: The rows that are needed, as they were.
+  ///   - large: What values outside their rows are recorded as.
+  package mutating func add(
+    _ request: SaveChangesRequest, formerRows: [ObjectReference: RowImage], large: LargeValues
+  ) throws {
+    let changes = request.relationshipChanges
+    var own: [ObjectReference: [Int]] = [:]
+    if !changes.isEmpty, !request.updated.isEmpty {
+      let updated = Set(request.updated.map(\.row.reference))
+      for (position, change) in changes.enumerated() where updated.contains(change.source) {
+        own[change.source, default: []].append(position)
+      }
+    }
+    for deleted in request.deleted { try addDeleted(deleted.reference, formerRows[deleted.reference], large) }
+    for update in request.updated {
+      let row = update.row
+      try addUpdated(row, update.changedSlots, former: formerRows[row.reference], large)
+      for position in own[row.reference] ?? [] { add(changes[position]) }
+    }
+    for row in request.inserted { try addInserted(row, large) }
+    for (position, change) in changes.enumerated() where own[change.source]?.contains(position) != true { add(change) }
+  }
+
+  /// Adds what was written beside what the request says.
+  package mutating func add(_ outcome: SaveOutcome, of request: SaveChangesRequest?) {
+    if outcome.isEmpty { return }
+    var known: Set<ObjectReference> = []
+    if let request {
+      known.formUnion(request.inserted.references)
+      known.formUnion(request.updated.map(\.row.reference))
+    }
+    for reference in outcome.refreshed.references + outcome.outdated where known.insert(reference).inserted { addDerived(reference) }
+  }
+
+  // MARK: Objects
+
+  /// Adds a new object.
+  package mutating func addInserted(_ row: RowImage, _ large: LargeValues) throws {
+    guard let object = ids.object(row.reference) else { return }
+    guard level == .values else { return portions.addInserted(entity: object.entity, key: object.key) }
+    portions.add(.insertedWithValues(object, try values(of: row, besides: SlotMask(), large)))
+  }
+
+  /// Adds a new object of which nothing but its row's place is recorded.
+  package mutating func addInserted(_ reference: ObjectReference) {
+    if let object = ids.object(reference) { portions.addInserted(entity: object.entity, key: object.key) }
+  }
+
+  /// Adds a changed object.
+  package mutating func addUpdated(_ row: RowImage, _ slots: SlotMask, former: RowImage?, _ large: LargeValues) throws {
+    guard level == .values, let former, let object = ids.object(row.reference) else { return addUpdated(row.reference, slots) }
+    let (entity, known) = (ids.model.entities[row.entityNumber], ids.slots(of: row.entityNumber))
+    var changes: [HistoryChange] = []
+    for slot in slots.slots(below: row.slotCount) where known[slot] > 0 && !entity.slots[slot].isDerived {
+      changes.append(
+        HistoryChange(
+          property: known[slot], old: try value(former, slot, entity.kinds[slot], large),
+          new: try value(row, slot, entity.kinds[slot], large)))
+    }
+    portions.add(.updatedWithValues(object, changes))
+  }
+
+  /// Adds a changed object of which the values are not recorded.
+  package mutating func addUpdated(_ reference: ObjectReference, _ slots: SlotMask) {
+    guard let object = ids.object(reference) else { return }
+    portions.addUpdated(object, encodedProperties: list(of: slots, reference.entity))
+  }
+
+  /// Adds a changed object with values that somebody else has found.
+  package mutating func addUpdated(_ reference: ObjectReference, _ changes: [HistoryChange]) {
+    if let object = ids.object(reference) { portions.add(.updatedWithValues(object, changes)) }
+  }
+
+  /// Adds a deleted object.
+  package mutating func addDeleted(_ reference: ObjectReference, _ former: RowImage?, _ large: LargeValues) throws {
+    guard let object = ids.object(reference) else { return }
+    guard let former else { return portions.add(.deleted(object, tombstone: [], others: nil)) }
+    let preserved = ids.preservedSlots(of: reference.entity)
+    let tombstone = try values(of: former, in: preserved, large)
+    portions.add(.deleted(object, tombstone: tombstone, others: level == .values ? try values(of: former, besides: preserved, large) : nil))
+  }
+
+  /// Adds an object of which only computed values were changed.
+  package mutating func addDerived(_ reference: ObjectReference) {
+    guard let object = ids.object(reference) else { return }
+    let (entity, known) = (ids.model.entities[reference.entity], ids.slots(of: reference.entity))
+    portions.add(.derived(object, properties: entity.derivedSlots.slots(below: known.count).compactMap { known[$0] > 0 ? known[$0] : nil }))
+  }
+
+  /// Adds a change of members and of their order.
+  package mutating func add(_ change: SaveChangesRequest.RelationshipChange) {
+    let id = ids.relationship(change.relationshipID)
+    guard id > 0, let source = ids.object(change.source) else { return }
+    // Members that stand in their own column are told by their own rows.
+    let relationship = ids.model.relationships[change.relationshipID]
+    if ids.model.inverse(of: relationship)?.isToMany ?? true {
+      let (added, removed) = (change.added.compactMap(ids.object), change.removed.compactMap(ids.object))
+      if !removed.isEmpty { portions.add(.linked(relationship: id, isRemoval: true, source, members: removed)) }
+      if !added.isEmpty { portions.add(.linked(relationship: id, isRemoval: false, source, members: added)) }
+    }
+    if let order = change.order {
+      portions.add(.ordered(relationship: id, source, members: level == .values ? order.compactMap(ids.object) : nil))
+    }
+  }
+
+  /// Anything may have been changed.
+  ///
+  /// - Parameters:
+  ///   - from: The checksum of the model before; empty where the model stays.
+  ///   - to: That of the model afterwards.
+  package mutating func addWhole(from: String = "", to: String = "") { portions.add(.whole(from: from, to: to)) }
+
+  // MARK: Values
+
+  private mutating func list(of slots: SlotMask, _ entity: Int) -> [UInt8] {
+    let key = ListKey(entity: entity, slots: slots)
+    if let lastList, lastList.key == key { return lastList.bytes }
+    let bytes: [UInt8]
+    if let known = lists[key] {
+      bytes = known
+    } else {
+      let (description, ids) = (ids.model.entities[entity], ids.slots(of: entity))
+      bytes = HistoryPortions.encoded(
+        slots.slots(below: ids.count).compactMap { ids[$0] > 0 && !description.slots[$0].isDerived ? ids[$0] : nil })
+      lists[key] = bytes
+    }
+    lastList = (key, bytes)
+    return bytes
+  }
+
+  /// The values of some slots of a row, but those that are null.
+  private func values(of row: RowImage, in slots: SlotMask, _ large: LargeValues) throws -> [HistoryAssignment] {
+    try values(of: row, large) { slots.contains($0) }
+  }
+
+  /// The values of all other slots of a row, but those that are null, and those that the store computes.
+  private func values(of row: RowImage, besides slots: SlotMask, _ large: LargeValues) throws -> [HistoryAssignment] {
+    let entity = ids.model.entities[row.entityNumber]
+    return try values(of: row, large) { !slots.contains($0) && !entity.slots[$0].isDerived }
+  }
+
+  private func values(of row: RowImage, _ large: LargeValues, where isWanted: (Int) -> Bool) throws -> [HistoryAssignment] {
+    let (entity, known) = (ids.model.entities[row.entityNumber], ids.slots(of: row.entityNumber))
+    var result: [HistoryAssignment] = []
+    for slot in 0..<row.slotCount where known[slot] > 0 && isWanted(slot) && !row.isNull(slot) {
+      result.append(HistoryAssignment(property: known[slot], value: try value(row, slot, entity.kinds[slot], large)))
+    }
+    return result
+  }
+
+  /// The value of a slot of a row.
+  package func value(_ row: RowImage, _ slot: Int, _ large: LargeValues) throws -> HistoryValue {
+    try value(row, slot, ids.model.entities[row.entityNumber].kinds[slot], large)
+  }
+
+  private func value(_ row: RowImage, _ slot: Int, _ kind: SlotKind, _ large: LargeValues) throws -> HistoryValue {
+    if row.isNull(slot) { return .null }
+    switch kind {
+    case .int: return .int(row.int(slot))
+    case .real: return .real(bits: row.real(slot).bitPattern)
+    case .text: return .text(row.string(slot))
+    case .bytes: return try large(row, slot) ?? .bytes(Data(row.bytes(slot)))
+    case .reference: return ids.object(row.reference(slot)).map { .reference($0) } ?? .null
+    case .none: return .null
+    }
+  }
+}
+
+extension HistoryIDs {
+  /// The slots of an entity whose values a history keeps when an object is deleted.
+  package func preservedSlots(of entity: Int) -> SlotMask {
+    var mask = SlotMask()
+    for slot in model.entities[entity].slots where slot.attribute?.preservesValueInHistoryOnDeletion == true { mask.insert(slot.index) }
+    return mask
+  }
+}

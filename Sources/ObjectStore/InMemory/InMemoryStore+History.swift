@@ -1,0 +1,57 @@
+// InMemoryStore+History: what the in-memory store answers of its history.
+import Foundation
+import ObjectModel
+
+extension InMemoryStore: HistoryStore {
+  package func historySettings() throws -> HistorySettings? { try visibleHistory()?.settings }
+
+  package func historyIDs() throws -> HistoryIDs? { try visibleHistory()?.ids }
+
+  package func historyExtent() throws -> HistoryExtent? {
+    guard let entries = try visibleHistory()?.entries, let first = entries.first(where: { $0.start == nil }),
+      let newest = entries.last(where: { $0.start == nil })
+    else { return nil }
+    return HistoryExtent(
+      oldest: HistoryPosition(number: first.number, mark: first.mark), newest: HistoryPosition(number: newest.number, mark: newest.mark))
+  }
+
+  package func historyPosition(of number: Int64) throws -> HistoryPosition? {
+    try visibleHistory()?.entries.first { $0.number == number }.map { HistoryPosition(number: number, mark: $0.mark) }
+  }
+
+  package func historyEntries(_ query: HistoryQuery, byteLimit: Int) throws -> [HistoryEntry] {
+    var found: [HistoryEntry] = []
+    var size = 0
+    for entry in try visibleHistory()?.entries ?? [] where query.accepts(entry) {
+      found.append(entry)
+      size += entry.changes.count
+      if size >= byteLimit { break }
+    }
+    return found
+  }
+
+  package func deleteHistory(before number: Int64, rowLimit: Int) throws -> Bool {
+    var isUnfinished = false
+    try changeHistory(.deleteHistory) { history in
+      let newest = history.entries.last { $0.start == nil }?.number ?? 0
+      let end = history.entries.firstIndex { $0.number >= min(number, newest) } ?? 0
+      history.entries.removeFirst(min(end, rowLimit))
+      isUnfinished = end > rowLimit
+    }
+    return isUnfinished
+  }
+
+  package func historyConsumers() throws -> [HistoryConsumerRecord] {
+    try (visibleHistory()?.consumers.values).map { $0.sorted { $0.name < $1.name } } ?? []
+  }
+
+  package func setHistoryConsumer(_ consumer: HistoryConsumerRecord) throws {
+    try changeHistory(.changeHistoryConsumer) { $0.consumers[consumer.name] = consumer }
+  }
+
+  package func removeHistoryConsumer(_ name: String) throws -> Bool {
+    var wasThere = false
+    try changeHistory(.changeHistoryConsumer) { wasThere = $0.consumers.removeValue(forKey: name) != nil }
+    return wasThere
+  }
+}

@@ -1,0 +1,146 @@
+// TransactionRecord+Batch: what batch requests write to the history: row by row as the statements find them, never all at once.
+import Foundation
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+import SQLCipherConnection
+
+extension TransactionRecord {
+  // MARK: Deletions
+
+  /// Records rows that are about to be deleted.
+  ///
+  /// - Parameters:
+  ///   - doomed: What notes the rows of a table that go.
+  ///   - references: These rows.
+  func addDeleted(_ references: [ObjectReference], of table: EntityTable, in doomed: BatchTable, _ batch: BatchTransaction) throws {
+    guard table.root.subtree.contains(where: recorder.needsFormerRow) else {
+      for reference in references { try recorder.addDeleted(reference, nil) { _, _ in nil } }
+      return
+    }
+    try forEachRow(table.rows(in: doomed), of: table, batch) { row, _ in
+      try recorder.addDeleted(row.reference, row, largeValues(batch.transaction.reading))
+    }
+  }
+
+  /// Notes that rows are about to lose what a relationship refers to; ``addReleased()`` records it.
+  func noteReleased(_ column: TableColumn, of table: EntityTable, where condition: String, _ batch: BatchTransaction) throws {
+    let statement = try batch.statement(table.destinations(by: column, where: condition), [])
+    defer { statement.reset() }
+    while try statement.step() {
+      let source = try batch.schema.reference(key: statement.int64(0), entity: statement.int(1))
+      let old = try column.destination(of: statement, at: 2, batch.schema)
+      released[source, default: []].append((column.slot.index, old))
+    }
+  }
+
+  /// Records what rows have lost, each row once.
+  func addReleased() {
+    let ids = recorder.ids
+    for (reference, slots) in released.sorted(by: { ($0.key.entity, $0.key.key) < ($1.key.entity, $1.key.key) }) {
+      if recorder.level == .values {
+        let known = ids.slots(of: reference.entity)
+        recorder.addUpdated(
+          reference,
+          slots.filter { known[$0.slot] > 0 }.map { slot, old in
+            HistoryChange(property: known[slot], old: old.flatMap(ids.object).map { .reference($0) } ?? .null, new: .null)
+          })
+      } else {
+        var mask = SlotMask()
+        for (slot, _) in slots { mask.insert(slot) }
+        recorder.addUpdated(reference, mask)
+      }
+    }
+    released = [:]
+  }
+
+  // MARK: Updates
+
+  /// Records rows that are about to be updated.
+  ///
+  /// - Parameters:
+  ///   - updated: These rows.
+  ///   - noted: What notes them, with the values that were computed for them.
+  func addUpdated(
+    _ updated: [ObjectReference], by plan: BatchUpdatePlan, of table: EntityTable, in noted: BatchTable, _ batch: BatchTransaction
+  ) throws {
+    guard recorder.level == .values else {
+      var mask = SlotMask()
+      for assignment in plan.assignments { mask.insert(assignment.slot.index) }
+      for reference in updated { recorder.addUpdated(reference, mask) }
+      return
+    }
+    let computed = plan.assignments.filter { if case .computed = $0.value { true } else { false } }
+    let large = largeValues(batch.transaction.reading)
+    try forEachRow(table.rows(in: noted, valueCount: computed.count), of: table, batch) { row, statement in
+      let known = recorder.ids.slots(of: row.entityNumber)
+      var (changes, position) = ([HistoryChange](), table.readColumnCount)
+      for assignment in plan.assignments {
+        let slot = assignment.slot
+        let new: HistoryValue
+        switch assignment.value {
+        case .constant(let value): new = try self.value(value, of: slot, table, batch)
+        case .computed:
+          new = try self.value(statement.slot(position), of: slot, table, batch)
+          position += 1
+        }
+        guard known[slot.index] > 0 else { continue }
+        changes.append(HistoryChange(property: known[slot.index], old: try recorder.value(row, slot.index, large), new: new))
+      }
+      recorder.addUpdated(row.reference, changes)
+    }
+  }
+
+  /// A value that is about to be stored.
+  private func value(_ value: Slot, of slot: CompiledSlot, _ table: EntityTable, _ batch: BatchTransaction) throws -> HistoryValue {
+    switch value {
+    case .null: return .null
+    case .int(let word) where slot.kind == .reference:
+      return recorder.ids.object(ObjectReference(rawValue: word)).map { .reference($0) } ?? .null
+    case .int(let number) where slot.kind == .bytes: return try Self.largeValue(number, batch.transaction.reading) ?? .null
+    case .int(let number): return .int(number)
+    case .real(let number): return .real(bits: number.bitPattern)
+    case .text(let text): return .text(text)
+    case .bytes(let data):
+      let isOutside = table.column(entity: table.root.number, slot: slot.index)?.keepsExternals ?? false
+      guard isOutside, let externals = batch.engine.externals, data.count >= externals.threshold else { return .bytes(data) }
+      // Each row gets a file of its own, whose number nobody knows yet.
+      return .large(id: 0, size: Int64(data.count), digest: ContentDigest.sha256(data))
+    }
+  }
+
+  // MARK: Rows
+
+  private func forEachRow(
+    _ sql: String, of table: EntityTable, _ batch: BatchTransaction, _ body: (RowImage, Statement) throws -> Void
+  ) throws {
+    let statement = try batch.statement(sql, [])
+    defer { statement.reset() }
+    while try statement.step() {
+      // One row at a time: a batch may concern very many.
+      let writer = batch.engine.makeRowWriter(rowCapacity: 1)
+      try table.readRow(statement, into: writer)
+      try body(writer.endRow(), statement)
+    }
+  }
+
+  /// What values in files are recorded as, of rows that are stored.
+  func largeValues(_ transaction: ReadTransaction) -> HistoryRecorder.LargeValues {
+    { row, slot in try Self.largeValue((row.external(slot)?.content as? StoredExternal)?.id, transaction) }
+  }
+}
+
+extension TableColumn {
+  /// What a row refers to, whose key stands in a statement's column, and its entity's number in the next; nil for nothing, or for nothing that can be an object.
+  fileprivate func destination(of statement: Statement, at index: Int32, _ schema: StoreSchema) throws -> ObjectReference? {
+    let key = statement.int64(index)
+    guard !statement.isNull(index), RowKey.isKey(key) else { return nil }
+    switch destination {
+    case .fixed(let number): return ObjectReference(entity: number, key: key)
+    case .stored(let offset, let numbers):
+      let entity = statement.int(index + 1) &+ offset
+      return numbers.contains(entity) ? ObjectReference(entity: entity, key: key) : nil
+    case .none: return nil
+    }
+  }
+}

@@ -1,0 +1,185 @@
+// StoreEngine+History: the history of a store is switched, read and shortened.
+import Foundation
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+
+extension StoreHistory {
+  /// Reads what the file says, in a transaction of the connection.
+  func adopt(_ transaction: ReadTransaction, model: CompiledModel, path: String) throws {
+    let connection = transaction.connection
+    guard let settings = try MetadataTable.readHistory(connection, path: path) else { return adopt(nil) }
+    let layout = try MetadataTable.readLayout(connection, path: path)
+    adopt(Recording(settings: settings, ids: HistoryIDs(layout, of: model)))
+  }
+}
+
+extension StoreEngine {
+  /// Begins to record what a request writes; nil where the store keeps no history.
+  func beginRecord(_ kind: HistoryKind, _ transaction: WriteTransaction, _ scope: RequestScope) throws -> TransactionRecord? {
+    guard let recording = history.recording else { return nil }
+    let authorship = HistoryAuthorship(
+      kind, author: scope.transactionAuthor, context: scope.contextName, opening: history.opening,
+      time: transaction.purpose.now ?? Date().timeIntervalSinceReferenceDate)
+    let record = TransactionRecord(recording, authorship, history: history, rows: rows, request: transaction.purpose.request)
+    transaction.keep(record)
+    try record.readFormerRows(transaction) { makeRowWriter(rowCapacity: $0) }
+    return record
+  }
+
+  // MARK: Switching
+
+  /// Switches the history on, off, or to another level.
+  func setHistory(_ settings: HistorySettings?) throws {
+    try write { transaction in
+      let connection = transaction.connection
+      guard let record = try MetadataTable.read(connection, path: path) else {
+        throw StoreError(.holdsNoStore(.anyMore), operation: .switchHistory, path: path)
+      }
+      let present = try MetadataTable.readHistory(connection, path: path)
+      if settings == present { return }
+      var layout = try MetadataTable.readLayout(connection, path: path)
+      if settings == nil {
+        let readers = try consumers(transaction.reading).map(\.name)
+        if !readers.isEmpty { throw StoreError(.historyStillRead(readers), operation: .switchHistory, path: path) }
+        for statement in HistoryTables.removal { try connection.execute(statement) }
+      } else if present == nil {
+        for statement in HistoryTables.creation { try connection.execute(statement) }
+        layout.assignHistoryIDs()
+      }
+      // The layout has to be read from now on: a computed one has no ids.
+      let basis =
+        record.layoutBasis.hasPrefix(MetadataTable.indexesOnly) ? record.layoutBasis : MetadataTable.indexesOnly + record.layoutBasis
+      try MetadataTable.write(history: settings, layout: layout, layoutBasis: basis, connection)
+      // Whoever has the store open sees it by this number.
+      try connection.setUserVersion(Int32(truncatingIfNeeded: try connection.userVersion()) &+ 1)
+      guard let settings, present == nil else { return }
+      let recording = StoreHistory.Recording(settings: settings, ids: HistoryIDs(layout, of: schema.model))
+      try TransactionRecord.writeWhole(.begin, recording, rows, transaction)
+    }
+    // Looks at the number, and takes over what was written.
+    if heldTransaction == nil { try pool.withReader { _ in } }
+  }
+
+  // MARK: Reading
+
+  /// Reads from the history; nil where there is none.
+  func readHistory<Result>(_ body: (ReadTransaction) throws -> Result) throws -> Result? {
+    try read { transaction in
+      guard history.recording != nil else { return nil }
+      return try body(transaction)
+    }
+  }
+
+  func historyExtent() throws -> HistoryExtent? {
+    try readHistory { transaction -> HistoryExtent? in
+      let oldest = try transaction.connection.statement(.oldest)
+      defer { oldest.reset() }
+      guard try oldest.step() else { return nil }
+      let newest = try transaction.connection.statement(.newestTransaction)
+      defer { newest.reset() }
+      let first = HistoryPosition(number: oldest.int64(0), mark: oldest.int64(1))
+      guard try newest.step() else { throw StoreError(.unreadableHistory(number: first.number), operation: .readHistory, path: path) }
+      return HistoryExtent(oldest: first, newest: HistoryPosition(number: newest.int64(0), mark: newest.int64(1)))
+    } ?? nil
+  }
+
+  func historyPosition(of number: Int64) throws -> HistoryPosition? {
+    try readHistory { transaction -> HistoryPosition? in
+      let statement = try transaction.connection.statement(.position)
+      defer { statement.reset() }
+      try statement.bind(1, number)
+      return try statement.step() ? HistoryPosition(number: number, mark: statement.int64(0)) : nil
+    } ?? nil
+  }
+
+  func historyEntries(_ query: HistoryQuery, byteLimit: Int) throws -> [HistoryEntry] {
+    try readHistory { transaction in
+      let (sql, arguments) = HistoryStatement.entries(query)
+      let statement = try transaction.statement(sql: sql)
+      defer { statement.reset() }
+      for (position, argument) in arguments.enumerated() { try statement.bind(Int32(position + 1), argument) }
+      trace.note(statement)
+      var entries: [HistoryEntry] = []
+      var size = 0
+      while size < byteLimit, try statement.step() {
+        let entry = try entry(statement)
+        size += entry.changes.count + 1
+        entries.append(entry)
+      }
+      return entries
+    } ?? []
+  }
+
+  private func entry(_ statement: Statement) throws -> HistoryEntry {
+    let number = statement.int64(0)
+    guard number > 0, let kind = HistoryKind(rawValue: statement.int(2)), statement.isNull(1) || (1..<number).contains(statement.int64(1))
+    else {
+      throw StoreError(.unreadableHistory(number: number), operation: .readHistory, path: path)
+    }
+    func name(_ column: Int32) -> String? { statement.isNull(column) ? nil : statement.text(column) }
+    return HistoryEntry(
+      number: number, start: statement.isNull(1) ? nil : statement.int64(1), clock: statement.int64(3),
+      authorship: HistoryAuthorship(kind, author: name(6), context: name(7), opening: name(5) ?? "", time: statement.double(4)),
+      mark: statement.int64(8), changes: Array(statement.data(9)))
+  }
+
+  // MARK: Shortening
+
+  /// Deletes the oldest rows before a number, but not those of the newest transaction.
+  ///
+  /// - Returns: Whether there is more to delete.
+  func deleteHistory(before number: Int64, rowLimit: Int) throws -> Bool {
+    try write { transaction in
+      guard history.recording != nil else { throw StoreError(.historyOff, operation: .deleteHistory, path: path) }
+      return try HistoryPurge.deleteRows(before: number, rowLimit: rowLimit, transaction.connection, trace)
+    }
+  }
+
+  // MARK: Consumers
+
+  func historyConsumers() throws -> [HistoryConsumerRecord] { try readHistory { try consumers($0) } ?? [] }
+
+  private func consumers(_ transaction: ReadTransaction) throws -> [HistoryConsumerRecord] {
+    let statement = try transaction.connection.statement(.consumers)
+    defer { statement.reset() }
+    var found: [HistoryConsumerRecord] = []
+    while try statement.step() {
+      let position = statement.isNull(1) ? nil : HistoryPosition(number: statement.int64(1), mark: statement.int64(2))
+      found.append(HistoryConsumerRecord(name: statement.text(0), position: position, seen: statement.double(3)))
+    }
+    return found
+  }
+
+  func setHistoryConsumer(_ consumer: HistoryConsumerRecord) throws {
+    try changeHistory { transaction in
+      let statement = try transaction.connection.statement(.consumer)
+      try statement.bind(1, consumer.name)
+      if let position = consumer.position {
+        try statement.bind(2, position.number)
+        try statement.bind(3, position.mark)
+      } else {
+        try statement.bindNull(2)
+        try statement.bindNull(3)
+      }
+      try statement.bind(4, consumer.seen)
+      try statement.run()
+    }
+  }
+
+  func removeHistoryConsumer(_ name: String) throws -> Bool {
+    try changeHistory { transaction in
+      let statement = try transaction.connection.statement(.removal)
+      try statement.bind(1, name)
+      try statement.run()
+      return transaction.connection.changes > 0
+    }
+  }
+
+  private func changeHistory<Result>(_ body: (WriteTransaction) throws -> Result) throws -> Result {
+    try write { transaction in
+      guard history.recording != nil else { throw StoreError(.historyOff, operation: .changeHistoryConsumer, path: path) }
+      return try body(transaction)
+    }
+  }
+}

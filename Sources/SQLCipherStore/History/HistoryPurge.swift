@@ -1,0 +1,89 @@
+// HistoryPurge: what is older than it is to be kept goes, a portion at a time, behind commits.
+import Foundation
+import ObjectStore
+import SQLCipherConnection
+import Synchronization
+
+/// Deletes the oldest rows of a history.
+///
+/// A class, so that a copy of it is one reference, as `ReservedKeys`.
+final class HistoryPurge: TransactionParticipant {
+  private let retention: HistoryRetention
+  private let history: StoreHistory
+  private let trace: StatementTrace
+  private let commits = Atomic<Int>(0)
+  /// After how many commits it is looked what is too old.
+  static let interval = 32
+  /// How many rows go at once.
+  private static let portion = 500
+
+  init(_ retention: HistoryRetention, history: StoreHistory, trace: StatementTrace) {
+    self.retention = retention
+    self.history = history
+    self.trace = trace
+  }
+
+  func didCommit(_ transaction: WriteTransaction) {
+    guard !transaction.isPart, history.recording != nil,
+      commits.wrappingAdd(1, ordering: .relaxed).oldValue % Self.interval == 0
+    else { return }
+    // What cannot be deleted now is deleted later: the commit has succeeded.
+    try? WriteTransaction.run(on: transaction.connection, []) { try purge($0.connection) }
+  }
+
+  private func purge(_ connection: Connection) throws {
+    // Somebody else may have switched the history off since.
+    guard try MetadataTable.readHistory(connection, path: connection.path) != nil, var end = try end(connection) else { return }
+    let consumed = try connection.statement(.leastConsumed)
+    if try consumed.step(), !consumed.isNull(0) { end = min(end, consumed.int64(0)) }
+    consumed.reset()
+    _ = try Self.deleteRows(before: end, rowLimit: Self.portion, connection, trace)
+  }
+
+  /// The first transaction that is kept; nil where all are.
+  private func end(_ connection: Connection) throws -> Int64? {
+    let statement: Statement
+    switch retention {
+    case .unlimited: return nil
+    case .age(let seconds):
+      statement = try connection.statement(.oldestSince)
+      try statement.bind(1, Date().timeIntervalSinceReferenceDate - seconds)
+    case .transactions(let count):
+      // Numbers tell at once where there cannot be so many; a count is worth its time only where there is something to win.
+      let (first, newest) = (try Self.number(.first, connection), try Self.number(.newest, connection))
+      guard let first, let newest, newest - first >= Int64(clamping: max(1, count)) + Int64(clamping: max(1, count) / 8) else { return nil }
+      statement = try connection.statement(.beforeLast)
+      try statement.bind(1, max(1, count) - 1)
+    }
+    defer { statement.reset() }
+    return try statement.step() ? statement.int64(0) : retention.keepsNothing ? .max : nil
+  }
+
+  private static func number(_ statement: HistoryStatement, _ connection: Connection) throws -> Int64? {
+    let statement = try connection.statement(statement)
+    defer { statement.reset() }
+    return try statement.step() ? statement.int64(0) : nil
+  }
+
+  /// Deletes the oldest rows before a number, but not those of the newest transaction.
+  ///
+  /// - Returns: Whether there is more to delete.
+  static func deleteRows(before number: Int64, rowLimit: Int, _ connection: Connection, _ trace: StatementTrace) throws -> Bool {
+    guard let first = try Self.number(.first, connection), let newest = try Self.number(.newestTransaction, connection) else {
+      return false
+    }
+    let end = min(number, newest)
+    let portion = min(end, first + Int64(max(1, rowLimit)))
+    guard portion > first else { return false }
+    let statement = try connection.statement(.deletion)
+    try statement.bind(1, portion)
+    trace.note(statement)
+    try statement.run()
+    return portion < end
+  }
+}
+
+extension HistoryRetention {
+  /// Whether all is too old where no transaction is young enough.
+  fileprivate var keepsNothing: Bool { if case .age = self { true } else { false } }
+}

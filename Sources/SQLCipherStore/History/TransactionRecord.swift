@@ -1,0 +1,152 @@
+// TransactionRecord: what one request writes to the history, from its first statement to its commit.
+import Foundation
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+
+/// The records of one request, which lie in its transaction.
+final class TransactionRecord {
+  var recorder: HistoryRecorder
+  private let authorship: HistoryAuthorship
+  private let history: StoreHistory
+  /// The request, if it is a save.
+  private let request: SaveChangesRequest?
+  /// The numbers of names that were entered or looked up.
+  private(set) var newNames: [String: Int64] = [:]
+  /// The rows that were read before they were changed.
+  private var formerRows: [ObjectReference: RowImage] = [:]
+  private let rows: StoreRows
+  /// What rows are losing in a batch request, by slot.
+  var released: [ObjectReference: [(slot: Int, old: ObjectReference?)]] = [:]
+
+  init(
+    _ recording: StoreHistory.Recording, _ authorship: HistoryAuthorship, history: StoreHistory, rows: StoreRows,
+    request: SaveChangesRequest?
+  ) {
+    recorder = HistoryRecorder(ids: recording.ids, level: recording.settings.level)
+    self.authorship = authorship
+    self.history = history
+    self.rows = rows
+    self.request = request
+  }
+
+  // MARK: Saves
+
+  /// Reads the rows that are wanted as they were, before anything is written.
+  func readFormerRows(_ transaction: WriteTransaction, into makeWriter: (Int) -> RowWriter) throws {
+    guard let request else { return }
+    var wanted: [ObjectReference] = []
+    for deleted in request.deleted where recorder.needsFormerRow(ofDeleted: deleted.reference.entity) { wanted.append(deleted.reference) }
+    if recorder.needsFormerRows { wanted += request.updated.map(\.row.reference) }
+    if wanted.isEmpty { return }
+    var keys: [Int: [Int64]] = [:]
+    for reference in wanted { keys[try rows.schema.table(of: reference.entity).index, default: []].append(reference.key) }
+    let writer = makeWriter(wanted.count)
+    for (index, keys) in keys.sorted(by: { $0.key < $1.key }) {
+      try rows.read(keys.keysInOrder()[...], of: rows.schema.tables[index], transaction.reading, into: writer)
+    }
+    for row in writer.finish() { formerRows[row.reference] = row }
+  }
+
+  /// Records what a save has written, once its statements have run.
+  func add(_ transaction: WriteTransaction, numbers: ExternalNumbers?) throws {
+    guard let request else { return }
+    try recorder.add(request, formerRows: formerRows) { row, slot in
+      try Self.largeValue(numbers?.id(of: row, slot) ?? (row.external(slot)?.content as? StoredExternal)?.id, transaction.reading)
+    }
+    formerRows = [:]
+  }
+
+  /// What a value that is kept in a file is recorded as.
+  static func largeValue(_ id: Int64?, _ transaction: ReadTransaction) throws -> HistoryValue? {
+    guard let id else { return nil }
+    let statement = try transaction.connection.statement(.largeValue)
+    defer { statement.reset() }
+    try statement.bind(1, id)
+    // A value that nobody lists is damage, which reading it tells.
+    guard try statement.step() else { return .null }
+    let digest = statement.data(1)
+    return digest.count == 32 && id > 0 && statement.int64(0) >= 0 ? .large(id: id, size: statement.int64(0), digest: digest) : .null
+  }
+
+  // MARK: The end
+
+  /// Writes a transaction that says that anything may have been changed.
+  static func writeWhole(
+    _ kind: HistoryKind, _ recording: StoreHistory.Recording, _ rows: StoreRows, _ transaction: WriteTransaction, from: String = "",
+    to: String = "", scope: RequestScope? = nil, opening: String? = nil
+  ) throws {
+    let authorship = HistoryAuthorship(
+      kind, author: scope?.transactionAuthor, context: scope?.contextName, opening: opening ?? HistoryOpening.make().text,
+      time: Date().timeIntervalSinceReferenceDate)
+    let record = TransactionRecord(recording, authorship, history: StoreHistory(), rows: rows, request: nil)
+    record.recorder.addWhole(from: from, to: to)
+    try record.write(transaction)
+  }
+
+  /// Writes the rows of the history.
+  func write(_ transaction: WriteTransaction) throws {
+    recorder.add(transaction.outcome, of: request)
+    let portions = recorder.takePortions()
+    if portions.isEmpty { return }
+    let connection = transaction.connection
+    let runs = transaction.kept(HistoryRuns.self)
+    var run = runs?.run
+    let entries = HistoryAssembly.entries(portions, authorship, behind: try Self.newest(connection), run: &run)
+    runs?.run = run
+    transaction.outcome.historyPosition = run?.position
+    let numbers = try (
+      opening: number(of: authorship.opening, connection), author: authorship.author.map { try number(of: $0, connection) },
+      context: authorship.context.map { try number(of: $0, connection) }
+    )
+    let statement = try connection.statement(.insertion)
+    for entry in entries {
+      try statement.bind(1, entry.number)
+      try statement.bind(2, entry.start)
+      try statement.bind(3, entry.authorship.kind.rawValue)
+      try statement.bind(4, entry.clock)
+      try statement.bind(5, entry.authorship.time)
+      try statement.bind(6, numbers.opening)
+      try statement.bind(7, numbers.author)
+      try statement.bind(8, numbers.context)
+      try statement.bind(9, entry.mark)
+      try entry.changes.withUnsafeBytes { bytes in
+        try statement.bindBlob(10, bytes)
+        rows.trace.note(statement)
+        try statement.run()
+      }
+    }
+  }
+
+  /// The number and clock of the newest row; nil where there is none.
+  private static func newest(_ connection: Connection) throws -> (number: Int64, clock: Int64)? {
+    let statement = try connection.statement(.newest)
+    defer { statement.reset() }
+    return try statement.step() ? (statement.int64(0), statement.int64(1)) : nil
+  }
+
+  private func number(of name: String, _ connection: Connection) throws -> Int64 {
+    if let known = history.number(of: name) ?? newNames[name] { return known }
+    let statement = try connection.statement(.name)
+    defer { statement.reset() }
+    try statement.bind(1, name)
+    let number: Int64
+    if try statement.step() {
+      number = statement.int64(0)
+    } else {
+      let insertion = try connection.statement(.newName)
+      try insertion.bind(1, name)
+      try insertion.run()
+      number = connection.lastInsertedRowID
+    }
+    newNames[name] = number
+    return number
+  }
+}
+
+extension Statement {
+  /// Binds a number, or NULL for none.
+  fileprivate func bind(_ index: Int32, _ value: Int64?) throws {
+    if let value { try bind(index, value) } else { try bindNull(index) }
+  }
+}

@@ -1,0 +1,139 @@
+// HistoryStatements: the tables of a store's history, and every SQL text over them.
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+import StoreKeys
+
+/// The tables of the history; `Documentation/FileFormat.md` describes them.
+enum HistoryTables {
+  /// The transactions.
+  static let history = "cipherdata_history"
+  /// Authors, contexts and openings, a number each.
+  static let names = "cipherdata_history_names"
+  /// Who reads the history bit by bit.
+  static let consumers = "cipherdata_history_consumers"
+  static let all = [history, names, consumers]
+
+  /// The statements that make the tables.
+  static let creation = [
+    "CREATE TABLE \(history) (number INTEGER PRIMARY KEY, start INTEGER, kind INTEGER NOT NULL, clock INTEGER NOT NULL, time REAL NOT NULL,"
+      + " opening INTEGER NOT NULL, author INTEGER, context INTEGER, mark INTEGER NOT NULL, changes BLOB NOT NULL)",
+    "CREATE TABLE \(names) (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE)",
+    "CREATE TABLE \(consumers) (name TEXT PRIMARY KEY, number INTEGER, mark INTEGER, seen REAL NOT NULL) WITHOUT ROWID",
+  ]
+
+  /// The statements that drop them.
+  static let removal = all.map { "DROP TABLE IF EXISTS \($0)" }
+
+  /// Takes the history out of an attached copy; nothing where the store keeps none.
+  static func removal(from connection: Connection, schema: String) throws -> [String] {
+    guard MetadataTable.hasHistory(connection) else { return [] }
+    return all.map { "DROP TABLE \(schema).\($0)" }
+      + ["UPDATE \(schema).\(BookkeepingTables.metadata) SET format = \(MetadataTable.formatVersion), history = NULL"]
+  }
+
+  /// Adds the column of the history's settings to the metadata of a store that never had a history.
+  static let settingsColumn = "ALTER TABLE \(BookkeepingTables.metadata) ADD COLUMN history TEXT"
+}
+
+/// A statement over the tables of the history: its number comes behind those of ``BookkeepingStatement``.
+enum HistoryStatement: Int, CaseIterable, Sendable {
+  /// What the metadata say of the history, and what is written there.
+  case settings, newSettings
+  /// Whether the metadata have the column.
+  case hasSettings
+  /// The number and clock of the newest row; a new row.
+  case newest, insertion
+  /// The number of a name, and a new name.
+  case name, newName
+  /// The number of the first row; the oldest transaction that is whole; the newest; the mark of a row.
+  case first, oldest, newestTransaction, position
+  /// The oldest transaction since a time; the transaction before which so many others come, from the newest on; the least that consumers have read.
+  case oldestSince, beforeLast, leastConsumed
+  /// Deletes the rows before a number.
+  case deletion
+  /// The consumers by name; enters one; forgets one.
+  case consumers, consumer, removal
+  /// The size and digest of a large value.
+  case largeValue
+  /// All rows in order, for verification.
+  case records
+
+  /// How many there are.
+  static let count = allCases.count
+  /// The first number behind all of them.
+  static let end = BookkeepingStatement.count + count
+
+  /// The number under which connections keep it.
+  var number: Int { BookkeepingStatement.count + rawValue }
+
+  /// The text.
+  var sql: String {
+    let (history, names, consumers) = (HistoryTables.history, HistoryTables.names, HistoryTables.consumers)
+    let metadata = BookkeepingTables.metadata
+    return switch self {
+    case .settings: "SELECT history FROM \(metadata) WHERE id = 1"
+    case .newSettings: "UPDATE \(metadata) SET format = ?, layout_basis = ?, layout = ?, history = ? WHERE id = 1"
+    case .hasSettings: "SELECT 1 FROM sqlite_master WHERE name = '\(metadata)' AND sql LIKE '%history TEXT%'"
+    case .newest: "SELECT number, clock FROM \(history) ORDER BY number DESC LIMIT 1"
+    case .insertion: "INSERT INTO \(history) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    case .name: "SELECT id FROM \(names) WHERE text = ?"
+    case .newName: "INSERT INTO \(names) (text) VALUES (?)"
+    case .first: "SELECT number FROM \(history) ORDER BY number LIMIT 1"
+    case .oldest: "SELECT number, mark FROM \(history) WHERE start IS NULL ORDER BY number LIMIT 1"
+    case .oldestSince: "SELECT number FROM \(history) WHERE start IS NULL AND time >= ? ORDER BY number LIMIT 1"
+    case .beforeLast: "SELECT number FROM \(history) WHERE start IS NULL ORDER BY number DESC LIMIT 1 OFFSET ?"
+    case .leastConsumed: "SELECT min(coalesce(number, 0)) FROM \(consumers)"
+    case .newestTransaction:
+      "SELECT t.number, t.mark, l.number FROM (SELECT number, coalesce(start, number) AS first FROM \(history) ORDER BY number DESC LIMIT 1) l"
+        + " JOIN \(history) t ON t.number = l.first"
+    case .position: "SELECT mark FROM \(history) WHERE number = ?"
+    case .deletion: "DELETE FROM \(history) WHERE number < ?"
+    case .consumers: "SELECT name, number, mark, seen FROM \(consumers) ORDER BY name"
+    case .consumer: "INSERT OR REPLACE INTO \(consumers) VALUES (?, ?, ?, ?)"
+    case .removal: "DELETE FROM \(consumers) WHERE name = ?"
+    case .records: "SELECT number, start, kind, changes FROM \(history) ORDER BY number"
+    case .largeValue: "SELECT size, digest FROM \(BookkeepingTables.externals) WHERE id = ?"
+    }
+  }
+
+  /// The rows that a query asks for.
+  ///
+  /// - Returns: The text, and what is bound to it.
+  static func entries(_ query: HistoryQuery) -> (sql: String, arguments: [Slot]) {
+    var (conditions, arguments) = (["h.number > ?"], [Slot.int(max(query.after, query.behindRow))])
+    func add(_ condition: String, _ values: Slot...) {
+      conditions.append(condition)
+      arguments += values
+    }
+    // The rest of the transaction that was named.
+    if query.after > 0 { add("(h.start IS NULL OR h.start > ?)", .int(query.after)) }
+    if query.upTo < .max { add("coalesce(h.start, h.number) <= ?", .int(query.upTo)) }
+    func names(_ column: String, _ texts: Set<String>?) {
+      guard let texts else { return }
+      let marks = texts.map { _ in "?" }.joined(separator: ", ")
+      conditions.append("h.\(column) IN (SELECT id FROM \(HistoryTables.names) WHERE text IN (\(marks)))")
+      arguments += texts.sorted().map { .text($0) }
+    }
+    names("author", query.authors)
+    names("context", query.contexts)
+    if let kinds = query.kinds {
+      conditions.append("h.kind IN (\(kinds.map { "\($0.rawValue)" }.sorted().joined(separator: ", ")))")
+    }
+    if let since = query.since { add("h.time >= ?", .real(since)) }
+    if let before = query.before { add("h.time < ?", .real(before)) }
+    let names = HistoryTables.names
+    return (
+      "SELECT h.number, h.start, h.kind, h.clock, h.time, o.text, a.text, c.text, h.mark, h.changes FROM \(HistoryTables.history) h"
+        + " LEFT JOIN \(names) o ON o.id = h.opening LEFT JOIN \(names) a ON a.id = h.author LEFT JOIN \(names) c ON c.id = h.context"
+        + " WHERE \(conditions.joined(separator: " AND ")) ORDER BY h.number", arguments
+    )
+  }
+}
+
+extension Connection {
+  /// The prepared statement over the tables of the history. The connection keeps it: reset it after use, and do not use it twice at once.
+  func statement(_ statement: HistoryStatement) throws(StoreAccessError) -> Statement {
+    try self.statement(statement.number, statement.sql)
+  }
+}

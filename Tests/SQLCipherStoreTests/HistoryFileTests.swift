@@ -1,0 +1,335 @@
+// HistoryFileTests: the history in the file of an encrypted store: what it costs, its format, and who notices that it was switched.
+import Foundation
+import ObjectContext
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+import SQLCipherConnection
+import XCTest
+import _StoreSpecification
+import _TestSupport
+
+@testable import SQLCipherStore
+
+final class HistoryFileTests: XCTestCase {
+  private func tracked(_ store: TestStore, _ level: HistoryLevel? = nil, _ model: CompiledModel = SpecificationModels.library) throws
+    -> OpenStore
+  {
+    var description = store.description
+    description.historyTracking = true
+    description.historyLevel = level
+    return try OpenStore(description, model: model)
+  }
+
+  private func transactions(_ open: OpenStore) throws -> [PersistentHistoryTransaction] {
+    try open.coordinator.execute(.fetchHistory(after: nil)).transactions
+  }
+
+  private func value(_ sql: String, _ store: TestStore) throws -> Int64 {
+    let connection = try Connection(opening: store.url.path, key: try store.databaseKey())
+    defer { connection.close() }
+    let statement = try connection.statement(sql: sql)
+    defer { statement.reset() }
+    return try statement.step() ? statement.int64(0) : -1
+  }
+
+  // MARK: What it costs
+
+  func testAStoreWithoutAHistoryPaysNothing() throws {
+    let store = try TestStore()
+    let open = try store.open()
+    let tag = try open.insert("Tag", ["name": .text("red")])
+    let pending = open.newSave()
+    try pending.update(tag, ["name": .text("blue")])
+    let statements = try store.statements { try pending.commit() }
+    XCTAssertEqual(statements.count, 1, "\(statements)")
+    XCTAssertFalse(try store.ddl().contains { $0.contains("history") })
+    XCTAssertEqual(try value("SELECT format FROM cipherdata_metadata", store), 2)
+  }
+
+  func testASaveWithAHistoryWritesOneRowMore() throws {
+    let store = try TestStore()
+    let open = try tracked(store)
+    let tag = try open.insert("Tag", ["name": .text("red")])
+    let pending = open.newSave()
+    try pending.update(tag, ["name": .text("blue")])
+    let statements = try store.statements { try pending.commit() }
+    XCTAssertEqual(statements.count, 2, "\(statements)")
+    XCTAssertTrue(statements.last?.hasPrefix("INSERT INTO cipherdata_history VALUES") ?? false, "\(statements)")
+    // A hundred thousand new rows are a row of a few bytes.
+    let context = open.newContext()
+    try context.execute(BatchInsertRequest(entityName: "Chapter", objects: (1...2_000).map { _ in [:] }))
+    XCTAssertEqual(try value("SELECT count(*) FROM cipherdata_history", store), 4)
+    XCTAssertLessThan(try value("SELECT max(length(changes)) FROM cipherdata_history", store), 40)
+  }
+
+  func testValuesReadTheRowsThatAreNeededInOneStatement() throws {
+    let store = try TestStore()
+    let open = try tracked(store, .values)
+    let tags = try open.save { save in try (1...5).map { try save.insert("Tag", ["name": .text("\($0)")]) } }
+    let pending = open.newSave()
+    for (number, tag) in tags.enumerated() { try pending.update(tag, ["name": .text("new \(number)")]) }
+    let statements = try store.statements { try pending.commit() }
+    XCTAssertEqual(statements.filter { $0.hasPrefix("SELECT") }.count, 1, "\(statements)")
+    XCTAssertEqual(statements.count, 7)
+  }
+
+  // MARK: Switching
+
+  func testTheFormatSaysThatThereIsAHistoryAndGoesBackWithIt() throws {
+    let store = try TestStore()
+    var open = try tracked(store)
+    try open.insert("Tag", ["name": .text("red")])
+    try open.close()
+    XCTAssertEqual(try value("SELECT format FROM cipherdata_metadata", store), 3)
+    XCTAssertEqual(try store.ddl().filter { $0.contains("cipherdata_history") && $0.hasPrefix("CREATE TABLE") }.count, 3)
+    // Nothing is said: the store is taken as it is.
+    open = try store.open()
+    XCTAssertEqual(try open.persistentStore.historyLevel, .properties)
+    try open.insert("Tag", ["name": .text("blue")])
+    XCTAssertEqual(try transactions(open).map(\.kind), [.begin, .save, .save])
+    try open.close()
+    var description = store.description
+    description.historyTracking = false
+    open = try OpenStore(description, model: SpecificationModels.library)
+    XCTAssertNil(try open.persistentStore.historyLevel)
+    try open.close()
+    XCTAssertEqual(try value("SELECT format FROM cipherdata_metadata", store), 2)
+    XCTAssertFalse(try store.ddl().contains { $0.contains("cipherdata_history") })
+    open = try store.open()
+    XCTAssertEqual(try open.count("Tag"), 2)
+    try open.close()
+    open = try tracked(store, .values)
+    try open.insert("Tag", ["name": .text("green")])
+    XCTAssertEqual(try transactions(open).map(\.kind), [.begin, .save])
+    XCTAssertEqual(try transactions(open).last?.changes?.first?.newValues?["name"] as? String, "green")
+  }
+
+  func testWhoHasTheStoreOpenNoticesThatItsHistoryWasSwitched() throws {
+    let store = try TestStore()
+    let (one, other) = (try store.open(), try store.open())
+    try one.insert("Tag", ["name": .text("1")])
+    let history = try XCTUnwrap(other.store as? any HistoryStore)
+    try history.setHistory(HistorySettings())
+    try one.insert("Tag", ["name": .text("2")])
+    XCTAssertEqual(try transactions(other).map(\.kind), [.begin, .save])
+    XCTAssertEqual(try transactions(one).map(\.kind), [.begin, .save])
+    try history.setHistory(HistorySettings(level: .values))
+    try one.insert("Tag", ["name": .text("3")])
+    XCTAssertEqual(try transactions(other).last?.changes?.first?.newValues?["name"] as? String, "3")
+    try history.setHistory(nil)
+    try one.insert("Tag", ["name": .text("4")])
+    XCTAssertNil(try one.persistentStore.historyLevel)
+    XCTAssertEqual(try other.count("Tag"), 4)
+    try history.setHistory(HistorySettings())
+    try one.insert("Tag", ["name": .text("5")])
+    XCTAssertEqual(try transactions(one).map { $0.changes?.count }, [0, 1])
+    XCTAssertEqual(Set(try transactions(one).map(\.opening)).count, 2, "each opening is another one")
+  }
+
+  func testAReadOnlyStoreIsTakenAsItIs() throws {
+    let store = try TestStore()
+    try store.open().insert("Tag", ["name": .text("1")])
+    var description = store.description
+    description.isReadOnly = true
+    description.historyTracking = true
+    let open = try OpenStore(description, model: SpecificationModels.library)
+    XCTAssertNil(try open.persistentStore.historyLevel)
+    XCTAssertThrowsError(try (open.store as? any HistoryStore)?.setHistory(HistorySettings()))
+  }
+
+  // MARK: Failures
+
+  func testARestoredCopyOfAStoreDoesNotKnowLaterPlaces() throws {
+    let store = try TestStore()
+    var open = try tracked(store)
+    try open.insert("Tag", ["name": .text("1")])
+    let common = try XCTUnwrap(open.coordinator.currentPersistentHistoryToken())
+    try open.close()
+    let bytes = try Data(contentsOf: store.url)
+    open = try store.open()
+    try open.insert("Tag", ["name": .text("2")])
+    let later = try XCTUnwrap(open.coordinator.currentPersistentHistoryToken())
+    try open.close()
+    for name in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: store.url.path + name) }
+    try bytes.write(to: store.url)
+    open = try store.open()
+    assertStoreError(.historyTokenUnknown) { try open.coordinator.execute(.fetchHistory(after: later)) }
+    // Another row gets its number, and another mark.
+    try open.insert("Tag", ["name": .text("3")])
+    assertStoreError(.historyTokenUnknown) { try open.coordinator.execute(.fetchHistory(after: later)) }
+    XCTAssertEqual(try open.coordinator.execute(.fetchHistory(after: common)).transactions.count, 1)
+  }
+
+  func testDamageInTheHistoryStopsNeitherReadingNorSaving() throws {
+    let store = try TestStore()
+    var open = try tracked(store)
+    for name in ["1", "2", "3"] { try open.insert("Tag", ["name": .text(name)]) }
+    let all = try transactions(open)
+    try open.close()
+    try store.execute("UPDATE cipherdata_history SET changes = x'FF00FF' WHERE number = \(all[2].transactionNumber)")
+    open = try store.open()
+    let error = assertStoreError(.storeCorrupt) { try transactions(open) }
+    XCTAssertTrue(error?.message.contains("record \(all[2].transactionNumber)") ?? false, error?.message ?? "")
+    XCTAssertEqual(try open.count("Tag"), 3)
+    try open.insert("Tag", ["name": .text("4")])
+    XCTAssertEqual(try open.coordinator.execute(.fetchHistory(after: all[2])).transactions.count, 2)
+    try open.close()
+    try store.execute("UPDATE cipherdata_history SET kind = 77 WHERE number = \(all[1].transactionNumber)")
+    open = try store.open()
+    assertStoreError(.storeCorrupt) { try transactions(open) }
+    try open.insert("Tag", ["name": .text("5")])
+    // It can be switched off and on again.
+    let history = try XCTUnwrap(open.store as? any HistoryStore)
+    try history.setHistory(nil)
+    try history.setHistory(HistorySettings())
+    XCTAssertEqual(try transactions(open).map(\.kind), [.begin])
+  }
+
+  func testDeletionGoesInPortionsAndLeavesAPrefixOut() throws {
+    let store = try TestStore()
+    let open = try tracked(store)
+    for number in 1...1_200 { try open.insert("Tag", ["name": .text("\(number)")]) }
+    let history = try XCTUnwrap(open.store as? any HistoryStore)
+    XCTAssertTrue(try history.deleteHistory(before: 1_000, rowLimit: 500))
+    XCTAssertEqual(try transactions(open).first?.transactionNumber, 501)
+    let statements = try store.statements { _ = try open.coordinator.execute(.deleteHistory(before: nil)) }
+    XCTAssertEqual(statements.filter { $0.hasPrefix("DELETE") }.count, 2)
+    XCTAssertEqual(try transactions(open).count, 1)
+  }
+
+  func testVerificationNamesRecordsThatCannotBeRead() throws {
+    let store = try TestStore()
+    let open = try tracked(store, .values)
+    for number in 1...3 { try open.insert("Tag", ["name": .text("\(number)")]) }
+    let number = try transactions(open)[2].transactionNumber
+    try open.close()
+    let url = store.url
+    func findings() throws -> [String] {
+      try waitFor { try await SQLCipherStoreFile.unlock(at: url, key: TestStore.key).findings(.quick).map(\.description) }
+    }
+    XCTAssertEqual(try findings(), [])
+    // An entity that never had an id, and bytes that are no record.
+    for bytes in ["01FF7F0101", "FF"] {
+      try store.execute("UPDATE cipherdata_history SET changes = x'\(bytes)' WHERE number = \(number)")
+      XCTAssertEqual(try findings(), ["the record \(number) of the history cannot be read"])
+    }
+  }
+
+  func testAPlainCopyLeavesTheHistoryOutUnlessTold() throws {
+    let store = try TestStore()
+    let open = try tracked(store, .values)
+    try open.insert("Tag", ["name": .text("red")])
+    try open.close()
+    let (url, plain, complete) = (store.url, store.folder.file("plain"), store.folder.file("complete"))
+    try waitFor {
+      let file = try await SQLCipherStoreFile.unlock(at: url, key: TestStore.key)
+      try await file.exportPlaintext(to: plain)
+      try await file.exportPlaintext(to: complete, includesHistory: true)
+    }
+    XCTAssertFalse(String(decoding: try Data(contentsOf: plain), as: UTF8.self).contains("cipherdata_history"))
+    for (source, kinds) in [(plain, nil), (complete, [PersistentHistoryTransaction.Kind.begin, .save])] {
+      let back = store.folder.file("back-\(source.lastPathComponent)")
+      _ = try waitFor { try await SQLCipherStoreFile.importPlaintext(from: source, to: back, key: TestStore.key) }
+      var description = store.description
+      description.url = back
+      let again = try OpenStore(description, model: SpecificationModels.library)
+      XCTAssertEqual(try again.count("Tag"), 1)
+      if let kinds {
+        XCTAssertEqual(try transactions(again).map(\.kind), kinds)
+      } else {
+        XCTAssertNil(try again.persistentStore.historyLevel)
+      }
+      try again.close()
+    }
+  }
+
+  func testRetentionDeletesBehindSavesAndNeverPastAConsumer() throws {
+    let store = try TestStore()
+    var description = store.description
+    description.historyTracking = true
+    description.historyRetention = .transactions(10)
+    let open = try OpenStore(description, model: SpecificationModels.library)
+    for number in 1...200 { try open.insert("Tag", ["name": .text("\(number)")]) }
+    var all = try transactions(open)
+    XCTAssertGreaterThanOrEqual(all.count, 10)
+    XCTAssertLessThanOrEqual(all.count, 10 + HistoryPurge.interval + 2)
+    XCTAssertEqual(all.last?.transactionNumber, 201)
+    try open.coordinator.registerHistoryConsumer("slow", after: all[0].token)
+    for number in 201...300 { try open.insert("Tag", ["name": .text("\(number)")]) }
+    XCTAssertEqual(try transactions(open).first, all[0], "who has not read it yet still finds it")
+    try open.coordinator.historyConsumed(try XCTUnwrap(transactions(open).last).token, by: "slow")
+    try open.coordinator.removeHistoryConsumer("slow")
+    for number in 301...400 { try open.insert("Tag", ["name": .text("\(number)")]) }
+    all = try transactions(open)
+    XCTAssertLessThanOrEqual(all.count, 10 + HistoryPurge.interval + 2)
+    try open.close()
+    description.historyRetention = .age(3_600)
+    let young = try OpenStore(description, model: SpecificationModels.library)
+    try young.insert("Tag", ["name": .text("young")])
+    XCTAssertEqual(try transactions(young).count, all.count + 1)
+    try young.close()
+    try store.execute("UPDATE cipherdata_history SET time = time - 7200")
+    let old = try OpenStore(description, model: SpecificationModels.library)
+    try old.insert("Tag", ["name": .text("new")])
+    XCTAssertLessThanOrEqual(try transactions(old).count, 2, "the newest of the old ones may still be the newest when it is looked")
+  }
+
+  // MARK: Migrations
+
+  private func library(_ version: String, @EntityBuilder _ book: () -> [any EntityComponent]) throws -> CompiledModel {
+    let book = book()
+    return try CompiledModel(
+      ManagedObjectModel(version: version) {
+        Entity("Book") { book }
+        if version == "older" { Entity("Author") { Attribute("name", .string) } }
+        Entity(version == "older" ? "Tag" : "Label") {
+          Attribute("name", .string)
+          Relationship("books", toMany: "Book", inverse: version == "older" ? "tags" : "labels")
+        }.renamed(from: "Tag")
+      })
+  }
+
+  func testRecordsAreReadUnderALaterModelByItsNames() throws {
+    let store = try TestStore()
+    let older = try library("older") {
+      Attribute("title", .string)
+      Attribute("pages", .integer32)
+      Relationship("tags", toMany: "Tag", inverse: "books")
+    }
+    let newer = try library("newer") {
+      Attribute("name", .string).renamed(from: "title")
+      Relationship("labels", toMany: "Label", inverse: "books").renamed(from: "tags")
+    }
+    var open = try tracked(store, .values, older)
+    let context = open.newContext()
+    let tag = try context.insert("Tag", ["name": "red"])
+    let book = try context.insert("Book", ["title": "One", "pages": 7 as Int32])
+    try book.setValue(Set([tag]), forKey: "tags")
+    try context.insert("Author", ["name": "Anna"])
+    try context.save()
+    let place = try XCTUnwrap(open.coordinator.currentPersistentHistoryToken())
+    try open.close()
+
+    open = try OpenStore(store.description, model: newer)
+    let all = try transactions(open)
+    XCTAssertEqual(all.map(\.kind), [.begin, .save, .migration])
+    XCTAssertTrue(all[2].isWhole)
+    XCTAssertEqual(all[1].skippedChangeCount, 1, "the author's entity is gone")
+    let changes = try XCTUnwrap(all[1].changes)
+    let inserted = try XCTUnwrap(changes.first { $0.changedObjectID.entityName == "Book" && $0.changeType == .insert })
+    XCTAssertEqual(inserted.newValues?["name"] as? String, "One")
+    XCTAssertEqual(inserted.newValues?["pages"] as? Int64, 7, "what the model has no more has its last name")
+    let links = changes.flatMap(\.links)
+    XCTAssertEqual(links.map(\.relationship).map { ["labels", "books"].contains($0) }, [true])
+    XCTAssertTrue(changes.contains { $0.changedObjectID.entityName == "Label" })
+    // What is written further on has its own ids, and is read beside.
+    let after = open.newContext()
+    let found = try XCTUnwrap(after.all("Book").first)
+    try found.setValue("Two", forKey: "name")
+    try after.save()
+    let last = try XCTUnwrap(open.coordinator.execute(.fetchHistory(after: place)).transactions.last)
+    XCTAssertEqual(last.changes?.map(\.updatedProperties), [["name"]])
+    XCTAssertEqual(last.changes?.first?.oldValues?["name"] as? String, "One")
+  }
+}

@@ -1,0 +1,268 @@
+// HistoryPlacesSpecification: places in histories, conditions over them, and what is deleted from them.
+import Foundation
+import ObjectContext
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+import XCTest
+
+/// Places in the histories of stores: what lies behind them, and what is deleted before them.
+public final class HistoryPlacesSpecification: ObjectSpecification {
+  public override class var cases: [Case] {
+    list(
+      [
+        ("testATokenIsThePlaceBehindATransaction", { $0.testATokenIsThePlaceBehindATransaction }),
+        ("testATokenOfAnotherStoreIsRefused", { $0.testATokenOfAnotherStoreIsRefused }),
+        ("testATokenSurvivesCoding", { $0.testATokenSurvivesCoding }),
+        ("testResultTypesTellWhatWasAskedFor", { $0.testResultTypesTellWhatWasAskedFor }),
+        ("testConditionsOverTransactionsAndChanges", { $0.testConditionsOverTransactionsAndChanges }),
+        ("testDeletingHistoryLeavesThePlaceItself", { $0.testDeletingHistoryLeavesThePlaceItself }),
+        ("testConsumersHoldWhatTheyHaveNotRead", { $0.testConsumersHoldWhatTheyHaveNotRead }),
+        ("testSwitchingOffForgetsAndIsRefusedWhileSomebodyReads", { $0.testSwitchingOffForgetsAndIsRefusedWhileSomebodyReads }),
+        ("testLargeTransactionsComeInPieces", { $0.testLargeTransactionsComeInPieces }),
+        ("testSeveralStoresTellTheirOwn", { $0.testSeveralStoresTellTheirOwn }),
+      ] as [(String, (HistoryPlacesSpecification) -> () throws -> Void)])
+  }
+
+  // MARK: Places
+
+  func testATokenIsThePlaceBehindATransaction() throws {
+    let open = try makeTracked()
+    for name in ["1", "2", "3"] { try open.insert("Tag", ["name": .text(name)]) }
+    let all = try transactions(open)
+    XCTAssertEqual(all.count, 3)
+    XCTAssertEqual(try transactions(open, after: all[0].token), Array(all[1...]))
+    XCTAssertEqual(try open.coordinator.execute(.fetchHistory(after: all[1])).transactions, [all[2]])
+    XCTAssertEqual(try transactions(open, after: token(open)), [])
+    XCTAssertEqual(try token(open), all[2].token)
+    XCTAssertEqual(try open.coordinator.execute(.fetchHistory(after: all[0].token)).lastToken, all[2].token)
+    XCTAssertEqual(try open.coordinator.execute(.fetchHistory(after: Date(timeIntervalSinceNow: 60))).transactions, [])
+    XCTAssertEqual(try open.coordinator.execute(.fetchHistory(after: Date(timeIntervalSinceNow: -60))).transactions.count, 4)
+    XCTAssertEqual(all[0].token.isOlder(than: all[1].token, inStore: open.persistentStore.identifier), true)
+    XCTAssertEqual(all[1].token.isOlder(than: all[0].token, inStore: open.persistentStore.identifier), false)
+    XCTAssertNil(all[0].token.isOlder(than: all[1].token, inStore: "another"))
+    // A place that this history never had.
+    let strange = PersistentHistoryToken(HistoryPosition(number: 1_000, mark: 7), of: open.persistentStore.identifier)
+    assertStoreError(.historyTokenUnknown) { try transactions(open, after: strange) }
+    let copied = PersistentHistoryToken(HistoryPosition(number: all[0].transactionNumber, mark: 7), of: open.persistentStore.identifier)
+    assertStoreError(.historyTokenUnknown) { try transactions(open, after: copied) }
+  }
+
+  func testATokenOfAnotherStoreIsRefused() throws {
+    let (one, other) = (try makeTracked(), try makeTracked())
+    try other.insert("Tag", ["name": .text("red")])
+    assertStoreError(.historyTokenOfOtherStore) { try transactions(one, after: token(other)) }
+  }
+
+  func testATokenSurvivesCoding() throws {
+    let open = try makeTracked()
+    try open.insert("Tag", ["name": .text("red")])
+    let place = try token(open)
+    XCTAssertEqual(try JSONDecoder().decode(PersistentHistoryToken.self, from: JSONEncoder().encode(place)), place)
+    XCTAssertEqual(PersistentHistoryToken(place.description), place)
+    for text in ["", "x", "\(place.description)/1", "A/1/2", place.description + "+" + place.description, "\(UUID())/0/1"] {
+      XCTAssertNil(PersistentHistoryToken(text), text)
+    }
+    XCTAssertThrowsError(try JSONDecoder().decode(PersistentHistoryToken.self, from: Data(#"{"A": {"number": -1, "mark": 2}}"#.utf8)))
+  }
+
+  func testResultTypesTellWhatWasAskedFor() throws {
+    let open = try makeTracked()
+    let place = try token(open)
+    let context = open.newContext()
+    let tag = try context.insert("Tag", ["name": "red"])
+    try context.save()
+    try tag.setValue("blue", forKey: "name")
+    try context.save()
+    func result(_ type: PersistentHistoryResultType) throws -> PersistentHistoryResult {
+      var request = PersistentHistoryChangeRequest.fetchHistory(after: place)
+      request.resultType = type
+      return try context.execute(request)
+    }
+    XCTAssertTrue(try result(.statusOnly).status)
+    XCTAssertEqual(try result(.objectIDs).objectIDs, [tag.objectID])
+    XCTAssertEqual(try result(.count).count, 2)
+    XCTAssertEqual(try result(.transactionsOnly).transactions.map(\.changes), [nil, nil])
+    XCTAssertEqual(try result(.changesOnly).changes.map(\.changeType), [.insert, .update])
+    XCTAssertEqual(try result(.transactionsAndChanges).transactions.map { $0.changes?.count }, [1, 1])
+    var limited = PersistentHistoryChangeRequest.fetchHistory(after: place)
+    limited.fetchLimit = 1
+    let first = try context.execute(limited)
+    XCTAssertEqual(first.transactions.count, 1)
+    let rest = try context.execute(.fetchHistory(after: try XCTUnwrap(first.lastToken)))
+    XCTAssertEqual(rest.transactions.count, 1)
+  }
+
+  func testConditionsOverTransactionsAndChanges() throws {
+    let open = try makeTracked()
+    let place = try token(open)
+    for author in ["a", "b", nil] {
+      let context = open.newContext()
+      context.transactionAuthor = author
+      context.name = author.map { "context of \($0)" }
+      let tag = try context.insert("Tag", ["name": "tag of \(author ?? "nobody")"])
+      try context.insert("Book", ["title": "book of \(author ?? "nobody")"])
+      try context.save()
+      try tag.setValue("changed by \(author ?? "nobody")", forKey: "name")
+      try context.save()
+    }
+    func fetch(_ transactions: String?, _ changes: String? = nil) throws -> [PersistentHistoryTransaction] {
+      var request = PersistentHistoryChangeRequest.fetchHistory(after: place)
+      request.transactionPredicate = try transactions.map { try FetchPredicate(format: $0) }
+      request.changePredicate = try changes.map { try FetchPredicate(format: $0) }
+      return try open.coordinator.execute(request).transactions
+    }
+    XCTAssertEqual(try fetch("author == 'a'").map(\.author), ["a", "a"])
+    XCTAssertEqual(try fetch("author != 'a'").map(\.author), ["b", "b", nil, nil])
+    XCTAssertEqual(try fetch("author == nil").map(\.author), [nil, nil])
+    XCTAssertEqual(try fetch("author IN {'a', 'b'} AND contextName ENDSWITH 'b'").map(\.author), ["b", "b"])
+    XCTAssertEqual(try fetch("kind == 'save'").count, 6)
+    XCTAssertEqual(try fetch("kind == 'batch'").count, 0)
+    XCTAssertEqual(try fetch("author == 'nobody at all'").count, 0)
+    XCTAssertEqual(try fetch(nil, "entity == 'Tag'").map { $0.changes?.count }, [1, 1, 1, 1, 1, 1])
+    XCTAssertEqual(try fetch(nil, "entity == 'Book'").count, 3)
+    XCTAssertEqual(try fetch("author == 'a'", "changeType == 'update' AND ANY properties == 'name'").count, 1)
+    XCTAssertEqual(try fetch(nil, "ANY properties == 'title'").count, 0)
+    let number = try XCTUnwrap(fetch("author == 'b'").first?.transactionNumber)
+    XCTAssertEqual(try fetch("token > \(number)").count, 3)
+    XCTAssertEqual(try fetch("token <= \(number)").count, 3)
+    XCTAssertThrowsError(try fetch("colour == 'red'")) { XCTAssertTrue($0 is FetchPredicateError, "\($0)") }
+    XCTAssertThrowsError(try fetch(nil, "author == 'a'")) { XCTAssertTrue($0 is FetchPredicateError, "\($0)") }
+  }
+
+  // MARK: Shortening
+
+  func testDeletingHistoryLeavesThePlaceItself() throws {
+    let open = try makeTracked()
+    for name in ["1", "2", "3", "4"] { try open.insert("Tag", ["name": .text(name)]) }
+    let all = try open.coordinator.execute(.fetchHistory(after: nil)).transactions
+    XCTAssertEqual(all.count, 5)
+    _ = try open.coordinator.execute(.deleteHistory(before: all[2].token))
+    XCTAssertEqual(try open.coordinator.execute(.fetchHistory(after: nil)).transactions, Array(all[2...]))
+    XCTAssertEqual(try transactions(open, after: all[2].token), Array(all[3...]), "the place itself is good further on")
+    let error = assertStoreError(.historyTokenExpired) { try transactions(open, after: all[1].token) }
+    XCTAssertTrue(error?.message.contains(all[2].token.description) ?? false, error?.message ?? "")
+    _ = try open.coordinator.execute(.deleteHistory(before: Date(timeIntervalSinceNow: -60)))
+    XCTAssertEqual(try open.coordinator.execute(.fetchHistory(after: nil)).transactions.count, 3)
+    _ = try open.coordinator.execute(.deleteHistory(before: nil))
+    XCTAssertEqual(try open.coordinator.execute(.fetchHistory(after: nil)).transactions, [all[4]], "the newest is never deleted")
+    try open.insert("Tag", ["name": .text("5")])
+    let last = try XCTUnwrap(transactions(open).last)
+    XCTAssertGreaterThan(last.transactionNumber, all[4].transactionNumber, "no number comes twice")
+  }
+
+  func testConsumersHoldWhatTheyHaveNotRead() throws {
+    let open = try makeTracked()
+    let coordinator = open.coordinator
+    for name in ["1", "2", "3"] { try open.insert("Tag", ["name": .text(name)]) }
+    let all = try transactions(open)
+    try coordinator.registerHistoryConsumer("sync", after: all[0].token)
+    try coordinator.registerHistoryConsumer("index")
+    try coordinator.registerHistoryConsumer("sync", after: all[2].token)
+    XCTAssertEqual(try coordinator.historyConsumers().map(\.name), ["index", "sync"])
+    XCTAssertEqual(try coordinator.historyConsumers().map(\.token), [nil, all[0].token], "who is entered stays where it is")
+    let error = assertStoreError(.historyConsumerBehind) { try coordinator.execute(.deleteHistory(before: all[2].token)) }
+    XCTAssertTrue(error?.message.contains("“index”, “sync”") ?? false, error?.message ?? "")
+    try coordinator.historyConsumed(all[2].token, by: "index")
+    try coordinator.historyConsumed(all[1].token, by: "sync")
+    try coordinator.historyConsumed(all[0].token, by: "sync")
+    XCTAssertEqual(try coordinator.historyConsumers().map(\.token), [all[2].token, all[1].token])
+    _ = try coordinator.execute(.deleteHistory(before: all[2].token))
+    XCTAssertEqual(try transactions(open), [all[2]])
+    assertStoreError(.historyTokenExpired) { try transactions(open, after: coordinator.historyConsumers()[1].token) }
+    assertStoreError(.historyConsumerBehind) { try coordinator.historyConsumed(all[2].token, by: "nobody") }
+    XCTAssertTrue(try coordinator.removeHistoryConsumer("sync"))
+    XCTAssertFalse(try coordinator.removeHistoryConsumer("sync"))
+    // Forced, it goes past whoever has not read.
+    try coordinator.registerHistoryConsumer("late")
+    try open.insert("Tag", ["name": .text("4")])
+    var request = PersistentHistoryChangeRequest.deleteHistory(before: nil)
+    assertStoreError(.historyConsumerBehind) { try coordinator.execute(request) }
+    request.forcesDeletion = true
+    _ = try coordinator.execute(request)
+    XCTAssertEqual(try transactions(open).count, 1)
+  }
+
+  func testSwitchingOffForgetsAndIsRefusedWhileSomebodyReads() throws {
+    let open = try makeTracked()
+    try open.insert("Tag", ["name": .text("red")])
+    let place = try token(open)
+    let history = try XCTUnwrap(open.store as? any HistoryStore)
+    try open.coordinator.registerHistoryConsumer("sync")
+    assertStoreError(.historyConsumerBehind) { try history.setHistory(nil) }
+    XCTAssertEqual(try transactions(open).count, 1)
+    try open.coordinator.removeHistoryConsumer("sync")
+    try history.setHistory(nil)
+    assertStoreError(.historyNotTracked) { try transactions(open) }
+    try open.insert("Tag", ["name": .text("blue")])
+    try history.setHistory(HistorySettings(level: .values))
+    XCTAssertEqual(try open.persistentStore.historyLevel, .values)
+    try open.insert("Tag", ["name": .text("green")])
+    XCTAssertEqual(try transactions(open).count, 1)
+    let error = try? transactions(open, after: place)
+    XCTAssertNil(error, "a place in a history that was switched off is none in the next")
+    // Another level is the same history.
+    let present = try token(open)
+    try history.setHistory(HistorySettings(level: .properties))
+    try open.insert("Tag", ["name": .text("white")])
+    XCTAssertEqual(try transactions(open, after: present).count, 1)
+  }
+
+  func testLargeTransactionsComeInPieces() throws {
+    let open = try makeTracked()
+    let place = try token(open)
+    let context = open.newContext()
+    try context.execute(
+      BatchInsertRequest(entityName: "Tag", objects: (1...5_500).map { ["name": "tag \($0)"] }))
+    try context.execute(BatchUpdateRequest(entityName: "Tag", propertiesToUpdate: ["name": try FetchExpression(format: "name")]))
+    let coordinator = open.coordinator
+    let parts = try waitFor {
+      var parts: [PersistentHistoryTransaction] = []
+      for try await transaction in coordinator.history(after: place) { parts.append(transaction) }
+      return parts
+    }
+    XCTAssertEqual(parts.compactMap { $0.changes?.count }.reduce(0, +), 11_000)
+    XCTAssertLessThanOrEqual(parts.compactMap { $0.changes?.count }.max() ?? 0, 1_000)
+    XCTAssertEqual(Set(parts.map(\.transactionNumber)).count, 2)
+    XCTAssertEqual(parts.filter { !$0.isContinued }.count, 2)
+    var seen: Set<PersistentHistoryChange.ID> = []
+    for change in parts.flatMap({ $0.changes ?? [] }) { XCTAssertTrue(seen.insert(change.id).inserted) }
+    XCTAssertEqual(
+      parts.flatMap { ($0.changes ?? []).map(\.id) },
+      seen.sorted { ($0.transactionNumber, $0.index) < ($1.transactionNumber, $1.index) })
+    let whole = try transactions(open, after: place)
+    XCTAssertEqual(whole.map { $0.changes?.count }, [5_500, 5_500])
+    let cancelled = try waitFor {
+      let some = try FetchPredicate(format: "changeType == 'delete'")
+      var count = 0
+      for try await _ in coordinator.history(after: place, changes: some) { count += 1 }
+      return count
+    }
+    XCTAssertEqual(cancelled, 0)
+  }
+
+  func testSeveralStoresTellTheirOwn() throws {
+    let one = try makeTracked()
+    var description = storeUnderTest.storeDescription(in: try makeFolder())
+    description.historyTracking = true
+    let coordinator = one.coordinator
+    let second = try waitFor { [description] in try await coordinator.addPersistentStore(with: description) }
+    let before = try XCTUnwrap(coordinator.currentPersistentHistoryToken())
+    XCTAssertEqual(Set(before.storeIdentifiers), [one.persistentStore.identifier, second.identifier])
+    let context = one.newContext()
+    let tag = try context.insert("Tag", ["name": "red"])
+    try context.assign(tag, to: second)
+    try context.insert("Tag", ["name": "blue"])
+    try context.save()
+    let found = try coordinator.execute(.fetchHistory(after: before)).transactions
+    XCTAssertEqual(Set(found.map(\.storeIdentifier)), [one.persistentStore.identifier, second.identifier])
+    XCTAssertEqual(found.map { $0.changes?.count }, [1, 1])
+    var request = PersistentHistoryChangeRequest.fetchHistory(after: before)
+    request.affectedStores = [second.identifier]
+    XCTAssertEqual(try coordinator.execute(request).transactions.map(\.storeIdentifier), [second.identifier])
+    let only = try XCTUnwrap(coordinator.currentPersistentHistoryToken(fromStores: [second]))
+    XCTAssertEqual(only.storeIdentifiers, [second.identifier])
+    XCTAssertEqual(before.merging(only).isOlder(than: only, inStore: second.identifier), false)
+    try coordinator.remove(second)
+  }
+}
