@@ -12,6 +12,7 @@
 //   Export       object graphs as JSON lines
 //   Import       JSON lines and package lists as object graphs
 //   Store        stores made
+//   History      what was written to a store, as a table or lines
 //   Commands     the commands, one type each
 //   Shell        the commands line by line
 //   Demo         what the library does, shown

@@ -24,10 +24,14 @@ struct UpdateCommand: AsyncParsableCommand {
   @OptionGroup
   var options: BatchOptions
 
+  @OptionGroup
+  var author: AuthorOptions
+
   func run() async throws {
     let early = try options.earlyChange(of: entity, set: set)
-    let (options, entity, set) = (options, entity, set)
+    let (options, entity, set, author) = (options, entity, set, author.author)
     try await store.open(isReadOnly: options.dryRun).run { context in
+      context.transactionAuthor = author
       try (early ?? options.change(of: entity, set: set)).run(in: context, to: OutputSink())
     }
   }
@@ -51,10 +55,14 @@ struct DeleteCommand: AsyncParsableCommand {
   @OptionGroup
   var options: BatchOptions
 
+  @OptionGroup
+  var author: AuthorOptions
+
   func run() async throws {
     let early = try options.earlyChange(of: entity, set: nil)
-    let (options, entity) = (options, entity)
+    let (options, entity, author) = (options, entity, author.author)
     try await store.open(isReadOnly: options.dryRun).run { context in
+      context.transactionAuthor = author
       try (early ?? options.change(of: entity, set: nil)).run(in: context, to: OutputSink())
     }
   }

@@ -86,12 +86,18 @@ struct StoreOptions: ParsableArguments {
 extension PersistentContainer {
   /// Opens an unlocked store with the model that is inside it.
   ///
-  /// - Parameter observer: Hears of the statements.
-  static func open(_ file: SQLCipherStoreFile, isReadOnly: Bool, observer: SQLObserver? = nil) async throws -> PersistentContainer {
+  /// - Parameters:
+  ///   - observer: Hears of the statements.
+  ///   - configure: Changes what the store is opened with.
+  static func open(
+    _ file: SQLCipherStoreFile, isReadOnly: Bool, observer: SQLObserver? = nil,
+    _ configure: (inout PersistentStoreDescription) -> Void = { _ in }
+  ) async throws -> PersistentContainer {
     var description = PersistentStoreDescription(url: file.url, key: file.key)
     description.createsStore = false
     description.isReadOnly = isReadOnly
     description.sqlObserver = observer
+    configure(&description)
     let container = try PersistentContainer(
       name: file.url.lastPathComponent, managedObjectModel: try await file.readModel(), persistentStoreDescriptions: [description])
     try await container.loadPersistentStores()
@@ -136,4 +142,10 @@ final class SharedProgress: Sendable {
 extension URL {
   /// The URL of a path as it was given on the command line.
   static func path(_ path: String) -> URL { URL(fileURLWithPath: path) }
+}
+
+/// Who changes a store, for its history.
+struct AuthorOptions: ParsableArguments {
+  @Option(help: "The author that the store's history has for the changes, where it keeps one.")
+  var author: String?
 }

@@ -39,11 +39,15 @@ struct ImportCommand: AsyncParsableCommand {
   @OptionGroup
   var passphrase: PassphraseOptions
 
+  @OptionGroup
+  var author: AuthorOptions
+
   func run() async throws {
     if let path = coreData.fromCoreData {
       guard file == nil, entity == nil, !skipBadLines else {
         throw ToolError(.usage, "--from-core-data takes no input file, --entity or --skip-bad-lines.")
       }
+      guard author.author == nil else { throw ToolError(.usage, "--from-core-data takes no --author.") }
       return try await coreData.run(path, into: store, passphrase: passphrase)
     }
     if let stray = coreData.stray { throw ToolError(.usage, "\(stray) belongs to --from-core-data.") }
@@ -54,7 +58,9 @@ struct ImportCommand: AsyncParsableCommand {
     if file != "-" { _ = try ByteSource(path: file) }
     let container = try await PersistentContainer.open(try await passphrase.unlock(store), isReadOnly: false)
     let job = InputImport(format: format, entity: entity, skipsBadLines: skipBadLines)
+    let author = author.author
     let outcome = try await container.run { context in
+      context.transactionAuthor = author
       let source = try ByteSource(path: file)
       let bar = ProgressBar("Importing", total: source.size)
       defer { bar.finish() }

@@ -1,0 +1,134 @@
+// HistoryCommand: `cipherdata history`.
+import ArgumentParser
+import Foundation
+import ObjectContext
+import ObjectStore
+
+/// The forms in which a history is printed.
+enum HistoryFormat: String, CaseIterable, ExpressibleByArgument {
+  case table, jsonl
+}
+
+/// Shows what was written to a store, and switches or shortens its history.
+struct HistoryCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "history", abstract: "Show what was written to a store and by whom, or switch and shorten its history.",
+    discussion: """
+      Without an action it lists transactions, the oldest first. JSON lines have a line for each transaction (token, time, author, context, process, \
+      program, kind, numbers of changes), then its changes, at most 1,000 a line. The table names objects by the values of their first uniqueness \
+      constraint, or else by their key.
+
+      --enable begins a history, with --values one that keeps the values of objects too; --disable forgets it. --purge-before deletes what is older \
+      than a place, but nothing that a consumer has still to read. A place is a token, as this command prints them, or a date.
+      """)
+
+  @OptionGroup
+  var store: StoreOptions
+
+  @Option(help: ArgumentHelp("Only what was written after a place.", valueName: "token|date"))
+  var after: String?
+
+  @Option(help: "Only what this author has written.")
+  var author: String?
+
+  @Option(help: "Only changes of objects of this entity, those of entities below it included.")
+  var entity: String?
+
+  @Option(help: ArgumentHelp("Only changes of this object.", valueName: "uri"))
+  var object: String?
+
+  @Flag(help: "Show values before and after, where the history keeps them; with --enable: keep them.")
+  var values = false
+
+  @Option(help: "At most so many transactions.")
+  var limit: Int?
+
+  @Option(help: "The form of the output.")
+  var format = HistoryFormat.table
+
+  @Flag(help: "Begin a history, or change what it keeps.")
+  var enable = false
+
+  @Flag(help: "End the history and forget it.")
+  var disable = false
+
+  @Option(help: ArgumentHelp("Delete what is older than a place.", valueName: "token|date"))
+  var purgeBefore: String?
+
+  @Flag(help: "With --purge-before: also what consumers have still to read.")
+  var force = false
+
+  @Flag(help: "List who reads the history bit by bit, and how far each has come.")
+  var consumers = false
+
+  func validate() throws {
+    let actions = [enable, disable, purgeBefore != nil, consumers].count { $0 }
+    if actions > 1 { throw ValidationError("Give one of --enable, --disable, --purge-before and --consumers.") }
+    if actions == 1, [after, author, entity, object].contains(where: { $0 != nil }) || limit != nil {
+      throw ValidationError("--after, --author, --entity, --object and --limit are for listing.")
+    }
+    if force, purgeBefore == nil { throw ValidationError("--force belongs to --purge-before.") }
+    if values, disable || purgeBefore != nil || consumers { throw ValidationError("--values is for listing and for --enable.") }
+    if let limit, limit < 1 { throw ValidationError("--limit takes a number from 1.") }
+  }
+
+  func run() async throws {
+    // What is wrong with the options is said before a passphrase is asked for.
+    let after = try after.map { try HistoryPlace($0, option: "--after") }
+    let before = try purgeBefore.map { try HistoryPlace($0, option: "--purge-before") }
+    let isReadOnly = !(enable || disable || before != nil)
+    let container = try await PersistentContainer.open(try await store.unlock(), isReadOnly: isReadOnly) { description in
+      if enable {
+        description.historyTracking = true
+        description.historyLevel = values ? .values : .properties
+      }
+      if disable { description.historyTracking = false }
+    }
+    do {
+      try await act(in: container, after, before)
+    } catch {
+      try? container.close()
+      throw error
+    }
+    try container.close()
+  }
+
+  private func act(in container: PersistentContainer, _ after: HistoryPlace?, _ before: HistoryPlace?) async throws {
+    let coordinator = container.persistentStoreCoordinator
+    if enable || disable {
+      let level = try coordinator.persistentStores.first?.historyLevel
+      return Tool.note(level.map { "the store keeps a history of \($0.rawValue)" } ?? "the store keeps no history")
+    }
+    if let before {
+      var request: PersistentHistoryChangeRequest
+      switch before {
+      case .token(let token): request = .deleteHistory(before: token)
+      case .date(let date): request = .deleteHistory(before: date)
+      }
+      request.forcesDeletion = force
+      _ = try coordinator.execute(request)
+      return
+    }
+    let sink = OutputSink()
+    if consumers { return try printConsumers(of: coordinator, to: sink) }
+    let question = HistoryQuestion(after: after, author: author, entity: entity, object: object, limit: limit, showsValues: values)
+    let printer = HistoryPrinter(question, of: container, to: sink)
+    switch format {
+    case .table: try await printer.printTable()
+    case .jsonl: _ = try await printer.printLines()
+    }
+  }
+
+  private func printConsumers(of coordinator: PersistentStoreCoordinator, to sink: OutputSink) throws {
+    let columns = ["name", "token", "seen"]
+    let writer = try (format == .table ? OutputFormat.table : .jsonl).writer(columns: columns, to: sink)
+    for consumer in try coordinator.historyConsumers() {
+      let seen = InstantText.text(consumer.lastSeen.timeIntervalSinceReferenceDate)
+      try writer.write([
+        .string(consumer.name), consumer.token.map { .string($0.description) } ?? .null, seen.map { .string($0) } ?? .null,
+      ])
+    }
+    try writer.finish()
+    try sink.flush()
+  }
+}

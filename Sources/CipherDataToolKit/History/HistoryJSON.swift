@@ -1,0 +1,91 @@
+// HistoryJSON: transactions and changes as JSON.
+import Foundation
+import ObjectModel
+import ObjectStore
+
+/// The numbers of a transaction's changes.
+struct HistoryCounts: Sendable, Hashable {
+  var inserted = 0
+  var updated = 0
+  var deleted = 0
+
+  mutating func add(_ changes: [PersistentHistoryChange]) {
+    for change in changes {
+      switch change.changeType {
+      case .insert: inserted += 1
+      case .update: updated += 1
+      case .delete: deleted += 1
+      }
+    }
+  }
+}
+
+/// Transactions and changes as JSON.
+struct HistoryJSON {
+  let model: CompiledModel
+  let showsValues: Bool
+
+  /// A transaction without its changes.
+  func header(_ transaction: PersistentHistoryTransaction, _ counts: HistoryCounts) -> JSONValue {
+    let time = InstantText.text(transaction.timestamp.timeIntervalSinceReferenceDate)
+    var members: [(String, JSONValue)] = [
+      ("token", .string(transaction.token.description)), ("time", time.map { .string($0) } ?? .null),
+      ("author", transaction.author.map { .string($0) } ?? .null), ("context", transaction.contextName.map { .string($0) } ?? .null),
+      ("process", .string(transaction.processID)), ("program", .string(transaction.bundleID)), ("kind", .string(transaction.kind.rawValue)),
+      ("inserted", .integer(counts.inserted)), ("updated", .integer(counts.updated)), ("deleted", .integer(counts.deleted)),
+    ]
+    if transaction.isWhole { members.append(("whole", .bool(true))) }
+    return .object(members)
+  }
+
+  /// Changes of a transaction, as one line.
+  func changes(_ transaction: PersistentHistoryTransaction) -> JSONValue {
+    .object([("token", .string(transaction.token.description)), ("changes", .array((transaction.changes ?? []).map(change)))])
+  }
+
+  /// A change.
+  func change(_ change: PersistentHistoryChange) -> JSONValue {
+    let entity = model.entities[Int(change.changedObjectID.entityNumber)]
+    var members: [(String, JSONValue)] = [
+      ("type", .string(change.changeType.rawValue)), ("entity", .string(entity.name)), ("object", uri(change.changedObjectID)),
+    ]
+    if change.changeType == .update { members.append(("properties", .array(change.updatedProperties.map { .string($0) }))) }
+    if !change.derivedProperties.isEmpty { members.append(("derived", .array(change.derivedProperties.map { .string($0) }))) }
+    for isAdded in [true, false] {
+      let links = change.links.filter { $0.isAdded == isAdded }
+      if links.isEmpty { continue }
+      let names = Set(links.map(\.relationship)).sorted()
+      members.append(
+        (
+          isAdded ? "added" : "removed",
+          .object(names.map { name in (name, .array(links.filter { $0.relationship == name }.map { uri($0.destination) })) })
+        ))
+    }
+    let orders = change.orders.sorted { $0.key < $1.key }
+    if !orders.isEmpty { members.append(("ordered", .object(orders.map { ($0.key, $0.value.map { .array($0.map(uri)) } ?? .null) }))) }
+    if let tombstone = change.tombstone, !tombstone.names.isEmpty { members.append(("tombstone", values(tombstone, entity))) }
+    if showsValues {
+      if let old = change.oldValues { members.append(("old", values(old, entity))) }
+      if let new = change.newValues { members.append(("new", values(new, entity))) }
+    }
+    return .object(members)
+  }
+
+  private func uri(_ id: ManagedObjectID) -> JSONValue { .string(id.uriString) }
+
+  private func values(_ values: PersistentHistoryChange.Values, _ entity: CompiledEntity) -> JSONValue {
+    .object(
+      values.values.sorted { $0.key < $1.key }.map { name, value in
+        switch value {
+        case .attribute(let slot):
+          guard case .attribute(let known)? = entity.property(named: name), let type = known.attributeType else {
+            return (name, ValueCoding.json(slot, type: .undefined))
+          }
+          return (name, ValueCoding.json(slot, type: type))
+        case .object(let id): return (name, id.map(uri) ?? .null)
+        case .large(let size, let digest):
+          return (name, .object([("bytes", .integer(size)), ("sha256", .string(Hexadecimal.encode(Data(digest))))]))
+        }
+      })
+  }
+}

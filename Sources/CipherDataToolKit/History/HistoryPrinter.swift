@@ -1,0 +1,160 @@
+// HistoryPrinter: a history on its way out, as a table for people or as JSON lines.
+import Foundation
+import ObjectContext
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+
+/// Prints the part of a history that a question is about, in bounded memory.
+struct HistoryPrinter {
+  let question: HistoryQuestion
+  let container: PersistentContainer
+  let sink: OutputSink
+  private var coordinator: PersistentStoreCoordinator { container.persistentStoreCoordinator }
+
+  init(_ question: HistoryQuestion, of container: PersistentContainer, to sink: OutputSink) {
+    self.question = question
+    self.container = container
+    self.sink = sink
+  }
+
+  // MARK: JSON lines
+
+  /// A line for each transaction, then its changes, at most a thousand a line.
+  ///
+  /// - Returns: The place behind the last transaction that was printed; nil where there was none.
+  func printLines() async throws -> PersistentHistoryToken? {
+    let json = HistoryJSON(model: coordinator.compiledModel, showsValues: question.showsValues)
+    let changes = try question.changes(coordinator)
+    var (count, last): (Int, PersistentHistoryToken?) = (0, nil)
+    var isContinuation = false
+    for try await part in coordinator.history(after: question.after?.token, where: question.transactions, changes: changes) {
+      if !isContinuation {
+        if let limit = question.limit, count >= limit { break }
+        count += 1
+        try sink.line(json.header(part, try await counts(of: part, changes)).serialized())
+      }
+      if !(part.changes ?? []).isEmpty { try sink.line(json.changes(part).serialized()) }
+      isContinuation = part.isContinued
+      if !part.isContinued { last = part.token }
+    }
+    try sink.flush()
+    return last
+  }
+
+  /// How many changes of each kind a transaction has. One that comes in parts is read once for that.
+  private func counts(of part: PersistentHistoryTransaction, _ changes: FetchPredicate?) async throws -> HistoryCounts {
+    var counts = HistoryCounts()
+    guard part.isContinued else {
+      counts.add(part.changes ?? [])
+      return counts
+    }
+    let only: FetchPredicate = .and([
+      .compare("token", .greater, part.transactionNumber - 1), .compare("token", .lessOrEqual, part.transactionNumber),
+    ])
+    for try await other in coordinator.history(where: only, changes: changes) { counts.add(other.changes ?? []) }
+    return counts
+  }
+
+  // MARK: Table
+
+  /// A row for each change; a transaction without any has one of its own.
+  func printTable() async throws {
+    var columns = ["time", "author", "kind", "change", "object", "properties"]
+    if question.showsValues { columns += ["old", "new"] }
+    let writer = TableWriter(columns: columns, to: sink)
+    let json = HistoryJSON(model: coordinator.compiledModel, showsValues: true)
+    let changes = try question.changes(coordinator)
+    var (count, last, isContinuation): (Int, PersistentHistoryToken?, Bool) = (0, nil, false)
+    for try await part in coordinator.history(after: question.after?.token, where: question.transactions, changes: changes) {
+      if !isContinuation {
+        if let limit = question.limit, count >= limit { break }
+        count += 1
+      }
+      isContinuation = part.isContinued
+      last = part.token
+      let time = InstantText.text(part.timestamp.timeIntervalSinceReferenceDate).map { JSONValue.string($0) } ?? .null
+      let head: [JSONValue] = [time, part.author.map { .string($0) } ?? .null, .string(part.kind.rawValue)]
+      let list = part.changes ?? []
+      if list.isEmpty, !part.isContinued {
+        let whole: JSONValue = part.isWhole ? .string("(anything)") : .null
+        try writer.write(head + [whole, .null, .null] + (question.showsValues ? [.null, .null] : []))
+      }
+      let names = try await names(of: list)
+      for change in list {
+        var row = head + [.string(change.changeType.rawValue), .string(names[change.changedObjectID] ?? key(change.changedObjectID))]
+        row.append(.string(properties(of: change)))
+        if question.showsValues {
+          let shown = json.change(change)
+          row += [shown["old"]?.serialized(), shown["new"]?.serialized()].map { $0.map { .string($0) } ?? .null }
+        }
+        try writer.write(row)
+      }
+    }
+    try writer.finish()
+    try sink.flush()
+    if let last { Tool.note("\(count) transactions; the place behind the last is \(last)") } else { Tool.note("no transactions") }
+  }
+
+  private func properties(of change: PersistentHistoryChange) -> String {
+    change.updatedProperties.map { name in
+      let links = change.links.filter { $0.relationship == name }
+      let (added, removed) = (links.count { $0.isAdded }, links.count { !$0.isAdded })
+      let numbers = [added > 0 ? "+\(added)" : nil, removed > 0 ? "-\(removed)" : nil].compactMap { $0 }
+      return numbers.isEmpty ? name : "\(name) \(numbers.joined(separator: " "))"
+    }.joined(separator: ", ")
+  }
+
+  // MARK: Names of objects
+
+  private func key(_ id: ManagedObjectID) -> String { "\(id.entityName) p\(id.key)" }
+
+  /// Objects by the values of their first constraint, as far as these are known: of stored objects, of what the history has kept.
+  private func names(of changes: [PersistentHistoryChange]) async throws -> [ManagedObjectID: String] {
+    let model = coordinator.compiledModel
+    let table = IdentityTable(model)
+    var names: [ManagedObjectID: String] = [:]
+    var wanted: [ManagedObjectID] = []
+    for change in changes where names[change.changedObjectID] == nil {
+      let id = change.changedObjectID
+      let entity = model.entities[Int(id.entityNumber)]
+      guard let constraint = table.constraints(of: entity).first else { continue }
+      let kept = [change.newValues, change.oldValues, change.tombstone].compactMap { $0 }
+      if let name = kept.lazy.compactMap({ name(entity, constraint, $0) }).first { names[id] = name } else { wanted.append(id) }
+    }
+    if wanted.isEmpty { return names }
+    let ids = wanted
+    let found = try await container.performBackgroundTask { context -> [ManagedObjectID: String] in
+      var found: [ManagedObjectID: String] = [:]
+      for (entity, group) in Dictionary(grouping: ids, by: \.entityName) {
+        let predicate = FetchPredicate.comparison(
+          FetchComparison(left: .evaluatedObject, op: .in, right: .constant(.list(group.map { .object($0) }))))
+        for object in try context.fetch(FetchRequest<ManagedObject>(entityName: entity, predicate: predicate)) {
+          guard let key = table.key(of: object) else { continue }
+          found[object.objectID] = "\(entity) \(Self.text(key.values, key.constraint, object.compiledEntity))"
+        }
+      }
+      return found
+    }
+    return names.merging(found) { own, _ in own }
+  }
+
+  private func name(_ entity: CompiledEntity, _ constraint: IdentityConstraint, _ values: PersistentHistoryChange.Values) -> String? {
+    var slots: [Slot] = []
+    for slot in constraint.slots {
+      guard case .attribute(let value)? = values.values[entity.slots[slot].name], !value.isNull else { return nil }
+      slots.append(value)
+    }
+    return "\(entity.name) \(Self.text(slots, constraint, entity))"
+  }
+
+  private static func text(_ values: [Slot], _ constraint: IdentityConstraint, _ entity: CompiledEntity) -> String {
+    zip(values, constraint.slots).map { value, slot in
+      guard let type = entity.slots[slot].attributeType else { return "→" }
+      switch ValueCoding.cell(value, type: type) {
+      case .string(let text): return text
+      case let other: return other.serialized()
+      }
+    }.joined(separator: " / ")
+  }
+}

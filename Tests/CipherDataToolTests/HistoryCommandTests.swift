@@ -1,0 +1,155 @@
+// HistoryCommandTests: `cipherdata history` lists, filters, switches and shortens, by the built tool.
+import CipherDataToolKit
+import Foundation
+import ObjectModel
+import ObjectStore
+import StoreKeys
+import XCTest
+
+final class HistoryCommandTests: XCTestCase {
+  private static let model = ManagedObjectModel {
+    Entity("Item") {
+      Attribute("name", .string).required()
+      Attribute("size", .integer64)
+      Relationship("shelf", to: "Shelf", inverse: "items")
+      Relationship("tags", toMany: "Tag", inverse: "items")
+      Unique("name")
+    }
+    Entity("Shelf") {
+      Attribute("label", .string).required()
+      Relationship("items", toMany: "Item", inverse: "shelf")
+      Unique("label")
+    }
+    Entity("Tag") {
+      Attribute("word", .string).required()
+      Relationship("items", toMany: "Item", inverse: "tags")
+      Unique("word")
+    }
+  }
+
+  private func fixture(_ options: String...) async throws -> ToolFixture {
+    let fixture = try ToolFixture()
+    try await StoreCreation.create(
+      URL(fileURLWithPath: fixture.store), model: Self.model, key: .passphrase(ToolFixture.passphrase, .cheapForTests()))
+    let enabled = try fixture.run(["history", "test.store", "--enable"] + options)
+    XCTAssertEqual(enabled.status, 0, enabled.error)
+    return fixture
+  }
+
+  private func importItems(_ fixture: ToolFixture, _ numbers: Range<Int>, _ options: String...) throws {
+    let lines = numbers.map { #"{"name":"item \#($0)","size":\#($0),"shelf":{"label":"shelf \#($0 % 3)"},"tags":[{"word":"red"}]}"# + "\n" }
+    let imported = try fixture.run(["import", "test.store", "--entity", "Item"] + options, input: lines.joined())
+    XCTAssertEqual(imported.status, 0, imported.error)
+  }
+
+  /// The JSON lines of a listing.
+  private func lines(_ fixture: ToolFixture, _ options: String...) throws -> [JSONValue] {
+    let result = try fixture.run(["history", "test.store", "--format", "jsonl"] + options)
+    XCTAssertEqual(result.status, 0, result.error)
+    return try result.output.split(separator: "\n").map { try JSONParser.parse(String($0)) }
+  }
+
+  private func text(_ value: JSONValue?) -> String? { if case .string(let text)? = value { text } else { nil } }
+  private func changes(_ line: JSONValue) -> [JSONValue] { if case .array(let items)? = line["changes"] { items } else { [] } }
+
+  func testTransactionsComeAsJSONLinesWithTheirChanges() async throws {
+    let fixture = try await fixture()
+    try importItems(fixture, 0..<4, "--author", "importer")
+    let updated = try fixture.run([
+      "update", "test.store", "--entity", "Item", "--where", "size > 1", "--set", "size = size * 2", "--author", "editor",
+    ])
+    XCTAssertEqual(updated.status, 0, updated.error)
+    let all = try lines(fixture)
+    let headers = all.filter { $0["changes"] == nil }
+    XCTAssertEqual(headers.map { text($0["kind"]) }, ["begin", "save", "batch"])
+    XCTAssertEqual(headers.map { text($0["author"]) }, [nil, "importer", "editor"])
+    XCTAssertEqual(headers[1]["inserted"], .integer(8))
+    XCTAssertEqual(headers[2]["updated"], .integer(2))
+    XCTAssertEqual(headers[0]["whole"], .bool(true))
+    let edits = changes(try XCTUnwrap(all.last))
+    XCTAssertEqual(edits.map { text($0["type"]) }, ["update", "update"])
+    XCTAssertEqual(edits.first?["properties"], .array([.string("size")]))
+    XCTAssertNil(edits.first?["old"])
+    let editor = try lines(fixture, "--author", "editor")
+    XCTAssertEqual(editor.count, 2)
+    XCTAssertEqual(try lines(fixture, "--entity", "Shelf").compactMap { changes($0).count }.reduce(0, +), 3)
+    let object = try XCTUnwrap(text(edits.first?["object"]))
+    XCTAssertEqual(try lines(fixture, "--object", object).flatMap(changes).compactMap { text($0["type"]) }.prefix(1), ["insert"])
+    let place = try XCTUnwrap(text(headers[1]["token"]))
+    XCTAssertEqual(try lines(fixture, "--after", place).count, 2)
+    XCTAssertEqual(try lines(fixture, "--after", "2001-01-01T00:00:00Z").filter { $0["changes"] == nil }.count, 3)
+    XCTAssertEqual(try lines(fixture, "--after", "2101-01-01T00:00:00Z").count, 0)
+    XCTAssertEqual(try lines(fixture, "--limit", "1").count, 1)
+  }
+
+  func testValuesAreShownWhereTheHistoryKeepsThem() async throws {
+    let fixture = try await fixture("--values")
+    try importItems(fixture, 0..<2)
+    XCTAssertEqual(try fixture.run(["update", "test.store", "--entity", "Item", "--all", "--set", "size = 7"]).status, 0)
+    let edit = try XCTUnwrap(lines(fixture, "--values").last.map(changes)?.last)
+    XCTAssertEqual(edit["old"]?["size"], .integer(1))
+    XCTAssertEqual(edit["new"]?["size"], .integer(7))
+    let table = try fixture.run(["history", "test.store", "--values"])
+    XCTAssertTrue(table.output.contains("Item item 1"), table.output)
+    XCTAssertTrue(table.output.contains(#"{"size":7}"#), table.output)
+  }
+
+  func testTheTableNamesObjectsByTheirConstraint() async throws {
+    let fixture = try await fixture()
+    try importItems(fixture, 0..<2)
+    XCTAssertEqual(try fixture.run(["delete", "test.store", "--entity", "Item", "--where", "size == 1"]).status, 0)
+    let table = try fixture.run(["history", "test.store"])
+    XCTAssertEqual(table.status, 0, table.error)
+    XCTAssertTrue(table.output.contains("Item item 0"), table.output)
+    XCTAssertTrue(table.output.contains("tags +1"), table.output)
+    XCTAssertTrue(table.output.contains("delete"), table.output)
+    XCTAssertTrue(table.output.contains("(anything)"), table.output)
+    XCTAssertTrue(table.error.contains("the place behind the last is "), table.error)
+  }
+
+  func testBadPlacesAreBadData() async throws {
+    let fixture = try await fixture()
+    try importItems(fixture, 0..<1)
+    let nonsense = try fixture.run(["history", "test.store", "--after", "yesterday"], passphrase: nil)
+    XCTAssertEqual(nonsense.status, 65, nonsense.error)
+    XCTAssertTrue(nonsense.error.contains("yesterday"), nonsense.error)
+    let first = try XCTUnwrap(text(lines(fixture).first?["token"]))
+    try importItems(fixture, 1..<2)
+    let purge = try fixture.run(["history", "test.store", "--purge-before", "2101-01-01T00:00:00Z"])
+    XCTAssertEqual(purge.status, 0, purge.error)
+    XCTAssertEqual(try lines(fixture).filter { $0["changes"] == nil }.count, 1)
+    let expired = try fixture.run(["history", "test.store", "--after", first])
+    XCTAssertEqual(expired.status, 65)
+    let oldest = try XCTUnwrap(text(lines(fixture).first?["token"]))
+    XCTAssertTrue(expired.error.contains(oldest), "the oldest place that is left is told: \(expired.error)")
+    let strange = try fixture.run(["history", "test.store", "--after", "\(UUID().uuidString)/1/2"])
+    XCTAssertEqual(strange.status, 65, strange.error)
+    XCTAssertEqual(try fixture.run(["history", "test.store", "--object", "x-cipherdata://nowhere/Item/p1"]).status, 65)
+  }
+
+  func testAHistoryIsSwitchedOffAndOptionsThatDoNotFitAreUsage() async throws {
+    let fixture = try await fixture()
+    let off = try fixture.run(["history", "test.store", "--disable"])
+    XCTAssertEqual(off.status, 0, off.error)
+    let none = try fixture.run(["history", "test.store"])
+    XCTAssertEqual(none.status, 65, none.error)
+    XCTAssertTrue(none.error.contains("keeps no history"), none.error)
+    for options in [
+      ["--enable", "--disable"], ["--enable", "--after", "2001-01-01"], ["--force"], ["--disable", "--values"], ["--limit", "0"],
+    ] {
+      XCTAssertEqual(try fixture.run(["history", "test.store"] + options, passphrase: nil).status, 64, "\(options)")
+    }
+    XCTAssertEqual(try fixture.run(["history", "test.store", "--enable"]).status, 0)
+    let consumers = try fixture.run(["history", "test.store", "--consumers", "--format", "jsonl"])
+    XCTAssertEqual(consumers.output, "")
+  }
+
+  func testManyChangesComeAThousandALine() async throws {
+    let fixture = try await fixture()
+    try importItems(fixture, 0..<2_500)
+    let all = try lines(fixture)
+    XCTAssertEqual(all[1]["inserted"], .integer(2_504))
+    XCTAssertLessThanOrEqual(all.map { changes($0).count }.max() ?? 0, 1_000)
+    XCTAssertGreaterThanOrEqual(all.map { changes($0).count }.reduce(0, +), 2_504)
+  }
+}
