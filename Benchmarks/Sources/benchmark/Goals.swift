@@ -40,5 +40,8 @@ struct Goal {
     "W17": Goal(240, 190, .absolute), "W18": Goal(1.6, 1.2), "W19": Goal(1.6, 1.2),
     "W20a": Goal(1.3, 1.05), "W20b": Goal(1.3, 1.05), "W20c": Goal(1.3, 1.05), "W20d": Goal(1.3, 1.05), "W20e": Goal(1.3, 1.05),
     "W20f": Goal(1.3, 1.05), "W20g": Goal(1.3, 1.05),
+    "W21-W1": Goal(1.15, 1.05), "W21-W13": Goal(1.15, 1.05), "W21-W14a": Goal(1.35, 1.2), "W21-W14b": Goal(1.15, 1.05),
+    "W21-W15": Goal(1.15, 1.05), "W21-W1-values": Goal(1.3, 1.15), "W21-W13-values": Goal(1.3, 1.15), "W21-W15-values": Goal(1.3, 1.15),
+    "W22": Goal(600, 300, .absolute),
   ]
 }

@@ -45,6 +45,7 @@ struct Setting {
       if workload.id == "W16d" { workload.sides[.baseline] = sides["W16a"] }
       workloads.append(workload)
     }
+    if !options.floorOnly { workloads += HistorySides(ours.stores, diskFolder: options.diskFolder).workloads() }
     return workloads.filter { options.includes($0.id) }
   }
 

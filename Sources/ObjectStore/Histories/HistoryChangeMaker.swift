@@ -14,6 +14,7 @@ struct HistoryChangeMaker {
   private var run: (entity: Int, next: Int64, count: Int64)?
   /// The last change, to which the next record may belong.
   private var pending: PersistentHistoryChange?
+  private var lastNames: (properties: [Int], names: [String])?
   /// How many changes were of entities that the model has no more.
   private(set) var skipped = 0
 
@@ -179,10 +180,14 @@ struct HistoryChangeMaker {
     }
   }
 
-  private func names(_ properties: [Int]) throws(StoreError) -> [String] {
+  /// The names of properties, sorted. Many records have the same list.
+  private mutating func names(_ properties: [Int]) throws(StoreError) -> [String] {
+    if let lastNames, lastNames.properties == properties { return lastNames.names }
     var names: [String] = []
     for property in properties { names.append(try name(property)) }
-    return names.sorted()
+    names.sort()
+    lastNames = (properties, names)
+    return names
   }
 
   private func values(_ assignments: [HistoryAssignment], _ entity: Int) throws(StoreError) -> PersistentHistoryChange.Values {

@@ -35,6 +35,7 @@ package struct HistoryReader {
   /// The transaction that is being read.
   private var header: PersistentHistoryTransaction?
   private var maker: HistoryChangeMaker
+  private var lastOpening: (text: String, opening: HistoryOpening?)?
   /// Whether a transaction was read.
   private var hasBegun = false
 
@@ -71,7 +72,8 @@ package struct HistoryReader {
       guard entry.start == nil else { throw try expired() }
       hasBegun = true
       header = PersistentHistoryTransaction(
-        entry, position: HistoryPosition(number: entry.number, mark: entry.mark), store: identifier,
+        entry, opening: opening(entry.authorship.opening), position: HistoryPosition(number: entry.number, mark: entry.mark),
+        store: identifier,
         isWhole: [.migration, .transfer, .begin].contains(entry.authorship.kind))
       maker.begin(transaction: entry.number)
       try take(entry)
@@ -97,6 +99,14 @@ package struct HistoryReader {
     }
     transaction.skippedChangeCount = maker.skipped
     return HistoryPiece(transaction: transaction, changes: changes, isFirst: isFirst, isLast: false)
+  }
+
+  /// The opening that a text names. Many transactions have the same.
+  private mutating func opening(_ text: String) -> HistoryOpening? {
+    if let lastOpening, lastOpening.text == text { return lastOpening.opening }
+    let opening = HistoryOpening(text)
+    lastOpening = (text, opening)
+    return opening
   }
 
   /// The first entry of the next transaction. Who reads from the beginning passes over one that is half deleted.

@@ -43,15 +43,26 @@ public struct PersistentHistorySequence: AsyncSequence, Sendable {
   /// Walks through histories.
   public struct Iterator: AsyncIteratorProtocol {
     private let walk: HistoryWalk
+    /// What was read and not handed out yet, the next one last: to change threads for each transaction would cost more than to read it.
+    private var waiting: [PersistentHistoryTransaction] = []
 
     init(_ walk: HistoryWalk) { self.walk = walk }
 
     /// The next transaction, or the next part of one; nil behind the newest.
     ///
     /// - Throws: ``StoreError``, as ``PersistentStoreCoordinator/execute(_:)``; `CancellationError` where the task is cancelled.
-    public mutating func next() async throws -> PersistentHistoryTransaction? {
-      try Task.checkCancellation()
-      return try await walk.next()
+    public mutating func next() async throws -> PersistentHistoryTransaction? { try await next(isolation: nil) }
+
+    /// The next transaction, or the next part of one, without leaving the caller's isolation for those that were read already.
+    ///
+    /// - Parameter actor: The caller's isolation.
+    /// - Throws: As ``next()``.
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> PersistentHistoryTransaction? {
+      if waiting.isEmpty {
+        try Task.checkCancellation()
+        waiting = try await walk.next().reversed()
+      }
+      return waiting.popLast()
     }
   }
 }
@@ -60,6 +71,9 @@ public struct PersistentHistorySequence: AsyncSequence, Sendable {
 ///
 /// `@unchecked Sendable`: what changes is touched on the queue alone.
 final class HistoryWalk: @unchecked Sendable {
+  /// No more transactions are read at once.
+  private static let greatestCount = 100
+
   private let sequence: PersistentHistorySequence
   private let queue = DispatchQueue(label: "CipherData.History")
   private var filter: HistoryFilter?
@@ -69,25 +83,40 @@ final class HistoryWalk: @unchecked Sendable {
   private var isWanted = false
   private var isTold = false
   private var isOver = false
+  /// What was found wrong behind transactions that were read.
+  private var failure: (any Error)?
 
   init(_ sequence: PersistentHistorySequence) { self.sequence = sequence }
 
-  func next() async throws -> PersistentHistoryTransaction? {
+  /// The next transactions, with no more changes than one piece has, as long as there are several; none behind the newest.
+  func next() async throws -> [PersistentHistoryTransaction] {
     try await withCheckedThrowingContinuation { continuation in
       queue.async { continuation.resume(with: Result { try self.advance() }) }
     }
   }
 
-  private func advance() throws -> PersistentHistoryTransaction? {
-    if isOver { return nil }
+  private func advance() throws -> [PersistentHistoryTransaction] {
+    if let failure {
+      self.failure = nil
+      throw failure
+    }
+    var found: [PersistentHistoryTransaction] = []
+    var count = 0
     do {
-      if let found = try step() { return found }
+      while !isOver, found.count < Self.greatestCount, count < HistoryReader.pieceSize {
+        guard let transaction = try step() else {
+          isOver = true
+          break
+        }
+        count += transaction.changes?.count ?? 0
+        found.append(transaction)
+      }
     } catch {
       isOver = true
-      throw error
+      if found.isEmpty { throw error }
+      failure = error
     }
-    isOver = true
-    return nil
+    return found
   }
 
   private func step() throws -> PersistentHistoryTransaction? {

@@ -64,7 +64,7 @@ public struct PersistentHistoryTransaction: Sendable, Hashable, Identifiable {
   /// The transaction's number.
   public var id: Int64 { transactionNumber }
 
-  package init(_ entry: HistoryEntry, position: HistoryPosition, store: String, isWhole: Bool) {
+  package init(_ entry: HistoryEntry, opening: HistoryOpening?, position: HistoryPosition, store: String, isWhole: Bool) {
     transactionNumber = entry.transaction
     token = PersistentHistoryToken(position, of: store)
     storeIdentifier = store
@@ -73,7 +73,6 @@ public struct PersistentHistoryTransaction: Sendable, Hashable, Identifiable {
     kind = Kind(authorship.kind)
     author = authorship.author
     contextName = authorship.context
-    let opening = HistoryOpening(authorship.opening)
     processID = opening.map { "\($0.processID)" } ?? ""
     bundleID = opening?.program ?? ""
     self.opening = opening?.identifier

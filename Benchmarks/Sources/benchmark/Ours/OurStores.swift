@@ -64,17 +64,20 @@ final class OurStores {
   /// A container for a store file with a raw key; 64 MB of pages a connection, as in C.
   static func container(
     _ path: String, model: ManagedObjectModel = BookshopModel.managedObjectModel, classes: ManagedObjectClasses = BookshopModel.classes,
-    durability: StoreDurability = .fast, cacheSize: Int = 64 << 20
+    durability: StoreDurability = .fast, cacheSize: Int = 64 << 20, history: HistoryLevel? = nil
   ) throws -> PersistentContainer {
     var description = PersistentStoreDescription(url: URL(fileURLWithPath: path), key: .databaseKey(SecretBytes(UInt8(0)..<32)))
     description.durability = durability
     description.cacheSize = cacheSize
+    if let history { (description.historyTracking, description.historyLevel) = (true, history) }
     return try PersistentContainer(
       name: "benchmark", managedObjectModel: model, classes: classes, persistentStoreDescriptions: [description])
   }
 
-  static func open(_ path: String, durability: StoreDurability = .fast) async throws -> PersistentContainer {
-    let container = try container(path, durability: durability)
+  static func open(
+    _ path: String, durability: StoreDurability = .fast, history: HistoryLevel? = nil
+  ) async throws -> PersistentContainer {
+    let container = try container(path, durability: durability, history: history)
     try await container.loadPersistentStores()
     return container
   }

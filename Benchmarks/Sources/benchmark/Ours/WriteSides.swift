@@ -1,4 +1,4 @@
-// W1 and W13 to W15 on our side: inserting, updating, deleting.
+// W1 and W13 to W15 on our side: inserting, updating, deleting; W21 with a history.
 import BenchmarkData
 import CipherData
 import Foundation
@@ -14,8 +14,12 @@ final class WriteSides {
   /// The books of the workload's sample, each with its new price.
   private var sample: [(book: Book, price: Double)] = []
 
-  init(_ stores: OurStores, diskFolder: String) {
+  /// What the stores keep of each change; nil for no history.
+  private let history: HistoryLevel?
+
+  init(_ stores: OurStores, diskFolder: String, history: HistoryLevel? = nil) {
     self.stores = stores
+    self.history = history
     diskPath = "\(diskFolder)/ours-disk.store"
   }
 
@@ -35,7 +39,7 @@ final class WriteSides {
     path = stores.path("ours-work.store")
     OurStores.remove(path)
     _ = stores.library
-    let container = try await OurStores.open(path)
+    let container = try await OurStores.open(path, history: history)
     context = container.newBackgroundContext()
     self.container = container
   }
@@ -48,7 +52,7 @@ final class WriteSides {
   /// A fresh copy, all its pages read once by the writing connection; the books of the sample are at hand as a fetch gives them.
   private func prepareSample(_ seed: UInt64, _ divisor: Int, _ path: String, durability: StoreDurability = .fast) async throws {
     self.path = try await stores.copy(toPath: path)
-    let container = try await OurStores.open(path, durability: durability)
+    let container = try await OurStores.open(path, durability: durability, history: history)
     // In a transaction of the store, so that the pages are read by the connection that writes, as in C.
     let stores = stores
     try container.newBackgroundContext().performTransaction { _ = try stores.checksum(container) }
