@@ -46,6 +46,8 @@ public import StoreKeys
   /// The statements of transactions.
   // Exclusivity is unchecked for the reason above.
   @exclusivity(unchecked) var commands = TransactionCommands()
+  /// Who hears of the log, in place of checkpoints that SQLite begins by itself.
+  var logObserver: LogObserver?
   /// The names under which lists of values are tables.
   var valueLists: Set<String> = []
   /// True after a page failed its check: SQLCipher remembers it, and the connection should be closed.
@@ -163,6 +165,7 @@ public import StoreKeys
     commands = TransactionCommands()
     authenticator = nil
     database.close()
+    logObserver = nil
   }
 }
 

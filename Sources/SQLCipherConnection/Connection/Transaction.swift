@@ -11,6 +11,7 @@ private enum Command {
   static let rollback = "ROLLBACK"
   static let sentinel = "SELECT 1 FROM sqlite_master LIMIT 1"
   static let userVersion = "PRAGMA user_version"
+  static let dataVersion = "PRAGMA data_version"
 }
 
 extension Connection {
@@ -50,6 +51,14 @@ extension Connection {
     let statement = try ownStatement(&commands.userVersion, Command.userVersion)
     defer { statement.reset() }
     return try statement.step() ? statement.int(0) : 0
+  }
+
+  /// A number that is another one once another connection has committed, in this process or elsewhere. To be asked outside of a transaction.
+  package func dataVersion() throws(StoreAccessError) -> Int64 {
+    try lockPlace()
+    let statement = try ownStatement(&commands.dataVersion, Command.dataVersion)
+    defer { statement.reset() }
+    return try statement.step() ? statement.int64(0) : 0
   }
 
   /// What ``userVersion()`` gives, in a write transaction that was begun and has not set it.
@@ -164,6 +173,7 @@ extension Connection {
 /// The statements of transactions, prepared once.
 struct TransactionCommands {
   var begin: Statement?
+  var dataVersion: Statement?
   var beginImmediate: Statement?
   var commit: Statement?
   var rollback: Statement?

@@ -19,8 +19,12 @@ package final class ConnectionPool: @unchecked Sendable {
   package let options: ConnectionOptions
   private let maximumReaders: Int
   let onOpen: @Sendable (Connection) throws -> Void
-  private let onSnapshot: @Sendable (Connection) throws -> Void
+  let onSnapshot: @Sendable (Connection) throws -> Void
   private let condition = NSCondition()
+  /// The snapshots that hold still, with connections of their own.
+  let held: HeldSnapshots
+  /// Held by who begins one.
+  let holding = NSLock()
 
   // Guarded by `condition`.
   private var key: DatabaseKey?
@@ -31,6 +35,8 @@ package final class ConnectionPool: @unchecked Sendable {
   private var readers: [PooledReader] = []
   /// Readers that are being opened.
   private var openingReaders = 0
+  /// Snapshots that are to hold still and are being begun.
+  private var beginningCount = 0
   private var isExclusive = false
   /// True while some connection of the pool is open.
   private var hasConnection = false
@@ -47,8 +53,9 @@ package final class ConnectionPool: @unchecked Sendable {
   /// - Parameters:
   ///   - onOpen: Sets up each new connection, for example with functions and collations.
   ///   - onSnapshot: Called inside each new read transaction before anybody reads in it; it may refuse it.
+  ///   - log: How long the log may become for snapshots that are held.
   package init(
-    path: String, key: DatabaseKey, options: ConnectionOptions = ConnectionOptions(), maximumReaders: Int = 4,
+    path: String, key: DatabaseKey, options: ConnectionOptions = ConnectionOptions(), maximumReaders: Int = 4, log: LogLimits = LogLimits(),
     onOpen: @escaping @Sendable (Connection) throws -> Void = { _ in },
     onSnapshot: @escaping @Sendable (Connection) throws -> Void = { _ in }
   ) throws {
@@ -58,8 +65,10 @@ package final class ConnectionPool: @unchecked Sendable {
     self.onOpen = onOpen
     self.onSnapshot = onSnapshot
     self.key = key
+    held = HeldSnapshots(log)
     try Descriptors.check(path: path)
     writer = try makeConnection(key)
+    held.whenLastEnds { [weak self] in self?.shortenLogSoon() }
   }
 
   deinit {
@@ -121,7 +130,11 @@ package final class ConnectionPool: @unchecked Sendable {
   package func close() {
     condition.lock()
     key = nil
-    wait { !isExclusive }
+    wait { !isExclusive && beginningCount == 0 }
+    condition.unlock()
+    // They would be waited for as long as anybody likes to hold them.
+    held.shut()
+    condition.lock()
     wait { closeConnections() }
     timer?.cancel()
     timer = nil
@@ -148,11 +161,15 @@ package final class ConnectionPool: @unchecked Sendable {
     writerOwner = me
     let known = writer
     condition.unlock()
-    if let known { return known }
+    if let known {
+      held.prepare(known)
+      return known
+    }
     // Outside the lock: it may have to wait for another process.
     do {
       let connection = try makeConnection(key)
       locked { writer = connection }
+      held.prepare(connection)
       return connection
     } catch {
       locked {
@@ -319,7 +336,10 @@ package final class ConnectionPool: @unchecked Sendable {
   }
 
   /// Ends the open snapshots that are too old to be used again; stops the timer when none is left.
-  private func endIdleSnapshots() {
+  private func endIdleSnapshots() { endIdleSnapshots { $0.isOld } }
+
+  /// Ends the open snapshots that nobody uses just now, and that are of a kind; stops the timer when none is left.
+  func endIdleSnapshots(where isToEnd: (PooledReader) -> Bool) {
     locked {
       var hasSnapshot = false
       for reader in readers {
@@ -328,7 +348,7 @@ package final class ConnectionPool: @unchecked Sendable {
           hasSnapshot = true
           continue
         }
-        if reader.snapshot != nil, reader.isOld {
+        if reader.snapshot != nil, isToEnd(reader) {
           reader.connection.abandonTransaction()
           reader.snapshot = nil
           reader.isTimed = false
@@ -351,11 +371,16 @@ package final class ConnectionPool: @unchecked Sendable {
     wait { !isExclusive }
     guard let key else { throw closed(.exclusiveAccess) }
     isExclusive = true
+    wait { beginningCount == 0 }
+    condition.unlock()
+    held.shut()
+    condition.lock()
     wait { closeConnections() }
     return key
   }
 
   private func endExclusive() {
+    held.reopen()
     locked {
       isExclusive = false
       commits.add()
@@ -378,7 +403,26 @@ package final class ConnectionPool: @unchecked Sendable {
     return true
   }
 
-  private func makeConnection(_ key: DatabaseKey) throws -> Connection {
+  /// Runs `body`, which begins a snapshot that is to hold still, while nobody gets exclusive access.
+  func beginningSnapshot<Result>(_ body: (DatabaseKey) throws -> Result) throws -> Result {
+    condition.lock()
+    wait { !isExclusive || key == nil }
+    guard let key else {
+      condition.unlock()
+      throw closed(.read)
+    }
+    beginningCount += 1
+    condition.unlock()
+    defer {
+      locked {
+        beginningCount -= 1
+        wakeWaiters()
+      }
+    }
+    return try body(key)
+  }
+
+  func makeConnection(_ key: DatabaseKey) throws -> Connection {
     var options = options
     options.trustsLog = locked { hasConnection }
     let connection = try Connection(opening: path, key: key, options: options)
