@@ -86,6 +86,8 @@
 @_exported public import class ObjectStore.PersistentStore
 @_exported public import class ObjectStore.PersistentStoreCoordinator
 @_exported public import struct ObjectStore.PersistentStoreDescription
+@_exported public import struct ObjectStore.QueryGeneration
+@_exported public import struct ObjectStore.QueryGenerationToken
 @_exported public import class ObjectStore.RequestCancellation
 @_exported public import struct ObjectStore.RowSnapshot
 @_exported public import struct ObjectStore.StoreError

@@ -55,7 +55,7 @@ extension SQLCipherIncrementalStore {
     return try keyring.withDatabaseKey(options: options) { key in
       let folder = try ExternalFolder(storePath: path, key: key)
       let pool = try ConnectionPool(
-        path: path, key: key, options: options, maximumReaders: description.maximumReaderCount,
+        path: path, key: key, options: options, maximumReaders: description.maximumReaderCount, log: description.logLimits(path: path),
         onOpen: { [model = configuration.model] connection in
           try ExternalFunctions.register(on: connection, folder: folder)
           try SQLFunctions.register(on: connection, for: model)

@@ -1,5 +1,6 @@
 // StoreOptions: what a store description says to a SQLCipher store, typed over its settings.
 public import Foundation
+import Logging
 public import ObjectStore
 import SQLCipherConnection
 public import StoreKeys
@@ -91,6 +92,24 @@ extension PersistentStoreDescription {
     set { self[.externalStorageThreshold] = newValue }
   }
 
+  /// The bytes that the store's log may have while query generations keep it from beginning anew; 64 MiB by default. At the first save after that the log of the
+  /// program gets one warning; when nobody holds a generation any more, the log's file is cut.
+  public var logLimit: Int {
+    get { self[.logLimit] ?? LogLimits().told }
+    set { self[.logLimit] = newValue }
+  }
+
+  /// The bytes that the store's log may have before query generations are ended; 512 MiB by default, nil for no limit. Each save that leaves a longer log ends the
+  /// oldest generation that is left: reads of it throw ``StoreError`` with ``StoreError/Code/queryGenerationExpired``.
+  public var generationLogLimit: Int? {
+    get {
+      let limit = self[.generationLogLimit] ?? LogLimits().greatest
+      return limit == .max ? nil : limit
+    }
+    // Nil is a setting too.
+    set { self[.generationLogLimit] = newValue ?? .max }
+  }
+
   /// The rows that a migration copies between two reports of progress, for tests.
   package var migrationPortionSize: Int {
     get { self[.migrationPortionSize] ?? MigrationRunner.standardPortionSize }
@@ -122,6 +141,23 @@ extension PersistentStoreDescription {
     result.enforcesForeignKeys = enforcesForeignKeys
     return result
   }
+
+  /// How long the log of the store at a path may become for query generations; the program's log hears of it.
+  func logLimits(path: String) -> LogLimits {
+    var limits = LogLimits()
+    limits.told = max(0, logLimit)
+    limits.greatest = generationLogLimit.map { max(0, $0) }
+    let logger = Logger(label: "CipherData.Store")
+    limits.tell = { size, count in
+      logger.warning(
+        "The log of \(path) has \(size >> 20) MiB, and \(count) query generations keep it from beginning anew; PersistentStore.queryGenerations tells whose."
+      )
+    }
+    limits.tellOfEnding = { size in
+      logger.warning("The log of \(path) has \(size >> 20) MiB, more than generationLogLimit: the oldest query generation is ended.")
+    }
+    return limits
+  }
 }
 
 // Where the description keeps what the properties above say.
@@ -143,6 +179,8 @@ extension StoreSettingKey<Int> {
   fileprivate static var cacheSize: Self { Self("cacheSize") }
   fileprivate static var maximumReaderCount: Self { Self("maximumReaderCount") }
   fileprivate static var keyWorkLimit: Self { Self("keyWorkLimit") }
+  fileprivate static var logLimit: Self { Self("logLimit") }
+  fileprivate static var generationLogLimit: Self { Self("generationLogLimit") }
   fileprivate static var externalStorageThreshold: Self { Self("externalStorageThreshold") }
   fileprivate static var migrationPortionSize: Self { Self("migrationPortionSize") }
 }

@@ -20,7 +20,7 @@ final class StoreOptionsTests: XCTestCase {
         "key": TestStore.key, "keyLabel": "mine", "keyWorkLimit": 3, "format": SQLCipherFormat.sqlcipher4,
         "durability": StoreDurability.fast,
         "busyTimeout": 1.5, "maximumReaderCount": 2, "cacheSize": 1 << 20, "enforcesForeignKeys": true, "externalStorageThreshold": 100,
-        "isReadOnly": true,
+        "isReadOnly": true, "logLimit": 5, "generationLogLimit": 6,
       ])
     XCTAssertNotNil(description.key)
     XCTAssertEqual(description.keyLabel, "mine")
@@ -33,13 +33,16 @@ final class StoreOptionsTests: XCTestCase {
     XCTAssertTrue(description.enforcesForeignKeys)
     XCTAssertEqual(description.externalStorageThreshold, 100)
     XCTAssertTrue(description.isReadOnly)
-    XCTAssertEqual(SQLCipherIncrementalStore.settings.count, 10, "a setting that this test does not know")
+    XCTAssertEqual(description.logLimit, 5)
+    XCTAssertEqual(description.generationLogLimit, 6)
+    XCTAssertEqual(SQLCipherIncrementalStore.settings.count, 12, "a setting that this test does not know")
   }
 
   func testAValueOfAnotherTypeIsRefused() {
     let wrong: [(String, any Sendable)] = [
       ("key", "a passphrase"), ("durability", "fast"), ("enforcesForeignKeys", 1), ("cacheSize", 1.5), ("busyTimeout", 5),
       ("maximumReaderCount", "4"), ("format", 3), ("keyWorkLimit", "3"), ("keyLabel", 1), ("externalStorageThreshold", 0.5),
+      ("logLimit", "64 MiB"), ("generationLogLimit", 0.5),
     ]
     for (name, value) in wrong {
       XCTAssertThrowsError(try PersistentStoreDescription(type: .sqlcipher, url: url, options: [name: value]), name) { error in

@@ -65,18 +65,18 @@ package struct Ending: Sendable, Hashable {
     case .keyRequired, .invalidKey, .wrongKey, .keyWorkExceeded, .keyFileMissing, .keyFileOutdated, .keyProviderFailed, .unreadableStore:
       .noKey
     case .outOfMemory: .software
-    case .keyFileCorrupt, .storeCorrupt, .externalDataMissing, .diskFull, .io, .readOnly: .damage
+    case .keyFileCorrupt, .storeCorrupt, .externalDataMissing, .diskFull, .io, .readOnly, .queryGenerationLost: .damage
     case .notEncrypted, .notAStore, .unsupportedFormat, .modelIncompatible, .migrationNeeded, .mappingNotInferred,
       .migrationConstraintViolation, .migrationFailed, .storeNewerThanModel, .unknownModelReference, .modelChecksumMismatch,
       .backwardMigration, .mappingModelMissing, .mappingModelInvalid, .requiredValueMissing, .constraintConflict, .crossStoreRelationship,
       .objectNotFound, .historyNotTracked, .historyTokenExpired, .historyTokenUnknown, .historyTokenOfOtherStore, .invalidHistoryToken,
       .historyConsumerBehind:
       .badData
-    case .busy, .mergeConflict: .busy
+    case .busy, .mergeConflict, .queryGenerationExpired, .tooManyQueryGenerations: .busy
     case .permissionDenied: error.operation == .create ? .cannotCreate : .noInput
     case .storeNotFound, .noOpenStore: .noInput
     case .alreadyExists: .cannotCreate
-    case .invalidRequest, .invalidOption, .unsupported, .nestingTooDeep, .entityNotInStore: .usage
+    case .invalidRequest, .invalidOption, .unsupported, .nestingTooDeep, .entityNotInStore, .queryGenerationOfOtherStore: .usage
     case .cancelled: .interrupted
     case .unknownStoreType, .internalInconsistency: .software
     }

@@ -50,7 +50,7 @@ extension ManagedObjectContext {
     // What was committed is merged here also when a later portion fails.
     let committed = Mutex<[ChangeSet]>([])
     defer { for changes in committed.withLock({ $0 }) { mergeChanges(from: changes) } }
-    let target = rowSource.detached(store)
+    let target = rowSource.detached(forWritingTo: store)
     return try await target.insert(rows, of: entity, onConflict: onConflict, committing: committing, resultType: resultType) { changes in
       committed.withLock { $0.append(changes) }
     }.result

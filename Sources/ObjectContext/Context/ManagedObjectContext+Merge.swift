@@ -17,7 +17,7 @@ extension ManagedObjectContext {
   /// Objects that were updated take their new rows, below their unsaved changes, which win; deleted ones leave the context, with their unsaved changes;
   /// to-many relationships that members have left or reached are read anew when they are asked for. One notification, ``didChangeObjectsNotification``, tells
   /// of the merge. It has refreshed and deleted objects as objects and inserted ones by their IDs; `notification.managedObjects(.insertedObjects)` makes
-  /// objects of these.
+  /// objects of these. A context that is pinned to a query generation goes on to the newest one.
   public func mergeChanges(from changes: ChangeSet) {
     guard !changes.isEmpty, let store = rowSource.stores.first(where: { $0.identifier == changes.storeIdentifier }) else { return }
     // Nobody knows what it was.
@@ -27,6 +27,7 @@ extension ManagedObjectContext {
       return refreshAllObjects()
     }
     noticeChangesInPlace()
+    rowSource.advance()
     var merge = ChangeMerge(changes, of: store, into: self)
     merge.run()
   }

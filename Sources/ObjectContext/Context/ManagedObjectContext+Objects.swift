@@ -94,7 +94,8 @@ extension ManagedObjectContext {
     notifications.postRefreshed([object], in: self)
   }
 
-  /// Makes all objects faults that read their rows anew; unsaved changes stay on top of them.
+  /// Makes all objects faults that read their rows anew; unsaved changes stay on top of them. A context that is pinned to a query generation goes on to the
+  /// newest one.
   public func refreshAllObjects() {
     dropRecentObjects()
     noticeChangesInPlace()
@@ -199,7 +200,8 @@ extension ManagedObjectContext {
     notifications.postRefreshed(changed, in: self)
   }
 
-  /// Drops all objects and changes. Objects that are still held keep their last values but belong to no context.
+  /// Drops all objects and changes. Objects that are still held keep their last values but belong to no context. A context that is pinned to a query generation
+  /// goes on to the newest one.
   public func reset() {
     notedErrors.forget()
     handedOut.removeAll()
@@ -213,6 +215,7 @@ extension ManagedObjectContext {
     }
     registry.forgetPermanentIDs()
     registry.forgetAssignments()
+    rowSource.advance()
     faultGroups.removeAll()
     memberStates.forgetGone()
     fetchedProperties.removeAll()

@@ -151,8 +151,8 @@ private struct FetchReading {
     let asked = plan.storeSpecification
     self.asked = asked
     saveCount = context.unitOfWork.saveCount
-    states = context.rowSource.states(of: plan.stores)
-    let stores = plan.stores.map { context.rowSource.detached($0, cancellation: cancellation) }
+    states = try context.rowSource.states(of: plan.stores)
+    let stores = try plan.stores.map { try context.rowSource.detached($0, cancellation: cancellation) }
     let readsRows = specification.includesPropertyValues
     task = Task.detached {
       try await QueueExecutor(label: "CipherData.AsynchronousFetch").run {
@@ -188,6 +188,8 @@ private struct FetchReading {
     try context.prepareFetch()
     let plan = try FetchMergePlan(context.objectIDs(of: specification), context: context)
     guard saveCount == context.unitOfWork.saveCount, asked == plan.storeSpecification else { return false }
-    return accepts || states == context.rowSource.states(of: plan.stores)
+    // A pinned context that merges nothing by itself reads what it was told to.
+    let isPinned = context.rowSource.generation != nil && !context.intake.isOpen
+    return try accepts && !isPinned || states == context.rowSource.states(of: plan.stores)
   }
 }

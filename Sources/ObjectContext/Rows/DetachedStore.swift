@@ -8,9 +8,11 @@ struct DetachedStore: Sendable {
   private let coordinator: PersistentStoreCoordinator
   private let store: PersistentStore
   private let scope: RequestScope
+  /// The state that is read; nil for the newest.
+  private let pinned: PinnedGeneration?
 
-  init(coordinator: PersistentStoreCoordinator, store: PersistentStore, scope: RequestScope) {
-    (self.coordinator, self.store, self.scope) = (coordinator, store, scope)
+  init(coordinator: PersistentStoreCoordinator, store: PersistentStore, scope: RequestScope, pinned: PinnedGeneration?) {
+    (self.coordinator, self.store, self.scope, self.pinned) = (coordinator, store, scope, pinned)
   }
 
   /// The number of the store's space.
@@ -18,12 +20,12 @@ struct DetachedStore: Sendable {
 
   /// The store's answer to a fetch or a count.
   func fetch(_ specification: FetchSpecification) throws -> PersistentStoreResult {
-    try coordinator.fetch(specification, from: store, scope: scope)
+    try coordinator.fetch(specification, from: store, scope: scope, pinned: pinned)
   }
 
   /// The rows of objects, read from the store.
   func rows(of objectIDs: [ManagedObjectID]) throws -> RowList {
-    try coordinator.readRows(of: objectIDs, from: store, scope: scope)
+    try coordinator.readRows(of: objectIDs, from: store, scope: scope, pinned: pinned)
   }
 
   /// Inserts rows that come one after the other.

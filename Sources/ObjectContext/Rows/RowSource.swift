@@ -7,10 +7,9 @@ package import ObjectStore
 /// The rows that a context's objects show: the one way from a context to stores.
 ///
 /// It finds the store of an ID, gives each request its scope, and answers from a row cache where that is allowed. Nothing else in a context asks a
-/// coordinator or a store, or knows that rows are cached: what a context reads can come from elsewhere one day, such as from an older state of a store, by
-/// a change in this folder.
+/// coordinator or a store, or knows that rows are cached, or whether what the context reads is the newest state of the stores or one that holds still.
 package final class RowSource {
-  private let coordinator: PersistentStoreCoordinator
+  let coordinator: PersistentStoreCoordinator
   /// The number of the context: tells its own changes from others'.
   let origin: UInt64
   /// The context's name, for the history and for messages.
@@ -21,12 +20,17 @@ package final class RowSource {
   var cancellation: RequestCancellation?
   /// How many seconds old a row at hand may be; any age when negative.
   var stalenessInterval: TimeInterval = -1
+  /// What is read of the stores; nil for the newest state.
+  // Asked for each row; a context's isolation admits one access at a time.
+  @exclusivity(unchecked) private(set) var generation: ContextGeneration?
+  /// How many transactions of the context are under way, one inside the other: within them it reads what they have written.
+  private(set) var transactionDepth = 0
   /// The store that was asked for last, as long as the coordinator has the stores that it had.
   // Asked for each fault; a context's isolation admits one access at a time.
   @exclusivity(unchecked) private var lastStore: (version: Int, space: UInt32, store: PersistentStore)?
   /// What reads single rows of the stores that were asked for some.
   // Asked for each single row; a context's isolation admits one access at a time.
-  @exclusivity(unchecked) private var readers: [(store: PersistentStore, reader: (any RowReader)?)] = []
+  @exclusivity(unchecked) private var readers: [(store: PersistentStore, pinned: PinnedGeneration?, reader: (any RowReader)?)] = []
 
   package init(_ coordinator: PersistentStoreCoordinator, origin: UInt64) {
     self.coordinator = coordinator
@@ -83,7 +87,7 @@ package final class RowSource {
   ///
   /// - Parameter isInterruptible: Whether it may be called off. Reads that cannot throw, such as a property's, may not: they are few rows, and must not
   ///   answer that nothing is there.
-  private func scope(for store: PersistentStore, isInterruptible: Bool = true) -> RequestScope {
+  func scope(for store: PersistentStore, isInterruptible: Bool = true) -> RequestScope {
     var scope = RequestScope(objectIDSpace: store.space, contextName: contextName, transactionAuthor: transactionAuthor)
     if isInterruptible { scope.cancellation = cancellation }
     scope.origin = origin
@@ -94,21 +98,24 @@ package final class RowSource {
 
   /// The row of an object if it is at hand and not too old.
   func rowAtHand(_ reference: ObjectReference, in store: PersistentStore) -> RowImage? {
+    // In a state that holds still no row is too old.
+    if generation != nil, transactionDepth == 0 { return cache(of: store)?.row(reference) }
     if stalenessInterval < 0 { return store.cache.row(reference) }
     return stalenessInterval == 0 ? nil : store.cache.row(reference, notOlderThan: stalenessInterval)
   }
 
   /// The row of an object if it is at hand, however old.
-  func knownRow(_ reference: ObjectReference, in store: PersistentStore) -> RowImage? { store.cache.row(reference) }
+  func knownRow(_ reference: ObjectReference, in store: PersistentStore) -> RowImage? { cache(of: store)?.row(reference) }
 
   /// Whether the row of an object is at hand, however old.
-  func knowsRow(_ reference: ObjectReference, in store: PersistentStore) -> Bool { store.cache.hasRow(reference) }
+  func knowsRow(_ reference: ObjectReference, in store: PersistentStore) -> Bool { cache(of: store)?.hasRow(reference) ?? false }
 
   /// Whether rows that are read stay at hand. Within a transaction they do not: only objects that are there can take them.
-  func keepsRows(of store: PersistentStore) -> Bool { !store.cache.isSuspended }
+  func keepsRows(of store: PersistentStore) -> Bool { generation != nil && transactionDepth == 0 || !store.cache.isSuspended }
 
-  /// Lets go of rows at hand, so that they are read anew.
+  /// Lets go of rows at hand, so that they are read anew. In a state that holds still they would be the same.
   func forgetRows(_ references: some Sequence<ObjectReference>, in store: PersistentStore) {
+    if generation != nil, transactionDepth == 0 { return }
     store.cache.remove(references)
     renewReaders()
   }
@@ -120,8 +127,9 @@ package final class RowSource {
     renewReaders()
   }
 
-  /// Lets go of all rows at hand.
+  /// Lets go of all rows at hand; a pinned context goes on to the newest state.
   func forgetAllRows() {
+    if generation != nil, transactionDepth == 0 { return advance() }
     for store in coordinator.persistentStores { store.cache.removeAll() }
     renewReaders()
   }
@@ -137,7 +145,8 @@ package final class RowSource {
     of objectIDs: [ManagedObjectID], in store: PersistentStore, isInterruptible: Bool = true, isPassing: Bool = false
   ) throws -> RowList {
     try coordinator.readRows(
-      of: objectIDs, from: store, scope: scope(for: store, isInterruptible: isInterruptible), isPassing: isPassing)
+      of: objectIDs, from: store, scope: scope(for: store, isInterruptible: isInterruptible), isPassing: isPassing,
+      pinned: try pinned(in: store))
   }
 
   /// The row of an object of one store, read from it; nil when it is gone.
@@ -145,23 +154,36 @@ package final class RowSource {
   /// - Parameter isInterruptible: Whether the request may be called off, before it begins.
   func row(of objectID: ManagedObjectID, in store: PersistentStore, isInterruptible: Bool = false) throws -> RowImage? {
     if isInterruptible { try cancellation?.check() }
-    if let reader = try reader(of: store) { return try coordinator.readRow(objectID.reference, from: store, with: reader) }
+    let pinned = try pinned(in: store)
+    // One that was pinned just now may have it from others.
+    if let row = pinned?.cache.row(objectID.reference) { return row }
+    if let reader = try reader(of: store, pinned) {
+      return try coordinator.readRow(objectID.reference, into: pinned?.cache ?? store.cache, with: reader)
+    }
     return try rows(of: [objectID], in: store, isInterruptible: isInterruptible).first { $0.key == objectID.key }
   }
 
   /// What reads single rows of a store; nil where the store has nothing for it.
-  private func reader(of store: PersistentStore) throws -> (any RowReader)? {
-    for index in readers.indices where readers[index].store === store { return readers[index].reader }
+  private func reader(of store: PersistentStore, _ pinned: PinnedGeneration?) throws -> (any RowReader)? {
+    for index in readers.indices where readers[index].store === store && readers[index].pinned === pinned { return readers[index].reader }
     let open = coordinator.persistentStores
-    readers.removeAll { reader in !open.contains { $0 === reader.store } }
-    let made = try (store.incrementalStore as? any SingleRowStore)?.makeRowReader()
-    readers.append((store, made))
+    // States that are left behind are not held by who has read them.
+    readers.removeAll { reader in reader.pinned != nil || !open.contains { $0 === reader.store } }
+    let made = try (store.incrementalStore as? any SingleRowStore)?.makeRowReader(of: pinned?.generation)
+    readers.append((store, pinned, made))
     return made
+  }
+
+  /// Reads another state of the stores from now on; nil for the newest.
+  func setGeneration(_ generation: ContextGeneration?) {
+    // Nor is the former one held by who has read it.
+    readers.removeAll { $0.pinned != nil }
+    self.generation = generation
   }
 
   /// What is read from now on is what the stores have then, also where other processes have written.
   private func renewReaders() {
-    for (_, reader) in readers { reader?.renew() }
+    for entry in readers { entry.reader?.renew() }
   }
 
   /// The members of a to-many relationship of several objects of one store.
@@ -170,19 +192,20 @@ package final class RowSource {
   func members(
     of relationship: CompiledRelationship, for objectIDs: [ManagedObjectID], in store: PersistentStore, isInterruptible: Bool = true
   ) throws -> RelationshipValues {
-    let scope = scope(for: store, isInterruptible: isInterruptible)
+    var scope = scope(for: store, isInterruptible: isInterruptible)
     try scope.cancellation?.check()
+    if let pinned = try pinned(in: store) { scope.generation = pinned.generation }
     return try store.incrementalStore.newValues(forRelationship: relationship, forObjectsWith: objectIDs, in: scope)
   }
 
   /// One store's answer to a fetch or a count.
   func fetch(_ specification: FetchSpecification, from store: PersistentStore) throws -> PersistentStoreResult {
-    try coordinator.fetch(specification, from: store, scope: scope(for: store))
+    try coordinator.fetch(specification, from: store, scope: scope(for: store), pinned: try pinned(in: store))
   }
 
   /// What a fetch of IDs finds in one store, in no order.
   func foundObjects(_ specification: FetchSpecification, in store: PersistentStore) throws -> FoundObjects {
-    try coordinator.foundObjects(specification, in: store, scope: scope(for: store))
+    try coordinator.foundObjects(specification, in: store, scope: scope(for: store), pinned: try pinned(in: store))
   }
 
   /// How one store would answer a fetch.
@@ -192,15 +215,22 @@ package final class RowSource {
 
   /// A store for work that goes on while the context does something else.
   ///
-  /// - Parameter cancellation: What calls its requests off; nil for what calls off the context's.
-  func detached(_ store: PersistentStore, cancellation: RequestCancellation? = nil) -> DetachedStore {
+  /// - Parameter cancellation: What calls its requests off.
+  func detached(_ store: PersistentStore, cancellation: RequestCancellation) throws -> DetachedStore {
     var scope = scope(for: store)
-    if let cancellation { scope.cancellation = cancellation }
-    return DetachedStore(coordinator: coordinator, store: store, scope: scope)
+    scope.cancellation = cancellation
+    return DetachedStore(coordinator: coordinator, store: store, scope: scope, pinned: try pinned(in: store))
   }
 
-  /// The states of stores: numbers that change with each save through the coordinator.
-  func states(of stores: [PersistentStore]) -> [Int] { stores.map(\.cache.generation) }
+  /// A store that is written to while the context does something else.
+  func detached(forWritingTo store: PersistentStore) -> DetachedStore {
+    DetachedStore(coordinator: coordinator, store: store, scope: scope(for: store), pinned: nil)
+  }
+
+  /// The states of stores: numbers that change with each save through the coordinator, or, of a pinned context, with what it reads.
+  func states(of stores: [PersistentStore]) throws -> [Int] {
+    try stores.map { store in try pinned(in: store).map { -$0.number } ?? store.cache.generation }
+  }
 
   // MARK: Writing
 
@@ -220,8 +250,15 @@ package final class RowSource {
     try coordinator.save(request, to: store, scope: scope(for: store))
   }
 
-  /// Runs requests as one transaction of each open store.
-  func performTransaction(_ body: () throws -> Void) throws { try coordinator.performTransaction(body) }
+  /// Runs requests as one transaction of each open store. A pinned context reads the transaction within, and the newest state afterwards.
+  func performTransaction(_ body: () throws -> Void) throws {
+    transactionDepth += 1
+    defer {
+      transactionDepth -= 1
+      advance()
+    }
+    try coordinator.performTransaction(body)
+  }
 
   /// A writer for large values of the store that an object is in, or will be saved to.
   func makeExternalDataWriter(for objectID: ManagedObjectID, of entity: CompiledEntity) throws -> ExternalDataWriter {

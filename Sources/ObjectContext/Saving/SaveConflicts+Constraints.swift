@@ -168,7 +168,7 @@ extension SaveConflicts {
   }
 
   private func storedMembers(of source: ObjectReference, _ relationship: Int) throws -> [ObjectReference] {
-    Array(try context.rowSource.members(of: model.relationships[relationship], for: [objectID(source)], in: store)[0])
+    Array(try context.rowSource.newestMembers(of: model.relationships[relationship], for: [objectID(source)], in: store)[0])
   }
 }
 

@@ -180,7 +180,7 @@ final class SaveConflicts {
   /// Rows as they are in the store; those that are gone are missing.
   func storedRows(_ references: some Collection<ObjectReference>) throws -> [ObjectReference: RowImage] {
     if references.isEmpty { return [:] }
-    let rows = try context.rowSource.rows(of: references.map(objectID), in: store)
+    let rows = try context.rowSource.newestRows(of: references.map(objectID), in: store)
     return Dictionary(rows.map { ($0.reference, $0) }, uniquingKeysWith: { first, _ in first })
   }
 

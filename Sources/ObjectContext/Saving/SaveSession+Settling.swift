@@ -73,10 +73,10 @@ extension SaveSession {
     }
     for (space, objects) in unread {
       guard let store = context.rowSource.store(numbered: space) else { continue }
-      let ids = objects.filter { context.rowSource.rowAtHand($0.currentID.reference, in: store) == nil }.map(\.currentID)
+      let ids = objects.filter { context.rowSource.newestRowAtHand($0.currentID.reference, in: store) == nil }.map(\.currentID)
       if ids.isEmpty { continue }
       // Rows of an import would stay at hand by the thousands, for nobody.
-      let rows = try context.rowSource.rows(of: ids, in: store, isPassing: ids.count > Self.mostRowsKept)
+      let rows = try context.rowSource.newestRows(of: ids, in: store, isPassing: ids.count > Self.mostRowsKept)
       let found = Set(rows.references)
       guard let gone = ids.first(where: { !found.contains($0.reference) }) else { continue }
       throw StoreError(.lostMembers(gone), operation: .save)

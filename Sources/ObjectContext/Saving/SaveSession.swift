@@ -85,6 +85,8 @@ final class SaveSession {
 
   /// The stores have everything: objects take their new rows, deleted ones leave.
   private func finish(isWhole: Bool) {
+    // What was saved is not in a state that held still until now.
+    context.rowSource.advance()
     // What is changed of objects is gone as soon as they have taken their rows.
     let changed = work
     let event = context.eventObservers.isEmpty ? nil : ContextEvent(saving: work)

@@ -73,6 +73,9 @@ public protocol IncrementalStore: AnyObject, Sendable {
   /// no others.
   static var settings: [StoreSetting] { get }
 
+  /// Whether stores of the class can hold a state of their rows still, see ``currentGeneration(in:)``.
+  static var hasQueryGenerations: Bool { get }
+
   /// Keeps the configuration; reads and writes nothing.
   ///
   /// - Throws: ``StoreError`` where the description lacks what the store needs.
@@ -138,6 +141,13 @@ public protocol IncrementalStore: AnyObject, Sendable {
     forRelationship relationship: CompiledRelationship, forObjectsWith objectIDs: [ManagedObjectID], in scope: RequestScope
   ) throws -> RelationshipValues
 
+  /// The state of the store as it is now, which holds still as long as somebody has it, whatever is written meanwhile.
+  ///
+  /// Fetches, rows and members whose ``RequestScope/generation`` is it are answered from it. Where nothing was committed since the last call the store gives the
+  /// same object again, if somebody has it still.
+  /// - Throws: ``StoreError``, with ``StoreError/Code/unsupported`` from a store that has none.
+  func currentGeneration(in scope: RequestScope) throws -> any StoreGeneration
+
   /// Permanent IDs for new objects, as many and in the same order. Nothing is written but counters; IDs that are not used are lost.
   ///
   /// - Throws: ``StoreError`` where no key can be had.
@@ -195,6 +205,16 @@ extension IncrementalStore {
 
   /// None.
   public static var settings: [StoreSetting] { [] }
+
+  /// The default is false.
+  public static var hasQueryGenerations: Bool { false }
+
+  /// The default refuses, since it knows nothing of the store.
+  ///
+  /// - Throws: ``StoreError`` with ``StoreError/Code/unsupported``.
+  public func currentGeneration(in scope: RequestScope) throws -> any StoreGeneration {
+    throw StoreError(.noQueryGenerations(type: nil), operation: .pin)
+  }
 
   /// Does nothing.
   ///

@@ -12,5 +12,6 @@ package protocol RowReader: AnyObject {
 
 /// A store that has something better for single rows than ``IncrementalStore/newValuesForObjects(with:in:)``.
 package protocol SingleRowStore: IncrementalStore {
-  func makeRowReader() throws -> any RowReader
+  /// - Parameter generation: The state that is read; nil for the newest.
+  func makeRowReader(of generation: (any StoreGeneration)?) throws -> any RowReader
 }

@@ -26,6 +26,8 @@ public final class PersistentStore: Sendable {
   let listeners: ChangeListeners
   /// What transactions under way have written; touched by who holds ``saving``.
   let uncommitted = Mutex(UncommittedChanges())
+  /// The states of the store that contexts and tokens hold.
+  let pinned = Mutex(PinnedGenerations())
   private let storedMetadata: Mutex<StoreMetadata>
 
   init(

@@ -5,29 +5,36 @@ package import ObjectQuery
 
 extension PersistentStoreCoordinator {
   /// Answers a fetch from one store; rows go into its row cache.
-  package func fetch(_ specification: FetchSpecification, from store: PersistentStore, scope: RequestScope) throws -> PersistentStoreResult
-  {
-    let generation = store.cache.generation
+  ///
+  /// - Parameter pinned: The state that is read, with a row cache of its own; nil for the newest.
+  package func fetch(
+    _ specification: FetchSpecification, from store: PersistentStore, scope: RequestScope, pinned: PinnedGeneration? = nil
+  ) throws -> PersistentStoreResult {
+    let cache = pinned?.cache ?? store.cache
+    let generation = cache.generation
     try scope.cancellation?.check()
     var scope = scope
-    scope.rowTables = store.cache
+    scope.rowTables = cache
+    if let pinned { scope.generation = pinned.generation }
     let result = try store.incrementalStore.execute(.fetch(specification), in: scope)
     try scope.cancellation?.check()
-    if case .rows(let rows) = result { store.cache.insert(rows, readAt: generation) }
+    if case .rows(let rows) = result { cache.insert(rows, readAt: generation) }
     return result
   }
 
   /// What a fetch of IDs finds in one store, in no order.
   package func foundObjects(
-    _ specification: FetchSpecification, in store: PersistentStore, scope: RequestScope
+    _ specification: FetchSpecification, in store: PersistentStore, scope: RequestScope, pinned: PinnedGeneration? = nil
   ) throws -> FoundObjects {
     try scope.cancellation?.check()
     if let store = store.incrementalStore as? any KeyListingStore {
+      var scope = scope
+      if let pinned { scope.generation = pinned.generation }
       let found = try store.foundObjects(specification, in: scope)
       try scope.cancellation?.check()
       return found
     }
-    guard case .objectIDs(let ids) = try fetch(specification, from: store, scope: scope) else {
+    guard case .objectIDs(let ids) = try fetch(specification, from: store, scope: scope, pinned: pinned) else {
       throw StoreError(.internalInconsistency(.otherResult), operation: .fetch)
     }
     return .ids(ids)
@@ -51,22 +58,28 @@ extension PersistentStoreCoordinator {
 
   /// The rows of objects of one store, read from it.
   ///
-  /// - Parameter isPassing: Whether they are let go soon, one batch of very many after the other; others go into the row cache.
+  /// - Parameters:
+  ///   - isPassing: Whether they are let go soon, one batch of very many after the other; others go into the row cache.
+  ///   - pinned: The state that is read, with a row cache of its own; nil for the newest.
   package func readRows(
-    of objectIDs: [ManagedObjectID], from store: PersistentStore, scope: RequestScope, isPassing: Bool = false
+    of objectIDs: [ManagedObjectID], from store: PersistentStore, scope: RequestScope, isPassing: Bool = false,
+    pinned: PinnedGeneration? = nil
   ) throws -> RowList {
-    let generation = store.cache.generation
+    let cache = pinned?.cache ?? store.cache
+    let generation = cache.generation
     try scope.cancellation?.check()
+    var scope = scope
+    if let pinned { scope.generation = pinned.generation }
     let rows = try store.incrementalStore.newValuesForObjects(with: objectIDs, in: scope)
-    if !isPassing { store.cache.insert(rows, readAt: generation) }
+    if !isPassing { cache.insert(rows, readAt: generation) }
     return rows
   }
 
-  /// The row of an object of one store, read from it; it goes into its row cache.
-  package func readRow(_ reference: ObjectReference, from store: PersistentStore, with reader: any RowReader) throws -> RowImage? {
-    let generation = store.cache.generation
+  /// The row of an object of one store, read from it; it goes into the row cache of what the reader reads.
+  package func readRow(_ reference: ObjectReference, into cache: RowCache, with reader: any RowReader) throws -> RowImage? {
+    let generation = cache.generation
     guard let row = try reader.row(reference) else { return nil }
-    store.cache.insert(row, readAt: generation)
+    cache.insert(row, readAt: generation)
     return row
   }
 

@@ -30,10 +30,15 @@ public final class InMemoryStore: IncrementalStore {
     var userMetadata: [String: String] = [:]
     /// The next key by the number of the root entity. No rollback takes a key back.
     var nextKeys: [Int: Int64] = [:]
-    var rows: InMemoryRows
+    var rows: InMemoryRows { didSet { generation = nil } }
+    /// The rows as somebody holds them, if he got them since they were last changed.
+    weak var generation: InMemoryGeneration?
   }
 
   private static let closedError = StoreError(.memoryClosed)
+
+  /// True: the rows are replaced as a whole, and somebody may go on reading older ones.
+  public static var hasQueryGenerations: Bool { true }
 
   /// True: the store does so at the end of each save and batch request.
   public static var derivesAttributes: Bool { true }
@@ -93,7 +98,7 @@ public final class InMemoryStore: IncrementalStore {
   ///
   /// - Throws: ``StoreError`` when the store is closed.
   public func newValuesForObjects(with objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> RowList {
-    let rows = try visibleRows()
+    let rows = try visibleRows(in: scope)
     return RowList(objectIDs.compactMap { rows.row(of: $0.reference) })
   }
 
@@ -112,6 +117,22 @@ public final class InMemoryStore: IncrementalStore {
     for objectID in objectIDs { values.append(reader.members(of: objectID.reference, relationship: relationship)) }
     return values
   }
+
+  /// The rows as they are now. Holding them costs what is changed meanwhile.
+  ///
+  /// - Throws: ``StoreError`` when the store is closed.
+  public func currentGeneration(in scope: RequestScope) throws -> any StoreGeneration {
+    try state.withLock { state in
+      guard let identifier = state.identifier else { throw Self.closedError }
+      if let known = state.generation { return known }
+      let generation = InMemoryGeneration(of: self, identifier: identifier, rows: state.rows)
+      state.generation = generation
+      return generation
+    }
+  }
+
+  /// Whether the store is open as it was when a generation was given out.
+  func isOpen(as identifier: String) -> Bool { state.withLock { $0.identifier == identifier } }
 
   /// The next keys of the entity trees.
   ///
@@ -202,8 +223,18 @@ public final class InMemoryStore: IncrementalStore {
     }
   }
 
+  /// The rows that a request is answered from.
+  private func visibleRows(in scope: RequestScope) throws -> InMemoryRows {
+    guard let generation = scope.generation else { return try visibleRows() }
+    guard let generation = generation as? InMemoryGeneration, generation.store === self else {
+      throw StoreError(.queryGenerationOfOtherStore, operation: .read)
+    }
+    if generation.isOver { throw StoreError(.queryGenerationExpired, operation: .read) }
+    return generation.rows
+  }
+
   private func reader(in scope: RequestScope) throws -> InMemoryReader {
-    InMemoryReader(rows: try visibleRows(), objectIDSpace: scope.objectIDSpace)
+    InMemoryReader(rows: try visibleRows(in: scope), objectIDSpace: scope.objectIDSpace)
   }
 
   /// The history as the caller sees it.

@@ -11,6 +11,8 @@ public struct RequestScope: Sendable {
   public var transactionAuthor: String?
   /// What calls a request off; nil where nobody can.
   public var cancellation: RequestCancellation?
+  /// The state of the store that a fetch, rows and members are read from; nil for the newest. Writes do not go by it.
+  public var generation: (any StoreGeneration)?
   /// The number of the context that asks, which need not hear of its own changes; 0 for none.
   package var origin: UInt64 = 0
   /// What has rows at hand, which a fetch need not read again.

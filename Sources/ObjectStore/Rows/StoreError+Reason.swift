@@ -52,6 +52,11 @@ extension StoreError {
     case noBackup(type: String)
     case takesNoRows(type: String)
     case unsupportedRequest
+    case noQueryGenerations(type: String?)
+    case queryGenerationExpired
+    case queryGenerationLost
+    case tooManyQueryGenerations(limit: Int)
+    case queryGenerationOfOtherStore
     case missingTransformers([String], entity: String, property: String)
     case fileOfLargeValue(FileOfLargeValue)
     case noMemoryForText

@@ -49,6 +49,26 @@ extension StoreError.Reason {
     case .alreadyOpen: return Parts(.alreadyExists, "The store is open in this coordinator already.")
     case .stillOpen: return Parts(.busy, "The store is open in this coordinator; remove it first.")
     case .notInCoordinator: return Parts(.storeNotFound, "The store is not open in this coordinator.")
+    case .noQueryGenerations(let type):
+      return Parts(
+        .unsupported,
+        "\(type.map { "Stores of the type “\($0)” have" } ?? "This kind of store has") no query generations: read the newest state.")
+    case .queryGenerationExpired:
+      return Parts(
+        .queryGenerationExpired,
+        "The state that the context reads was ended: the store was closed, or its log had become too long. Objects keep their values; set .current to "
+          + "read on.")
+    case .queryGenerationLost:
+      return Parts(
+        .queryGenerationLost,
+        "The state that the context reads cannot be read any more: a page of it failed its check, or could not be read. Set .current to read on, and "
+          + "verify the store.")
+    case .tooManyQueryGenerations(let limit):
+      return Parts(
+        .tooManyQueryGenerations,
+        "\(limit) states of the store are held already. Let contexts share a token, or let go of tokens that nobody needs.")
+    case .queryGenerationOfOtherStore:
+      return Parts(.queryGenerationOfOtherStore, "The token is one of stores that are not open in this context's coordinator.")
     case .unsupportedRequest: return Parts(.unsupported, "This kind of store cannot do it; save objects instead.")
     case .missingTransformers(let missing, let entity, let property):
       return Parts(

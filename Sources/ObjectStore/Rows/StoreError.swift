@@ -119,6 +119,14 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case invalidHistoryToken
     /// A consumer of a history has not read what is to be deleted, or is not registered.
     case historyConsumerBehind
+    /// The state that a context was pinned to was ended; setting ``QueryGenerationToken/current`` goes on.
+    case queryGenerationExpired
+    /// The state that a context was pinned to can no longer be read, since a page of it failed its check.
+    case queryGenerationLost
+    /// As many states of the store are held as may be.
+    case tooManyQueryGenerations
+    /// The token names a state of other stores than the context's.
+    case queryGenerationOfOtherStore
     /// A predicate is nested too deeply.
     case nestingTooDeep
     /// The work was cancelled.

@@ -92,6 +92,8 @@ public enum StoreOperation: String, Sendable, Hashable, CaseIterable {
   case changeHistoryConsumer = "change a consumer of the history"
   /// The history of a store is switched on or off.
   case switchHistory = "switch the history"
+  /// A state of a store is pinned, for contexts to read.
+  case pin = "pin a query generation"
   /// A fetch is explained.
   case explain
   /// Derived attributes are computed.

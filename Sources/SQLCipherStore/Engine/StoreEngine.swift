@@ -25,6 +25,8 @@ final class StoreEngine: Sendable {
   let history: StoreHistory
   /// Who takes part in each write transaction, in order.
   let participants: [any TransactionParticipant]
+  /// The state that holds still and was begun last.
+  let lastGeneration = LastGeneration()
   /// The transaction that is held over several requests, for those that belong to it.
   private let held = TransactionExtent<WriteTransaction>()
 
@@ -49,6 +51,7 @@ final class StoreEngine: Sendable {
     // The last: it writes in a transaction of its own, behind one that is over.
     if retention != .unlimited { participants.append(HistoryPurge(retention, history: history, trace: trace)) }
     self.participants = participants
+    if let pool, let externals { pool.afterHolding { [weak externals] in externals?.tidySoon() } }
     saveStatements = SaveStatementCache(numbers: statements.numbers.updates)
     plans = SelectPlanCache(numbers: statements.numbers.fetches)
   }
@@ -92,10 +95,15 @@ final class StoreEngine: Sendable {
 
   // MARK: Transactions
 
-  /// Runs `body` in a read transaction; inside ``transaction(_:)``, in that one.
+  /// Runs `body` in a read transaction: in that of a generation, or else inside ``transaction(_:)`` in that one.
   ///
-  /// - Parameter reusingSnapshot: Takes a snapshot that is still open. The body checks the sentinel itself then, if it has to.
-  func read<Result>(reusingSnapshot: Bool = false, _ body: (ReadTransaction) throws -> Result) throws -> Result {
+  /// - Parameters:
+  ///   - generation: The state that is read; nil for the newest.
+  ///   - reusingSnapshot: Takes a snapshot that is still open. The body checks the sentinel itself then, if it has to.
+  func read<Result>(
+    from generation: SnapshotGeneration? = nil, reusingSnapshot: Bool = false, _ body: (ReadTransaction) throws -> Result
+  ) throws -> Result {
+    if let generation { return try generation.read(checks: !reusingSnapshot, body) }
     if let transaction = held.current {
       let result = try body(transaction.reading)
       try transaction.connection.checkSentinel()

@@ -1,4 +1,5 @@
 // ExternalStorage: the large values of an open store: reads their files, and removes what no row refers to.
+import Dispatch
 import Foundation
 import ObjectModel
 import ObjectStore
@@ -127,6 +128,12 @@ final class ExternalStorage: Sendable {
       if waiting.withLock({ $0.ids.count >= Self.greatestWaitingCount || $0.size >= Self.greatestWaitingSize }) { removeWaitingLocked() }
       folder.clearPending()
     }
+  }
+
+  /// Nobody reads older rows any more: files that stayed for them are removed.
+  func tidySoon() {
+    guard folder.needsSweep else { return }
+    DispatchQueue.global(qos: .utility).async { [self] in tidy(removing: []) }
   }
 
   // MARK: Waiting

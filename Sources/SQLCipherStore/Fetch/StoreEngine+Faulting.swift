@@ -5,15 +5,21 @@ import SQLCipherConnection
 
 extension StoreEngine {
   /// The rows of objects, in any order; what is gone is missing.
-  func rows(of objectIDs: [ManagedObjectID], cancellation: RequestCancellation? = nil) throws -> RowList {
-    if objectIDs.count == 1 { return try row(of: objectIDs[0]) }
+  ///
+  /// - Parameters:
+  ///   - cancellation: What calls it off.
+  ///   - generation: The state that is read; nil for the newest.
+  func rows(
+    of objectIDs: [ManagedObjectID], cancellation: RequestCancellation? = nil, from generation: SnapshotGeneration? = nil
+  ) throws -> RowList {
+    if objectIDs.count == 1 { return try row(of: objectIDs[0], from: generation) }
     var keysByTable: [Int: [Int64]] = [:]
     for id in objectIDs where !id.isTemporaryID {
       keysByTable[try schema.table(of: Int(id.entityNumber)).index, default: []].append(id.key)
     }
     for (index, keys) in keysByTable { trace.note(.rows(entity: schema.tables[index].root.name), objects: keys.count) }
     let writer = makeRowWriter(rowCapacity: objectIDs.count)
-    try read(reusingSnapshot: true) { transaction in
+    try read(from: generation, reusingSnapshot: true) { transaction in
       try transaction.whileWanted(cancellation) {
         for (index, keys) in keysByTable.sorted(by: { $0.key < $1.key }) {
           try self.rows.read(keys[...], of: schema.tables[index], transaction, into: writer)
@@ -25,11 +31,11 @@ extension StoreEngine {
   }
 
   /// The one statement that a fault costs.
-  private func row(of id: ManagedObjectID) throws -> RowList {
+  private func row(of id: ManagedObjectID, from generation: SnapshotGeneration?) throws -> RowList {
     let table = try schema.table(of: Int(id.entityNumber))
     let writer = makeRowWriter(rowCapacity: 1)
     let read = SingleRowRead(of: table, statements: statements, trace: trace)
-    return try self.read(reusingSnapshot: true) { transaction in
+    return try self.read(from: generation, reusingSnapshot: true) { transaction in
       try read.row(id.key, transaction, into: writer) == nil ? RowList() : writer.finish()
     }
   }

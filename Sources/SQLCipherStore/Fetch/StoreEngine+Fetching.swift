@@ -30,7 +30,7 @@ extension StoreEngine {
   private func fetch(
     _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ plan: SelectPlan, _ scope: RequestScope, _ keys: FoundKeys?
   ) throws -> PersistentStoreResult {
-    try read { transaction in
+    try read(from: try generation(of: scope)) { transaction in
       try transaction.whileWanted(scope.cancellation) { try answer(fetch, specification, plan, scope, transaction, keys) }
     }
   }

@@ -6,7 +6,8 @@ import SQLCipherConnection
 extension StoreEngine {
   /// The members of a to-many relationship of objects, in the order of the objects.
   func members(
-    of relationship: CompiledRelationship, ofObjectsWith objectIDs: [ManagedObjectID], cancellation: RequestCancellation? = nil
+    of relationship: CompiledRelationship, ofObjectsWith objectIDs: [ManagedObjectID], cancellation: RequestCancellation? = nil,
+    from generation: SnapshotGeneration? = nil
   ) throws -> RelationshipValues {
     var values = RelationshipValues()
     let numbering: EntityEncoding
@@ -29,7 +30,7 @@ extension StoreEngine {
     for position in order where objectIDs[position].key > 0 && keys.last != objectIDs[position].key { keys.append(objectIDs[position].key) }
     var references: [ObjectReference] = []
     var ends: [Int] = []
-    try read(reusingSnapshot: true) { transaction in
+    try read(from: generation, reusingSnapshot: true) { transaction in
       let connection = transaction.connection
       try transaction.whileWanted(cancellation) {
         try KeyListSize.forEachPiece(of: keys[...]) { piece, size in

@@ -3,7 +3,10 @@ package import ObjectQuery
 package import ObjectStore
 
 extension SQLCipherIncrementalStore: SingleRowStore {
-  package func makeRowReader() throws -> any RowReader { StoreRowReader(try engine(.read)) }
+  package func makeRowReader(of generation: (any StoreGeneration)?) throws -> any RowReader {
+    let engine = try engine(.read)
+    return try generation.map { GenerationRowReader(engine, of: try engine.own($0)) } ?? StoreRowReader(engine)
+  }
 }
 
 extension SQLCipherIncrementalStore: KeyListingStore {

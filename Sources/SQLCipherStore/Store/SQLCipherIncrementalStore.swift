@@ -23,6 +23,9 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
   /// True: triggers note which derived values a save or batch request concerns, and they are computed before it is committed.
   public static var derivesAttributes: Bool { true }
 
+  /// True: each has a connection of its own, whose read transaction stays open.
+  public static var hasQueryGenerations: Bool { true }
+
   /// The properties that a description has for encrypted stores, by their names.
   public static var settings: [StoreSetting] {
     [
@@ -30,7 +33,8 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
       StoreSetting("cacheSize", \.cacheSize), StoreSetting("busyTimeout", \.busyTimeout),
       StoreSetting("maximumReaderCount", \.maximumReaderCount), StoreSetting("format", \.format),
       StoreSetting("keyWorkLimit", \.keyWorkLimit), StoreSetting("keyLabel", \.keyLabel),
-      StoreSetting("externalStorageThreshold", \.externalStorageThreshold),
+      StoreSetting("externalStorageThreshold", \.externalStorageThreshold), StoreSetting("logLimit", \.logLimit),
+      StoreSetting("generationLogLimit", \.generationLogLimit),
     ]
   }
 
@@ -107,7 +111,9 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
   public func newValuesForObjects(with objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> RowList {
     guard !objectIDs.isEmpty else { return RowList() }
     let engine = try engine(.read)
-    return try StoreError.mapping { try engine.rows(of: objectIDs, cancellation: scope.cancellation) }
+    return try StoreError.mapping {
+      try engine.rows(of: objectIDs, cancellation: scope.cancellation, from: try engine.generation(of: scope))
+    }
   }
 
   /// The members of a to-many relationship of objects: one statement for up to 500 of them.
@@ -122,8 +128,17 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
   ) throws -> RelationshipValues {
     let engine = try engine(.read)
     return try StoreError.mapping {
-      try engine.members(of: relationship, ofObjectsWith: objectIDs, cancellation: scope.cancellation)
+      try engine.members(
+        of: relationship, ofObjectsWith: objectIDs, cancellation: scope.cancellation, from: try engine.generation(of: scope))
     }
+  }
+
+  /// The state of the store now: a snapshot that stays open. A new one costs the opening of a connection, unless one that is over has left its own.
+  ///
+  /// - Throws: ``StoreError`` where the store cannot be read.
+  public func currentGeneration(in scope: RequestScope) throws -> any StoreGeneration {
+    let engine = try engine(.pin)
+    return try StoreError.mapping { try engine.currentGeneration() }
   }
 
   /// Permanent IDs, from blocks of keys that are reserved when the last one is used up.
@@ -194,6 +209,8 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
       defer { state = State() }
       return state.engine
     }
+    // What they hold would keep files from being removed.
+    (try? engine?.pool)?.endHeldSnapshots()
     engine?.externals?.removeWaiting()
     try? engine?.pool.close()
   }

@@ -8,7 +8,7 @@ extension StoreSpecification {
       ConflictSpecification.self, ConstraintSpecification.self, FetchingSpecification.self, AggregateSpecification.self,
       GroupingSpecification.self, PredicateSpecification.self, ExpressionSpecification.self, IndexSpecification.self,
       FullTextSpecification.self, InheritanceSpecification.self, NameSpecification.self, LifecycleSpecification.self,
-      TransactionSpecification.self,
+      TransactionSpecification.self, GenerationSpecification.self,
       BatchInsertSpecification.self, BatchUpdateSpecification.self, BatchDeleteSpecification.self,
     ]
   }
@@ -22,7 +22,7 @@ extension StoreSpecification {
       UniquingSpecification.self, FaultingSpecification.self, ContextSavingSpecification.self, GraphSpecification.self,
       DeleteRuleSpecification.self, PendingChangesSpecification.self, MergePolicySpecification.self, MergedRelationshipSpecification.self,
       ConstraintMergeSpecification.self, CompositeSpecification.self, ExternalDataSpecification.self, DerivedAttributeSpecification.self,
-      DerivedFilterSpecification.self,
+      DerivedFilterSpecification.self, QueryGenerationSpecification.self,
     ]
   }
 }
