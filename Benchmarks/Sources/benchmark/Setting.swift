@@ -46,6 +46,7 @@ struct Setting {
       workloads.append(workload)
     }
     if !options.floorOnly { workloads += HistorySides(ours.stores, diskFolder: options.diskFolder).workloads() }
+    workloads += GenerationSides.workloads(sides)
     return workloads.filter { options.includes($0.id) }
   }
 

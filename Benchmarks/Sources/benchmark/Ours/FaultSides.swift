@@ -17,6 +17,7 @@ final class FaultSides {
     [
       "W9a": Side(prepare: prepare, run: { try self.context?.perform { try self.read() } }, finish: finish),
       "W9b": Side(prepare: prepare, run: read, finish: finish),
+      "W24c": Side(prepare: preparePinned, run: { try self.context?.perform { try self.read() } }, finish: finish),
     ]
   }
 
@@ -24,6 +25,13 @@ final class FaultSides {
     let container = try await stores.needReading()
     ids = try stores.sample(9, container)
     context = stores.emptyContext(container)
+  }
+
+  /// The same in a context that is pinned to the newest state: the cache of rows is the generation's, and empty.
+  private func preparePinned() async throws {
+    try await prepare()
+    try context?.setQueryGeneration(from: .current)
+    _ = try context?.count(for: Tag.all)
   }
 
   private func read() throws {

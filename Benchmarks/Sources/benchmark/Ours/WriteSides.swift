@@ -11,6 +11,8 @@ final class WriteSides {
   private var container: PersistentContainer?
   private var context: ManagedObjectContext?
   private var path = ""
+  /// Holds a generation of the state before the log was filled.
+  private var holder: ManagedObjectContext?
   /// The books of the workload's sample, each with its new price.
   private var sample: [(book: Book, price: Double)] = []
 
@@ -29,6 +31,7 @@ final class WriteSides {
       "W1": Side(prepare: prepareInsert, run: insert, finish: finish),
       "W13": Side(prepare: { try await self.prepareSample(13, 10, memoryPath) }, run: update, finish: finish),
       "W14a": Side(prepare: { try await self.prepareSample(14, 200, memoryPath) }, run: commitEach, finish: finish),
+      "W24d": Side(prepare: { try await self.prepareSample(14, 200, memoryPath, heldPages: 10_000) }, run: commitEach, finish: finish),
       "W14b": Side(
         prepare: { try await self.prepareSample(14, 200, self.diskPath, durability: .full) }, run: commitEach, finish: finish),
       "W15": Side(prepare: { try await self.prepareSample(15, 10, memoryPath) }, run: delete, finish: finish),
@@ -50,9 +53,14 @@ final class WriteSides {
   }
 
   /// A fresh copy, all its pages read once by the writing connection; the books of the sample are at hand as a fetch gives them.
-  private func prepareSample(_ seed: UInt64, _ divisor: Int, _ path: String, durability: StoreDurability = .fast) async throws {
+  ///
+  /// - Parameter heldPages: The pages that the log has since a generation was begun that is held meanwhile; 0 for none.
+  private func prepareSample(
+    _ seed: UInt64, _ divisor: Int, _ path: String, durability: StoreDurability = .fast, heldPages: Int = 0
+  ) async throws {
     self.path = try await stores.copy(toPath: path)
     let container = try await OurStores.open(path, durability: durability, history: history)
+    if heldPages > 0 { holder = try GenerationSides.hold(container, path, pages: heldPages) }
     // In a transaction of the store, so that the pages are read by the connection that writes, as in C.
     let stores = stores
     try container.newBackgroundContext().performTransaction { _ = try stores.checksum(container) }
@@ -93,6 +101,7 @@ final class WriteSides {
     guard let container else { return 0 }
     sample = []
     context = nil
+    holder = nil
     let sum = try stores.checksum(container)
     try container.close()
     self.container = nil
