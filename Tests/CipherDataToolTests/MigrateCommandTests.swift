@@ -234,6 +234,42 @@ final class MigrateCommandTests: XCTestCase {
     for store in newer.persistentStores { try newer.remove(store) }
   }
 
+  func testAPinnedContextReadsOnWhileAnotherProcessWritesAndMigrates() async throws {
+    let fixture = try await fixture(books: 200)
+    let description = PersistentStoreDescription(url: URL(fileURLWithPath: fixture.store), key: .passphrase(ToolFixture.passphrase))
+    let older = try PersistentStoreCoordinator(managedObjectModel: Self.older)
+    let store = try await older.addPersistentStore(with: description)
+    let (context, late) = (ManagedObjectContext(coordinator: older), ManagedObjectContext(coordinator: older))
+    try context.setQueryGeneration(from: .current)
+    let (books, authors) = (FetchRequest<ManagedObject>(entityName: "Book"), FetchRequest<ManagedObject>(entityName: "Author"))
+    XCTAssertEqual(try context.count(for: books), 200)
+
+    let (sevens, eights) = ("title ENDSWITH '7'", "title ENDSWITH '8'")
+    XCTAssertEqual(try fixture.run(["delete", "test.store", "--entity", "Book", "--where", sevens]).status, 0)
+    XCTAssertEqual(try fixture.run(["update", "test.store", "--entity", "Book", "--where", eights, "--set", "junk = 'changed'"]).status, 0)
+    try late.setQueryGeneration(from: .current)
+    XCTAssertEqual(try late.count(for: books), 180)
+    XCTAssertEqual(store.queryGenerations.count, 2)
+    XCTAssertEqual(try fixture.run(["migrate", "test.store", "--model", "New.xcdatamodel", "--defer"]).status, 0)
+    XCTAssertEqual(try fixture.run(["migrate", "test.store", "--finish"]).status, 0)
+
+    let found = try context.fetch(books)
+    XCTAssertEqual(Set(found.compactMap { $0["title"] as? String }), Set((0..<200).map { "book \($0)" }))
+    XCTAssertEqual(Set(found.compactMap { $0["junk"] as? String }), Set((0..<200).map { "junk \($0)" }))
+    XCTAssertEqual(try context.fetch(authors).reduce(0) { $0 + (($1["books"] as? Set<ManagedObject>)?.count ?? 0) }, 200)
+    XCTAssertEqual(try late.count(for: books), 180)
+    try found[0].setValue("mine", forKey: "title")
+    XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? StoreError)?.code, .modelIncompatible, "\($0)") }
+    XCTAssertEqual(try context.count(for: books), 200)
+    // Others have the file open: nobody destroys it, or encrypts it anew.
+    XCTAssertNotEqual(try fixture.run(["destroy", "test.store", "--yes"], passphrase: nil).status, 0)
+    late.reset()
+    XCTAssertThrowsError(try late.count(for: books)) { XCTAssertEqual(($0 as? StoreError)?.code, .modelIncompatible, "\($0)") }
+    try older.remove(store)
+    XCTAssertEqual(try fixture.run(["verify", "test.store"]).status, 0)
+    XCTAssertEqual(try count("Book", fixture), "180")
+  }
+
   func testAMigrationThatIsKilledLeavesAStoreThatOpens() async throws {
     let fixture = try await fixture(books: 4_000)
     let rounds = ProcessInfo.processInfo.environment["CIPHERDATA_CRASH_ROUNDS"].flatMap(Int.init) ?? 12

@@ -96,6 +96,33 @@ final class AsynchronousFetchTests: XCTestCase {
     }
   }
 
+  @MainActor func testAPinnedContextsFetchReadsItsState() async throws {
+    try await onContainers { container in
+      let context = container.viewContext
+      try context.setQueryGeneration(from: .current)
+      XCTAssertEqual(try context.count(for: request()), Int(Self.count))
+      let fetch = try context.asynchronousFetch(request())
+      func deleteSome(below limit: Int) async throws {
+        try await container.performBackgroundTask { context in
+          for book in try context.objects("Book", where: "pages < \(limit)") { context.delete(book) }
+          try context.save()
+        }
+      }
+      try await deleteSome(below: 20)
+      let found = try await fetch.value()
+      XCTAssertEqual(found.compactMap(\.pages), Array(0..<Self.count))
+      let second = try await context.asynchronousFetch(request()).value()
+      XCTAssertEqual(second, found)
+      // What the context reads when the fetch has ended counts.
+      let third = try context.asynchronousFetch(request())
+      context.reset()
+      try await deleteSome(below: 30)
+      let books = try await third.value()
+      XCTAssertEqual(books.compactMap(\.pages), Array(30..<Self.count))
+      XCTAssertEqual(try context.count(for: request()), Int(Self.count) - 30)
+    }
+  }
+
   @MainActor func testProgressCountsTheRows() async throws {
     try await onContainers { container in
       let fetch = try container.viewContext.asynchronousFetch(request())

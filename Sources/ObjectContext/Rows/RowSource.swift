@@ -167,8 +167,7 @@ package final class RowSource {
   private func reader(of store: PersistentStore, _ pinned: PinnedGeneration?) throws -> (any RowReader)? {
     for index in readers.indices where readers[index].store === store && readers[index].pinned === pinned { return readers[index].reader }
     let open = coordinator.persistentStores
-    // States that are left behind are not held by who has read them.
-    readers.removeAll { reader in reader.pinned != nil || !open.contains { $0 === reader.store } }
+    readers.removeAll { reader in !open.contains { $0 === reader.store } }
     let made = try (store.incrementalStore as? any SingleRowStore)?.makeRowReader(of: pinned?.generation)
     readers.append((store, pinned, made))
     return made

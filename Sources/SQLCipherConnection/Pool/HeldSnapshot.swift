@@ -15,8 +15,9 @@ package final class HeldSnapshot: @unchecked Sendable {
   struct State: Equatable {
     /// The commits of the pool's writer.
     let commits: UInt64
-    /// What the pool's connection for this purpose says of all other connections' commits.
+    /// What a connection for this purpose says of all other connections' commits, and which one: the numbers of two mean nothing to each other.
     let dataVersion: Int64
+    let probe: Int
   }
 
   /// Why a snapshot can no longer be read.

@@ -37,6 +37,8 @@ final class HeldSnapshots: @unchecked Sendable {
   private var spare: Connection?
   /// Says whether others have committed; never in a transaction.
   private var probe: Connection?
+  /// How many of these there were.
+  private var probeCount = 0
   /// True while nobody may have the file open.
   private var isShut = false
   /// The pages in the log when a checkpoint was last tried; 0 before.
@@ -65,15 +67,16 @@ final class HeldSnapshots: @unchecked Sendable {
 
   /// What is committed now, as far as one can tell it. One at a time asks.
   func state(commits: UInt64, open: () throws -> Connection) throws -> HeldSnapshot.State {
-    let known = locked { () -> Connection? in
+    let (known, number) = locked { () -> (Connection?, Int) in
       defer { probe = nil }
-      return probe
+      if probe == nil { probeCount += 1 }
+      return (probe, probeCount)
     }
     let connection = try known ?? open()
     do {
       let version = try connection.dataVersion()
       keep(probe: connection)
-      return HeldSnapshot.State(commits: commits, dataVersion: version)
+      return HeldSnapshot.State(commits: commits, dataVersion: version, probe: number)
     } catch {
       connection.close()
       throw error
