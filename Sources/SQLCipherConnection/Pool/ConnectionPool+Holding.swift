@@ -14,7 +14,11 @@ extension ConnectionPool {
       holding.lock()
       defer { holding.unlock() }
       // Asked before the snapshot is begun: a commit in between makes it look older than it is, and is not shared then.
-      let state = try held.state(commits: commitCount) { try makeConnection(key) }
+      let commits = commitCount
+      let writer = try versionOfIdleWriter()
+      // The first snapshot is spared a connection of its own for this: nobody writes as a rule.
+      let probe = try writer == nil ? held.version { try makeConnection(key) } : nil
+      let state = HeldSnapshot.State(commits: commits, writer: writer, probe: probe)
       if let last = held.last(of: state) { return last }
       let companion = try companion()
       let connection = try held.takeConnection { try makeConnection(key) }

@@ -29,6 +29,8 @@ package final class ConnectionPool: @unchecked Sendable {
   // Guarded by `condition`.
   private var key: DatabaseKey?
   private var writer: Connection?
+  /// How many writers there were.
+  private var writerCount = 0
   private var writerOwner: pthread_t?
   private var isWriterTaken = false
   /// All open readers; whoever takes one has it.
@@ -68,6 +70,7 @@ package final class ConnectionPool: @unchecked Sendable {
     held = HeldSnapshots(log)
     try Descriptors.check(path: path)
     writer = try makeConnection(key)
+    writerCount = 1
     held.whenLastEnds { [weak self] in self?.shortenLogSoon() }
   }
 
@@ -168,7 +171,10 @@ package final class ConnectionPool: @unchecked Sendable {
     // Outside the lock: it may have to wait for another process.
     do {
       let connection = try makeConnection(key)
-      locked { writer = connection }
+      locked {
+        writer = connection
+        writerCount += 1
+      }
       held.prepare(connection)
       return connection
     } catch {
@@ -179,6 +185,30 @@ package final class ConnectionPool: @unchecked Sendable {
       }
       throw error
     }
+  }
+
+  /// What the writer says of all others' commits; nil where somebody has it.
+  func versionOfIdleWriter() throws -> HeldSnapshot.State.Version? {
+    let idle = locked { () -> (Connection, Int)? in
+      guard let writer, !isWriterTaken, !isExclusive else { return nil }
+      isWriterTaken = true
+      writerOwner = pthread_self()
+      return (writer, writerCount)
+    }
+    guard let (writer, number) = idle else { return nil }
+    defer {
+      // Nothing was written: unlike after any other use of it, no commit is counted.
+      locked {
+        if writer.isDamaged {
+          writer.close()
+          self.writer = nil
+        }
+        isWriterTaken = false
+        writerOwner = nil
+        wakeWaiters()
+      }
+    }
+    return HeldSnapshot.State.Version(connection: number, number: try writer.dataVersion())
   }
 
   /// Lets the next one have the writer. What is open on it is rolled back.

@@ -12,12 +12,26 @@ import Synchronization
 /// `@unchecked Sendable`: the connection is touched only under `lock`, by one reader at a time.
 package final class HeldSnapshot: @unchecked Sendable {
   /// What was committed when a snapshot was begun, as far as one can tell it.
-  struct State: Equatable {
+  struct State {
+    /// What a connection says of all other connections' commits, and which one: the numbers of two mean nothing to each other.
+    struct Version: Equatable {
+      let connection: Int
+      let number: Int64
+    }
+
     /// The commits of the pool's writer.
     let commits: UInt64
-    /// What a connection for this purpose says of all other connections' commits, and which one: the numbers of two mean nothing to each other.
-    let dataVersion: Int64
-    let probe: Int
+    /// What the writer says, where nobody had it.
+    let writer: Version?
+    /// What a connection for this purpose says, where the writer could not be asked.
+    let probe: Version?
+
+    /// Whether nothing was committed between two states; false where that cannot be told.
+    func isSame(as other: State) -> Bool {
+      if commits != other.commits { return false }
+      if let writer, let known = other.writer { return writer == known }
+      return probe != nil && probe == other.probe
+    }
   }
 
   /// Why a snapshot can no longer be read.

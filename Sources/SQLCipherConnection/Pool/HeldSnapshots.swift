@@ -65,8 +65,8 @@ final class HeldSnapshots: @unchecked Sendable {
 
   // MARK: Beginning
 
-  /// What is committed now, as far as one can tell it. One at a time asks.
-  func state(commits: UInt64, open: () throws -> Connection) throws -> HeldSnapshot.State {
+  /// What all others have committed, by a connection that is kept for it. One at a time asks.
+  func version(open: () throws -> Connection) throws -> HeldSnapshot.State.Version {
     let (known, number) = locked { () -> (Connection?, Int) in
       defer { probe = nil }
       if probe == nil { probeCount += 1 }
@@ -76,7 +76,7 @@ final class HeldSnapshots: @unchecked Sendable {
     do {
       let version = try connection.dataVersion()
       keep(probe: connection)
-      return HeldSnapshot.State(commits: commits, dataVersion: version, probe: number)
+      return HeldSnapshot.State.Version(connection: number, number: version)
     } catch {
       connection.close()
       throw error
@@ -95,7 +95,7 @@ final class HeldSnapshots: @unchecked Sendable {
   /// The last snapshot, if it is one of a state and can be read.
   func last(of state: HeldSnapshot.State) -> HeldSnapshot? {
     let last = locked { entries.last?.snapshot }
-    guard let last, last.state == state, !last.isOver else { return nil }
+    guard let last, last.state.isSame(as: state), !last.isOver else { return nil }
     return last
   }
 

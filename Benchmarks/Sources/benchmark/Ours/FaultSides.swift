@@ -27,11 +27,12 @@ final class FaultSides {
     context = stores.emptyContext(container)
   }
 
-  /// The same in a context that is pinned to the newest state: the cache of rows is the generation's, and empty.
+  /// The same in a context that is pinned to the newest state: the cache of rows is the generation's, and empty. Its connection has read all books once, as
+  /// that of the others has.
   private func preparePinned() async throws {
     try await prepare()
     try context?.setQueryGeneration(from: .current)
-    _ = try context?.count(for: Tag.all)
+    _ = try context?.count(for: FetchRequest<Book>(entityName: "Book", predicate: FetchPredicate(format: "title ENDSWITH 'x'")))
   }
 
   private func read() throws {
