@@ -37,7 +37,7 @@ package enum StoreRemoval {
     let rotation = StoreFile.rotationPath(for: path)
     return [path, KeyFileStorage.path(for: path), KeyFileStorage.pendingPath(for: path), rotation]
       + StoreFile.companionSuffixes.flatMap { [path + $0, rotation + $0] }
-      + [StoreFile.supportPath(for: path), StoreReplacement.folder(for: path)]
+      + [NoticeFile.path(for: path), StoreFile.supportPath(for: path), StoreReplacement.folder(for: path)]
   }
 
   private static func removeAll(_ path: String) throws {
@@ -49,6 +49,7 @@ package enum StoreRemoval {
     try StoreFile.remove(StoreFile.rotationPath(for: path))
     for suffix in StoreFile.companionSuffixes { try StoreFile.remove(StoreFile.rotationPath(for: path) + suffix) }
     try StoreFile.removeFolder(StoreFile.supportPath(for: path))
+    try StoreFile.remove(NoticeFile.path(for: path))
     try StoreFile.remove(path)
     try StoreFile.syncFolder(of: path)
   }

@@ -64,7 +64,7 @@ package struct Ending: Sendable, Hashable {
     case .encryptionUnavailable: .unavailable
     case .keyRequired, .invalidKey, .wrongKey, .keyWorkExceeded, .keyFileMissing, .keyFileOutdated, .keyProviderFailed, .unreadableStore:
       .noKey
-    case .outOfMemory: .software
+    case .outOfMemory, .remoteChangesUnavailable: .software
     case .keyFileCorrupt, .storeCorrupt, .externalDataMissing, .diskFull, .io, .readOnly, .queryGenerationLost: .damage
     case .notEncrypted, .notAStore, .unsupportedFormat, .modelIncompatible, .migrationNeeded, .mappingNotInferred,
       .migrationConstraintViolation, .migrationFailed, .storeNewerThanModel, .unknownModelReference, .modelChecksumMismatch,
@@ -102,7 +102,7 @@ package struct Ending: Sendable, Hashable {
     case .noSuchFile, .permissionDenied: .noInput
     case .fileExists, .keyFileExists: .cannotCreate
     case .cancelled: .interrupted
-    case .outOfMemory: .software
+    case .outOfMemory, .notWatchable: .software
     case .sql, .misuse, .tooComplex, .noSuchTable, .closed: .software
     }
   }

@@ -53,6 +53,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case readOnly
     /// The process may not read or write the file.
     case permissionDenied
+    /// What others write to the store cannot be heard of, as its description wants: the system has no means left, or the folder gives none.
+    case remoteChangesUnavailable
     /// The disk is full.
     case diskFull
     /// Input or output failed.

@@ -44,6 +44,8 @@ public enum StoreOperation: String, Sendable, Hashable, CaseIterable {
   case read
   /// Pages or files are written.
   case write
+  /// A store is watched for what others write to it.
+  case watch
   /// SQL is run.
   case execute
 

@@ -41,6 +41,8 @@ extension StoreError {
     case .busy, .exchanged: .busy
     case .readOnly, .readOnlyLog: .readOnly
     case .permissionDenied: .permissionDenied
+    case .notWatchable(.notHere): .unsupported
+    case .notWatchable: .remoteChangesUnavailable
     case .diskFull: .diskFull
     case .io: .io
     case .outOfMemory: .outOfMemory
@@ -94,6 +96,7 @@ extension StoreOperation {
       case .lock, .exclusiveAccess: .lock
       case .read, .readLog, .readUnusedPages: .read
       case .write, .sync, .makeFolder, .keepOwner: .write
+      case .watch: .watch
       case .readValue, .readLargeValue: .readLargeValue
       case .writeLargeValue: .writeLargeValue
       case .prepare, .bind, .step, .execute, .quote, .registerFunction, .registerCollation: .execute

@@ -127,6 +127,16 @@ extension StoreAccessError {
     case noSlots = "a database key or a SQLCipher passphrase has no key slots: there is nothing to add, remove or change"
   }
 
+  /// Why nobody can hear of what others write. The raw value is the sentence.
+  package enum NotWatchable: String, Sendable, Hashable {
+    case notHere = "this system has no inotify"
+    case noDescriptorLeft = "the process, or its user, has no descriptor left for inotify (RLIMIT_NOFILE, fs.inotify.max_user_instances)"
+    case noWatchLeft = "the user has no watch of inotify left (fs.inotify.max_user_watches)"
+    case readWithoutLocks =
+      "nothing may be written in its folder, and it has no log: it is read without locks, and an error says so if it changes"
+    case nothingToWatch = "neither its log nor the file that commits touch is there"
+  }
+
   /// What is known beyond a kind where SQLite was not asked; it is said in place of the kind's own sentence. The raw value is the sentence.
   package enum Circumstance: String, Sendable, Hashable {
     case unusablePath = "the path is empty or contains a NUL character"

@@ -66,6 +66,7 @@ extension StoreAccessError {
     case .readOnlyLog:
       "the store has a write-ahead log or a journal, and its folder can only be read; copy the store with everything beside it to a folder of your own, or open it once where it can be written"
     case .permissionDenied: "no permission"
+    case .notWatchable(let reason): "what others write to the store cannot be heard of: \(reason.rawValue)"
     case .diskFull: "no space is left on the disk"
     case .io(let number): number == 0 ? "input or output failed" : "input or output failed: \(String(cString: strerror(number)))"
     case .outOfMemory: "out of memory"

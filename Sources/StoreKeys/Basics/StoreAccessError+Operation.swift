@@ -24,6 +24,7 @@ extension StoreAccessError {
     case makeFolder = "make a folder"
     case readLog = "read the log"
     case readUnusedPages = "read the unused pages"
+    case watch
 
     // Keys and the key file.
     case key

@@ -77,6 +77,8 @@ import Foundation
     /// The store has a log, and nothing may be written beside it, which reading a log takes.
     case readOnlyLog
     case permissionDenied
+    /// Nothing can tell what others write to the store.
+    case notWatchable(NotWatchable)
     case diskFull
     case io(Int32)
     case outOfMemory
