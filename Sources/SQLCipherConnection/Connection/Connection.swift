@@ -31,6 +31,12 @@ public import StoreKeys
   let database: DatabaseHandle
   @usableFromInline let pointer: OpaquePointer
   @usableFromInline let statements: StatementTable
+  /// The database by the name that SQLite has for it, which is where a link leads: its log stands beside it.
+  package let databasePath: String
+  /// Tells whoever waits of this connection's commits.
+  var notice: CommitNotice
+  /// What ``othersHaveCommitted()`` saw last; nil before it was first asked.
+  var knownDataVersion: Int?
   /// Counts the commits that this connection does itself.
   var commits: CommitCounter?
   /// Checks pages without SQLite.
@@ -53,6 +59,8 @@ public import StoreKeys
   /// True after a page failed its check: SQLCipher remembers it, and the connection should be closed.
   package var isDamaged: Bool { database.isDamaged }
   package var isClosed: Bool { database.isClosed }
+  /// Whether it is read without locks, since nobody may write it here: then it is not heard what others write.
+  package var isReadWithoutLocks: Bool { options.isImmutable }
 
   /// Opens an existing file; never creates one, and changes none where it fails.
   package convenience init(opening path: String, key: DatabaseKey, options: ConnectionOptions = ConnectionOptions())
@@ -90,6 +98,8 @@ public import StoreKeys
     self.format = key?.format ?? .portable
     self.pointer = pointer
     self.database = database
+    databasePath = sqlite3_db_filename(pointer, "main").map { String(cString: $0) } ?? path
+    notice = CommitNotice(databasePath: databasePath)
     interrupter = database.interrupter
     statements = StatementTable(database: database)
 

@@ -1,6 +1,7 @@
 // Transactions: read snapshots that end with the sentinel, immediate writes, savepoints; rollback on any error.
 
 import CSQLCipher
+import StoreFiles
 package import StoreKeys
 
 /// Statements that the connection itself runs, kept prepared in the text cache.
@@ -82,6 +83,14 @@ extension Connection {
     try execute("PRAGMA user_version = \(version)")
   }
 
+  /// Whether another connection, of this process or another, has committed since this was last asked of this connection; true the first time. What this
+  /// connection commits itself does not count. Asked outside of transactions.
+  package func othersHaveCommitted() throws(StoreAccessError) -> Bool {
+    let version = Int(truncatingIfNeeded: try dataVersion())
+    defer { knownDataVersion = version }
+    return version != knownDataVersion
+  }
+
   /// Runs `body` in one read snapshot and checks, before it ends, that no page failed.
   @discardableResult
   package func readTransaction<Result>(_ body: () throws -> Result) throws -> Result {
@@ -109,6 +118,7 @@ extension Connection {
     try checkSentinel()
     try ownStatement(&commands.commit, Command.commit).run()
     commits?.add()
+    notice.touch()
   }
 
   /// Runs `body` in one write transaction; commits, or rolls everything back on an error.

@@ -49,6 +49,8 @@ package final class ConnectionPool: @unchecked Sendable {
   /// Changed under `condition`, and asked without it by who gives a reader back.
   private let waiters = Atomic<Int>(0)
   private let commits = CommitCounter()
+  /// Who wants to hear of what others commit.
+  let others = OtherCommits()
 
   /// Opens the writer, so that a store which cannot be opened says so here; readers are opened when they are needed.
   ///
@@ -211,19 +213,41 @@ package final class ConnectionPool: @unchecked Sendable {
     return HeldSnapshot.State.Version(connection: number, number: try writer.dataVersion())
   }
 
+  /// Takes the writer where it is free once `note` was called; whoever has it finds the note when he gives it back.
+  func takeFreeWriter(noting note: () -> Void) -> Connection? {
+    let isFree = locked {
+      note()
+      return key != nil && !isWriterTaken && !isExclusive
+    }
+    return isFree ? try? takeWriter() : nil
+  }
+
   /// Lets the next one have the writer. What is open on it is rolled back.
   package func giveBackWriter(_ connection: Connection) {
     connection.abandonTransaction()
     commits.add()  // also for a caller that committed by hand
-    locked {
-      if connection.isDamaged {
-        connection.close()
-        writer = nil
+    var hasOthers = false
+    while true {
+      if others.isAsked, others.look(connection) {
+        // What began to be read meanwhile may be without what they have committed.
+        commits.add()
+        hasOthers = true
       }
-      isWriterTaken = false
-      writerOwner = nil
-      wakeWaiters()
+      let isGivenBack = locked {
+        // Who has asked since found the writer taken, and relies on this.
+        if others.isAsked { return false }
+        if connection.isDamaged {
+          connection.close()
+          writer = nil
+        }
+        isWriterTaken = false
+        writerOwner = nil
+        wakeWaiters()
+        return true
+      }
+      if isGivenBack { break }
     }
+    if hasOthers { others.tell() }
   }
 
   // MARK: - Readers
@@ -416,6 +440,8 @@ package final class ConnectionPool: @unchecked Sendable {
       commits.add()
       wakeWaiters()
     }
+    // No connection is left that would know.
+    if others.stopAsking() { others.tell() }
   }
 
   /// Under the lock: closes the readers that nobody uses, and once all are closed and the writer is there that one. False where some is in use.

@@ -1,0 +1,48 @@
+// OtherCommits: whether anybody but a pool's writer has committed, for who wants to know.
+
+import Synchronization
+
+/// What a pool keeps of who wants to hear of the commits of others.
+final class OtherCommits: Sendable {
+  private let listener = Mutex<(@Sendable () -> Void)?>(nil)
+  private let asked = Atomic<Bool>(false)
+
+  /// Whether somebody has asked, and nobody has looked since.
+  var isAsked: Bool { asked.load(ordering: .sequentiallyConsistent) }
+
+  func begin(_ tell: @escaping @Sendable () -> Void) { listener.withLock { $0 = tell } }
+
+  /// Notes that somebody wants to know.
+  func ask() { asked.store(true, ordering: .sequentiallyConsistent) }
+
+  /// Takes the note back; false where there was none.
+  func stopAsking() -> Bool { asked.exchange(false, ordering: .sequentiallyConsistent) }
+
+  /// Looks, with the writer outside of a transaction. Where it cannot tell, others may have committed.
+  func look(_ writer: Connection) -> Bool {
+    _ = stopAsking()
+    return (try? writer.othersHaveCommitted()) ?? true
+  }
+
+  /// Tells whoever listens.
+  func tell() { listener.withLock { $0 }?() }
+}
+
+extension ConnectionPool {
+  /// Begins to tell of commits that are not of this pool's writer, when somebody asks with ``lookForOthers()``.
+  ///
+  /// - Parameter tell: Called when some have come since this was called or it was told last: by whoever asks, or gives the writer back. Whoever begins
+  ///   to read then sees them. It takes a note and returns.
+  package func watchOthers(_ tell: @escaping @Sendable () -> Void) throws {
+    try withWriter { connection in
+      _ = try connection.othersHaveCommitted()
+      others.begin(tell)
+    }
+  }
+
+  /// Finds out whether others have committed. The writer knows them from its own: where it is in use, whoever gives it back finds out; as long as it
+  /// writes nobody else can.
+  package func lookForOthers() {
+    if let writer = takeFreeWriter(noting: { others.ask() }) { giveBackWriter(writer) }
+  }
+}

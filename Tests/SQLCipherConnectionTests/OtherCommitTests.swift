@@ -1,0 +1,116 @@
+// OtherCommitTests: a pool tells the commits of others from its own, whatever it is doing when somebody asks.
+import Foundation
+import Synchronization
+import XCTest
+
+@testable import SQLCipherConnection
+@testable import StoreKeys
+
+final class OtherCommitTests: StoreTestCase {
+  private func makePool() throws -> ConnectionPool {
+    let connection = try Connection.create(path: path, key: testKey())
+    try connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a)")
+    connection.close()
+    return try ConnectionPool(path: path, key: testKey())
+  }
+
+  private func insert(_ connection: Connection) throws {
+    try connection.writeTransaction { try connection.execute("INSERT INTO t (a) VALUES (1)") }
+  }
+
+  func testOnlyTheCommitsOfOthersAreTold() throws {
+    let pool = try makePool()
+    let told = Mutex(0)
+    try pool.watchOthers { told.withLock { $0 += 1 } }
+    for _ in 0..<3 { try pool.withWriter(insert) }
+    pool.lookForOthers()
+    XCTAssertEqual(told.withLock { $0 }, 0)
+    let other = try Connection(opening: path, key: testKey())
+    try insert(other)
+    try insert(other)
+    XCTAssertEqual(told.withLock { $0 }, 0, "nobody has asked")
+    pool.lookForOthers()
+    pool.lookForOthers()
+    XCTAssertEqual(told.withLock { $0 }, 1)
+    // In turns, and the last one is of the pool.
+    try insert(other)
+    try pool.withWriter(insert)
+    pool.lookForOthers()
+    XCTAssertEqual(told.withLock { $0 }, 2)
+  }
+
+  func testWhoAsksWhileTheWriterIsInUseIsToldWhenItIsGivenBack() throws {
+    let pool = try makePool()
+    let told = Mutex(0)
+    try pool.watchOthers { told.withLock { $0 += 1 } }
+    try insert(try Connection(opening: path, key: testKey()))
+    let writer = try pool.takeWriter()
+    try insert(writer)
+    pool.lookForOthers()
+    XCTAssertEqual(told.withLock { $0 }, 0)
+    pool.giveBackWriter(writer)
+    XCTAssertEqual(told.withLock { $0 }, 1)
+  }
+
+  func testWhoeverReadsOnceItIsToldSeesTheCommit() throws {
+    let pool = try makePool()
+    let counts = Mutex<[Int64]>([])
+    try pool.watchOthers {
+      let count = try? pool.withReader(reusingSnapshot: true) { try $0.firstInteger("SELECT count(*) FROM t") }
+      counts.withLock { $0.append((count ?? nil) ?? -1) }
+    }
+    let other = try Connection(opening: path, key: testKey())
+    for _ in 0..<5 {
+      // Leaves a snapshot that may be used again.
+      _ = try pool.withReader(reusingSnapshot: true) { try $0.firstInteger("SELECT count(*) FROM t") }
+      try insert(other)
+      pool.lookForOthers()
+    }
+    XCTAssertEqual(counts.withLock { $0 }, [1, 2, 3, 4, 5])
+  }
+
+  func testWhatIsAskedDuringExclusiveAccessIsToldAfterIt() throws {
+    let pool = try makePool()
+    let told = Mutex(0)
+    try pool.watchOthers { told.withLock { $0 += 1 } }
+    _ = try pool.withExclusiveAccess { _ in
+      pool.lookForOthers()
+      XCTAssertEqual(told.withLock { $0 }, 0)
+      return ((), nil)
+    }
+    XCTAssertEqual(told.withLock { $0 }, 1, "nobody knows what was committed meanwhile")
+  }
+
+  func testManyThreadsThatWriteAndAskMissNothing() throws {
+    let pool = try makePool()
+    let other = Mutex(0)
+    let told = Mutex<Int64>(0)
+    try pool.watchOthers { [path] in
+      _ = path
+      let count = try? pool.withReader { try $0.firstInteger("SELECT count(*) FROM t WHERE a = 2") }
+      told.withLock { $0 = max($0, (count ?? nil) ?? 0) }
+    }
+    let path = path
+    DispatchQueue.concurrentPerform(iterations: 4) { thread in
+      do {
+        if thread == 0 {
+          let connection = try Connection(opening: path, key: testKey())
+          for _ in 0..<100 {
+            try connection.writeTransaction { try connection.execute("INSERT INTO t (a) VALUES (2)") }
+            pool.lookForOthers()
+          }
+          other.withLock { $0 = 100 }
+        } else {
+          for _ in 0..<100 {
+            try pool.withWriter { connection in try connection.writeTransaction { try connection.execute("INSERT INTO t (a) VALUES (1)") } }
+            if thread == 1 { pool.lookForOthers() }
+          }
+        }
+      } catch {
+        XCTFail("\(error)")
+      }
+    }
+    XCTAssertEqual(other.withLock { $0 }, 100)
+    XCTAssertEqual(told.withLock { $0 }, 100, "the last commit was told")
+  }
+}
