@@ -88,6 +88,7 @@
 @_exported public import struct ObjectStore.PersistentStoreDescription
 @_exported public import struct ObjectStore.QueryGeneration
 @_exported public import struct ObjectStore.QueryGenerationToken
+@_exported public import struct ObjectStore.RemoteStoreChange
 @_exported public import class ObjectStore.RequestCancellation
 @_exported public import struct ObjectStore.RowSnapshot
 @_exported public import struct ObjectStore.StoreError

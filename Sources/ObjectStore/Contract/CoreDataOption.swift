@@ -44,7 +44,7 @@ package enum CoreDataOption: String, Sendable, CaseIterable {
     case .defersLightweightMigration: "set defersLightweightMigration"
     case .stagedMigrationManager: "set stagedMigrationManager of the description"
     case .historyTracking: "set historyTracking"
-    case .remoteChangeNotification: "stores tell nothing of other processes yet"
+    case .remoteChangeNotification: "set postsRemoteChangeNotifications"
     case .forceDestroy: "destroyPersistentStore(with:) refuses while anybody has the store open, always"
     case .secureDecodingClasses, .insecureDecoding: "there is no binary store, and nothing is decoded by class names"
     case .validatesXML: "there is no XML store"

@@ -193,6 +193,14 @@ public protocol IncrementalStore: AnyObject, Sendable {
   /// - Throws: ``StoreError`` where nothing can be collected.
   func makeExternalDataWriter() throws -> ExternalDataWriter
 
+  /// Begins to tell of what others commit to the storage: other processes, and other coordinators of this one. Called once, after the store was opened,
+  /// where ``PersistentStoreDescription/postsRemoteChangeNotifications`` is set; ``close()`` ends it. A store that nobody else can write has nothing to tell.
+  ///
+  /// - Parameter observer: Called after commits of others, once for any number of them, and for none of the store's own; who reads from then on sees them.
+  ///   Call it from a thread that nobody waits for, and holding no lock.
+  /// - Throws: ``StoreError`` where nothing can be heard: by default with ``StoreError/Code/unsupported``.
+  func observeRemoteCommits(_ observer: @escaping @Sendable () -> Void) throws
+
   /// Closes the storage. Requests that follow fail, with ``StoreError/Code/noOpenStore``.
   ///
   /// - Throws: ``StoreError`` where something could not be put in order; the storage is closed.
@@ -302,6 +310,13 @@ extension IncrementalStore {
   ///
   /// - Throws: Nothing; another implementation may.
   public func makeExternalDataWriter() throws -> ExternalDataWriter { ExternalDataWriter() }
+
+  /// The default refuses, since it knows nothing of the storage.
+  ///
+  /// - Throws: ``StoreError`` with ``StoreError/Code/unsupported``.
+  public func observeRemoteCommits(_ observer: @escaping @Sendable () -> Void) throws {
+    throw StoreError(.hearsNothing, operation: .watch)
+  }
 
   /// Does nothing.
   ///

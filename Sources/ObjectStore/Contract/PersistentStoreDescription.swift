@@ -70,6 +70,9 @@ public struct PersistentStoreDescription: Sendable {
   /// Whether the store is not opened while a transformer that its entities' attributes name is not registered. False by default: such attributes then fail when
   /// they are used; ``PersistentStoreCoordinator/missingTransformers`` lists them.
   public var requiresTransformers = false
+  /// Whether the coordinator tells of what other processes and coordinators commit to the store: in ``PersistentStoreCoordinator/remoteChanges()``, and in
+  /// the notification `persistentStoreRemoteChange`. False by default, and costs nothing then. The store is not opened where it could not be heard.
+  public var postsRemoteChangeNotifications = false
   /// The settings of the store's class beside those, by key.
   private var settings: [StoreSettingIdentity: any Sendable] = [:]
 

@@ -79,6 +79,7 @@ extension PersistentStoreDescription {
       StoreSetting("migrationBackupURL", \.migrationBackupURL), StoreSetting("requiresTransformers", \.requiresTransformers),
       StoreSetting("historyTracking", \.historyTracking), StoreSetting("historyLevel", \.historyLevel),
       StoreSetting("historyRetention", \.historyRetention),
+      StoreSetting("postsRemoteChangeNotifications", \.postsRemoteChangeNotifications),
     ]
   }
 }

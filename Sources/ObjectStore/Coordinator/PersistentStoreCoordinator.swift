@@ -33,6 +33,8 @@ public final class PersistentStoreCoordinator: Sendable {
   private let state = Mutex(State())
   /// Who hears of what the stores commit.
   let listeners = ChangeListeners()
+  /// Who hears of what others commit to them.
+  let remoteListeners = RemoteChangeListeners()
   private let version = Atomic<Int>(0)
 
   /// Makes a coordinator without stores.
@@ -125,9 +127,18 @@ public final class PersistentStoreCoordinator: Sendable {
       try? store.close()
       throw error
     }
-    return PersistentStore(
+    let opened = PersistentStore(
       configuration: configuration, store: store, metadata: metadata, cacheLimit: rowCacheLimit, listeners: listeners,
       migrationBackupURL: backupURL)
+    if description.postsRemoteChangeNotifications {
+      do {
+        try observeRemoteCommits(to: opened)
+      } catch {
+        try? store.close()
+        throw error
+      }
+    }
+    return opened
   }
 
   static func unknownType(_ description: PersistentStoreDescription) -> StoreError {

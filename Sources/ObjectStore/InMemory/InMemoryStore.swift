@@ -170,6 +170,11 @@ public final class InMemoryStore: IncrementalStore {
     }
   }
 
+  /// Does nothing: nobody else can write what is in memory here.
+  ///
+  /// - Throws: Nothing; another implementation may.
+  public func observeRemoteCommits(_ observer: @escaping @Sendable () -> Void) throws {}
+
   /// Forgets everything.
   ///
   /// - Throws: Nothing; another implementation may.

@@ -57,6 +57,7 @@ extension StoreError {
     case queryGenerationLost
     case tooManyQueryGenerations(limit: Int)
     case queryGenerationOfOtherStore
+    case hearsNothing
     case missingTransformers([String], entity: String, property: String)
     case fileOfLargeValue(FileOfLargeValue)
     case noMemoryForText

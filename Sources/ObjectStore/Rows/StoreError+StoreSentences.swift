@@ -70,6 +70,8 @@ extension StoreError.Reason {
     case .queryGenerationOfOtherStore:
       return Parts(.queryGenerationOfOtherStore, "The token is one of stores that are not open in this context's coordinator.")
     case .unsupportedRequest: return Parts(.unsupported, "This kind of store cannot do it; save objects instead.")
+    case .hearsNothing:
+      return Parts(.unsupported, "This kind of store does not hear of what others write: leave postsRemoteChangeNotifications off.")
     case .missingTransformers(let missing, let entity, let property):
       return Parts(
         .invalidRequest,

@@ -17,6 +17,7 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
     var keyring: StoreKeyring?
     var engine: StoreEngine?
     var record: StoreRecord?
+    var watch: RemoteCommitWatch?
   }
   let state = Mutex(State())
 
@@ -201,16 +202,32 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
     return try externals.makeWriter()
   }
 
+  /// Begins to tell of what other processes and coordinators commit. Nothing is awake while nobody writes.
+  ///
+  /// It makes an empty file beside the store, which every writer touches after its commits; where that cannot be, the log tells.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/remoteChangesUnavailable`` where the system has no means left, or the store is read without locks; with
+  ///   ``StoreError/Code/unsupported`` on systems without inotify.
+  public func observeRemoteCommits(_ observer: @escaping @Sendable () -> Void) throws {
+    let engine = try engine(.watch)
+    let watch = try StoreError.mapping { try RemoteCommitWatch.begin(engine.pool, observer) }
+    let former = state.withLock { state in
+      defer { state.watch = watch }
+      return state.watch
+    }
+    former?.end()
+  }
+
   /// Closes all connections and wipes the keys.
   ///
   /// - Throws: ``StoreError`` where something could not be put in order; the store is closed.
   public func close() throws {
-    let engine = state.withLock { state in
+    let (engine, watch) = state.withLock { state in
       defer { state = State() }
-      return state.engine
+      return (state.engine, state.watch)
     }
     // What they hold would keep files from being removed.
     (try? engine?.pool)?.endHeldSnapshots()
+    watch?.end()
     engine?.externals?.removeWaiting()
     try? engine?.pool.close()
   }

@@ -1,0 +1,43 @@
+// RemoteStoreChange: what others have committed to an open store, as a value and as a notification.
+public import Foundation
+
+/// Others have committed to an open store: another process, or another coordinator of this one.
+///
+/// ```swift
+/// for await change in container.persistentStoreCoordinator.remoteChanges() {
+///   print("somebody has written to", change.url?.path ?? change.storeIdentifier)
+/// }
+/// ```
+///
+/// One may stand for several commits. Who fetches after it sees them all.
+public struct RemoteStoreChange: Sendable {
+  /// The store's UUID.
+  public let storeIdentifier: String
+  /// Where the store is; nil for stores without a file.
+  public let url: URL?
+  /// Whether it is known what was changed: then the coordinator's ``PersistentStoreCoordinator/changes()`` has told it before. Otherwise anything may have
+  /// been: the coordinator has forgotten the rows that it kept of the store, and objects of contexts are as they were until they are refreshed.
+  public let isExtentKnown: Bool
+
+  /// What became of this and a later one that nobody has taken in between.
+  func joined(with later: RemoteStoreChange) -> RemoteStoreChange {
+    RemoteStoreChange(storeIdentifier: storeIdentifier, url: later.url, isExtentKnown: isExtentKnown && later.isExtentKnown)
+  }
+}
+
+extension Notification.Name {
+  /// Posted after others have committed to an open store whose description has ``PersistentStoreDescription/postsRemoteChangeNotifications``, on a queue of
+  /// the store's own. The object is the coordinator; the user info has the store's UUID and URL under the keys of
+  /// ``PersistentStoreCoordinator/NotificationKey``.
+  public static let persistentStoreRemoteChange = Notification.Name("CipherData.PersistentStoreRemoteChange")
+}
+
+extension PersistentStoreCoordinator {
+  /// The keys of the notification's user info, with Core Data's values.
+  public enum NotificationKey: String, Sendable, Hashable, CaseIterable {
+    /// The store's UUID, a `String`.
+    case storeUUID = "NSStoreUUID"
+    /// The store's `URL`.
+    case storeURL = "storeURL"
+  }
+}

@@ -1,0 +1,347 @@
+// RemoteChangeTests: what one coordinator hears of another's commits, and what it costs those who do not listen.
+import Foundation
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+import SQLCipherConnection
+import StoreKeys
+import Synchronization
+import XCTest
+import _StoreSpecification
+import _TestSupport
+
+@testable import SQLCipherStore
+@testable import StoreFiles
+
+final class RemoteChangeTests: XCTestCase {
+  override func tearDown() { FileEvents.refusal.withLock { $0 = nil } }
+
+  /// Waits until nothing more is told of what was committed before.
+  private func settle(_ open: OpenStore) {
+    let listener = RemoteListener(open.coordinator)
+    var count = -1
+    while count != listener.count {
+      count = listener.count
+      usleep(400_000)
+    }
+  }
+
+  func testACommitOfAnotherCoordinatorIsToldToBothKindsOfListeners() throws {
+    let store = try TestStore()
+    let (first, second) = (try store.openListening(), try store.open())
+    // Keys for new objects are reserved in a commit of their own.
+    try second.insert("Tag", ["name": .text("black")])
+    settle(first)
+    let listener = RemoteListener(first.coordinator)
+    let posted = Mutex<[[String: String]]>([])
+    let observer = NotificationCenter.default.addObserver(
+      forName: .persistentStoreRemoteChange, object: first.coordinator, queue: nil
+    ) { notification in
+      let info = notification.userInfo ?? [:]
+      let identifier = info[PersistentStoreCoordinator.NotificationKey.storeUUID.rawValue] as? String
+      let url = info[PersistentStoreCoordinator.NotificationKey.storeURL.rawValue] as? URL
+      posted.withLock { $0.append(["store": identifier ?? "", "path": url?.path ?? ""]) }
+    }
+    defer { NotificationCenter.default.removeObserver(observer) }
+    try second.insert("Tag", ["name": .text("red")])
+    waitUntil("the change") { listener.count == 1 && posted.withLock { $0.count } == 1 }
+    let change = try XCTUnwrap(listener.heard.first)
+    XCTAssertEqual(change.storeIdentifier, first.persistentStore.identifier)
+    XCTAssertEqual(change.url, store.url)
+    XCTAssertFalse(change.isExtentKnown)
+    XCTAssertEqual(posted.withLock { $0 }, [["store": first.persistentStore.identifier, "path": store.url.path]])
+  }
+
+  func testOnesOwnCommitsAreNotToldAndTheOthersAreAmongThem() throws {
+    let store = try TestStore()
+    let (first, second) = (try store.openListening(), try store.openListening())
+    // Keys for new objects are reserved in a commit of their own.
+    let tag = try second.insert("Tag", ["name": .text("of another")])
+    settle(first)
+    let (own, others) = (RemoteListener(first.coordinator), RemoteListener(second.coordinator))
+    for number in 0..<20 { try first.insert("Tag", ["name": .text("\(number)")]) }
+    try first.store.setUserMetadata(["by": "first"])
+    waitUntil("the other's change") { others.count > 0 }
+    usleep(50_000)
+    XCTAssertEqual(own.count, 0, "nobody else has written")
+    try second.save { try $0.update(tag, ["name": .text("changed")]) }
+    waitUntil("a change") { own.count == 1 }
+    usleep(50_000)
+    XCTAssertEqual(own.count, 1, "one commit")
+  }
+
+  func testWhoReadsAfterAChangeSeesTheCommit() throws {
+    let store = try TestStore()
+    let (first, second) = (try store.openListening(), try store.open())
+    let tag = try second.insert("Tag", ["name": .text("0")])
+    let mine = first.same(tag)
+    /// As contexts read: a row that the coordinator keeps is not read again, and a snapshot may be used for several reads.
+    func name() throws -> Slot? {
+      if let row = first.persistentStore.cache.row(mine.reference) { return try first.value(row, "name") }
+      let rows = try first.coordinator.readRows(of: [mine], from: first.persistentStore, scope: first.scope)
+      return try rows.first.map { try first.value($0, "name") }
+    }
+    for round in 1...40 {
+      try second.save { try $0.update(tag, ["name": .text("\(round)")]) }
+      // An old row that was kept once more, after the change, would stay.
+      try waitUntil("round \(round)") { try name() == .text("\(round)") }
+    }
+  }
+
+  func testACommitThatTouchesNothingIsHeardByTheLog() throws {
+    let store = try TestStore()
+    let first = try store.openListening()
+    let listener = RemoteListener(first.coordinator)
+    for round in 1...3 {
+      try store.execute("CREATE TABLE another\(round) (a)")
+      waitUntil("round \(round)") { listener.count >= round }
+    }
+  }
+
+  func testAChangeBeforeALongTransactionOfOnesOwnIsToldAfterIt() throws {
+    let store = try TestStore()
+    let (first, second) = (try store.openListening(), try store.open())
+    let listener = RemoteListener(first.coordinator)
+    try second.insert("Tag", ["name": .text("red")])
+    try first.persistentStore.performTransaction {
+      try first.insert("Tag", ["name": .text("green")])
+      usleep(30_000)
+    }
+    waitUntil("the change") { listener.count >= 1 }
+  }
+
+  func testManyCommitsAreOneChangeForWhoIsSlow() async throws {
+    let store = try TestStore()
+    let (first, second) = (try store.openListening(), try store.open())
+    let prompt = RemoteListener(first.coordinator)
+    var slow = first.coordinator.remoteChanges().makeAsyncIterator()
+    for number in 0..<10 {
+      let count = prompt.count
+      try second.insert("Tag", ["name": .text("\(number)")])
+      waitUntil("commit \(number)") { prompt.count > count }
+    }
+    settle(first)
+    let change = await slow.next()
+    XCTAssertEqual(change?.storeIdentifier, first.persistentStore.identifier)
+    let waiting = Task { [coordinator = first.coordinator] in
+      _ = coordinator
+      return await slow.next()
+    }
+    usleep(20_000)
+    waiting.cancel()
+    let another = await waiting.value
+    XCTAssertNil(another?.url, "all was told at once")
+  }
+
+  func testTheStreamEndsWithTheCoordinator() async throws {
+    let stream = try PersistentStoreCoordinator(managedObjectModel: SpecificationModels.library.model).remoteChanges()
+    for await _ in stream { XCTFail("there is no store") }
+  }
+
+  func testNothingIsAwakeWhileNobodyWrites() throws {
+    let store = try TestStore()
+    let (first, second) = (try store.openListening(), try store.openListening())
+    let listener = RemoteListener(first.coordinator)
+    try second.insert("Tag", ["name": .text("red")])
+    waitUntil("the change") { listener.count > 0 }
+    // The log is looked at for the last time.
+    usleep(400_000)
+    let count = StoreWatch.wakeUpCount
+    usleep(600_000)
+    XCTAssertEqual(StoreWatch.wakeUpCount, count)
+    try second.insert("Tag", ["name": .text("green")])
+    waitUntil("another") { listener.count > 1 }
+  }
+
+  func testWithTheLastListenerTheThreadAndItsDescriptorGo() throws {
+    func watchers() -> Int {
+      let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+      return descriptors.filter {
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == "anon_inode:inotify"
+      }
+      .count
+    }
+    waitUntil("those of other tests are gone") { watchers() == 0 }
+    let store = try TestStore()
+    let (first, second) = (try store.openListening(), try store.openListening())
+    XCTAssertEqual(watchers(), 1, "one for the process")
+    let listener = RemoteListener(first.coordinator)
+    try second.close()
+    XCTAssertEqual(watchers(), 1)
+    try store.execute("CREATE TABLE another (a)")
+    waitUntil("the one that is left still hears") { listener.count == 1 }
+    try first.close()
+    waitUntil("it is closed") { watchers() == 0 }
+    let again = try store.openListening()
+    let heard = RemoteListener(again.coordinator)
+    try store.execute("CREATE TABLE more (a)")
+    waitUntil("a new one hears") { heard.count == 1 }
+  }
+
+  func testNoMeansLeftIsAnErrorWhenTheStoreIsOpened() throws {
+    let store = try TestStore()
+    try store.open().close()
+    for (refusal, word) in [(FileEvents.Refusal.instance(EMFILE), "max_user_instances"), (.watch(ENOSPC), "max_user_watches")] {
+      FileEvents.refusal.withLock { $0 = refusal }
+      let error = assertStoreError(.remoteChangesUnavailable) { try store.openListening() }
+      XCTAssertEqual(error?.operation, .watch)
+      XCTAssertTrue(error?.message.contains(word) ?? false, error?.message ?? "")
+      // Who does not listen is not concerned.
+      try store.open().close()
+    }
+    FileEvents.refusal.withLock { $0 = .instance(ENOSYS) }
+    assertStoreError(.unsupported) { try store.openListening() }
+    FileEvents.refusal.withLock { $0 = nil }
+    try store.openListening().close()
+  }
+
+  func testOnlyStoresThatCanHearAreOpenedToListen() throws {
+    var description = PersistentStoreDescription(type: .inMemory)
+    description.postsRemoteChangeNotifications = true
+    // Nobody else writes what is in memory.
+    try OpenStore(description, model: SpecificationModels.library).close()
+  }
+
+  func testListeningHoldsNoSnapshotThatWouldKeepTheLog() throws {
+    let store = try TestStore()
+    let first = try store.openListening()
+    let listener = RemoteListener(first.coordinator)
+    let keyring = try waitFor { [url = store.url] in try await StoreKeyring.unlock(storePath: url.path, key: TestStore.key) }
+    let other = try Connection(opening: store.url.path, key: try keyring.databaseKey())
+    for round in 1...3 {
+      try other.writeTransaction { try other.execute("CREATE TABLE another\(round) (a)") }
+      waitUntil("round \(round)") { listener.count >= round }
+      let statement = try other.statement(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+      XCTAssertTrue(try statement.step())
+      XCTAssertEqual(statement.int(0), 0, "busy")
+      statement.reset()
+      XCTAssertEqual(StoreFile.size(store.url.path + "-wal"), 0)
+    }
+  }
+
+  // MARK: The notice file
+
+  func testTheFirstListenerMakesAnEmptyFileThatOnlyTheOwnerMayRead() throws {
+    let store = try TestStore()
+    let plain = try store.open()
+    try plain.insert("Tag", ["name": .text("red")])
+    XCTAssertFalse(StoreFile.exists(store.noticePath), "nobody listens")
+    let first = try store.openListening()
+    let attributes = try FileManager.default.attributesOfItem(atPath: store.noticePath)
+    XCTAssertEqual(attributes[.size] as? Int, 0)
+    XCTAssertEqual(attributes[.posixPermissions] as? Int, 0o600)
+    try first.close()
+    try plain.close()
+    XCTAssertTrue(StoreFile.exists(store.noticePath), "it stays for those who have not heard yet that it is there")
+  }
+
+  func testEveryWriterTouchesTheFileWhateverItsOptions() throws {
+    let store = try TestStore()
+    let writer = try store.open()
+    try store.openListening().close()
+    func time() throws -> Date {
+      try XCTUnwrap(FileManager.default.attributesOfItem(atPath: store.noticePath)[.modificationDate] as? Date)
+    }
+    let writes: [(String, () throws -> Void)] = [
+      ("save", { try writer.insert("Tag", ["name": .text("red")]) }),
+      ("metadata", { try writer.store.setUserMetadata(["a": "b"]) }),
+      ("transaction", { try writer.persistentStore.performTransaction { try writer.insert("Tag", ["name": .text("blue")]) } }),
+    ]
+    for (name, write) in writes {
+      // Longer than it is trusted that nobody waits.
+      usleep(30_000)
+      let before = try time()
+      try write()
+      XCTAssertGreaterThan(try time(), before, name)
+    }
+  }
+
+  func testAFileThatSomebodyRemovesComesAnew() throws {
+    let store = try TestStore()
+    let (first, second) = (try store.openListening(), try store.open())
+    let listener = RemoteListener(first.coordinator)
+    for round in 1...3 {
+      unlink(store.noticePath)
+      waitUntil("it is back") { StoreFile.exists(store.noticePath) }
+      let count = listener.count
+      try second.insert("Tag", ["name": .text("\(round)")])
+      waitUntil("round \(round)") { listener.count > count }
+    }
+  }
+
+  func testALinkIsTouchedItself() throws {
+    let store = try TestStore()
+    let target = store.folder.file("target")
+    try Data().write(to: target)
+    let past = Date(timeIntervalSince1970: 1_000_000)
+    try FileManager.default.setAttributes([.modificationDate: past], ofItemAtPath: target.path)
+    try FileManager.default.createSymbolicLink(atPath: store.noticePath, withDestinationPath: target.path)
+    let (first, second) = (try store.openListening(), try store.open())
+    let listener = RemoteListener(first.coordinator)
+    try second.insert("Tag", ["name": .text("red")])
+    waitUntil("the change") { listener.count > 0 }
+    XCTAssertEqual(try FileManager.default.attributesOfItem(atPath: target.path)[.modificationDate] as? Date, past)
+  }
+
+  func testAStoreBehindALinkIsHeardByEitherName() throws {
+    let store = try TestStore()
+    let linked = store.folder.file("linked.store")
+    try store.open().close()
+    try FileManager.default.createSymbolicLink(at: linked, withDestinationURL: store.url)
+    let first = try store.openListening()
+    let listener = RemoteListener(first.coordinator)
+    var description = store.description
+    description.url = linked
+    let second = try OpenStore(description, model: SpecificationModels.library)
+    try second.insert("Tag", ["name": .text("red")])
+    waitUntil("the change") { listener.count > 0 }
+    XCTAssertFalse(StoreFile.exists(linked.path + "-changes"))
+  }
+
+  // MARK: Files that come anew
+
+  func testAWatchedStoreIsNeitherDestroyedNorReplacedAndTheNextOneIsHeard() throws {
+    let (store, source) = (try TestStore(), try TestStore())
+    try source.open().close()
+    let first = try store.openListening()
+    let (description, other) = (store.description, source.description)
+    let elsewhere = PersistentStoreCoordinator(compiledModel: SpecificationModels.library)
+    assertStoreError(.busy) { try waitFor { try await elsewhere.destroyPersistentStore(with: description) } }
+    assertStoreError(.busy) {
+      try waitFor { try await elsewhere.replacePersistentStore(with: description, withPersistentStoreFrom: other) }
+    }
+    let listener = RemoteListener(first.coordinator)
+    let second = try store.open()
+    try second.insert("Tag", ["name": .text("red")])
+    waitUntil("it is heard as before") { listener.count > 0 }
+    try second.close()
+    try first.close()
+    try waitFor { try await elsewhere.replacePersistentStore(with: description, withPersistentStoreFrom: other) }
+    let (again, writer) = (try store.openListening(), try store.open())
+    let later = RemoteListener(again.coordinator)
+    try writer.insert("Tag", ["name": .text("green")])
+    waitUntil("the new store is heard") { later.count > 0 }
+    try again.close()
+    try writer.close()
+    try waitFor { try await elsewhere.destroyPersistentStore(with: description) }
+    XCTAssertEqual(store.folder.fileNames(), [])
+  }
+
+  func testTheWatchFollowsFilesThatARotationExchanges() throws {
+    let store = try TestStore()
+    var description = store.listeningDescription
+    description.key = .raw(SecretBytes([UInt8](repeating: 6, count: 32)))
+    let first = try OpenStore(description, model: SpecificationModels.library)
+    let listener = RemoteListener(first.coordinator)
+    let inner = try XCTUnwrap(first.store as? SQLCipherIncrementalStore)
+    let (keyring, pool) = try inner.state.withLock { (try XCTUnwrap($0.keyring), try XCTUnwrap($0.engine).pool) }
+    try waitFor { try await keyring.rotateDataKey(pool: pool, largeValues: ExternalTable.ids) }
+    try first.insert("Tag", ["name": .text("own")])
+    usleep(400_000)
+    let count = listener.count
+    description.postsRemoteChangeNotifications = false
+    let second = try OpenStore(description, model: SpecificationModels.library)
+    try second.insert("Tag", ["name": .text("red")])
+    waitUntil("the change") { listener.count > count }
+  }
+}
