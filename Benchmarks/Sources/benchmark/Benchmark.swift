@@ -46,6 +46,7 @@ struct Benchmark {
         count += 1
       }
       _ = try await setting.concurrency()?.measure(rounds: 1, seconds: 0.2)
+      _ = try await setting.notices()?.measure(commits: 5, idleSeconds: 0)
       print("Both sides agree in \(count) workloads.")
     }
   }
@@ -56,6 +57,7 @@ struct Benchmark {
       if options.list {
         for workload in setting.workloads() { print(workload.id, workload.name, workload.sides[.ours] == nil ? "(C only)" : "") }
         if setting.concurrency() != nil { print(Concurrency.id, "8 tasks read while one saves (ours only)") }
+        if setting.notices() != nil { print(Notices.id, "another process commits, this one hears of it (ours only)") }
         for workload in setting.sizes()?.workloads() ?? [] { print(workload.id, workload.name) }
       } else {
         try await run(options, setting)
@@ -84,9 +86,12 @@ struct Benchmark {
       note(try await measure(workload, rounds: options.rounds, counting: options.counts))
     }
     try await setting.sizes()?.measure(note)
-    if let concurrency = setting.concurrency() {
-      json.concurrency = try await concurrency.measure(rounds: options.rounds)
-      for figure in json.concurrency {
+    let figures = [
+      { try await setting.concurrency()?.measure(rounds: options.rounds) }, { try await setting.notices()?.measure() },
+    ]
+    for measure in figures {
+      for figure in try await measure() ?? [] {
+        json.concurrency.append(figure)
         lines.append(report.row(figure))
         print(report.row(figure))
       }

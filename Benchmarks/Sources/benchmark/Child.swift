@@ -36,6 +36,7 @@ enum Child {
       switch arguments.first {
       case FirstOpen.command: try await FirstOpen.answer(arguments)
       case LargeChild.command: try await LargeChild.answer(arguments)
+      case Notices.command: try await Notices.answer(arguments)
       default: nil
       }
     guard let answer else { throw UsageError(message: "--child is not for you") }

@@ -53,12 +53,13 @@ struct Report {
     return "| " + cells.joined(separator: " | ") + " |"
   }
 
-  /// The row of a figure that is a ratio of ours to ours.
+  /// The row of a figure that C has no counterpart of.
   func row(_ figure: Concurrency.Figure) -> String {
     let sign = figure.isHigherBetter ? "≥ " : ""
     let must = sign + self.figure(figure.must) + (figure.reachesMust ? " reached" : " **missed**")
     let stretch = sign + self.figure(figure.stretch) + (figure.reachesStretch ? " reached" : "")
-    let cells = [figure.id, figure.name, "×", "", "", ratio(figure.value, 1), "", "", "", must, stretch]
+    let value = figure.unit == "×" ? ["", ratio(figure.value, 1)] : [self.figure(figure.value), ""]
+    let cells = [figure.id, figure.name, figure.unit, ""] + value + ["", "", "", must, stretch]
     return "| " + (cells + [String](repeating: "", count: options.peer == nil ? 7 : 10)).joined(separator: " | ") + " |"
   }
 

@@ -53,6 +53,9 @@ struct Setting {
   /// W29, where it was asked for.
   func concurrency() -> Concurrency? { options.floorOnly || !options.includes(Concurrency.id) ? nil : Concurrency(ours.stores) }
 
+  /// W23, where it was asked for.
+  func notices() -> Notices? { options.floorOnly || !options.includes(Notices.id) ? nil : Notices(folder: options.diskFolder) }
+
   /// W30, where it was asked for.
   func sizes() -> Sizes? {
     let sizes = Sizes(options, folder: ours.stores.folder)

@@ -8,7 +8,7 @@ import Synchronization
 /// Reads with many tasks, with one, and with none, while another task saves.
 @MainActor
 struct Concurrency {
-  /// A figure that is a ratio of ours to ours.
+  /// A figure of ours that C has no counterpart of; a ratio to another of ours, unless it says otherwise.
   struct Figure: Codable {
     let id: String
     let name: String
@@ -16,6 +16,7 @@ struct Concurrency {
     let must: Double
     let stretch: Double
     let isHigherBetter: Bool
+    var unit = "×"
 
     var reachesMust: Bool { isHigherBetter ? value >= must : value <= must }
     var reachesStretch: Bool { isHigherBetter ? value >= stretch : value <= stretch }
@@ -63,7 +64,8 @@ struct Concurrency {
         id: "W29a", name: "8 tasks read while one saves: throughput against one task", value: many.median / one.median, must: 1.7,
         stretch: 1.9, isHigherBetter: true),
       Figure(
-        id: "W29b", name: "the saver's p99 with one reader against alone", value: besideOne.percentile99 / alone.percentile99, must: 1.5,
+        id: "W29b", name: "the saver's p99 with one reader against alone", value: besideOne.percentile(99) / alone.percentile(99),
+        must: 1.5,
         stretch: 1.2, isHigherBetter: false),
     ]
   }
@@ -130,13 +132,5 @@ struct Concurrency {
       tally.saves.withLock { $0.append(taken) }
       try await Task.sleep(for: .milliseconds(10))
     }
-  }
-}
-
-extension [Double] {
-  /// What 99 of 100 stay below.
-  fileprivate var percentile99: Double {
-    let sorted = sorted()
-    return sorted.isEmpty ? 0 : sorted[Swift.min(sorted.count - 1, sorted.count * 99 / 100)]
   }
 }
