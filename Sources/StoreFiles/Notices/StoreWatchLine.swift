@@ -6,8 +6,9 @@ import Synchronization
 
 /// What all watched stores of the process have in common. The thread lives as long as there is one, and sleeps as long as nobody writes.
 ///
-/// A touch of the notice file comes after its commit. What is written into the log comes before the commit counts, so after it one is told again, and
-/// again. Meanwhile the log is not listened to: a large transaction wakes nobody for each of its pages.
+/// A touch of the notice file comes after its commit, and is told at once. What is written into the log comes before the commit counts, so after it one is
+/// told again, and again. Until the next time that one is told neither file is listened to: a large transaction wakes nobody for each of its pages, and many
+/// small ones, oneself's above all, nobody for each.
 final class StoreWatchLine: Sendable {
   static let shared = StoreWatchLine()
 
@@ -24,20 +25,30 @@ final class StoreWatchLine: Sendable {
     var notice: Int32?
     var log: Int32?
     var folder: Int32?
-    /// When something was written into the log, and which of the delays is the next.
-    var writing: (since: UInt64, step: Int)?
+    /// Since when it is looked at again and again, which of the delays is the next, and before which it ends.
+    var looking: (since: UInt64, step: Int, end: Int)?
 
     var noticePath: String { NoticeFile.path(for: databasePath) }
     var logPath: String { databasePath + "-wal" }
 
     /// When to look again.
-    var due: UInt64? { writing.map { $0.since + delays[$0.step] * 1_000_000 } }
-    private var delays: [UInt64] { notice == nil ? StoreWatchLine.delaysWithoutNotice : StoreWatchLine.delays }
+    var due: UInt64? { looking.map { $0.since + StoreWatchLine.delaysWithoutNotice[$0.step] * 1_000_000 } }
+
+    /// Something was written into the log, or may have been.
+    mutating func lookAtLog(from now: UInt64) {
+      looking = (now, 0, (notice == nil ? StoreWatchLine.delaysWithoutNotice : StoreWatchLine.delays).count)
+    }
+
+    /// It was touched: once more it is looked at, for those who touch it soon after.
+    mutating func lookOnceMore(from now: UInt64) {
+      // What waits for a later look begins anew.
+      if looking.map({ $0.step > 0 }) ?? true { looking = (now, 0, looking?.end ?? 1) }
+    }
 
     /// The time for a look has come.
     mutating func advance() {
-      guard let now = writing else { return }
-      writing = now.step + 1 < delays.count ? (now.since, now.step + 1) : nil
+      guard let now = looking else { return }
+      looking = now.step + 1 < now.end ? (now.since, now.step + 1, now.end) : nil
     }
   }
 
@@ -134,7 +145,7 @@ extension StoreWatchLine.State {
       throw StoreAccessError(.notWatchable(.nothingToWatch), path: databasePath, operation: .watch)
     }
     // A commit may be under way whose pages are in the log already, by somebody who does not know yet that there is a notice file.
-    stores[number]?.writing = (DispatchTime.now().uptimeNanoseconds, 0)
+    stores[number]?.lookAtLog(from: DispatchTime.now().uptimeNanoseconds)
     return number
   }
 
@@ -198,11 +209,15 @@ extension StoreWatchLine.State {
     for number in users[event.watch] ?? [] {
       guard let store = stores[number] else { continue }
       switch event.kind {
-      case .touched: if store.notice == event.watch { concerned.insert(number) }
+      case .touched:
+        guard store.notice == event.watch else { continue }
+        stores[number]?.lookOnceMore(from: now)
+        // Who touches it before the next look is seen by that.
+        _ = try? events.watch(store.noticePath, for: .nothing)
+        concerned.insert(number)
       case .written:
         guard store.log == event.watch else { continue }
-        stores[number]?.writing = (now, 0)
-        // As long as it is looked at again and again, nothing new is to be learnt from the log.
+        stores[number]?.lookAtLog(from: now)
         _ = try? events.watch(store.logPath, for: .nothing)
       case .entry: if store.names.contains(event.name) { renew(number, at: now, events, &concerned) }
       case .ended:
@@ -223,11 +238,11 @@ extension StoreWatchLine.State {
     if !StoreFile.exists(store.noticePath), StoreFile.exists(store.databasePath) { try? NoticeFile.make(for: store.databasePath) }
     // What cannot be watched any more is tried again with the next news; nobody is there to be told of an error.
     try? follow(number, events)
-    stores[number]?.writing = (now, 0)
+    stores[number]?.lookAtLog(from: now)
     concerned.insert(number)
   }
 
-  /// Listens to the logs again that are due to be looked at.
+  /// Listens to the files again of the stores that are due to be looked at.
   fileprivate mutating func lookAgain(at now: UInt64, _ events: FileEvents, _ concerned: inout Set<UInt64>) {
     for (number, store) in stores where store.due.map({ $0 <= now }) ?? false {
       stores[number]?.advance()
