@@ -71,7 +71,7 @@ final class StoreSettingsTests: XCTestCase {
       options: [
         "isIndented": true, "depth": 2, "configuration": "Local", "isReadOnly": true, "createsStore": false,
         "shouldMigrateStoreAutomatically": false, "shouldInferMappingModelAutomatically": false, "defersLightweightMigration": true,
-        "migrationBackupURL": backup, "requiresTransformers": true,
+        "migrationBackupURL": backup, "requiresTransformers": true, "postsRemoteChangeNotifications": true,
       ])
     XCTAssertEqual(description.url?.path, "/store")
     XCTAssertEqual(description[.isIndented], true)
@@ -84,6 +84,15 @@ final class StoreSettingsTests: XCTestCase {
     XCTAssertTrue(description.defersLightweightMigration)
     XCTAssertEqual(description.migrationBackupURL, backup)
     XCTAssertTrue(description.requiresTransformers)
+    XCTAssertTrue(description.postsRemoteChangeNotifications)
+  }
+
+  func testAClassOfStoresThatHearsNothingOfOthersRefusesToListen() throws {
+    let configuration = StoreConfiguration(
+      description: PersistentStoreDescription(type: Self.type), model: SpecificationModels.library, entityNumbers: [])
+    let store = try StoreWithSettings(configuration: configuration)
+    let error = assertStoreError(.unsupported) { try store.observeRemoteCommits {} }
+    XCTAssertEqual(error?.operation, .watch)
   }
 
   func testAWrongNameIsAnErrorThatNamesTheKnownOnes() throws {
