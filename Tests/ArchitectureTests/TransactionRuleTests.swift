@@ -3,7 +3,7 @@ import XCTest
 
 final class TransactionRuleTests: XCTestCase {
   /// A pool says so where its writer is asked for inside its own block: whoever did would wait for himself. No request goes by it.
-  private static let asksForThreads = ["Sources/SQLCipherConnection/Pool/ConnectionPool.swift"]
+  private static let asksForThreads = ["Sources/SQLCipherConnection/Pool/ConnectionPool+Writer.swift"]
   private static let words = ["pthread_self", "Thread.current", "ThreadTransaction"]
 
   /// Where rows are read and written.

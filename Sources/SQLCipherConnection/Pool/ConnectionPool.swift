@@ -20,35 +20,35 @@ package final class ConnectionPool: @unchecked Sendable {
   private let maximumReaders: Int
   let onOpen: @Sendable (Connection) throws -> Void
   let onSnapshot: @Sendable (Connection) throws -> Void
-  private let condition = NSCondition()
+  let condition = NSCondition()
   /// The snapshots that hold still, with connections of their own.
   let held: HeldSnapshots
   /// Held by who begins one.
   let holding = NSLock()
 
   // Guarded by `condition`.
-  private var key: DatabaseKey?
-  private var writer: Connection?
+  var key: DatabaseKey?
+  var writer: Connection?
   /// How many writers there were.
-  private var writerCount = 0
-  private var writerOwner: pthread_t?
-  private var isWriterTaken = false
+  var writerCount = 0
+  var writerOwner: pthread_t?
+  var isWriterTaken = false
   /// All open readers; whoever takes one has it.
-  private var readers: [PooledReader] = []
+  var readers: [PooledReader] = []
   /// Readers that are being opened.
   private var openingReaders = 0
   /// Snapshots that are to hold still and are being begun.
   private var beginningCount = 0
-  private var isExclusive = false
+  var isExclusive = false
   /// True while some connection of the pool is open.
   private var hasConnection = false
   /// The file of the first connection: what was read from it says nothing of another.
   private var identity: FileIdentity?
-  private var timer: (any DispatchSourceTimer)?
+  var timer: (any DispatchSourceTimer)?
 
   /// Changed under `condition`, and asked without it by who gives a reader back.
   private let waiters = Atomic<Int>(0)
-  private let commits = CommitCounter()
+  let commits = CommitCounter()
   /// Who wants to hear of what others commit.
   let others = OtherCommits()
 
@@ -145,109 +145,6 @@ package final class ConnectionPool: @unchecked Sendable {
     timer = nil
     wakeWaiters()
     condition.unlock()
-  }
-
-  // MARK: - Writer
-
-  /// Waits for the one writer; the caller gives it back with ``giveBackWriter(_:)``. It opens no transaction itself.
-  package func takeWriter() throws -> Connection {
-    let me = pthread_self()
-    condition.lock()
-    if let writerOwner, isWriterTaken, pthread_equal(writerOwner, me) != 0 {
-      condition.unlock()
-      throw StoreAccessError(.misuse(.writerInItself), path: path, operation: .write)
-    }
-    wait { !isWriterTaken && !isExclusive || key == nil }
-    guard let key else {
-      condition.unlock()
-      throw closed(.write)
-    }
-    isWriterTaken = true
-    writerOwner = me
-    let known = writer
-    condition.unlock()
-    if let known {
-      held.prepare(known)
-      return known
-    }
-    // Outside the lock: it may have to wait for another process.
-    do {
-      let connection = try makeConnection(key)
-      locked {
-        writer = connection
-        writerCount += 1
-      }
-      held.prepare(connection)
-      return connection
-    } catch {
-      locked {
-        isWriterTaken = false
-        writerOwner = nil
-        wakeWaiters()
-      }
-      throw error
-    }
-  }
-
-  /// What the writer says of all others' commits; nil where somebody has it.
-  func versionOfIdleWriter() throws -> HeldSnapshot.State.Version? {
-    let idle = locked { () -> (Connection, Int)? in
-      guard let writer, !isWriterTaken, !isExclusive else { return nil }
-      isWriterTaken = true
-      writerOwner = pthread_self()
-      return (writer, writerCount)
-    }
-    guard let (writer, number) = idle else { return nil }
-    defer {
-      // Nothing was written: unlike after any other use of it, no commit is counted.
-      locked {
-        if writer.isDamaged {
-          writer.close()
-          self.writer = nil
-        }
-        isWriterTaken = false
-        writerOwner = nil
-        wakeWaiters()
-      }
-    }
-    return HeldSnapshot.State.Version(connection: number, number: try writer.dataVersion())
-  }
-
-  /// Takes the writer where it is free once `note` was called; whoever has it finds the note when he gives it back.
-  func takeFreeWriter(noting note: () -> Void) -> Connection? {
-    let isFree = locked {
-      note()
-      return key != nil && !isWriterTaken && !isExclusive
-    }
-    return isFree ? try? takeWriter() : nil
-  }
-
-  /// Lets the next one have the writer. What is open on it is rolled back.
-  package func giveBackWriter(_ connection: Connection) {
-    connection.abandonTransaction()
-    commits.add()  // also for a caller that committed by hand
-    var hasOthers = false
-    while true {
-      if others.isAsked, others.look(connection) {
-        // What began to be read meanwhile may be without what they have committed.
-        commits.add()
-        hasOthers = true
-      }
-      let isGivenBack = locked {
-        // Who has asked since found the writer taken, and relies on this.
-        if others.isAsked { return false }
-        if connection.isDamaged {
-          connection.close()
-          writer = nil
-        }
-        isWriterTaken = false
-        writerOwner = nil
-        wakeWaiters()
-        return true
-      }
-      if isGivenBack { break }
-    }
-    if hasOthers { others.tell() }
   }
 
   // MARK: - Readers
@@ -383,14 +280,14 @@ package final class ConnectionPool: @unchecked Sendable {
     guard Descriptors.mayMakeTimer() else { return false }
     let timer = DispatchSource.makeTimerSource(queue: .global(qos: .utility))
     timer.schedule(deadline: .now() + .milliseconds(50), repeating: .milliseconds(50), leeway: .milliseconds(10))
-    timer.setEventHandler { [weak self] in self?.endIdleSnapshots() }
+    timer.setEventHandler { [weak self] in self?.endOldSnapshots() }
     self.timer = timer
     timer.resume()
     return true
   }
 
   /// Ends the open snapshots that are too old to be used again; stops the timer when none is left.
-  private func endIdleSnapshots() { endIdleSnapshots { $0.isOld } }
+  private func endOldSnapshots() { endIdleSnapshots { $0.isOld } }
 
   /// Ends the open snapshots that nobody uses just now, and that are of a kind; stops the timer when none is left.
   func endIdleSnapshots(where isToEnd: (PooledReader) -> Bool) {
@@ -498,7 +395,7 @@ package final class ConnectionPool: @unchecked Sendable {
   }
 
   /// Waits, under the lock, until a condition holds that changes where somebody gives something back.
-  private func wait(until holds: () -> Bool) {
+  func wait(until holds: () -> Bool) {
     if holds() { return }
     // Counted before it is asked again, see `putBack`.
     waiters.add(1, ordering: .sequentiallyConsistent)
@@ -507,17 +404,17 @@ package final class ConnectionPool: @unchecked Sendable {
   }
 
   /// Under the lock. Waking costs a call into the system's library even where nobody waits.
-  private func wakeWaiters() {
+  func wakeWaiters() {
     if waiters.load(ordering: .relaxed) > 0 { condition.broadcast() }
   }
 
-  private func locked<Result>(_ body: () -> Result) -> Result {
+  func locked<Result>(_ body: () -> Result) -> Result {
     condition.lock()
     defer { condition.unlock() }
     return body()
   }
 
-  private func closed(_ operation: StoreAccessError.Operation) -> StoreAccessError {
+  func closed(_ operation: StoreAccessError.Operation) -> StoreAccessError {
     StoreAccessError(.closed, path: path, operation: operation)
   }
 }
