@@ -234,6 +234,99 @@ final class MergingTests: XCTestCase {
     }
   }
 
+  /// The user info of what a context posts while a body runs.
+  private func infos(_ context: ManagedObjectContext, _ body: () throws -> Void) rethrows -> [[AnyHashable: Any]] {
+    let heard = Mutex<Int>(0)
+    var found: [[AnyHashable: Any]] = []
+    nonisolated(unsafe) let add: ([AnyHashable: Any]) -> Void = { found.append($0) }
+    let observer = NotificationCenter.default.addObserver(
+      forName: ManagedObjectContext.didChangeObjectsNotification, object: context, queue: nil
+    ) { note in
+      heard.withLock { $0 += 1 }
+      add(note.userInfo ?? [:])
+    }
+    defer { NotificationCenter.default.removeObserver(observer) }
+    try body()
+    return found
+  }
+
+  func testWhatWasUnsavedOfADeletedObjectIsTold() async throws {
+    for type in [MergePolicy.MergeType.error, .mergeByPropertyStoreTrump, .rollback] {
+      try await onEachStore { stack in
+        let (saver, theirs, reader, own) = try self.contexts(stack)
+        reader.mergePolicy = MergePolicy(merge: type)
+        own[0].title = "mine"
+        own[0].price = 7
+        let id = own[0].objectID
+        saver.delete(theirs[0])
+        let changes = try self.changes(stack.coordinator) { try saver.save() }
+        let infos = self.infos(reader) { reader.mergeChanges(from: changes) }
+        let told = infos.compactMap { $0["discarded"] as? [ManagedObjectID: [String: (any Sendable)?]] }
+        XCTAssertEqual(told.count, 1)
+        XCTAssertEqual(told.first?[id]?["title"] as? String, "mine")
+        XCTAssertEqual(Set(told.first?[id].map { Array($0.keys) } ?? []), ["title", "price"])
+        XCTAssertNil(own[0].managedObjectContext)
+        XCTAssertFalse(reader.hasChanges)
+      }
+    }
+  }
+
+  func testWhereThePolicyIsForTheObjectItOutlivesItsRowAndTheSaveBringsThatBack() async throws {
+    for type in [MergePolicy.MergeType.mergeByPropertyObjectTrump, .overwrite] {
+      try await onEachStore { stack in
+        let (saver, theirs, reader, own) = try self.contexts(stack)
+        reader.mergePolicy = MergePolicy(merge: type)
+        reader.automaticallyMergesChangesFromParent = true
+        own[0].title = "mine"
+        let id = own[0].objectID
+        saver.delete(theirs[0])
+        saver.delete(theirs[1])
+        try saver.save()
+        reader.processPendingChanges()
+        XCTAssertTrue(own[0].managedObjectContext === reader)
+        XCTAssertNil(own[1].managedObjectContext, "who has nothing unsaved leaves")
+        XCTAssertEqual(own[0].title, "mine")
+        XCTAssertTrue(reader.hasChanges)
+        try reader.save()
+        let other = stack.makeContext()
+        XCTAssertEqual(try other.all(Book.self).map(\.title).sorted(), ["book 2", "mine"])
+        XCTAssertEqual(try other.all(Book.self, sortedBy: "title").last?.objectID, id, "under its ID")
+      }
+    }
+  }
+
+  func testAPropertyThatWasChangedOnBothSidesKeepsTheUnsavedValueAndIsTold() async throws {
+    try await onEachStore { stack in
+      let (saver, theirs, reader, own) = try self.contexts(stack)
+      own[0].title = "mine"
+      own[1].title = "mine too"
+      theirs[0].title = "theirs"
+      theirs[0].price = 9
+      theirs[1].price = 8
+      let changes = try self.changes(stack.coordinator) { try saver.save() }
+      let infos = self.infos(reader) { reader.mergeChanges(from: changes) }
+      let told = infos.compactMap { $0["overridden"] as? [ManagedObjectID: Set<String>] }
+      XCTAssertEqual(told, [[own[0].objectID: ["title"]]])
+      XCTAssertEqual(own.prefix(2).map(\.title), ["mine", "mine too"])
+      XCTAssertEqual(own.prefix(2).map(\.price), [9, 8], "what was not changed here is taken over")
+      try reader.save()
+      XCTAssertEqual(Set(try stack.makeContext().all(Book.self).map(\.title)), ["mine", "mine too", "book 2"])
+    }
+  }
+
+  func testAnObjectThatWasDeletedHereStaysDeleted() async throws {
+    try await onEachStore { stack in
+      let (saver, theirs, reader, own) = try self.contexts(stack)
+      reader.delete(own[0])
+      theirs[0].title = "theirs"
+      let changes = try self.changes(stack.coordinator) { try saver.save() }
+      reader.mergeChanges(from: changes)
+      XCTAssertTrue(own[0].isDeleted)
+      try reader.save()
+      XCTAssertEqual(try stack.makeContext().all(Book.self).count, 2)
+    }
+  }
+
   @MainActor func testTheViewContextMergesAsSoonAsTheMainActorIsFree() async throws {
     let container = try PersistentContainer(
       name: "library", managedObjectModel: Library.model, classes: Library.classes,

@@ -174,7 +174,8 @@ final class NotificationTests: XCTestCase {
     XCTAssertEqual(
       Key.allCases.map(\.rawValue),
       [
-        "inserted", "historyToken", "updated", "deleted", "refreshed", "invalidated", "invalidatedAll", "inserted_objectIDs",
+        "inserted", "historyToken", "overridden", "discarded", "updated", "deleted", "refreshed",
+        "invalidated", "invalidatedAll", "inserted_objectIDs",
         "updated_objectIDs",
         "deleted_objectIDs",
       ])

@@ -21,7 +21,11 @@ struct ChangeMerge {
 
   mutating func run() {
     context.rowSource.forgetRows(changedBy: changes, in: store)
-    let deleted = living(changes.deleted)
+    let doomed = living(changes.deleted)
+    let kept = Set(doomed.filter(outlivesItsRow))
+    let deleted = kept.isEmpty ? doomed : doomed.filter { !kept.contains($0) }
+    var unsaved = UnsavedChanges()
+    for object in deleted { unsaved.noteDiscarded(object) }
     var updated: [ManagedObject] = []
     var slots: [SlotMask?] = []
     for (position, objectID) in changes.updated.enumerated() {
@@ -30,24 +34,38 @@ struct ChangeMerge {
       slots.append(changes.updatedSlots[position])
     }
     let computed = living(changes.refreshed)
-    removeDeleted(deleted)
+    removeDeleted(deleted, keeping: kept)
+    unsaved.begin(updated)
     unloadListedMembers()
     unloadUnlistedMembers()
     context.refresh(zip(updated, slots).compactMap { $1?.isEmpty ?? false ? nil : $0 }, in: store, unloadsMembers: false)
     for (object, slots) in zip(updated, slots) where slots?.isEmpty ?? false { object.noteRefreshedMembers() }
     context.refresh(computed, in: store, keepsVersions: true)
+    unsaved.end()
     tell(deleted, updated, slots, computed)
-    context.notifications.postMerged(inserted: changes.inserted, refreshed: updated + computed, deleted: deleted, in: context)
+    context.notifications.postMerged(
+      inserted: changes.inserted, refreshed: updated + computed, deleted: deleted, unsaved: unsaved, in: context)
   }
 
   private func living(_ objectIDs: [ManagedObjectID]) -> [ManagedObject] {
     objectIDs.compactMap { context.registeredObject($0.reference, space: space) }
   }
 
+  /// Whether an object whose row others have deleted stays, with its unsaved changes: where the merge policy gives these the last word, and the save brings the row
+  /// back.
+  private func outlivesItsRow(_ object: ManagedObject) -> Bool {
+    guard object.flags.contains(.isUpdated), !object.flags.contains(.isDeleted) else { return false }
+    switch context.mergePolicy.type(for: object.compiledEntity, in: context.model) {
+    case .mergeByPropertyObjectTrump, .overwrite: return true
+    case .error, .mergeByPropertyStoreTrump, .rollback: return false
+    }
+  }
+
   /// Objects whose rows others have deleted leave.
-  private func removeDeleted(_ objects: [ManagedObject]) {
+  private func removeDeleted(_ objects: [ManagedObject], keeping kept: Set<ManagedObject>) {
     // Before the objects leave: of the others only members that stand in join tables are remembered.
-    context.memberStates.noteGoneFromJoins(changes.deleted, butNotOf: changes.unlistedRelationships)
+    let gone = kept.isEmpty ? changes.deleted : changes.deleted.filter { id in !kept.contains { $0.currentID == id } }
+    context.memberStates.noteGoneFromJoins(gone, butNotOf: changes.unlistedRelationships)
     if !objects.isEmpty { context.unitOfWork.remove(objects) }
     for object in objects {
       context.memberStates.noteGone(object.currentID)

@@ -33,6 +33,11 @@ public struct ContextChange: Sendable {
   public var refreshed: Set<ManagedObjectID> = []
   /// Whether the context was reset.
   public var invalidatedAll = false
+  /// After others' changes were merged: of each object with unsaved changes the properties that others have changed too. The unsaved values stay.
+  public var overridden: [ManagedObjectID: Set<String>] = [:]
+  /// After others' changes were merged: the unsaved values of each object that left since others have deleted it, by property. To-one relationships are told as IDs,
+  /// to-many ones as arrays of IDs; nil is a value that was cleared.
+  public var discarded: [ManagedObjectID: [String: (any Sendable)?]] = [:]
   /// In ``Kind/didSave``: the place behind the save in the histories of the stores that were saved to; nil where none keeps one.
   public var historyToken: PersistentHistoryToken?
 }
@@ -55,6 +60,10 @@ extension ManagedObjectContext {
     case insertedObjects = "inserted"
     /// The place behind a save in the histories of the stores, a ``PersistentHistoryToken``; absent where none keeps one.
     case historyToken = "historyToken"
+    /// The properties of objects with unsaved changes that others have changed too: a dictionary as ``ContextChange/overridden``.
+    case overriddenProperties = "overridden"
+    /// The unsaved values of objects that others have deleted: a dictionary as ``ContextChange/discarded``.
+    case discardedValues = "discarded"
     /// The updated objects.
     case updatedObjects = "updated"
     /// The deleted objects.
@@ -206,13 +215,16 @@ final class ContextNotifications {
   }
 
   func postMerged(
-    inserted: [ManagedObjectID], refreshed: [ManagedObject], deleted: [ManagedObject], in context: ManagedObjectContext
+    inserted: [ManagedObjectID], refreshed: [ManagedObject], deleted: [ManagedObject], unsaved: UnsavedChanges,
+    in context: ManagedObjectContext
   ) {
     guard tellsOfChanges else { return }
     var info: [ManagedObjectContext.NotificationKey: Any] = [:]
     if !inserted.isEmpty { info[.insertedObjectIDs] = Set(inserted) }
     if !refreshed.isEmpty { info[.refreshedObjects] = Set(refreshed) }
     if !deleted.isEmpty { info[.deletedObjects] = Set(deleted) }
+    if !unsaved.overridden.isEmpty { info[.overriddenProperties] = unsaved.overridden }
+    if !unsaved.discarded.isEmpty { info[.discardedValues] = unsaved.discarded }
     if info.isEmpty { return }
     post(Self.names.didChange, from: context) { info }
     yield {
@@ -220,6 +232,8 @@ final class ContextNotifications {
       change.inserted = Set(inserted)
       change.refreshed = Set(refreshed.map(\.objectID))
       change.deleted = Set(deleted.map(\.objectID))
+      change.overridden = unsaved.overridden
+      change.discarded = unsaved.discarded
       return change
     }
   }
