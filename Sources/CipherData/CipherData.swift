@@ -69,6 +69,7 @@
 @_exported public import class ObjectStore.ExternalDataWriter
 @_exported public import struct ObjectStore.FetchExplanation
 @_exported public import enum ObjectStore.HistoryLevel
+@_exported public import struct ObjectStore.HistoryObserver
 @_exported public import enum ObjectStore.HistoryRetention
 @_exported public import class ObjectStore.ManagedObjectModelReference
 @_exported public import struct ObjectStore.MergeConflict

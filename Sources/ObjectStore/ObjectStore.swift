@@ -11,6 +11,6 @@
 //   Derivation    derived attributes of such stores
 //   InMemory      the store in memory
 //   Coordinator   the open stores of a model, their row caches, and what they have committed
-//   Histories     what the histories of stores tell applications
+//   Histories     what the histories of stores tell applications, and what others commit
 //   Files         stores copied, replaced and removed through their coordinator
 //   Migration     stores migrated through their coordinator

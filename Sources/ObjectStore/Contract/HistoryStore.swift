@@ -1,4 +1,5 @@
 // HistoryStore: what a store that can keep a history offers to coordinators.
+package import Foundation
 /// What is wanted of a history's rows; what a store cannot decide by itself is decided while decoding.
 package struct HistoryQuery: Sendable {
   /// Only transactions behind this one.
@@ -66,6 +67,9 @@ package protocol HistoryStore: IncrementalStore {
 
   /// The ids of the present model; nil where the store keeps no history.
   func historyIDs() throws -> HistoryIDs?
+
+  /// What the history calls this opening of the store; nil where it keeps none.
+  func historyOpening() throws -> UUID?
 
   /// The ends of the history; nil where it has no transaction.
   func historyExtent() throws -> HistoryExtent?

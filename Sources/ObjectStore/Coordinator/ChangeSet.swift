@@ -76,7 +76,7 @@ public struct ChangeSet: Sendable {
   init(
     ofStore storeIdentifier: String, inserted: [ManagedObjectID], updated: [ManagedObjectID], updatedSlots: ChangedSlots,
     deleted: [ManagedObjectID], refreshed: [ManagedObjectID], links: LinkCollector?, isWhole: Bool, token: PersistentHistoryToken?,
-    author: String?, context: String?
+    source: ObjectIdentifier?, author: String?, context: String?
   ) {
     self.storeIdentifier = storeIdentifier
     (self.inserted, self.updated, self.deleted, self.refreshed) = (inserted, updated, deleted, refreshed)
@@ -87,7 +87,7 @@ public struct ChangeSet: Sendable {
     unlistedRelationships = links?.unlisted ?? []
     self.isWhole = isWhole
     origin = 0
-    source = nil
+    self.source = source
   }
 
   /// Makes the change set of changes that nobody has listed.

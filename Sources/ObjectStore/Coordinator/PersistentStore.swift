@@ -29,6 +29,8 @@ public final class PersistentStore: Sendable {
   /// The states of the store that contexts and tokens hold.
   let pinned = Mutex(PinnedGenerations())
   private let storedMetadata: Mutex<StoreMetadata>
+  /// The transaction of the history up to which others' commits were told; nil where the store keeps none.
+  let toldPosition = Mutex<HistoryPosition?>(nil)
 
   init(
     configuration: StoreConfiguration, store: any IncrementalStore, metadata: StoreMetadata, cacheLimit: Int, listeners: ChangeListeners,

@@ -18,16 +18,20 @@ public struct RemoteStoreChange: Sendable {
   /// Whether it is known what was changed: then the coordinator's ``PersistentStoreCoordinator/changes()`` has told it before. Otherwise anything may have
   /// been: the coordinator has forgotten the rows that it kept of the store, and objects of contexts are as they were until they are refreshed.
   public let isExtentKnown: Bool
+  /// The place behind the commits in the store's history; nil where the store keeps none, or it cannot be read.
+  public let historyToken: PersistentHistoryToken?
 
   /// What became of this and a later one that nobody has taken in between.
   func joined(with later: RemoteStoreChange) -> RemoteStoreChange {
-    RemoteStoreChange(storeIdentifier: storeIdentifier, url: later.url, isExtentKnown: isExtentKnown && later.isExtentKnown)
+    RemoteStoreChange(
+      storeIdentifier: storeIdentifier, url: later.url, isExtentKnown: isExtentKnown && later.isExtentKnown,
+      historyToken: later.historyToken ?? historyToken)
   }
 }
 
 extension Notification.Name {
   /// Posted after others have committed to an open store whose description has ``PersistentStoreDescription/postsRemoteChangeNotifications``, on a queue of
-  /// the store's own. The object is the coordinator; the user info has the store's UUID and URL under the keys of
+  /// the store's own. The object is the coordinator; the user info has the store's UUID, URL and history token under the keys of
   /// ``PersistentStoreCoordinator/NotificationKey``.
   public static let persistentStoreRemoteChange = Notification.Name("CipherData.PersistentStoreRemoteChange")
 }
@@ -39,5 +43,7 @@ extension PersistentStoreCoordinator {
     case storeUUID = "NSStoreUUID"
     /// The store's `URL`.
     case storeURL = "storeURL"
+    /// The place behind the commits in the store's history, a ``PersistentHistoryToken``; absent where the store keeps none.
+    case historyToken = "historyToken"
   }
 }

@@ -31,15 +31,27 @@ package struct HistoryChangeSet {
     for change in transaction.changes ?? [] { add(change) }
   }
 
+  /// Passes over a transaction of which nothing is told.
+  mutating func pass(_ transaction: PersistentHistoryTransaction) { token = transaction.token }
+
+  /// Adds a transaction whose changes are too many to list.
+  mutating func addUnlisted(_ transaction: PersistentHistoryTransaction) {
+    token = transaction.token
+    isWhole = true
+  }
+
   /// What was changed.
-  package func changeSet() -> ChangeSet {
+  ///
+  /// - Parameter source: The open store whose row cache knows of it already.
+  package func changeSet(source: PersistentStore? = nil) -> ChangeSet {
     func ids(_ state: State) -> [ManagedObjectID] { order.filter { states[$0] == state } }
     let updated = ids(.updated)
     var changed = ChangedSlots()
     for id in updated { changed.append(slots[id]) }
     return ChangeSet(
       ofStore: store, inserted: ids(.inserted), updated: updated, updatedSlots: changed, deleted: ids(.deleted), refreshed: ids(.refreshed),
-      links: links, isWhole: isWhole, token: token, author: authors.count == 1 ? authors.first ?? nil : nil,
+      links: links, isWhole: isWhole, token: token, source: source.map { ObjectIdentifier($0) },
+      author: authors.count == 1 ? authors.first ?? nil : nil,
       context: contexts.count == 1 ? contexts.first ?? nil : nil)
   }
 

@@ -1,11 +1,13 @@
 // InMemoryStore+History: what the in-memory store answers of its history.
-import Foundation
+package import Foundation
 import ObjectModel
 
 extension InMemoryStore: HistoryStore {
   package func historySettings() throws -> HistorySettings? { try visibleHistory()?.settings }
 
   package func historyIDs() throws -> HistoryIDs? { try visibleHistory()?.ids }
+
+  package func historyOpening() throws -> UUID? { nil }
 
   package func historyExtent() throws -> HistoryExtent? {
     guard let entries = try visibleHistory()?.entries, let first = entries.first(where: { $0.start == nil }),

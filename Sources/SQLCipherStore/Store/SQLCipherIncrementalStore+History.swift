@@ -1,4 +1,5 @@
 // SQLCipherIncrementalStore+History: what the encrypted store answers of its history.
+package import Foundation
 package import ObjectStore
 
 extension SQLCipherIncrementalStore: HistoryStore {
@@ -16,6 +17,11 @@ extension SQLCipherIncrementalStore: HistoryStore {
   package func historyIDs() throws -> HistoryIDs? {
     let engine = try engine(.readHistory)
     return try StoreError.mapping { try engine.read { _ in engine.history.recording?.ids } }
+  }
+
+  package func historyOpening() throws -> UUID? {
+    let history = try engine(.readHistory).history
+    return history.recording == nil ? nil : HistoryOpening(history.opening)?.identifier
   }
 
   package func historyExtent() throws -> HistoryExtent? {

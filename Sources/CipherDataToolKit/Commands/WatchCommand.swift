@@ -1,0 +1,108 @@
+// WatchCommand: `cipherdata watch`.
+import ArgumentParser
+import Foundation
+import ObjectContext
+import ObjectStore
+import Synchronization
+
+/// Follows what is written to a store.
+struct WatchCommand: AsyncParsableCommand {
+  /// The forms of the output.
+  enum Format: String, CaseIterable, ExpressibleByArgument {
+    case text, jsonl
+  }
+
+  static let configuration = CommandConfiguration(
+    commandName: "watch", abstract: "Follow what others write to a store, as they write it.",
+    discussion: """
+      The store has to keep a history (cipherdata history --enable). It begins behind the newest transaction, or behind a place; Ctrl-C ends it, and the       last place is printed to standard error, for --after of the next time: nothing is missed in between. Nothing is polled.
+      """)
+
+  @OptionGroup
+  var store: StoreOptions
+
+  @Option(help: ArgumentHelp("Begin behind a place.", valueName: "token"))
+  var after: String?
+
+  @Option(help: "Only what this author has written.")
+  var author: String?
+
+  @Option(help: "Only changes of objects of this entity, those of entities below it included.")
+  var entity: String?
+
+  @Option(help: "The form of the output.")
+  var format = Format.text
+
+  @Option(name: .customLong("for"), help: ArgumentHelp("End after so long.", valueName: "seconds"))
+  var seconds: Double?
+
+  func validate() throws {
+    if let seconds, !(seconds > 0) { throw ValidationError("--for takes a number of seconds above 0.") }
+  }
+
+  func run() async throws {
+    let after = try after.map { text in
+      guard let token = PersistentHistoryToken(text) else {
+        throw ToolError(.badData, "--after takes a token, as `cipherdata history` and `watch` print them; this is none: \(text)")
+      }
+      return token
+    }
+    let container = try await PersistentContainer.open(try await store.unlock(), isReadOnly: true) { description in
+      description.postsRemoteChangeNotifications = true
+    }
+    let last = PlaceBox()
+    do {
+      let isInterrupted = try await watch(container, after: after, last)
+      try container.close()
+      if let token = last.value { Tool.print(token.description, to: STDERR_FILENO) }
+      if isInterrupted { throw ExitCode(ExitStatus.interrupted.rawValue) }
+    } catch {
+      try? container.close()
+      throw error
+    }
+  }
+
+  /// Follows the history until the time is over or somebody interrupts it.
+  ///
+  /// - Returns: Whether it was interrupted.
+  private func watch(_ container: PersistentContainer, after: PersistentHistoryToken?, _ last: PlaceBox) async throws -> Bool {
+    let coordinator = container.persistentStoreCoordinator
+    // Says so at once where the store keeps no history, or the place is none of it.
+    var check = PersistentHistoryChangeRequest.fetchHistory(after: after)
+    (check.resultType, check.fetchLimit) = (.transactionsOnly, 1)
+    _ = try coordinator.execute(check)
+    let question = HistoryQuestion(author: author, entity: entity)
+    let begin = try after ?? coordinator.currentPersistentHistoryToken()
+    if let begin { last.set(begin) }
+    let observer = HistoryObserver(coordinator, after: begin, where: question.transactions, changes: try question.changes(coordinator))
+    let format = format
+    let work = Task {
+      let printer = HistoryLinePrinter(container, format: format == .jsonl ? .jsonl : .text, to: OutputSink())
+      for try await transaction in observer {
+        try printer.print(transaction)
+        if !transaction.isContinued { last.set(transaction.token) }
+      }
+    }
+    let timer = seconds.map { seconds in
+      Task {
+        try? await Task.sleep(for: .seconds(seconds))
+        last.timeIsOver()
+        work.cancel()
+      }
+    }
+    defer { timer?.cancel() }
+    do {
+      try await Interruption().cancelling(work)
+    } catch is CancellationError {}
+    return work.isCancelled && !last.isTimeOver
+  }
+}
+
+/// The last place that was printed, and whether the time is over.
+private final class PlaceBox: Sendable {
+  private let state = Mutex<(token: PersistentHistoryToken?, isTimeOver: Bool)>((nil, false))
+  var value: PersistentHistoryToken? { state.withLock { $0.token } }
+  var isTimeOver: Bool { state.withLock { $0.isTimeOver } }
+  func set(_ value: PersistentHistoryToken) { state.withLock { $0.token = $0.token?.merging(value) ?? value } }
+  func timeIsOver() { state.withLock { $0.isTimeOver = true } }
+}

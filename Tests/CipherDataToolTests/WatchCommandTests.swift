@@ -1,0 +1,99 @@
+// WatchCommandTests: `cipherdata watch` follows what other processes write, and goes on where it stopped.
+import CipherDataToolKit
+import Foundation
+import ObjectModel
+import ObjectStore
+import StoreKeys
+import XCTest
+
+final class WatchCommandTests: XCTestCase {
+  private static let model = ManagedObjectModel {
+    Entity("Item") {
+      Attribute("name", .string).required()
+      Unique("name")
+    }
+    Entity("Other") { Attribute("name", .string) }
+  }
+
+  private func fixture() async throws -> ToolFixture {
+    let fixture = try ToolFixture()
+    try await StoreCreation.create(
+      URL(fileURLWithPath: fixture.store), model: Self.model, key: .passphrase(ToolFixture.passphrase, .cheapForTests()))
+    let enabled = try fixture.run(["history", "test.store", "--enable"])
+    XCTAssertEqual(enabled.status, 0, enabled.error)
+    return fixture
+  }
+
+  private func add(_ names: [String], _ fixture: ToolFixture, entity: String = "Item", author: String = "writer") throws {
+    let result = try fixture.run(
+      ["import", "test.store", "--entity", entity, "--author", author], input: names.map { #"{"name":"\#($0)"}"# + "\n" }.joined())
+    XCTAssertEqual(result.status, 0, result.error)
+  }
+
+  /// Begins to watch; its output and errors go to files.
+  private func watch(_ fixture: ToolFixture, _ options: String...) throws -> (process: Process, output: URL, errors: URL) {
+    let process = Process()
+    process.executableURL = try ToolFixture.executable
+    process.currentDirectoryURL = fixture.folder.url
+    process.arguments = ["watch", "test.store", "--passphrase-file", "passphrase"] + options
+    process.environment = ProcessInfo.processInfo.environment.filter { $0.key == "LD_LIBRARY_PATH" }
+    let name = UUID().uuidString
+    let (output, errors) = (try fixture.folder.file("\(name).out", ""), try fixture.folder.file("\(name).err", ""))
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = try FileHandle(forUpdating: output)
+    process.standardError = try FileHandle(forUpdating: errors)
+    try process.run()
+    return (process, output, errors)
+  }
+
+  private func text(_ url: URL) throws -> String { String(decoding: try Data(contentsOf: url), as: UTF8.self) }
+
+  /// Waits until a file holds a text.
+  private func wait(for part: String, in url: URL, seconds: Double = 20) throws {
+    let end = Date(timeIntervalSinceNow: seconds)
+    while try !text(url).contains(part) {
+      if Date() > end { return XCTFail("“\(part)” did not come: \(try text(url))") }
+      usleep(10_000)
+    }
+  }
+
+  func testWhatAnotherProcessWritesIsPrintedAsItIsWritten() async throws {
+    let fixture = try await fixture()
+    // Begins behind a place, so that it does not matter when it has begun to listen.
+    let list = try fixture.run(["history", "test.store", "--format", "jsonl"])
+    let place = try XCTUnwrap(JSONParser.parse(String(list.output.split(separator: "\n")[0]))["token"])
+    guard case .string(let token) = place else { return XCTFail("no token") }
+    let (process, output, errors) = try watch(fixture, "--after", token, "--entity", "Item", "--format", "jsonl")
+    defer { if process.isRunning { process.terminate() } }
+    try add(["one"], fixture)
+    try wait(for: "\"inserted\":1", in: output)
+    try add(["unseen"], fixture, entity: "Other")
+    try add(["two"], fixture, author: "second")
+    try wait(for: "second", in: output)
+    // Ctrl-C ends it, with the last place on standard error.
+    kill(process.processIdentifier, SIGINT)
+    process.waitUntilExit()
+    XCTAssertEqual(process.terminationStatus, 130)
+    let last = try text(errors).trimmingCharacters(in: .whitespacesAndNewlines)
+    XCTAssertNotNil(PersistentHistoryToken(last), last)
+    XCTAssertFalse(try text(output).contains("Other"))
+    // What is written meanwhile is not missed.
+    try add(["three"], fixture, author: "third")
+    let (next, more, _) = try watch(fixture, "--after", last, "--for", "2", "--format", "jsonl")
+    next.waitUntilExit()
+    XCTAssertEqual(next.terminationStatus, 0)
+    XCTAssertTrue(try text(more).contains("third"))
+    XCTAssertFalse(try text(more).contains("second"), "nothing comes twice")
+  }
+
+  func testAStoreWithoutAHistoryAndABadPlaceAreTold() async throws {
+    let fixture = try ToolFixture()
+    try await StoreCreation.create(
+      URL(fileURLWithPath: fixture.store), model: Self.model, key: .passphrase(ToolFixture.passphrase, .cheapForTests()))
+    let none = try fixture.run(["watch", "test.store", "--for", "1"])
+    XCTAssertEqual(none.status, 65, none.error)
+    XCTAssertTrue(none.error.contains("keeps no history"), none.error)
+    XCTAssertEqual(try fixture.run(["watch", "test.store", "--after", "x"], passphrase: nil).status, 65)
+    XCTAssertEqual(try fixture.run(["watch", "test.store", "--for", "0"], passphrase: nil).status, 64)
+  }
+}
