@@ -45,8 +45,8 @@ public struct PersistentHistoryChangeRequest: Sendable {
   /// Which transactions: a condition over ``PersistentHistoryTransaction`` by the names of its attributes: `token` (the number), `author`, `contextName`, `processID`,
   /// `bundleID`, `storeID`, `timestamp`, `kind`.
   public var transactionPredicate: FetchPredicate?
-  /// Which changes: a condition over `object` (its URI as a string), `entity`, `changeType` (`insert`, `update`, `delete`) and `properties` (the names, as one string between
-  /// commas: `properties CONTAINS ',title,'`).
+  /// Which changes: a condition over `object` (its URI as a string), `entity`, `changeType` (`insert`, `update`, `delete`) and `properties`, a collection of names:
+  /// `ANY properties == 'title'`.
   public var changePredicate: FetchPredicate?
   /// At most so many transactions; 0 for all.
   public var fetchLimit = 0

@@ -40,12 +40,12 @@ public struct PersistentHistoryToken: Sendable, Hashable {
 }
 
 extension PersistentHistoryToken: Codable {
-  /// - Throws: `DecodingError` where the data are no token's.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/invalidHistoryToken`` where the data are no token's.
   public init(from decoder: any Decoder) throws {
-    positions = try decoder.singleValueContainer().decode([String: HistoryPosition].self)
-    guard positions.values.allSatisfy({ $0.number > 0 }) else {
-      throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: "a place in a history is a number above 0"))
-    }
+    guard let positions = try? decoder.singleValueContainer().decode([String: HistoryPosition].self),
+      positions.allSatisfy({ UUID(uuidString: $0.key) != nil && $0.value.number > 0 })
+    else { throw StoreError(.invalidHistoryToken, operation: .readHistory) }
+    self.positions = positions
   }
 
   /// - Throws: `EncodingError` where the encoder refuses.

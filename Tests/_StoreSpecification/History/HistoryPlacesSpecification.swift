@@ -63,7 +63,10 @@ public final class HistoryPlacesSpecification: ObjectSpecification {
     for text in ["", "x", "\(place.description)/1", "A/1/2", place.description + "+" + place.description, "\(UUID())/0/1"] {
       XCTAssertNil(PersistentHistoryToken(text), text)
     }
-    XCTAssertThrowsError(try JSONDecoder().decode(PersistentHistoryToken.self, from: Data(#"{"A": {"number": -1, "mark": 2}}"#.utf8)))
+    for text in [#"{"A": {"number": -1, "mark": 2}}"#, #"{"\#(UUID())": {"number": -1, "mark": 2}}"#, "[]", "{"] {
+      XCTAssertThrowsError(try JSONDecoder().decode(PersistentHistoryToken.self, from: Data(text.utf8)), text)
+    }
+    assertStoreError(.invalidHistoryToken) { try JSONDecoder().decode(PersistentHistoryToken.self, from: Data("[1]".utf8)) }
   }
 
   func testResultTypesTellWhatWasAskedFor() throws {
