@@ -36,6 +36,27 @@ final class JSONFileStoreSpecificationTests: XCTestCase {
     }
   }
 
+  /// What a store class does not offer is refused by an error that says so.
+  func testAHistoryIsRefused() async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    PersistentStoreCoordinator.registerStoreClass(JSONFileStore.self, forStoreType: .jsonFile)
+    var description = PersistentStoreDescription(type: .jsonFile, url: folder.appendingPathComponent("store.json"))
+    description.historyTracking = true
+    let coordinator = try PersistentStoreCoordinator(managedObjectModel: SpecificationModels.library.model)
+    do {
+      _ = try await coordinator.addPersistentStore(with: description)
+      XCTFail("the store was opened")
+    } catch let error as StoreError { XCTAssertEqual(error.code, .unsupported) }
+    description.historyTracking = nil
+    _ = try await coordinator.addPersistentStore(with: description)
+    XCTAssertNil(try coordinator.currentPersistentHistoryToken())
+    XCTAssertThrowsError(try coordinator.execute(.fetchHistory(after: nil))) {
+      XCTAssertEqual(($0 as? StoreError)?.code, .unsupported)
+    }
+  }
+
   func testObjectsOverTheStoreMeetTheSpecification() {
     verify(JSONFileStoreUnderTest(), meets: StoreSpecification.objectSuites)
   }

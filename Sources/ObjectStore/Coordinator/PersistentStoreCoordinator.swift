@@ -109,6 +109,9 @@ public final class PersistentStoreCoordinator: Sendable {
     guard let numbers = compiledModel.entityNumbers(inConfiguration: description.configuration) else {
       throw StoreError(.unknownConfiguration(description.configuration), operation: .open, path: description.url?.path)
     }
+    if description.historyTracking == true, !(storeClass is any HistoryStore.Type) {
+      throw StoreError(.historyUnsupported(type: description.type.rawValue), operation: .open, path: description.url?.path)
+    }
     if !storeClass.derivesAttributes { try checkNothingDerived(numbers, description) }
     try checkFilters(numbers, description)
     if description.requiresTransformers { try checkTransformers(numbers, description) }
