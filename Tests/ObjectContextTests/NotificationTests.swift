@@ -174,7 +174,7 @@ final class NotificationTests: XCTestCase {
     XCTAssertEqual(
       Key.allCases.map(\.rawValue),
       [
-        "inserted", "historyToken", "overridden", "discarded", "updated", "deleted", "refreshed",
+        "inserted", "historyToken", "queryGeneration", "overridden", "discarded", "updated", "deleted", "refreshed",
         "invalidated", "invalidatedAll", "inserted_objectIDs",
         "updated_objectIDs",
         "deleted_objectIDs",

@@ -40,6 +40,8 @@ public struct ContextChange: Sendable {
   public var discarded: [ManagedObjectID: [String: (any Sendable)?]] = [:]
   /// In ``Kind/didSave``: the place behind the save in the histories of the stores that were saved to; nil where none keeps one.
   public var historyToken: PersistentHistoryToken?
+  /// In ``Kind/didSave``: the state that the context is pinned to after the save; nil where it is pinned to none.
+  public var queryGeneration: QueryGenerationToken?
 }
 
 extension ManagedObjectContext {
@@ -60,6 +62,8 @@ extension ManagedObjectContext {
     case insertedObjects = "inserted"
     /// The place behind a save in the histories of the stores, a ``PersistentHistoryToken``; absent where none keeps one.
     case historyToken = "historyToken"
+    /// The state that the context is pinned to after a save, a ``QueryGenerationToken``; absent where it is pinned to none.
+    case queryGeneration = "queryGeneration"
     /// The properties of objects with unsaved changes that others have changed too: a dictionary as ``ContextChange/overridden``.
     case overriddenProperties = "overridden"
     /// The unsaved values of objects that others have deleted: a dictionary as ``ContextChange/discarded``.
@@ -253,10 +257,13 @@ final class ContextNotifications {
   }
 
   func postDidSave(_ work: SaveWork, _ historyToken: PersistentHistoryToken?, in context: ManagedObjectContext) {
-    /// The user info, with the place in the histories where there is one.
+    let generation = context.queryGenerationToken
+    /// The user info, with the place in the histories and the state pinned to where there are such.
     func info(_ values: [ManagedObjectContext.NotificationKey: Any]) -> [ManagedObjectContext.NotificationKey: Any] {
-      guard let historyToken else { return values }
-      return values.merging([.historyToken: historyToken]) { $1 }
+      var values = values
+      values[.historyToken] = historyToken
+      values[.queryGeneration] = generation
+      return values
     }
     post(Self.names.didSave, from: context) {
       info([.insertedObjects: Set(work.inserted), .updatedObjects: Set(work.updated), .deletedObjects: Set(work.deleted)])
@@ -274,6 +281,7 @@ final class ContextNotifications {
       change.updated = updated
       change.deleted = deleted
       change.historyToken = historyToken
+      change.queryGeneration = generation
       return change
     }
   }

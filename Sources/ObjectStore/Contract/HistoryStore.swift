@@ -101,3 +101,9 @@ package protocol HistoryStore: IncrementalStore {
   /// - Returns: Whether there was one of the name.
   func removeHistoryConsumer(_ name: String) throws -> Bool
 }
+
+/// A state of such a store that holds still.
+package protocol HistoryGeneration: StoreGeneration {
+  /// The newest transaction that the state shows; nil where the store kept no history then.
+  func historyPosition() throws -> HistoryPosition?
+}

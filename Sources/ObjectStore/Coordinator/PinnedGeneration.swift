@@ -16,12 +16,10 @@ package final class PinnedGeneration: Sendable, Hashable {
   let begun = Date()
   /// A number that no other has.
   package let number = lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
-  /// The number of the last transaction that it shows, for a store that counts them.
-  package let historyNumber: Int64?
   private let holders = Mutex<[UInt64: QueryGeneration.Holder]>([:])
 
-  init(_ generation: any StoreGeneration, of store: PersistentStore, model: CompiledModel, historyNumber: Int64? = nil) {
-    (self.generation, self.store, self.historyNumber) = (generation, store, historyNumber)
+  init(_ generation: any StoreGeneration, of store: PersistentStore, model: CompiledModel) {
+    (self.generation, self.store) = (generation, store)
     cache = RowCache(model: model, byteLimit: Self.cacheLimit)
   }
 

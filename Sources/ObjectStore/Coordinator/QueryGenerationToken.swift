@@ -19,6 +19,20 @@ public struct QueryGenerationToken: Sendable, Hashable {
   package let generations: Set<PinnedGeneration>
 
   package init(_ generations: some Sequence<PinnedGeneration>) { self.generations = Set(generations) }
+
+  /// The place in the histories of the stores behind what the state shows: what was written since is what a history has after it. Nil for ``current``, and where no
+  /// store keeps a history.
+  ///
+  /// - Throws: ``StoreError``, with ``StoreError/Code/queryGenerationExpired`` where the state can be read no more.
+  public var historyToken: PersistentHistoryToken? {
+    get throws {
+      var positions: [String: HistoryPosition] = [:]
+      for pinned in generations {
+        positions[pinned.store.identifier] = try (pinned.generation as? any HistoryGeneration)?.historyPosition()
+      }
+      return positions.isEmpty ? nil : PersistentHistoryToken(positions)
+    }
+  }
 }
 
 /// A state of a store that somebody holds, as ``PersistentStore/queryGenerations`` tells it. It holds nothing itself.

@@ -13,3 +13,9 @@ final class InMemoryGeneration: StoreGeneration {
   /// Rows that a store has forgotten are gone for everybody.
   var isOver: Bool { !store.isOpen(as: identifier) }
 }
+
+extension InMemoryGeneration: HistoryGeneration {
+  func historyPosition() throws -> HistoryPosition? {
+    rows.history?.entries.last { $0.start == nil }.map { HistoryPosition(number: $0.number, mark: $0.mark) }
+  }
+}

@@ -26,6 +26,7 @@ public final class HistorySpecification: ObjectSpecification {
         ("testValuesOfBatchRequestsAreTold", { $0.testValuesOfBatchRequestsAreTold }),
         ("testDerivedValuesAreToldAsSuch", { $0.testDerivedValuesAreToldAsSuch }),
         ("testWhoeverHearsOfASaveHearsItsPlace", { $0.testWhoeverHearsOfASaveHearsItsPlace }),
+        ("testAStateThatHoldsStillSaysItsPlace", { $0.testAStateThatHoldsStillSaysItsPlace }),
       ] as [(String, (HistorySpecification) -> () throws -> Void)])
   }
 
@@ -382,5 +383,26 @@ public final class HistorySpecification: ObjectSpecification {
     try apart.insert("Tag", ["name": "red"])
     try apart.save()
     XCTAssertEqual(untold.withLock { $0 }, [nil])
+  }
+
+  func testAStateThatHoldsStillSaysItsPlace() throws {
+    let open = try makeTracked()
+    try open.insert("Tag", ["name": .text("red")])
+    let place = try token(open)
+    let pinned = open.newContext()
+    XCTAssertNil(try QueryGenerationToken.current.historyToken)
+    try pinned.setQueryGeneration(from: .current)
+    XCTAssertEqual(try pinned.all("Tag").count, 1)
+    try open.insert("Tag", ["name": .text("blue")])
+    XCTAssertEqual(try pinned.queryGenerationToken?.historyToken, place)
+    XCTAssertEqual(try open.coordinator.execute(.fetchHistory(after: place)).transactions.count, 1)
+    try pinned.setQueryGeneration(from: .current)
+    XCTAssertEqual(try pinned.all("Tag").count, 2)
+    XCTAssertEqual(try pinned.queryGenerationToken?.historyToken, try token(open))
+    let plain = try makeStore()
+    let other = plain.newContext()
+    try other.setQueryGeneration(from: .current)
+    XCTAssertEqual(try other.all("Tag").count, 0)
+    XCTAssertNil(try other.queryGenerationToken?.historyToken)
   }
 }

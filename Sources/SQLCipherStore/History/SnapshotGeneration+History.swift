@@ -1,0 +1,14 @@
+// SnapshotGeneration+History: the place of a state in the history of its store.
+import ObjectStore
+import SQLCipherConnection
+
+extension SnapshotGeneration: HistoryGeneration {
+  func historyPosition() throws -> HistoryPosition? {
+    try read { transaction in
+      guard MetadataTable.hasHistory(transaction.connection) else { return nil }
+      let statement = try transaction.connection.statement(.newestTransaction)
+      defer { statement.reset() }
+      return try statement.step() ? HistoryPosition(number: statement.int64(0), mark: statement.int64(1)) : nil
+    }
+  }
+}
