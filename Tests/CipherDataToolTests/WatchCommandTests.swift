@@ -96,4 +96,33 @@ final class WatchCommandTests: XCTestCase {
     XCTAssertEqual(try fixture.run(["watch", "test.store", "--after", "x"], passphrase: nil).status, 65)
     XCTAssertEqual(try fixture.run(["watch", "test.store", "--for", "0"], passphrase: nil).status, 64)
   }
+
+  func testATransactionOfThousandsOfChangesHasOneLineForItself() async throws {
+    let fixture = try await fixture()
+    try add((0..<2_500).map { "item \($0)" }, fixture)
+    let (process, output, errors) = try watch(fixture, "--format", "jsonl", "--entity", "Item")
+    defer { process.terminate() }
+    // It begins behind what was there when it was ready, which a first transaction tells.
+    let end = Date(timeIntervalSinceNow: 20)
+    var number = 0
+    while try text(output).isEmpty {
+      if Date() > end { return XCTFail("nothing came: \(try text(errors))") }
+      number += 1
+      try add(["first \(number)"], fixture)
+      usleep(50_000)
+    }
+    let result = try fixture.run(["delete", "test.store", "--entity", "Item", "--where", "name BEGINSWITH 'item'", "--author", "cleaner"])
+    XCTAssertEqual(result.status, 0, result.error)
+    let sentinel = try fixture.run(["import", "test.store", "--entity", "Item", "--author", "last"], input: #"{"name":"end"}"# + "\n")
+    XCTAssertEqual(sentinel.status, 0, sentinel.error)
+    try wait(for: "\"last\"", in: output)
+    let lines = try text(output).split(separator: "\n").map(String.init)
+    let heads = lines.filter { $0.contains("\"cleaner\"") }
+    XCTAssertEqual(heads.count, 1)
+    XCTAssertTrue(heads.first?.contains("\"deleted\":2500") ?? false, heads.first ?? "")
+    let begin = try XCTUnwrap(lines.firstIndex { $0.contains("\"cleaner\"") })
+    let deletions = lines[(begin + 1)...].prefix { $0.contains("\"changes\"") }
+    XCTAssertEqual(deletions.map { $0.components(separatedBy: "\"type\":\"delete\"").count - 1 }.reduce(0, +), 2_500)
+    XCTAssertEqual(deletions.count, 3)
+  }
 }

@@ -15,7 +15,8 @@ struct WatchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "watch", abstract: "Follow what others write to a store, as they write it.",
     discussion: """
-      The store has to keep a history (cipherdata history --enable). It begins behind the newest transaction, or behind a place; Ctrl-C ends it, and the       last place is printed to standard error, for --after of the next time: nothing is missed in between. Nothing is polled.
+      The store has to keep a history (cipherdata history --enable). It begins behind the newest transaction, or behind a place; Ctrl-C ends it, and the last place is printed to \
+      standard error, for --after of the next time: nothing is missed in between. Nothing is polled.
       """)
 
   @OptionGroup
@@ -74,12 +75,13 @@ struct WatchCommand: AsyncParsableCommand {
     let question = HistoryQuestion(author: author, entity: entity)
     let begin = try after ?? coordinator.currentPersistentHistoryToken()
     if let begin { last.set(begin) }
-    let observer = HistoryObserver(coordinator, after: begin, where: question.transactions, changes: try question.changes(coordinator))
+    let changes = try question.changes(coordinator)
+    let observer = HistoryObserver(coordinator, after: begin, where: question.transactions, changes: changes)
     let format = format
     let work = Task {
-      let printer = HistoryLinePrinter(container, format: format == .jsonl ? .jsonl : .text, to: OutputSink())
+      var printer = HistoryLinePrinter(container, changes: changes, format: format == .jsonl ? .jsonl : .text, to: OutputSink())
       for try await transaction in observer {
-        try printer.print(transaction)
+        try await printer.print(transaction)
         if !transaction.isContinued { last.set(transaction.token) }
       }
     }

@@ -3,23 +3,6 @@ import Foundation
 import ObjectModel
 import ObjectStore
 
-/// The numbers of a transaction's changes.
-struct HistoryCounts: Sendable, Hashable {
-  var inserted = 0
-  var updated = 0
-  var deleted = 0
-
-  mutating func add(_ changes: [PersistentHistoryChange]) {
-    for change in changes {
-      switch change.changeType {
-      case .insert: inserted += 1
-      case .update: updated += 1
-      case .delete: deleted += 1
-      }
-    }
-  }
-}
-
 /// Transactions and changes as JSON.
 struct HistoryJSON {
   let model: CompiledModel

@@ -32,7 +32,7 @@ struct HistoryPrinter {
       if !isContinuation {
         if let limit = question.limit, count >= limit { break }
         count += 1
-        try sink.line(json.header(part, try await counts(of: part, changes)).serialized())
+        try sink.line(json.header(part, try await HistoryCounts(of: part, in: coordinator, changes: changes)).serialized())
       }
       if !(part.changes ?? []).isEmpty { try sink.line(json.changes(part).serialized()) }
       isContinuation = part.isContinued
@@ -40,20 +40,6 @@ struct HistoryPrinter {
     }
     try sink.flush()
     return last
-  }
-
-  /// How many changes of each kind a transaction has. One that comes in parts is read once for that.
-  private func counts(of part: PersistentHistoryTransaction, _ changes: FetchPredicate?) async throws -> HistoryCounts {
-    var counts = HistoryCounts()
-    guard part.isContinued else {
-      counts.add(part.changes ?? [])
-      return counts
-    }
-    let only: FetchPredicate = .and([
-      .compare("token", .greater, part.transactionNumber - 1), .compare("token", .lessOrEqual, part.transactionNumber),
-    ])
-    for try await other in coordinator.history(where: only, changes: changes) { counts.add(other.changes ?? []) }
-    return counts
   }
 
   // MARK: Table
