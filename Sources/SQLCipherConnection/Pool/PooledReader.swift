@@ -1,6 +1,6 @@
 // One reader of a pool: taken by one caller at a time, without a lock.
 
-import Foundation
+import StoreFiles
 import Synchronization
 
 /// A reader of a pool. Whoever takes it has it alone until he releases it.
@@ -41,23 +41,12 @@ package final class PooledReader: @unchecked Sendable {
   /// A snapshot is begun, after so many commits.
   func begin(_ commits: UInt64) {
     snapshot = commits
-    begun = Self.now()
+    begun = CoarseClock.now()
   }
 
   /// Whether the open snapshot may still be used: nothing was committed since it was begun, and it is not old.
   @inline(__always) func isCurrent(_ commits: UInt64) -> Bool { snapshot == commits && !isOld }
 
   /// Whether the open snapshot is older than it may become.
-  @inline(__always) var isOld: Bool { Self.now() &- begun > ConnectionPool.snapshotLifetime }
-
-  /// Nanoseconds of a clock that is read in a few, and goes in steps of a few milliseconds.
-  private static func now() -> UInt64 {
-    var time = timespec()
-    #if os(Linux)
-      clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
-    #else
-      clock_gettime(CLOCK_MONOTONIC, &time)
-    #endif
-    return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
-  }
+  @inline(__always) var isOld: Bool { CoarseClock.now() &- begun > ConnectionPool.snapshotLifetime }
 }

@@ -40,19 +40,8 @@ package struct CommitNotice {
   /// microsecond or three: of many commits one in 20 ms does so. Who begins to wait knows that, and looks at the log as well. A link is touched itself, never
   /// what it leads to.
   package mutating func touch() {
-    let now = Self.now()
+    let now = CoarseClock.now()
     guard now >= lookAgain else { return }
     if utimensat(AT_FDCWD, path, nil, AT_SYMLINK_NOFOLLOW) != 0, errno == ENOENT { lookAgain = now &+ Self.trust }
-  }
-
-  /// Nanoseconds of a clock that is read in a few, and goes in steps of a few milliseconds.
-  private static func now() -> UInt64 {
-    var time = timespec()
-    #if os(Linux)
-      clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
-    #else
-      clock_gettime(CLOCK_MONOTONIC, &time)
-    #endif
-    return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
   }
 }
