@@ -36,7 +36,7 @@ public import StoreKeys
   /// Tells whoever waits of this connection's commits.
   var notice: CommitNotice
   /// What ``othersHaveCommitted()`` saw last; nil before it was first asked.
-  var knownDataVersion: Int?
+  var knownDataVersion: Int64?
   /// Counts the commits that this connection does itself.
   var commits: CommitCounter?
   /// Checks pages without SQLite.

@@ -86,7 +86,7 @@ extension Connection {
   /// Whether another connection, of this process or another, has committed since this was last asked of this connection; true the first time. What this
   /// connection commits itself does not count. Asked outside of transactions.
   package func othersHaveCommitted() throws(StoreAccessError) -> Bool {
-    let version = Int(truncatingIfNeeded: try dataVersion())
+    let version = try dataVersion()
     defer { knownDataVersion = version }
     return version != knownDataVersion
   }

@@ -62,7 +62,7 @@ extension ConnectionPool {
       guard !writer.options.isReadOnly else { return true }
       // What can be copied beside readers is copied before anybody waits for them.
       writer.checkpoint(.passive)
-      endIdleSnapshots { _ in true }
+      locked { _ = endIdleSnapshots() }
       writer.setBusyTimeout(milliseconds: min(50, writer.options.busyTimeoutMilliseconds))
       defer { writer.setBusyTimeout(milliseconds: writer.options.busyTimeoutMilliseconds) }
       return writer.checkpoint(.truncate)

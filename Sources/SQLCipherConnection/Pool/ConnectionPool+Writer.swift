@@ -20,7 +20,9 @@ extension ConnectionPool {
     }
     isWriterTaken = true
     writerOwner = me
-    endIdleSnapshots()
+    // After the commit they would be too old for anybody; left open, they would keep the log from beginning anew, commit after commit, as long as somebody
+    // reads and saves in turns. Where none is open no timer runs.
+    if timer != nil { endIdleSnapshots() }
     let known = writer
     condition.unlock()
     if let known {
@@ -105,20 +107,5 @@ extension ConnectionPool {
       if isGivenBack { break }
     }
     if hasOthers { others.tell() }
-  }
-
-  /// Under the lock: ends the snapshots that nobody reads just now. After the commit they would be too old for anybody; left open, they would keep the log from
-  /// beginning anew, commit after commit, as long as somebody reads and saves in turns.
-  private func endIdleSnapshots() {
-    // Where none is open no timer runs.
-    if timer == nil { return }
-    for reader in readers where reader.take() {
-      if reader.snapshot != nil {
-        reader.connection.abandonTransaction()
-        reader.snapshot = nil
-        reader.isTimed = false
-      }
-      reader.release()
-    }
   }
 }

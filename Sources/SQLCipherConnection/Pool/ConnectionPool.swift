@@ -251,8 +251,7 @@ package final class ConnectionPool: @unchecked Sendable {
 
   /// Gives a reader back, and ends its snapshot.
   package func giveBackAfterError(_ reader: PooledReader) {
-    reader.connection.abandonTransaction()
-    reader.snapshot = nil
+    reader.endSnapshot()
     giveBack(reader)
   }
 
@@ -262,11 +261,8 @@ package final class ConnectionPool: @unchecked Sendable {
         reader.close()
         readers.removeAll { $0 === reader }
       } else {
-        if reader.snapshot != nil, !startTimer() {
-          // Nothing would end it.
-          reader.connection.abandonTransaction()
-          reader.snapshot = nil
-        }
+        // Nothing would end it.
+        if reader.snapshot != nil, !startTimer() { reader.endSnapshot() }
         reader.isTimed = reader.snapshot != nil
         reader.release()
       }
@@ -287,31 +283,31 @@ package final class ConnectionPool: @unchecked Sendable {
   }
 
   /// Ends the open snapshots that are too old to be used again; stops the timer when none is left.
-  private func endOldSnapshots() { endIdleSnapshots { $0.isOld } }
-
-  /// Ends the open snapshots that nobody uses just now, and that are of a kind; stops the timer when none is left.
-  func endIdleSnapshots(where isToEnd: (PooledReader) -> Bool) {
+  private func endOldSnapshots() {
     locked {
-      var hasSnapshot = false
-      for reader in readers {
-        // One that is in use may come back with a snapshot.
-        guard reader.take() else {
-          hasSnapshot = true
-          continue
-        }
-        if reader.snapshot != nil, isToEnd(reader) {
-          reader.connection.abandonTransaction()
-          reader.snapshot = nil
-          reader.isTimed = false
-        }
-        hasSnapshot = hasSnapshot || reader.snapshot != nil
-        reader.release()
-      }
-      if !hasSnapshot {
-        timer?.cancel()
-        timer = nil
-      }
+      if endIdleSnapshots(where: { $0.isOld }) { return }
+      timer?.cancel()
+      timer = nil
     }
+  }
+
+  /// Under the lock: ends the open snapshots that nobody uses just now, and that are of a kind; all by default.
+  ///
+  /// - Returns: Whether some reader may still have one.
+  @discardableResult
+  func endIdleSnapshots(where isToEnd: (PooledReader) -> Bool = { _ in true }) -> Bool {
+    var hasSnapshot = false
+    for reader in readers {
+      // One that is in use may come back with a snapshot.
+      guard reader.take() else {
+        hasSnapshot = true
+        continue
+      }
+      if reader.snapshot != nil, isToEnd(reader) { reader.endSnapshot() }
+      hasSnapshot = hasSnapshot || reader.snapshot != nil
+      reader.release()
+    }
+    return hasSnapshot
   }
 
   // MARK: - All

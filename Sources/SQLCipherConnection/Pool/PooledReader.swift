@@ -44,6 +44,13 @@ package final class PooledReader: @unchecked Sendable {
     begun = CoarseClock.now()
   }
 
+  /// Ends the open snapshot, of a reader that is taken.
+  func endSnapshot() {
+    connection.abandonTransaction()
+    snapshot = nil
+    isTimed = false
+  }
+
   /// Whether the open snapshot may still be used: nothing was committed since it was begun, and it is not old.
   @inline(__always) func isCurrent(_ commits: UInt64) -> Bool { snapshot == commits && !isOld }
 
