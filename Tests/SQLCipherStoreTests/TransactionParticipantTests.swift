@@ -25,10 +25,12 @@ final class TransactionParticipantTests: XCTestCase {
     }
   }
 
-  private struct Recorder: TransactionParticipant {
+  private final class Recorder: TransactionParticipant {
     let name: String
     let log: Log
-    var fails = false
+    let fails: Bool
+
+    init(name: String, log: Log, fails: Bool = false) { (self.name, self.log, self.fails) = (name, log, fails) }
 
     private func note(_ moment: String, _ transaction: WriteTransaction) {
       log.add("\(name) \(moment)\(transaction.isPart ? " a part" : "")")

@@ -35,9 +35,11 @@ extension ModelWatch: TransactionParticipant {
 // MARK: Derived values
 
 /// Brings derived attributes in step with what triggers have noted, at the end of each request.
-struct DerivedValues: TransactionParticipant {
+final class DerivedValues: TransactionParticipant {
   let rows: StoreRows
   let marks: DerivationMarks
+
+  init(rows: StoreRows, marks: DerivationMarks) { (self.rows, self.marks) = (rows, marks) }
 
   func willCommit(_ transaction: WriteTransaction) throws {
     defer { marks.reset() }
@@ -57,8 +59,10 @@ struct DerivedValues: TransactionParticipant {
 // MARK: Large values
 
 /// Writes files before the commit, and removes them after it.
-struct LargeValues: TransactionParticipant {
+final class LargeValues: TransactionParticipant {
   let storage: ExternalStorage
+
+  init(storage: ExternalStorage) { self.storage = storage }
 
   func didBegin(_ transaction: WriteTransaction) throws {
     transaction.keep(ExternalTransaction(storage: storage, connection: transaction.connection))
@@ -71,8 +75,6 @@ struct LargeValues: TransactionParticipant {
 // MARK: Keys
 
 /// Keys that were reserved in a transaction over several requests become the store's with it; those handed out are used up in any case.
-///
-/// A class, so that a copy of it is one reference: the list of participants is walked four times in each transaction.
 final class ReservedKeys: TransactionParticipant {
   let keys: KeyAllocator
   let tables: [EntityTable]

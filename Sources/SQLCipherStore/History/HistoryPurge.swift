@@ -5,8 +5,6 @@ import SQLCipherConnection
 import Synchronization
 
 /// Deletes the oldest rows of a history.
-///
-/// A class, so that a copy of it is one reference, as `ReservedKeys`.
 final class HistoryPurge: TransactionParticipant {
   private let retention: HistoryRetention
   private let history: StoreHistory

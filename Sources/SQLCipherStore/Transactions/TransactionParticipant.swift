@@ -3,7 +3,9 @@
 /// Takes part in every write transaction of a store.
 ///
 /// A part of a transaction (``WriteTransaction/isPart``) is committed and rolled back like one; what it has committed goes with the whole.
-protocol TransactionParticipant: Sendable {
+///
+/// A class, so that a copy of it is one reference: the list of participants is walked three times in each transaction.
+protocol TransactionParticipant: AnyObject, Sendable {
   /// The writer's lock is held, and nothing was read yet. Not called for parts.
   func didBegin(_ transaction: WriteTransaction) throws
   /// All statements of the transaction, or part, have run. What throws here rolls it back.
