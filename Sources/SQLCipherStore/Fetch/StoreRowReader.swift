@@ -38,9 +38,11 @@ final class SingleRowRead {
 
 /// Keeps what the last read of a row used: the reader with its snapshot and statements, and memory for the next row.
 ///
-/// Not `Sendable`: a context has its own. Between two reads nothing is held: see ``ConnectionPool/takeSnapshot(_:isRenewed:)``.
+/// Not `Sendable`: a context has its own. Between two reads nothing is held, see ``ConnectionPool/takeSnapshot(_:isRenewed:)``, but the state that it was made for.
 final class StoreRowReader: RowReader {
   private let engine: StoreEngine
+  /// The state that is read; nil for the newest.
+  private let generation: SnapshotGeneration?
   /// The engine's pool; nil where it has none.
   // `Unmanaged`: the engine holds it for as long as it lives. Callbacks know the pool weakly, which makes each retain a slow one.
   private let pool: Unmanaged<ConnectionPool>?
@@ -52,12 +54,14 @@ final class StoreRowReader: RowReader {
   @exclusivity(unchecked) private var read: SingleRowRead?
   @exclusivity(unchecked) private var entity = -1
 
-  init(_ engine: StoreEngine) {
+  init(_ engine: StoreEngine, of generation: SnapshotGeneration?) {
     self.engine = engine
+    self.generation = generation
     writer = engine.makeSingleRowWriter()
     pool = (try? engine.pool).map { Unmanaged.passUnretained($0) }  // see above
   }
 
+  // A state that holds still is always the same.
   func renew() { isRenewed = true }
 
   func row(_ reference: ObjectReference) throws -> RowImage? {
@@ -68,6 +72,7 @@ final class StoreRowReader: RowReader {
     }
     defer { writer.forgetRows() }
     do {
+      if let generation { return try generation.read(checks: false) { try read?.row(reference.key, $0, into: writer) } }
       if let transaction = engine.heldTransaction {
         let row = try read?.row(reference.key, transaction, into: writer)
         try transaction.connection.checkSentinel()

@@ -5,7 +5,7 @@ package import ObjectStore
 extension SQLCipherIncrementalStore: SingleRowStore {
   package func makeRowReader(of generation: (any StoreGeneration)?) throws -> any RowReader {
     let engine = try engine(.read)
-    return try generation.map { GenerationRowReader(engine, of: try engine.own($0)) } ?? StoreRowReader(engine)
+    return StoreRowReader(engine, of: try generation.map(engine.own))
   }
 }
 
