@@ -11,9 +11,9 @@ extension TableLayout {
     guard var numbering = older.history else { return }
     var waiting = older.namedHistoryIDs
     let (source, model) = (map.source.model, map.destination)
-    func take(_ id: Int?) -> Int? {
-      // Of two that took over the values of one, the first has its id.
-      id.flatMap { waiting.removeValue(forKey: $0) == nil ? nil : $0 }
+    func olderEntityID(_ entity: String) -> Int? {
+      let known = model.entity(named: entity).flatMap { map.older($0) }
+      return older.tables.lazy.flatMap(\.entities).first { $0.name == known?.name }?.historyID
     }
     func olderSlotID(_ entity: String, _ property: String) -> Int? {
       guard let newer = model.entity(named: entity), let index = newer.property(named: property)?.slotIndex,
@@ -26,29 +26,16 @@ extension TableLayout {
       guard let relationship, let known = map.olderRelationships(of: relationship).first, known.isToMany else { return nil }
       return older.historyID(ofToMany: known, in: source)
     }
-    func toMany(_ entity: String, _ property: String) -> CompiledRelationship? {
-      guard case .toMany(let relationship)? = model.entity(named: entity)?.property(named: property) else { return nil }
-      return relationship
-    }
-    for table in tables.indices {
-      for index in tables[table].entities.indices {
-        let known = model.entity(named: tables[table].entities[index].name).flatMap { map.older($0) }
-        let id = older.tables.lazy.flatMap(\.entities).first { $0.name == known?.name }?.historyID
-        tables[table].entities[index].historyID = take(id)
-      }
-      for index in tables[table].columns.indices {
-        tables[table].columns[index].historyID = take(
-          olderSlotID(tables[table].columns[index].entity, tables[table].columns[index].property))
-      }
-      for index in tables[table].orderColumns.indices {
-        let order = tables[table].orderColumns[index]
-        tables[table].orderColumns[index].historyID = take(olderToManyID(toMany(order.entity, order.property)))
-      }
-    }
-    for index in joinTables.indices {
-      let relationship = toMany(joinTables[index].entity, joinTables[index].property)
-      joinTables[index].historyID = take(olderToManyID(relationship))
-      joinTables[index].inverseHistoryID = take(olderToManyID(relationship.flatMap(model.inverse(of:))))
+    forEachHistoryID { id, subject in
+      let known: Int? =
+        switch subject {
+        case .entity(let name): olderEntityID(name)
+        case .slot(let entity, let property): olderSlotID(entity, property)
+        case .toMany(let entity, let property): olderToManyID(model.toMany(entity, property))
+        case .inverse(let entity, let property): olderToManyID(model.toMany(entity, property).flatMap(model.inverse(of:)))
+        }
+      // Of two that took over the values of one, the first has its id.
+      id = known.flatMap { waiting.removeValue(forKey: $0) == nil ? nil : $0 }
     }
     numbering.retired += waiting.sorted { $0.key < $1.key }.map { .init(id: $0.key, name: $0.value.name, isEntity: $0.value.isEntity) }
     history = numbering
@@ -58,15 +45,15 @@ extension TableLayout {
   /// All ids with the names of what they stand for.
   private var namedHistoryIDs: [Int: (name: String, isEntity: Bool)] {
     var names: [Int: (name: String, isEntity: Bool)] = [:]
-    for table in tables {
-      for entity in table.entities { if let id = entity.historyID { names[id] = (entity.name, true) } }
-      for column in table.columns { if let id = column.historyID { names[id] = (column.property, false) } }
-      for order in table.orderColumns { if let id = order.historyID { names[id] = (order.property, false) } }
-    }
-    for join in joinTables {
-      if let id = join.historyID { names[id] = (join.property, false) }
+    var layout = self
+    layout.forEachHistoryID { id, subject in
+      guard let id else { return }
+      switch subject {
+      case .entity(let name): names[id] = (name, true)
+      case .slot(_, let property), .toMany(_, let property): names[id] = (property, false)
       // The inverse may be none that is stored: then nothing speaks of the id.
-      if let id = join.inverseHistoryID { names[id] = (join.property, false) }
+      case .inverse(_, let property): names[id] = (property, false)
+      }
     }
     return names
   }

@@ -2,6 +2,16 @@
 import ObjectModel
 import ObjectStore
 
+/// What an id of the history stands for, by the names of the layout's model.
+enum HistorySubject {
+  case entity(String)
+  /// An attribute or a to-one relationship.
+  case slot(entity: String, property: String)
+  case toMany(entity: String, property: String)
+  /// The inverse of a to-many relationship with a table of its own.
+  case inverse(entity: String, property: String)
+}
+
 extension TableLayout {
   /// What is known of the history's ids beside those of the entities and properties that are there.
   struct HistoryNumbering: Codable, Sendable, Hashable {
@@ -24,24 +34,32 @@ extension TableLayout {
     }
   }
 
-  /// Gives ids to all that has none yet.
-  mutating func assignHistoryIDs() {
-    var numbering = history ?? HistoryNumbering()
+  /// Hands over the places of all ids, to be read or changed: those of entities, columns and orders table by table, then those of join tables.
+  mutating func forEachHistoryID(_ body: (_ id: inout Int?, _ subject: HistorySubject) -> Void) {
     for table in tables.indices {
-      for index in tables[table].entities.indices where tables[table].entities[index].historyID == nil {
-        tables[table].entities[index].historyID = numbering.take()
+      for index in tables[table].entities.indices {
+        body(&tables[table].entities[index].historyID, .entity(tables[table].entities[index].name))
       }
-      for index in tables[table].columns.indices where tables[table].columns[index].historyID == nil {
-        tables[table].columns[index].historyID = numbering.take()
+      for index in tables[table].columns.indices {
+        let column = tables[table].columns[index]
+        body(&tables[table].columns[index].historyID, .slot(entity: column.entity, property: column.property))
       }
-      for index in tables[table].orderColumns.indices where tables[table].orderColumns[index].historyID == nil {
-        tables[table].orderColumns[index].historyID = numbering.take()
+      for index in tables[table].orderColumns.indices {
+        let order = tables[table].orderColumns[index]
+        body(&tables[table].orderColumns[index].historyID, .toMany(entity: order.entity, property: order.property))
       }
     }
     for index in joinTables.indices {
-      if joinTables[index].historyID == nil { joinTables[index].historyID = numbering.take() }
-      if joinTables[index].inverseHistoryID == nil { joinTables[index].inverseHistoryID = numbering.take() }
+      let join = joinTables[index]
+      body(&joinTables[index].historyID, .toMany(entity: join.entity, property: join.property))
+      body(&joinTables[index].inverseHistoryID, .inverse(entity: join.entity, property: join.property))
     }
+  }
+
+  /// Gives ids to all that has none yet.
+  mutating func assignHistoryIDs() {
+    var numbering = history ?? HistoryNumbering()
+    forEachHistoryID { id, _ in id = id ?? numbering.take() }
     history = numbering
   }
 
@@ -49,15 +67,7 @@ extension TableLayout {
   var withoutHistory: TableLayout {
     var layout = self
     layout.history = nil
-    for table in layout.tables.indices {
-      for index in layout.tables[table].entities.indices { layout.tables[table].entities[index].historyID = nil }
-      for index in layout.tables[table].columns.indices { layout.tables[table].columns[index].historyID = nil }
-      for index in layout.tables[table].orderColumns.indices { layout.tables[table].orderColumns[index].historyID = nil }
-    }
-    for index in layout.joinTables.indices {
-      layout.joinTables[index].historyID = nil
-      layout.joinTables[index].inverseHistoryID = nil
-    }
+    layout.forEachHistoryID { id, _ in id = nil }
     return layout
   }
 }
@@ -66,36 +76,35 @@ extension HistoryIDs {
   /// The ids of a layout, for its model.
   convenience init(_ layout: TableLayout, of model: CompiledModel) {
     var assignment = Assignment(of: model)
-    func relationship(_ entity: String, _ property: String) -> CompiledRelationship? {
-      guard case .toMany(let relationship)? = model.entity(named: entity)?.property(named: property) else { return nil }
-      return relationship
-    }
-    for table in layout.tables {
-      for entity in table.entities {
-        if let id = entity.historyID, let known = model.entity(named: entity.name) { assignment.entities[known.number] = id }
-      }
-      for column in table.columns {
-        guard let id = column.historyID, let entity = model.entity(named: column.entity),
-          let slot = entity.property(named: column.property)?.slotIndex
-        else { continue }
+    var layout = layout
+    layout.forEachHistoryID { id, subject in
+      guard let id else { return }
+      switch subject {
+      case .entity(let name):
+        if let entity = model.entity(named: name) { assignment.entities[entity.number] = id }
+      case .slot(let name, let property):
+        guard let entity = model.entity(named: name), let slot = entity.property(named: property)?.slotIndex else { return }
         for number in entity.subtree { assignment.slots[number][slot] = id }
-      }
-      for order in table.orderColumns {
-        if let id = order.historyID, let relationship = relationship(order.entity, order.property) {
-          assignment.relationships[relationship.id] = id
-        }
-      }
-    }
-    for join in layout.joinTables {
-      guard let relationship = relationship(join.entity, join.property) else { continue }
-      assignment.relationships[relationship.id] = join.historyID ?? 0
-      if let inverse = model.inverse(of: relationship), inverse.id != relationship.id, inverse.isToMany {
-        assignment.relationships[inverse.id] = join.inverseHistoryID ?? 0
+      case .toMany(let name, let property):
+        if let relationship = model.toMany(name, property) { assignment.relationships[relationship.id] = id }
+      case .inverse(let name, let property):
+        guard let relationship = model.toMany(name, property), let inverse = model.inverse(of: relationship),
+          inverse.id != relationship.id, inverse.isToMany
+        else { return }
+        assignment.relationships[inverse.id] = id
       }
     }
     for retired in layout.history?.retired ?? [] {
       if retired.isEntity { assignment.goneEntities.insert(retired.id) } else { assignment.gone[retired.id] = retired.name }
     }
     self.init(assignment, of: model)
+  }
+}
+
+extension CompiledModel {
+  /// The to-many relationship of a name; nil where the model has none.
+  func toMany(_ entity: String, _ property: String) -> CompiledRelationship? {
+    guard case .toMany(let relationship)? = self.entity(named: entity)?.property(named: property) else { return nil }
+    return relationship
   }
 }
