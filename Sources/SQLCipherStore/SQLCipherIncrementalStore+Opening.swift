@@ -94,7 +94,11 @@ extension SQLCipherIncrementalStore {
           marks: marks,
           watch: watch, externals: externals, retention: options.isReadOnly ? .unlimited : description.historyRetention)
         if record.format == MetadataTable.formatVersionWithHistory {
-          try pool.withReader { try engine.history.adopt(ReadTransaction(connection: $0), model: schema.model, path: path) }
+          try pool.withWriter { connection in
+            try connection.readTransaction {
+              try engine.history.adopt(ReadTransaction(connection: connection), model: schema.model, path: path)
+            }
+          }
         }
         watch.begin(generation: generation, hashes: hashes, layout: schema.layout) { [history = engine.history, path] transaction in
           try history.adopt(transaction, model: schema.model, path: path)
