@@ -142,10 +142,7 @@ struct BatchInserter {
   }
 
   /// What the history has of values that are kept in files.
-  private func largeValues(_ row: RowImage, _ slot: Int) throws -> HistoryValue? {
-    let number = executor.externals?.id(of: row, slot) ?? (row.external(slot)?.content as? StoredExternal)?.id
-    return try TransactionRecord.largeValue(number, batch.transaction.reading)
-  }
+  private var largeValues: HistoryRecorder.LargeValues { TransactionRecord.largeValues(batch.transaction.reading, executor.externals) }
 
   // MARK: Orders
 

@@ -19,7 +19,7 @@ extension TransactionRecord {
       return
     }
     try forEachRow(table.rows(in: doomed), of: table, batch) { row, _ in
-      try recorder.addDeleted(row.reference, row, largeValues(batch.transaction.reading))
+      try recorder.addDeleted(row.reference, row, Self.largeValues(batch.transaction.reading))
     }
   }
 
@@ -71,7 +71,7 @@ extension TransactionRecord {
       return
     }
     let computed = plan.assignments.filter { if case .computed = $0.value { true } else { false } }
-    let large = largeValues(batch.transaction.reading)
+    let large = Self.largeValues(batch.transaction.reading)
     try forEachRow(table.rows(in: noted, valueCount: computed.count), of: table, batch) { row, statement in
       let known = recorder.ids.slots(of: row.entityNumber)
       var (changes, position) = ([HistoryChange](), table.readColumnCount)
@@ -122,11 +122,6 @@ extension TransactionRecord {
       try table.readRow(statement, into: writer)
       try body(writer.endRow(), statement)
     }
-  }
-
-  /// What values in files are recorded as, of rows that are stored.
-  func largeValues(_ transaction: ReadTransaction) -> HistoryRecorder.LargeValues {
-    { row, slot in try Self.largeValue((row.external(slot)?.content as? StoredExternal)?.id, transaction) }
   }
 }
 

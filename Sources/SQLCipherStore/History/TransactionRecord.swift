@@ -51,10 +51,17 @@ final class TransactionRecord {
   /// Records what a save has written, once its statements have run.
   func add(_ transaction: WriteTransaction, numbers: ExternalNumbers?) throws {
     guard let request else { return }
-    try recorder.add(request, formerRows: formerRows) { row, slot in
-      try Self.largeValue(numbers?.id(of: row, slot) ?? (row.external(slot)?.content as? StoredExternal)?.id, transaction.reading)
-    }
+    try recorder.add(request, formerRows: formerRows, large: Self.largeValues(transaction.reading, numbers))
     formerRows = [:]
+  }
+
+  /// What values that are kept in files are recorded as.
+  ///
+  /// - Parameter numbers: Those of rows that the request has written; other rows know theirs.
+  static func largeValues(_ transaction: ReadTransaction, _ numbers: ExternalNumbers? = nil) -> HistoryRecorder.LargeValues {
+    { row, slot in
+      try largeValue(numbers?.id(of: row, slot) ?? (row.external(slot)?.content as? StoredExternal)?.id, transaction)
+    }
   }
 
   /// What a value that is kept in a file is recorded as.
