@@ -58,6 +58,8 @@ package final class HistoryIDs: Sendable {
   package let model: CompiledModel
   private let assignment: Assignment
   private let numbers: [Int: Int]
+  /// The slots of each entity whose values a history keeps when an object is deleted.
+  private let preserved: [SlotMask]
   private let properties: [Int: Property]
 
   package init(_ assignment: Assignment, of model: CompiledModel) {
@@ -77,6 +79,11 @@ package final class HistoryIDs: Sendable {
       if id > 0 { properties[id] = .toMany(relationship) }
     }
     (self.numbers, self.properties) = (numbers, properties)
+    preserved = model.entities.map { entity in
+      var mask = SlotMask()
+      for slot in entity.slots where slot.attribute?.preservesValueInHistoryOnDeletion == true { mask.insert(slot.index) }
+      return mask
+    }
   }
 
   // MARK: Writing
@@ -92,6 +99,9 @@ package final class HistoryIDs: Sendable {
 
   /// The ids of an entity's slots; 0 where nothing is stored.
   package func slots(of entity: Int) -> [Int] { assignment.slots[entity] }
+
+  /// The slots of an entity whose values a history keeps when an object is deleted.
+  package func preservedSlots(of entity: Int) -> SlotMask { preserved[entity] }
 
   /// The id of a to-many relationship; 0 for none.
   package func relationship(_ number: Int) -> Int { assignment.relationships[number] }

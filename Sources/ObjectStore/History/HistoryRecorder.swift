@@ -50,21 +50,19 @@ package struct HistoryRecorder {
     _ request: SaveChangesRequest, formerRows: [ObjectReference: RowImage], large: LargeValues
   ) throws {
     let changes = request.relationshipChanges
-    var own: [ObjectReference: [Int]] = [:]
+    var own: [ObjectReference: [SaveChangesRequest.RelationshipChange]] = [:]
     if !changes.isEmpty, !request.updated.isEmpty {
       let updated = Set(request.updated.map(\.row.reference))
-      for (position, change) in changes.enumerated() where updated.contains(change.source) {
-        own[change.source, default: []].append(position)
-      }
+      own = Dictionary(grouping: changes.lazy.filter { updated.contains($0.source) }, by: \.source)
     }
     for deleted in request.deleted { try addDeleted(deleted.reference, formerRows[deleted.reference], large) }
     for update in request.updated {
       let row = update.row
       try addUpdated(row, update.changedSlots, former: formerRows[row.reference], large)
-      for position in own[row.reference] ?? [] { add(changes[position]) }
+      for change in own[row.reference] ?? [] { add(change) }
     }
     for row in request.inserted { try addInserted(row, large) }
-    for (position, change) in changes.enumerated() where own[change.source]?.contains(position) != true { add(change) }
+    for change in changes where own[change.source] == nil { add(change) }
   }
 
   /// Adds what was written beside what the request says.
@@ -209,14 +207,5 @@ package struct HistoryRecorder {
     case .reference: return ids.object(row.reference(slot)).map { .reference($0) } ?? .null
     case .none: return .null
     }
-  }
-}
-
-extension HistoryIDs {
-  /// The slots of an entity whose values a history keeps when an object is deleted.
-  package func preservedSlots(of entity: Int) -> SlotMask {
-    var mask = SlotMask()
-    for slot in model.entities[entity].slots where slot.attribute?.preservesValueInHistoryOnDeletion == true { mask.insert(slot.index) }
-    return mask
   }
 }

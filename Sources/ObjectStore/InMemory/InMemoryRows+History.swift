@@ -35,6 +35,7 @@ struct InMemoryHistory: Sendable {
 
   /// Deletes what is older than it is to be kept, but nothing that a consumer has still to read.
   private mutating func shorten(now: Double) {
+    if retention == .unlimited { return }
     let starts = entries.filter { $0.start == nil }
     guard let newest = starts.last?.number else { return }
     var end: Int64
