@@ -71,10 +71,7 @@ package struct HistoryReader {
       // The first rows of this one are gone.
       guard entry.start == nil else { throw try expired() }
       hasBegun = true
-      header = PersistentHistoryTransaction(
-        entry, opening: opening(entry.authorship.opening), position: HistoryPosition(number: entry.number, mark: entry.mark),
-        store: identifier,
-        isWhole: [.migration, .transfer, .begin].contains(entry.authorship.kind))
+      header = PersistentHistoryTransaction(entry, opening: opening(entry.authorship.opening), store: identifier)
       maker.begin(transaction: entry.number)
       try take(entry)
       isFirst = true

@@ -64,9 +64,10 @@ public struct PersistentHistoryTransaction: Sendable, Hashable, Identifiable {
   /// The transaction's number.
   public var id: Int64 { transactionNumber }
 
-  package init(_ entry: HistoryEntry, opening: HistoryOpening?, position: HistoryPosition, store: String, isWhole: Bool) {
+  /// - Parameter entry: The first row of the transaction.
+  package init(_ entry: HistoryEntry, opening: HistoryOpening?, store: String) {
     transactionNumber = entry.transaction
-    token = PersistentHistoryToken(position, of: store)
+    token = PersistentHistoryToken(entry.position, of: store)
     storeIdentifier = store
     let authorship = entry.authorship
     timestamp = Date(timeIntervalSinceReferenceDate: authorship.time)
@@ -76,6 +77,6 @@ public struct PersistentHistoryTransaction: Sendable, Hashable, Identifiable {
     processID = opening.map { "\($0.processID)" } ?? ""
     bundleID = opening?.program ?? ""
     self.opening = opening?.identifier
-    self.isWhole = isWhole
+    isWhole = authorship.kind.isWhole
   }
 }

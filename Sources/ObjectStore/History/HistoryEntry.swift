@@ -5,6 +5,14 @@ package import Foundation
 package enum HistoryKind: Int, Sendable, CaseIterable {
   case save = 1
   case batch, migration, transfer, sync, begin
+
+  /// Whether such a transaction may have changed anything, without a list of it.
+  package var isWhole: Bool {
+    switch self {
+    case .migration, .transfer, .begin: true
+    case .save, .batch, .sync: false
+    }
+  }
 }
 
 /// Who has written a transaction, and when.
@@ -53,6 +61,8 @@ package struct HistoryEntry: Sendable {
 
   /// The number of its transaction.
   package var transaction: Int64 { start ?? number }
+  /// The place of its transaction, of the first row of one.
+  package var position: HistoryPosition { HistoryPosition(number: number, mark: mark) }
 }
 
 /// The clock of a history: that of the wall, but never back.

@@ -16,6 +16,6 @@ final class InMemoryGeneration: StoreGeneration {
 
 extension InMemoryGeneration: HistoryGeneration {
   func historyPosition() throws -> HistoryPosition? {
-    rows.history?.entries.last { $0.start == nil }.map { HistoryPosition(number: $0.number, mark: $0.mark) }
+    rows.history?.entries.last { $0.start == nil }?.position
   }
 }

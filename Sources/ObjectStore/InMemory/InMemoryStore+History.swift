@@ -13,12 +13,11 @@ extension InMemoryStore: HistoryStore {
     guard let entries = try visibleHistory()?.entries, let first = entries.first(where: { $0.start == nil }),
       let newest = entries.last(where: { $0.start == nil })
     else { return nil }
-    return HistoryExtent(
-      oldest: HistoryPosition(number: first.number, mark: first.mark), newest: HistoryPosition(number: newest.number, mark: newest.mark))
+    return HistoryExtent(oldest: first.position, newest: newest.position)
   }
 
   package func historyPosition(of number: Int64) throws -> HistoryPosition? {
-    try visibleHistory()?.entries.first { $0.number == number }.map { HistoryPosition(number: number, mark: $0.mark) }
+    try visibleHistory()?.entries.first { $0.number == number }?.position
   }
 
   package func historyEntries(_ query: HistoryQuery, byteLimit: Int) throws -> [HistoryEntry] {
