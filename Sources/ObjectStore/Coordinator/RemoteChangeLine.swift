@@ -52,7 +52,7 @@ final class RemoteChangeListeners: Sendable {
       return state.lastNumber
     }
     // Goes with the stream.
-    let place = RemoteChangePlace { [weak self] in self?.state.withLock { $0.lines[number] = nil } }
+    let place = EndAction { [weak self] in self?.state.withLock { $0.lines[number] = nil } }
     return AsyncStream {
       defer { withExtendedLifetime(place) {} }
       return await line.next()
@@ -62,11 +62,4 @@ final class RemoteChangeListeners: Sendable {
   func tell(_ change: RemoteStoreChange) {
     for line in state.withLock({ Array($0.lines.values) }) { line.add(change) }
   }
-}
-
-/// Does something when nobody has it any more.
-private final class RemoteChangePlace: Sendable {
-  private let leave: @Sendable () -> Void
-  init(_ leave: @escaping @Sendable () -> Void) { self.leave = leave }
-  deinit { leave() }
 }

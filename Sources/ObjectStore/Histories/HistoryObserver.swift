@@ -66,7 +66,8 @@ public struct HistoryObserver: AsyncSequence, Sendable {
     private var newest: PersistentHistoryToken?
     /// Something was committed since it was looked last.
     private var commits: AsyncStream<Void>.Iterator
-    private let end: ObserverEnd
+    /// Ends what it has begun.
+    private let end: EndAction
 
     init(
       _ coordinator: PersistentStoreCoordinator, _ token: PersistentHistoryToken?,
@@ -80,7 +81,7 @@ public struct HistoryObserver: AsyncSequence, Sendable {
       let number = coordinator.addObserver { _ in continuation.yield() }
       let remote = coordinator.remoteChanges()
       let task = Task { for await _ in remote { continuation.yield() } }
-      end = ObserverEnd { [weak coordinator] in
+      end = EndAction { [weak coordinator] in
         coordinator?.removeObserver(number)
         task.cancel()
         continuation.finish()
@@ -111,11 +112,4 @@ public struct HistoryObserver: AsyncSequence, Sendable {
       }
     }
   }
-}
-
-/// Ends what an iterator has begun, when nobody has it any more.
-private final class ObserverEnd: Sendable {
-  private let body: @Sendable () -> Void
-  init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-  deinit { body() }
 }
