@@ -28,12 +28,12 @@ extension RowSource {
 
   /// A pinned context goes on to what is the newest state at the next read. Within a transaction it reads that, and goes on at its end.
   func advance() {
-    if generation != nil, transactionDepth == 0 { setGeneration(ContextGeneration(named: contextName)) }
+    if presentGeneration != nil { setGeneration(ContextGeneration(named: contextName)) }
   }
 
   /// The state of a store that is read; nil for the newest.
   @inline(__always) func pinned(in store: PersistentStore) throws -> PinnedGeneration? {
-    guard let generation, transactionDepth == 0 else { return nil }
+    guard let generation = presentGeneration else { return nil }
     return try generation.known(of: store) ?? pin(store, generation)
   }
 
@@ -44,7 +44,7 @@ extension RowSource {
 
   /// The row cache of what is read; nil where a state is to be pinned first.
   @inline(__always) func cache(of store: PersistentStore) -> RowCache? {
-    guard let generation, transactionDepth == 0 else { return store.cache }
+    guard let generation = presentGeneration else { return store.cache }
     return generation.known(of: store)?.cache
   }
 

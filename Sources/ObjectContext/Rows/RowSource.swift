@@ -24,7 +24,9 @@ package final class RowSource {
   // Asked for each row; a context's isolation admits one access at a time.
   @exclusivity(unchecked) private(set) var generation: ContextGeneration?
   /// How many transactions of the context are under way, one inside the other: within them it reads what they have written.
-  private(set) var transactionDepth = 0
+  private var transactionDepth = 0
+  /// The states that hold still and are read now; nil where the newest is, as within a transaction.
+  @inline(__always) var presentGeneration: ContextGeneration? { transactionDepth == 0 ? generation : nil }
   /// The store that was asked for last, as long as the coordinator has the stores that it had.
   // Asked for each fault; a context's isolation admits one access at a time.
   @exclusivity(unchecked) private var lastStore: (version: Int, space: UInt32, store: PersistentStore)?
@@ -99,7 +101,7 @@ package final class RowSource {
   /// The row of an object if it is at hand and not too old.
   func rowAtHand(_ reference: ObjectReference, in store: PersistentStore) -> RowImage? {
     // In a state that holds still no row is too old.
-    if generation != nil, transactionDepth == 0 { return cache(of: store)?.row(reference) }
+    if presentGeneration != nil { return cache(of: store)?.row(reference) }
     if stalenessInterval < 0 { return store.cache.row(reference) }
     return stalenessInterval == 0 ? nil : store.cache.row(reference, notOlderThan: stalenessInterval)
   }
@@ -111,11 +113,11 @@ package final class RowSource {
   func knowsRow(_ reference: ObjectReference, in store: PersistentStore) -> Bool { cache(of: store)?.hasRow(reference) ?? false }
 
   /// Whether rows that are read stay at hand. Within a transaction they do not: only objects that are there can take them.
-  func keepsRows(of store: PersistentStore) -> Bool { generation != nil && transactionDepth == 0 || !store.cache.isSuspended }
+  func keepsRows(of store: PersistentStore) -> Bool { presentGeneration != nil || !store.cache.isSuspended }
 
   /// Lets go of rows at hand, so that they are read anew. In a state that holds still they would be the same.
   func forgetRows(_ references: some Sequence<ObjectReference>, in store: PersistentStore) {
-    if generation != nil, transactionDepth == 0 { return }
+    if presentGeneration != nil { return }
     store.cache.remove(references)
     renewReaders()
   }
@@ -129,7 +131,7 @@ package final class RowSource {
 
   /// Lets go of all rows at hand; a pinned context goes on to the newest state.
   func forgetAllRows() {
-    if generation != nil, transactionDepth == 0 { return advance() }
+    if presentGeneration != nil { return advance() }
     for store in coordinator.persistentStores { store.cache.removeAll() }
     renewReaders()
   }
