@@ -230,7 +230,9 @@ final class SaveSession {
   /// The place behind the save in the histories of the stores; nil where none keeps one.
   private var historyToken: PersistentHistoryToken? {
     var positions: [String: HistoryPosition] = [:]
-    for part in parts { positions[part.store.identifier] = part.outcome.historyPosition }
+    for part in parts {
+      if let position = part.outcome.historyPosition { positions[part.store.identifier] = position }
+    }
     return positions.isEmpty ? nil : PersistentHistoryToken(positions)
   }
 }
