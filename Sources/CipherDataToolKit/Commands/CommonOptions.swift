@@ -106,8 +106,13 @@ extension PersistentContainer {
 
   /// Runs work with a context of its own, and closes the stores afterwards.
   func run<Result: Sendable>(_ body: @escaping @Sendable (ManagedObjectContext) throws -> Result) async throws -> Result {
+    try await closing { try await performBackgroundTask(body) }
+  }
+
+  /// Runs work, and closes the stores afterwards.
+  func closing<Result>(_ body: () async throws -> Result) async throws -> Result {
     do {
-      let result = try await performBackgroundTask(body)
+      let result = try await body()
       try close()
       return result
     } catch {

@@ -84,13 +84,7 @@ struct HistoryCommand: AsyncParsableCommand {
       }
       if disable { description.historyTracking = false }
     }
-    do {
-      try await act(in: container, after, before)
-    } catch {
-      try? container.close()
-      throw error
-    }
-    try container.close()
+    try await container.closing { try await act(in: container, after, before) }
   }
 
   private func act(in container: PersistentContainer, _ after: HistoryPlace?, _ before: HistoryPlace?) async throws {

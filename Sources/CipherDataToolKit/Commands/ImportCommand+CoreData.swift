@@ -60,14 +60,7 @@ struct CoreDataOptions: ParsableArguments {
         if let description { return try await source.importAll(creating: description, progress: progress) }
         guard let target else { throw ToolError(.software, "There is neither a store nor a place for one.") }
         let container = try await PersistentContainer.open(target, isReadOnly: false)
-        do {
-          let report = try await source.importAll(into: container, progress: progress)
-          try container.close()
-          return report
-        } catch {
-          try? container.close()
-          throw error
-        }
+        return try await container.closing { try await source.importAll(into: container, progress: progress) }
       })
     bar.finish()
     try Self.write(report, path)

@@ -52,15 +52,9 @@ struct WatchCommand: AsyncParsableCommand {
       description.postsRemoteChangeNotifications = true
     }
     let last = PlaceBox()
-    do {
-      let isInterrupted = try await watch(container, after: after, last)
-      try container.close()
-      if let token = last.value { Tool.print(token.description, to: STDERR_FILENO) }
-      if isInterrupted { throw ExitCode(ExitStatus.interrupted.rawValue) }
-    } catch {
-      try? container.close()
-      throw error
-    }
+    let isInterrupted = try await container.closing { try await watch(container, after: after, last) }
+    if let token = last.value { Tool.print(token.description, to: STDERR_FILENO) }
+    if isInterrupted { throw ExitCode(ExitStatus.interrupted.rawValue) }
   }
 
   /// Follows the history until the time is over or somebody interrupts it.
