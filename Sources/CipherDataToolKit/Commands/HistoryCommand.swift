@@ -9,6 +9,15 @@ enum HistoryFormat: String, CaseIterable, ExpressibleByArgument {
   case table, jsonl
 }
 
+/// Which part of a history is told.
+struct HistoryFilterOptions: ParsableArguments {
+  @Option(help: "Only what this author has written.")
+  var author: String?
+
+  @Option(help: "Only changes of objects of this entity, those of entities below it included.")
+  var entity: String?
+}
+
 /// Shows what was written to a store, and switches or shortens its history.
 struct HistoryCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -28,11 +37,8 @@ struct HistoryCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Only what was written after a place.", valueName: "token|date"))
   var after: String?
 
-  @Option(help: "Only what this author has written.")
-  var author: String?
-
-  @Option(help: "Only changes of objects of this entity, those of entities below it included.")
-  var entity: String?
+  @OptionGroup
+  var filter: HistoryFilterOptions
 
   @Option(help: ArgumentHelp("Only changes of this object.", valueName: "uri"))
   var object: String?
@@ -64,7 +70,7 @@ struct HistoryCommand: AsyncParsableCommand {
   func validate() throws {
     let actions = [enable, disable, purgeBefore != nil, consumers].count { $0 }
     if actions > 1 { throw ValidationError("Give one of --enable, --disable, --purge-before and --consumers.") }
-    if actions == 1, [after, author, entity, object].contains(where: { $0 != nil }) || limit != nil {
+    if actions == 1, [after, filter.author, filter.entity, object].contains(where: { $0 != nil }) || limit != nil {
       throw ValidationError("--after, --author, --entity, --object and --limit are for listing.")
     }
     if force, purgeBefore == nil { throw ValidationError("--force belongs to --purge-before.") }
@@ -105,11 +111,12 @@ struct HistoryCommand: AsyncParsableCommand {
     }
     let sink = OutputSink()
     if consumers { return try printConsumers(of: coordinator, to: sink) }
-    let question = HistoryQuestion(after: after, author: author, entity: entity, object: object, limit: limit, showsValues: values)
+    let question = HistoryQuestion(
+      after: after, author: filter.author, entity: filter.entity, object: object, limit: limit, showsValues: values)
     let printer = HistoryPrinter(question, of: container, to: sink)
     switch format {
     case .table: try await printer.printTable()
-    case .jsonl: _ = try await printer.printLines()
+    case .jsonl: try await printer.printLines()
     }
   }
 

@@ -7,11 +7,6 @@ import Synchronization
 
 /// Follows what is written to a store.
 struct WatchCommand: AsyncParsableCommand {
-  /// The forms of the output.
-  enum Format: String, CaseIterable, ExpressibleByArgument {
-    case text, jsonl
-  }
-
   static let configuration = CommandConfiguration(
     commandName: "watch", abstract: "Follow what others write to a store, as they write it.",
     discussion: """
@@ -25,14 +20,11 @@ struct WatchCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Begin behind a place.", valueName: "token"))
   var after: String?
 
-  @Option(help: "Only what this author has written.")
-  var author: String?
-
-  @Option(help: "Only changes of objects of this entity, those of entities below it included.")
-  var entity: String?
+  @OptionGroup
+  var filter: HistoryFilterOptions
 
   @Option(help: "The form of the output.")
-  var format = Format.text
+  var format = HistoryLinePrinter.Format.text
 
   @Option(name: .customLong("for"), help: ArgumentHelp("End after so long.", valueName: "seconds"))
   var seconds: Double?
@@ -66,16 +58,19 @@ struct WatchCommand: AsyncParsableCommand {
     var check = PersistentHistoryChangeRequest.fetchHistory(after: after)
     (check.resultType, check.fetchLimit) = (.transactionsOnly, 1)
     _ = try coordinator.execute(check)
-    let question = HistoryQuestion(author: author, entity: entity)
+    let question = HistoryQuestion(author: filter.author, entity: filter.entity)
     let begin = try after ?? coordinator.currentPersistentHistoryToken()
     if let begin { last.set(begin) }
     let changes = try question.changes(coordinator)
     let observer = HistoryObserver(coordinator, after: begin, where: question.transactions, changes: changes)
     let format = format
     let work = Task {
-      var printer = HistoryLinePrinter(container, changes: changes, format: format == .jsonl ? .jsonl : .text, to: OutputSink())
+      let sink = OutputSink()
+      var printer = HistoryLinePrinter(container, changes: changes, format: format, showsValues: false, to: sink)
       for try await transaction in observer {
         try await printer.print(transaction)
+        // Who watches wants to see it now.
+        try sink.flush()
         if !transaction.isContinued { last.set(transaction.token) }
       }
     }

@@ -1,13 +1,14 @@
 // HistoryLinePrinter: transactions as they come, as JSON lines or as lines for people.
+import ArgumentParser
 import Foundation
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
-/// Prints transactions one after the other, each at once.
+/// Prints transactions one after the other: as JSON lines with a line for each, then its changes, at most a thousand a line; as text with a line for each change.
 struct HistoryLinePrinter {
-  enum Format { case text, jsonl }
+  enum Format: String, CaseIterable, ExpressibleByArgument { case text, jsonl }
 
   private let json: HistoryJSON
   private let format: Format
@@ -16,11 +17,13 @@ struct HistoryLinePrinter {
   private let sink: OutputSink
   private var isContinuation = false
 
-  /// - Parameter filter: The condition that chose the changes that are printed, by which they are counted too.
-  init(_ container: PersistentContainer, changes filter: FetchPredicate?, format: Format, to sink: OutputSink) {
+  /// - Parameters:
+  ///   - filter: The condition that chose the changes that are printed, by which they are counted too.
+  ///   - showsValues: Whether JSON has values, where the history has them.
+  init(_ container: PersistentContainer, changes filter: FetchPredicate?, format: Format, showsValues: Bool, to sink: OutputSink) {
     coordinator = container.persistentStoreCoordinator
     self.filter = filter
-    json = HistoryJSON(model: coordinator.compiledModel, showsValues: false)
+    json = HistoryJSON(model: coordinator.compiledModel, showsValues: showsValues)
     self.format = format
     self.sink = sink
   }
@@ -45,7 +48,5 @@ struct HistoryLinePrinter {
       }
     }
     isContinuation = part.isContinued
-    // Who watches wants to see it now.
-    try sink.flush()
   }
 }

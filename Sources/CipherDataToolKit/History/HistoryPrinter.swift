@@ -18,28 +18,30 @@ struct HistoryPrinter {
     self.sink = sink
   }
 
-  // MARK: JSON lines
-
-  /// A line for each transaction, then its changes, at most a thousand a line.
-  ///
-  /// - Returns: The place behind the last transaction that was printed; nil where there was none.
-  func printLines() async throws -> PersistentHistoryToken? {
-    let json = HistoryJSON(model: coordinator.compiledModel, showsValues: question.showsValues)
+  /// Prints JSON lines.
+  func printLines() async throws {
     let changes = try question.changes(coordinator)
-    var (count, last): (Int, PersistentHistoryToken?) = (0, nil)
-    var isContinuation = false
+    var printer = HistoryLinePrinter(container, changes: changes, format: .jsonl, showsValues: question.showsValues, to: sink)
+    _ = try await forEachPart(changes) { try await printer.print($0) }
+    try sink.flush()
+  }
+
+  /// Hands over the transactions that are wanted, part by part.
+  ///
+  /// - Returns: How many they were, and the place behind the last; nil for none.
+  private func forEachPart(
+    _ changes: FetchPredicate?, _ body: (PersistentHistoryTransaction) async throws -> Void
+  ) async throws -> (count: Int, last: PersistentHistoryToken?) {
+    var (count, last, isContinuation): (Int, PersistentHistoryToken?, Bool) = (0, nil, false)
     for try await part in coordinator.history(after: question.after?.token, where: question.transactions, changes: changes) {
       if !isContinuation {
         if let limit = question.limit, count >= limit { break }
         count += 1
-        try sink.line(json.header(part, try await HistoryCounts(of: part, in: coordinator, changes: changes)).serialized())
       }
-      if !(part.changes ?? []).isEmpty { try sink.line(json.changes(part).serialized()) }
-      isContinuation = part.isContinued
-      if !part.isContinued { last = part.token }
+      try await body(part)
+      (isContinuation, last) = (part.isContinued, part.token)
     }
-    try sink.flush()
-    return last
+    return (count, last)
   }
 
   // MARK: Table
@@ -50,15 +52,7 @@ struct HistoryPrinter {
     if question.showsValues { columns += ["old", "new"] }
     let writer = TableWriter(columns: columns, to: sink)
     let json = HistoryJSON(model: coordinator.compiledModel, showsValues: true)
-    let changes = try question.changes(coordinator)
-    var (count, last, isContinuation): (Int, PersistentHistoryToken?, Bool) = (0, nil, false)
-    for try await part in coordinator.history(after: question.after?.token, where: question.transactions, changes: changes) {
-      if !isContinuation {
-        if let limit = question.limit, count >= limit { break }
-        count += 1
-      }
-      isContinuation = part.isContinued
-      last = part.token
+    let (count, last) = try await forEachPart(try question.changes(coordinator)) { part in
       let time = InstantText.text(part.timestamp.timeIntervalSinceReferenceDate).map { JSONValue.string($0) } ?? .null
       let head: [JSONValue] = [time, part.author.map { .string($0) } ?? .null, .string(part.kind.rawValue)]
       let list = part.changes ?? []
