@@ -33,8 +33,7 @@ final class DerivedAttributeCommandTests: XCTestCase {
 
   private func fixture() async throws -> ToolFixture {
     let fixture = try ToolFixture()
-    let key = StoreKey.passphrase(SecretBytes(utf8: ToolFixture.passphrase), .cheapForTests())
-    try await StoreCreation.create(URL(fileURLWithPath: fixture.store), model: Self.model(), key: key)
+    try await fixture.makeStore(of: Self.model())
     return fixture
   }
 

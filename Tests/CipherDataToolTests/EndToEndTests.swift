@@ -40,9 +40,7 @@ final class EndToEndTests: XCTestCase {
     _ = try fixture.folder.file("lines", exported)
     let back = try fixture.run(["import", "test.store", "lines"])
     XCTAssertTrue(back.error.contains("0 objects inserted, 0 changed, 0 deleted"), back.error)
-    try await StoreCreation.create(
-      URL(fileURLWithPath: fixture.path("copy.store")), model: TestStack.model("DebianArchive"),
-      key: .passphrase(ToolFixture.passphrase, .cheapForTests()))
+    try await fixture.makeStore(of: TestStack.model("DebianArchive"), at: "copy.store")
     XCTAssertEqual(try fixture.run(["import", "copy.store", "lines"]).status, 0)
     XCTAssertEqual(try fixture.run(["export", "copy.store"]).output, exported)
   }

@@ -25,8 +25,7 @@ final class FetchStatementsTests: XCTestCase {
 
   private func fixture() async throws -> ToolFixture {
     let fixture = try ToolFixture()
-    try await StoreCreation.create(
-      URL(fileURLWithPath: fixture.store), model: Self.model, key: .passphrase(ToolFixture.passphrase, .cheapForTests()))
+    try await fixture.makeStore(of: Self.model)
     let lines = (0..<100).map { #"{"name":"item \#($0)","shelf":{"label":"shelf \#($0 % 7)"}}"# + "\n" }.joined()
     let imported = try fixture.run(["import", "test.store", "--entity", "Item"], input: lines)
     XCTAssertEqual(imported.status, 0, imported.error)

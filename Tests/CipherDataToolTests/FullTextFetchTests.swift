@@ -24,8 +24,7 @@ final class FullTextFetchTests: XCTestCase {
 
   private func fixture() async throws -> ToolFixture {
     let fixture = try ToolFixture()
-    let key = StoreKey.passphrase(ToolFixture.passphrase, .cheapForTests())
-    try await StoreCreation.create(URL(fileURLWithPath: fixture.store), model: Self.model, key: key)
+    try await fixture.makeStore(of: Self.model)
     let imported = try fixture.run(["import", "test.store", "--entity", "Item"], input: Self.lines)
     XCTAssertEqual(imported.status, 0, imported.error)
     return fixture

@@ -29,8 +29,7 @@ final class HistoryCommandTests: XCTestCase {
 
   private func fixture(_ options: String...) async throws -> ToolFixture {
     let fixture = try ToolFixture()
-    try await StoreCreation.create(
-      URL(fileURLWithPath: fixture.store), model: Self.model, key: .passphrase(ToolFixture.passphrase, .cheapForTests()))
+    try await fixture.makeStore(of: Self.model)
     let enabled = try fixture.run(["history", "test.store", "--enable"] + options)
     XCTAssertEqual(enabled.status, 0, enabled.error)
     return fixture

@@ -19,8 +19,7 @@ final class LargeValueTests: XCTestCase {
         Unique("title")
       }
     }
-    try await StoreCreation.create(
-      URL(fileURLWithPath: fixture.path(name)), model: model, key: .passphrase(ToolFixture.passphrase, .cheapForTests()))
+    try await fixture.makeStore(of: model, at: name)
   }
 
   func testLargeValuesGoOutAndComeBackIntoFiles() async throws {

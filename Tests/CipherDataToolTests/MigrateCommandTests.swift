@@ -44,8 +44,7 @@ final class MigrateCommandTests: XCTestCase {
   /// A store with books and their authors, and the newer model in a file.
   private func fixture(books: Int) async throws -> ToolFixture {
     let fixture = try ToolFixture()
-    let key = StoreKey.passphrase(SecretBytes(utf8: ToolFixture.passphrase), .cheapForTests())
-    try await StoreCreation.create(URL(fileURLWithPath: fixture.store), model: Self.older, key: key)
+    try await fixture.makeStore(of: Self.older)
     try write(Self.newer, "New", fixture)
     let lines = (0..<books).map { #"{"$entity":"Book","title":"book \#($0)","junk":"junk \#($0)","author":{"name":"author \#($0 % 50)"}}"# }
     let imported = try fixture.run(

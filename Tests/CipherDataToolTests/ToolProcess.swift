@@ -27,9 +27,12 @@ final class ToolFixture {
   func path(_ name: String) -> String { folder.url.appendingPathComponent(name).path }
 
   /// Makes a store whose key is cheap to derive, so that runs take no second each.
-  func makeStore(_ model: String = "DebianArchive") async throws {
+  func makeStore(_ model: String = "DebianArchive") async throws { try await makeStore(of: try TestStack.model(model)) }
+
+  /// Makes such a store of a model, by default that of ``store``.
+  func makeStore(of model: ManagedObjectModel, at name: String = "test.store") async throws {
     let key = StoreKey.passphrase(Self.passphrase, .cheapForTests())
-    try await StoreCreation.create(URL(fileURLWithPath: store), model: try TestStack.model(model), key: key)
+    try await StoreCreation.create(URL(fileURLWithPath: path(name)), model: model, key: key)
   }
 
   /// The executable beside the test bundle.

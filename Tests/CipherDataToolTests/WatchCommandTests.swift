@@ -17,8 +17,7 @@ final class WatchCommandTests: XCTestCase {
 
   private func fixture() async throws -> ToolFixture {
     let fixture = try ToolFixture()
-    try await StoreCreation.create(
-      URL(fileURLWithPath: fixture.store), model: Self.model, key: .passphrase(ToolFixture.passphrase, .cheapForTests()))
+    try await fixture.makeStore(of: Self.model)
     let enabled = try fixture.run(["history", "test.store", "--enable"])
     XCTAssertEqual(enabled.status, 0, enabled.error)
     return fixture
@@ -88,8 +87,7 @@ final class WatchCommandTests: XCTestCase {
 
   func testAStoreWithoutAHistoryAndABadPlaceAreTold() async throws {
     let fixture = try ToolFixture()
-    try await StoreCreation.create(
-      URL(fileURLWithPath: fixture.store), model: Self.model, key: .passphrase(ToolFixture.passphrase, .cheapForTests()))
+    try await fixture.makeStore(of: Self.model)
     let none = try fixture.run(["watch", "test.store", "--for", "1"])
     XCTAssertEqual(none.status, 65, none.error)
     XCTAssertTrue(none.error.contains("keeps no history"), none.error)
