@@ -125,7 +125,7 @@ package final class RowSource {
   /// Lets go of the rows that a change set tells of, unless they are those that it left.
   func forgetRows(changedBy changes: ChangeSet, in store: PersistentStore) {
     if changes.source == ObjectIdentifier(store) { return }
-    store.cache.remove([changes.inserted, changes.updated, changes.deleted, changes.refreshed].joined().lazy.map(\.reference))
+    store.cache.remove(changes.references)
     renewReaders()
   }
 

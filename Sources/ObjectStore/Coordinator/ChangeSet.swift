@@ -106,6 +106,9 @@ public struct ChangeSet: Sendable {
     inserted.isEmpty && updated.isEmpty && deleted.isEmpty && refreshed.isEmpty && unlistedRelationships.isEmpty && !isWhole
   }
 
+  /// The objects that it tells of.
+  package var references: some Sequence<ObjectReference> { [inserted, updated, deleted, refreshed].joined().lazy.map(\.reference) }
+
   /// Visits the to-many relationships, with the objects that they belong to, that members have left or reached, or whose members have another order.
   ///
   /// One may come several times. What is in ``unlistedRelationships`` does not come.

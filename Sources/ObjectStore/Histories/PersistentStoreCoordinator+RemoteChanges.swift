@@ -44,7 +44,7 @@ extension PersistentStore {
     let changes = (try? changesOfOthers()) ?? nil
     let isKnown = changes.map { !$0.isWhole } ?? false
     if let changes, isKnown {
-      cache.remove([changes.inserted, changes.updated, changes.deleted, changes.refreshed].joined().lazy.map(\.reference))
+      cache.remove(changes.references)
       if !changes.isEmpty { listeners.tell(changes) }
     } else {
       cache.removeAll()
