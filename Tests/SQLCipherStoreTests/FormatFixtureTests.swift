@@ -19,8 +19,12 @@ final class FormatFixtureTests: XCTestCase {
   private static let rawKey = StoreKey.raw(SecretBytes([UInt8](repeating: 7, count: 32)))
   private static let recoveryKeys = [
     1: "67B9FS6B-6KD8YPER-J61BQQWC-M7JWZ1QA-SNH4ZTEZ-D8M0XG5G-ARSGP21E-3YNGF45M",
+    3: "7RX9FP4S-6J5ZTQRD-Z6XK5H7R-JZGVTJ3G-KZW5WWNB-Q9786VPS-QTN7N7HN-T6HE0B7N",
     2: "JZRZERVW-C93HTAFM-9BRGQ5N6-XXZ7Q5CJ-H274GCTX-11R423T7-XT98KKQ5-XSXG6R83",
   ]
+
+  /// The formats: the last is that of a store with a history.
+  private static let formats = 1...MetadataTable.formatVersionWithHistory
 
   /// What the store of a format was written with.
   private static func model(_ format: Int) -> ManagedObjectModel {
@@ -125,7 +129,7 @@ final class FormatFixtureTests: XCTestCase {
   /// A format without its fixture would be one that nobody can say is still read.
   func testEveryFormatHasItsStoreAndKeyFile() throws {
     let names = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path)
-    for format in 1...MetadataTable.formatVersion {
+    for format in Self.formats {
       XCTAssertTrue(names.contains("format\(format).store") && names.contains("format\(format).store.keys"), "format \(format)")
     }
     // The versions stand in the files' first bytes: of key files, and of the files of large values.
@@ -147,7 +151,7 @@ final class FormatFixtureTests: XCTestCase {
   }
 
   func testAStoreOfEveryFormatIsReadAsItIs() async throws {
-    for format in 1...MetadataTable.formatVersion {
+    for format in Self.formats {
       var (folder, description) = try copy(format)
       let url = folder.file("format\(format).store")
       let before = try Data(contentsOf: url)
@@ -164,7 +168,7 @@ final class FormatFixtureTests: XCTestCase {
   }
 
   func testAStoreOfEveryFormatIsBroughtToThePresentOneWhenItIsWritten() async throws {
-    for format in 1...MetadataTable.formatVersion {
+    for format in Self.formats {
       let (folder, description) = try copy(format)
       try open(description, format: format) { context in
         try check(context, format: format)
@@ -175,14 +179,46 @@ final class FormatFixtureTests: XCTestCase {
       try open(description, format: format) { try check($0, format: format, more: 1) }
       let file = try await SQLCipherStoreFile.unlock(at: folder.file("format\(format).store"), key: Self.key)
       let information = try await file.information()
-      XCTAssertEqual(information.formatVersion, MetadataTable.formatVersion)
+      // One with a history keeps it.
+      XCTAssertEqual(information.formatVersion, max(format, MetadataTable.formatVersion))
       let findings = try await file.verify(.full)
       XCTAssertEqual(findings, [], "format \(format)")
     }
   }
 
+  func testTheHistoryOfAStoreIsRead() throws {
+    let (folder, description) = try copy(MetadataTable.formatVersionWithHistory)
+    defer { withExtendedLifetime(folder) {} }
+    try open(description, format: MetadataTable.formatVersionWithHistory) { context in
+      let transactions = try context.execute(.fetchHistory(after: nil)).transactions
+      XCTAssertEqual(transactions.map(\.kind), [.begin, .save, .save])
+      XCTAssertEqual(transactions.map(\.author), [nil, nil, "editor"])
+      let inserted = try XCTUnwrap(transactions[1].changes)
+      XCTAssertEqual(
+        inserted.filter { $0.changeType == .insert }.map(\.changedObjectID.entityName).sorted(),
+        ["Book", "Novel", "Person", "Tag", "Tag", "Tag"])
+      let fish = try XCTUnwrap(inserted.first { $0.newValues?["title"] as? String == "Ein Fisch \u{1f41f}" }?.newValues)
+      XCTAssertEqual(fish["price"] as? Decimal, Decimal(string: "12.34"))
+      XCTAssertEqual(fish["cover"] as? Data, Self.cover)
+      XCTAssertEqual(fish.largeValue("photo")?.size, Int64(Self.photo.count))
+      XCTAssertEqual(fish.largeValue("photo")?.digest, [UInt8](ContentDigest.sha256(Self.photo)))
+      let edited = try XCTUnwrap(transactions[2].changes)
+      let person = try XCTUnwrap(edited.first { $0.changedObjectID.entityName == "Person" && $0.changeType == .update })
+      XCTAssertEqual(person.updatedProperties, ["name"])
+      XCTAssertEqual(person.oldValues?["name"] as? String, "Emil")
+      XCTAssertEqual(person.newValues?["name"] as? String, "Émile")
+      let gone = try XCTUnwrap(edited.first { $0.changeType == .delete })
+      XCTAssertEqual(gone.oldValues?["name"] as? String, "gone")
+      // And it goes on.
+      let token = try XCTUnwrap(transactions.last?.token)
+      try context.one("Tag", "name", "red").setValue("green", forKey: "name")
+      try context.save()
+      XCTAssertEqual(try context.execute(.fetchHistory(after: token)).transactions.map(\.changes?.count), [1])
+    }
+  }
+
   func testEverySlotOfEveryKeyFileOpens() async throws {
-    for format in 1...MetadataTable.formatVersion {
+    for format in Self.formats {
       let (folder, _) = try copy(format)
       let url = folder.file("format\(format).store")
       XCTAssertEqual(try SQLCipherStoreFile.keySlots(at: url).map(\.kind), [.passphrase, .rawKey, .recovery])
@@ -202,10 +238,18 @@ final class FormatFixtureTests: XCTestCase {
   /// Writes the store of the present format where the environment asks for it; see `Fixtures/README.md`.
   func testTheFixtureOfThePresentFormatIsWrittenOnRequest() async throws {
     guard let target = ProcessInfo.processInfo.environment["CIPHERDATA_WRITE_FIXTURES"] else { return }
-    let format = MetadataTable.formatVersion
+    let format = MetadataTable.formatVersionWithHistory
     let url = URL(fileURLWithPath: target).appendingPathComponent("format\(format).store")
-    try open(PersistentStoreDescription(url: url, key: Self.key), format: format) { context in
+    var description = PersistentStoreDescription(url: url, key: Self.key)
+    (description.historyTracking, description.historyLevel) = (true, .values)
+    try open(description, format: format) { context in
       try Self.fill(context, format: format)
+      let (person, tag) = (try context.one("Person"), try context.make("Tag", ["name": "gone"]))
+      try person.setValue("Emil", forKey: "name")
+      try context.save()
+      context.transactionAuthor = "editor"
+      try person.setValue("Émile", forKey: "name")
+      context.delete(tag)
       try context.save()
     }
     let file = try await SQLCipherStoreFile.unlock(at: url, key: Self.key)
