@@ -11,11 +11,13 @@ import _TestSupport
 @testable import SQLCipherStore
 
 final class HistoryMergingTests: XCTestCase {
-  private func open(_ store: TestStore, _ level: HistoryLevel = .properties) throws -> OpenStore {
+  private func open(
+    _ store: TestStore, _ level: HistoryLevel = .properties, _ model: CompiledModel = SpecificationModels.library
+  ) throws -> OpenStore {
     var description = store.description
     description.historyTracking = true
     description.historyLevel = level
-    return try OpenStore(description, model: SpecificationModels.library)
+    return try OpenStore(description, model: model)
   }
 
   func testWhatAnotherOpeningHasWrittenIsMergedByItsHistory() throws {
@@ -46,6 +48,33 @@ final class HistoryMergingTests: XCTestCase {
     }
   }
 
+  func testAnObjectThatWasDeletedAndBroughtBackUnderItsIDTakesItsNewRow() throws {
+    let store = try TestStore()
+    let open = try open(store)
+    let replica = OpenContext(open)
+    let (keeps, deletes) = (OpenContext(open), OpenContext(open))
+    let book = try keeps.context.insert("Book", ["title": "One", "pages": Int64(7)])
+    try keeps.context.insert("Tag", ["name": "red", "books": Set([book])])
+    try keeps.context.save()
+    let copy = try XCTUnwrap(replica.context.all("Book").first)
+    XCTAssertEqual(copy.members("tags").count, 1)
+    let place = open.coordinator.currentToken
+    try book.setValue("Two", forKey: "title")
+    deletes.context.delete(try XCTUnwrap(deletes.context.all("Book").first))
+    try deletes.context.save()
+    keeps.context.mergePolicy = .mergeByPropertyObjectTrump
+    try keeps.context.save()
+    let fresh = OpenContext(open)
+    let stored = try XCTUnwrap(fresh.context.all("Book").first)
+    try replica.context.mergeChanges(fromHistoryAfter: place)
+    XCTAssertEqual(stored.objectID, copy.objectID)
+    XCTAssertEqual(copy.text("title"), "Two")
+    XCTAssertEqual(copy.members("tags").map(\.objectID), stored.members("tags").map(\.objectID))
+    let set = try XCTUnwrap(open.coordinator.changeSets(afterHistory: place).changes.first)
+    XCTAssertEqual(set.updated, [book.objectID])
+    XCTAssertEqual(set.inserted + set.deleted, [])
+  }
+
   func testATransactionIsAChangeSet() throws {
     let store = try TestStore()
     let open = try open(store)
@@ -66,26 +95,110 @@ final class HistoryMergingTests: XCTestCase {
     XCTAssertEqual(copy.text("name"), "green")
   }
 
-  /// A replica that hears nothing but the history equals the store after each step, whatever was written: saves, batch requests, transactions that fail in part.
+  /// A replica that hears nothing but the history equals the store after each step, whatever was written: saves, batch requests, transactions that fail in
+  /// part, merges that are undone, migrations. `CIPHERDATA_HISTORY_STEPS` sets its length for each level; it was run through 10,000.
   func testAReplicaKeptByTheHistoryAloneEqualsTheStore() throws {
+    let steps = ProcessInfo.processInfo.environment["CIPHERDATA_HISTORY_STEPS"].flatMap(Int.init) ?? 250
     for (seed, level) in [(UInt64(5), HistoryLevel.properties), (7, .values)] {
       var random = SeededGenerator(seed: seed)
       let store = try TestStore()
-      let (writer, reader) = (try open(store, level), try open(store, level))
-      let replica = reader.newContext()
+      var (writer, reader) = (try open(store, level, Self.library(version: 0)), try open(store, level, Self.library(version: 0)))
+      var replica = reader.newContext()
       var place = reader.coordinator.currentToken
+      var migrations = 0
       // What was fetched once is held, so that it has to be told what becomes of it.
       var held: [ManagedObject] = []
-      for step in 0..<250 {
-        let context = writer.newContext()
-        try write(in: context, of: writer, &random)
-        place = try replica.mergeChanges(fromHistoryAfter: place)
+      for step in 0..<steps {
+        if step % 100 == 99 {
+          // The replica sleeps while the store is migrated and written to, and goes on from its place under the other model.
+          held = []
+          replica.reset()
+          try writer.close()
+          try reader.close()
+          migrations += 1
+          let model = try Self.library(version: migrations)
+          writer = try open(store, level, model)
+          try write(in: writer.newContext(), of: writer, &random)
+          reader = try open(store, level, model)
+          replica = reader.newContext()
+        }
+        if step % 7 == 3 {
+          try failToMerge(in: writer.newContext(), against: writer.newContext(), &random)
+        } else {
+          try write(in: writer.newContext(), of: writer, &random)
+        }
+        place =
+          step % 5 == 2
+          ? try mergeBelowUnsavedChanges(in: replica, after: place, &random) : try replica.mergeChanges(fromHistoryAfter: place)
         let (expected, found) = (try picture(of: writer.newContext()), try picture(of: replica))
-        XCTAssertEqual(found, expected, "seed \(seed), step \(step)")
+        XCTAssertEqual(Set(found).symmetricDifference(expected).sorted(), [], "seed \(seed), step \(step)")
         if found != expected { return }
         held = try ["Book", "Author", "Tag", "Chapter"].flatMap { try replica.all($0) }
+        try thin(held.count, of: writer, &random)
       }
       XCTAssertFalse(held.isEmpty)
+      XCTAssertEqual(migrations, steps / 100)
+    }
+  }
+
+  /// The library's versions: every second one has an attribute more, and one less.
+  private static func library(version: Int) throws -> CompiledModel {
+    var model = SpecificationModels.library.model
+    model.versionIdentifiers = ["\(version)"]
+    for index in model.entities.indices where !version.isMultiple(of: 2) {
+      switch model.entities[index].name {
+      case "Tag": model.entities[index].properties.append(SpecificationModels.text("note"))
+      case "Chapter": model.entities[index].properties.removeAll { $0.name == "pages" }
+      default: break
+      }
+    }
+    return try CompiledModel(model)
+  }
+
+  /// Two contexts change the same objects; the second one's save fails, is taken back, or wins.
+  private func failToMerge(in context: ManagedObjectContext, against other: ManagedObjectContext, _ random: inout SeededGenerator) throws {
+    context.automaticallyMergesChangesFromParent = false
+    let books = try context.all("Book").filter { _ in Bool.random(using: &random) }
+    for book in books {
+      try book.setValue(UUID().uuidString, forKey: "title")
+      let same = try XCTUnwrap(try other.existingObject(with: book.objectID))
+      if Bool.random(using: &random) { try same.setValue(UUID().uuidString, forKey: "title") } else { other.delete(same) }
+    }
+    try other.save()
+    let policies: [MergePolicy] = [.error, .mergeByPropertyObjectTrump, .mergeByPropertyStoreTrump, .overwrite, .rollback]
+    context.mergePolicy = policies.randomElement(using: &random) ?? .error
+    do { try context.save() } catch {
+      XCTAssertFalse(books.isEmpty, "\(error)")
+      context.rollback()
+    }
+    XCTAssertFalse(context.hasChanges)
+  }
+
+  /// The replica has changes of its own while it merges, and takes them back.
+  private func mergeBelowUnsavedChanges(
+    in replica: ManagedObjectContext, after place: PersistentHistoryToken?, _ random: inout SeededGenerator
+  ) throws -> PersistentHistoryToken? {
+    for book in try replica.all("Book").prefix(5) {
+      switch Int.random(in: 0...3, using: &random) {
+      case 0: replica.delete(book)
+      case 1: try book.setValue(Set<ManagedObject>(), forKey: "tags")
+      case 2: try book.setValue(nil, forKey: "author")
+      default: try book.setValue("unsaved", forKey: "title")
+      }
+    }
+    try replica.insert("Tag", ["name": "unsaved"])
+    let place = try replica.mergeChanges(fromHistoryAfter: place)
+    replica.rollback()
+    return place
+  }
+
+  /// Keeps the store small, so that a long run compares many states and not large ones.
+  private func thin(_ count: Int, of open: OpenStore, _ random: inout SeededGenerator) throws {
+    guard count > 120 else { return }
+    let context = open.newContext()
+    for entity in ["Author", "Book", "Tag", "Chapter"] {
+      let ids = try context.all(entity).map(\.objectID).filter { _ in Int.random(in: 0...3, using: &random) > 0 }
+      try context.execute(BatchDeleteRequest(objectIDs: ids))
     }
   }
 

@@ -2,9 +2,9 @@
 import ObjectModel
 
 /// Gathers what transactions of one store have changed, each object told once: what was inserted and deleted again is deleted, what was inserted and updated is
-/// inserted.
+/// inserted, and what was deleted and brought back under its ID is updated, nobody knows in what.
 package struct HistoryChangeSet {
-  private enum State { case inserted, updated, refreshed, deleted }
+  private enum State { case inserted, updated, broughtBack, refreshed, deleted, insertedAndDeleted }
 
   private let store: String
   /// Made with the first change, whose ID says of what model it is.
@@ -44,12 +44,13 @@ package struct HistoryChangeSet {
   ///
   /// - Parameter source: The open store whose row cache knows of it already.
   package func changeSet(source: PersistentStore? = nil) -> ChangeSet {
-    func ids(_ state: State) -> [ManagedObjectID] { order.filter { states[$0] == state } }
-    let updated = ids(.updated)
+    func ids(_ wanted: State, _ other: State? = nil) -> [ManagedObjectID] { order.filter { states[$0] == wanted || states[$0] == other } }
+    let updated = ids(.updated, .broughtBack)
     var changed = ChangedSlots()
-    for id in updated { changed.append(slots[id]) }
+    for id in updated { changed.append(states[id] == .broughtBack ? nil : slots[id]) }
     return ChangeSet(
-      ofStore: store, inserted: ids(.inserted), updated: updated, updatedSlots: changed, deleted: ids(.deleted), refreshed: ids(.refreshed),
+      ofStore: store, inserted: ids(.inserted), updated: updated, updatedSlots: changed, deleted: ids(.deleted, .insertedAndDeleted),
+      refreshed: ids(.refreshed),
       links: links, isWhole: isWhole, token: token, source: source.map { ObjectIdentifier($0) },
       author: authors.count == 1 ? authors.first ?? nil : nil,
       context: contexts.count == 1 ? contexts.first ?? nil : nil)
@@ -66,10 +67,18 @@ package struct HistoryChangeSet {
     if former == nil { order.append(id) }
     switch change.changeType {
     case .insert:
-      states[id] = .inserted
+      if former == .deleted {
+        states[id] = .broughtBack
+        // Whoever still has the object has members of before.
+        for relationship in entity.relationships where relationship.isToMany && !relationship.isTransient {
+          links?.addOrder(of: RelationshipOwner(object: id.reference, relationshipID: relationship.id))
+        }
+      } else {
+        states[id] = .inserted
+      }
       addLinks(of: change, entity, entity.slots.compactMap(\.relationship))
     case .delete:
-      states[id] = .deleted
+      states[id] = former == .inserted || former == .insertedAndDeleted ? .insertedAndDeleted : .deleted
       addLinks(of: change, entity, entity.slots.compactMap(\.relationship))
       // Those that referred to it have lost it; only they know.
       links?.addUnlistedLinks(toObjectsOf: entity.number)
