@@ -171,7 +171,12 @@ extension SQLCipherIncrementalStore {
   /// Brings what follows from the model in step, and notes it, with the model: who goes by that of the store is not to turn it back.
   private func bringAuxiliariesInStep(_ layout: TableLayout, _ transaction: WriteTransaction) throws {
     let model = configuration.model
-    try SchemaAuxiliaries(schema: try StoreSchema(model: model, layout: layout)).bringInStep(transaction)
+    let schema = try StoreSchema(model: model, layout: layout)
+    let hasFilled = try SchemaAuxiliaries(schema: schema).bringInStep(transaction)
+    if hasFilled {
+      let trace = StatementTrace(observer: configuration.description.sqlObserver)
+      try TransactionRecord.writeMigration(from: model.checksum, to: schema, layout, transaction, trace: trace, path: path)
+    }
     let isSameLayout = layout == TableLayout(model: model, entityNumbers: configuration.entityNumbers)
     try MetadataTable.write(
       layoutBasis: (isSameLayout ? "" : MetadataTable.indexesOnly) + layoutBasis,

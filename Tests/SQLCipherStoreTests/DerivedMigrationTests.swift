@@ -108,6 +108,26 @@ final class DerivedMigrationTests: XCTestCase {
     try store.check()
   }
 
+  func testADerivationThatIsComputedAnewAtOpeningIsToldByTheHistory() throws {
+    let store = try MigratingStore.make(forum(Self.counts), fill)
+    let place = try store.open(forum(Self.counts), { $0.historyTracking = true }) { context in
+      XCTAssertEqual(try values("count", context), [3, 4, 0])
+      return try context.persistentStoreCoordinator.currentPersistentHistoryToken()
+    }
+    let newer = forum([Attribute("count", .integer64).derived("messages.@sum.weight"), Self.counts[1]])
+    for isFirst in [true, false] {
+      try store.open(newer) { context in
+        XCTAssertEqual(try values("count", context), [6, 10, 0])
+        let coordinator = context.persistentStoreCoordinator
+        let found = try coordinator.execute(.fetchHistory(after: place)).transactions
+        XCTAssertEqual(found.map(\.kind), [.migration], isFirst ? "the opening" : "nothing has changed since")
+        XCTAssertEqual(found.map(\.isWhole), [true])
+      }
+    }
+    try store.open(newer, { $0.historyTracking = false }) { _ in }
+    try store.check()
+  }
+
   func testRenamedSourcesAreFollowed() throws {
     let older = forum(
       Self.counts + [Attribute("load", .integer64).derived("messages.@sum.weight", where: "isRead == NO")],

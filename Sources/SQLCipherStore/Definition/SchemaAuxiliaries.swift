@@ -33,7 +33,9 @@ struct SchemaAuxiliaries {
   }
 
   /// Makes what the file lacks and drops what the model does not have. The time is that of making the new ones.
-  func bringInStep(_ transaction: WriteTransaction) throws {
+  ///
+  /// - Returns: Whether derived values of objects may have been changed by it.
+  @discardableResult func bringInStep(_ transaction: WriteTransaction) throws -> Bool {
     let hadExternals = try ExternalTable.exists(transaction.connection)
     let wanted = try wanted(transaction)
     let sqlByName = Dictionary(wanted.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
@@ -41,9 +43,11 @@ struct SchemaAuxiliaries {
     var kept = Set(inFile.filter { sqlByName[$0.name] == $0.sql }.map(\.name))
     for auxiliary in wanted { if let source = auxiliary.source, !kept.contains(source) { kept.remove(auxiliary.name) } }
     for found in inFile where !kept.contains(found.name) { try Self.drop(found, transaction) }
-    for auxiliary in wanted where !kept.contains(auxiliary.name) { try make(auxiliary, transaction) }
+    let missing = wanted.filter { !kept.contains($0.name) }
+    for auxiliary in missing { try make(auxiliary, transaction) }
     // A migration may have taken values away while there was no trigger.
     if hadExternals { try ExternalSchema.collect(schema, transaction) }
+    return missing.contains { $0.kind == .trigger && !$0.fill.isEmpty }
   }
 
   /// Drops the indexes that the schema does not have; the others stay where the tables under them do.

@@ -91,6 +91,20 @@ final class TransactionRecord {
     try record.write(transaction)
   }
 
+  /// Writes, where the store keeps a history, that what brings the store in step with a model may have changed anything.
+  ///
+  /// - Parameters:
+  ///   - older: The checksum of the model before.
+  ///   - layout: The schema's layout with the ids of the history.
+  static func writeMigration(
+    from older: String, to schema: StoreSchema, _ layout: TableLayout, _ transaction: WriteTransaction, trace: StatementTrace, path: String
+  ) throws {
+    guard let settings = try MetadataTable.readHistory(transaction.connection, path: path) else { return }
+    let rows = StoreRows(statements: StoreStatements(schema), trace: trace, path: path)
+    let recording = StoreHistory.Recording(settings: settings, ids: HistoryIDs(layout, of: schema.model))
+    try writeWhole(.migration, recording, rows, transaction, from: older, to: schema.model.checksum)
+  }
+
   /// Writes the rows of the history.
   func write(_ transaction: WriteTransaction) throws {
     recorder.add(transaction.outcome, of: request)

@@ -51,7 +51,7 @@ struct StoreMigrator {
     var past = try MetadataTable.readPastModels(connection, path: path)
     try Self.checkNotNewer(record, past, model, path: path)
     var schema = try StoredSchema.read(connection, path: path)
-    let history = try MetadataTable.readHistory(connection, path: path)
+    let hasHistory = try MetadataTable.readHistory(connection, path: path) != nil
     // The layout with the ids of the history, which the steps know nothing of.
     var layout = schema.layout
     let runner = MigrationRunner(transaction, request: request, trace: trace, portionSize: portionSize)
@@ -76,7 +76,7 @@ struct StoreMigrator {
       connection.discardStatements()
       schema = plan.schema
       var newer = schema.layout
-      if history != nil { newer.takeHistoryIDs(from: layout, plan.map) }
+      if hasHistory { newer.takeHistoryIDs(from: layout, plan.map) }
       layout = newer
       tasks = plan.deferredTasks
       let name = StoreRecord.modelName(target.checksum, target.model.versionIdentifiers)
@@ -89,16 +89,7 @@ struct StoreMigrator {
       if count % 100 == 1 { runner.report("put large values into files") }
     }
     try write(record, schema, layout, past, tasks)
-    if let history { try writeHistory(history, from: record.checksum, schema, layout, transaction) }
-  }
-
-  /// Records that anything may have been changed.
-  private func writeHistory(
-    _ settings: HistorySettings, from older: String, _ schema: StoreSchema, _ layout: TableLayout, _ transaction: WriteTransaction
-  ) throws {
-    let rows = StoreRows(statements: StoreStatements(schema), trace: trace, path: path)
-    let recording = StoreHistory.Recording(settings: settings, ids: HistoryIDs(layout, of: schema.model))
-    try TransactionRecord.writeWhole(.migration, recording, rows, transaction, from: older, to: schema.model.checksum)
+    try TransactionRecord.writeMigration(from: record.checksum, to: schema, layout, transaction, trace: trace, path: path)
   }
 
   private func write(
