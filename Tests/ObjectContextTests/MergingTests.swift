@@ -314,6 +314,31 @@ final class MergingTests: XCTestCase {
     }
   }
 
+  func testBothEndsOfAnUnsavedRelationshipStayOverWhatOthersHaveSetIt() async throws {
+    try await onEachStore { stack in
+      let (saver, theirs, reader, own) = try self.contexts(stack)
+      let (anna, berta) = (try saver.make("Author", ["name": "Anna"]), try saver.make("Author", ["name": "Berta"]))
+      try saver.save()
+      let mine = try reader.all(Author.self, sortedBy: "name")
+      XCTAssertEqual(mine.map(\.books.count), [0, 0])
+      own[0].author = mine[0]
+      own[1].author = mine[0]
+      // One goes to another owner there, and one to the same and away again.
+      theirs[0].author = berta as? Author
+      theirs[1].author = anna as? Author
+      reader.mergeChanges(from: try self.changes(stack.coordinator) { try saver.save() })
+      XCTAssertEqual(mine.map { $0.books.map(\.title).sorted() }, [["book 0", "book 1"], []])
+      theirs[1].author = nil
+      reader.mergeChanges(from: try self.changes(stack.coordinator) { try saver.save() })
+      XCTAssertEqual(mine.map { $0.books.map(\.title).sorted() }, [["book 0", "book 1"], []])
+      XCTAssertEqual(own[1].author, mine[0])
+      reader.mergePolicy = .mergeByPropertyObjectTrump
+      try reader.save()
+      let stored = try stack.makeContext().all(Author.self, sortedBy: "name")
+      XCTAssertEqual(stored.map { $0.books.map(\.title).sorted() }, [["book 0", "book 1"], []])
+    }
+  }
+
   func testAnObjectThatWasDeletedHereStaysDeleted() async throws {
     try await onEachStore { stack in
       let (saver, theirs, reader, own) = try self.contexts(stack)

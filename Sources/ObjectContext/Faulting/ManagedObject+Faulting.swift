@@ -39,10 +39,34 @@ extension ManagedObject {
     image = row
     if row == nil { flags.insert(.isFault) }
     updatePlainRow()
+    if let row { keepOwners(over: row) }
     if row == nil {
       fireFault(trigger: nil)
     } else if !flags.contains(.isFault) {
       awake(fromSnapshotEvents: .refresh)
+    }
+  }
+
+  /// The unsaved ends of to-one relationships stay as they are over a row that others have written; so do the other ends.
+  private func keepOwners(over row: RowImage) {
+    guard let overlay, let context = managedObjectContext else { return }
+    for slot in askEntity(\.referenceSlots) where overlay.isDirty(slot) {
+      let stored = row.reference(slot)
+      guard let own = referenceValueAtHand(slot), own != stored, let relationship = compiledEntity.slots[slot].relationship,
+        let inverse = context.tables.inverse(of: relationship)
+      else { continue }
+      if !stored.isNull {
+        // What was read of the owner's members before may lack the object.
+        if inverse.isToMany { context.object(stored, near: self)?.toManyStates[inverse.index]?.unload() }
+        context.removeFromInverse(inverse, owner: stored, member: self)
+      }
+      guard let destination = own.isNull ? nil : context.object(own, near: self) else { continue }
+      if inverse.isToMany {
+        destination.toManyStates[inverse.index]?.unload()
+        destination.addMember(self, to: inverse)
+      } else if destination.referenceValue(inverse.index).isNull {
+        destination.setReference(currentID.reference, at: inverse.index)
+      }
     }
   }
 
