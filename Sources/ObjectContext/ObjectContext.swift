@@ -13,5 +13,6 @@
 //   Foundation      predicates and sort descriptors of Foundation
 //   Fetching        fetches of every kind, with unsaved changes
 //   Saving          delete rules, validation, conflicts, one save from its beginning to its end
+//   Nesting         contexts over other contexts
 //   Container       models with their stores and contexts; contexts of actors
 //   Migration       migrations by code and in stages

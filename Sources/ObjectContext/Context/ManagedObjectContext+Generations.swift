@@ -15,7 +15,7 @@ extension ManagedObjectContext {
   /// context's, ``mergeChanges(from:)``, and ``automaticallyMergesChangesFromParent`` when there is something to merge. Unsaved changes stay.
   ///
   /// A save of changes to rows that others have changed since is a conflict, as without a generation (``mergePolicy``). Batch requests go by the newest state.
-  /// In ``performTransaction(_:)`` the context reads the transaction, and the newest state after it.
+  /// A context that is nested in another one reads what that one reads, and cannot be pinned. In ``performTransaction(_:)`` the context reads the transaction, and the newest state after it.
   ///
   /// A state that somebody reads keeps the store's log from beginning anew: do not hold it for ever. Where the log becomes too long the store ends the oldest
   /// one, and reads of it throw ``StoreError`` with ``StoreError/Code/queryGenerationExpired``; setting `.current` goes on.

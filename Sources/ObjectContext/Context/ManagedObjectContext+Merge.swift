@@ -5,6 +5,8 @@ public import ObjectStore
 extension ManagedObjectContext {
   /// Whether what other contexts of the coordinator save, and what batch requests change, is merged into this one by itself; false unless set.
   ///
+  /// Of a context that is nested in another one it is what that one merges and saves, and what other contexts save to it.
+  ///
   /// It is merged when the context next fetches, saves, performs work or processes its changes; into the container's view context, and into the
   /// context of a ``ContextActor``, as soon as the main actor or the actor is free.
   public var automaticallyMergesChangesFromParent: Bool {
@@ -24,16 +26,21 @@ extension ManagedObjectContext {
     if changes.isWhole {
       // Others have written past the rows that are at hand.
       if changes.source == nil { rowSource.forgetAllRows() }
-      return refreshAllObjects()
+      // What had left a parent may be there again.
+      if rowSource.parent != nil { memberStates.forgetGone() }
+      refreshAllObjects()
+    } else {
+      noticeChangesInPlace()
+      rowSource.advance()
+      var merge = ChangeMerge(changes, of: store, into: self)
+      merge.run()
     }
-    noticeChangesInPlace()
-    rowSource.advance()
-    var merge = ChangeMerge(changes, of: store, into: self)
-    merge.run()
+    tellNested(changes)
   }
 
   /// Merges what waits.
   func mergeWaitingChanges() {
+    rowSource.parent?.mergeWaitingChanges()
     guard let waiting = intake.take() else { return }
     switch waiting {
     case .changes(let changes): for change in changes { mergeChanges(from: change) }
@@ -63,7 +70,7 @@ extension ManagedObjectContext {
         object.image = nil
         object.forgetPartialRow()
       } else if let row = rowSource.knownRow(object.currentID.reference, in: store), let image = object.image,
-        row.version > image.version || keepsVersions && row.version == image.version
+        row.version > image.version || row.version == UnsavedRow.version || keepsVersions && row.version == image.version
       {
         if keepsVersions { object.takeComputedRow(row) } else { object.takeFreshRow(row, unloadsMembers: unloadsMembers) }
       } else {

@@ -14,11 +14,21 @@ extension ManagedObjectContext {
   /// The object of an ID: the living one or a fault, also when there is no such row. Never reads the store.
   public func object(with objectID: ManagedObjectID) -> ManagedObject {
     if let object = registeredObject(for: objectID) { return object }
+    if let permanent = permanentID(inParent: objectID) { return object(with: permanent) }
     guard knows(objectID), !objectID.isTemporaryID else {
       // An ID of another model, of a closed store or of an object that is gone: it stays empty.
       return goneObject(ManagedObject.self, objectID)
     }
     return makeFault(objectID.reference, space: objectID.space)
+  }
+
+  /// The permanent ID of a new object that a parent of the context has.
+  private func permanentID(inParent objectID: ManagedObjectID) -> ManagedObjectID? {
+    guard objectID.isTemporaryID, let parent = rowSource.parent else { return nil }
+    do { return try parent.permanentID(of: objectID) } catch {
+      note(error)
+      return nil
+    }
   }
 
   /// An empty object for an ID that is of no use. The context notes an error for those who write to it.
@@ -42,6 +52,7 @@ extension ManagedObjectContext {
       object.fireFault(trigger: nil)
       return object
     }
+    if let permanent = permanentID(inParent: objectID) { return try existingObject(with: permanent) }
     guard !objectID.isTemporaryID, let row = try row(of: objectID) else { throw notFound(objectID) }
     let id = ManagedObjectID(space: objectID.space, entityNumber: UInt32(row.entityNumber), key: row.key)
     // The ID may have been fetched as that of a superentity.
@@ -198,6 +209,7 @@ extension ManagedObjectContext {
       return event
     }
     notifications.postRefreshed(changed, in: self)
+    tellNestedOfEverything()
   }
 
   /// Drops all objects and changes. Objects that are still held keep their last values but belong to no context. A context that is pinned to a query generation
@@ -222,5 +234,6 @@ extension ManagedObjectContext {
     dropRecentObjects()
     tellEvent { ContextEvent(.reset) }
     notifications.postInvalidatedAll(in: self)
+    tellNestedOfEverything()
   }
 }

@@ -8,8 +8,10 @@ extension ManagedObjectContext {
   /// It is meant for imports that are larger than memory: save and ``reset()`` after each portion. Other contexts see nothing until the end. The context's
   /// stores must have such transactions; each of several stores has one of its own. After an error the context is reset.
   ///
-  /// - Throws: What the work throws; ``StoreError``, with ``StoreError/Code/invalidRequest`` for a store without transactions.
+  /// - Throws: What the work throws; ``StoreError``, with ``StoreError/Code/invalidRequest`` for a store without transactions, and in
+  ///   a context that is nested in another one.
   public func performTransaction<Result>(_ body: () throws -> Result) throws -> Result {
+    if rowSource.parent != nil { throw StoreError(.misuse(.transactionOfNestedContext), operation: .transaction) }
     var result: Result?
     do {
       try rowSource.performTransaction { result = try body() }

@@ -1,4 +1,4 @@
-// ChangeIntake: where what others have changed comes into a context, if it is to come by itself.
+// ChangeIntake: where what others have changed comes into a context, if it is to come by itself, and who is told of it in turn.
 import ObjectStore
 
 /// What others have changed, on its way into a context that merges it by itself.
@@ -7,6 +7,8 @@ struct ChangeIntake: ~Copyable {
   private var inbox: ChangeInbox?
   /// Brings the context to merge what waits, from any thread.
   private var wake: (@Sendable () -> Void)?
+  /// The contexts that are nested in the one.
+  private var nested = NestedContexts()
 
   /// Whether others' changes are collected.
   var isOpen: Bool { inbox != nil }
@@ -21,6 +23,22 @@ struct ChangeIntake: ~Copyable {
 
   /// Collects nothing more, and drops what waits.
   mutating func close() { inbox = nil }
+
+  // MARK: Nested contexts
+
+  /// Whether some context is nested in the one.
+  var hasNested: Bool { !nested.isEmpty }
+
+  /// Visits the contexts that are nested in the one.
+  func forEachNested(_ body: (ManagedObjectContext) -> Void) { nested.forEach(body) }
+
+  /// A nested context is there, or goes.
+  mutating func noteNested(_ number: UInt64, isThere: Bool) {
+    if isThere { nested.insert(number) } else { nested.remove(number) }
+  }
+
+  /// Something was changed in the parent of a nested context.
+  func add(_ changes: ChangeSet) { inbox?.add(changes) }
 
   /// Takes out what waits; nil when nothing does.
   func take() -> ChangeInbox.Waiting? { inbox?.take() }

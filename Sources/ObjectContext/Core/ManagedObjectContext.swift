@@ -71,7 +71,7 @@ public final class ManagedObjectContext {
   /// The context's number in the process: tells its own changes from others'.
   var number: UInt64 { rowSource.origin }
   private static let lastNumber = Atomic<UInt64>(0)
-  /// Where changes of others come in.
+  /// Where changes of others come in, and who is told of them in turn.
   var intake = ChangeIntake()
   /// The observers that hear of each event.
   var eventObservers = EventObservers()
@@ -111,12 +111,19 @@ public final class ManagedObjectContext {
   ///   - coordinator: The coordinator.
   ///   - classes: The classes of the objects, generated for this model; entities without one have plain ``ManagedObject``s.
   ///   - mergePolicy: How saves deal with conflicts.
-  public init(
+  public convenience init(
     coordinator: PersistentStoreCoordinator, classes: ManagedObjectClasses = ManagedObjectClasses(), mergePolicy: MergePolicy = .error
+  ) {
+    self.init(coordinator, parent: nil, classes: classes, mergePolicy: mergePolicy)
+  }
+
+  /// Makes a context over a coordinator's stores or over another context.
+  init(
+    _ coordinator: PersistentStoreCoordinator, parent: (any ParentSource)?, classes: ManagedObjectClasses, mergePolicy: MergePolicy
   ) {
     self.mergePolicy = mergePolicy
     persistentStoreCoordinator = coordinator
-    rowSource = RowSource(coordinator, origin: Self.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue)
+    rowSource = RowSource(coordinator, origin: Self.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue, parent: parent)
     self.classes = classes
     model = coordinator.compiledModel
     tables = NumberedModel(model)
@@ -126,11 +133,13 @@ public final class ManagedObjectContext {
     registry = ObjectRegistry(rowSource, model: model)
     memberStates = MemberStates(model: model)
     LivingContexts.add(self)
+    parent?.noteNested(number, isThere: true)
     checkMergePolicy()
   }
 
   deinit {
     LivingContexts.remove(number)
+    rowSource.parent?.noteNested(number, isThere: false)
     var forgotten: [UInt32: (store: PersistentStore, ids: [ManagedObjectID])] = [:]
     registry.forEach { object in
       object.contextReference = nil

@@ -19,9 +19,12 @@ extension ManagedObjectSeed {
 
   /// The seed of a new object.
   init(newObjectOf entity: CompiledEntity, in context: ManagedObjectContext) {
-    self.init(
-      objectID: context.makeTemporaryID(entity), context: Unmanaged.passUnretained(context), image: nil,  // alive as the argument
-      flags: [.isInserted])
+    self.init(newObject: context.makeTemporaryID(entity), in: context)
+  }
+
+  /// The seed of a new object that has its ID.
+  init(newObject objectID: ManagedObjectID, in context: ManagedObjectContext) {
+    self.init(objectID: objectID, context: Unmanaged.passUnretained(context), image: nil, flags: [.isInserted])  // alive as the argument
   }
 }
 

@@ -21,6 +21,8 @@ package struct UnitOfWork: ~Copyable {
   private var unchangedCount = 0
   /// How often the work, or some of it, was saved.
   package private(set) var saveCount = 0
+  /// How many objects were inserted ever.
+  private(set) var insertionCount = 0
 
   /// No work.
   package init() {}
@@ -60,6 +62,7 @@ package struct UnitOfWork: ~Copyable {
   /// An object was inserted.
   package mutating func noteInserted(_ object: ManagedObject) {
     object.flags.formUnion([.isListedAsInserted, .hasPendingChange])
+    insertionCount += 1
     inserted.append(object)
     pending.append(object)
   }
@@ -87,6 +90,15 @@ package struct UnitOfWork: ~Copyable {
       if object.flags.contains(.isInserted) { hasDeletedInsertions = true }
     }
     notePending(object)
+  }
+
+  /// Deletions are taken back; the objects are what else they were.
+  package mutating func takeBackDeletions(of objects: [ManagedObject]) {
+    if objects.isEmpty { return }
+    for object in objects { object.flags.subtract([.isDeleted, .isListedAsDeleted, .deletePropagated]) }
+    deleted.removeAll { !$0.flags.contains(.isDeleted) }
+    propagatedCount = 0
+    hasDeletedInsertions = deleted.contains { $0.flags.contains(.isInserted) }
   }
 
   /// The next save checks an object's version.

@@ -128,8 +128,8 @@ extension ManagedObjectContext {
 
 /// What stores have answered.
 private struct FetchAnswers: Sendable {
-  /// The IDs that each store found.
-  var ids: [UInt32: [ManagedObjectID]] = [:]
+  /// The IDs that each store found; nil where they are to be asked for when the objects are made.
+  var ids: [UInt32: [ManagedObjectID]]? = [:]
   /// The rows of those that were not at hand.
   var rows: [(space: UInt32, rows: RowList)] = []
 }
@@ -154,18 +154,23 @@ private struct FetchReading {
     states = try context.rowSource.states(of: plan.stores)
     let stores = try plan.stores.map { try context.rowSource.detached($0, cancellation: cancellation) }
     let readsRows = specification.includesPropertyValues
+    if context.rowSource.readsUnsavedRows {
+      // Objects of a parent are read where it lives.
+      task = Task { FetchAnswers(ids: nil) }
+      return
+    }
     task = Task.detached {
       try await QueueExecutor(label: "CipherData.AsynchronousFetch").run {
         var answers = FetchAnswers()
         for store in stores {
           guard case .objectIDs(let ids) = try store.fetch(asked) else { continue }
-          answers.ids[store.space] = ids
+          answers.ids?[store.space] = ids
         }
-        let total = readsRows ? answers.ids.values.reduce(0) { $0 + $1.count } : 0
+        let total = readsRows ? answers.ids?.values.reduce(0) { $0 + $1.count } ?? 0 : 0
         var completed = 0
         reports.yield(FetchProgress(completedCount: 0, totalCount: total))
         for store in stores where readsRows {
-          var rest = (answers.ids[store.space] ?? [])[...]
+          var rest = (answers.ids?[store.space] ?? [])[...]
           while !rest.isEmpty {
             try cancellation.check()
             let page = rest.prefix(FaultGroups.faultBatch)
@@ -189,7 +194,7 @@ private struct FetchReading {
     let plan = try FetchMergePlan(context.objectIDs(of: specification), context: context)
     guard saveCount == context.unitOfWork.saveCount, asked == plan.storeSpecification else { return false }
     // A pinned context that merges nothing by itself reads what it was told to.
-    let isPinned = context.rowSource.generation != nil && !context.intake.isOpen
+    let isPinned = context.rowSource.isPinned && !context.intake.isOpen
     return try accepts && !isPinned || states == context.rowSource.states(of: plan.stores)
   }
 }

@@ -41,7 +41,13 @@ extension ManagedObjectContext {
     specification.havingPredicate = nil
     specification.returnsDistinctResults = false
     try prepareFetch()
-    let plan = try FetchMergePlan(specification, context: self)
+    let count = try count(of: FetchMergePlan(specification, context: self))
+    try notedErrors.tell()
+    return count
+  }
+
+  /// How many results a plan for a count has.
+  func count(of plan: FetchMergePlan) throws -> Int {
     var total = 0
     if let split = plan.split {
       try forEachFiltered(plan, split) { _ in total += 1 }
@@ -53,9 +59,7 @@ extension ManagedObjectContext {
       }
       if !plan.needsMerging { return total }
     }
-    let changed = try plan.changedMatches().count
-    try notedErrors.tell()
-    return plan.window(of: total + changed).count
+    return plan.window(of: total + (try plan.changedMatches().count)).count
   }
 
   // MARK: Steps

@@ -67,9 +67,9 @@ extension ManagedObjectContext {
   private func take(_ row: RowImage, for object: ManagedObject, refresh: Bool) {
     if object.flags.contains(.isFault) {
       // One that was read long before it is handed over may be the older one.
-      if let image = object.image, image.version > row.version { return }
+      if let image = object.image, image.version > row.version, row.version != UnsavedRow.version { return }
       object.image = row
-    } else if refresh, !object.flags.contains(.isDeleted), object.image?.version != row.version {
+    } else if refresh, !object.flags.contains(.isDeleted), object.image?.version != row.version || row.version == UnsavedRow.version {
       object.takeFreshRow(row)
     }
   }

@@ -11,7 +11,8 @@ extension ManagedObjectContext {
   ///
   /// Objects that take newer rows take whole ones.
   func readSpecification(_ specification: FetchSpecification) throws -> FetchSpecification {
-    guard specification.resultType == .objects, !specification.propertiesToFetch.isEmpty, !specification.shouldRefreshRefetchedObjects
+    guard specification.resultType == .objects, !specification.propertiesToFetch.isEmpty, !specification.shouldRefreshRefetchedObjects,
+      !rowSource.readsUnsavedRows
     else { return specification }
     let entity = try entity(of: specification)
     var slots = SlotMask()

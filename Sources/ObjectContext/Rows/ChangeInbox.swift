@@ -18,11 +18,18 @@ final class ChangeInbox: Sendable {
     var isWaking = false
   }
   private let state = Mutex(State())
-  private let coordinator: PersistentStoreCoordinator
+  private let coordinator: PersistentStoreCoordinator?
   private let wake: (@Sendable () -> Void)?
   private let observer = Mutex<UInt64>(0)
   private static let limit = 200_000
 
+  /// Collects what it is given.
+  init(wake: (@Sendable () -> Void)?) {
+    coordinator = nil
+    self.wake = wake
+  }
+
+  /// Collects what the contexts of a coordinator save, but one.
   init(_ coordinator: PersistentStoreCoordinator, except origin: UInt64, wake: (@Sendable () -> Void)?) {
     self.coordinator = coordinator
     self.wake = wake
@@ -32,9 +39,9 @@ final class ChangeInbox: Sendable {
     observer.withLock { $0 = number }
   }
 
-  deinit { coordinator.removeObserver(observer.withLock { $0 }) }
+  deinit { coordinator?.removeObserver(observer.withLock { $0 }) }
 
-  private func add(_ changes: ChangeSet) {
+  func add(_ changes: ChangeSet) {
     let wakes = state.withLock { state in
       state.count += changes.inserted.count + changes.updated.count + changes.deleted.count
       if state.count > Self.limit { state.isOverfull = true }

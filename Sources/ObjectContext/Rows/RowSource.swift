@@ -10,6 +10,8 @@ package import ObjectStore
 /// coordinator or a store, or knows that rows are cached, or whether what the context reads is the newest state of the stores or one that holds still.
 package final class RowSource {
   let coordinator: PersistentStoreCoordinator
+  /// The context that this one is nested in; nil for one over the stores.
+  let parent: (any ParentSource)?
   /// The number of the context: tells its own changes from others'.
   let origin: UInt64
   /// The context's name, for the history and for messages.
@@ -26,7 +28,10 @@ package final class RowSource {
   /// How many transactions of the context are under way, one inside the other: within them it reads what they have written.
   private var transactionDepth = 0
   /// The states that hold still and are read now; nil where the newest is, as within a transaction.
-  @inline(__always) var presentGeneration: ContextGeneration? { transactionDepth == 0 ? generation : nil }
+  @inline(__always) var presentGeneration: ContextGeneration? {
+    if let parent { return parent.source.presentGeneration }
+    return transactionDepth == 0 ? generation : nil
+  }
   /// The store that was asked for last, as long as the coordinator has the stores that it had.
   // Asked for each fault; a context's isolation admits one access at a time.
   @exclusivity(unchecked) private var lastStore: (version: Int, space: UInt32, store: PersistentStore)?
@@ -34,9 +39,14 @@ package final class RowSource {
   // Asked for each single row; a context's isolation admits one access at a time.
   @exclusivity(unchecked) private var readers: [(store: PersistentStore, pinned: PinnedGeneration?, reader: (any RowReader)?)] = []
 
-  package init(_ coordinator: PersistentStoreCoordinator, origin: UInt64) {
+  package convenience init(_ coordinator: PersistentStoreCoordinator, origin: UInt64) {
+    self.init(coordinator, origin: origin, parent: nil)
+  }
+
+  init(_ coordinator: PersistentStoreCoordinator, origin: UInt64, parent: (any ParentSource)?) {
     self.coordinator = coordinator
     self.origin = origin
+    self.parent = parent
   }
 
   // MARK: Stores
@@ -100,6 +110,7 @@ package final class RowSource {
 
   /// The row of an object if it is at hand and not too old.
   func rowAtHand(_ reference: ObjectReference, in store: PersistentStore) -> RowImage? {
+    if let unsaved = unsavedRow(reference, in: store) { return unsaved.row }
     // In a state that holds still no row is too old.
     if presentGeneration != nil { return cache(of: store)?.row(reference) }
     if stalenessInterval < 0 { return store.cache.row(reference) }
@@ -107,16 +118,22 @@ package final class RowSource {
   }
 
   /// The row of an object if it is at hand, however old.
-  func knownRow(_ reference: ObjectReference, in store: PersistentStore) -> RowImage? { cache(of: store)?.row(reference) }
+  func knownRow(_ reference: ObjectReference, in store: PersistentStore) -> RowImage? {
+    if let unsaved = unsavedRow(reference, in: store) { return unsaved.row }
+    return cache(of: store)?.row(reference)
+  }
 
   /// Whether the row of an object is at hand, however old.
-  func knowsRow(_ reference: ObjectReference, in store: PersistentStore) -> Bool { cache(of: store)?.hasRow(reference) ?? false }
+  func knowsRow(_ reference: ObjectReference, in store: PersistentStore) -> Bool {
+    unsavedRow(reference, in: store) != nil || cache(of: store)?.hasRow(reference) ?? false
+  }
 
   /// Whether rows that are read stay at hand. Within a transaction they do not: only objects that are there can take them.
   func keepsRows(of store: PersistentStore) -> Bool { presentGeneration != nil || !store.cache.isSuspended }
 
   /// Lets go of rows at hand, so that they are read anew. In a state that holds still they would be the same.
   func forgetRows(_ references: some Sequence<ObjectReference>, in store: PersistentStore) {
+    if let parent { return parent.source.forgetRows(references, in: store) }
     if presentGeneration != nil { return }
     store.cache.remove(references)
     renewReaders()
@@ -124,6 +141,7 @@ package final class RowSource {
 
   /// Lets go of the rows that a change set tells of, unless they are those that it left.
   func forgetRows(changedBy changes: ChangeSet, in store: PersistentStore) {
+    if let parent { return parent.source.forgetRows(changedBy: changes, in: store) }
     if changes.source == ObjectIdentifier(store) { return }
     store.cache.remove(changes.references)
     renewReaders()
@@ -131,6 +149,11 @@ package final class RowSource {
 
   /// Lets go of all rows at hand; a pinned context goes on to the newest state.
   func forgetAllRows() {
+    if let parent {
+      // It is the parent that goes on.
+      if presentGeneration == nil { parent.source.forgetAllRows() }
+      return
+    }
     if presentGeneration != nil { return advance() }
     for store in coordinator.persistentStores { store.cache.removeAll() }
     renewReaders()
@@ -146,9 +169,11 @@ package final class RowSource {
   func rows(
     of objectIDs: [ManagedObjectID], in store: PersistentStore, isInterruptible: Bool = true, isPassing: Bool = false
   ) throws -> RowList {
-    try coordinator.readRows(
-      of: objectIDs, from: store, scope: scope(for: store, isInterruptible: isInterruptible), isPassing: isPassing,
-      pinned: try pinned(in: store))
+    try withUnsavedRows(of: objectIDs, in: store) { ids in
+      try coordinator.readRows(
+        of: ids, from: store, scope: scope(for: store, isInterruptible: isInterruptible), isPassing: isPassing,
+        pinned: try pinned(in: store))
+    }
   }
 
   /// The row of an object of one store, read from it; nil when it is gone.
@@ -156,6 +181,8 @@ package final class RowSource {
   /// - Parameter isInterruptible: Whether the request may be called off, before it begins.
   func row(of objectID: ManagedObjectID, in store: PersistentStore, isInterruptible: Bool = false) throws -> RowImage? {
     if isInterruptible { try cancellation?.check() }
+    if let unsaved = unsavedRow(objectID.reference, in: store) { return unsaved.row }
+    if let parent { return try parent.source.row(of: objectID, in: store) }
     let pinned = try pinned(in: store)
     // One that was pinned just now may have it from others.
     if let row = pinned?.cache.row(objectID.reference) { return row }
@@ -196,17 +223,21 @@ package final class RowSource {
     var scope = scope(for: store, isInterruptible: isInterruptible)
     try scope.cancellation?.check()
     if let pinned = try pinned(in: store) { scope.generation = pinned.generation }
-    return try store.incrementalStore.newValues(forRelationship: relationship, forObjectsWith: objectIDs, in: scope)
+    return try withUnsavedMembers(of: relationship, for: objectIDs, in: store) { ids in
+      try store.incrementalStore.newValues(forRelationship: relationship, forObjectsWith: ids, in: scope)
+    }
   }
 
   /// One store's answer to a fetch or a count.
   func fetch(_ specification: FetchSpecification, from store: PersistentStore) throws -> PersistentStoreResult {
-    try coordinator.fetch(specification, from: store, scope: scope(for: store), pinned: try pinned(in: store))
+    if let answer = try unsavedAnswer(to: specification, from: store) { return answer }
+    return try coordinator.fetch(specification, from: store, scope: scope(for: store), pinned: try pinned(in: store))
   }
 
   /// What a fetch of IDs finds in one store, in no order.
   func foundObjects(_ specification: FetchSpecification, in store: PersistentStore) throws -> FoundObjects {
-    try coordinator.foundObjects(specification, in: store, scope: scope(for: store), pinned: try pinned(in: store))
+    if case .objectIDs(let ids)? = try unsavedAnswer(to: specification, from: store) { return .ids(ids) }
+    return try coordinator.foundObjects(specification, in: store, scope: scope(for: store), pinned: try pinned(in: store))
   }
 
   /// How one store would answer a fetch.
@@ -244,11 +275,16 @@ package final class RowSource {
     return ids
   }
 
-  /// Saves to one store.
+  /// Saves to one store, or to the parent.
   ///
   /// - Returns: What was written beside what the request says.
   func save(_ request: SaveChangesRequest, to store: PersistentStore) throws -> SaveOutcome {
-    try coordinator.save(request, to: store, scope: scope(for: store))
+    let scope = scope(for: store)
+    if let parent {
+      try scope.cancellation?.check(.save)
+      return try parent.save(request, to: store, scope: scope)
+    }
+    return try coordinator.save(request, to: store, scope: scope)
   }
 
   /// Runs requests as one transaction of each open store. A pinned context reads the transaction within, and the newest state afterwards.
@@ -310,7 +346,10 @@ package final class RowSource {
   /// Collects what others change from now on.
   ///
   /// - Parameter wake: Called, on any thread, when there is something in it.
-  func makeInbox(wake: (@Sendable () -> Void)?) -> ChangeInbox { ChangeInbox(coordinator, except: origin, wake: wake) }
+  func makeInbox(wake: (@Sendable () -> Void)?) -> ChangeInbox {
+    // A nested context is told by its parent.
+    parent == nil ? ChangeInbox(coordinator, except: origin, wake: wake) : ChangeInbox(wake: wake)
+  }
 
   // MARK: Notices
 

@@ -13,6 +13,8 @@ final class SaveRequestBuilder {
   private var updates: [SaveChangesRequest.Update] = []
   private var request = SaveChangesRequest()
   private var danglingError: StoreError?
+  /// Whether it is the context's parent that takes the rows: they have no versions then, and it is told what they were before.
+  private let isNested: Bool
 
   /// Starts a request.
   ///
@@ -21,7 +23,12 @@ final class SaveRequestBuilder {
     self.context = context
     self.space = space
     inserted = insertedCount > 0 ? RowWriter(rowCapacity: insertedCount) : nil
+    isNested = context.rowSource.parent != nil
   }
+
+  private var firstVersion: Int64 { isNested ? UnsavedRow.version : RowImage.firstVersion }
+
+  private func version(after version: Int64) -> Int64 { isNested ? UnsavedRow.version : version + 1 }
 
   // MARK: New rows
 
@@ -30,7 +37,7 @@ final class SaveRequestBuilder {
     object.askEntity { entity in
       if let overlay = object.overlay, overlay.isCopyable, !entity.hasDerivedSlots {
         inserted.beginRow(
-          copying: overlay.row, size: overlay.size, slotCount: entity.slots.count, key: object.currentID.key, version: RowImage.firstVersion
+          copying: overlay.row, size: overlay.size, slotCount: entity.slots.count, key: object.currentID.key, version: firstVersion
         )
         for slot in entity.referenceSlots where !overlay.isNull(slot) { writeReference(overlay, slot, of: entity, to: inserted) }
       } else {
@@ -42,7 +49,7 @@ final class SaveRequestBuilder {
   }
 
   private func writeSlots(of object: ManagedObject, _ entity: CompiledEntity, to writer: RowWriter) {
-    writer.beginRow(entityNumber: entity.number, slotCount: entity.slots.count, key: object.currentID.key, version: RowImage.firstVersion)
+    writer.beginRow(entityNumber: entity.number, slotCount: entity.slots.count, key: object.currentID.key, version: firstVersion)
     guard let overlay = object.overlay else { return }
     // Derived values are the store's.
     for slot in entity.slots where slot.kind != .none && !slot.isDerived && overlay.has(slot.index) { write(overlay, slot, to: writer) }
@@ -65,7 +72,7 @@ final class SaveRequestBuilder {
       if changed.isEmpty { return }
       var update = SaveChangesRequest.Update(row: writer.endRowAlone(), changedSlots: changed, oldVersion: RowImage.version(row))
       // Asked for the owners that an object has left, and by then far from the processor.
-      if entity.referenceSlots.contains(where: changed.contains) { update.formerRow = RowImage(heldRow: row) }
+      if isNested || entity.referenceSlots.contains(where: changed.contains) { update.formerRow = RowImage(heldRow: row) }
       updates.append(update)
     }
   }
@@ -80,7 +87,7 @@ final class SaveRequestBuilder {
       changed.insert(slot.index)
     }
     if changed.isEmpty { return changed }
-    writer.beginRow(entityNumber: entity.number, slotCount: entity.slots.count, key: image.key, version: image.version + 1)
+    writer.beginRow(entityNumber: entity.number, slotCount: entity.slots.count, key: image.key, version: version(after: image.version))
     for slot in entity.slots where slot.kind != .none {
       if changed.contains(slot.index) {
         write(overlay, slot, to: writer)
@@ -103,7 +110,8 @@ final class SaveRequestBuilder {
     }
     if changed == 0 { return 0 }
     writer.beginRow(
-      copying: overlay.row, size: overlay.size, slotCount: entity.slots.count, key: RowImage.key(row), version: RowImage.version(row) + 1)
+      copying: overlay.row, size: overlay.size, slotCount: entity.slots.count, key: RowImage.key(row),
+      version: version(after: RowImage.version(row)))
     for slot in entity.referenceSlots where changed >> UInt64(slot) & 1 != 0 && !overlay.isNull(slot) {
       writeReference(overlay, slot, of: entity, to: writer)
     }

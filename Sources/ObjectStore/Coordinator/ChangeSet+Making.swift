@@ -116,7 +116,7 @@ struct LinkCollector {
 
 extension ChangeSet {
   /// What a save has written.
-  init(_ request: SaveChangesRequest, _ outcome: SaveOutcome, of store: PersistentStore, scope: RequestScope) {
+  package init(_ request: SaveChangesRequest, _ outcome: SaveOutcome, of store: PersistentStore, scope: RequestScope) {
     let model = store.space.model
     let changes = BatchChanges(allOf: request, outcome)
     var links = LinkCollector(model)

@@ -91,7 +91,7 @@ public struct ChangeSet: Sendable {
   }
 
   /// Makes the change set of changes that nobody has listed.
-  init(wholeOf store: PersistentStore) {
+  package init(wholeOf store: PersistentStore) {
     storeIdentifier = store.identifier
     (inserted, updated, deleted, refreshed) = ([], [], [], [])
     (contextName, transactionAuthor, historyToken) = (nil, nil, nil)

@@ -22,6 +22,11 @@ extension StoreError {
     case limitOverSeveralStores = "A limit or an offset of a batch deletion means one store; name it in affectedStores."
     case unsavedObjectInBatch = "An object that was never saved cannot be deleted by a batch request; delete it in its context."
 
+    // Nested contexts.
+    case transactionOfNestedContext =
+      "A nested context saves to its parent, all of it or nothing; run the transaction in the context that saves to the stores."
+    case generationOfNestedContext = "A nested context reads what its parent reads; pin the context that saves to the stores."
+
     // Objects.
     case noPermanentID = "A relationship refers to an object without a permanent ID. Save that object too."
     case endlessWillSave = "willSave() of some objects changes others without end; set values there only if they differ."

@@ -22,7 +22,7 @@ extension StoreSpecification {
       UniquingSpecification.self, FaultingSpecification.self, ContextSavingSpecification.self, GraphSpecification.self,
       DeleteRuleSpecification.self, PendingChangesSpecification.self, MergePolicySpecification.self, MergedRelationshipSpecification.self,
       ConstraintMergeSpecification.self, CompositeSpecification.self, ExternalDataSpecification.self, DerivedAttributeSpecification.self,
-      DerivedFilterSpecification.self, QueryGenerationSpecification.self,
+      DerivedFilterSpecification.self, QueryGenerationSpecification.self, NestingSpecification.self,
     ]
   }
 }

@@ -1,0 +1,207 @@
+// NestedSave: what a nested context saves becomes changes of its parent.
+import Foundation
+import ObjectModel
+import ObjectStore
+
+/// One save of a nested context, taken over by its parent: new objects, values, links, deletions, in this order.
+///
+/// What can be refused is looked at before anything is changed. Objects of the parent that are not in memory start from the rows that the nested context has
+/// read: so the parent's save finds out where others have changed these since.
+struct NestedSave {
+  private let request: SaveChangesRequest
+  private let store: PersistentStore
+  private let context: ManagedObjectContext
+  private var space: UInt32 { store.space.number }
+  /// Rows that the parent has read for it.
+  private var rows: [ObjectReference: RowImage] = [:]
+
+  init(_ request: SaveChangesRequest, to store: PersistentStore, in context: ManagedObjectContext) {
+    self.request = request
+    self.store = store
+    self.context = context
+  }
+
+  /// Takes the save over, as one event of the parent.
+  ///
+  /// - Throws: ``StoreError`` with ``StoreError/Code/mergeConflict`` for objects that the parent does not have any more, and an error for references to such;
+  ///   nothing was changed then.
+  mutating func run() throws {
+    context.settleChanges()
+    try checkRows()
+    try checkDestinations()
+    let inserted = request.inserted.map { ($0, insert($0)) }
+    for (row, object) in inserted { try link(object, row, context.model.entities[row.entityNumber].referenceSlots) }
+    for update in request.updated { try take(update) }
+    for change in request.relationshipChanges { takeMembers(change) }
+    // Of a relationship to many from both sides one side has the members, and each its order.
+    for change in request.relationshipChanges { takeOrder(change) }
+    for deleted in request.deleted { delete(deleted) }
+    for locked in request.locked { context.detectConflicts(for: object(locked.reference)) }
+    context.endEvent()
+  }
+
+  // MARK: What the parent has
+
+  private func objectID(_ reference: ObjectReference) -> ManagedObjectID {
+    ManagedObjectID(space: space, entityNumber: UInt32(reference.entity), key: reference.key)
+  }
+
+  private func living(_ reference: ObjectReference) -> ManagedObject? { context.registeredObject(reference, space: space) }
+
+  /// The parent's object of a reference: the living one or a fault.
+  private func object(_ reference: ObjectReference) -> ManagedObject {
+    living(reference) ?? context.makeFault(reference, space: space)
+  }
+
+  /// Whether the parent, or one of its own, is to delete an object.
+  private func isGone(_ reference: ObjectReference) -> Bool {
+    if let object = living(reference), object.hasChanges { return object.flags.contains(.isDeleted) }
+    if case .gone? = context.rowSource.unsavedRow(reference, in: store) { return true }
+    return false
+  }
+
+  /// Finds the objects that the parent does not have any more.
+  private mutating func checkRows() throws {
+    var gone: [(reference: ObjectReference, version: Int64)] = []
+    var unread: [(reference: ObjectReference, version: Int64)] = []
+    let arriving = Set(request.inserted.map(\.reference))
+    for update in request.updated {
+      let item = (reference: update.row.reference, version: update.oldVersion)
+      if let object = living(item.reference) {
+        if !object.flags.isDisjoint(with: [.isDeleted, .isInaccessible]) { gone.append(item) }
+        if !object.flags.contains(.isFault) || object.row != nil { continue }
+      }
+      if case .gone? = context.rowSource.unsavedRow(item.reference, in: store) {
+        gone.append(item)
+        continue
+      }
+      if update.formerRow == nil || item.version == UnsavedRow.version { unread.append(item) }
+    }
+    // A new link needs both its ends.
+    for change in request.relationshipChanges where !change.added.isEmpty {
+      for reference in [change.source] + change.added where !arriving.contains(reference) && isGone(reference) {
+        if !gone.contains(where: { $0.reference == reference }) { gone.append((reference, UnsavedRow.version)) }
+      }
+    }
+    if !unread.isEmpty {
+      let found = try context.rowSource.rows(of: unread.map { objectID($0.reference) }, in: store)
+      rows = Dictionary(found.map { ($0.reference, $0) }, uniquingKeysWith: { first, _ in first })
+      for item in unread where rows[item.reference] == nil && !gone.contains(where: { $0.reference == item.reference }) {
+        gone.append(item)
+      }
+    }
+    if gone.isEmpty { return }
+    var error = StoreError(.someChangedMeanwhile, operation: .save, path: store.url?.path)
+    error.mergeConflicts = gone.map {
+      MergeConflict(objectID: objectID($0.reference), oldVersion: $0.version, newVersion: 0, persistedRow: nil)
+    }
+    throw error
+  }
+
+  /// Finds references to objects that the parent has deleted, where deleting one does something about it.
+  private func checkDestinations() throws {
+    if context.unitOfWork.deleted.isEmpty, !context.rowSource.readsUnsavedRows { return }
+    let arriving = Set(request.inserted.map(\.reference))
+    func check(_ row: RowImage, _ slots: [Int]) throws {
+      let entity = context.model.entities[row.entityNumber]
+      for slot in slots {
+        let reference = row.reference(slot)
+        guard !reference.isNull, !arriving.contains(reference), isGone(reference) else { continue }
+        guard let relationship = entity.slots[slot].relationship, let inverse = context.model.inverse(of: relationship),
+          inverse.deleteRule != .noAction
+        else { continue }
+        throw StoreError(.deletedDestination(entity: entity.name, property: relationship.name), operation: .save)
+      }
+    }
+    for row in request.inserted { try check(row, context.model.entities[row.entityNumber].referenceSlots) }
+    for update in request.updated {
+      try check(update.row, context.model.entities[update.row.entityNumber].referenceSlots.filter(update.changedSlots.contains))
+    }
+  }
+
+  // MARK: Values
+
+  /// A new object, without its relationships. One that the parent has deleted is back.
+  private func insert(_ row: RowImage) -> ManagedObject {
+    let entity = context.model.entities[row.entityNumber]
+    let object: ManagedObject
+    if let known = living(row.reference) {
+      object = known
+      if object.flags.contains(.isDeleted) { context.unitOfWork.takeBackDeletions(of: [object]) }
+      if object.flags.contains(.isFault) && object.row == nil || object.flags.contains(.isInaccessible) {
+        // Somebody has asked for it before it was there.
+        object.flags.subtract([.isFault, .isInaccessible])
+        object.flags.insert(.isInserted)
+        context.unitOfWork.noteInserted(object)
+      }
+    } else {
+      object = context.entityClasses.type(ofEntity: entity.number).init(ManagedObjectSeed(newObject: objectID(row.reference), in: context))
+      context.register(object)
+      context.unitOfWork.noteInserted(object)
+    }
+    object.setTransientDefaults()
+    for slot in entity.slots where slot.kind != .none && slot.kind != .reference && !slot.isDerived { set(slot, of: object, from: row) }
+    return object
+  }
+
+  private func take(_ update: SaveChangesRequest.Update) throws {
+    let reference = update.row.reference
+    let object = object(reference)
+    if object.flags.contains(.isFault), object.row == nil { object.image = rows[reference] ?? update.formerRow }
+    object.fireFault(trigger: nil)
+    let entity = object.compiledEntity
+    for slot in entity.slots where slot.kind != .reference && update.changedSlots.contains(slot.index) {
+      set(slot, of: object, from: update.row)
+    }
+    try link(object, update.row, entity.referenceSlots.filter(update.changedSlots.contains))
+  }
+
+  /// Sets an attribute to what a row has.
+  private func set(_ slot: CompiledSlot, of object: ManagedObject, from row: RowImage) {
+    if slot.kind == .bytes, let external = row.external(slot.index) { return object._setExternalData(external, at: slot.index) }
+    if row.isNull(slot.index), !object.hasValue(slot.index) { return }
+    do { object.setSlotValue(try row.slot(slot.index, kind: slot.kind), at: slot.index) } catch { context.note(error) }
+  }
+
+  // MARK: Links
+
+  /// Sets to-one relationships, and with them their inverses.
+  private func link(_ object: ManagedObject, _ row: RowImage, _ slots: [Int]) throws {
+    for slot in slots {
+      let reference = row.reference(slot)
+      object._setToOne(reference.isNull ? nil : self.object(reference), at: slot)
+    }
+  }
+
+  private func takeMembers(_ change: SaveChangesRequest.RelationshipChange) {
+    let relationship = context.model.relationships[change.relationshipID]
+    let owner = object(change.source)
+    for reference in change.added { owner._addToToMany(object(reference), at: relationship.index) }
+    for reference in change.removed { owner._removeFromToMany(object(reference), at: relationship.index) }
+  }
+
+  private func takeOrder(_ change: SaveChangesRequest.RelationshipChange) {
+    guard let order = change.order else { return }
+    let owner = object(change.source)
+    guard let state = owner.loadedState(context.model.relationships[change.relationshipID].index), state.isLoaded else { return }
+    let members = state.members
+    let (present, named) = (Set(members), Set(order))
+    // What the parent has added itself comes last.
+    let wanted = order.filter(present.contains) + members.filter { !named.contains($0) }
+    if wanted == members { return }
+    state.setOrder(wanted)
+    owner.noteChange()
+  }
+
+  // MARK: Deletions
+
+  private func delete(_ deleted: SaveChangesRequest.VersionedReference) {
+    if isGone(deleted.reference) { return }
+    let object = object(deleted.reference)
+    if object.flags.contains(.isFault), object.row == nil, let former = deleted.formerRow, former.version != UnsavedRow.version {
+      object.image = former
+    }
+    // The nested context has asked the object already.
+    context.unitOfWork.noteDeleted(object)
+  }
+}

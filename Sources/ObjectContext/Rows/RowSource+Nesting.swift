@@ -1,0 +1,76 @@
+// RowSource+Nesting: the rows of a context that is nested in another one: those of the stores, below what the parent has not saved.
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+
+extension RowSource {
+  /// The parent, where it has something that the stores have not.
+  @inline(__always) private var changedParent: (any ParentSource)? {
+    guard let parent, parent.hasChanges else { return nil }
+    return parent
+  }
+
+  /// Whether rows that stores give may be older than what is to be read.
+  var readsUnsavedRows: Bool { changedParent != nil }
+
+  /// What a parent has changed of an object; nil where the row is the store's.
+  @inline(__always) func unsavedRow(_ reference: ObjectReference, in store: PersistentStore) -> UnsavedRow? {
+    changedParent?.unsavedRow(reference, in: store)
+  }
+
+  /// The rows of objects, of which a parent may have changed some.
+  ///
+  /// - Parameter read: Reads those of a store's.
+  func withUnsavedRows(
+    of objectIDs: [ManagedObjectID], in store: PersistentStore, _ read: ([ManagedObjectID]) throws -> RowList
+  ) throws -> RowList {
+    guard let parent = changedParent else { return try read(objectIDs) }
+    var unsaved: [RowImage] = []
+    var rest: [ManagedObjectID] = []
+    for id in objectIDs {
+      switch parent.unsavedRow(id.reference, in: store) {
+      case .row(let row): unsaved.append(row)
+      case .gone: continue
+      case nil: rest.append(id)
+      }
+    }
+    if unsaved.isEmpty { return rest.isEmpty ? RowList() : try read(rest) }
+    return RowList(unsaved + (rest.isEmpty ? [] : Array(try read(rest))))
+  }
+
+  /// The members of a to-many relationship of several objects, of which a parent may have changed some.
+  ///
+  /// - Parameter read: Reads those of a store's.
+  func withUnsavedMembers(
+    of relationship: CompiledRelationship, for objectIDs: [ManagedObjectID], in store: PersistentStore,
+    _ read: ([ManagedObjectID]) throws -> RelationshipValues
+  ) throws -> RelationshipValues {
+    guard let parent = changedParent else { return try read(objectIDs) }
+    let unsaved = try objectIDs.map { try parent.unsavedMembers(of: relationship, for: $0.reference, in: store) }
+    let rest = zip(objectIDs, unsaved).filter { $1 == nil }.map(\.0)
+    let stored = rest.isEmpty ? RelationshipValues() : try read(rest)
+    var values = RelationshipValues()
+    var next = 0
+    for members in unsaved {
+      if let members {
+        values.append(members)
+      } else {
+        values.append(stored[next].filter { !parent.isGone($0, in: store) })
+        next += 1
+      }
+    }
+    return values
+  }
+
+  /// The answer to a fetch where what a parent has not saved bears on it; nil where the store's is the answer.
+  func unsavedAnswer(to specification: FetchSpecification, from store: PersistentStore) throws -> PersistentStoreResult? {
+    guard let parent = changedParent, specification.resultType != .dictionaries else { return nil }
+    guard let answer = try parent.unsavedAnswer(to: specification, from: store) else { return nil }
+    guard case .objectIDs(let ids) = answer, specification.resultType == .objects, specification.shouldRefreshRefetchedObjects else {
+      return answer
+    }
+    // Objects that are there take their values anew.
+    let found = Dictionary(try rows(of: ids, in: store).map { ($0.reference, $0) }, uniquingKeysWith: { first, _ in first })
+    return .rows(RowList(ids.compactMap { found[$0.reference] }))
+  }
+}

@@ -1,0 +1,175 @@
+// NestedContextTests: nested contexts with typed classes, validation, large values, constraints and counts of statements.
+import Foundation
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+import XCTest
+import _StoreSpecification
+
+@testable import ObjectContext
+
+final class NestedContextTests: XCTestCase {
+  func testObjectsHaveTheParentsClasses() async throws {
+    try await onEachStore { stack in
+      let parent = stack.makeContext()
+      let made = try parent.make("Book", ["title": "A"])
+      let child = ManagedObjectContext(parent: parent)
+      let book = try XCTUnwrap(try child.existingObject(with: made.objectID) as? Book)
+      book.title = "B"
+      XCTAssertEqual(try child.all(Book.self, sortedBy: "title").map(\.title), ["B"])
+      try child.save()
+      XCTAssertEqual((made as? Book)?.title, "B")
+    }
+  }
+
+  func testAChildValidatesBeforeItsParentHearsOfAnything() async throws {
+    let model = ManagedObjectModel {
+      Entity("Note") {
+        Attribute("text", .string).required()
+        Attribute("stars", .integer16).range(0...5)
+      }
+    }
+    for kind in StoreKind.allCases {
+      let stack = try await Stack(kind, model: model, classes: ManagedObjectClasses())
+      let parent = stack.makeContext()
+      let child = ManagedObjectContext(parent: parent)
+      let note = try child.insertObject(entityName: "Note")
+      try note.setValue(Int16(9), forKey: "stars")
+      XCTAssertThrowsError(try child.save()) { error in
+        XCTAssertEqual((error as? ValidationError)?.code, .multipleErrors, "\(error)")
+      }
+      XCTAssertFalse(parent.hasChanges)
+      XCTAssertTrue(child.hasChanges)
+      try note.setValue("t", forKey: "text")
+      try note.setValue(Int16(3), forKey: "stars")
+      try child.save()
+      XCTAssertEqual(parent.insertedObjects.count, 1)
+      try parent.save()
+    }
+  }
+
+  func testLargeValuesGoThroughWithoutBeingRead() async throws {
+    let model = ManagedObjectModel {
+      Entity("Film") {
+        Attribute("title", .string)
+        Attribute("poster", .binary).externalStorage()
+      }
+    }
+    let large = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+    for kind in StoreKind.allCases {
+      let stack = try await Stack(kind, model: model, classes: ManagedObjectClasses())
+      let parent = stack.makeContext()
+      let child = ManagedObjectContext(parent: parent)
+      let film = try child.insertObject(entityName: "Film")
+      try film.setExternalData(ExternalData(large), forKey: "poster")
+      try film.setValue("F", forKey: "title")
+      try child.save()
+      let there = try parent.existingObject(with: film.objectID)
+      XCTAssertEqual(there["poster"] as? Data, large)
+      try parent.save()
+      // What the parent has not saved is shown by another child; what was stored stays where it is.
+      try there.setValue("G", forKey: "title")
+      let other = ManagedObjectContext(parent: parent)
+      let same = try other.existingObject(with: film.objectID)
+      XCTAssertEqual(same["title"] as? String, "G")
+      XCTAssertEqual(same["poster"] as? Data, large)
+      try same.setValue(Data([1, 2, 3]), forKey: "poster")
+      try other.save()
+      try parent.save()
+      let fresh = stack.makeContext()
+      let stored = try fresh.existingObject(with: film.objectID)
+      XCTAssertEqual(stored["poster"] as? Data, Data([1, 2, 3]))
+      XCTAssertEqual(stored["title"] as? String, "G")
+    }
+  }
+
+  func testDerivedValuesAreThoseOfTheLastSaveToTheStore() async throws {
+    let model = ManagedObjectModel {
+      Entity("Person") {
+        Attribute("name", .string)
+        Attribute("key", .string).derived("lowercase:(name)")
+      }
+    }
+    for kind in StoreKind.allCases {
+      let stack = try await Stack(kind, model: model, classes: ManagedObjectClasses())
+      let parent = stack.makeContext()
+      let person = try parent.insertObject(entityName: "Person")
+      try person.setValue("ANNA", forKey: "name")
+      try parent.save()
+      let child = ManagedObjectContext(parent: parent)
+      let here = try child.existingObject(with: person.objectID)
+      try here.setValue("BERTA", forKey: "name")
+      try child.save()
+      XCTAssertEqual(here["key"] as? String, "anna")
+      XCTAssertEqual(person["key"] as? String, "anna")
+      try parent.save()
+      XCTAssertEqual(person["key"] as? String, "berta")
+      child.refresh(here, mergeChanges: true)
+      XCTAssertEqual(here["key"] as? String, "berta")
+    }
+  }
+
+  func testAConstraintIsTheSaveToTheStoresBusiness() async throws {
+    let model = ManagedObjectModel {
+      Entity("Tag") {
+        Attribute("name", .string)
+        Unique("name")
+      }
+    }
+    for kind in StoreKind.allCases {
+      let stack = try await Stack(kind, model: model, classes: ManagedObjectClasses())
+      let parent = stack.makeContext()
+      try parent.insertObject(entityName: "Tag").setValue("red", forKey: "name")
+      try parent.save()
+      let child = ManagedObjectContext(parent: parent)
+      try child.insertObject(entityName: "Tag").setValue("red", forKey: "name")
+      try child.save()
+      assertStoreError(.constraintConflict) { try parent.save() }
+      parent.rollback()
+      XCTAssertEqual(try parent.count(for: FetchRequest<ManagedObject>(entityName: "Tag")), 1)
+    }
+  }
+
+  func testAnAsynchronousFetchShowsTheParentsState() async throws {
+    for kind in StoreKind.allCases {
+      let stack = try await Stack(kind, model: Library.model, classes: Library.classes)
+      let parent = stack.makeContext()
+      for title in ["A", "B", "C"] { try parent.make("Book", ["title": title]) }
+      try parent.save()
+      let books = try parent.all(Book.self, sortedBy: "title")
+      books[0].title = "Z"
+      parent.delete(books[1])
+      let child = ManagedObjectContext(parent: parent)
+      var request = FetchRequest<Book>(entityName: "Book")
+      request.sortDescriptors = [FetchSortDescriptor("title")]
+      let found = try await child.asynchronousFetch(request).value()
+      XCTAssertEqual(found.map(\.title), ["C", "Z"])
+    }
+  }
+
+  func testACleanParentCostsNoStatement() async throws {
+    let stack = try await Stack(.sqlcipher, model: Library.model, classes: Library.classes)
+    let writer = stack.makeShortLivedContext()
+    for number in 0..<100 { try writer.make("Book", ["title": "\(number)"]) }
+    try writer.save()
+    let statements = try XCTUnwrap(stack.statements)
+    func count(_ context: ManagedObjectContext) throws -> Int {
+      stack.forgetRows()
+      statements.reset()
+      for book in try context.all(Book.self, sortedBy: "title") { _ = book.title }
+      return statements.count
+    }
+    let parent = stack.makeContext()
+    let direct = try count(stack.makeContext())
+    XCTAssertEqual(try count(ManagedObjectContext(parent: parent)), direct)
+    XCTAssertEqual(try count(ManagedObjectContext(parent: ManagedObjectContext(parent: parent))), direct)
+    // A save of objects that the child has read asks the stores nothing.
+    let child = ManagedObjectContext(parent: parent)
+    let books = try child.all(Book.self, sortedBy: "title")
+    for book in books { book.title = "new" }
+    statements.reset()
+    try child.save()
+    XCTAssertEqual(statements.count, 0)
+    XCTAssertEqual(parent.updatedObjects.count, 100)
+  }
+}
