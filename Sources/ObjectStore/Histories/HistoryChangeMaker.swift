@@ -14,7 +14,9 @@ struct HistoryChangeMaker {
   private var run: (entity: Int, next: Int64, count: Int64)?
   /// The last change, to which the next record may belong.
   private var pending: PersistentHistoryChange?
-  private var lastNames: (properties: [Int], names: [String])?
+  /// The last list of properties, and their names. Side by side, not together: what is compared only is not retained.
+  private var lastProperties: [Int] = []
+  private var lastNames: [String] = []
   /// How many changes were of entities that the model has no more.
   private(set) var skipped = 0
 
@@ -49,8 +51,7 @@ struct HistoryChangeMaker {
 
   /// The last change of the transaction.
   mutating func finish() -> PersistentHistoryChange? {
-    defer { pending = nil }
-    return pending
+    pending.take()
   }
 
   // MARK: Records
@@ -136,9 +137,10 @@ struct HistoryChangeMaker {
   }
 
   /// Puts a change in the place of the one before, which is whole then.
-  private mutating func exchange(_ change: PersistentHistoryChange) -> PersistentHistoryChange? {
-    defer { pending = change }
-    return pending
+  private mutating func exchange(_ change: consuming PersistentHistoryChange) -> PersistentHistoryChange? {
+    let former = pending.take()
+    pending = change
+    return former
   }
 
   /// An update that has no place yet.
@@ -148,7 +150,8 @@ struct HistoryChangeMaker {
 
   /// Adds an update to the change before where that is one of the same object, or begins a change.
   private mutating func update(_ change: PersistentHistoryChange) -> PersistentHistoryChange? {
-    if let known = pending, known.changeType == .update, known.changedObjectID == change.changedObjectID {
+    // Asked in place: a change is a dozen references to copy.
+    if pending?.changedObjectID == change.changedObjectID, pending?.changeType == .update {
       pending?.add(change)
       return nil
     }
@@ -182,11 +185,11 @@ struct HistoryChangeMaker {
 
   /// The names of properties, sorted. Many records have the same list.
   private mutating func names(_ properties: [Int]) throws(StoreError) -> [String] {
-    if let lastNames, lastNames.properties == properties { return lastNames.names }
+    if lastProperties == properties { return lastNames }
     var names: [String] = []
     for property in properties { names.append(try name(property)) }
     names.sort()
-    lastNames = (properties, names)
+    (lastProperties, lastNames) = (properties, names)
     return names
   }
 
