@@ -44,5 +44,6 @@ struct Goal {
     "W21-W15": Goal(1.15, 1.05), "W21-W1-values": Goal(1.3, 1.15), "W21-W13-values": Goal(1.3, 1.15), "W21-W15-values": Goal(1.3, 1.15),
     "W22": Goal(600, 300, .absolute),
     "W24a": Goal(1, 0.8), "W24b": Goal(5_000, 3_000, .absolute), "W24c": Goal(1.1, 1.05), "W24d": Goal(1.3, 1.15),
+    "W25a": Goal(1.3, 1.1), "W25b": Goal(0.5, 0.4),
   ]
 }

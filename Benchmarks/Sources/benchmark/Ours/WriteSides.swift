@@ -1,4 +1,4 @@
-// W1 and W13 to W15 on our side: inserting, updating, deleting; W21 with a history.
+// W1 and W13 to W15 on our side: inserting, updating, deleting; W21 with a history; W25b in a nested context.
 import BenchmarkData
 import CipherData
 import Foundation
@@ -11,6 +11,8 @@ final class WriteSides {
   private var container: PersistentContainer?
   private var context: ManagedObjectContext?
   private var path = ""
+  /// The context that the other one is nested in, where it is.
+  private var parent: ManagedObjectContext?
   /// Holds a generation of the state before the log was filled.
   private var holder: ManagedObjectContext?
   /// The books of the workload's sample, each with its new price.
@@ -30,6 +32,7 @@ final class WriteSides {
     return [
       "W1": Side(prepare: prepareInsert, run: insert, finish: finish),
       "W13": Side(prepare: { try await self.prepareSample(13, 10, memoryPath) }, run: update, finish: finish),
+      "W25b": Side(prepare: { try await self.prepareSample(13, 10, memoryPath, isNested: true) }, run: update, finish: finish),
       "W14a": Side(prepare: { try await self.prepareSample(14, 200, memoryPath) }, run: commitEach, finish: finish),
       "W24d": Side(prepare: { try await self.prepareSample(14, 200, memoryPath, heldPages: 10_000) }, run: commitEach, finish: finish),
       "W14b": Side(
@@ -56,7 +59,8 @@ final class WriteSides {
   ///
   /// - Parameter heldPages: The pages that the log has since a generation was begun that is held meanwhile; 0 for none.
   private func prepareSample(
-    _ seed: UInt64, _ divisor: Int, _ path: String, durability: StoreDurability = .fast, heldPages: Int = 0
+    _ seed: UInt64, _ divisor: Int, _ path: String, durability: StoreDurability = .fast, heldPages: Int = 0,
+    isNested: Bool = false
   ) async throws {
     self.path = try await stores.copy(toPath: path)
     let container = try await OurStores.open(path, durability: durability, history: history)
@@ -64,7 +68,11 @@ final class WriteSides {
     // In a transaction of the store, so that the pages are read by the connection that writes, as in C.
     let stores = stores
     try container.newBackgroundContext().performTransaction { _ = try stores.checksum(container) }
-    let context = container.newBackgroundContext()
+    var context = container.newBackgroundContext()
+    if isNested {
+      parent = context
+      context = ManagedObjectContext(parent: context)
+    }
     var byIndex = [Book?](repeating: nil, count: stores.data.pointee.book_count)
     for book in try context.fetch(Book.all) { byIndex[Int(OurStores.index(book))] = book }
     let count = byIndex.count / divisor
@@ -101,6 +109,8 @@ final class WriteSides {
     guard let container else { return 0 }
     sample = []
     context = nil
+    try parent?.save()
+    parent = nil
     holder = nil
     let sum = try stores.checksum(container)
     try container.close()
