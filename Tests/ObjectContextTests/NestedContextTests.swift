@@ -147,6 +147,54 @@ final class NestedContextTests: XCTestCase {
     }
   }
 
+  func testWhatIsPrefetchedIsWhatTheParentShows() async throws {
+    try await onEachStore { stack in
+      let parent = stack.makeContext()
+      let (anna, berta) = (try parent.make("Author", ["name": "Anna"]), try parent.make("Author", ["name": "Berta"]))
+      for title in ["A", "B", "C"] { try parent.make("Book", ["title": title, "author": anna]) }
+      try parent.save()
+      let books = try parent.all(Book.self, sortedBy: "title")
+      books[0].author = berta as? Author
+      parent.delete(books[1])
+      (try parent.make("Book", ["title": "D"]) as? Book)?.author = berta as? Author
+      (berta as? Author)?.name = "Bertha"
+      let child = ManagedObjectContext(parent: parent)
+      var request = FetchRequest<Author>(entityName: "Author")
+      request.sortDescriptors = [FetchSortDescriptor("name")]
+      request.relationshipKeyPathsForPrefetching = ["books"]
+      let found = try child.fetch(request)
+      XCTAssertEqual(found.map(\.name), ["Anna", "Bertha"])
+      XCTAssertEqual(found.map { $0.books.map(\.title).sorted() }, [["C"], ["A", "D"]])
+      var byBook = FetchRequest<Book>(entityName: "Book")
+      byBook.sortDescriptors = [FetchSortDescriptor("title")]
+      byBook.relationshipKeyPathsForPrefetching = ["author"]
+      let other = ManagedObjectContext(parent: parent)
+      XCTAssertEqual(try other.fetch(byBook).map { $0.author?.name }, ["Bertha", "Anna", "Bertha"])
+    }
+  }
+
+  func testAnObjectIsFoundByAConstraintInTheParent() async throws {
+    let model = ManagedObjectModel {
+      Entity("Tag") {
+        Attribute("name", .string)
+        Unique("name")
+      }
+    }
+    for kind in StoreKind.allCases {
+      let stack = try await Stack(kind, model: model, classes: ManagedObjectClasses())
+      let parent = stack.makeContext()
+      let red = try parent.insertObject(entityName: "Tag")
+      try red.setValue("red", forKey: "name")
+      let child = ManagedObjectContext(parent: parent)
+      let found = try child.findOrCreate(entityName: "Tag", keys: ["name"], values: [["red"], ["blue"]])
+      XCTAssertEqual(found.map(\.isInserted), [false, true])
+      XCTAssertEqual(found[0].objectID, red.objectID)
+      try child.save()
+      try parent.save()
+      XCTAssertEqual(try stack.makeContext().count(for: FetchRequest<ManagedObject>(entityName: "Tag")), 2)
+    }
+  }
+
   func testACleanParentCostsNoStatement() async throws {
     let stack = try await Stack(.sqlcipher, model: Library.model, classes: Library.classes)
     let writer = stack.makeShortLivedContext()

@@ -29,8 +29,8 @@ struct ChangeIntake: ~Copyable {
   /// Whether some context is nested in the one.
   var hasNested: Bool { !nested.isEmpty }
 
-  /// Visits the contexts that are nested in the one.
-  func forEachNested(_ body: (ManagedObjectContext) -> Void) { nested.forEach(body) }
+  /// The contexts that are nested in the one. All of them live in its isolation.
+  func nestedContexts() -> [ManagedObjectContext] { nested.contexts }
 
   /// A nested context is there, or goes.
   mutating func noteNested(_ number: UInt64, isThere: Bool) {

@@ -11,10 +11,7 @@ struct NestedContexts {
   mutating func insert(_ number: UInt64) { numbers.append(number) }
   mutating func remove(_ number: UInt64) { numbers.removeAll { $0 == number } }
 
-  /// Visits the contexts. All of them live in their parent's isolation.
-  func forEach(_ body: (ManagedObjectContext) -> Void) {
-    for number in numbers { if let context = LivingContexts.context(number) { body(context) } }
-  }
+  var contexts: [ManagedObjectContext] { numbers.compactMap(LivingContexts.context) }
 }
 
 extension ManagedObjectContext {
@@ -24,8 +21,7 @@ extension ManagedObjectContext {
   func tellNested(_ changes: @autoclosure () -> ChangeSet, except origin: UInt64 = 0) {
     if !intake.hasNested { return }
     var told: ChangeSet?
-    intake.forEachNested { context in
-      guard context.number != origin, context.intake.isOpen else { return }
+    for context in intake.nestedContexts() where context.number != origin && context.intake.isOpen {
       let set = told ?? changes()
       told = set
       context.intake.add(set)
@@ -36,7 +32,7 @@ extension ManagedObjectContext {
   func tellNestedOfEverything() {
     if !intake.hasNested { return }
     // What has left this context may be there again.
-    intake.forEachNested { $0.askForGoneRowsAnew() }
+    for context in intake.nestedContexts() { context.askForGoneRowsAnew() }
     for store in rowSource.stores { tellNested(ChangeSet(wholeOf: store)) }
   }
 
@@ -44,7 +40,6 @@ extension ManagedObjectContext {
   ///
   /// What nested contexts have of the objects is no older than what was saved, or is to be: their own changes conflict with nobody's.
   func tellNested(ofSaved work: SaveWork, _ parts: [(store: PersistentStore, request: SaveChangesRequest, outcome: SaveOutcome)]) {
-    if !intake.hasNested { return }
     forgetVersionsBelow(of: work)
     for part in parts {
       tellNested(ChangeSet(part.request, part.outcome, of: part.store, scope: rowSource.scope(for: part.store)))
@@ -54,7 +49,7 @@ extension ManagedObjectContext {
 
 extension ManagedObjectContext {
   private func forgetVersionsBelow(of work: SaveWork) {
-    intake.forEachNested { context in
+    for context in intake.nestedContexts() {
       work.forEachChanged { object in
         context.registry.object(object.ownReference, space: object.ownSpace)?.forgetVersion()
       }
@@ -83,7 +78,7 @@ extension ManagedObjectContext {
       object.flags.insert(.isFault)
       takeBackLostRemovals(of: object)
     }
-    intake.forEachNested { $0.askForGoneRowsAnew() }
+    for context in intake.nestedContexts() { context.askForGoneRowsAnew() }
   }
 }
 

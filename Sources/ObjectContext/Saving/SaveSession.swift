@@ -104,7 +104,7 @@ final class SaveSession {
     context.forgetGoneMembers()
     unloadMembers()
     context.handedOut.sweep()
-    context.tellNested(ofSaved: changed, parts.map { ($0.store, $0.request, $0.outcome) })
+    if context.intake.hasNested { context.tellNested(ofSaved: changed, parts.map { ($0.store, $0.request, $0.outcome) }) }
     tell(of: takeComputedValues(), event)
   }
 
