@@ -195,6 +195,27 @@ final class NestedContextTests: XCTestCase {
     }
   }
 
+  @MainActor func testAContextBelowTheViewContextMergesWithIt() async throws {
+    let container = try PersistentContainer(
+      name: "library", managedObjectModel: Library.model, classes: Library.classes,
+      persistentStoreDescriptions: [PersistentStoreDescription(type: .inMemory)])
+    try await container.loadPersistentStores()
+    let made = try container.viewContext.make("Book", ["title": "book"])
+    try container.viewContext.save()
+    container.viewContext.automaticallyMergesChangesFromParent = true
+    let child = ManagedObjectContext(parent: container.viewContext)
+    child.automaticallyMergesChangesFromParent = true
+    let book = try child.existingObject(with: made.objectID)
+    // The stream keeps what comes before anybody waits for it.
+    let changes = child.changes()
+    _ = try await container.performBackgroundTask { context in
+      try context.execute(BatchUpdateRequest(entityName: "Book", propertiesToUpdate: ["title": "new"]))
+    }
+    for await change in changes where change.refreshed.contains(book.objectID) { break }
+    XCTAssertEqual(book.text("title"), "new")
+    XCTAssertEqual(made.text("title"), "new")
+  }
+
   func testACleanParentCostsNoStatement() async throws {
     let stack = try await Stack(.sqlcipher, model: Library.model, classes: Library.classes)
     let writer = stack.makeShortLivedContext()

@@ -27,7 +27,7 @@ public actor ContextActor {
     context = container.makeContext()
     context.intake.setWake { [weak self] in
       // Of no task: who saves may do so in work of this actor, and this is no part of that.
-      Task.detached { await self?.perform { $0.mergeWaitingChanges() } }
+      Task.detached { await self?.perform { $0.mergeWaitingChangesOfAll() } }
     }
   }
 

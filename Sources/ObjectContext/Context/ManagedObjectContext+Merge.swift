@@ -7,8 +7,8 @@ extension ManagedObjectContext {
   ///
   /// Of a context that is nested in another one it is what that one merges and saves, and what other contexts save to it.
   ///
-  /// It is merged when the context next fetches, saves, performs work or processes its changes; into the container's view context, and into the
-  /// context of a ``ContextActor``, as soon as the main actor or the actor is free.
+  /// It is merged when the context next fetches, saves, performs work or processes its changes; into the container's view context, into the
+  /// context of a ``ContextActor``, and what these merge so into those nested in them, as soon as the main actor or the actor is free.
   public var automaticallyMergesChangesFromParent: Bool {
     get { intake.isOpen }
     set { if newValue { intake.open(rowSource) } else { intake.close() } }

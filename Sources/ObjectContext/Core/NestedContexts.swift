@@ -48,6 +48,12 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObjectContext {
+  /// Merges what waits for the context and for those that are nested in it: where nothing else goes on in their isolation.
+  func mergeWaitingChangesOfAll() {
+    mergeWaitingChanges()
+    for context in intake.nestedContexts() { context.mergeWaitingChangesOfAll() }
+  }
+
   private func forgetVersionsBelow(of work: SaveWork) {
     for context in intake.nestedContexts() {
       work.forEachChanged { object in
