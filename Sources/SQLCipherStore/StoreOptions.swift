@@ -101,6 +101,9 @@ extension PersistentStoreDescription {
 
   /// The bytes that the store's log may have before query generations are ended; 512 MiB by default, nil for no limit. Each save that leaves a longer log ends the
   /// oldest generation that is left: reads of it throw ``StoreError`` with ``StoreError/Code/queryGenerationExpired``.
+  ///
+  /// What other processes and coordinators have written is seen when a generation is read or begun, a few times a second at most, and with each notice of theirs where
+  /// ``PersistentStoreDescription/postsRemoteChangeNotifications`` is set: an idle process that holds a generation and hears of nobody lets the log grow.
   public var generationLogLimit: Int? {
     get {
       let limit = self[.generationLogLimit] ?? LogLimits().greatest

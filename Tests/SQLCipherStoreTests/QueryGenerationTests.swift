@@ -128,6 +128,56 @@ final class QueryGenerationTests: XCTestCase {
     XCTAssertEqual(try context.count(for: books), 60)
   }
 
+  func testALogThatOthersMakeTooLongEndsAGenerationThatIsReadOrHearsOfThem() throws {
+    for hears in [false, true] {
+      let store = try TestStore()
+      let (open, _) = try makeLibrary(store) {
+        $0.generationLogLimit = 8 << 20
+        $0.postsRemoteChangeNotifications = hears
+      }
+      let context = try pin(open)
+      let other = try store.open()
+      try fill(other.newContext(), mebibytes: 1)
+      XCTAssertEqual(try context.count(for: books), 40, "the log is not too long yet")
+      try fill(other.newContext(), mebibytes: 8)
+      if hears {
+        // Nobody reads.
+        XCTAssertTrue(eventually { open.persistentStore.queryGenerations.isEmpty })
+      } else {
+        XCTAssertEqual(open.persistentStore.queryGenerations.count, 1, "nobody has looked")
+        XCTAssertTrue(eventually { (try? context.count(for: books)) == nil })
+      }
+      assertStoreError(.queryGenerationExpired) { try context.count(for: books) }
+      try context.setQueryGeneration(from: .current)
+      XCTAssertEqual(try context.count(for: books), 76)
+      try other.close()
+    }
+  }
+
+  func testAFileOfTheLogThatIsLongFromBeforeEndsNoGeneration() throws {
+    let store = try TestStore()
+    let other = try store.open()
+    var holder: ManagedObjectContext? = try pin(other)
+    try fill(other.newContext(), mebibytes: 5)
+    XCTAssertEqual(try holder?.count(for: books), 0)
+    holder = nil
+    // The first one copies the log into the file, so that the second one begins it anew.
+    for title in ["one", "two"] { try other.insert("Book", ["title": .text(title)]) }
+    var description = store.description
+    description.generationLogLimit = 4 << 20
+    let open = try OpenStore(description, model: SpecificationModels.library)
+    let context = try pin(open)
+    try other.insert("Book", ["title": .text("one more")])
+    let held = try engine(open).pool.held
+    held.lookAtLog()
+    XCTAssertEqual(try context.count(for: books), 22)
+    // It is known what it was then; what comes is counted from there.
+    try fill(other.newContext(), mebibytes: 12)
+    held.lookAtLog()
+    assertStoreError(.queryGenerationExpired) { try context.count(for: books) }
+    try other.close()
+  }
+
   func testUnsavedChangesOutliveTheirGeneration() throws {
     let store = try TestStore()
     let (open, writer) = try makeLibrary(store) { $0.generationLogLimit = 2 << 20 }

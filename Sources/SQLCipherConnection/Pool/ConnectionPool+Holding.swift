@@ -10,7 +10,8 @@ extension ConnectionPool {
   ///
   /// - Parameter companion: Makes what is kept with a new snapshot until it is over; called before it is begun.
   package func holdSnapshot(with companion: () throws -> AnyObject? = { nil }) throws -> HeldSnapshot {
-    try beginningSnapshot { key in
+    held.lookAtLogSometimes()
+    return try beginningSnapshot { key in
       holding.lock()
       defer { holding.unlock() }
       // Asked before the snapshot is begun: a commit in between makes it look older than it is, and is not shared then.

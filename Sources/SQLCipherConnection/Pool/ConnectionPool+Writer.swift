@@ -106,6 +106,9 @@ extension ConnectionPool {
       }
       if isGivenBack { break }
     }
-    if hasOthers { others.tell() }
+    if hasOthers {
+      held.lookAtLog()
+      others.tell()
+    }
   }
 }

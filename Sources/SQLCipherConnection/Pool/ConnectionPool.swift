@@ -69,7 +69,7 @@ package final class ConnectionPool: @unchecked Sendable {
     self.onOpen = onOpen
     self.onSnapshot = onSnapshot
     self.key = key
-    held = HeldSnapshots(log)
+    held = HeldSnapshots(log, path: path)
     try Descriptors.check(path: path)
     writer = try makeConnection(key)
     writerCount = 1

@@ -73,6 +73,7 @@ package final class HeldSnapshot: @unchecked Sendable {
   /// - Parameter checks: Whether the sentinel is asked at the end; otherwise the body does, if it has to.
   /// - Throws: ``Ending`` where it is over, or what the body throws.
   package func read<Result>(checks: Bool = true, _ body: (Connection) throws -> Result) throws -> Result {
+    owner.lookAtLogSometimes()
     lock.lock()
     defer {
       lock.unlock()

@@ -1,6 +1,7 @@
 // HeldSnapshots: the snapshots that hold still in a pool, and what follows from them for the log.
 
 import Foundation
+import StoreFiles
 import StoreKeys
 import Synchronization
 
@@ -29,6 +30,7 @@ final class HeldSnapshots: @unchecked Sendable {
   }
 
   private let limits: LogLimits
+  private let logPath: String
   private let condition = NSCondition()
   // Guarded by `condition`.
   /// In the order in which they were begun.
@@ -44,13 +46,21 @@ final class HeldSnapshots: @unchecked Sendable {
   /// The pages in the log when a checkpoint was last tried; 0 before.
   private var triedAt = 0
   private var hasTold = false
+  /// How long the log's file was when it was last looked at, or became by an own commit: what is longer was written by others.
+  private var knownSize = 0
 
   /// The connections of snapshots; changed under `condition`, and asked without it by who writes.
   private let openCount = Atomic<Int>(0)
+  /// When the log is to be looked at again.
+  private let nextLook = Atomic<UInt64>(0)
   /// Called when the last snapshot is over.
   private let listeners = Mutex<[@Sendable () -> Void]>([])
 
-  init(_ limits: LogLimits) { self.limits = limits }
+  /// - Parameter path: The database's.
+  init(_ limits: LogLimits, path: String) {
+    self.limits = limits
+    logPath = path + "-wal"
+  }
 
   deinit {
     spare?.close()
@@ -111,8 +121,10 @@ final class HeldSnapshots: @unchecked Sendable {
   /// A snapshot whose transaction was begun.
   func add(_ connection: Connection, companion: AnyObject?, state: HeldSnapshot.State) -> HeldSnapshot {
     let snapshot = HeldSnapshot(connection, companion: companion, state: state, of: self)
+    let size = StoreFile.size(logPath) ?? 0
     let living = locked { () -> [HeldSnapshot] in
-      openCount.add(1, ordering: .sequentiallyConsistent)
+      // What it was before is nothing to anybody: as long as nobody holds a snapshot the file is written from its beginning again.
+      if openCount.add(1, ordering: .sequentiallyConsistent).newValue == 1 { knownSize = size }
       let living = entries.compactMap(\.snapshot) + [snapshot]
       entries = living.map { Entry(snapshot: $0) }
       return living
@@ -185,18 +197,52 @@ final class HeldSnapshots: @unchecked Sendable {
       let last = isHeld ? max(triedAt, writer.options.checkpointPages / 2) : writer.options.checkpointPages / 2
       let isDue = writer.options.checkpointPages > 0 && pages >= 2 * last
       if isDue { triedAt = pages }
-      let isToBeTold = isHeld && size >= limits.told && !hasTold
-      if isToBeTold { hasTold = true }
-      return (isDue, isToBeTold)
+      knownSize = max(knownSize, size + Self.logHeaderSize)
+      return (isDue, takeTelling(of: size))
     }
     if isDue { writer.checkpoint(.passive) }
-    if isToBeTold { limits.tell(size, openCount.load(ordering: .relaxed)) }
-    if let greatest = limits.greatest, size >= greatest, let oldest = living().first(where: { !$0.isOver }) {
-      limits.tellOfEnding(size)
-      oldest.expire(waits: false)
-      // At once, before somebody begins another one: who reads a state that is all in the file does not keep the log from beginning anew.
-      if !isAnyHeld { writer.checkpoint(.passive) }
+    // At once, before somebody begins another one: who reads a state that is all in the file does not keep the log from beginning anew.
+    if keepLimits(size, isToBeTold), !isAnyHeld { writer.checkpoint(.passive) }
+  }
+
+  /// The bytes of a log before its first page.
+  private static let logHeaderSize = 32
+  /// How long nobody looks at the log because of a read, after somebody has.
+  private static let pause: UInt64 = 50_000_000
+
+  /// Looks at the log as ``lookAtLog()`` does, unless somebody has just done so. For who reads, which may be often.
+  @inline(__always) func lookAtLogSometimes() {
+    if CoarseClock.now() >= nextLook.load(ordering: .relaxed) { lookAtLog() }
+  }
+
+  /// Looks whether others have made the log too long: an own writer tells of its own commits only.
+  ///
+  /// The file is never shorter than the log, and may be longer from before: where it has grown it is as long.
+  func lookAtLog() {
+    nextLook.store(CoarseClock.now() &+ Self.pause, ordering: .relaxed)
+    guard isAnyHeld, let size = StoreFile.size(logPath) else { return }
+    let isToBeTold = locked { () -> Bool? in
+      if size <= knownSize { return nil }
+      knownSize = size
+      return takeTelling(of: size)
     }
+    if let isToBeTold { _ = keepLimits(size, isToBeTold) }
+  }
+
+  /// Under the lock: whether somebody is to be told how long the log is, once.
+  private func takeTelling(of size: Int) -> Bool {
+    guard isAnyHeld, size >= limits.told, !hasTold else { return false }
+    hasTold = true
+    return true
+  }
+
+  /// - Returns: Whether a snapshot was ended.
+  private func keepLimits(_ size: Int, _ isToBeTold: Bool) -> Bool {
+    if isToBeTold { limits.tell(size, openCount.load(ordering: .relaxed)) }
+    guard let greatest = limits.greatest, size >= greatest, let oldest = living().first(where: { !$0.isOver }) else { return false }
+    limits.tellOfEnding(size)
+    oldest.expire(waits: false)
+    return true
   }
 
   /// Whether the file of the log is longer than it should be without snapshots.
