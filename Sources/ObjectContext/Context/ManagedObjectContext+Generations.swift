@@ -15,7 +15,7 @@ extension ManagedObjectContext {
   /// context's, ``mergeChanges(from:)``, and ``automaticallyMergesChangesFromParent`` when there is something to merge. Unsaved changes stay.
   ///
   /// A save of changes to rows that others have changed since is a conflict, as without a generation (``mergePolicy``). Batch requests go by the newest state.
-  /// A context that is nested in another one reads what that one reads, and cannot be pinned. In ``performTransaction(_:)`` the context reads the transaction, and the newest state after it.
+  /// A context that is nested in another one reads what that one reads, and follows it to another state; it cannot be pinned itself. In ``performTransaction(_:)`` the context reads the transaction, and the newest state after it.
   ///
   /// A state that somebody reads keeps the store's log from beginning anew: do not hold it for ever. Where the log becomes too long the store ends the oldest
   /// one, and reads of it throw ``StoreError`` with ``StoreError/Code/queryGenerationExpired``; setting `.current` goes on.
@@ -34,7 +34,8 @@ extension ManagedObjectContext {
   /// be pinned to; nil where the context reads the newest state.
   public var queryGenerationToken: QueryGenerationToken? { rowSource.queryGenerationToken }
 
-  /// Faults read their rows when they are fired, and members when they are asked for: what was read ahead of that is of another state.
+  /// Faults read their rows when they are fired, and members when they are asked for: what was read ahead of that is of another state. Nested contexts have read
+  /// the same.
   private func forgetUnusedRows() {
     registry.forEach { object in
       for state in object.toManyStates where state.isReadAhead { state.unload() }
@@ -42,5 +43,6 @@ extension ManagedObjectContext {
       object.forgetPartialRow()
       object.image = nil
     }
+    for context in intake.nestedContexts() { context.forgetUnusedRows() }
   }
 }

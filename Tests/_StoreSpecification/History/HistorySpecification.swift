@@ -25,6 +25,7 @@ public final class HistorySpecification: ObjectSpecification {
         ("testBatchRequestsAreToldWithAllThatTheyReach", { $0.testBatchRequestsAreToldWithAllThatTheyReach }),
         ("testValuesOfBatchRequestsAreTold", { $0.testValuesOfBatchRequestsAreTold }),
         ("testDerivedValuesAreToldAsSuch", { $0.testDerivedValuesAreToldAsSuch }),
+        ("testPushesOfNestedContextsAreToldByTheSaveToTheStore", { $0.testPushesOfNestedContextsAreToldByTheSaveToTheStore }),
         ("testWhoeverHearsOfASaveHearsItsPlace", { $0.testWhoeverHearsOfASaveHearsItsPlace }),
         ("testAStateThatHoldsStillSaysItsPlace", { $0.testAStateThatHoldsStillSaysItsPlace }),
       ] as [(String, (HistorySpecification) -> () throws -> Void)])
@@ -352,6 +353,47 @@ public final class HistorySpecification: ObjectSpecification {
     try context.save()
     let changes = try XCTUnwrap(transactions(open, after: place).last?.changes).filter { $0.changedObjectID == object.objectID }
     XCTAssertTrue(changes.contains { $0.derivedProperties == ["count"] }, "\(changes)")
+  }
+
+  func testPushesOfNestedContextsAreToldByTheSaveToTheStore() throws {
+    let open = try makeTracked(level: .values)
+    let root = open.newContext()
+    (root.transactionAuthor, root.name) = ("root", "main")
+    let book = try root.insert("Book", ["title": "One", "pages": Int64(1)])
+    let gone = try root.insert("Tag", ["name": "gone"])
+    try root.save()
+    let place = try token(open)
+    let child = ManagedObjectContext(parent: root)
+    (child.transactionAuthor, child.name) = ("child", "draft")
+    let below = ManagedObjectContext(parent: child)
+    below.transactionAuthor = "below"
+    try below.existingObject(with: book.objectID).setValue("Two", forKey: "title")
+    let tag = try below.insert("Tag", ["name": "new", "books": Set([try below.existingObject(with: book.objectID)])])
+    below.delete(try below.existingObject(with: gone.objectID))
+    try below.save()
+    try child.save()
+    XCTAssertEqual(try transactions(open, after: place).count, 0, "nothing is stored yet")
+    // What is given up leaves nothing.
+    try child.insert("Tag", ["name": "given up"])
+    child.rollback()
+    try book.setValue(Int64(2), forKey: "pages")
+    try root.save()
+    let found = try transactions(open, after: place)
+    XCTAssertEqual(found.count, 1)
+    XCTAssertEqual(found.map(\.author), ["root"])
+    XCTAssertEqual(found.map(\.contextName), ["main"])
+    let changes = try XCTUnwrap(found.first?.changes)
+    XCTAssertEqual(Set(changes.map(\.changedObjectID)), [book.objectID, tag.objectID, gone.objectID])
+    let update = try XCTUnwrap(changes.first { $0.changedObjectID == book.objectID && !$0.updatedProperties.isEmpty })
+    XCTAssertTrue(Set(update.updatedProperties).isSuperset(of: ["pages", "title"]), "\(update.updatedProperties)")
+    XCTAssertEqual(update.oldValues?["title"] as? String, "One")
+    XCTAssertEqual(update.newValues?["title"] as? String, "Two")
+    XCTAssertEqual(changes.first { $0.changeType == .insert }?.changedObjectID, tag.objectID)
+    XCTAssertEqual(changes.first { $0.changeType == .delete }?.oldValues?["name"] as? String, "gone")
+    XCTAssertEqual(Set(changes.flatMap(\.links).map(\.relationship)).isSubset(of: ["books", "tags"]), true)
+    // Who merges by the history alone has all of it.
+    let replica = open.newContext()
+    XCTAssertEqual(try XCTUnwrap(replica.all("Book").first).members("tags").map(\.objectID), [tag.objectID])
   }
 
   func testWhoeverHearsOfASaveHearsItsPlace() throws {

@@ -34,6 +34,13 @@ public final class NestingSpecification: ObjectSpecification {
         ("testTheParentsObserversHearOfOneEvent", { $0.testTheParentsObserversHearOfOneEvent }),
         ("testWhatConcernsStoresIsRefused", { $0.testWhatConcernsStoresIsRefused }),
         ("testAChildHoldsItsParent", { $0.testAChildHoldsItsParent }),
+        ("testNestedContextsReadTheStateOfTheirParent", { $0.testNestedContextsReadTheStateOfTheirParent }),
+        ("testNestedContextsFollowTheirParentToAnotherState", { $0.testNestedContextsFollowTheirParentToAnotherState }),
+        ("testOnlyTheSaveToTheStoreTakesNestedContextsOn", { $0.testOnlyTheSaveToTheStoreTakesNestedContextsOn }),
+        (
+          "testAPushOverWhatOthersHaveChangedSinceTheStateIsAConflictOfTheParents",
+          { $0.testAPushOverWhatOthersHaveChangedSinceTheStateIsAConflictOfTheParents }
+        ),
       ] as [(String, (NestingSpecification) -> () throws -> Void)])
   }
 
