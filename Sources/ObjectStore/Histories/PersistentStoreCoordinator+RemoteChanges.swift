@@ -7,6 +7,10 @@ extension PersistentStoreCoordinator {
   /// What others commit from now on to the stores that are opened with ``PersistentStoreDescription/postsRemoteChangeNotifications``: other processes, and
   /// other coordinators of this one; never what is written through this coordinator. Several commits may be one change, and none is lost for good.
   ///
+  /// A change may also be of a commit that has changed no object: keys for new objects are reserved, some thousands at once, before the first of them is saved, so
+  /// a process that inserts objects of an entity for the first time is heard twice. The second change is not held back: a commit without objects may be one of the
+  /// store's metadata as well. With a history the token tells them apart: it stays where nothing was recorded.
+  ///
   /// A change comes when the rows that the coordinator kept of the store are forgotten: who fetches then sees the commits. Who is slow gets one change for
   /// each store. The stream ends with the coordinator.
   public func remoteChanges() -> AsyncStream<RemoteStoreChange> { remoteListeners.stream() }
