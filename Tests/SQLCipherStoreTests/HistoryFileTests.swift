@@ -105,6 +105,71 @@ final class HistoryFileTests: XCTestCase {
     XCTAssertEqual(try transactions(open).last?.changes?.first?.newValues?["name"] as? String, "green")
   }
 
+  /// What a library from before the history looks at: the format, what is in the file, the metadata's columns, and the layout but for keys that it does not know.
+  func testWhereAHistoryWasSwitchedOffALibraryFromBeforeItFindsWhatItKnows() throws {
+    let (plain, switched) = (try TestStore(), try TestStore())
+    try plain.open().close()
+    var open = try tracked(switched, .values)
+    try open.insert("Tag", ["name": .text("red")])
+    try open.close()
+    XCTAssertEqual(try metadata(switched)["format"], "3")
+    XCTAssertTrue(try metadata(switched)["layout"]?.contains("historyID") ?? false)
+    var description = switched.description
+    description.historyTracking = false
+    open = try OpenStore(description, model: SpecificationModels.library)
+    try open.insert("Book", ["title": .text("One")])
+    try open.close()
+    // Everything but the metadata's new column, which is empty, is as it would be without.
+    func isMetadata(_ text: String) -> Bool { text.contains("cipherdata_metadata") }
+    XCTAssertEqual(try switched.ddl().filter { !isMetadata($0) }.sorted(), try plain.ddl().filter { !isMetadata($0) }.sorted())
+    var (old, new) = (try metadata(plain), try metadata(switched))
+    XCTAssertEqual(new["format"], "2")
+    XCTAssertEqual(new.removeValue(forKey: "history"), "NULL")
+    XCTAssertEqual(Set(new.keys), Set(old.keys))
+    let layouts = try [old, new].map { try JSONSerialization.jsonObject(with: Data(($0["layout"] ?? "").utf8)) }
+    XCTAssertEqual(try withoutHistory(layouts[1]), try withoutHistory(layouts[0]))
+    let bases = [old, new].map { $0["layout_basis"] ?? "" }
+    XCTAssertEqual(bases[1], MetadataTable.indexesOnly + bases[0], "the layout is read, and the indexes are known")
+    for name in ["layout", "layout_basis", "identifier"] { (old[name], new[name]) = (nil, nil) }
+    XCTAssertEqual(new, old)
+    // Such a library may write the layout anew, without the ids.
+    try switched.execute("UPDATE cipherdata_metadata SET layout = '\(try withoutHistory(layouts[1]))'")
+    open = try tracked(switched)
+    try open.insert("Tag", ["name": .text("blue")])
+    XCTAssertEqual(try transactions(open).map(\.kind), [.begin, .save])
+    XCTAssertEqual(try open.count("Tag"), 2)
+    try open.close()
+  }
+
+  /// The metadata by their columns, texts as they are and other values as SQL writes them.
+  private func metadata(_ store: TestStore) throws -> [String: String] {
+    let connection = try Connection(opening: store.url.path, key: try store.databaseKey())
+    defer { connection.close() }
+    let columns = try connection.statement(sql: "PRAGMA table_info(cipherdata_metadata)")
+    var names: [String] = []
+    while try columns.step() { names.append(columns.text(1)) }
+    columns.reset()
+    var found: [String: String] = [:]
+    for name in names {
+      let statement = try connection.statement(sql: "SELECT quote(\(name)), \(name) FROM cipherdata_metadata")
+      defer { statement.reset() }
+      guard try statement.step() else { continue }
+      let quoted = statement.text(0)
+      found[name] = quoted.hasPrefix("'") ? statement.text(1) : quoted
+    }
+    return found
+  }
+
+  /// A layout's JSON, with its keys in order, without what the history has added.
+  private func withoutHistory(_ layout: Any) throws -> String {
+    func cleared(_ value: Any) -> Any {
+      if let list = value as? [Any] { return list.map(cleared) }
+      guard let members = value as? [String: Any] else { return value }
+      return members.filter { !["historyID", "inverseHistoryID", "history"].contains($0.key) }.mapValues(cleared)
+    }
+    return String(decoding: try JSONSerialization.data(withJSONObject: cleared(layout), options: [.sortedKeys]), as: UTF8.self)
+  }
+
   func testWhoHasTheStoreOpenNoticesThatItsHistoryWasSwitched() throws {
     let store = try TestStore()
     let (one, other) = (try store.open(), try store.open())
