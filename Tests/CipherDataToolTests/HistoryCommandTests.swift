@@ -1,8 +1,11 @@
 // HistoryCommandTests: `cipherdata history` lists, filters, switches and shortens, by the built tool.
 import CipherDataToolKit
 import Foundation
+import ObjectContext
 import ObjectModel
+import ObjectQuery
 import ObjectStore
+import SQLCipherStore
 import StoreKeys
 import XCTest
 
@@ -150,5 +153,37 @@ final class HistoryCommandTests: XCTestCase {
     XCTAssertEqual(all[1]["inserted"], .integer(2_504))
     XCTAssertLessThanOrEqual(all.map { changes($0).count }.max() ?? 0, 1_000)
     XCTAssertGreaterThanOrEqual(all.map { changes($0).count }.reduce(0, +), 2_504)
+  }
+
+  func testThousandsOfTransactionsAreListedEachOnce() async throws {
+    let fixture = try await fixture()
+    try importItems(fixture, 0..<3)
+    var description = PersistentStoreDescription(
+      url: URL(fileURLWithPath: fixture.store), key: .passphrase(ToolFixture.passphrase, .cheapForTests()))
+    description.durability = .fast
+    let coordinator = try PersistentStoreCoordinator(managedObjectModel: Self.model)
+    let store = try await coordinator.addPersistentStore(with: description)
+    let context = ManagedObjectContext(coordinator: coordinator)
+    let items = try context.fetch(FetchRequest<ManagedObject>(entityName: "Item").sorted(by: "name"))
+    try context.performTransaction {
+      for number in 0..<2_500 {
+        // Requests of one author would be one transaction.
+        context.transactionAuthor = number.isMultiple(of: 2) ? "even" : "odd"
+        try items[number % 3].setValue(Int64(number + 10), forKey: "size")
+        try context.save()
+      }
+    }
+    try coordinator.remove(store)
+    let headers = try lines(fixture).filter { $0["changes"] == nil }
+    XCTAssertEqual(Set(headers.compactMap { text($0["token"]) }).count, 2_502)
+    XCTAssertEqual(headers.count, 2_502)
+    XCTAssertEqual(try lines(fixture, "--author", "odd").filter { $0["changes"] == nil }.count, 1_250)
+    let table = try fixture.run(["history", "test.store", "--author", "even"])
+    let rows = table.output.split(separator: "\n").filter { $0.contains("update") }
+    XCTAssertEqual(rows.count, 1_250)
+    for number in 0..<3 {
+      XCTAssertEqual(rows.filter { $0.contains("Item item \(number) ") }.count, number == 0 ? 417 : number == 1 ? 416 : 417)
+    }
+    XCTAssertTrue(table.error.contains("1250 transactions"), table.error)
   }
 }

@@ -96,9 +96,9 @@ final class HistoryMergingTests: XCTestCase {
   }
 
   /// A replica that hears nothing but the history equals the store after each step, whatever was written: saves, batch requests, transactions that fail in
-  /// part, merges that are undone, migrations. `CIPHERDATA_HISTORY_STEPS` sets its length for each level; it was run through 10,000.
+  /// part, merges that are undone, migrations. `CIPHERDATA_HISTORY_STEPS` sets its length for each level; it was run through 20,000.
   func testAReplicaKeptByTheHistoryAloneEqualsTheStore() throws {
-    let steps = ProcessInfo.processInfo.environment["CIPHERDATA_HISTORY_STEPS"].flatMap(Int.init) ?? 250
+    let steps = ProcessInfo.processInfo.environment["CIPHERDATA_HISTORY_STEPS"].flatMap(Int.init) ?? 1_000
     for (seed, level) in [(UInt64(5), HistoryLevel.properties), (7, .values)] {
       var random = SeededGenerator(seed: seed)
       let store = try TestStore()

@@ -51,8 +51,25 @@ struct HistoryPrinter {
     var columns = ["time", "author", "kind", "change", "object", "properties"]
     if question.showsValues { columns += ["old", "new"] }
     let writer = TableWriter(columns: columns, to: sink)
-    let json = HistoryJSON(model: coordinator.compiledModel, showsValues: true)
+    // Names are looked up for many transactions at once, as most have few changes.
+    var (waiting, size): ([PersistentHistoryTransaction], Int) = ([], 0)
     let (count, last) = try await forEachPart(try question.changes(coordinator)) { part in
+      waiting.append(part)
+      size += 1 + (part.changes?.count ?? 0)
+      guard size >= 1_000 else { return }
+      try await write(waiting, to: writer)
+      (waiting, size) = ([], 0)
+    }
+    try await write(waiting, to: writer)
+    try writer.finish()
+    try sink.flush()
+    if let last { Tool.note("\(count) transactions; the place behind the last is \(last)") } else { Tool.note("no transactions") }
+  }
+
+  private func write(_ parts: [PersistentHistoryTransaction], to writer: TableWriter) async throws {
+    let json = HistoryJSON(model: coordinator.compiledModel, showsValues: true)
+    var names = try await names(of: parts.flatMap { $0.changes ?? [] })[...]
+    for part in parts {
       let time = InstantText.text(part.timestamp.timeIntervalSinceReferenceDate).map { JSONValue.string($0) } ?? .null
       let head: [JSONValue] = [time, part.author.map { .string($0) } ?? .null, .string(part.kind.rawValue)]
       let list = part.changes ?? []
@@ -60,9 +77,8 @@ struct HistoryPrinter {
         let whole: JSONValue = part.isWhole ? .string("(anything)") : .null
         try writer.write(head + [whole, .null, .null] + (question.showsValues ? [.null, .null] : []))
       }
-      let names = try await names(of: list)
       for change in list {
-        var row = head + [.string(change.changeType.rawValue), .string(names[change.changedObjectID] ?? key(change.changedObjectID))]
+        var row = head + [.string(change.changeType.rawValue), .string((names.popFirst() ?? nil) ?? key(change.changedObjectID))]
         row.append(.string(properties(of: change)))
         if question.showsValues {
           let shown = json.change(change)
@@ -71,9 +87,6 @@ struct HistoryPrinter {
         try writer.write(row)
       }
     }
-    try writer.finish()
-    try sink.flush()
-    if let last { Tool.note("\(count) transactions; the place behind the last is \(last)") } else { Tool.note("no transactions") }
   }
 
   private func properties(of change: PersistentHistoryChange) -> String {
@@ -89,18 +102,24 @@ struct HistoryPrinter {
 
   private func key(_ id: ManagedObjectID) -> String { "\(id.entityName) p\(id.key)" }
 
-  /// Objects by the values of their first constraint, as far as these are known: of stored objects, of what the history has kept.
-  private func names(of changes: [PersistentHistoryChange]) async throws -> [ManagedObjectID: String] {
+  /// An object by the values of its first constraint, as far as the history has kept these with a change.
+  private func keptName(of change: PersistentHistoryChange, _ constraint: IdentityConstraint) -> String? {
+    let entity = coordinator.compiledModel.entities[Int(change.changedObjectID.entityNumber)]
+    return [change.newValues, change.oldValues, change.tombstone].lazy.compactMap { $0 }.compactMap { name(entity, constraint, $0) }.first
+  }
+
+  /// Names for changes of objects, those that have one: by what the history has kept with the change, else by what is stored.
+  private func names(of changes: [PersistentHistoryChange]) async throws -> [String?] {
     let model = coordinator.compiledModel
     let table = IdentityTable(model)
-    var names: [ManagedObjectID: String] = [:]
-    var wanted: [ManagedObjectID] = []
-    for change in changes where names[change.changedObjectID] == nil {
+    var names: [String?] = []
+    var wanted: Set<ManagedObjectID> = []
+    for change in changes {
       let id = change.changedObjectID
-      let entity = model.entities[Int(id.entityNumber)]
-      guard let constraint = table.constraints(of: entity).first else { continue }
-      let kept = [change.newValues, change.oldValues, change.tombstone].compactMap { $0 }
-      if let name = kept.lazy.compactMap({ name(entity, constraint, $0) }).first { names[id] = name } else { wanted.append(id) }
+      let constraint = table.constraints(of: model.entities[Int(id.entityNumber)]).first
+      let name = constraint.flatMap { keptName(of: change, $0) }
+      if constraint != nil, name == nil { wanted.insert(id) }
+      names.append(name)
     }
     if wanted.isEmpty { return names }
     let ids = wanted
@@ -116,7 +135,7 @@ struct HistoryPrinter {
       }
       return found
     }
-    return names.merging(found) { own, _ in own }
+    return zip(names, changes).map { name, change in name ?? found[change.changedObjectID] }
   }
 
   private func name(_ entity: CompiledEntity, _ constraint: IdentityConstraint, _ values: PersistentHistoryChange.Values) -> String? {

@@ -79,7 +79,7 @@ package protocol HistoryStore: IncrementalStore {
 
   /// The first rows that are wanted, in order.
   ///
-  /// - Parameter byteLimit: Ends after the row with which so many bytes of records are reached.
+  /// - Parameter byteLimit: Ends after the row with which so many bytes are reached, as ``HistoryEntry/size`` counts them.
   func historyEntries(_ query: HistoryQuery, byteLimit: Int) throws -> [HistoryEntry]
 
   /// Deletes the oldest transactions, but never the newest.

@@ -44,11 +44,14 @@ struct HistoryFilter {
   /// Whether a change is wanted; nil where all are.
   var acceptsChange: ((PersistentHistoryChange) throws -> Bool)? {
     changes.map { predicate in
-      { change in
-        try predicate.evaluate(with: [
-          "object": change.changedObjectID.uriString, "entity": change.changedObjectID.entityName,
-          "changeType": change.changeType.rawValue, "properties": change.updatedProperties,
-        ])
+      // To make a text of each object, for who does not ask for it, would take longer than all the rest.
+      let asksForObject = predicate.keyPathHeads.contains("object")
+      return { change in
+        var values: [String: Any] = [
+          "entity": change.changedObjectID.entityName, "changeType": change.changeType.rawValue, "properties": change.updatedProperties,
+        ]
+        if asksForObject { values["object"] = change.changedObjectID.uriString }
+        return try predicate.evaluate(with: values)
       }
     }
   }

@@ -1,6 +1,7 @@
 // PersistentHistorySequence: the transactions of histories one after the other, however many there are.
 import Foundation
 public import ObjectQuery
+import Synchronization
 
 extension PersistentStoreCoordinator {
   /// The transactions behind a place, the oldest of a store first, in bounded memory.
@@ -85,13 +86,19 @@ final class HistoryWalk: @unchecked Sendable {
   private var isOver = false
   /// What was found wrong behind transactions that were read.
   private var failure: (any Error)?
+  /// Whether nobody waits any more: a transaction may have a million changes of which none is wanted.
+  private let isCancelled = Atomic<Bool>(false)
 
   init(_ sequence: PersistentHistorySequence) { self.sequence = sequence }
 
   /// The next transactions, with no more changes than one piece has, as long as there are several; none behind the newest.
   func next() async throws -> [PersistentHistoryTransaction] {
-    try await withCheckedThrowingContinuation { continuation in
-      queue.async { continuation.resume(with: Result { try self.advance() }) }
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        queue.async { continuation.resume(with: Result { try self.advance() }) }
+      }
+    } onCancel: {
+      isCancelled.store(true, ordering: .relaxed)
     }
   }
 
@@ -128,7 +135,14 @@ final class HistoryWalk: @unchecked Sendable {
         var query = HistoryQuery()
         filter.narrow(&query)
         query.after = max(query.after, try history.number(after: sequence.token))
-        self.reader = history.reader(query, isWanted: filter.acceptsChange)
+        self.reader = history.reader(
+          query,
+          isWanted: filter.acceptsChange.map { accepts in
+            { [unowned self] change in
+              if isCancelled.load(ordering: .relaxed) { throw CancellationError() }
+              return try accepts(change)
+            }
+          })
         continue
       }
       // Moved out, so that it is changed in its place.

@@ -59,6 +59,8 @@ package struct HistoryEntry: Sendable {
     self.changes = changes
   }
 
+  /// What it takes of memory, about.
+  package var size: Int { changes.count + 64 }
   /// The number of its transaction.
   package var transaction: Int64 { start ?? number }
   /// The place of its transaction, of the first row of one.

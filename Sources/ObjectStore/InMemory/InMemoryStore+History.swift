@@ -23,9 +23,17 @@ extension InMemoryStore: HistoryStore {
   package func historyEntries(_ query: HistoryQuery, byteLimit: Int) throws -> [HistoryEntry] {
     var found: [HistoryEntry] = []
     var size = 0
-    for entry in try visibleHistory()?.entries ?? [] where query.accepts(entry) {
+    let entries = try visibleHistory()?.entries ?? []
+    // Who reads on, portion by portion, does not pass over what he has read.
+    let last = max(query.after, query.behindRow)
+    var (first, end) = (0, entries.count)
+    while first < end {
+      let middle = (first + end) / 2
+      if entries[middle].number > last { end = middle } else { first = middle + 1 }
+    }
+    for entry in entries[first...] where query.accepts(entry) {
       found.append(entry)
-      size += entry.changes.count
+      size += entry.size
       if size >= byteLimit { break }
     }
     return found

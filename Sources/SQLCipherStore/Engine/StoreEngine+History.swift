@@ -104,7 +104,7 @@ extension StoreEngine {
       var size = 0
       while size < byteLimit, try statement.step() {
         let entry = try entry(statement)
-        size += entry.changes.count + 1
+        size += entry.size
         entries.append(entry)
       }
       return entries

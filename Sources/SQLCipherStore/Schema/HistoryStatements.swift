@@ -108,7 +108,11 @@ enum HistoryStatement: Int, CaseIterable, Sendable {
     }
     // The rest of the transaction that was named.
     if query.after > 0 { add("(h.start IS NULL OR h.start > ?)", .int(query.after)) }
-    if query.upTo < .max { add("coalesce(h.start, h.number) <= ?", .int(query.upTo)) }
+    if query.upTo < .max {
+      // The rows of a transaction follow each other: where the next one begins the walk through the table ends.
+      let next = "SELECT n.number FROM \(HistoryTables.history) n WHERE n.start IS NULL AND n.number > ? ORDER BY n.number LIMIT 1"
+      add("h.number < coalesce((\(next)), \(Int64.max))", .int(query.upTo))
+    }
     func names(_ column: String, _ texts: Set<String>?) {
       guard let texts else { return }
       let marks = texts.map { _ in "?" }.joined(separator: ", ")
