@@ -74,59 +74,6 @@ final class HistoryFileTests: XCTestCase {
     XCTAssertEqual(statements.count, 7)
   }
 
-  func testAnyNumberOfTransactionsIsReadAThousandAtATime() throws {
-    let store = try TestStore()
-    let open = try tracked(store)
-    let context = open.newContext()
-    let tag = try context.insert("Tag", ["name": "0"])
-    try context.save()
-    try context.performTransaction {
-      for number in 1...5_000 {
-        // Requests of one author would be one transaction.
-        context.transactionAuthor = number.isMultiple(of: 2) ? "even" : "odd"
-        try tag.setValue("\(number)", forKey: "name")
-        try context.save()
-      }
-    }
-    let coordinator = open.coordinator
-    var found: [Int64] = []
-    let statements = try store.statements {
-      found = try waitFor {
-        var found: [Int64] = []
-        for try await transaction in coordinator.history() { found.append(transaction.transactionNumber) }
-        return found
-      }
-    }
-    XCTAssertEqual(found, Array(1...5_002))
-    let reads = statements.filter { $0.contains("FROM cipherdata_history h") }
-    XCTAssertGreaterThanOrEqual(reads.count, 5, "\(reads.count)")
-    XCTAssertLessThanOrEqual(reads.count, 8)
-    // One of them is found without the others behind it being passed over.
-    let only = FetchPredicate.and([.compare("token", .greater, 2_999), .compare("token", .lessOrEqual, 3_000)])
-    var request = PersistentHistoryChangeRequest.fetchHistory(after: nil)
-    request.transactionPredicate = only
-    XCTAssertEqual(try open.coordinator.execute(request).transactions.map(\.transactionNumber), [3_000])
-    let plan = try self.plan(of: HistoryStatement.entries(narrowed(after: 2_999, upTo: 3_000)).sql, store)
-    XCTAssertTrue(plan.contains { $0.contains("rowid>? AND rowid<?") }, "\(plan)")
-  }
-
-  private func narrowed(after: Int64, upTo: Int64) -> HistoryQuery {
-    var query = HistoryQuery()
-    (query.after, query.upTo) = (after, upTo)
-    return query
-  }
-
-  /// How SQLite runs a statement.
-  private func plan(of sql: String, _ store: TestStore) throws -> [String] {
-    let connection = try Connection(opening: store.url.path, key: try store.databaseKey())
-    defer { connection.close() }
-    let statement = try connection.statement(sql: "EXPLAIN QUERY PLAN \(sql)")
-    defer { statement.reset() }
-    var lines: [String] = []
-    while try statement.step() { lines.append(statement.text(3)) }
-    return lines
-  }
-
   // MARK: Switching
 
   func testTheFormatSaysThatThereIsAHistoryAndGoesBackWithIt() throws {
