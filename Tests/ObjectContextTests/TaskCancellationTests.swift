@@ -73,6 +73,26 @@ final class TaskCancellationTests: XCTestCase {
     }
   }
 
+  func testNestedContextsAreCalledOffWithTheWorkThatTheyAreAPartOf() async throws {
+    let tags = tags
+    try await onEachWay { _, perform in
+      let task = Task {
+        try await perform { context in
+          let child = ManagedObjectContext(parent: ManagedObjectContext(parent: context))
+          XCTAssertEqual(try child.count(for: tags), 0)
+          Tag(context: child).name = "a"
+          Self.cancelThisTask()
+          for request in [{ _ = try child.fetch(tags) }, { _ = try child.count(for: tags) }, { try child.save() }] {
+            XCTAssertThrowsError(try request()) { XCTAssertEqual(($0 as? StoreError)?.code, .cancelled, "\($0)") }
+          }
+          return child.insertedObjects.count
+        }
+      }
+      let result = try await task.value
+      XCTAssertEqual(result, 1)
+    }
+  }
+
   func testATaskThatWasCancelledBeforeItsWorkBeganIsSeenToBe() async throws {
     let tags = tags
     try await onEachWay { _, perform in

@@ -18,8 +18,12 @@ package final class RowSource {
   var contextName: String?
   /// Who makes the changes, for the history.
   var transactionAuthor: String?
-  /// What calls off the requests of the work that is under way, where somebody can.
-  var cancellation: RequestCancellation?
+  /// What calls off the requests of the work that is under way, where somebody can: a parent's work is that of those nested in it.
+  var cancellation: RequestCancellation? {
+    get { ownCancellation ?? parent?.source.cancellation }
+    set { ownCancellation = newValue }
+  }
+  private var ownCancellation: RequestCancellation?
   /// How many seconds old a row at hand may be; any age when negative.
   var stalenessInterval: TimeInterval = -1
   /// What is read of the stores; nil for the newest state.
