@@ -45,25 +45,41 @@ package struct BatchChange: Sendable {
   /// Whether objects are counted only.
   package var isDryRun = false
 
-  /// Makes the change, and writes the number of objects changed or deleted.
+  /// Makes the change in the store, and writes the number of objects changed or deleted.
   package func run(in context: ManagedObjectContext, to sink: OutputSink) throws {
-    let entity = try context.persistentStoreCoordinator.compiledModel.requireEntity(named: entityName)
-    let count: Int
-    if isDryRun {
-      // The new values are looked at all the same.
-      _ = try properties(of: entity, in: context)
-      count = try context.count(for: FetchRequest<ManagedObjectID>(entityName: entityName, predicate: predicate))
-    } else if let properties = try properties(of: entity, in: context) {
-      var request = BatchUpdateRequest(entityName: entityName, predicate: predicate, propertiesToUpdate: properties)
-      request.resultType = .count
-      count = try context.execute(request).count
-    } else {
-      var request = BatchDeleteRequest(entityName: entityName, predicate: predicate)
-      request.resultType = .count
-      count = try context.execute(request).count
-    }
-    try sink.line(String(count))
+    try sink.line(String(try isDryRun ? dryRun(in: context) : changeRows(in: context)))
     try sink.flush()
+  }
+
+  /// Changes nothing, and looks at all that is asked.
+  ///
+  /// - Returns: How many objects meet the condition.
+  package func dryRun(in context: ManagedObjectContext) throws -> Int {
+    let entity = try context.persistentStoreCoordinator.compiledModel.requireEntity(named: entityName)
+    // The new values are looked at all the same.
+    _ = try updateRequest(of: entity, in: context)
+    return try context.count(for: FetchRequest<ManagedObjectID>(entityName: entityName, predicate: predicate))
+  }
+
+  /// Makes the change in the store, without objects.
+  ///
+  /// - Returns: How many objects were changed, or deleted with all that their rules reach.
+  package func changeRows(in context: ManagedObjectContext) throws -> Int {
+    let entity = try context.persistentStoreCoordinator.compiledModel.requireEntity(named: entityName)
+    if var request = try updateRequest(of: entity, in: context) {
+      request.resultType = .count
+      return try context.execute(request).count
+    }
+    var request = BatchDeleteRequest(entityName: entityName, predicate: predicate)
+    request.resultType = .count
+    return try context.execute(request).count
+  }
+
+  /// The new values as a request; nil to delete.
+  func updateRequest(of entity: CompiledEntity, in context: ManagedObjectContext) throws -> BatchUpdateRequest? {
+    try properties(of: entity, in: context).map {
+      BatchUpdateRequest(entityName: entityName, predicate: predicate, propertiesToUpdate: $0)
+    }
   }
 
   private func properties(of entity: CompiledEntity, in context: ManagedObjectContext) throws -> [String: (any Sendable)?]? {

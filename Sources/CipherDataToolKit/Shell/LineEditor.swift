@@ -11,15 +11,16 @@ final class LineEditor: LineInput {
   private let editor: OpaquePointer
   private let history: OpaquePointer
   private let file: ShellHistory?
-  private let prompt: UnsafeMutablePointer<CChar>
+  /// What the editor asks for as it shows a line.
+  private var prompt: UnsafeMutablePointer<CChar>
   private let completer: Completer
   private var isAbandoned = false
 
   /// Takes the terminal's input.
   ///
   /// - Throws: ``ToolError`` when there is no terminal to edit on.
-  init(prompt: String, history file: ShellHistory?, completer: @escaping Completer) throws {
-    guard let editor = cipherdata_edit_open("cipherdata"), let history = history_init(), let prompt = strdup(prompt) else {
+  init(history file: ShellHistory?, completer: @escaping Completer) throws {
+    guard let editor = cipherdata_edit_open("cipherdata"), let history = history_init(), let prompt = strdup("> ") else {
       throw ToolError(.unavailable, "The terminal's line editor does not start.")
     }
     self.editor = editor
@@ -53,8 +54,12 @@ final class LineEditor: LineInput {
     free(prompt)
   }
 
-  func next() throws -> ShellLine {
+  func next(prompt text: String) throws -> ShellLine {
     isAbandoned = false
+    if let copy = strdup(text) {
+      free(prompt)
+      prompt = copy
+    }
     var count: Int32 = 0
     let typed = el_gets(editor, &count)
     if isAbandoned { return .abandoned }

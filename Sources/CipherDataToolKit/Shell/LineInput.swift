@@ -13,7 +13,9 @@ enum ShellLine: Sendable, Hashable {
 /// A source of lines.
 protocol LineInput: AnyObject {
   /// Waits for the next line.
-  func next() throws -> ShellLine
+  ///
+  /// - Parameter prompt: What stands before it where somebody types it.
+  func next(prompt: String) throws -> ShellLine
   /// Keeps a line, so that it can be called up again.
   func remember(_ line: String)
 }
@@ -24,7 +26,7 @@ final class PlainLineInput: LineInput {
 
   init(_ source: ByteSource) { reader = LineReader(source, longestLine: 1 << 20) }
 
-  func next() throws -> ShellLine { try reader.next { .text(String(decoding: $0, as: UTF8.self)) } ?? .end }
+  func next(prompt: String) throws -> ShellLine { try reader.next { .text(String(decoding: $0, as: UTF8.self)) } ?? .end }
 
   func remember(_ line: String) {}
 }

@@ -14,6 +14,9 @@ struct ShellCommand: AsyncParsableCommand {
       option is its value up to the next option, so that predicates need no second quoting. Tab completes commands, entities, properties and \
       options; Ctrl-C gives up a line, or what a command is looking for; Ctrl-D leaves.
 
+      What update and delete change is saved at once, and undo takes it back. After begin it is tried out: nothing is saved until save, discard gives it up, and \
+      the prompt shows how much there is.
+
       Lines may also come from a file or a pipe: echo 'count Package' | cipherdata shell archive.store. The shell goes on after a mistake, and \
       ends with the status of the first one.
       """)
@@ -42,7 +45,7 @@ struct ShellCommand: AsyncParsableCommand {
       let name = TableWriter.printable(container.name)
       Tool.note("\(name) is open\(readOnly ? " for reading" : ""). Type help for the commands, Ctrl-D to leave.")
       let completion = ShellCompletion(model)
-      input = try LineEditor(prompt: "\(name)> ", history: history.map { try ShellHistory(path: $0) }, completer: completion.answer)
+      input = try LineEditor(history: history.map { try ShellHistory(path: $0) }, completer: completion.answer)
     } else {
       input = PlainLineInput(ByteSource(descriptor: STDIN_FILENO, name: "standard input"))
     }

@@ -22,7 +22,8 @@ struct ShellGrammar: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "shell", abstract: "Commands. `help fetch` tells more of one.",
     subcommands: [
-      Entities.self, Describe.self, Fetch.self, Count.self, Explain.self, Update.self, Delete.self, Format.self, Quit.self,
+      Entities.self, Describe.self, Fetch.self, Count.self, Explain.self, Update.self, Delete.self, Begin.self, Save.self, Discard.self,
+      Format.self, Quit.self,
     ],
     helpNames: [.long])
 
@@ -67,7 +68,7 @@ struct ShellGrammar: ParsableCommand {
 
     func perform(in session: ShellSession) async throws {
       let format = format ?? session.format
-      try await session.perform { try ModelTables($0).writeEntities(format: format, to: OutputSink()) }
+      try await session.ask { try ModelTables($0).writeEntities(format: format, to: OutputSink()) }
     }
   }
 
@@ -80,7 +81,7 @@ struct ShellGrammar: ParsableCommand {
     func perform(in session: ShellSession) async throws {
       let format = format ?? session.format
       let name = about.entity
-      try await session.perform { try ModelTables($0).writeProperties(ofEntity: name, format: format, to: OutputSink()) }
+      try await session.ask { try ModelTables($0).writeProperties(ofEntity: name, format: format, to: OutputSink()) }
     }
   }
 
@@ -95,7 +96,7 @@ struct ShellGrammar: ParsableCommand {
     func perform(in session: ShellSession) async throws {
       let format = format ?? session.format
       let question = try question()
-      try await session.perform { try question.write(from: $0, format: format, to: OutputSink()) }
+      try await session.ask { try question.write(from: $0, format: format, to: OutputSink()) }
     }
 
     /// What is asked.
@@ -110,7 +111,7 @@ struct ShellGrammar: ParsableCommand {
 
     func perform(in session: ShellSession) async throws {
       let question = try options.question(about: about.entity)
-      try await session.perform { try question.writeCount(from: $0, to: OutputSink()) }
+      try await session.ask { try question.writeCount(from: $0, to: OutputSink()) }
     }
   }
 
@@ -123,34 +124,7 @@ struct ShellGrammar: ParsableCommand {
 
     func perform(in session: ShellSession) async throws {
       let question = try options.question(about: about.entity)
-      try await session.perform { try question.writeExplanation(from: $0, to: OutputSink()) }
-    }
-  }
-
-  /// `update`.
-  struct Update: EntityAction {
-    static let configuration = CommandConfiguration(
-      abstract: UpdateCommand.configuration.abstract, discussion: UpdateCommand.configuration.discussion)
-    @OptionGroup var about: EntityArgument
-    @Option(parsing: .unconditional, help: ArgumentHelp("The new values, parted by commas.", valueName: "values")) var set: String
-    @OptionGroup var options: BatchOptions
-
-    func perform(in session: ShellSession) async throws {
-      let change = try options.change(of: about.entity, set: set)
-      try await session.perform { try change.run(in: $0, to: OutputSink()) }
-    }
-  }
-
-  /// `delete`.
-  struct Delete: EntityAction {
-    static let configuration = CommandConfiguration(
-      abstract: DeleteCommand.configuration.abstract, discussion: DeleteCommand.configuration.discussion)
-    @OptionGroup var about: EntityArgument
-    @OptionGroup var options: BatchOptions
-
-    func perform(in session: ShellSession) async throws {
-      let change = try options.change(of: about.entity, set: nil)
-      try await session.perform { try change.run(in: $0, to: OutputSink()) }
+      try await session.ask { try question.writeExplanation(from: $0, to: OutputSink()) }
     }
   }
 
@@ -168,6 +142,6 @@ struct ShellGrammar: ParsableCommand {
   struct Quit: ShellAction {
     static let configuration = CommandConfiguration(abstract: "Leave; so does Ctrl-D.", aliases: ["exit"])
 
-    func perform(in session: ShellSession) async throws { session.goesOn = false }
+    func perform(in session: ShellSession) async throws { session.leave() }
   }
 }

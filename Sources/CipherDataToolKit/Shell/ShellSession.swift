@@ -12,14 +12,21 @@ final class ShellSession {
   /// Whether somebody sits at the keyboard.
   let isInteractive: Bool
   private let interruption: Interruption?
+  /// Has the contexts, which live on from line to line.
+  private let scratchActor: ContextActor
+  /// How things stand after the last line.
+  private var state = ShellScratch.State()
   /// Whether the session goes on.
-  var goesOn = true
+  private var goesOn = true
+  /// Whether somebody wanted to leave while something was not saved, and was told.
+  private var wasWarned = false
 
   init(_ container: PersistentContainer, format: OutputFormat, isInteractive: Bool) {
     self.container = container
     self.format = format
     self.isInteractive = isInteractive
     interruption = isInteractive ? Interruption() : nil
+    scratchActor = ContextActor(container: container)
   }
 
   /// Takes lines until there are none.
@@ -29,7 +36,12 @@ final class ShellSession {
     var first = ExitStatus.success
     var number = 0
     while goesOn {
-      guard case let line = try input.next(), line != .end else { break }
+      let line = try input.next(prompt: prompt)
+      if line == .end {
+        leave()
+        // A pipe has no more lines.
+        if isInteractive { continue } else { break }
+      }
       number += 1
       guard case .text(let text) = line else { continue }
       guard let start = text.first(where: { !$0.isWhitespace }), start != "#" else { continue }
@@ -39,7 +51,34 @@ final class ShellSession {
       Tool.print(isInteractive ? failure.message : "cipherdata: line \(number): \(failure.message)", to: STDERR_FILENO)
       if first == .success { first = failure.status }
     }
+    try await end()
     return isInteractive ? .success : first
+  }
+
+  /// The store's name, and what is not saved.
+  private var prompt: String {
+    let name = TableWriter.printable(container.name)
+    var notes: [String] = []
+    if state.draftCount > 0 { notes.append(state.draftCount == 1 ? "draft" : "draft \(state.draftCount)") }
+    if state.unsavedCount > 0 { notes.append("\(state.unsavedCount) unsaved") }
+    return notes.isEmpty ? "\(name)> " : "\(name) (\(notes.joined(separator: ", ")))> "
+  }
+
+  /// Ends the session after this line; at the keyboard, whoever has something unsaved is asked once.
+  func leave() {
+    if isInteractive, state.unsavedCount > 0, !wasWarned {
+      wasWarned = true
+      Tool.note("\(state.unsavedCount) objects have unsaved changes: save them, or leave once more to give them up.")
+      return
+    }
+    goesOn = false
+  }
+
+  private func end() async throws {
+    if !isInteractive, state.unsavedCount > 0 {
+      Tool.note("The changes of \(state.unsavedCount) objects were not saved, and are given up.")
+    }
+    await scratchActor.perform { ShellScratch.over($0).end() }
   }
 
   /// Performs a line.
@@ -64,9 +103,30 @@ final class ShellSession {
     }
   }
 
-  /// Runs work with a context of its own. At the keyboard Ctrl-C calls it off.
-  func perform<Result: Sendable>(_ body: @escaping @Sendable (ManagedObjectContext) throws -> Result) async throws -> Result {
-    guard let interruption else { return try await container.performBackgroundTask(body) }
-    return try await interruption.cancelling(Task { [container] in try await container.performBackgroundTask(body) })
+  /// Asks a question, in a context of its own over what there is, saved or not. At the keyboard Ctrl-C calls it off.
+  func ask<Result: Sendable>(_ body: @escaping @Sendable (ManagedObjectContext) throws -> Result) async throws -> Result {
+    try await perform { try body($0.reader) }
+  }
+
+  /// Does something to what is not saved, or in the store. At the keyboard Ctrl-C calls it off.
+  ///
+  /// - Returns: What the work returns.
+  func change<Result: Sendable>(_ body: @escaping @Sendable (ShellScratch) throws -> Result) async throws -> Result {
+    wasWarned = false
+    do {
+      let result = try await perform(body)
+      state = await scratchActor.perform { ShellScratch.over($0).state }
+      return result
+    } catch {
+      state = await scratchActor.perform { ShellScratch.over($0).state }
+      throw error
+    }
+  }
+
+  private func perform<Result: Sendable>(_ body: @escaping @Sendable (ShellScratch) throws -> Result) async throws -> Result {
+    let scratchActor = scratchActor
+    let work = Task { try await scratchActor.perform { try body(ShellScratch.over($0)) } }
+    guard let interruption else { return try await work.value }
+    return try await interruption.cancelling(work)
   }
 }

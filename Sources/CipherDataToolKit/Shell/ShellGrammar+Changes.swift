@@ -1,0 +1,70 @@
+// ShellGrammar+Changes: the commands of the shell that change something, and those about what is not saved.
+import ArgumentParser
+import ObjectContext
+
+extension ShellGrammar {
+  /// `update`.
+  struct Update: EntityAction {
+    static let configuration = CommandConfiguration(
+      abstract: UpdateCommand.configuration.abstract,
+      discussion: "Outside of a draft it is saved at once. Prints how many objects were changed.")
+    @OptionGroup var about: EntityArgument
+    @Option(parsing: .unconditional, help: ArgumentHelp("The new values, parted by commas.", valueName: "values")) var set: String
+    @OptionGroup var options: BatchOptions
+
+    func perform(in session: ShellSession) async throws {
+      let change = try options.change(of: about.entity, set: set)
+      try await session.print { try $0.perform(change) }
+    }
+  }
+
+  /// `delete`.
+  struct Delete: EntityAction {
+    static let configuration = CommandConfiguration(
+      abstract: DeleteCommand.configuration.abstract,
+      discussion: "Outside of a draft it is saved at once. Prints how many objects were deleted, with all that their delete rules reach.")
+    @OptionGroup var about: EntityArgument
+    @OptionGroup var options: BatchOptions
+
+    func perform(in session: ShellSession) async throws {
+      let change = try options.change(of: about.entity, set: nil)
+      try await session.print { try $0.perform(change) }
+    }
+  }
+
+  /// `begin`.
+  struct Begin: ShellAction {
+    static let configuration = CommandConfiguration(
+      abstract: "Begin a draft: what follows is tried out, until save or discard.",
+      discussion:
+        "Drafts may lie one over the other; save takes the last one into the one below it. What --select computes shows saved values.")
+
+    func perform(in session: ShellSession) async throws { try await session.change { $0.begin() } }
+  }
+
+  /// `save`.
+  struct Save: ShellAction {
+    static let configuration = CommandConfiguration(
+      abstract: "Save the draft, and print how many objects it had changed.")
+
+    func perform(in session: ShellSession) async throws { try await session.print { try $0.save() } }
+  }
+
+  /// `discard`.
+  struct Discard: ShellAction {
+    static let configuration = CommandConfiguration(
+      abstract: "Give the draft up, and print how many objects it had changed.")
+
+    func perform(in session: ShellSession) async throws { try await session.print { $0.discard() } }
+  }
+}
+
+extension ShellSession {
+  /// Does something to what is not saved, and prints the number that it gives.
+  fileprivate func print(_ body: @escaping @Sendable (ShellScratch) throws -> Int) async throws {
+    let count = try await change(body)
+    let sink = OutputSink()
+    try sink.line(String(count))
+    try sink.flush()
+  }
+}

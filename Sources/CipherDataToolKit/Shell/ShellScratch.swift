@@ -1,0 +1,106 @@
+// ShellScratch: the contexts of a shell: the one over the store, and the drafts over it.
+import Foundation
+import ObjectContext
+import ObjectStore
+
+/// What a shell has changed and not saved. It lives where its contexts do.
+///
+/// Without a draft each change is saved at once. `begin` lays a nested context over what there is: what follows is changed there, until it is saved into what
+/// lies below it, or given up.
+final class ShellScratch {
+  /// How it stands, for the prompt.
+  struct State: Sendable, Hashable {
+    /// How many drafts lie one over the other.
+    var draftCount = 0
+    /// How many objects have unsaved changes, in all drafts together.
+    var unsavedCount = 0
+  }
+
+  /// More objects than these are changed in the store, without objects in memory, and cannot be changed back by the shell.
+  static let objectLimit = 100_000
+  private static let key = "CipherData.ShellScratch"
+
+  private let root: ManagedObjectContext
+  private var drafts: [ManagedObjectContext] = []
+
+  private init(_ root: ManagedObjectContext) { self.root = root }
+
+  /// The scratch over a context, which keeps it.
+  static func over(_ root: ManagedObjectContext) -> ShellScratch {
+    if let known = root.userInfo[key] as? ShellScratch { return known }
+    let made = ShellScratch(root)
+    root.userInfo[key] = made
+    return made
+  }
+
+  /// The context that is changed: that of the last draft.
+  var context: ManagedObjectContext { drafts.last ?? root }
+
+  /// Whether changes are kept until somebody saves them.
+  var isDraft: Bool { !drafts.isEmpty }
+
+  /// A context for questions: it shows what is not saved, and what it reads goes with it.
+  var reader: ManagedObjectContext { ManagedObjectContext(parent: context) }
+
+  var state: State {
+    let unsaved = ([root] + drafts).map { $0.insertedObjects.count + $0.updatedObjects.count + $0.deletedObjects.count }
+    return State(draftCount: drafts.count, unsavedCount: unsaved.reduce(0, +))
+  }
+
+  /// Makes a change: in the draft, or, where there is none, in the store.
+  ///
+  /// It is tried in a context of its own first: of what fails nothing is left.
+  ///
+  /// - Returns: How many objects were changed or deleted; of a dry run, how many meet the condition.
+  func perform(_ change: BatchChange) throws -> Int {
+    if change.isDryRun { return try change.dryRun(in: reader) }
+    let isSaved = !isDraft && !root.hasChanges
+    if isSaved, try change.dryRun(in: reader) > Self.objectLimit { return try change.changeRows(in: root) }
+    let attempt = ManagedObjectContext(parent: context)
+    let count = try change.changeObjects(in: attempt)
+    try attempt.save()
+    if isSaved {
+      do { try root.save() } catch {
+        root.rollback()
+        throw error
+      }
+    }
+    return count
+  }
+
+  /// Begins a draft over what there is.
+  func begin() { drafts.append(ManagedObjectContext(parent: context)) }
+
+  /// Saves the last draft into what lies below it: another draft, or the store.
+  ///
+  /// - Returns: How many objects were saved.
+  func save() throws -> Int {
+    let count = changeCount(context)
+    if isDraft {
+      try context.save()
+      drafts.removeLast()
+    }
+    if !isDraft { try root.save() }
+    return count
+  }
+
+  /// Gives up the last draft; without one, what could not be saved.
+  ///
+  /// - Returns: How many objects had changes.
+  func discard() -> Int {
+    let count = changeCount(context)
+    if drafts.popLast() == nil { root.rollback() }
+    return count
+  }
+
+  /// Lets go of all drafts, which hold what lies below them.
+  func end() {
+    drafts = []
+    root.userInfo[Self.key] = nil
+  }
+
+  private func changeCount(_ context: ManagedObjectContext) -> Int {
+    context.processPendingChanges()
+    return context.insertedObjects.count + context.updatedObjects.count + context.deletedObjects.count
+  }
+}

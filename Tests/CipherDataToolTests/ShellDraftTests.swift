@@ -1,0 +1,123 @@
+// The shell's drafts: changes that are tried out, saved or given up, and the prompt that shows them.
+import Foundation
+import XCTest
+
+final class ShellDraftTests: XCTestCase {
+  private func fixture() async throws -> ToolFixture {
+    let fixture = try ToolFixture()
+    try await fixture.makeStore()
+    try fixture.run(["import", "test.store", "--format", "deb822", "-"], input: PackageImportTests.index)
+    return fixture
+  }
+
+  private func count(_ fixture: ToolFixture, _ condition: String) throws -> String {
+    try fixture.run(["fetch", "test.store", "--entity", "Package", "--where", condition, "--count"]).output
+  }
+
+  func testWhatIsTriedOutIsSeenHereAndNotInTheStoreUntilItIsSaved() async throws {
+    let fixture = try await fixture()
+    let result = try fixture.run(
+      ["shell", "test.store", "--format", "csv"],
+      input: """
+        begin
+        update Package --where name == 'zsh' --set installedSize = installedSize * 3, summary = nil
+        fetch Package --where installedSize == 7500 --properties name,installedSize
+        delete Package --where name == 'bash'
+        count Package
+        save
+        """)
+    XCTAssertEqual(result.error, "")
+    XCTAssertEqual(result.output, "1\nname,installedSize\r\nzsh,7500\r\n8\n3\n9\n")
+    XCTAssertEqual(try count(fixture, "installedSize == 7500"), "1\n")
+    XCTAssertEqual(try count(fixture, "TRUEPREDICATE"), "3\n")
+    XCTAssertEqual(try fixture.run(["verify", "test.store"]).output, "ok\n")
+  }
+
+  func testWhatIsDiscardedLeavesNothing() async throws {
+    let fixture = try await fixture()
+    let result = try fixture.run(
+      ["shell", "test.store"],
+      input: "begin\ndelete Package --all\ncount Package\ncount Alternative\ndiscard\ncount Package\ncount Alternative\n")
+    XCTAssertEqual(result.error, "")
+    XCTAssertEqual(result.output, "20\n0\n0\n20\n4\n9\n")
+    XCTAssertEqual(try count(fixture, "TRUEPREDICATE"), "4\n")
+  }
+
+  func testADraftOverADraftIsSavedIntoIt() async throws {
+    let fixture = try await fixture()
+    let result = try fixture.run(
+      ["shell", "test.store"],
+      input: """
+        begin
+        update Package --where name == 'zsh' --set installedSize = 1
+        begin
+        update Package --where installedSize == 1 --set installedSize = 2
+        discard
+        count Package --where installedSize == 1
+        begin
+        update Package --where installedSize == 1 --set installedSize = 3
+        save
+        count Package --where installedSize == 3
+        discard
+        count Package --where installedSize < 4
+        """)
+    XCTAssertEqual(result.output, "1\n1\n1\n1\n1\n1\n1\n1\n0\n")
+    XCTAssertEqual(result.error, "")
+  }
+
+  func testALineThatFailsLeavesTheDraftAsItWas() async throws {
+    let fixture = try await fixture()
+    let result = try fixture.run(
+      ["shell", "test.store"],
+      input: """
+        begin
+        update Package --where name == 'zsh' --set installedSize = 1
+        update Package --all --set name = nil
+        update Package --all --set section = 'shells'
+        count Package --where installedSize == 1 AND name != nil
+        save
+        """)
+    XCTAssertEqual(result.output, "1\n1\n1\n", result.error)
+    XCTAssertEqual(result.error.split(separator: "\n").filter { $0.hasPrefix("cipherdata: line ") }.count, 2, result.error)
+    XCTAssertTrue(result.error.contains("line 3:"), result.error)
+    XCTAssertTrue(result.error.contains("line 4:"), result.error)
+    XCTAssertEqual(try count(fixture, "installedSize == 1"), "1\n")
+  }
+
+  func testADraftThatIsNotSavedIsToldOfAtTheEnd() async throws {
+    let fixture = try await fixture()
+    let result = try fixture.run(["shell", "test.store"], input: "begin\ndelete Package --where name == 'zsh'\n")
+    XCTAssertEqual(result.status, 0)
+    XCTAssertTrue(result.error.contains("were not saved"), result.error)
+    XCTAssertEqual(try count(fixture, "name == 'zsh'"), "1\n")
+  }
+
+  func testADryRunInADraftCountsAndChangesNothing() async throws {
+    let fixture = try await fixture()
+    let result = try fixture.run(
+      ["shell", "test.store"], input: "begin\ndelete Package --all --dry-run\ncount Package\nsave\n")
+    XCTAssertEqual(result.output, "4\n4\n0\n", result.error)
+  }
+
+  func testThePromptShowsWhatIsNotSavedAndLeavingAsksOnce() async throws {
+    let fixture = try await fixture()
+    let terminal = try PseudoTerminal(fixture, ["shell", "test.store"])
+    try terminal.wait(for: "test.store> ")
+    terminal.type("begin\n")
+    try terminal.wait(for: "test.store (draft)> ")
+    terminal.type("update Package --all --set installedSize = 1\n")
+    try terminal.wait(for: "test.store (draft, 4 unsaved)> ")
+    terminal.type("begin\n")
+    try terminal.wait(for: "test.store (draft 2, 4 unsaved)> ")
+    terminal.type("discard\n")
+    try terminal.wait(for: "test.store (draft, 4 unsaved)> ")
+    terminal.type("quit\n")
+    try terminal.wait(for: "leave once more")
+    try terminal.wait(for: "test.store (draft, 4 unsaved)> ")
+    terminal.type("save\n")
+    try terminal.wait(for: "test.store> ")
+    terminal.type("quit\n")
+    XCTAssertEqual(try terminal.end(), 0)
+    XCTAssertEqual(try count(fixture, "installedSize == 1"), "4\n")
+  }
+}
