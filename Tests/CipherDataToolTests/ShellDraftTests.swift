@@ -33,6 +33,27 @@ final class ShellDraftTests: XCTestCase {
     XCTAssertEqual(try fixture.run(["verify", "test.store"]).output, "ok\n")
   }
 
+  func testTheHistoryHasTheShellsAuthorForWhatIsSaved() async throws {
+    let fixture = try await fixture()
+    XCTAssertEqual(try fixture.run(["history", "test.store", "--enable"]).status, 0)
+    let result = try fixture.run(
+      ["shell", "test.store", "--author", "me"],
+      input: """
+        update Package --where name == 'zsh' --set installedSize = 1
+        begin
+        update Package --where name == 'zsh' --set installedSize = 2
+        discard
+        begin
+        update Package --where name == 'zsh' --set installedSize = 3
+        save
+        """)
+    XCTAssertEqual(result.error, "")
+    let list = try fixture.run(["history", "test.store", "--author", "me", "--format", "jsonl"])
+    let heads = list.output.split(separator: "\n").filter { $0.contains(#""author":"me""#) }
+    XCTAssertEqual(heads.count, 2, list.output)
+    XCTAssertTrue(heads.allSatisfy { $0.contains(#""updated":1"#) }, list.output)
+  }
+
   func testWhatIsDiscardedLeavesNothing() async throws {
     let fixture = try await fixture()
     let result = try fixture.run(

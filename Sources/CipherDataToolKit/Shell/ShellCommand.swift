@@ -27,6 +27,9 @@ struct ShellCommand: AsyncParsableCommand {
   @Flag(help: "Refuse changes.")
   var readOnly = false
 
+  @OptionGroup
+  var author: AuthorOptions
+
   @Option(help: "The form of the output; the command format changes it.")
   var format = OutputFormat.table
 
@@ -49,7 +52,7 @@ struct ShellCommand: AsyncParsableCommand {
     } else {
       input = PlainLineInput(ByteSource(descriptor: STDIN_FILENO, name: "standard input"))
     }
-    let session = ShellSession(container, format: format, isInteractive: isInteractive)
+    let session = ShellSession(container, author: author.author, format: format, isInteractive: isInteractive)
     let status = try await session.run(input)
     if status != .success { throw ExitCode(status.rawValue) }
   }

@@ -11,6 +11,8 @@ final class ShellSession {
   var format: OutputFormat
   /// Whether somebody sits at the keyboard.
   let isInteractive: Bool
+  /// Whom the store's history has as the author of changes.
+  private let author: String?
   private let interruption: Interruption?
   /// Has the contexts, which live on from line to line.
   private let scratchActor: ContextActor
@@ -21,8 +23,9 @@ final class ShellSession {
   /// Whether somebody wanted to leave while something was not saved, and was told.
   private var wasWarned = false
 
-  init(_ container: PersistentContainer, format: OutputFormat, isInteractive: Bool) {
+  init(_ container: PersistentContainer, author: String?, format: OutputFormat, isInteractive: Bool) {
     self.container = container
+    self.author = author
     self.format = format
     self.isInteractive = isInteractive
     interruption = isInteractive ? Interruption() : nil
@@ -35,6 +38,8 @@ final class ShellSession {
   func run(_ input: any LineInput) async throws -> ExitStatus {
     var first = ExitStatus.success
     var number = 0
+    let author = author
+    await scratchActor.perform { $0.transactionAuthor = author }
     while goesOn {
       let line = try input.next(prompt: prompt)
       if line == .end {
