@@ -108,7 +108,7 @@ let package = Package(
       "ObjectContextTests",
       [
         "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore", "SQLCipherConnection", "StoreFiles", "StoreKeys",
-        "_TestSupport",
+        "_StoreSpecification", "_TestSupport",
       ]),
 
     // Stores of Core Data.
