@@ -14,5 +14,6 @@
 //   Fetching        fetches of every kind, with unsaved changes
 //   Saving          delete rules, validation, conflicts, one save from its beginning to its end
 //   Nesting         contexts over other contexts
+//   Results         results of fetches that are kept up to date, and how they change
 //   Container       models with their stores and contexts; contexts of actors
 //   Migration       migrations by code and in stages

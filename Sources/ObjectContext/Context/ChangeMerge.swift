@@ -118,6 +118,7 @@ struct ChangeMerge {
     context.tellEvent {
       var event = ContextEvent(.merged)
       event.insertedIDs = changes.inserted
+      event.merged = changes
       event.deleted = deleted
       var rest = touched
       for (object, slots) in zip(updated, slots) {

@@ -165,6 +165,7 @@ extension ManagedObjectContext {
       if object.flags.contains(.isInserted) { object.flags.insert(.isAnnounced) }
     }
     dropDeletedInsertions()
+    endTelling()
   }
 
   /// New objects that were deleted leave the context without a trace.

@@ -36,6 +36,7 @@ extension ManagedObjectContext {
       merge.run()
     }
     tellNested(changes)
+    endTelling()
   }
 
   /// Merges what waits.

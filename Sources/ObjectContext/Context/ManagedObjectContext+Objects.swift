@@ -103,6 +103,7 @@ extension ManagedObjectContext {
     }
     tellEvent { ContextEvent(.refreshed, refreshing: [object]) }
     notifications.postRefreshed([object], in: self)
+    endTelling()
   }
 
   /// Makes all objects faults that read their rows anew; unsaved changes stay on top of them. A context that is pinned to a query generation goes on to the
@@ -116,8 +117,13 @@ extension ManagedObjectContext {
     rereadRows(of: objects.filter { $0.hasChanges && !$0.flags.contains(.isDeleted) })
     for object in objects where !object.hasChanges { object.turnIntoFault() }
     fetchedProperties.removeAll()
-    tellEvent { ContextEvent(.refreshed, refreshing: objects) }
+    tellEvent {
+      var event = ContextEvent(.refreshed, refreshing: objects)
+      event.isWhole = true
+      return event
+    }
     notifications.postRefreshed(objects, in: self)
+    endTelling()
   }
 
   /// Reads rows from their stores, and puts them below the objects' changes.
@@ -210,6 +216,7 @@ extension ManagedObjectContext {
     }
     notifications.postRefreshed(changed, in: self)
     tellNestedOfEverything()
+    endTelling()
   }
 
   /// Drops all objects and changes. Objects that are still held keep their last values but belong to no context. A context that is pinned to a query generation
@@ -235,5 +242,6 @@ extension ManagedObjectContext {
     tellEvent { ContextEvent(.reset) }
     notifications.postInvalidatedAll(in: self)
     tellNestedOfEverything()
+    endTelling()
   }
 }

@@ -41,6 +41,10 @@ package struct ContextEvent {
   package internal(set) var inserted: [ManagedObject] = []
   /// Objects that others have inserted, and that are no objects here unless somebody asks for them.
   package internal(set) var insertedIDs: [ManagedObjectID] = []
+  /// Of a merge all that others have changed, with what is no object here.
+  package internal(set) var merged: ChangeSet?
+  /// Whether anything may have been changed, also what is no object here.
+  package internal(set) var isWhole = false
   /// Objects changed here.
   package internal(set) var updated: [Change] = []
   /// Objects deleted, or new ones that were given up.
@@ -52,7 +56,8 @@ package struct ContextEvent {
 
   /// Whether nothing was changed.
   package var isEmpty: Bool {
-    kind != .reset && inserted.isEmpty && insertedIDs.isEmpty && updated.isEmpty && deleted.isEmpty && refreshed.isEmpty
+    kind != .reset && !isWhole && (merged?.isEmpty ?? true) && inserted.isEmpty && insertedIDs.isEmpty && updated.isEmpty && deleted.isEmpty
+      && refreshed.isEmpty
   }
 
   /// What the objects of an event have become in it.

@@ -5,27 +5,47 @@ struct EventObservers: ~Copyable {
   /// Called in the context's isolation. It changes no object.
   typealias Observer = (ContextEvent) -> Void
   private var observers: [UInt64: Observer] = [:]
+  /// Those that want to act once the context is done with what it has told.
+  private var followers: [UInt64: () -> Void] = [:]
   private var lastNumber: UInt64 = 0
+  /// Whether something was told since the followers were called.
+  private(set) var hasTold = false
 
   /// Whether there is nobody: for nobody no event is made.
   @inline(__always) var isEmpty: Bool { observers.isEmpty }
   var all: [Observer] { Array(observers.values) }
 
-  mutating func add(_ observer: @escaping Observer) -> UInt64 {
+  mutating func add(_ observer: @escaping Observer, afterwards: (() -> Void)?) -> UInt64 {
     lastNumber += 1
     observers[lastNumber] = observer
+    followers[lastNumber] = afterwards
     return lastNumber
   }
 
-  mutating func remove(_ number: UInt64) { observers.removeValue(forKey: number) }
+  mutating func remove(_ number: UInt64) {
+    observers.removeValue(forKey: number)
+    followers.removeValue(forKey: number)
+  }
+
+  mutating func noteTelling() { hasTold = !followers.isEmpty }
+
+  /// Those that are to be called now.
+  mutating func takeFollowers() -> [() -> Void] {
+    hasTold = false
+    return Array(followers.values)
+  }
 }
 
 extension ManagedObjectContext {
   /// Tells an observer at the end of each event what was changed in it, before notifications are posted.
   ///
-  /// - Parameter observer: Called in the context's isolation. It changes no object.
+  /// - Parameters:
+  ///   - observer: Called in the context's isolation. It changes no object.
+  ///   - afterwards: Called when the context is done with what it has told, once for one or several events. It may do whatever an application may.
   /// - Returns: The number that ``removeEventObserver(_:)`` takes.
-  package func addEventObserver(_ observer: @escaping (ContextEvent) -> Void) -> UInt64 { eventObservers.add(observer) }
+  package func addEventObserver(_ observer: @escaping (ContextEvent) -> Void, afterwards: (() -> Void)? = nil) -> UInt64 {
+    eventObservers.add(observer, afterwards: afterwards)
+  }
 
   /// Tells an observer nothing more.
   package func removeEventObserver(_ number: UInt64) { eventObservers.remove(number) }
@@ -39,7 +59,17 @@ extension ManagedObjectContext {
 
   private func tellObservers(_ event: ContextEvent) {
     if event.isEmpty { return }
+    eventObservers.noteTelling()
     // An observer may come or go meanwhile.
     for observer in eventObservers.all { observer(event) }
+  }
+
+  /// The context is done with what it has told of.
+  @inline(__always) func endTelling() {
+    if eventObservers.hasTold { callFollowers() }
+  }
+
+  private func callFollowers() {
+    for follower in eventObservers.takeFollowers() { follower() }
   }
 }

@@ -99,11 +99,16 @@ extension ManagedObjectContext {
   }
 
   private func fetchObjects(_ request: FetchSpecification) throws -> [ManagedObject] {
+    try prepareFetch()
+    return try settledObjects(of: request)
+  }
+
+  /// The objects of a request, once the event has ended.
+  func settledObjects(of request: FetchSpecification) throws -> [ManagedObject] {
     var specification = request
     // Rows that come in batches are read when they are asked for.
     let readsRows = specification.includesPropertyValues && specification.fetchBatchSize <= 0
     specification.resultType = readsRows ? .objects : .objectIDs
-    try prepareFetch()
     let plan = try FetchMergePlan(specification, context: self)
     let objects: [ManagedObject]
     if let split = plan.split {

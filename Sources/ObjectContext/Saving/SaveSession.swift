@@ -221,11 +221,19 @@ final class SaveSession {
   // MARK: Telling
 
   private func tell(of refreshed: [ManagedObject], _ event: ContextEvent?) {
-    if let event { context.tellEvent { event.finished(work, computed: refreshed, merged: mergedObjects) } }
+    if let event {
+      context.tellEvent {
+        var finished = event.finished(work, computed: refreshed, merged: mergedObjects)
+        // Objects may have left, or have become others.
+        finished.isWhole = parts.contains { $0.conflicts != nil }
+        return finished
+      }
+    }
     for object in mergedObjects { object.awake(fromSnapshotEvents: .mergePolicy) }
     work.forEachChanged { $0.didSave() }
     if !refreshed.isEmpty || !mergedObjects.isEmpty { context.notifications.postRefreshed(refreshed + mergedObjects, in: context) }
     context.notifications.postDidSave(work, historyToken, in: context)
+    context.endTelling()
   }
 
   /// The place behind the save in the histories of the stores; nil where none keeps one.

@@ -41,6 +41,16 @@ public struct SlotMask: Sendable, Hashable {
     }
   }
 
+  /// Whether a slot is in both sets.
+  package func intersects(_ other: SlotMask) -> Bool {
+    low & other.low != 0 || zip(high, other.high).contains { $0 & $1 != 0 }
+  }
+
+  /// Whether a slot is in the set that is not in another one.
+  package func hasMore(than other: SlotMask) -> Bool {
+    low & ~other.low != 0 || high.enumerated().contains { $1 & ~($0 < other.high.count ? other.high[$0] : 0) != 0 }
+  }
+
   /// Adds the slots of another set.
   public mutating func formUnion(_ other: SlotMask) {
     low |= other.low

@@ -1,0 +1,207 @@
+// LiveResults+Difference: results become others, and it is told how.
+import Foundation
+import ObjectModel
+
+extension LiveResults {
+  /// A result that was one before, and is taken out and put in again.
+  private struct Placed {
+    let id: ManagedObjectID
+    let oldPosition: Int
+    let oldPath: IndexPath
+    let isUpdated: Bool
+    let hasOtherChanges: Bool
+    /// How many results that stay where they are stand before it: in the list before, and after.
+    let oldGap: Int
+    var newGap = -1
+    let oldSection: Int32
+    var newSection: Int32 = 0
+    var newPath = IndexPath()
+  }
+
+  private func path(_ position: Int) -> IndexPath {
+    let (section, item) = list.path(ofPosition: position)
+    return IndexPath(indexes: [section, item])
+  }
+
+  /// Takes results out, puts others in, and tells what of it is a change. The time grows with the number of the decisions, and with the logarithm of that of the results.
+  func apply(_ decisions: [ResultsDecision], willChange: () -> Void) throws(ResultsError) -> ResultsChange {
+    var leaving: [(position: Int, item: ResultItem, decision: ResultsDecision)] = []
+    var arriving: [ResultItem] = []
+    var staying: [(id: ManagedObjectID, path: IndexPath, decision: ResultsDecision)] = []
+    for decision in decisions {
+      let position = list.position(of: decision.id)
+      switch (decision.outcome, position) {
+      case (.none, nil), (.unchanged, nil): break
+      case (.result(let item), nil): arriving.append(item)
+      case (.none, let position?): leaving.append((position, list.item(at: position), decision))
+      case (.unchanged, let position?): staying.append((decision.id, path(position), decision))
+      case (.result(let item), let position?):
+        let former = list.item(at: position)
+        if former != item {
+          leaving.append((position, former, decision))
+          arriving.append(item)
+        } else if decision.isUpdated {
+          staying.append((decision.id, path(position), decision))
+        }
+      }
+    }
+    var change = ResultsChange()
+    if leaving.isEmpty, arriving.isEmpty, staying.isEmpty { return change }
+    willChange()
+
+    // Out.
+    leaving.sort { $0.position < $1.position }
+    var placed: [ManagedObjectID: Placed] = [:]
+    var left: [Int32: Int] = [:]
+    for (index, (position, item, decision)) in leaving.enumerated() {
+      let path = path(position)
+      left[item.section] = path[0]
+      guard case .result(let next) = decision.outcome else {
+        change.removed.append(ResultsChange.Item(indexPath: path, objectID: item.id))
+        continue
+      }
+      placed[item.id] = Placed(
+        id: item.id, oldPosition: position, oldPath: path, isUpdated: decision.isUpdated, hasOtherChanges: decision.hasOtherChanges,
+        oldGap: position - index, oldSection: item.section, newSection: next.section)
+    }
+    for (_, item, _) in leaving {
+      list.remove(item.id)
+      if question.section != nil { names.add(-1, to: item.section) }
+    }
+    let gone = question.section == nil ? [:] : left.filter { names.count(of: $0.key) == 0 }
+
+    // In, from the first to the last.
+    arriving.sort { question.order.compare($0.values[...], $0.id, $1.values[...], $1.id) < 0 }
+    var come: Set<Int32> = []
+    for item in arriving {
+      let position = list.insert(item)
+      if question.section == nil { continue }
+      if names.count(of: item.section) == 0 { come.insert(item.section) }
+      try checkPlace(of: item, at: position, isFirst: names.count(of: item.section) == 0)
+      names.add(1, to: item.section)
+    }
+
+    // What has become of sections. One that was empty for a moment is where it was, if it is known where it belongs.
+    let same = question.sortsSections ? come.intersection(gone.keys) : []
+    let removedSections = gone.filter { !same.contains($0.key) }
+    let insertedSections = come.subtracting(same)
+    change.removedSections = removedSections.map { ResultsChange.Section(index: $0.value, name: name(ofSection: $0.key)) }
+      .sorted { $0.index < $1.index }
+
+    // Where all of them are now.
+    var sectionIndexes: [Int32: Int] = [:]
+    for (index, item) in arriving.enumerated() {
+      guard let position = list.position(of: item.id) else { continue }
+      let path = path(position)
+      sectionIndexes[item.section] = path[0]
+      if placed[item.id] == nil {
+        change.inserted.append(ResultsChange.Item(indexPath: path, objectID: item.id))
+      } else {
+        placed[item.id]?.newPath = path
+        placed[item.id]?.newGap = position - index
+      }
+    }
+    change.insertedSections = insertedSections.compactMap { section in
+      sectionIndexes[section].map { ResultsChange.Section(index: $0, name: name(ofSection: section)) }
+    }.sorted { $0.index < $1.index }
+    let others = Set(removedSections.keys).union(insertedSections)
+    tell(arriving.compactMap { placed[$0.id] }, notIn: others, &change)
+    for (id, path, decision) in staying {
+      guard let position = list.position(of: id) else { continue }
+      change.updated.append(
+        ResultsChange.Kept(oldIndexPath: path, newIndexPath: self.path(position), objectID: id, isUpdated: decision.isUpdated))
+    }
+    change.updated.sort { $0.newIndexPath < $1.newIndexPath }
+    if question.section != nil { names.forgetEmpty(left.keys) }
+    return change
+  }
+
+  /// Tells which results have moved, as few as possible, and which are where they were.
+  ///
+  /// - Parameter placed: The results, by their places after.
+  private func tell(_ placed: [Placed], notIn sections: Set<Int32>, _ change: inout ResultsChange) {
+    let mayStay = placed.map { $0.oldGap == $0.newGap && $0.oldSection == $0.newSection && !sections.contains($0.newSection) }
+    // Those of one gap between results that stay may only stay in their order; the gaps have an order anyhow.
+    let run = LongestRun.members(of: placed.indices.filter { mayStay[$0] }.map { placed[$0].oldPosition })
+    var next = 0
+    for (index, result) in placed.enumerated() {
+      var stays = false
+      if mayStay[index] {
+        stays = run[next]
+        next += 1
+      }
+      let kept = ResultsChange.Kept(
+        oldIndexPath: result.oldPath, newIndexPath: result.newPath, objectID: result.id,
+        isUpdated: stays ? result.isUpdated : result.hasOtherChanges)
+      if stays { change.updated.append(kept) } else { change.moved.append(kept) }
+    }
+  }
+
+  /// Throws where an arriving result stands in another section than its own, or apart from those of its section.
+  private func checkPlace(of item: ResultItem, at position: Int, isFirst: Bool) throws(ResultsError) {
+    if question.sortsSections { return }
+    let before = position > 0 ? list.item(at: position - 1).section : nil
+    let behind = position + 1 < list.count ? list.item(at: position + 1).section : nil
+    if before == item.section || behind == item.section { return }
+    if !isFirst || before != nil && before == behind { throw outOfOrder }
+  }
+
+  // MARK: All anew
+
+  /// Takes other results in place of all.
+  func exchange(with found: Found, _ touched: TouchedResults, willChange: () -> Void) throws(ResultsError) -> ResultsChange {
+    if question.section != nil { try checkSections(found.sections) }
+    let oldIDs = list.ids(in: 0..<list.count)
+    let oldSections = sectionsInOrder()
+    let oldPaths = (0..<list.count).map(path)
+    let oldNumbers = question.section == nil ? [] : oldPaths.map { oldSections[$0[0]] }
+    if oldIDs == found.ids, oldNumbers == found.sections, !oldIDs.contains(where: touched.isUpdated) {
+      // What is sorted by may have other values all the same.
+      list.load(found.ids, values: found.values, sections: found.sections)
+      return ResultsChange()
+    }
+    willChange()
+    let oldPositions = Dictionary(uniqueKeysWithValues: oldIDs.enumerated().map { ($1, $0) })
+    for section in oldNumbers { names.add(-1, to: section) }
+    load(found)
+    let newSections = sectionsInOrder()
+    var change = ResultsChange()
+
+    // Sections that are still there, in the order in which they were.
+    let places = Dictionary(uniqueKeysWithValues: oldSections.enumerated().map { ($1, $0) })
+    let common = newSections.filter { places[$0] != nil }
+    let run = LongestRun.members(of: common.compactMap { places[$0] })
+    let same = Set(zip(common, run).filter(\.1).map(\.0))
+    change.removedSections = oldSections.enumerated().filter { !same.contains($1) }
+      .map { ResultsChange.Section(index: $0, name: name(ofSection: $1)) }
+    change.insertedSections = newSections.enumerated().filter { !same.contains($1) }
+      .map { ResultsChange.Section(index: $0, name: name(ofSection: $1)) }
+
+    let kept = Set(found.ids)
+    for (position, id) in oldIDs.enumerated() where !kept.contains(id) {
+      change.removed.append(ResultsChange.Item(indexPath: oldPaths[position], objectID: id))
+    }
+    var placed: [Placed] = []
+    for (position, id) in found.ids.enumerated() {
+      let path = path(position)
+      guard let old = oldPositions[id] else {
+        change.inserted.append(ResultsChange.Item(indexPath: path, objectID: id))
+        continue
+      }
+      var result = Placed(
+        id: id, oldPosition: old, oldPath: oldPaths[old], isUpdated: touched.isUpdated(id), hasOtherChanges: touched.hasOtherChanges(id),
+        oldGap: 0, oldSection: question.section == nil ? 0 : oldNumbers[old])
+      result.newGap = 0
+      result.newSection = question.section == nil ? 0 : found.sections[position]
+      result.newPath = path
+      placed.append(result)
+    }
+    tell(placed, notIn: Set(oldSections + newSections).subtracting(same), &change)
+    change.updated.removeAll { !$0.isUpdated }
+    names.forgetEmpty(oldNumbers)
+    return change
+  }
+
+  /// The numbers of the sections, in order; that of the one where results have none.
+  func sectionsInOrder() -> [Int32] { (0..<list.sectionCount).map(list.name(ofSection:)) }
+}

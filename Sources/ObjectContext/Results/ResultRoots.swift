@@ -1,0 +1,67 @@
+// ResultRoots: from objects that were changed back to the results that depend on them.
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+
+/// The way back from objects to the results that depend on them: by what living objects know, and for the others by one fetch for some hundred of them.
+struct ResultRoots {
+  /// The objects that one fetch asks about.
+  static var batchSize: Int { 500 }
+
+  private let way: [CompiledRelationship]
+  private let question: ResultsQuestion
+  private let context: ManagedObjectContext
+
+  init(_ dependency: ResultDependency, of question: ResultsQuestion, in context: ManagedObjectContext) {
+    way = dependency.way
+    self.question = question
+    self.context = context
+  }
+
+  /// The objects that lead, or have led, to others. Some may be no results; none is missing.
+  func roots(of ids: Set<ManagedObjectID>) throws -> Set<ManagedObjectID> {
+    var ids = ids
+    for (step, relationship) in way.enumerated().reversed() where !ids.isEmpty {
+      // What a step starts from is where the one before ends.
+      let entity = step > 0 ? context.model.entities[way[step - 1].destinationEntity] : question.entity
+      ids = try sources(of: relationship, from: entity, to: ids)
+    }
+    return ids.filter { question.mayHave(Int($0.entityNumber)) }
+  }
+
+  /// The objects of an entity that a relationship leads from to others.
+  private func sources(
+    of relationship: CompiledRelationship, from entity: CompiledEntity, to ids: Set<ManagedObjectID>
+  ) throws -> Set<ManagedObjectID> {
+    var sources: Set<ManagedObjectID> = []
+    var unknown: [ManagedObjectID] = []
+    for id in ids {
+      if let known = knownSources(of: relationship, to: id) { sources.formUnion(known) } else { unknown.append(id) }
+    }
+    // A relationship may be declared below the entity that results are of.
+    let source = context.model.entities[relationship.sourceEntity]
+    let asked = source.subtree.count < entity.subtree.count && entity.subtree.contains(source.number) ? source : entity
+    for start in stride(from: 0, to: unknown.count, by: Self.batchSize) {
+      let batch = unknown[start..<min(start + Self.batchSize, unknown.count)]
+      let leads = FetchPredicate.comparison(
+        FetchComparison(
+          left: .keyPath([relationship.name]), op: .in, right: .constant(.list(batch.map { .object($0) })),
+          modifier: relationship.isToMany ? .any : .direct))
+      var specification = FetchSpecification(entityName: asked.name, predicate: leads)
+      specification.resultType = .objectIDs
+      specification.affectedStores = question.specification.affectedStores
+      sources.formUnion(try context.objectIDs(of: FetchMergePlan(specification, context: context)))
+    }
+    return sources
+  }
+
+  /// The objects that lead to one, where it knows them itself.
+  private func knownSources(of relationship: CompiledRelationship, to id: ManagedObjectID) -> [ManagedObjectID]? {
+    guard let inverse = context.model.inverse(of: relationship), let object = context.registeredObject(for: id),
+      object.flags.isDisjoint(with: [.isDeleted, .isGone, .isInaccessible, .isFault])
+    else { return id.isTemporaryID ? [] : nil }
+    if !inverse.isToMany { return object.destination(inverse.index).map { [$0.currentID] } ?? [] }
+    guard object.flags.contains(.isInserted) || object.toManyStates[inverse.index]?.isLoaded ?? false else { return nil }
+    return object._toManyArray(inverse.index, as: ManagedObject.self).map(\.currentID)
+  }
+}

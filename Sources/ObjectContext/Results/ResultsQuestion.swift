@@ -1,0 +1,147 @@
+// ResultsQuestion: a request that is kept up to date, resolved: who is a result, what results are sorted by, what their sections are called.
+import Foundation
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+
+/// A request whose results are kept up to date.
+struct ResultsQuestion {
+  let specification: FetchSpecification
+  let entity: CompiledEntity
+  /// What names the sections; nil where there are none.
+  let section: FetchExpression?
+  let order: ResultOrder
+  let dependencies: ResultDependencies
+  /// What results are sorted by, and their sections are called by, of the results themselves.
+  let orderingSlots: SlotMask
+  /// Whether the order of the results puts those of each section together, whatever the values are.
+  let sortsSections: Bool
+  /// The slots of the values that results are sorted by; nil where some is no attribute of theirs.
+  let plainSlots: [CompiledSlot]?
+  /// The slot of the value that names sections; nil where it is no attribute of the results.
+  let plainSection: CompiledSlot?
+  private let numbers: Range<Int>
+  private let spaces: Set<UInt32>?
+  private let keys: [ResolvedSortKey]
+  private let sectionKey: ResolvedSortKey?
+  private let matching: PredicateEvaluator<LivingObjectResolver>
+  private let sectionNaming: PredicateEvaluator<LivingObjectResolver>?
+
+  init(_ request: FetchSpecification, section: FetchExpression?, in context: ManagedObjectContext) throws {
+    let name = request.entityName
+    if request.resultType == .dictionaries { throw ResultsError.dictionaryResults(entity: name) }
+    if !request.includesPendingChanges { throw ResultsError.pendingChangesExcluded(entity: name) }
+    guard let firstKey = request.sortDescriptors.first else { throw ResultsError.noSortDescriptors(entity: name) }
+    let entity = try context.entity(of: request)
+    var specification = request
+    // All that is wanted of a result is its row.
+    specification.resultType = .objects
+    specification.fetchBatchSize = 0
+    specification.includesPropertyValues = true
+    specification.propertiesToFetch = []
+    specification.returnsObjectsAsFaults = true
+    let resolver = FetchResolver(model: context.model, transientKeys: request.allowsInMemoryFiltering ? .allowed : .refused)
+    let fetch = try resolver.resolve(specification)
+    var dependencies = ResultDependencies(of: entity, model: context.model)
+    for key in fetch.sortKeys { dependencies.add(key.expression) }
+    // A section may be called by what no store knows: its name is asked of objects.
+    let naming = try section.map {
+      try FetchResolver(model: context.model, transientKeys: .allowed).resolve(
+        nil, sortDescriptors: [FetchSortDescriptor(expression: $0)], entity: entity)
+    }
+    if let section, let key = naming?.sortKeys.first {
+      guard ![.object, .entity, .opaque].contains(key.expression.type) else {
+        throw ResultsError.sectionWithoutName(section: "\(section)", entity: name)
+      }
+      dependencies.add(key.expression)
+    }
+    orderingSlots = dependencies.own.slots
+    // What results are sorted by is read with them.
+    specification.relationshipKeyPathsForPrefetching = dependencies.paths
+    dependencies.add(fetch.predicate)
+    self.specification = specification
+    self.entity = entity
+    self.section = section
+    self.dependencies = dependencies
+    keys = fetch.sortKeys
+    // A window is as the fetch gives it.
+    order = ResultOrder(request.fetchLimit > 0 || request.fetchOffset > 0 ? [] : fetch.sortKeys)
+    sectionKey = naming?.sortKeys.first
+    sortsSections = firstKey.expression == section
+    plainSlots = Self.slots(of: fetch.sortKeys)
+    plainSection = (naming.map { Self.slots(of: $0.sortKeys) } ?? nil)?.first
+    numbers = specification.includesSubentities ? entity.subtree : entity.number..<entity.number + 1
+    spaces = try request.affectedStores.map { _ in
+      Set(
+        try context.rowSource.openStores(
+          holding: entity, includesSubentities: request.includesSubentities, affectedStores: request.affectedStores, .fetch
+        ).map(\.space.number))
+    }
+    matching = PredicateEvaluator(fetch, resolver: LivingObjectResolver())
+    sectionNaming = naming.map { PredicateEvaluator($0, resolver: LivingObjectResolver()) }
+  }
+
+  /// The attributes of the objects themselves that keys are; nil where some is none.
+  private static func slots(of keys: [ResolvedSortKey]) -> [CompiledSlot]? {
+    var slots: [CompiledSlot] = []
+    for key in keys {
+      guard case .path(let path) = key.expression, path.scope == 0, path.steps.isEmpty, case .attribute(let attribute) = path.terminal
+      else { return nil }
+      slots.append(attribute.slot)
+    }
+    return slots
+  }
+
+  /// Whether only some of the objects that meet the predicate are results.
+  var hasWindow: Bool { specification.fetchLimit > 0 || specification.fetchOffset > 0 }
+
+  /// Whether objects of an entity may be results.
+  func mayHave(_ entityNumber: Int) -> Bool { numbers.contains(entityNumber) }
+
+  /// Whether an object is in a store that is asked.
+  func isAsked(_ object: ManagedObject, in context: ManagedObjectContext) -> Bool { spaces?.contains(context.space(of: object)) ?? true }
+
+  /// Whether an object meets the predicate, with unsaved changes.
+  func isMet(by object: ManagedObject) throws -> Bool { try matching.matches(object) }
+
+  /// The values that an object is sorted by.
+  func values(of object: ManagedObject) throws -> [Slot] {
+    if hasWindow { return [] }
+    if let plainSlots { return try plainSlots.map { try object.readSlotValue($0.index) } }
+    return try keys.map { try matching.value(of: $0.expression, for: object) }
+  }
+
+  /// The value that names an object's section; null where there are no sections.
+  func section(of object: ManagedObject) throws -> Slot {
+    guard let sectionKey, let sectionNaming else { return .null }
+    return Self.sectionValue(try sectionNaming.value(of: sectionKey.expression, for: object), type: sectionKey.expression.type)
+  }
+
+  /// A section of objects without a text is that of the objects with an empty one: both stand side by side, and have no name.
+  static func sectionValue(_ value: Slot, type: ResolvedType) -> Slot {
+    if SlotComparison.isMissing(value) { return type == .text ? .text("") : .null }
+    return value
+  }
+
+  /// The type of what names sections.
+  var sectionType: ResolvedType { sectionKey?.expression.type ?? .text }
+
+  /// What a section is called by: a value as text.
+  func name(ofSection value: Slot) -> String {
+    switch (value, sectionType) {
+    case (.null, _): ""
+    case (.text(let text), _): text
+    case (.int(let number), .boolean): number == 0 ? "false" : "true"
+    case (.int(let number), _): "\(number)"
+    case (.real(let seconds), .date): "\(Date(timeIntervalSinceReferenceDate: seconds))"
+    case (.real(let number), _): "\(number)"
+    case (.bytes(let bytes), .decimal): SlotComparison.decimal(of: .bytes(bytes)).map { "\($0)" } ?? ""
+    case (.bytes(let bytes), .uuid): bytes.count == 16 ? Self.uuid(bytes) : ""
+    case (.bytes(let bytes), _): bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+  }
+
+  private static func uuid(_ bytes: Data) -> String {
+    bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)).uuidString }
+  }
+}
