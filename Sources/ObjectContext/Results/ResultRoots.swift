@@ -52,7 +52,23 @@ struct ResultRoots {
       specification.affectedStores = question.specification.affectedStores
       sources.formUnion(try context.objectIDs(of: FetchMergePlan(specification, context: context)))
     }
+    sources.formUnion(changedSources(of: relationship, from: asked, to: unknown))
     return sources
+  }
+
+  /// The objects with unsaved changes that may lead to objects that are to be deleted: asked themselves, they show none of these.
+  private func changedSources(
+    of relationship: CompiledRelationship, from entity: CompiledEntity, to ids: [ManagedObjectID]
+  ) -> [ManagedObjectID] {
+    if context.unitOfWork.isEmpty { return [] }
+    let deleted = Set(ids.filter { context.registeredObject(for: $0)?.flags.contains(.isDeleted) ?? false }.map(\.reference))
+    if deleted.isEmpty { return [] }
+    return context.unitOfWork.filter { object in
+      guard object.hasChanges, entity.subtree.contains(Int(object.currentID.entityNumber)) else { return false }
+      if !relationship.isToMany { return object.referenceValueAtHand(relationship.index).map(deleted.contains) ?? true }
+      guard let state = object.toManyStates[relationship.index], state.isLoaded else { return true }
+      return !deleted.isDisjoint(with: state.members)
+    }.map(\.currentID)
   }
 
   /// The objects that lead to one, where it knows them itself.

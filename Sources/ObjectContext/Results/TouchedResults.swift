@@ -74,6 +74,8 @@ struct TouchedResults {
     // An event has told before of what a save has written.
     if event.kind == .saved {
       hasSave = hasSave || !event.inserted.isEmpty
+      // What others have linked to meanwhile is there no more.
+      for object in event.deleted { noteRelated(object.currentID, nil, nil, object) }
       return
     }
     for object in event.inserted { noteArrival(object.currentID, object) }
