@@ -28,7 +28,7 @@ final class RandomResultsTests: XCTestCase {
           return XCTFail("\(kind), seed \(seed), step \(step), after \(deed), \(world.log): \(difference)")
         }
       }
-      for (deed, count) in world.deeds { XCTAssertGreaterThan(count, 20, "\(deed): \(world.deeds)") }
+      for (deed, count) in world.deeds { XCTAssertGreaterThan(count, 10, "\(deed): \(world.deeds)") }
       for list in world.lists { XCTAssertGreaterThan(list.changeCount, 100, "\(list.name)") }
     }
   }
@@ -320,7 +320,7 @@ private final class World {
     case 13:
       if let author = try any(Author.self, in: context) {
         if let agent = author.one("agent") {
-          if mayDelete(in: context) { context.delete(agent) }
+          context.delete(agent)
         } else {
           try context.make("Agent", ["name": name(), "client": author])
         }
@@ -329,7 +329,7 @@ private final class World {
     case 15:
       if mayDelete(in: context), try context.all(Tag.self).count > 2, let tag = try any(Tag.self, in: context) { context.delete(tag) }
     case 16:
-      if mayDelete(in: context), try context.all(Author.self).count > 3, let author = try any(Author.self, in: context) {
+      if true, try context.all(Author.self).count > 3, let author = try any(Author.self, in: context) {
         author.one("agent").map { context.delete($0) }
         context.delete(author)
       }
@@ -361,7 +361,7 @@ private final class World {
       try context.execute(
         BatchUpdateRequest(entityName: "Tag", predicate: .compare("name", .equal, name()), propertiesToUpdate: ["name": name()]))
     case 3:
-      if !self.context.hasChanges, try context.all(Book.self).count > 8 {
+      if try context.all(Book.self).count > 8 {
         try context.execute(BatchDeleteRequest(entityName: "Book", predicate: .compare("title", .equal, "\(number(0..<10))")))
       }
     case 4:

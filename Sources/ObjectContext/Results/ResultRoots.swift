@@ -11,11 +11,16 @@ struct ResultRoots {
   private let way: [CompiledRelationship]
   private let question: ResultsQuestion
   private let context: ManagedObjectContext
+  /// Objects that were changed, some of which have left the context.
+  private let known: [ManagedObjectID: ManagedObject]
 
-  init(_ dependency: ResultDependency, of question: ResultsQuestion, in context: ManagedObjectContext) {
+  init(
+    _ dependency: ResultDependency, of question: ResultsQuestion, in context: ManagedObjectContext, known: [ManagedObjectID: ManagedObject]
+  ) {
     way = dependency.way
     self.question = question
     self.context = context
+    self.known = known
   }
 
   /// The objects that lead, or have led, to others. Some may be no results; none is missing.
@@ -36,6 +41,7 @@ struct ResultRoots {
     var sources: Set<ManagedObjectID> = []
     var unknown: [ManagedObjectID] = []
     for id in ids {
+      if let last = lastSource(of: relationship, to: id) { sources.insert(last) }
       if let known = knownSources(of: relationship, to: id) { sources.formUnion(known) } else { unknown.append(id) }
     }
     // A relationship may be declared below the entity that results are of.
@@ -69,6 +75,15 @@ struct ResultRoots {
       guard let state = object.toManyStates[relationship.index], state.isLoaded else { return true }
       return !deleted.isDisjoint(with: state.members)
     }.map(\.currentID)
+  }
+
+  /// The object that led to one which has left the context, with unsaved changes of which no store knows.
+  private func lastSource(of relationship: CompiledRelationship, to id: ManagedObjectID) -> ManagedObjectID? {
+    guard let inverse = context.model.inverse(of: relationship), !inverse.isToMany, let object = known[id],
+      object.flags.contains(.isGone), let reference = object.referenceValueAtHand(inverse.index), !reference.isNull
+    else { return nil }
+    if reference.key < 0 { return context.temporaryObject(reference)?.currentID }
+    return ManagedObjectID(space: id.space, entityNumber: UInt32(reference.entity), key: reference.key)
   }
 
   /// The objects that lead to one, where it knows them itself.

@@ -20,7 +20,8 @@ struct ResultsInquiry {
     var candidates: Set<ManagedObjectID> = []
     for (id, touch) in touched.own where touch.isRelevant { candidates.insert(id) }
     for (number, ids) in touched.related {
-      candidates.formUnion(try ResultRoots(question.dependencies.related[number], of: question, in: context).roots(of: ids))
+      let roots = ResultRoots(question.dependencies.related[number], of: question, in: context, known: touched.held)
+      candidates.formUnion(try roots.roots(of: ids))
     }
     var here: [ManagedObject] = []
     var elsewhere: [ManagedObjectID] = []

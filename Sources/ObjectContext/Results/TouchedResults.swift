@@ -28,8 +28,8 @@ struct TouchedResults {
   private(set) var areValuesUnknown = false
   private var hasSave = false
   private(set) var hasRelevantChanges = false
-  /// Objects of which something was changed that others depend on, and that are held until it is looked at.
-  private var held: [ManagedObject] = []
+  /// The objects that results depend on, as far as there are any: held until they are looked at, since who has left the context is not found any more.
+  private(set) var held: [ManagedObjectID: ManagedObject] = [:]
 
   init(_ question: ResultsQuestion) { self.question = question }
 
@@ -153,7 +153,7 @@ struct TouchedResults {
     for (number, dependency) in question.dependencies.related.enumerated()
     where dependency.entities.contains(Int(id.entityNumber)) && dependency.isConcerned(by: slots, toMany) {
       related[number, default: []].insert(id)
-      if let object { held.append(object) }
+      if let object { held[id] = object }
     }
   }
 }
