@@ -9,7 +9,7 @@ extension PersistentContainer {
   /// for try await title in container.values(of: Book.fetchRequest(), { $0.title }) { print(title) }
   /// ```
   ///
-  /// Each loop over the sequence has a context of its own, which walks as ``ManagedObjectContext/enumerate(_:batchSize:_:)`` does: a batch is read when
+  /// Each loop over the sequence has a context of its own, which walks as ``ManagedObjectContext/enumerate(_:batchSize:allowsEscapingMutations:_:)`` does: a batch is read when
   /// the values of the one before have been used up. Cancelling the task ends a fetch that runs.
   ///
   /// - Parameters:

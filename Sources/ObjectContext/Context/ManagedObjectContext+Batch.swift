@@ -1,5 +1,6 @@
 // ManagedObjectContext+Batch: batch requests, and what a context does with their changes.
 import ObjectModel
+public import ObjectQuery
 public import ObjectStore
 import Synchronization
 
@@ -28,6 +29,25 @@ extension ManagedObjectContext {
   @discardableResult
   public func execute(_ request: BatchDeleteRequest) throws -> BatchResult {
     try finish { done in try rowSource.execute(request, done: done) }
+  }
+
+  /// Deletes all objects of a class that meet a predicate, as ``BatchDeleteRequest`` does: in the stores, by the delete rules, and without making objects. Unsaved changes of the context do not count, and what is deleted leaves
+  /// the context at once.
+  ///
+  /// - Parameters:
+  ///   - type: The class.
+  ///   - predicate: Which objects; nil for all.
+  ///   - includesSubentities: Whether those of entities below count.
+  /// - Returns: How many were deleted, with those that cascades have reached.
+  /// - Throws: What a ``BatchDeleteRequest`` throws.
+  @discardableResult
+  public func delete<Object: ManagedObject>(
+    _ type: Object.Type, where predicate: FetchPredicate? = nil, includesSubentities: Bool = true
+  ) throws -> Int {
+    let entity = try knownEntity(ofClass: type, operation: .batchDelete)
+    var fetch = FetchRequest<Object>(entityName: entity.name, predicate: predicate)
+    fetch.specification.includesSubentities = includesSubentities
+    return try execute(BatchDeleteRequest(fetchRequest: fetch)).count
   }
 
   /// Inserts rows that come one after the other, for example from a file or the network, in bounded memory and without holding up the context's isolation.

@@ -48,6 +48,19 @@ extension ManagedObjectContext {
     return BatchedResults(try pagedObjects(of: request, pageSize: size > 0 ? size : 100))
   }
 
+  /// The objects that a request asks for, as a collection that reads their rows in pages: what ``fetchBatched(_:)`` does with the request's own size.
+  ///
+  /// - Parameters:
+  ///   - request: What is fetched.
+  ///   - batchSize: How many rows a page has.
+  /// - Throws: As ``fetchBatched(_:)``, and ``StoreError`` for a size that is not positive.
+  public func fetch<Result: ManagedObject>(_ request: FetchRequest<Result>, batchSize: Int) throws -> BatchedResults<Result> {
+    guard batchSize > 0 else { throw StoreError(.emptyBatch(size: batchSize), operation: .fetch) }
+    var request = request
+    request.specification.fetchBatchSize = batchSize
+    return try fetchBatched(request)
+  }
+
   /// The IDs of a request's results, from which objects are made a page at a time.
   func pagedObjects<Result: ManagedObject>(of request: FetchRequest<Result>, pageSize: Int) throws -> PagedObjects {
     try checkClass(Result.self, for: request.specification)

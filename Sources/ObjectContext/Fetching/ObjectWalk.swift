@@ -53,7 +53,8 @@ final class ObjectWalk {
     return batch.objects.compactMap { $0 }
   }
 
-  private func takeBatch() -> [ManagedObjectID] {
+  /// The IDs of the next batch; none at the end.
+  func takeBatch() -> [ManagedObjectID] {
     switch rest {
     case .keys(let keys, let space):
       let entity = UInt32(keys.entity ?? 0)

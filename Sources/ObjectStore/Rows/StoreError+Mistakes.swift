@@ -37,6 +37,9 @@ extension StoreError {
     case relationshipLost =
       "A relationship of the object was set before it had a context, which is lost; insert objects before their relationships are set."
 
+    case changesEscapeBatch =
+      "A walk that lets no changes escape came upon unsaved ones. Save them in the closure, or before the walk begins, or allow it with allowsEscapingMutations."
+
     // Large values.
     case writerFinished = "The writer was finished."
   }

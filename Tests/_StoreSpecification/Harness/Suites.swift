@@ -23,6 +23,7 @@ extension StoreSpecification {
       DeleteRuleSpecification.self, PendingChangesSpecification.self, MergePolicySpecification.self, MergedRelationshipSpecification.self,
       ConstraintMergeSpecification.self, CompositeSpecification.self, ExternalDataSpecification.self, DerivedAttributeSpecification.self,
       DerivedFilterSpecification.self, QueryGenerationSpecification.self, NestingSpecification.self,
+      LiveResultsSpecification.self,
     ]
   }
 }
