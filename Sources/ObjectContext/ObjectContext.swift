@@ -15,5 +15,6 @@
 //   Saving          delete rules, validation, conflicts, one save from its beginning to its end
 //   Nesting         contexts over other contexts
 //   Results         results of fetches that are kept up to date, and how they change
+//   Undo            changes taken back, and made again
 //   Container       models with their stores and contexts; contexts of actors
 //   Migration       migrations by code and in stages

@@ -20,6 +20,7 @@ struct ChangeMerge {
   }
 
   mutating func run() {
+    context.recorder?.suspend()
     context.rowSource.forgetRows(changedBy: changes, in: store)
     let doomed = living(changes.deleted)
     let kept = Set(doomed.filter(outlivesItsRow))
@@ -42,6 +43,7 @@ struct ChangeMerge {
     for (object, slots) in zip(updated, slots) where slots?.isEmpty ?? false { object.noteRefreshedMembers() }
     context.refresh(computed, in: store, keepsVersions: true)
     unsaved.end()
+    context.recorder?.resume()
     tell(deleted, updated, slots, computed)
     context.notifications.postMerged(
       inserted: changes.inserted, refreshed: updated + computed, deleted: deleted, unsaved: unsaved, in: context)

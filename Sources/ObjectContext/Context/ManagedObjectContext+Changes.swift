@@ -36,6 +36,7 @@ extension ManagedObjectContext {
     // An object made without a context has its defaults already.
     if object.overlay == nil { object.setDefaults(of: entity) }
     unitOfWork.noteInserted(object)
+    recorder?.recordInsertion(of: object)
     object.awakeFromInsert()
   }
 
@@ -49,6 +50,7 @@ extension ManagedObjectContext {
     }
     if object.flags.contains(.isDeleted) { return }
     object.prepareForDeletion()
+    recorder?.recordDeletion(of: object)
     unitOfWork.noteDeleted(object)
   }
 
@@ -90,6 +92,7 @@ extension ManagedObjectContext {
     }
     // `deinit` takes it back.
     object.contextReference = Unmanaged.passUnretained(self)
+    if hearsWrites { object.flags.remove(.writesInPlace) }
     if object.flags.contains(.hasLostRelationship) {
       object.flags.remove(.hasLostRelationship)
       note(StoreError(.misuse(.relationshipLost, entity: object.compiledEntity.name), operation: .insert))
@@ -142,6 +145,7 @@ extension ManagedObjectContext {
   /// relationships led to them (the last 8,192, with at most 16 MiB of rows) are let go. A fetch does the same but for this.
   public func processPendingChanges() {
     settleChanges()
+    recorder?.closeEventGroup()
     dropRecentObjects()
   }
 
@@ -163,6 +167,7 @@ extension ManagedObjectContext {
       object.overlay?.endEvent()
       for state in object.toManyStates { state.isChangedInEvent = false }
       if object.flags.contains(.isInserted) { object.flags.insert(.isAnnounced) }
+      if object.flags.contains(.isBack) { object.flags.remove(.isBack) }
     }
     dropDeletedInsertions()
     endTelling()

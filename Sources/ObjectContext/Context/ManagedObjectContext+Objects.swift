@@ -90,8 +90,10 @@ extension ManagedObjectContext {
     guard object.managedObjectContext === self, !object.flags.contains(.isInserted) else { return }
     if mergeChanges {
       noticeChangesInPlace()
-      rereadRows(of: [object])
+      unrecorded { rereadRows(of: [object]) }
     } else {
+      recorder?.suspend()
+      defer { recorder?.resume() }
       giveUpChanges(of: object)
       // The row is read anew, not taken from the cache: another process may have changed it.
       if let store = rowSource.store(numbered: object.currentID.space) { rowSource.forgetRows([object.currentID.reference], in: store) }
@@ -114,7 +116,7 @@ extension ManagedObjectContext {
     var objects: [ManagedObject] = []
     registry.forEach { if !$0.flags.contains(.isInserted) { objects.append($0) } }
     rowSource.forgetAllRows()
-    rereadRows(of: objects.filter { $0.hasChanges && !$0.flags.contains(.isDeleted) })
+    unrecorded { rereadRows(of: objects.filter { $0.hasChanges && !$0.flags.contains(.isDeleted) }) }
     for object in objects where !object.hasChanges { object.turnIntoFault() }
     fetchedProperties.removeAll()
     tellEvent {
@@ -184,6 +186,7 @@ extension ManagedObjectContext {
   /// Gives up all changes: new objects leave, deleted ones are back, values are the last read or saved ones. Does not read the store.
   public func rollback() {
     notedErrors.forget()
+    recorder?.removeAllActions()
     handedOut.removeAll()
     let (inserted, others) = (unitOfWork.inserted, unitOfWork.updated + unitOfWork.deleted)
     var changed: [ManagedObject] = []
@@ -223,6 +226,7 @@ extension ManagedObjectContext {
   /// goes on to the newest one.
   public func reset() {
     notedErrors.forget()
+    recorder?.removeAllActions()
     handedOut.removeAll()
     var objects: [ManagedObject] = []
     registry.forEach { objects.append($0) }

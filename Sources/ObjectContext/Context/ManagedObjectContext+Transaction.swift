@@ -14,7 +14,8 @@ extension ManagedObjectContext {
     if rowSource.parent != nil { throw StoreError(.misuse(.transactionOfNestedContext), operation: .transaction) }
     var result: Result?
     do {
-      try rowSource.performTransaction { result = try body() }
+      // Imports are not to be undone, and nobody holds for that what they bring.
+      try unrecorded { try rowSource.performTransaction { result = try body() } }
     } catch {
       reset()
       throw error

@@ -37,7 +37,7 @@ package struct ContextEvent {
 
   /// What happened.
   package let kind: Kind
-  /// New objects; of a save, with their permanent IDs.
+  /// New objects; of a save, with their permanent IDs. Of a change in memory, objects whose deletion was undone too.
   package internal(set) var inserted: [ManagedObject] = []
   /// Objects that others have inserted, and that are no objects here unless somebody asks for them.
   package internal(set) var insertedIDs: [ManagedObjectID] = []
@@ -68,7 +68,7 @@ package struct ContextEvent {
       if object.flags.contains(.isDeleted) {
         // Of what came and went in one event nobody was told.
         if isAnnounced || !object.flags.contains(.isInserted) { deleted.append(object) }
-      } else if object.flags.contains(.isInserted), !isAnnounced {
+      } else if object.flags.contains(.isBack) || object.flags.contains(.isInserted) && !isAnnounced {
         inserted.append(object)
       } else if object.flags.contains(.isInserted) || object.flags.contains(.isUpdated) {
         updated.append(

@@ -186,6 +186,8 @@ final class ContextNotifications {
       if object.flags.contains(.isDeleted) {
         // Of what came and went in one event nobody was told.
         if isAnnounced || !object.flags.contains(.isInserted) { removed.append(object) }
+      } else if object.flags.contains(.isBack) {
+        new.append(object)
       } else if object.flags.contains(.isInserted) {
         if isAnnounced { changed.append(object) } else { new.append(object) }
       } else if object.flags.contains(.isUpdated) {

@@ -1,4 +1,4 @@
-// EventObservers: who within the library is told of a context's events.
+// EventObservers: who within the library is told of a context's events, and of writes before they are done.
 
 /// The observers within the library that hear of a context's events.
 struct EventObservers: ~Copyable {
@@ -10,9 +10,13 @@ struct EventObservers: ~Copyable {
   private var lastNumber: UInt64 = 0
   /// Whether something was told since the followers were called.
   private(set) var hasTold = false
+  /// Records each write before it is done, so that it can be undone; nil unless it is set.
+  private(set) var recorder: ContextUndoManager?
 
   /// Whether there is nobody: for nobody no event is made.
   @inline(__always) var isEmpty: Bool { observers.isEmpty }
+  /// Whether somebody is to hear of each write before it is done. Objects write nothing in place then.
+  @inline(__always) var hearsWrites: Bool { recorder != nil }
   var all: [Observer] { Array(observers.values) }
 
   mutating func add(_ observer: @escaping Observer, afterwards: (() -> Void)?) -> UInt64 {
@@ -34,9 +38,16 @@ struct EventObservers: ~Copyable {
     hasTold = false
     return Array(followers.values)
   }
+
+  mutating func setRecorder(_ new: ContextUndoManager?) { recorder = new }
 }
 
 extension ManagedObjectContext {
+  /// Records what can be undone; nil unless it is set.
+  @inline(__always) var recorder: ContextUndoManager? { eventObservers.recorder }
+  /// Whether somebody is to hear of each write before it is done.
+  @inline(__always) var hearsWrites: Bool { eventObservers.hearsWrites }
+
   /// Tells an observer at the end of each event what was changed in it, before notifications are posted.
   ///
   /// - Parameters:

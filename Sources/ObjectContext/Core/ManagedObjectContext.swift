@@ -73,8 +73,9 @@ public final class ManagedObjectContext {
   private static let lastNumber = Atomic<UInt64>(0)
   /// Where changes of others come in, and who is told of them in turn.
   var intake = ChangeIntake()
-  /// The observers that hear of each event.
-  var eventObservers = EventObservers()
+  /// The observers that hear of each event, and who hears of each write.
+  // Asked by the first write of an object; exclusivity is unchecked for the reason below.
+  @exclusivity(unchecked) var eventObservers = EventObservers()
   /// The classes of the entities.
   // Asked for each object that is made; unchecked for the reason below.
   @exclusivity(unchecked) var entityClasses: EntityClasses

@@ -70,6 +70,10 @@ extension ManagedObjectSeed {
   static let hasLostRelationship = ObjectFlags(rawValue: 131072)
   /// Its context holds it for a while since a relationship has led to it, or has done so.
   static let isRecent = ObjectFlags(rawValue: 524288)
+  /// Its deletion was taken back in the event under way, of which observers were told.
+  static let isBack = ObjectFlags(rawValue: 1_048_576)
+  /// Deleted by undoing or redoing: its delete rules wait for the save.
+  static let rulesWait = ObjectFlags(rawValue: 2_097_152)
   /// The row that properties are read from is the overlay's, and numbers may be written to it without further questions.
   static let writesInPlace = ObjectFlags(rawValue: 262144)
 

@@ -60,6 +60,9 @@ package struct MemberStates: ~Copyable {
     if mayNameObject(ofEntity: Int(object.entityNumber)) { gone.insert(object.reference) }
   }
 
+  /// A row that was deleted is to be there again.
+  package mutating func noteBack(_ reference: ObjectReference) { gone.remove(reference) }
+
   /// Rows were deleted, by others. Only members that stand in join tables are remembered: a change set says which owners the others have left.
   ///
   /// - Parameter unlisted: The relationships, by their numbers, that are read anew anyway.

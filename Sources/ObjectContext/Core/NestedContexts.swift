@@ -76,6 +76,8 @@ extension ManagedObjectContext {
 
   /// Whether rows that were gone are there is asked anew.
   fileprivate func askForGoneRowsAnew() {
+    recorder?.suspend()
+    defer { recorder?.resume() }
     memberStates.forgetGone()
     let gone = unitOfWork.deleted.filter { $0.flags.contains(.isInaccessible) }
     unitOfWork.takeBackDeletions(of: gone)

@@ -227,6 +227,11 @@ struct Overlay {
     place.storeBytes(of: place.load(as: UInt64.self) | 1 &<< UInt64(slot & 63), as: UInt64.self)
   }
 
+  private func unmark(_ number: Int, _ slot: Int) {
+    let place = mask(number) + slot &>> 6 &* 8
+    place.storeBytes(of: place.load(as: UInt64.self) & ~(1 &<< UInt64(slot & 63)), as: UInt64.self)
+  }
+
   private func slots(_ number: Int) -> SlotMask {
     if slotCount <= 64 { return SlotMask(low: slotCount == 0 ? 0 : mask(number).load(as: UInt64.self)) }
     var slots = SlotMask()
@@ -361,6 +366,17 @@ struct Overlay {
     mark(3, slot)
     noteChange()
   }
+
+  /// A slot has the value of the object's row again: nothing was set.
+  func forget(_ slot: Int) {
+    // The whole row keeps it: it is the same.
+    if !isWhole { self[slot] = .null }
+    for number in 1...3 { unmark(number, slot) }
+    noteChange()
+  }
+
+  /// Whether no slot has a value here by being set.
+  var isEmpty: Bool { slots(1).isEmpty }
 
   @inline(__always) private func noteChange() {
     #if CIPHERDATA_CHECKS

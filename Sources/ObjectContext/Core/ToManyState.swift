@@ -172,6 +172,68 @@ final class ToManyState {
     return true
   }
 
+  // MARK: Taking changes back
+
+  /// What is known of a reference.
+  func marks(of reference: ObjectReference) -> UndoRecord.Marks {
+    var marks: UndoRecord.Marks = isLoaded ? [] : [.isUnread]
+    if added.contains(reference) { marks.insert(.wasAdded) }
+    if rearrangement != nil, removed.contains(reference) { marks.insert(.wasRemoved) }
+    return marks
+  }
+
+  /// Whether a change that was made without a look at the members was none. They must have been read since, and not been saved.
+  func isVoid(_ kind: UndoRecord.Kind, of reference: ObjectReference, _ marks: UndoRecord.Marks) -> Bool {
+    switch kind {
+    case .added: !marks.contains(.wasRemoved) && baseContains(reference)
+    case .removed: !marks.contains(.wasAdded) && !baseContains(reference)
+    default: false
+    }
+  }
+
+  /// Takes an addition back; false where there is nothing to take back. A stored member that was added without a look at the members stays.
+  ///
+  /// - Parameter marks: What was known of the reference before it was added.
+  func takeBackAddition(of reference: ObjectReference, _ marks: UndoRecord.Marks) -> Bool {
+    if marks.contains(.isVoid) { return false }
+    if added.remove(reference) {
+      if marks.contains(.wasRemoved), reference.key > 0, isLoaded ? baseContains(reference) : true { removed.insert(reference) }
+    } else if isLoaded {
+      if marks.contains(.isUnread), !marks.contains(.isSaved), isVoid(.added, of: reference, marks) { return false }
+      guard baseContains(reference), removed.insert(reference).inserted else { return false }
+    } else {
+      guard reference.key > 0, !marks.isDisjoint(with: [.isSaved, .wasRemoved]), removed.insert(reference).inserted else { return false }
+    }
+    if rearrangement != nil {
+      explicitOrder?.removeAll { $0 == reference }
+      if !moved.isEmpty { moved.remove(reference) }
+    }
+    isChangedInEvent = true
+    noteChange()
+    return true
+  }
+
+  /// Takes a removal back; false where there is nothing to take back. What was removed without a look at the members, and was none, becomes none.
+  ///
+  /// - Parameter marks: What was known of the reference before it was removed.
+  func takeBackRemoval(of reference: ObjectReference, _ marks: UndoRecord.Marks) -> Bool {
+    if marks.contains(.isVoid) { return false }
+    if rearrangement != nil, removed.remove(reference) != nil {
+      if !isLoaded, marks.contains(.wasAdded) { added.append(reference) }
+    } else if isLoaded {
+      if contains(reference) || marks.contains(.isUnread) && !marks.contains(.isSaved) && isVoid(.removed, of: reference, marks) {
+        return false
+      }
+      added.append(reference)
+    } else {
+      guard added.append(reference) else { return false }
+    }
+    if rearrangement != nil { explicitOrder?.append(reference) }
+    isChangedInEvent = true
+    noteChange()
+    return true
+  }
+
   /// Gives the members an order. They must be the members that there are.
   func setOrder(_ order: [ObjectReference]) {
     isChangedInEvent = true

@@ -17,6 +17,8 @@ package struct UnitOfWork: ~Copyable {
   private var propagatedCount = 0
   /// Whether some deleted object was never saved.
   private var hasDeletedInsertions = false
+  /// Whether the delete rules of some objects wait for the save.
+  private var hasRulesWaiting = false
   /// How many of the updated objects, from the first, have given up their changes.
   private var unchangedCount = 0
   /// How often the work, or some of it, was saved.
@@ -80,6 +82,14 @@ package struct UnitOfWork: ~Copyable {
     object.flags.insert(.isUpdated)
   }
 
+  /// An object was deleted by undoing or redoing.
+  package mutating func noteUndone(_ object: ManagedObject) {
+    // A new one just leaves: what refers to it was taken back before.
+    object.flags.insert(object.flags.contains(.isInserted) ? .deletePropagated : .rulesWait)
+    hasRulesWaiting = true
+    noteDeleted(object)
+  }
+
   /// An object was deleted.
   package mutating func noteDeleted(_ object: ManagedObject) {
     if object.flags.contains(.isDeleted) { return }
@@ -95,10 +105,36 @@ package struct UnitOfWork: ~Copyable {
   /// Deletions are taken back; the objects are what else they were.
   package mutating func takeBackDeletions(of objects: [ManagedObject]) {
     if objects.isEmpty { return }
-    for object in objects { object.flags.subtract([.isDeleted, .isListedAsDeleted, .deletePropagated]) }
+    for object in objects { object.flags.subtract([.isDeleted, .isListedAsDeleted, .deletePropagated, .rulesWait]) }
     deleted.removeAll { !$0.flags.contains(.isDeleted) }
     propagatedCount = 0
     hasDeletedInsertions = deleted.contains { $0.flags.contains(.isInserted) }
+  }
+
+  /// A deletion is taken back; the object stays listed until ``dropTakenBack()``.
+  package mutating func takeBackDeletion(of object: ManagedObject) {
+    object.flags.subtract([.isDeleted, .deletePropagated, .rulesWait])
+    object.flags.insert(.isBack)
+    notePending(object)
+  }
+
+  /// Objects whose deletions were taken back leave the list.
+  package mutating func dropTakenBack() {
+    for object in deleted where !object.flags.contains(.isDeleted) { object.flags.remove(.isListedAsDeleted) }
+    deleted.removeAll { !$0.flags.contains(.isDeleted) }
+    propagatedCount = 0
+    hasDeletedInsertions = deleted.contains { $0.flags.contains(.isInserted) }
+  }
+
+  /// The delete rules of objects that undoing has deleted are applied next, by a save.
+  ///
+  /// - Returns: False where there are no such objects.
+  package mutating func releaseRules() -> Bool {
+    if !hasRulesWaiting { return false }
+    hasRulesWaiting = false
+    for object in deleted { object.flags.remove(.rulesWait) }
+    propagatedCount = 0
+    return true
   }
 
   /// The next save checks an object's version.
@@ -148,7 +184,7 @@ package struct UnitOfWork: ~Copyable {
     while propagatedCount < deleted.count {
       let object = deleted[propagatedCount]
       propagatedCount += 1
-      guard object.flags.contains(.isDeleted), !object.flags.contains(.deletePropagated) else { continue }
+      guard object.flags.contains(.isDeleted), object.flags.isDisjoint(with: [.deletePropagated, .rulesWait]) else { continue }
       object.flags.insert(.deletePropagated)
       return object
     }
@@ -211,7 +247,7 @@ package struct UnitOfWork: ~Copyable {
 
   private static let flags: ObjectFlags = [
     .isListedAsInserted, .isListedAsUpdated, .isListedAsDeleted, .hasPendingChange, .deletePropagated, .isLocked, .isAnnounced,
-    .willSaveCalled,
+    .willSaveCalled, .isBack, .rulesWait,
   ]
 
   /// Forgets all objects.

@@ -29,6 +29,8 @@ struct NestedSave {
     context.settleChanges()
     try checkRows()
     try checkDestinations()
+    context.recorder?.openOwnGroup()
+    defer { context.recorder?.closeOwnGroup() }
     let inserted = request.inserted.map { ($0, insert($0)) }
     for (row, object) in inserted { try link(object, row, context.model.entities[row.entityNumber].referenceSlots) }
     for update in request.updated { try take(update) }
@@ -127,17 +129,22 @@ struct NestedSave {
     let object: ManagedObject
     if let known = living(row.reference) {
       object = known
-      if object.flags.contains(.isDeleted) { context.unitOfWork.takeBackDeletions(of: [object]) }
+      if object.flags.contains(.isDeleted) {
+        context.recorder?.recordInsertion(of: object)
+        context.unitOfWork.takeBackDeletions(of: [object])
+      }
       if object.flags.contains(.isFault) && object.row == nil || object.flags.contains(.isInaccessible) {
         // Somebody has asked for it before it was there.
         object.flags.subtract([.isFault, .isInaccessible])
         object.flags.insert(.isInserted)
         context.unitOfWork.noteInserted(object)
+        context.recorder?.recordInsertion(of: object)
       }
     } else {
       object = context.entityClasses.type(ofEntity: entity.number).init(ManagedObjectSeed(newObject: objectID(row.reference), in: context))
       context.register(object)
       context.unitOfWork.noteInserted(object)
+      context.recorder?.recordInsertion(of: object)
     }
     object.setTransientDefaults()
     for slot in entity.slots where slot.kind != .none && slot.kind != .reference && !slot.isDerived { set(slot, of: object, from: row) }
@@ -189,8 +196,7 @@ struct NestedSave {
     // What the parent has added itself comes last.
     let wanted = order.filter(present.contains) + members.filter { !named.contains($0) }
     if wanted == members { return }
-    state.setOrder(wanted)
-    owner.noteChange()
+    owner.setOrder(wanted, of: state)
   }
 
   // MARK: Deletions
@@ -202,6 +208,7 @@ struct NestedSave {
       object.image = former
     }
     // The nested context has asked the object already.
+    context.recorder?.recordDeletion(of: object)
     context.unitOfWork.noteDeleted(object)
   }
 }

@@ -47,7 +47,9 @@ extension ManagedObject {
     guard prepareToWrite(slot) else { return }
     let entity = compiledEntity
     if entity.slots[slot].isDerived { return tell(derivedError(entity.slots[slot])) }
-    overlayForWriting(of: entity).setExternal(value, at: slot)
+    let overlay = overlayForWriting(of: entity)
+    hearWrite(at: slot)
+    overlay.setExternal(value, at: slot)
     readOverlay()
     noteChange()
   }

@@ -64,6 +64,7 @@ extension ManagedObject {
       overlay.keep(value, at: slot)
       return readOverlay()
     }
+    hearWrite(at: slot)
     overlay.set(value, at: slot)
     readOverlay()
     noteChange()
@@ -107,7 +108,7 @@ extension ManagedObject {
       return
     }
     showRow(of: overlay)
-    if !flags.contains(.writesInPlace), overlay.takesWords { flags.insert(.writesInPlace) }
+    if !flags.contains(.writesInPlace), !hearsWrites, overlay.takesWords { flags.insert(.writesInPlace) }
   }
 
   /// The row below the overlay is another one from now on.

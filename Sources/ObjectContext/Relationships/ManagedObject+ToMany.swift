@@ -82,8 +82,7 @@ extension ManagedObject {
     }
     for member in members where seen.contains(member.currentID.reference) { _addToToMany(member, at: index) }
     if relationship.isOrdered {
-      state.setOrder(wanted)
-      noteChange()
+      setOrder(wanted, of: state)
     }
   }
 
@@ -102,7 +101,8 @@ extension ManagedObject {
     // One to many: the member's to-one decides, and leaves its old owner.
     if member.referenceValue(inverse.index) != currentID.reference {
       member._setToOne(self, at: inverse.index)
-    } else {
+    } else if !hearsWrites || toManyStates[index]?.isLoaded ?? false {
+      // Unread members have it, or it is among the additions: nothing is to be recorded of it.
       addMember(member, to: relationship)
     }
   }
@@ -156,8 +156,7 @@ extension ManagedObject {
     var order = state.members.filter { $0 != member.currentID.reference }
     guard order.count < state.count || state.contains(member.currentID.reference) else { return }
     order.insert(member.currentID.reference, at: min(max(position, 0), order.count))
-    state.setOrder(order)
-    noteChange()
+    setOrder(order, of: state)
   }
 
   /// Takes the member at a position out of an ordered relationship. Where there is none nothing is changed, and ``ManagedObjectContext/pendingError`` tells.
@@ -260,6 +259,7 @@ extension ManagedObject {
 
   /// Adds a reference to the state alone, without the inverse.
   final func addMember(_ reference: ObjectReference, at index: Int) {
+    if hearsWrites { return addMemberHeard(reference, at: index) }
     if let state = toManyStates.unretained(index) {
       // The object holds its states, and adding calls nobody.
       if state._withUnsafeGuaranteedRef({ $0.add(reference) }) { noteChange() }
@@ -270,7 +270,16 @@ extension ManagedObject {
 
   /// Removes from the state alone, without the inverse.
   final func removeMember(_ member: ManagedObject, from relationship: CompiledRelationship) {
-    if state(relationship.index).remove(member.currentID.reference) { noteChange() }
+    let (state, reference) = (state(relationship.index), member.currentID.reference)
+    if hearsWrites { return removeMemberHeard(reference, from: state) }
+    if state.remove(reference) { noteChange() }
+  }
+
+  /// Gives members an order. They must be those that there are.
+  final func setOrder(_ order: [ObjectReference], of state: ToManyState) {
+    if hearsWrites { managedObjectContext?.recorder?.recordOrder(of: self, state) }
+    state.setOrder(order)
+    noteChange()
   }
 
   /// Visits the members of a to-many relationship that an application has asked for.

@@ -71,6 +71,7 @@ extension ManagedObjectContext {
   private func cascade(to object: ManagedObject) {
     if object.flags.contains(.isDeleted) { return }
     object.prepareForDeletion()
+    recorder?.recordDeletion(of: object)
     unitOfWork.noteDeleted(object)
   }
 }

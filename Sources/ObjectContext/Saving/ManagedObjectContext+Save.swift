@@ -17,8 +17,15 @@ extension ManagedObjectContext {
     try notedErrors.settle()
     try notedErrors.checkPolicy()
     // A save ends an event.
-    defer { dropRecentObjects() }
+    defer {
+      recorder?.closeEventGroup()
+      dropRecentObjects()
+    }
     guard isToBeSaved else { return }
+    guard let undo = recorder else { return try SaveSession(of: self).run() }
+    let wasSaving = undo.isSaving
+    undo.isSaving = true
+    defer { undo.isSaving = wasSaving }
     try SaveSession(of: self).run()
   }
 
@@ -68,14 +75,19 @@ extension ManagedObjectContext {
   /// - Parameter saved: The present reference of an object.
   func replaceReferences(_ saved: (ObjectReference) -> ObjectReference) {
     if !registry.hasPermanentIDs { return }
-    for object in unitOfWork.objects {
-      if let overlay = object.overlay {
-        for slot in object.compiledEntity.slots where slot.relationship != nil && overlay.has(slot.index) {
-          guard case .int(let word) = overlay[slot.index] else { continue }
-          overlay[slot.index] = .int(saved(ObjectReference(rawValue: word)).rawValue)
-        }
+    for object in unitOfWork.objects { object.replaceReferences(saved) }
+  }
+}
+
+extension ManagedObject {
+  /// Relationships know objects by other references from now on.
+  final func replaceReferences(_ saved: (ObjectReference) -> ObjectReference) {
+    if let overlay {
+      for slot in compiledEntity.slots where slot.relationship != nil && overlay.has(slot.index) {
+        guard case .int(let word) = overlay[slot.index] else { continue }
+        overlay[slot.index] = .int(saved(ObjectReference(rawValue: word)).rawValue)
       }
-      for state in object.toManyStates { state.replace(saved) }
     }
+    for state in toManyStates { state.replace(saved) }
   }
 }

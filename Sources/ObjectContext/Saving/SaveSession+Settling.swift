@@ -7,7 +7,12 @@ extension SaveSession {
   ///
   /// Where nothing is saved the caller lets the unit of work forget that `willSave` was called.
   func settle() throws -> SaveWork {
-    context.propagateDeletes()
+    if context.unitOfWork.releaseRules(), let recorder = context.recorder {
+      // What the rules do to others now belongs to what was undone or redone: it is no action of its own.
+      recorder.addToLastDone { context.propagateDeletes() }
+    } else {
+      context.propagateDeletes()
+    }
     context.endEvent()
     var isValidatedAgain = false
     var rounds = 0

@@ -31,10 +31,13 @@ final class SaveSession {
       throw error
     }
     if work.isEmpty { return context.unitOfWork.forgetWillSaveCalls() }
+    if context.recorder != nil { context.keepWhatIsUndone(deleting: work.deleted) }
     do {
-      try context.obtainIDs(for: work.inserted)
-      try checkRows(of: work.updated)
-      try store(try makeRequests(work))
+      try context.unrecorded {
+        try context.obtainIDs(for: work.inserted)
+        try checkRows(of: work.updated)
+        try store(try makeRequests(work))
+      }
     } catch {
       // What some stores have already is saved; the next save must not write it again.
       if !parts.isEmpty {
@@ -85,6 +88,13 @@ final class SaveSession {
 
   /// The stores have everything: objects take their new rows, deleted ones leave.
   private func finish(isWhole: Bool) {
+    tell(of: context.unrecorded { takeOver(isWhole: isWhole) })
+  }
+
+  /// Objects take what was saved.
+  ///
+  /// - Returns: The objects for which stores have computed values, and the event that is to be told.
+  private func takeOver(isWhole: Bool) -> ([ManagedObject], ContextEvent?) {
     // What was saved is not in a state that held still until now.
     context.rowSource.advance()
     // What is changed of objects is gone as soon as they have taken their rows.
@@ -98,6 +108,7 @@ final class SaveSession {
       context.unitOfWork.finishSave(of: changed)
       context.replaceReferences(savedReference)
     }
+    if context.recorder != nil { context.noteSavedForUndo(savedReference) }
     // Every reference to an object that was new has been replaced.
     context.registry.forgetPermanentIDs()
     for object in work.deleted { leave(object) }
@@ -105,7 +116,7 @@ final class SaveSession {
     unloadMembers()
     context.handedOut.sweep()
     if context.intake.hasNested { context.tellNested(ofSaved: changed, parts.map { ($0.store, $0.request, $0.outcome) }) }
-    tell(of: takeComputedValues(), event)
+    return (takeComputedValues(), event)
   }
 
   /// Objects take what was saved of them in a store.
@@ -220,7 +231,8 @@ final class SaveSession {
 
   // MARK: Telling
 
-  private func tell(of refreshed: [ManagedObject], _ event: ContextEvent?) {
+  private func tell(of result: (refreshed: [ManagedObject], event: ContextEvent?)) {
+    let (refreshed, event) = result
     if let event {
       context.tellEvent {
         var finished = event.finished(work, computed: refreshed, merged: mergedObjects)

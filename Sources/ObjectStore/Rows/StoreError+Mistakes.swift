@@ -27,6 +27,18 @@ extension StoreError {
       "A nested context saves to its parent, all of it or nothing; run the transaction in the context that saves to the stores."
     case generationOfNestedContext = "A nested context reads what its parent reads; pin the context that saves to the stores."
 
+    // Undo.
+    case undoGroupNotOpen = "No undo group is open that could be ended; begin one first."
+    case undoInOpenGroup = "A group of changes is open; end it before you undo or redo."
+    case undoWhileUndoing = "An action is being undone or redone; wait until that has ended."
+    case undoWhileSaving =
+      "The context is being saved, brought in step with others, or in a transaction; undo or redo before or after that."
+    case undoNestedGroupMissing = "The last change in the open group is no group that could be undone alone."
+    case undoOutsideOfGroups =
+      "A change outside of undo groups cannot be undone; begin a group first, or let the undo manager group changes by events."
+    case undoRegistrationEnabled = "Changes are recorded already; enable their recording as often as you have disabled it."
+    case undoManagerOfOtherContext = "An undo manager belongs to one context; make another one for this context."
+
     // Objects.
     case noPermanentID = "A relationship refers to an object without a permanent ID. Save that object too."
     case endlessWillSave = "willSave() of some objects changes others without end; set values there only if they differ."

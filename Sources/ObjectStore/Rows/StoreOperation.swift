@@ -123,6 +123,8 @@ public enum StoreOperation: String, Sendable, Hashable, CaseIterable {
   case fault
   /// An object is refreshed.
   case refresh
+  /// Changes are undone or redone.
+  case undo
 
   // Large values.
 

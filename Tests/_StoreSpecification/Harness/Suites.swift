@@ -24,6 +24,8 @@ extension StoreSpecification {
       ConstraintMergeSpecification.self, CompositeSpecification.self, ExternalDataSpecification.self, DerivedAttributeSpecification.self,
       DerivedFilterSpecification.self, QueryGenerationSpecification.self, NestingSpecification.self,
       LiveResultsSpecification.self,
+      DerivedFilterSpecification.self, QueryGenerationSpecification.self, NestingSpecification.self, UndoSpecification.self,
+      RandomUndoSpecification.self,
     ]
   }
 }

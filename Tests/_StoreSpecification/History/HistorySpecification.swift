@@ -27,6 +27,7 @@ public final class HistorySpecification: ObjectSpecification {
         ("testDerivedValuesAreToldAsSuch", { $0.testDerivedValuesAreToldAsSuch }),
         ("testPushesOfNestedContextsAreToldByTheSaveToTheStore", { $0.testPushesOfNestedContextsAreToldByTheSaveToTheStore }),
         ("testWhoeverHearsOfASaveHearsItsPlace", { $0.testWhoeverHearsOfASaveHearsItsPlace }),
+        ("testTheSaveAfterAnUndoIsRecordedAsAny", { $0.testTheSaveAfterAnUndoIsRecordedAsAny }),
         ("testAStateThatHoldsStillSaysItsPlace", { $0.testAStateThatHoldsStillSaysItsPlace }),
       ] as [(String, (HistorySpecification) -> () throws -> Void)])
   }
@@ -425,6 +426,30 @@ public final class HistorySpecification: ObjectSpecification {
     try apart.insert("Tag", ["name": "red"])
     try apart.save()
     XCTAssertEqual(untold.withLock { $0 }, [nil])
+  }
+
+  func testTheSaveAfterAnUndoIsRecordedAsAny() throws {
+    let open = try makeTracked()
+    let context = open.newContext()
+    let (tag, book) = (try context.insert("Tag", ["name": "red"]), try context.insert("Book", ["title": "Heat"]))
+    try context.save()
+    let id = tag.objectID
+    context.undoManager = ContextUndoManager()
+    context.delete(tag)
+    try book.setValue("Cold", forKey: "title")
+    try context.save()
+    let place = try token(open)
+    try context.undo()
+    try context.save()
+    let undone = try transactions(open, after: place)
+    XCTAssertEqual(undone.count, 1)
+    XCTAssertEqual(Set(lines(undone.first)), ["insert Tag", "update Book title"])
+    XCTAssertEqual(undone.first?.changes?.first { $0.changeType == .insert }?.changedObjectID, id, "the same key")
+    XCTAssertEqual(try open.newContext().existingObject(with: id).objectID, id)
+    let next = try token(open)
+    try context.redo()
+    try context.save()
+    XCTAssertEqual(Set(lines(try transactions(open, after: next).first)), ["delete Tag", "update Book title"])
   }
 
   func testAStateThatHoldsStillSaysItsPlace() throws {

@@ -1,0 +1,33 @@
+// ManagedObject+Hearing: what is told of a write before it is done, in contexts that want to hear of it.
+import ObjectModel
+import ObjectStore
+
+extension ManagedObject {
+  /// Whether somebody is to hear of each write before it is done: then none is done in place.
+  @inline(__always) final var hearsWrites: Bool {
+    // The context takes this back before it goes.
+    contextReference?._withUnsafeGuaranteedRef(\.hearsWrites) ?? false
+  }
+
+  /// A slot is about to be set, by a change that counts as one.
+  @inline(__always) final func hearWrite(at slot: Int) {
+    // The context takes this back before it goes, and nothing here calls out.
+    contextReference?._withUnsafeGuaranteedRef { context in
+      if context.hearsWrites { tell(context, ofWriteAt: slot) }
+    }
+  }
+
+  @inline(never) private final func tell(_ context: ManagedObjectContext, ofWriteAt slot: Int) {
+    guard let undo = context.recorder, undo.records(valueOf: self, at: slot) else { return }
+    if let external = externalAtHand(slot) { return undo.record(external, of: self, at: slot) }
+    // What cannot be read cannot be brought back either: the slot has no value after the change was undone.
+    undo.record((try? readSlotValueAtHand(slot)) ?? .null, of: self, at: slot)
+  }
+
+  /// The large value of a slot, if it has one that is not read.
+  private final func externalAtHand(_ slot: Int) -> ExternalData? {
+    if let overlay, overlay.has(slot) { return overlay.external(slot) }
+    guard let row, RowImage.mayHaveExternals(row, at: askEntity(\.largeSlots)) else { return nil }
+    return RowImage(heldRow: row).external(slot)
+  }
+}

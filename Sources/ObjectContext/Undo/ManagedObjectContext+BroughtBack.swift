@@ -1,0 +1,127 @@
+// ManagedObjectContext+BroughtBack: objects that were deleted are there again, and what is as it was saved is no change.
+import ObjectModel
+import ObjectStore
+
+extension ManagedObjectContext {
+  /// Brings an object back that was deleted here: one whose deletion was not saved is what it was; one whose deletion was saved, or that was never saved, is new.
+  ///
+  /// - Returns: False where it is there already, or others have another object of its ID.
+  func bringBack(_ object: ManagedObject) -> Bool {
+    if object.contextReference != nil {
+      guard object.managedObjectContext === self, object.flags.contains(.isDeleted), !object.flags.contains(.isInaccessible) else {
+        return false
+      }
+      recorder?.recordInsertion(of: object)
+      unitOfWork.takeBackDeletion(of: object)
+      return true
+    }
+    guard object.flags.contains(.isGone), !object.flags.contains(.isFault), object.formerContextNumber == number,
+      registeredObject(for: object.currentID) == nil
+    else { return false }
+    enter(object)
+    return true
+  }
+
+  /// An object that has left the context is in it again, as a new one.
+  private func enter(_ object: ManagedObject) {
+    let wasStored = object.row != nil
+    object.formerContextNumber = 0
+    object.contextReference = Unmanaged.passUnretained(self)  // `deinit` takes it back
+    object.flags.subtract([.isGone, .isUpdated, .isDeleted, .deletePropagated, .rulesWait, .isAnnounced, .isBack, .hasPendingChange])
+    object.flags.subtract([.isListedAsUpdated, .isListedAsDeleted, .isLocked, .willSaveCalled, .writesInPlace, .isRecent, .isInaccessible])
+    object.flags.insert(.isInserted)
+    if wasStored { object.becomeNew() }
+    register(object)
+    registry.hold(object)
+    memberStates.noteBack(object.currentID.reference)
+    recorder?.recordInsertion(of: object)
+    unitOfWork.noteInserted(object)
+    if wasStored { linkAgain(object) }
+  }
+
+  /// The relationships of an object whose deletion was saved: its members are those that it had, and the other sides know of it.
+  private func linkAgain(_ object: ManagedObject) {
+    let former = object.toManyStates
+    object.toManyStates = ToManyStates()
+    let (entity, reference) = (object.compiledEntity, object.currentID.reference)
+    for slot in entity.referenceSlots {
+      let other = object.referenceValue(slot)
+      guard !other.isNull, let relationship = entity.slots[slot].relationship, let inverse = model.inverse(of: relationship) else {
+        continue
+      }
+      guard isLiving(other, near: object), let destination = self.object(other, near: object) else { continue }
+      if inverse.isToMany {
+        destination.addMember(reference, at: inverse.index)
+      } else if destination !== object, destination.referenceValue(inverse.index).isNull {
+        destination.setReference(reference, at: inverse.index)
+      }
+    }
+    for relationship in entity.toManyRelationships {
+      let inverse = model.inverse(of: relationship)
+      // Of these the store may still have some.
+      let isKept = inverse.map { !$0.isToMany } ?? false && relationship.deleteRule == .noAction
+      let state = ToManyState(relationship: relationship, base: isKept ? nil : [])
+      var members: [ObjectReference] = []
+      if let former = former[relationship.index] { members = former.isLoaded ? former.members : former.added.elements }
+      for member in members where isLiving(member, near: object) {
+        if let inverse, !inverse.isToMany {
+          guard self.object(member, near: object)?.referenceValue(inverse.index) == reference else { continue }
+        }
+        state.add(member)
+      }
+      // Others may have put themselves there by now.
+      for member in object.toManyStates[relationship.index]?.added.elements ?? [] { state.add(member) }
+      object.replaceState(state)
+      memberStates.noteState(of: relationship)
+      guard let inverse, inverse.isToMany else { continue }
+      for member in state.added.elements where member != reference {
+        self.object(member, near: object)?.addMember(reference, at: inverse.index)
+      }
+    }
+  }
+}
+
+extension ManagedObject {
+  /// All values are the object's own: no row of a store has them any more.
+  fileprivate final func becomeNew() {
+    let entity = compiledEntity
+    let values = entity.slots.map { slot in (try? readSlotValueAtHand(slot.index)) ?? .null }
+    setOverlay(nil)
+    image = nil
+    let overlay = Overlay(of: entity, isWhole: true)
+    setOverlay(overlay)
+    for slot in entity.slots where !slot.isDerived { overlay.keep(values[slot.index], at: slot.index) }
+    readOverlay()
+  }
+
+  /// Puts a state in the place of another one of the same relationship.
+  fileprivate final func replaceState(_ state: ToManyState) {
+    toManyStates.filter { $0.relationship.index != state.relationship.index }
+    toManyStates.insert(state)
+  }
+
+  /// Values that are those of the row, after changes were taken back, are no changes any more; an object without others is unchanged.
+  final func forgetWhatIsAsSaved() {
+    guard contextReference != nil, flags.isDisjoint(with: [.isInserted, .isGone, .isInaccessible]) else { return }
+    if let overlay, let image {
+      let entity = compiledEntity
+      for slot in entity.slots where slot.kind != .none && overlay.isDirty(slot.index) && isAsSaved(slot, overlay, image) {
+        overlay.forget(slot.index)
+      }
+      if overlay.dirty.isEmpty, overlay.isEmpty {
+        setOverlay(nil)
+        updatePlainRow()
+      } else {
+        readOverlay()
+      }
+    }
+    if overlay?.dirty.isEmpty ?? true, !toManyStates.contains(where: \.isChanged) { flags.remove(.isUpdated) }
+  }
+
+  private final func isAsSaved(_ slot: CompiledSlot, _ overlay: Overlay, _ image: RowImage) -> Bool {
+    if let own = overlay.external(slot.index) { return image.external(slot.index).map { $0.isIdentical(to: own) } ?? false }
+    if image.isUnreadable(slot.index) || image.external(slot.index) != nil { return false }
+    if slot.kind == .reference { return (referenceValueAtHand(slot.index) ?? ObjectReference(rawValue: 0)) == image.reference(slot.index) }
+    return (try? image.slot(slot.index, kind: slot.kind)) == overlay[slot.index]
+  }
+}

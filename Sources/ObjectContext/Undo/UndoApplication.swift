@@ -1,0 +1,221 @@
+// UndoApplication: one group is undone or redone: what there was is there again, and what there is now is recorded.
+import ObjectModel
+import ObjectStore
+
+/// One group that is undone or redone: its records, from the last to the first.
+///
+/// What changes an object here is what changes it anywhere, and so is recorded in turn: the records of undoing are those that redoing goes by.
+struct UndoApplication {
+  let context: ManagedObjectContext
+  let manager: ContextUndoManager
+  /// Whether it is redone: then what came before comes again.
+  let isRedo: Bool
+  /// The objects that were changed, in order, and how.
+  private(set) var objects: [ManagedObject] = []
+  private var events: [SnapshotEvents] = []
+  private var places: [ManagedObject: Int] = [:]
+  /// Objects whose rows were read for this, which nobody else may hold.
+  private var held: [ManagedObject] = []
+  /// Objects whose rows are gone.
+  private var gone: Set<ManagedObjectID> = []
+  /// The object of the last record: many follow each other with the same.
+  private var last: (reference: ObjectReference, space: UInt32, object: ManagedObject)?
+  /// The links that were set: whether their other ends are there, and know of it, is known at the end.
+  private(set) var links: [Link] = []
+
+  /// A link of an object that was set.
+  struct Link {
+    let object: ManagedObject
+    let relationship: CompiledRelationship
+    let destination: ObjectReference
+    /// Where a to-one relationship has led to until then; null of a to-many one.
+    let former: ObjectReference
+  }
+
+  init(of context: ManagedObjectContext, _ manager: ContextUndoManager, isRedo: Bool) {
+    self.context = context
+    self.manager = manager
+    self.isRedo = isRedo
+  }
+
+  /// Runs a group that has actions of the application only.
+  static func runActions(of group: UndoGroup) {
+    for record in group.records.reversed() {
+      if record.kind == .group { runActions(of: group.groups[record.place]) }
+      if record.kind == .action { run(group.actions[record.place]) }
+    }
+  }
+
+  private static func run(_ action: UndoGroup.Action?) {
+    if let action, let target = action.target { action.run(target) }
+  }
+
+  // MARK: Rows
+
+  /// Reads what is needed and not in memory.
+  ///
+  /// - Throws: ``StoreError``; nothing was changed then.
+  mutating func prepare(_ group: UndoGroup) throws {
+    var unread: [UInt32: [ManagedObjectID]] = [:]
+    collectUnread(group, into: &unread)
+    for ids in unread.values {
+      let store = try context.rowSource.openStore(of: ids[0], .undo)
+      let rows = try context.rowSource.rows(of: ids, in: store, isInterruptible: false)
+      var found: Set<ObjectReference> = []
+      for row in rows {
+        found.insert(row.reference)
+        let known = context.registeredObject(row.reference, space: store.space.number)
+        let object = known ?? context.makeFault(row.reference, space: store.space.number)
+        if object.row == nil { object.image = row }
+        held.append(object)
+      }
+      for id in ids where !found.contains(id.reference) { gone.insert(id) }
+    }
+  }
+
+  private func collectUnread(_ group: UndoGroup, into unread: inout [UInt32: [ManagedObjectID]]) {
+    // What comes back with the group is not in the store.
+    var seen = Set(Self.objects(of: group).map(\.currentID))
+    func visit(_ group: UndoGroup) {
+      for record in group.records {
+        if record.kind == .group { visit(group.groups[record.place]) }
+        guard record.reference.key > 0, record.kind != .deleted else { continue }
+        if let object = context.registeredObject(record.reference, space: record.space) {
+          // Members come and go without a look at their owner's row.
+          let needsRow = record.kind == .value || record.kind == .external
+          if !needsRow || !object.flags.contains(.isFault) || object.row != nil { continue }
+        }
+        let id = ManagedObjectID(space: record.space, entityNumber: UInt32(record.reference.entity), key: record.reference.key)
+        if seen.insert(id).inserted { unread[record.space, default: []].append(id) }
+      }
+    }
+    visit(group)
+  }
+
+  private static func objects(of group: UndoGroup) -> [ManagedObject] { group.objects + group.groups.flatMap(objects) }
+
+  // MARK: Records
+
+  /// Brings back what there was before a group.
+  mutating func apply(_ group: UndoGroup) {
+    let clearCount = manager.clearCount
+    for record in group.records.reversed() {
+      // An action of the application may have given everything up.
+      if manager.clearCount != clearCount { return }
+      switch record.kind {
+      case .action: Self.run(group.actions[record.place])
+      case .group: apply(group.groups[record.place])
+      case .inserted: takeAway(record)
+      case .deleted: bringBack(group.objects[record.place])
+      case .value, .external, .added, .removed, .order:
+        if let object = object(of: record) { apply(record, to: object, group) }
+      }
+    }
+    for kept in group.keptOrders {
+      if let owner = context.registeredObject(for: kept.owner) { restore(kept.members, of: owner, at: kept.index) }
+    }
+  }
+
+  private mutating func apply(_ record: UndoRecord, to object: ManagedObject, _ group: UndoGroup) {
+    let property = Int(record.property)
+    switch record.kind {
+    case .value:
+      guard object.fireFault(trigger: property) else { return }
+      object.setSlotValue(known(record.former, of: object, at: property), at: property)
+    case .external:
+      guard object.fireFault(trigger: property) else { return }
+      object._setExternalData(group.externals[record.place], at: property)
+    case .added:
+      guard object.takeBackAddition(of: context.registry.savedReference(record.member), at: property, record.marks) else { return }
+    case .removed:
+      let member = context.registry.savedReference(record.member)
+      guard object.takeBackRemoval(of: member, at: property, record.marks) else { return }
+      links.append(
+        Link(
+          object: object, relationship: object.compiledEntity.toManyRelationships[property], destination: member,
+          former: ObjectReference(rawValue: 0)))
+    case .order: restore(group.orders[record.place], of: object, at: property)
+    case .inserted, .deleted, .action, .group: return
+    }
+    note(object, .undoUpdate)
+  }
+
+  /// A value with the reference that an object is known by now.
+  private mutating func known(_ value: Slot, of object: ManagedObject, at slot: Int) -> Slot {
+    guard object.compiledEntity.kinds[slot] == .reference, let relationship = object.compiledEntity.slots[slot].relationship else {
+      return value
+    }
+    var destination = ObjectReference(rawValue: 0)
+    if case .int(let word) = value { destination = context.registry.savedReference(ObjectReference(rawValue: word)) }
+    links.append(Link(object: object, relationship: relationship, destination: destination, former: object.referenceValue(slot)))
+    return destination.isNull ? .null : .int(destination.rawValue)
+  }
+
+  private func restore(_ order: [ObjectReference], of object: ManagedObject, at index: Int) {
+    guard let state = object.loadedState(index), state.isLoaded else { return }
+    let members = state.members
+    let order = order.map { context.registry.savedReference($0) }
+    let (present, named) = (Set(members), Set(order))
+    let wanted = order.filter(present.contains) + members.filter { !named.contains($0) }
+    if wanted != members { object.setOrder(wanted, of: state) }
+  }
+
+  // MARK: Objects
+
+  /// The object of a record; nil where it is gone.
+  private mutating func object(of record: UndoRecord) -> ManagedObject? {
+    if let last, last.reference == record.reference, last.space == record.space { return last.object }
+    guard let object = findObject(record), object.flags.isDisjoint(with: [.isGone, .isInaccessible]) else { return nil }
+    last = (record.reference, record.space, object)
+    return object
+  }
+
+  private func findObject(_ record: UndoRecord) -> ManagedObject? {
+    if record.reference.key < 0 { return context.temporaryObject(record.reference) }
+    if let object = context.registeredObject(record.reference, space: record.space) { return object }
+    let id = ManagedObjectID(space: record.space, entityNumber: UInt32(record.reference.entity), key: record.reference.key)
+    // Rows were read before: what is not in memory now has none.
+    return gone.contains(id) ? nil : context.makeFault(record.reference, space: record.space)
+  }
+
+  /// Notes what has become of an object.
+  mutating func note(_ object: ManagedObject, _ event: SnapshotEvents) {
+    if let lastObject = objects.last, lastObject === object {
+      events[events.count - 1].insert(event)
+    } else if let place = places[object] {
+      events[place].insert(event)
+    } else {
+      places[object] = objects.count
+      objects.append(object)
+      events.append(event)
+    }
+  }
+
+  /// An object that came goes again: a new one leaves, a stored one is deleted by the next save.
+  private mutating func takeAway(_ record: UndoRecord) {
+    guard let object = object(of: record), !object.flags.contains(.isDeleted) else { return }
+    manager.recordDeletion(of: object)
+    context.unitOfWork.noteUndone(object)
+    unlink(object)
+    last = nil
+    note(object, isRedo ? .undoDeletion : .undoInsertion)
+  }
+
+  /// An object that went is there again.
+  private mutating func bringBack(_ object: ManagedObject) {
+    guard context.bringBack(object) else { return }
+    last = nil
+    note(object, isRedo ? .undoInsertion : .undoDeletion)
+  }
+
+  // MARK: The end
+
+  /// Links whose other end is gone are no links, objects hear what was done, observers are told, and what is as it was saved is no change any more.
+  mutating func finish() {
+    context.unitOfWork.dropTakenBack()
+    for link in links where link.object.contextReference != nil { mend(link) }
+    for (place, object) in objects.enumerated() { object.awake(fromSnapshotEvents: events[place]) }
+    context.endEvent()
+    for object in objects { object.forgetWhatIsAsSaved() }
+  }
+}

@@ -1,0 +1,187 @@
+// UndoGraph: a graph that is changed at random by its objects' numbers, so that the same can be done in two contexts, and read as texts.
+package import ObjectContext
+package import ObjectModel
+import ObjectQuery
+import ObjectStore
+package import _TestSupport
+
+/// What can be done to a graph of ``model``. Objects are named by a number that they get with their insertion.
+package enum UndoGraph {
+  /// Every kind of relationship: cascade and nullify, ordered and not, one-to-one, many-to-many, without inverse.
+  package static let model = SpecificationModels.compile([
+    SpecificationModels.entity(
+      "Owner",
+      [
+        SpecificationModels.integer("number"), SpecificationModels.text("name"), SpecificationModels.integer("rank"),
+        toMany("items", "Item", "owner", ordered: true, rule: .cascade), toMany("notes", "Note", "owner"),
+        SpecificationModels.toOne("partner", "Owner", "partner"), toMany("friends", "Owner", "friends"),
+      ]),
+    SpecificationModels.entity(
+      "Item",
+      [
+        SpecificationModels.integer("number"), SpecificationModels.text("name"), SpecificationModels.integer("rank"),
+        SpecificationModels.attribute("blob", .binary), SpecificationModels.toOne("owner", "Owner", "items"),
+        toMany("tags", "Tag", "items"), toMany("parts", "Item", "whole", rule: .cascade),
+        SpecificationModels.toOne("whole", "Item", "parts"),
+      ]),
+    SpecificationModels.entity(
+      "Tag",
+      [
+        SpecificationModels.integer("number"), SpecificationModels.text("name"), SpecificationModels.integer("rank"),
+        toMany("items", "Item", "tags", ordered: true), toMany("notes", "Note"),
+      ]),
+    SpecificationModels.entity(
+      "Note",
+      [
+        SpecificationModels.integer("number"), SpecificationModels.text("name"), SpecificationModels.integer("rank"),
+        SpecificationModels.toOne("owner", "Owner", "notes"),
+      ]),
+  ])
+
+  private static func toMany(
+    _ name: String, _ destination: String, _ inverse: String? = nil, ordered: Bool = false, rule: DeleteRule = .nullify
+  ) -> PropertyDescription {
+    var relationship = RelationshipDescription(
+      name: name, destination: destination, inverse: inverse, isToMany: true, isOrdered: ordered)
+    relationship.deleteRule = rule
+    return .relationship(relationship)
+  }
+
+  /// One change.
+  package enum Step: Sendable {
+    case insert(entity: String, number: Int64)
+    case setText(Int64, String?)
+    case setNumber(Int64, Int64)
+    case setBytes(Int64, count: Int)
+    case setToOne(Int64, key: String, Int64?)
+    case add(Int64, key: String, Int64)
+    case remove(Int64, key: String, Int64)
+    case move(Int64, key: String, from: Int, to: Int)
+    case delete(Int64)
+    case save
+  }
+
+  // MARK: Choosing
+
+  /// Chooses a change of the objects that a context has.
+  package static func step(in context: ManagedObjectContext, nextNumber: inout Int64, using random: inout SeededGenerator) throws -> Step? {
+    var objects: [ManagedObject] = []
+    for entity in model.entities { objects += try all(entity.name, in: context) }
+    func some(_ entity: String) -> Int64? {
+      objects.filter { $0.entity.name == entity }.randomElement(using: &random)?.integer("number")
+    }
+    let roll = Int.random(in: 0..<100, using: &random)
+    if objects.count < 12 || roll < 12 && objects.count < 40 {
+      nextNumber += 1
+      return .insert(entity: ["Owner", "Item", "Item", "Tag", "Note"].randomElement(using: &random) ?? "Item", number: nextNumber)
+    }
+    guard let object = objects.randomElement(using: &random), let number = object.integer("number") else { return nil }
+    switch roll {
+    case ..<24: return .setNumber(number, Int64.random(in: 0..<100, using: &random))
+    case ..<34:
+      let length = Int.random(in: 0..<40, using: &random)
+      return .setText(number, length == 0 ? nil : String(repeating: "abcdefghij".randomElement(using: &random) ?? "a", count: length))
+    case ..<37 where object.entity.name == "Item": return .setBytes(number, count: [0, 20, 2_000].randomElement(using: &random) ?? 0)
+    // Links to a note without an inverse are gone with it once that is saved: nobody knows them then.
+    case ..<44 where object.entity.name != "Note": return .delete(number)
+    case 44..<48: return .save
+    default: break
+    }
+    guard let relationship = object.entity.relationships.randomElement(using: &random) else { return nil }
+    let key = relationship.name
+    if !relationship.isToMany { return .setToOne(number, key: key, roll % 4 == 0 ? nil : some(relationship.destinationEntityName)) }
+    let members = relationship.isOrdered ? object.list(key) : Array(object.members(key))
+    if relationship.isOrdered, members.count > 1, roll % 3 == 0 {
+      let places = members.indices
+      return .move(
+        number, key: key, from: Int.random(in: places, using: &random), to: Int.random(in: places, using: &random))
+    }
+    if roll % 2 == 0, !members.isEmpty {
+      let numbers = members.compactMap { $0.integer("number") }.sorted()
+      return numbers.randomElement(using: &random).map { .remove(number, key: key, $0) }
+    }
+    return some(relationship.destinationEntityName).map { .add(number, key: key, $0) }
+  }
+
+  // MARK: Doing
+
+  /// Does a change in a context. The objects that it needs are fetched by their numbers, and nothing else of the graph is read.
+  package static func run(_ step: Step, in context: ManagedObjectContext) throws {
+    switch step {
+    case .insert(let entity, let number):
+      let object = try context.insertObject(entityName: entity)
+      try object.setValue(number, forKey: "number")
+      try object.setValue("new \(number)", forKey: "name")
+    case .setText(let number, let text): try object(number, in: context).setValue(text, forKey: "name")
+    case .setNumber(let number, let value): try object(number, in: context).setValue(value, forKey: "rank")
+    case .setBytes(let number, let count):
+      let bytes = count == 0 ? nil : ExternalData(.init(repeating: UInt8(truncatingIfNeeded: number), count: count))
+      try object(number, in: context).setExternalData(bytes, forKey: "blob")
+    case .setToOne(let number, let key, let other):
+      try object(number, in: context).setValue(try other.map { try object($0, in: context) }, forKey: key)
+    case .add(let number, let key, let other): try members(number, key, in: context).add(object(other, in: context))
+    case .remove(let number, let key, let other): try members(number, key, in: context).remove(object(other, in: context))
+    case .move(let number, let key, let from, let to):
+      let members = try members(number, key, in: context)
+      let member = members.objects[from]
+      members.insert(member, at: to)
+    case .delete(let number): context.delete(try object(number, in: context))
+    case .save: try context.save()
+    }
+  }
+
+  private static func members(_ number: Int64, _ key: String, in context: ManagedObjectContext) throws -> MutableMembers {
+    let object = try object(number, in: context)
+    let isOrdered = object.entity.relationships.first { $0.name == key }?.isOrdered ?? false
+    return isOrdered ? try object.mutableOrderedSetValue(forKey: key) : try object.mutableSetValue(forKey: key)
+  }
+
+  /// No object has the number.
+  package struct Missing: Error { let number: Int64 }
+
+  private static func object(_ number: Int64, in context: ManagedObjectContext) throws -> ManagedObject {
+    for entity in model.entities {
+      let request = FetchRequest<ManagedObject>(entityName: entity.name, predicate: .compare("number", .equal, number))
+      if let object = try context.fetch(request).first { return object }
+    }
+    throw Missing(number: number)
+  }
+
+  private static func all(_ entity: String, in context: ManagedObjectContext) throws -> [ManagedObject] {
+    try context.all(entity).sorted { ($0.integer("number") ?? 0) < ($1.integer("number") ?? 0) }
+  }
+
+  // MARK: Reading
+
+  /// Everything that a context shows, a line an object, and what is wrong with it: ends of relationships that do not know of each other.
+  package static func state(of context: ManagedObjectContext) throws -> [String] {
+    var lines: [String] = []
+    for entity in model.entities {
+      for object in try all(entity.name, in: context) { lines.append(try line(object)) }
+    }
+    return lines
+  }
+
+  private static func line(_ object: ManagedObject) throws -> String {
+    func name(_ other: ManagedObject?) -> String { other.map { "\($0.integer("number") ?? -1)" } ?? "-" }
+    var parts = ["\(object.entity.name) \(name(object))", object.text("name") ?? "-", "\(object.integer("rank") ?? -1)"]
+    if object.entity.name == "Item" { parts.append("\(try object.externalData(forKey: "blob")?.data().count ?? -1)") }
+    for relationship in object.entity.relationships {
+      let others: [ManagedObject]
+      if relationship.isToMany {
+        others = relationship.isOrdered ? object.list(relationship.name) : Array(object.members(relationship.name))
+      } else {
+        others = [object.object(relationship.name)].compactMap { $0 }
+      }
+      let names = others.map(name)
+      parts.append("\(relationship.name): " + (relationship.isOrdered ? names : names.sorted()).joined(separator: ","))
+      for other in others {
+        guard let inverse = relationship.inverseName else { continue }
+        let isToMany = other.entity.relationships.first { $0.name == inverse }?.isToMany ?? false
+        let knows = isToMany ? other.members(inverse).contains(object) : other.object(inverse) === object
+        if !knows { parts.append("(\(name(other)).\(inverse) does not have it)") }
+      }
+    }
+    return parts.joined(separator: " | ")
+  }
+}
