@@ -45,6 +45,8 @@ struct Goal {
     "W22": Goal(600, 300, .absolute),
     "W24a": Goal(1, 0.8), "W24b": Goal(5_000, 3_000, .absolute), "W24c": Goal(1.1, 1.05), "W24d": Goal(1.3, 1.15),
     "W25a": Goal(1.3, 1.1), "W25b": Goal(0.5, 0.4),
+    // W16c and 40 ns; 10 ms; 48 bytes.
+    "W26a": Goal(49, 30, .absolute), "W26b": Goal(10, 5, .absolute), "W26c": Goal(48, 40, .absolute),
     "W27a": Goal(1.3, 1), "W27b": Goal(50_000, 25_000, .absolute), "W27c": Goal(25, 12, .absolute),
   ]
 }

@@ -48,6 +48,7 @@ struct Setting {
     if !options.floorOnly { workloads += HistorySides(ours.stores, diskFolder: options.diskFolder).workloads() }
     workloads += GenerationSides.workloads(sides)
     workloads += NestingSides.workloads(sides)
+    workloads += UndoSides.workloads(sides)
     workloads += ResultsSides.workloads(sides)
     return workloads.filter { options.includes($0.id) }
   }
