@@ -65,7 +65,7 @@ final class ContextParent: ParentSource {
       // Nothing but members was changed. What it has is what it shows.
       return object.flags.contains(.isFault) ? context.rowSource.unsavedRow(reference, in: store) : object.image.map { .row($0) }
     }
-    return .row(row(of: object))
+    return .row(object.presentRow(key: object.currentID.key, version: UnsavedRow.version, known: known))
   }
 
   func isGone(_ reference: ObjectReference, in store: PersistentStore) -> Bool {
@@ -75,29 +75,6 @@ final class ContextParent: ParentSource {
       return true
     }
     return context.rowSource.parent?.isGone(reference, in: store) ?? false
-  }
-
-  /// The values of an object as they are now.
-  private func row(of object: ManagedObject) -> RowImage {
-    let (entity, overlay, image) = (object.compiledEntity, object.overlay, object.image)
-    let writer = RowWriter(rowCapacity: 1)
-    writer.beginRow(
-      entityNumber: entity.number, slotCount: entity.slots.count, key: object.currentID.key, version: UnsavedRow.version)
-    for slot in entity.slots where slot.kind != .none {
-      guard let overlay, overlay.has(slot.index) else {
-        if let image { writer.copy(slot.index, kind: slot.kind, from: image) }
-        continue
-      }
-      if let external = overlay.external(slot.index) {
-        writer.setExternal(external, at: slot.index)
-      } else if slot.kind == .reference, case .int(let word) = overlay[slot.index] {
-        let reference = known(ObjectReference(rawValue: word))
-        if !reference.isNull { writer.setReference(reference, at: slot.index) }
-      } else {
-        writer.set(overlay[slot.index], at: slot.index)
-      }
-    }
-    return writer.endRow()
   }
 
   // MARK: Members

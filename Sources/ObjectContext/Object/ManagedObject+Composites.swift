@@ -14,13 +14,15 @@ extension ManagedObject {
 
   /// Sets all parts of a composite attribute: those that the dictionary does not name have no value then. Nothing is changed when one does not fit.
   final func setValues(_ value: Any?, of composite: CompiledComposite) throws {
-    let values = try slotValues(from: value, for: composite)
+    let values = try Self.slotValues(from: value, for: composite, of: compiledEntity)
     try checkWritable(composite.slots.lowerBound)
     for (slot, value) in values { setSlotValue(value, at: slot) }
   }
 
-  private func slotValues(from value: Any?, for composite: CompiledComposite) throws -> [Int: Slot] {
-    let entity = compiledEntity
+  /// The slots of all parts of a composite attribute that a dictionary gives values for; those that it does not name have none.
+  static func slotValues(
+    from value: Any?, for composite: CompiledComposite, of entity: CompiledEntity
+  ) throws(KeyValueError) -> [Int: Slot] {
     var result = Dictionary(uniqueKeysWithValues: composite.slots.map { ($0, Slot.null) })
     guard let value = AttributeConversion.unwrapped(value) else { return result }
     guard let values = value as? [String: Any?] else {
@@ -30,8 +32,8 @@ extension ManagedObject {
       let key = "\(composite.name).\(name)"
       guard composite.partNames.contains(name) else { throw KeyValueError(.unknownKey, key: key, entityName: entity.name) }
       switch entity.property(named: key) {
-      case .attribute(let slot): result[slot.index] = try slotValue(from: value, for: slot)
-      case .composite(let part): result.merge(try slotValues(from: value, for: part)) { $1 }
+      case .attribute(let slot): result[slot.index] = try slotValue(from: value, for: slot, entityName: entity.name)
+      case .composite(let part): result.merge(try slotValues(from: value, for: part, of: entity)) { $1 }
       default: throw KeyValueError(.unknownKey, key: key, entityName: entity.name)
       }
     }

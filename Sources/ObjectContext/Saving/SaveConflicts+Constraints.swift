@@ -50,13 +50,13 @@ extension SaveConflicts {
     for slot in self.entity(mine).slots where slot.kind != .none && !slot.isDerived {
       if takesValues, set.contains(slot.index) || kind == .overwrite { sources[slot.index] = mine }
       guard entity.isKind(of: self.entity(mine)), set.contains(slot.index),
-        let rule = context.mergePolicy.rule(for: slot.name, of: entity, in: model), !isSame(slot, mine, theirs),
+        let rule = context.mergePolicy.rule(for: slot.name, of: entity, in: model), !Self.isSame(slot, mine, theirs),
         let object = snapshot(mine), let store = snapshot(theirs)
       else { continue }
       let states = SnapshotConflict(objectID: objectID(survivor), original: nil, object: object, store: store)
-      values[slot.index] = try self.slot(of: rule(states), slot, entity)
+      values[slot.index] = try decided.slot(of: rule(states), slot, entity)
     }
-    for (slot, value) in try decided(decision, entity) { values[slot] = value }
+    for (slot, value) in try decided.slots(of: decision, entity) { values[slot] = value }
     var own = setSlots[survivor] ?? SlotMask()
     for slot in Array(values.keys) + Array(sources.keys) { own.insert(slot) }
     removeInsertion(new)

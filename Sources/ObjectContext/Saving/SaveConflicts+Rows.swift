@@ -39,7 +39,7 @@ extension SaveConflicts {
     var (values, sources): ([Int: Slot], [Int: RowImage]) = ([:], [:])
     for slot in entity.slots where slot.kind != .none && !slot.isDerived {
       let isMine = set.contains(slot.index)
-      let isTheirs = base.map { !isSame(slot, theirs, $0) } ?? true
+      let isTheirs = base.map { !Self.isSame(slot, theirs, $0) } ?? true
       let takesMine: Bool
       switch decision.mergeType {
       case .mergeByPropertyObjectTrump: takesMine = isMine
@@ -48,48 +48,18 @@ extension SaveConflicts {
       case .error, .rollback: takesMine = false
       }
       if takesMine { sources[slot.index] = mine }
-      if isMine, isTheirs, let rule = context.mergePolicy.rule(for: slot.name, of: entity, in: model), !isSame(slot, mine, theirs),
+      if isMine, isTheirs, let rule = context.mergePolicy.rule(for: slot.name, of: entity, in: model), !Self.isSame(slot, mine, theirs),
         let object = conflict.objectSnapshot, let store = conflict.storeSnapshot
       {
         let states = SnapshotConflict(objectID: conflict.objectID, original: conflict.originalSnapshot, object: object, store: store)
-        values[slot.index] = try self.slot(of: rule(states), slot, entity)
+        values[slot.index] = try decided.slot(of: rule(states), slot, entity)
       }
     }
-    for (slot, value) in try decided(decision, entity) { values[slot] = value }
+    for (slot, value) in try decided.slots(of: decision, entity) { values[slot] = value }
     let row = edited(theirs, values, taking: sources, version: theirs.version + 1)
     try checkReferences(of: row)
     update(row, over: theirs)
     try pairUp(reference, formerly: [mine, theirs])
-  }
-
-  /// The values that a decision names, by slot.
-  func decided(_ decision: MergeDecision, _ entity: CompiledEntity) throws -> [Int: Slot] {
-    var values: [Int: Slot] = [:]
-    for (key, value) in decision.values {
-      guard let slot = entity.slot(named: key), slot.kind != .none, !slot.isDerived else {
-        throw KeyValueError(
-          .unknownKey, key: key, entityName: entity.name,
-          detail: "a merge policy gives values of stored attributes and to-one relationships")
-      }
-      values[slot.index] = try self.slot(of: value, slot, entity)
-    }
-    return values
-  }
-
-  /// A rule's value as it is stored.
-  func slot(of value: (any Sendable)?, _ slot: CompiledSlot, _ entity: CompiledEntity) throws -> Slot {
-    guard let relationship = slot.relationship else {
-      let isCoded = slot.attributeType == .transformable
-      return try ManagedObject.slotValue(
-        from: isCoded ? value : value.map(AttributeConversion.withoutEnumeration), for: slot, entityName: entity.name)
-    }
-    guard let value = AttributeConversion.unwrapped(value) else { return .null }
-    guard let objectID = value as? ManagedObjectID, objectID.space == space, !objectID.isTemporaryID,
-      model.entities[relationship.destinationEntity].subtree.contains(Int(objectID.entityNumber))
-    else {
-      throw KeyValueError(.wrongType, key: slot.name, entityName: entity.name, detail: "a merge policy gives the ID of a saved object")
-    }
-    return .int(objectID.reference.rawValue)
   }
 
   /// A row taken from the store may refer to what this save deletes.
@@ -125,7 +95,7 @@ extension SaveConflicts {
   /// The object gets its row back.
   private func insertAgain(_ mine: RowImage, _ decision: MergeDecision) throws {
     let (reference, entity) = (mine.reference, entity(mine))
-    var values = try decided(decision, entity)
+    var values = try decided.slots(of: decision, entity)
     // What it referred to may be gone as well.
     let destinations = entity.slots.filter { $0.kind == .reference && values[$0.index] == nil }.map { ($0, mine.reference($0.index)) }
     let unknown = Set(destinations.map(\.1).filter { !$0.isNull && inserted[$0] == nil && $0 != reference })

@@ -86,6 +86,9 @@ final class SaveConflicts {
     return request
   }
 
+  /// What the policy's rules and decisions name, as it is stored.
+  var decided: DecidedValues { DecidedValues(model: model, space: space) }
+
   // MARK: Rows
 
   func entity(_ row: RowImage) -> CompiledEntity { model.entities[row.entityNumber] }
@@ -133,7 +136,9 @@ final class SaveConflicts {
   func update(_ row: RowImage, over base: RowImage) {
     bases[row.reference] = base
     var changed = SlotMask()
-    for slot in entity(row).slots where slot.kind != .none && !slot.isDerived && !isSame(slot, row, base) { changed.insert(slot.index) }
+    for slot in entity(row).slots where slot.kind != .none && !slot.isDerived && !Self.isSame(slot, row, base) {
+      changed.insert(slot.index)
+    }
     if changed.isEmpty { return refresh(base) }
     unvalidated.insert(row.reference)
     refreshed[row.reference] = nil
@@ -144,13 +149,14 @@ final class SaveConflicts {
   }
 
   /// Whether two rows have one value of a property. Large values outside the rows are compared last.
-  func isSame(_ slot: CompiledSlot, _ one: RowImage, _ other: RowImage) -> Bool {
+  static func isSame(_ slot: CompiledSlot, _ one: RowImage, _ other: RowImage) -> Bool {
     let index = slot.index
     if one.isUnreadable(index) || other.isUnreadable(index) { return false }
     if one.isNull(index) || other.isNull(index) { return one.isNull(index) && other.isNull(index) }
     switch slot.kind {
     case .int, .reference, .none: return one.word(index) == other.word(index)
-    case .real: return one.real(index) == other.real(index)
+    // A number that is none equals nothing, not even itself.
+    case .real: return one.word(index) == other.word(index) || one.real(index) == other.real(index)
     case .text: return one.bytes(index).elementsEqual(other.bytes(index))
     case .bytes: return one.hasSameValue(index, kind: .bytes, as: other)
     }

@@ -1,0 +1,32 @@
+// ManagedObject+PresentRow: an object's values as they are now, in a row.
+import ObjectModel
+import ObjectStore
+
+extension ManagedObject {
+  /// A row with the object's values as they are now: those that were set, those of its own row below. Fires no fault.
+  ///
+  /// - Parameters:
+  ///   - key: The row's key.
+  ///   - version: The row's version.
+  ///   - known: The reference that others know an object by that a relationship was set to; null for none.
+  final func presentRow(key: Int64, version: Int64, known: (ObjectReference) -> ObjectReference) -> RowImage {
+    let (entity, overlay, image) = (compiledEntity, overlay, image)
+    let writer = RowWriter(rowCapacity: 1)
+    writer.beginRow(entityNumber: entity.number, slotCount: entity.slots.count, key: key, version: version)
+    for slot in entity.slots where slot.kind != .none {
+      guard let overlay, overlay.has(slot.index) else {
+        if let image { writer.copy(slot.index, kind: slot.kind, from: image) }
+        continue
+      }
+      if let external = overlay.external(slot.index) {
+        writer.setExternal(external, at: slot.index)
+      } else if slot.kind == .reference, case .int(let word) = overlay[slot.index] {
+        let reference = known(ObjectReference(rawValue: word))
+        if !reference.isNull { writer.setReference(reference, at: slot.index) }
+      } else {
+        writer.set(overlay[slot.index], at: slot.index)
+      }
+    }
+    return writer.endRow()
+  }
+}
