@@ -16,5 +16,6 @@
 //   Nesting         contexts over other contexts
 //   Results         results of fetches that are kept up to date, and how they change
 //   Undo            changes taken back, and made again
+//   Snapshots       values of objects that go anywhere, and back into a context
 //   Container       models with their stores and contexts; contexts of actors
 //   Migration       migrations by code and in stages

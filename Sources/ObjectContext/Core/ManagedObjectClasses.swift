@@ -57,9 +57,10 @@ public struct ManagedObjectClasses: Sendable {
   func keys(of keyPath: AnyKeyPath) -> [String]? { keyPaths.names.keys(of: keyPath) }
 
   /// Whether a class is that of an entity's objects, and reads the entity's slots.
-  func fits(_ type: ManagedObject.Type, _ entity: CompiledEntity) -> Bool {
-    types[entity.name] == type && (layouts[entity.name] ?? entity.layoutFingerprint) == entity.layoutFingerprint
-  }
+  func fits(_ type: ManagedObject.Type, _ entity: CompiledEntity) -> Bool { types[entity.name] == type && fits(entity) }
+
+  /// Whether an entity has the properties that its class was written for.
+  func fits(_ entity: CompiledEntity) -> Bool { (layouts[entity.name] ?? entity.layoutFingerprint) == entity.layoutFingerprint }
 
   /// The mistakes of using the table with a model: classes whose literal slot numbers would read other properties than they mean.
   func issues(with model: CompiledModel) -> [ModelIssue] {

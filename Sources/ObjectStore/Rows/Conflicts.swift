@@ -43,6 +43,8 @@ public struct MergeConflict: Sendable {
   public package(set) var originalSnapshot: RowSnapshot?
   /// Whether the save was to delete the object. Contexts fill it in.
   public package(set) var isDeletion = false
+  /// The properties that both sides have changed to different values, where a snapshot was applied; empty for a save, whose snapshots tell.
+  public package(set) var propertyNames: [String] = []
 
   /// The other side's values, whichever kind of conflict it is; nil when the row is gone.
   public var storeSnapshot: RowSnapshot? { persistedRow == nil ? nil : persistedSnapshot ?? cachedSnapshot }

@@ -107,6 +107,9 @@ extension StoreError {
     case destinationOfOtherEntity(entity: String, property: String, destination: String)
     case destinationOfOtherStore(entity: String, property: String, isNew: Bool)
     case deletedDestination(entity: String, property: String)
+    case setOnBothSides(ManagedObjectID, [String])
+    case snapshotOfOtherModel(entity: String)
+    case snapshotOfOtherClass(entity: String, className: String)
     case noSuchPosition(entity: String, property: String, position: Int, last: Int)
 
     // Unique values.

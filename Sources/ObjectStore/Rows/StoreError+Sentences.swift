@@ -168,6 +168,19 @@ extension StoreError.Reason {
         entity, property, .crossStoreRelationship, "refers to a new object that goes to another store; assign both to the same store.")
     case .deletedDestination(let entity, let property):
       return about(entity, property, .invalidRequest, "refers to an object that was deleted before it was set; set it to nil.")
+    case .setOnBothSides(let id, let names):
+      return Parts(
+        .mergeConflict,
+        "The snapshot of the “\(id.entityName)” \(id.uriString) sets \(names.map { "“\($0)”" }.joined(separator: ", ")), which has another "
+          + "value by now than when the snapshot was taken. Nothing was applied; take another snapshot, or give the context a merge policy.",
+        property: names.count == 1 ? names.first : nil, objectID: id)
+    case .snapshotOfOtherModel(let entity):
+      return Parts(
+        .modelIncompatible,
+        "The snapshot is of another version of “\(entity)” than the context's model has. Take it anew from an object of this model.",
+        entity: entity)
+    case .snapshotOfOtherClass(let entity, let name):
+      return Parts(.invalidRequest, "A snapshot of “\(entity)” is none of an object of the class \(name).", entity: entity)
     case .noSuchPosition(let entity, let property, let position, let last):
       let places = last < 0 ? "none" : "0 to \(last)"
       return about(

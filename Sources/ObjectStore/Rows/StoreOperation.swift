@@ -125,6 +125,10 @@ public enum StoreOperation: String, Sendable, Hashable, CaseIterable {
   case refresh
   /// Changes are undone or redone.
   case undo
+  /// A snapshot of an object is taken.
+  case takeSnapshot = "take a snapshot"
+  /// A snapshot is applied.
+  case applySnapshot = "apply a snapshot"
 
   // Large values.
 

@@ -84,6 +84,11 @@ public enum SpecificationModels {
   }
 
   /// A frozen model of entities that are known to be right.
+  static func compile(_ model: ManagedObjectModel) -> CompiledModel {
+    do { return try CompiledModel(model) } catch { preconditionFailure("\(error)") }
+  }
+
+  /// A frozen model of entities that are known to be right.
   static func compile(_ entities: [EntityDescription]) -> CompiledModel {
     do { return try compiled(entities) } catch { preconditionFailure("\(error)") }
   }

@@ -23,9 +23,8 @@ extension StoreSpecification {
       DeleteRuleSpecification.self, PendingChangesSpecification.self, MergePolicySpecification.self, MergedRelationshipSpecification.self,
       ConstraintMergeSpecification.self, CompositeSpecification.self, ExternalDataSpecification.self, DerivedAttributeSpecification.self,
       DerivedFilterSpecification.self, QueryGenerationSpecification.self, NestingSpecification.self,
-      LiveResultsSpecification.self,
-      DerivedFilterSpecification.self, QueryGenerationSpecification.self, NestingSpecification.self, UndoSpecification.self,
-      RandomUndoSpecification.self,
+      LiveResultsSpecification.self, UndoSpecification.self, RandomUndoSpecification.self,
+      SnapshotSpecification.self,
     ]
   }
 }

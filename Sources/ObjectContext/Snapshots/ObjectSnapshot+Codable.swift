@@ -1,0 +1,163 @@
+// ObjectSnapshot+Codable: snapshots in JSON and in any other coder, in the form that <doc:Snapshots> lists.
+import Foundation
+import ObjectModel
+import ObjectStore
+
+extension ObjectSnapshot: Codable {
+  /// The form that is written, and the only one that is read.
+  private static let format = 1
+
+  private enum Key: String, CodingKey {
+    case format, entity, layout, id, version, values, changes, members
+    case changedMembers = "memberChanges"
+  }
+
+  /// A property's name.
+  struct Name: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+    init(_ name: String) { stringValue = name }
+    init?(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+  }
+
+  private var layout: String { String(entity.layoutFingerprint, radix: 16) }
+
+  // MARK: Writing
+
+  /// Writes the snapshot: its values, and beside them what was set. Large values are read, and written whole.
+  ///
+  /// - Throws: `EncodingError` where a relationship refers to an object that is not saved, whose ID means nothing elsewhere; ``StoreError`` where a value cannot be
+  ///   read; ``KeyValueError`` where a setter failed.
+  public func encode(to encoder: any Encoder) throws {
+    if let failure = failures.first { throw failure }
+    var container = encoder.container(keyedBy: Key.self)
+    try container.encode(Self.format, forKey: .format)
+    try container.encode(entityName, forKey: .entity)
+    try container.encode(layout, forKey: .layout)
+    try container.encodeIfPresent(objectID, forKey: .id)
+    if version != 0 { try container.encode(version, forKey: .version) }
+    var values = container.nestedContainer(keyedBy: Name.self, forKey: .values)
+    var original = self
+    original.changes = [:]
+    for slot in entity.slots where slot.kind != .none && original.hasValue(slot.index) { try original.encode(slot, to: &values) }
+    if !changes.isEmpty {
+      var values = container.nestedContainer(keyedBy: Name.self, forKey: .changes)
+      for slot in entity.slots where changes[slot.index] != nil { try encode(slot, to: &values) }
+    }
+    if !members.isEmpty { try container.encode(named(members), forKey: .members) }
+    if !changedMembers.isEmpty { try container.encode(named(changedMembers), forKey: .changedMembers) }
+  }
+
+  private func named(_ members: [Int: [ManagedObjectID]]) -> [String: [ManagedObjectID]] {
+    Dictionary(uniqueKeysWithValues: members.map { (entity.toManyRelationships[$0].name, $1) })
+  }
+
+  private func encode(_ slot: CompiledSlot, to values: inout KeyedEncodingContainer<Name>) throws {
+    let name = Name(slot.name)
+    if slot.kind == .reference { return try values.encode(destination(slot.index), forKey: name) }
+    try SnapshotCoding.encode(stored(slot.index), slot.attributeType, to: &values, name)
+  }
+
+  // MARK: Reading
+
+  /// Reads a snapshot. That of a saved object is read where its store is or was open in the process, that of a new one where a coordinator of its model was made.
+  ///
+  /// - Throws: `DecodingError` with the path of what is wrong, also for a snapshot of another model's object.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: Key.self)
+    guard try container.decode(Int.self, forKey: .format) == Self.format else {
+      throw Self.wrong(container, .format, "This version of the library reads snapshots of the format \(Self.format).")
+    }
+    let name = try container.decode(String.self, forKey: .entity)
+    let layout = try container.decode(String.self, forKey: .layout)
+    guard let place = try Self.place(name, layout, container) else {
+      throw Self.wrong(container, .layout, "The snapshot is of another version of “\(name)” than the models that were opened have.")
+    }
+    var (entity, space) = (place.entity, place.space)
+    let values = try container.nestedContainer(keyedBy: Name.self, forKey: .values)
+    let read = try Self.decode(values, of: entity)
+    // A new object's row is in no store yet, and belongs where what it refers to is.
+    if place.key == 0, let other = read.lazy.compactMap(\.value.objectID).first.flatMap({ ObjectIDSpace.space($0.space) }),
+      let own = other.model.entity(named: name), own.layoutFingerprint == entity.layoutFingerprint
+    {
+      (entity, space) = (own, other.number)
+    }
+    let version = try container.decodeIfPresent(Int64.self, forKey: .version) ?? 0
+    let writer = RowWriter(rowCapacity: 1)
+    writer.beginRow(entityNumber: entity.number, slotCount: entity.slots.count, key: place.key, version: version)
+    for (slot, value) in read {
+      switch value {
+      case .slot(let stored): writer.set(stored, at: slot.index)
+      case .object(let id) where id.space == space: writer.setReference(id.reference, at: slot.index)
+      default:
+        throw DecodingError.dataCorruptedError(forKey: Name(slot.name), in: values, debugDescription: "This is an object of another store.")
+      }
+    }
+    self.init(writer.endRow(), of: entity, space: space)
+    if container.contains(.changes) {
+      let values = try container.nestedContainer(keyedBy: Name.self, forKey: .changes)
+      for (slot, value) in try Self.decode(values, of: entity) {
+        if slot.isDerived {
+          throw DecodingError.dataCorruptedError(forKey: Name(slot.name), in: values, debugDescription: "A derived attribute is not set.")
+        }
+        changes[slot.index] = value
+      }
+    }
+    members = try Self.members(container, .members, of: entity)
+    changedMembers = try Self.members(container, .changedMembers, of: entity)
+  }
+
+  private static func wrong(_ container: KeyedDecodingContainer<Key>, _ key: Key, _ text: String) -> DecodingError {
+    DecodingError.dataCorruptedError(forKey: key, in: container, debugDescription: text)
+  }
+
+  /// The entity of a name and a layout, with the number of the object's space and its key; 0 for a new object. Nil where nobody knows such an entity.
+  private static func place(
+    _ name: String, _ layout: String, _ container: KeyedDecodingContainer<Key>
+  ) throws -> (entity: CompiledEntity, space: UInt32, key: Int64)? {
+    let uri = try container.decodeIfPresent(String.self, forKey: .id)
+    let url = uri.flatMap { URL(string: $0) }
+    if uri != nil, url == nil { throw wrong(container, .id, "This is no URI.") }
+    var (number, isKnown) = (UInt32(0), url == nil)
+    while let space = ObjectIDSpace.space(number) {
+      number += 1
+      guard let entity = space.model.entity(named: name) else { continue }
+      let id = url.flatMap { space.objectID(forURI: $0) }
+      if url != nil {
+        guard let id, !id.isTemporaryID, Int(id.entityNumber) == entity.number else { continue }
+        isKnown = true
+      }
+      if String(entity.layoutFingerprint, radix: 16) == layout { return (entity, space.number, id?.key ?? 0) }
+    }
+    if !isKnown { throw wrong(container, .id, "This is no URI of such an object in a store that was opened.") }
+    return nil
+  }
+
+  private static func decode(
+    _ values: KeyedDecodingContainer<Name>, of entity: CompiledEntity
+  ) throws -> [(slot: CompiledSlot, value: SnapshotValue)] {
+    try values.allKeys.map { name in
+      guard let slot = entity.slot(named: name.stringValue), slot.kind != .none else {
+        throw DecodingError.dataCorruptedError(
+          forKey: name, in: values, debugDescription: "“\(entity.name)” has no such attribute or to-one relationship.")
+      }
+      if try values.decodeNil(forKey: name) { return (slot, .slot(.null)) }
+      if slot.kind == .reference { return (slot, .object(try values.decode(ManagedObjectID.self, forKey: name))) }
+      return (slot, .slot(try SnapshotCoding.decode(slot, from: values, name)))
+    }
+  }
+
+  private static func members(
+    _ container: KeyedDecodingContainer<Key>, _ key: Key, of entity: CompiledEntity
+  ) throws -> [Int: [ManagedObjectID]] {
+    var result: [Int: [ManagedObjectID]] = [:]
+    for (name, ids) in try container.decodeIfPresent([String: [ManagedObjectID]].self, forKey: key) ?? [:] {
+      guard case .toMany(let relationship) = entity.property(named: name), !relationship.isTransient else {
+        throw wrong(container, key, "“\(entity.name)” has no to-many relationship “\(name)”.")
+      }
+      result[relationship.index] = ordered(ids, of: relationship)
+    }
+    return result
+  }
+}

@@ -1,0 +1,63 @@
+// SnapshotCoding: values of attributes as JSON and other coders have them.
+import Foundation
+import ObjectModel
+
+/// Writes and reads the values of attributes: numbers and booleans as they are, dates as seconds since 2001-01-01 UTC, UUIDs, URIs and decimals as texts, bytes as
+/// Base64, and floating-point numbers that are none (`nan`, `inf`, `-inf`) as texts, which no JSON has numbers for. A coder's strategies change none of it.
+enum SnapshotCoding {
+  typealias Name = ObjectSnapshot.Name
+
+  static func encode(_ value: Slot, _ type: AttributeType?, to values: inout KeyedEncodingContainer<Name>, _ name: Name) throws {
+    switch value {
+    case .null: try values.encodeNil(forKey: name)
+    case .int(let number) where type == .boolean: try values.encode(number != 0, forKey: name)
+    case .int(let number): try values.encode(number, forKey: name)
+    case .real(let number) where number.isFinite: try values.encode(number, forKey: name)
+    case .real(let number): try values.encode("\(number)", forKey: name)
+    case .text(let text): try values.encode(text, forKey: name)
+    case .bytes(let bytes):
+      let text: String? =
+        switch type {
+        case .uuid: UUID(_slot: value)?.uuidString
+        case .decimal: Decimal(_slot: value).map { "\($0)" }
+        default: nil
+        }
+      try values.encode(text ?? bytes.base64EncodedString(), forKey: name)
+    }
+  }
+
+  /// The value of an attribute that has one.
+  ///
+  /// - Throws: `DecodingError` for what is none of its type.
+  static func decode(_ slot: CompiledSlot, from values: KeyedDecodingContainer<Name>, _ name: Name) throws -> Slot {
+    let type = slot.attributeType
+    switch slot.kind {
+    case .int:
+      if type == .boolean { return .int(try values.decode(Bool.self, forKey: name) ? 1 : 0) }
+      let value = Slot.int(try values.decode(Int64.self, forKey: name))
+      if let type, AttributeChecker.typeFailure(of: value, type: type) != nil { throw wrong(slot, values, name) }
+      return value
+    case .real:
+      if let number = try? values.decode(Double.self, forKey: name) { return .real(number) }
+      guard let number = Double(try values.decode(String.self, forKey: name)), !number.isFinite else { throw wrong(slot, values, name) }
+      return .real(number)
+    case .text: return .text(try values.decode(String.self, forKey: name))
+    case .bytes:
+      let text = try values.decode(String.self, forKey: name)
+      let value: Slot? =
+        switch type {
+        case .uuid: UUID(uuidString: text)?._slot
+        case .decimal: Decimal(string: text, locale: Locale(identifier: "en_US_POSIX"))?._slot
+        default: Data(base64Encoded: text).map(Slot.bytes)
+        }
+      guard let value else { throw wrong(slot, values, name) }
+      return value
+    case .reference, .none: throw wrong(slot, values, name)
+    }
+  }
+
+  private static func wrong(_ slot: CompiledSlot, _ values: KeyedDecodingContainer<Name>, _ name: Name) -> DecodingError {
+    DecodingError.dataCorruptedError(
+      forKey: name, in: values, debugDescription: "This is no value of the type “\(slot.attributeType?.rawValue ?? "relationship")”.")
+  }
+}

@@ -1,0 +1,18 @@
+// SnapshotComposite: structs of composite attributes that snapshots have too.
+import ObjectModel
+
+/// A struct that was generated for a kind of composite value, which typed snapshots read and write as objects do.
+public protocol SnapshotComposite: CompositeValue {
+  /// Reads the parts.
+  ///
+  /// - Parameters:
+  ///   - object: The snapshot.
+  ///   - slot: The slot of the first part.
+  init(_of object: ObjectSnapshot, at slot: Int)
+  /// Writes the parts that differ from the snapshot's, so that only those count as set.
+  ///
+  /// - Parameters:
+  ///   - object: The snapshot.
+  ///   - slot: The slot of the first part.
+  func _write(to object: inout ObjectSnapshot, at slot: Int)
+}
