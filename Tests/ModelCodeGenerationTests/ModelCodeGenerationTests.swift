@@ -69,6 +69,35 @@ final class ModelCodeGenerationTests: XCTestCase {
       source.contains("$0.derivationExpression = \"books.@count\"\n        $0.derivationFilter = \"state == \\\"lent\\\"\""), source)
   }
 
+  func testSnapshotsOfANameThatIsTakenHaveAnother() throws {
+    func source(_ note: String? = nil, _ attribute: Attribute = Attribute("title", .string), other: String = "Shelf") throws -> String {
+      let book = Entity("Book", class: "Book") { attribute }.codeGeneration(.classDefinition)
+      return try self.source(
+        ManagedObjectModel {
+          note.map { book.note("swiftSnapshot", $0) } ?? book
+          Entity(other, class: other) { Attribute("name", .string) }.codeGeneration(.classDefinition)
+        })
+    }
+    XCTAssertTrue(try source().contains("struct Snapshot: TypedSnapshot"))
+    XCTAssertTrue(try source().contains("func snapshot(including"))
+    // A class of the model, a type of an attribute, a property.
+    XCTAssertTrue(try source(other: "Snapshot").contains("struct SnapshotValue: TypedSnapshot"))
+    XCTAssertTrue(
+      try source(nil, Attribute("x", .string).note("swiftType", "Camera.Snapshot")).contains("struct SnapshotValue: TypedSnapshot"))
+    XCTAssertTrue(try source(nil, Attribute("snapshot", .string)).contains("func snapshotValue(including"))
+    XCTAssertTrue(try source(nil, Attribute("_snapshot", .string)).contains("var _snapshotValue: String?"))
+    let identified = try source(nil, Attribute("id", .transformable).transformed(by: "Odd"))
+    XCTAssertTrue(identified.contains("var idValue: (any Sendable)?"), "what has no hash value identifies nothing")
+    // Notes.
+    XCTAssertTrue(try source("Values").contains("struct Values: TypedSnapshot"))
+    XCTAssertFalse(try source("NO").contains("nonisolated extension Book {"))
+    for name in ["a b", "class", "Shelf", ""] {
+      XCTAssertThrowsError(try source(name)) { error in
+        XCTAssertEqual(error as? CodeGenerationError, .badSnapshotName(entity: "Book", name: name))
+      }
+    }
+  }
+
   func testTheSourceIsTheSameEachTime() throws {
     let first = try source(library)
     for _ in 0..<5 { XCTAssertEqual(try source(library), first) }
@@ -189,11 +218,11 @@ final class ModelCodeGenerationTests: XCTestCase {
         Composite("data") { Attribute("a", composite: "2 of") }
         Composite("2 of") { Attribute("a", .binary) }
       })
-    XCTAssertTrue(source.contains("public nonisolated struct AddressValue: CompositeValue, Hashable {"))
+    XCTAssertTrue(source.contains("public nonisolated struct AddressValue: SnapshotComposite, Hashable {"))
     XCTAssertTrue(
       source.contains("public final var a: AddressValue? {\n    get { _optionalComposite(0) }\n    set { _setComposite(newValue, at: 0) }"))
     XCTAssertTrue(source.contains("public var a: DataValue?"))
-    XCTAssertTrue(source.contains("public nonisolated struct _2_of: CompositeValue, Hashable {"))
+    XCTAssertTrue(source.contains("public nonisolated struct _2_of: SnapshotComposite, Hashable {"))
     XCTAssertTrue(source.contains("public static var _partNames: [String] { [\"a.a.a\"] }"))
     XCTAssertTrue(source.contains("public static var _partNames: [String] { [\"a.a\"] }"))
   }

@@ -83,6 +83,57 @@ final class OddClassesTests: XCTestCase {
     XCTAssertEqual(try context.fetch(Set.fetchRequest()).count, 1)
   }
 
+  func testOddNamesAreInSnapshots() async throws {
+    let (_, context) = try await context(OdditiesModel.managedObjectModel, OdditiesModel.classes)
+    var draft = try Set.Snapshot()
+    XCTAssertEqual(draft.default, 5)
+    XCTAssertEqual(draft._value, 0.1)
+    XCTAssertEqual(draft.tint, .red)
+    draft.extra = "e"
+    draft.from = Data([1])
+    draft.list = ["x"]
+    draft.token = Token(rawValue: UUID())
+    draft.required.object.in = "y"
+    draft.switch = Two_parts(case: "c")
+    draft.mood = .glad
+    draft.custom = Money(cents: 3)
+    draft.id = UUID()
+    draft._st__choice_ = "plain"
+    draft._1st__choice_ = URL(string: "a:b")
+    draft.a_b = "ab"
+    let set = try context.apply(draft)
+    set.addToOwners([set])
+    set.repeat = set
+    try context.save()
+    let snapshot: Set.Snapshot = try set.snapshot(including: ["owners", "class of"])
+    XCTAssertEqual(snapshot.extra, "e")
+    XCTAssertEqual(snapshot.mood, .glad)
+    XCTAssertEqual(snapshot.switch?.case, "c")
+    XCTAssertEqual(snapshot.required.object.in, "y")
+    XCTAssertEqual(snapshot.custom, Money(cents: 3))
+    XCTAssertEqual(snapshot.list, ["x"])
+    XCTAssertEqual(snapshot.id, draft.id)
+    XCTAssertEqual(snapshot.owners, [set.objectID])
+    XCTAssertEqual(snapshot.class_of, [set.objectID])
+    XCTAssertEqual(snapshot.repeat, set.objectID)
+    XCTAssertEqual(snapshot.a_b, "ab")
+    XCTAssertEqual(snapshot._1st__choice_, URL(string: "a:b"))
+    var edited = snapshot
+    edited.switch = nil
+    edited.required.slot = 8
+    XCTAssertEqual(edited.changedKeys.sorted(), ["required.slot", "switch.case", "switch.the rest"])
+    try context.apply(edited)
+    XCTAssertNil(set.switch)
+    XCTAssertEqual(set.required.slot, 8)
+    let below = Below(context: context)
+    below.name = "loud"
+    let other: Below.Snapshot = try below.snapshot()
+    XCTAssertEqual(other.name, "loud")
+    let text = String(context: context)
+    text.text = "x"
+    XCTAssertEqual(try text.snapshot().text, "x")
+  }
+
   func testExtensionsAndPlainObjectsHaveTheirClasses() async throws {
     let (_, context) = try await context(OdditiesModel.managedObjectModel, OdditiesModel.classes)
     let below = Below(context: context)

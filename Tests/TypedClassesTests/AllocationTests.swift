@@ -164,6 +164,30 @@ final class AllocationTests: XCTestCase {
     assert(Double(found), atMost: 190)
   }
 
+  func testASnapshotOfAnObject() throws {
+    let found = try each { count in
+      let context = try makeContext()
+      let packages = try packages(count, context)
+      for package in packages { _ = package.name }
+      var length = 0
+      let found = try counted { for package in packages { length += try package.snapshot().untyped.version > 0 ? 1 : 0 } }
+      XCTAssertEqual(length, count)
+      return found
+    }
+    assert(found, atMost: 1.2)
+  }
+
+  func testAFetchedSnapshot() throws {
+    let found = try each { count in
+      let context = try makeContext()
+      var snapshots: [Package.Snapshot] = []
+      let found = try counted { snapshots = try context.fetch(Package.all.limit(count), as: Package.Snapshot.self) }
+      XCTAssertEqual(snapshots.count, count)
+      return found
+    }
+    assert(found, atMost: 40)
+  }
+
   func testRequests() throws {
     let context = try makeContext()
     let (all, large) = (Package.all, Package.all.where { $0.installedSize > 200 })

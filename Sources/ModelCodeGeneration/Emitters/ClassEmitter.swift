@@ -72,6 +72,7 @@ struct ClassEmitter {
       }
     }
     try emitFields(plan, to: &emitter)
+    try emitSnapshot(plan, to: &emitter, &needs)
     return needs
   }
 

@@ -29,9 +29,9 @@ struct CompositeEmitter {
     var parts: [Part] = []
     for (attribute, identifier, offset) in plan.parts { parts.append(try part(attribute, identifier, offset, plan, &needs)) }
     let modifier = options.modifier
-    let isHashable = try isHashable(plan)
+    let isHashable = try plans.isHashable(plan, forms)
     emitter.line("/// A value of the composite `\(SwiftText.comment(plan.composite.name))`.")
-    emitter.block("\(modifier)nonisolated struct \(plan.typeName): CompositeValue\(isHashable ? ", Hashable" : "")") { emitter in
+    emitter.block("\(modifier)nonisolated struct \(plan.typeName): SnapshotComposite\(isHashable ? ", Hashable" : "")") { emitter in
       for part in parts {
         emitter.line("/// The part `\(SwiftText.comment(part.name))`.")
         emitter.line("\(modifier)var \(part.identifier): \(part.declared)")
@@ -50,6 +50,16 @@ struct CompositeEmitter {
       emitter.line()
       emitter.line("/// Writes the parts that differ to the slots of an object.")
       emitter.block("\(modifier)func _write(to object: ManagedObject, at slot: \(forms.swift("Int")))") { emitter in
+        for part in parts { emitter.line(part.write) }
+      }
+      emitter.line()
+      emitter.line("/// Reads the parts from the slots of a snapshot.")
+      emitter.block("\(modifier)init(_of object: ObjectSnapshot, at slot: \(forms.swift("Int")))") { emitter in
+        for part in parts { emitter.line("self.\(part.identifier) = \(part.read)") }
+      }
+      emitter.line()
+      emitter.line("/// Writes the parts that differ to the slots of a snapshot.")
+      emitter.block("\(modifier)func _write(to object: inout ObjectSnapshot, at slot: \(forms.swift("Int")))") { emitter in
         for part in parts { emitter.line(part.write) }
       }
       emitter.line()
@@ -95,18 +105,5 @@ struct CompositeEmitter {
       name: attribute.name, identifier: name, slot: slot, declared: form.declared, initial: form.initial,
       read: form.read(slot, of: "object."), write: form.writePart("self.\(name)", at: slot),
       field: "\(form.field) { _attribute(\(literal)) }")
-  }
-
-  /// Whether all parts can be told to be equal.
-  private func isHashable(_ plan: CompositePlan) throws(CodeGenerationError) -> Bool {
-    for (attribute, _, _) in plan.parts {
-      if let inner = plans.plan(of: attribute) {
-        if try !isHashable(inner) { return false }
-        continue
-      }
-      var needs = ImportNeeds()
-      if try forms.form(of: attribute, in: plan.composite.name, &needs)?.isHashable == false { return false }
-    }
-    return true
   }
 }

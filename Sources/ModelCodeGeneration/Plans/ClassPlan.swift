@@ -25,6 +25,8 @@ struct ClassPlan {
   let toMany: [(relationship: CompiledRelationship, identifier: String)]
   /// The fetched properties that it adds, with the names of their objects' classes.
   let fetched: [(property: FetchedPropertyDescription, identifier: String, className: String)]
+  /// The struct of the class's snapshots; nil where the model wants none.
+  let snapshot: SnapshotPlan?
 }
 
 /// The classes of a model's entities.
@@ -47,7 +49,7 @@ struct ClassPlans {
       if let other = owners[name] { throw .sharedClass(className: name, entities: [other, entity.name]) }
       owners[name] = entity.name
     }
-    for entity in model.entities where entity.entityDescription.codeGeneration != .manual { plans.append(plan(entity, model)) }
+    for entity in model.entities where entity.entityDescription.codeGeneration != .manual { plans.append(try plan(entity, model)) }
   }
 
   /// The generated properties of an entity's class, inherited ones included: their identifiers and names.
@@ -85,7 +87,7 @@ struct ClassPlans {
     return name
   }
 
-  private func plan(_ entity: CompiledEntity, _ model: CompiledModel) -> ClassPlan {
+  private func plan(_ entity: CompiledEntity, _ model: CompiledModel) throws(CodeGenerationError) -> ClassPlan {
     // The nearest entity above that has a class; what those between them declare has no other place than this class.
     var ancestor = entity.parent
     while let number = ancestor, classNames[number] == Self.baseName { ancestor = model.entities[number].parent }
@@ -118,8 +120,12 @@ struct ClassPlans {
       fetched: fetched.map { property in
         let destination = model.entity(named: property.destinationEntityName).map { classNames[$0.number] }
         return (property, identifiers[property.name] ?? property.name, destination ?? Self.baseName)
-      })
+      },
+      snapshot: try SnapshotPlan(
+        entity, identifiers, tree: tree, namesInTree: Set(tree.flatMap { Self.identifiers(of: $0, model).values }), classNames)
+    )
   }
+
   /// The identifiers of an entity's properties, inherited ones included.
   ///
   /// Names that differ only in what Swift cannot write get numbers. An inherited property has the same identifier in every class below.

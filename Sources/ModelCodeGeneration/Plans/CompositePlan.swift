@@ -19,7 +19,7 @@ struct CompositePlan {
 struct CompositePlans {
   /// Names that the source uses itself.
   private static let reserved: Set<String> = [
-    "Any", "Type", "Protocol", "Self", "ManagedObject", "CompositeValue", "Reach", "Identifiable",
+    "Any", "Type", "Protocol", "Self", "ManagedObject", "CompositeValue", "SnapshotComposite", "ObjectSnapshot", "Reach", "Identifiable",
   ]
 
   /// The structs to write, in the order of the model.
@@ -54,6 +54,19 @@ struct CompositePlans {
   /// The struct of a composite attribute; nil for another one.
   func plan(of attribute: AttributeDescription) -> CompositePlan? {
     attribute.compositeName.flatMap { numbers[$0] }.map { plans[$0] }
+  }
+
+  /// Whether all parts of a struct can be told to be equal.
+  func isHashable(_ plan: CompositePlan, _ forms: AttributeForms) throws(CodeGenerationError) -> Bool {
+    for (attribute, _, _) in plan.parts {
+      if let inner = self.plan(of: attribute) {
+        if try !isHashable(inner, forms) { return false }
+        continue
+      }
+      var needs = ImportNeeds()
+      if try forms.form(of: attribute, in: plan.composite.name, &needs)?.isHashable == false { return false }
+    }
+    return true
   }
 
   /// The names of an attribute's slots. A valid model bounds the recursion.

@@ -58,6 +58,8 @@ public enum CodeGenerationError: Error, Sendable, Hashable, CustomStringConverti
   case badUnknownCase(entity: String, attribute: String)
   /// An attribute is said to have a rule in Swift, but cannot have one.
   case badRule(entity: String, attribute: String)
+  /// The name of an entity's snapshots is no Swift identifier, or that of a class or a type that the entity's properties have.
+  case badSnapshotName(entity: String, name: String)
   /// Two models of one file have the same name.
   case sharedName(String)
   /// The module to import is not written as one.
@@ -74,6 +76,8 @@ public enum CodeGenerationError: Error, Sendable, Hashable, CustomStringConverti
       "\(entity).\(attribute): the case for unknown raw values is no Swift identifier; name it without a dot"
     case .badRule(let entity, let attribute):
       "\(entity).\(attribute): the note swiftValidation must be YES or NO, and only attributes that have a type, are no composites and are not derived can have it"
+    case .badSnapshotName(let entity, let name):
+      "\(entity): '\(name)' cannot be the name of its snapshots; write another one in the note swiftSnapshot, or NO for none"
     case .sharedName(let name): "two models would be called '\(name)'; give one of them another \"name\""
     case .badImport(let name): "'\(name)' is no name of a module"
     }

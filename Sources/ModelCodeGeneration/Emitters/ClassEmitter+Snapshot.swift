@@ -1,0 +1,110 @@
+// ClassEmitter+Snapshot: the source of a class's snapshots: a struct with typed properties, and the function that gives one.
+import ObjectModel
+
+extension ClassEmitter {
+  /// Adds the struct of a class's snapshots.
+  func emitSnapshot(_ plan: ClassPlan, to emitter: inout SwiftEmitter, _ needs: inout ImportNeeds) throws(CodeGenerationError) {
+    guard let snapshot = plan.snapshot else { return }
+    var members: [(slot: Int, lines: [String])] = []
+    for (slot, identifier) in snapshot.slots {
+      if let lines = try member(slot, identifier, plan, &needs) { members.append((slot.index, lines)) }
+      guard let stream = snapshot.streams.first(where: { $0.slot.index == slot.index }) else { continue }
+      members.append(
+        (
+          slot.index,
+          property(
+            stream.identifier, "ExternalData?", "The value, read and written piece by piece, of the attribute", slot.name,
+            get: "_externalData(at: \(slot.index))", set: "_setExternalData(newValue, at: \(slot.index))")
+        ))
+    }
+    for (composite, identifier) in snapshot.composites {
+      guard let part = composites.plan(of: composite.attribute) else { continue }
+      let (isOptional, slot) = (composite.attribute.isOptional, composite.slots.lowerBound)
+      members.append(
+        (
+          slot,
+          property(
+            try name(identifier, isHashable: composites.isHashable(part, forms)), part.typeName + (isOptional ? "?" : ""),
+            "The \(isOptional ? "optional " : "")composite attribute", composite.name,
+            get: "\(isOptional ? "_optionalComposite" : "_composite")(\(slot))", set: "_setComposite(newValue, at: \(slot))")
+        ))
+    }
+    var lines = members.sorted { $0.slot < $1.slot }.map(\.lines)
+    for (relationship, identifier) in snapshot.toMany { lines.append(toMany(relationship, identifier)) }
+    let (modifier, typeName) = (options.modifier, snapshot.typeName)
+    emitter.line()
+    emitter.block("nonisolated extension \(plan.className)") { emitter in
+      emitter.line("/// The values of an object of the class at some time, which may go to any task.")
+      emitter.block("\(modifier)nonisolated struct \(typeName): TypedSnapshot") { emitter in
+        emitter.line("/// The values.")
+        emitter.line("\(modifier)var _snapshot: ObjectSnapshot")
+        emitter.line("/// Takes values that are known to be of an object of the class.")
+        emitter.line("\(modifier)init(_snapshot: ObjectSnapshot) { self._snapshot = _snapshot }")
+        emitter.line("/// The class.")
+        emitter.line("\(modifier)static var _objectType: \(plan.className).Type { \(plan.className).self }")
+        emitter.line("/// The model.")
+        emitter.line("\(modifier)static var _model: ManagedObjectModel { \(modelName).managedObjectModel }")
+        for member in lines {
+          emitter.line()
+          for line in member { emitter.line(line) }
+        }
+      }
+    }
+    // Of members of classes with one name the compiler takes none for the right one; of those of a protocol that of the narrowest class.
+    emitter.line()
+    emitter.block("nonisolated extension TypedManagedObject where Self: \(plan.className)") { emitter in
+      emitter.line(
+        "/// The object's values as they are now, with the members of some to-many relationships, as a value that may go to any task.")
+      emitter.line("///")
+      emitter.line(
+        "/// - Throws: `StoreError` where the object's row is gone, `KeyValueError` for a name that is no to-many relationship's.")
+      let (function, type) = (snapshot.functionName, "\(plan.className).\(typeName)")
+      emitter.block("\(modifier)func \(function)(including relationships: [\(forms.swift("String"))] = []) throws -> \(type)") { emitter in
+        emitter.line("\(type)(_snapshot: try _snapshot(including: relationships))")
+      }
+    }
+  }
+
+  private func member(
+    _ slot: CompiledSlot, _ identifier: String, _ plan: ClassPlan, _ needs: inout ImportNeeds
+  ) throws(CodeGenerationError) -> [String]? {
+    let index = slot.index
+    if slot.relationship != nil {
+      return property(
+        identifier, "ManagedObjectID?", "The ID of the object that the to-one relationship leads to:", slot.name, get: "_toOneID(\(index))",
+        set: "_setToOneID(newValue, at: \(index))")
+    }
+    guard let attribute = slot.attribute, let form = try forms.form(of: attribute, in: plan.entity.name, &needs) else { return nil }
+    let isDerived = attribute.derivationExpression != nil
+    let kind = "\(attribute.isOptional ? "optional " : "")\(isDerived ? "derived " : "")attribute"
+    return property(
+      name(identifier, isHashable: form.isHashable), form.declared, "The \(kind)", slot.name,
+      read: form.read("\(index)", of: "_snapshot."), set: isDerived ? nil : form.write("newValue", at: "\(index)"))
+  }
+
+  private func toMany(_ relationship: CompiledRelationship, _ identifier: String) -> [String] {
+    let index = relationship.index
+    let kind = relationship.isOrdered ? "ordered to-many relationship" : "to-many relationship"
+    let (type, read) =
+      relationship.isOrdered
+      ? ("[ManagedObjectID]?", "_snapshot._members(\(index))")
+      : ("\(forms.swift("Set"))<ManagedObjectID>?", "_snapshot._members(\(index)).map { \(forms.swift("Set"))($0) }")
+    return property(
+      identifier, type, "The IDs of the members, nil where they were not asked for, of the \(kind)", relationship.name, read: read,
+      set: "_setMembers(newValue, at: \(index))")
+  }
+
+  /// An `id` identifies the snapshot, for which it needs a hash value.
+  private func name(_ identifier: String, isHashable: Bool) -> String { identifier == "id" && !isHashable ? "idValue" : identifier }
+
+  private func property(_ identifier: String, _ type: String, _ comment: String, _ name: String, get: String, set: String?) -> [String] {
+    property(identifier, type, comment, name, read: "_snapshot.\(get)", set: set)
+  }
+
+  private func property(_ identifier: String, _ type: String, _ comment: String, _ name: String, read: String, set: String?) -> [String] {
+    let head = "\(options.modifier)var \(SwiftText.escaped(identifier)): \(type) {"
+    let described = "/// \(comment) `\(SwiftText.comment(name))`."
+    guard let set else { return [described, "\(head) \(read) }"] }
+    return [described, head, "  get { \(read) }", "  set { _snapshot.\(set) }", "}"]
+  }
+}
