@@ -48,5 +48,6 @@ struct Goal {
     // W16c and 40 ns; 10 ms; 48 bytes.
     "W26a": Goal(49, 30, .absolute), "W26b": Goal(10, 5, .absolute), "W26c": Goal(48, 40, .absolute),
     "W27a": Goal(1.3, 1), "W27b": Goal(50_000, 25_000, .absolute), "W27c": Goal(25, 12, .absolute),
+    "W28a": Goal(300, 150, .absolute), "W28b": Goal(1, 0.8),
   ]
 }

@@ -50,6 +50,7 @@ struct Setting {
     workloads += NestingSides.workloads(sides)
     workloads += UndoSides.workloads(sides)
     workloads += ResultsSides.workloads(sides)
+    workloads += SnapshotSides.workloads(sides)
     return workloads.filter { options.includes($0.id) }
   }
 

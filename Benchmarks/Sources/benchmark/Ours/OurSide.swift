@@ -26,6 +26,7 @@ struct OurSide {
     sides.merge(NestingSides(stores).sides()) { $1 }
     sides.merge(UndoSides(stores).sides()) { $1 }
     sides.merge(ResultsSides(stores).sides()) { $1 }
+    sides.merge(SnapshotSides(stores).sides()) { $1 }
     sides.merge(MemorySides(stores).sides()) { $1 }
     if let archive = options.archive { sides.merge(ArchiveSides(stores, index: archive).sides()) { $1 } }
     return sides
