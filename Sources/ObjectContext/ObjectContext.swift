@@ -13,6 +13,7 @@
 //   Foundation      predicates and sort descriptors of Foundation
 //   Fetching        fetches of every kind, with unsaved changes
 //   Saving          delete rules, validation, conflicts, one save from its beginning to its end
+//   Observation     single objects observed, by Observation and as sequences
 //   Nesting         contexts over other contexts
 //   Results         results of fetches that are kept up to date, and how they change
 //   Undo            changes taken back, and made again

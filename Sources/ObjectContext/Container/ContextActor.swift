@@ -20,6 +20,8 @@ public actor ContextActor {
   private var isTaken = false
   /// Those who wait for their turn, the first one first.
   private var waiting: [CheckedContinuation<Void, Never>] = []
+  /// The observer that has the context saved some time after each change, by its number, and what stops that.
+  private var autosave: (number: UInt64, stop: @Sendable () -> Void)?
 
   /// Makes an actor with a context over a container's stores.
   public init(container: PersistentContainer) {
@@ -27,7 +29,7 @@ public actor ContextActor {
     context = container.makeContext()
     context.intake.setWake { [weak self] in
       // Of no task: who saves may do so in work of this actor, and this is no part of that.
-      Task.detached { await self?.perform { $0.mergeWaitingChangesOfAll() } }
+      Task.detached { await self?.perform { $0.doWaitingWorkOfAll() } }
     }
   }
 
@@ -63,6 +65,27 @@ public actor ContextActor {
     defer { endCall() }
     let lent = LentContext(context: context)
     return try await withTaskExecutorPreference(executor) { try await body(lent.context) }
+  }
+
+  /// Has something done after each event with changes.
+  ///
+  /// - Parameters:
+  ///   - noteChanges: Called in the actor's isolation.
+  ///   - stop: Called when it is to end.
+  func beginAutosaves(_ noteChanges: @escaping @Sendable () -> Void, stopping stop: @escaping @Sendable () -> Void) {
+    let number = context.addEventObserver { event in
+      if event.kind == .changed { noteChanges() }
+    }
+    autosave = (number, stop)
+    if context.hasChanges { noteChanges() }
+  }
+
+  /// Nothing is done any more after events.
+  func stopAutosaves() {
+    guard let autosave else { return }
+    context.removeEventObserver(autosave.number)
+    autosave.stop()
+    self.autosave = nil
   }
 
   private func endCall() {

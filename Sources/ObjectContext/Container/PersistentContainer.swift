@@ -94,7 +94,7 @@ public final class PersistentContainer: Sendable {
     if let viewContextBox { return viewContextBox.context }
     let context = makeContext()
     context.intake.setWake { [weak self] in
-      Task { @MainActor in self?.viewContextBox?.context.mergeWaitingChangesOfAll() }
+      Task { @MainActor in self?.viewContextBox?.context.doWaitingWorkOfAll() }
     }
     let made = ViewContextBox(context)
     viewContextBox = made

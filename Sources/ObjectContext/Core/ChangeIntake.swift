@@ -6,7 +6,7 @@ struct ChangeIntake: ~Copyable {
   /// What waits to be merged; nil while the context merges only what it is given.
   private var inbox: ChangeInbox?
   /// Brings the context to merge what waits, from any thread.
-  private var wake: (@Sendable () -> Void)?
+  private(set) var wake: (@Sendable () -> Void)?
   /// The contexts that are nested in the one.
   private var nested = NestedContexts()
 

@@ -61,7 +61,10 @@ nonisolated open class ManagedObject {
   deinit {
     if let row { RowImage.letGo(row) }
     overlay?.free()
-    contextReference?._withUnsafeGuaranteedRef { $0.forget(self) }
+    contextReference?._withUnsafeGuaranteedRef { context in
+      if storedFlags.contains(.isObserved) { context.observation?.noteDeath(of: ObjectIdentifier(self)) }
+      context.forget(self)
+    }
   }
 
   // MARK: Identity

@@ -101,6 +101,9 @@ public final class ManagedObjectContext {
   /// Values of reference types that objects have given out, which may be changed in place.
   // Asked by each read of a transformable attribute; unchecked for the same reason.
   @exclusivity(unchecked) var handedOut = HandedOutValues()
+  /// Whoever observes single objects; nil as long as nobody does.
+  // Asked for each object that is made; unchecked for the same reason.
+  @exclusivity(unchecked) var observation: (any ObjectObserving)?
   /// What went wrong where nothing could be thrown.
   var notedErrors = NotedErrors()
   /// Tells observers what happens.
@@ -219,7 +222,10 @@ public final class ManagedObjectContext {
   }
 
   /// Enters an object.
-  func register(_ object: ManagedObject) { tellOfRegistration(of: object, registry.insert(object)) }
+  func register(_ object: ManagedObject) {
+    tellOfRegistration(of: object, registry.insert(object))
+    if let observation { observation.noteRegistered(object) }
+  }
 
   private func tellOfRegistration(of object: ManagedObject, _ listener: PersistentStore?) {
     if let listener { rowSource.noteRegistered([object.currentID], in: listener) }
@@ -250,6 +256,7 @@ public final class ManagedObjectContext {
 
   /// The deletion of an object was saved, or its insertion was given up: it leaves the context.
   func detach(_ object: ManagedObject) {
+    if object.flags.contains(.isObserved) { observation?.noteLeaving(object) }
     forget(object)
     handedOut.remove(object)
     object.contextReference = nil

@@ -76,6 +76,10 @@ extension ManagedObjectSeed {
   static let rulesWait = ObjectFlags(rawValue: 2_097_152)
   /// The row that properties are read from is the overlay's, and numbers may be written to it without further questions.
   static let writesInPlace = ObjectFlags(rawValue: 262144)
+  /// It tells whoever observes it which of its properties are read: no read goes straight to its row, and no number is written in place.
+  static let tellsReads = ObjectFlags(rawValue: 1_048_576)
+  /// Somebody observes it, by itself.
+  static let isObserved = ObjectFlags(rawValue: 2_097_152)
 
   /// Whether a number may be written to the row that the object is read from: it is the overlay's, and the change is known already.
   @inlinable var admitsNumbers: Bool {

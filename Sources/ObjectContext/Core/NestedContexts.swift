@@ -48,11 +48,15 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObjectContext {
-  /// Merges what waits for the context and for those that are nested in it: where nothing else goes on in their isolation.
-  func mergeWaitingChangesOfAll() {
-    mergeWaitingChanges()
-    for context in intake.nestedContexts() { context.mergeWaitingChangesOfAll() }
+  /// Merges what waits for the context and for those that are nested in it, and ends the events of those that are to end by themselves: where nothing else
+  /// goes on in their isolation.
+  func doWaitingWorkOfAll() {
+    if unitOfWork.hasBeginningObservers { processPendingChanges() } else { mergeWaitingChanges() }
+    for context in intake.nestedContexts() { context.doWaitingWorkOfAll() }
   }
+
+  /// Brings the context to what waits to be done, from any thread; nil where nobody knows its isolation.
+  var wake: (@Sendable () -> Void)? { intake.wake ?? rowSource.parent?.wake }
 
   private func forgetVersionsBelow(of work: SaveWork) {
     for context in intake.nestedContexts() {

@@ -25,6 +25,8 @@ package struct UnitOfWork: ~Copyable {
   package private(set) var saveCount = 0
   /// How many objects were inserted ever.
   private(set) var insertionCount = 0
+  /// Who wants to know that an event begins, by number: its end is theirs to bring about.
+  private var beginningObservers: [UInt64: () -> Void] = [:]
 
   /// No work.
   package init() {}
@@ -67,6 +69,7 @@ package struct UnitOfWork: ~Copyable {
     insertionCount += 1
     inserted.append(object)
     pending.append(object)
+    if pending.count == 1 { tellBeginning() }
   }
 
   /// An object was changed.
@@ -164,6 +167,19 @@ package struct UnitOfWork: ~Copyable {
     if object.flags.contains(.hasPendingChange) { return }
     object.flags.insert(.hasPendingChange)
     pending.append(object)
+    if pending.count == 1 { tellBeginning() }
+  }
+
+  /// Tells somebody, by the number of whom, when an event begins with a first change. He changes nothing then, and sees to it that the event ends; nil tells him
+  /// nothing more.
+  mutating func setBeginningObserver(_ number: UInt64, _ observer: (() -> Void)?) { beginningObservers[number] = observer }
+
+  /// Whether somebody sees to it that events end.
+  var hasBeginningObservers: Bool { !beginningObservers.isEmpty }
+
+  @inline(never) private func tellBeginning() {
+    if beginningObservers.isEmpty { return }
+    for observer in beginningObservers.values { observer() }
   }
 
   /// The objects changed in the event, which ends for them.

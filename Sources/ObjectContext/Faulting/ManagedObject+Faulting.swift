@@ -21,7 +21,7 @@ extension ManagedObject {
     if contextReference._withUnsafeGuaranteedRef({ $0.entityClasses.needsWorkWhenFired(entity: number) }) {
       setTransientDefaults()
       updatePlainRow()
-    } else if overlay == nil, !flags.contains(.isInaccessible) {
+    } else if overlay == nil, flags.isDisjoint(with: [.isInaccessible, .tellsReads]) {
       showRow()
     }
     awakeFromFetch()

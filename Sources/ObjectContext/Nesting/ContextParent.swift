@@ -23,6 +23,8 @@ final class ContextParent: ParentSource {
 
   func mergeWaitingChanges() { context.mergeWaitingChanges() }
 
+  var wake: (@Sendable () -> Void)? { context.wake }
+
   // MARK: IDs
 
   /// Gives permanent IDs to all new objects.

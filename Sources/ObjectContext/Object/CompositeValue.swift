@@ -58,6 +58,7 @@ extension ManagedObject {
   }
 
   private func hasValue(in slots: Range<Int>) -> Bool {
+    if flags.contains(.tellsReads) { for slot in slots { noteRead(slot) } }
     // A fault has its row once it is fired.
     if let row = plainRow ?? firedRow(slots.lowerBound) {
       return slots.contains { !RowImage.isNull(row, $0) || RowImage.isUnreadable(row, $0) }

@@ -26,6 +26,7 @@ extension ManagedObject {
 
   /// The value of a binary attribute by its slot: what generated properties call. See ``externalData(forKey:)``.
   public final func _externalData(at slot: Int) -> ExternalData? {
+    noteRead(slot)
     willAccess(slot)
     if let overlay, overlay.has(slot) {
       if let external = overlay.external(slot) { return external }

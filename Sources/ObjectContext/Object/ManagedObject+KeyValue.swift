@@ -14,13 +14,16 @@ extension ManagedObject {
     let entity = compiledEntity
     switch entity.property(named: key) {
     case .attribute(let slot):
+      noteRead(slot.index)
       let value = try readSlotValue(slot.index)
       guard let attribute = slot.attribute else { return nil }
       if attribute.type == .transformable, let known = valueGivenOut(slot.index, stored: value) { return known }
       let result = try Self.swiftValue(value, attribute, entityName: entity.name, objectID)
       if attribute.type == .transformable { noteGivenOut(result, slot.index, stored: value) }
       return result
-    case .toOne(let relationship): return destination(relationship.index)
+    case .toOne(let relationship):
+      noteRead(relationship.index)
+      return destination(relationship.index)
     case .toMany(let relationship):
       return relationship.isOrdered
         ? _toManyArray(relationship.index, as: ManagedObject.self) as Any : _toManySet(relationship.index, as: ManagedObject.self) as Any
@@ -49,6 +52,7 @@ extension ManagedObject {
   final func transformedValue<Value>(_ slot: Int, as type: Value.Type) throws -> Value? {
     let property = compiledEntity.slots[slot]
     guard let attribute = property.attribute else { return nil }
+    noteRead(slot)
     let stored = try readSlotValue(slot)
     if case .null = stored { return nil }
     guard attribute.type == .transformable, case .bytes(let data) = stored else {
@@ -166,6 +170,7 @@ extension ManagedObject {
       switch object.compiledEntity.property(named: key) {
       case .composite: return (object, String(rest))
       case .toOne(let relationship):
+        object.noteRead(relationship.index)
         guard let next = object.destination(relationship.index) else { return nil }
         object = next
         rest = rest[rest.index(after: dot)...]

@@ -90,7 +90,8 @@ extension ManagedObject {
   /// The first change of an object with a row, as of nearly every one that was fetched: gives it an overlay with all its values to which numbers are written
   /// as they are. False where more is to be looked at.
   final func beginsToWriteWords() -> Bool {
-    guard contextReference != nil, let row, flags.isDisjoint(with: [.isFault, .isPartial, .isInaccessible, .isGone, .isAwaking])
+    guard contextReference != nil, let row,
+      flags.isDisjoint(with: [.isFault, .isPartial, .isInaccessible, .isGone, .isAwaking, .tellsReads])
     else { return false }
     let made = askEntity { entity -> Overlay? in
       entity.hasDerivedSlots || RowImage.mayHaveExternals(row, at: entity.largeSlots) ? nil : Overlay(of: entity, copying: row)
@@ -103,7 +104,7 @@ extension ManagedObject {
 
   /// Lets reads go straight to the overlay if it has all values: it may have moved, or has got a value that does not fit into it.
   @inline(__always) final func readOverlay() {
-    guard let overlay, overlay.isWhole, flags.isDisjoint(with: [.isFault, .isInaccessible]) else {
+    guard let overlay, overlay.isWhole, flags.isDisjoint(with: [.isFault, .isInaccessible, .tellsReads]) else {
       hideRow()
       return
     }
@@ -145,7 +146,7 @@ extension ManagedObject {
   final func updatePlainRow() {
     if overlay != nil { return readOverlay() }
     flags.remove(.writesInPlace)
-    if flags.isDisjoint(with: [.isFault, .isInaccessible]) && !hasExternals { showRow() } else { hideRow() }
+    if flags.isDisjoint(with: [.isFault, .isInaccessible, .tellsReads]) && !hasExternals { showRow() } else { hideRow() }
   }
 
   /// The destination of a to-one relationship as it stands in the overlay or row. Fires a fault.

@@ -73,8 +73,10 @@ extension ManagedObject {
   }
 
   @usableFromInline final func firedRow(_ slot: Int) -> UnsafeRawPointer? {
-    if flags.contains(.isFault) { willAccess(slot) }
-    return plainRow
+    if flags.isDisjoint(with: [.isFault, .tellsReads]) { return plainRow }
+    noteRead(slot)
+    willAccess(slot)
+    return plainRow ?? toldRow
   }
 
   @usableFromInline final func slowOptionalValue<Value: _StoredAttributeValue>(_ slot: Int) -> Value? {

@@ -40,6 +40,7 @@ extension ManagedObject {
 
   /// The number of members of a to-many relationship. Fires no member's fault.
   public final func _toManyCount(_ index: Int) -> Int {
+    noteRead(toMany: index)
     guard let context = managedObjectContext, let state = loadedState(index) else { return 0 }
     if context.unitOfWork.deleted.isEmpty && !context.memberStates.hasGone { return state.count }
     return state.members.count { context.isLiving($0, near: self) }
@@ -188,9 +189,11 @@ extension ManagedObject {
   public final func objectIDs(forRelationshipNamed name: String) throws -> [ManagedObjectID] {
     switch compiledEntity.property(named: name) {
     case .toOne(let relationship):
+      noteRead(relationship.index)
       let reference = referenceValue(relationship.index)
       return reference.isNull ? [] : [managedObjectContext?.objectID(reference, near: self)].compactMap { $0 }
     case .toMany(let relationship):
+      noteRead(toMany: relationship.index)
       guard let context = managedObjectContext, let state = loadedState(relationship.index) else { return [] }
       return state.members.filter { context.isLiving($0, near: self) }.compactMap { context.objectID($0, near: self) }
     default: throw KeyValueError(.unknownRelationship, key: name, entityName: compiledEntity.name)
@@ -284,6 +287,7 @@ extension ManagedObject {
 
   /// Visits the members of a to-many relationship that an application has asked for.
   @usableFromInline final func visitMembers(_ index: Int, reserve: (Int) -> Void, body: (ManagedObject) -> Void) {
+    noteRead(toMany: index)
     forEachMember(index, reserve: reserve, body: body)
   }
 

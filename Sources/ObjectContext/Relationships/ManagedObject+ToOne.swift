@@ -19,6 +19,7 @@ extension ManagedObject {
   }
 
   @usableFromInline final func slowToOneID(_ slot: Int) -> ManagedObjectID? {
+    noteRead(slot)
     let reference = referenceValue(slot)
     return reference.isNull ? nil : managedObjectContext?.objectID(reference, near: self)
   }

@@ -49,6 +49,9 @@ protocol ParentSource: AnyObject {
   /// Merges what waits for the parent.
   func mergeWaitingChanges()
 
+  /// Brings the parent, and what is nested in it, to what waits to be done, from any thread; nil where nobody knows the isolation.
+  var wake: (@Sendable () -> Void)? { get }
+
   /// A nested context is there, or goes.
   func noteNested(_ number: UInt64, isThere: Bool)
 }

@@ -1,0 +1,147 @@
+// ObjectWatch: one who waits for the changes of one object, with the values that it had.
+import ObjectModel
+import ObjectStore
+
+/// One who waits for the changes of one object, with the values that it had.
+final class ObjectWatch {
+  /// A property that is watched.
+  enum Property {
+    case attribute(CompiledSlot)
+    case toOne(CompiledRelationship)
+    case toMany(CompiledRelationship)
+
+    fileprivate var name: String {
+      switch self {
+      case .attribute(let slot): slot.name
+      case .toOne(let relationship), .toMany(let relationship): relationship.name
+      }
+    }
+  }
+
+  /// A value, as it is compared.
+  private enum Value: Equatable {
+    case slot(Slot)
+    case objects([ManagedObjectID])
+  }
+
+  private weak var object: ManagedObject?
+  private let properties: [Property]
+  private var values: [Value] = []
+  private var wasDeleted: Bool
+  private let continuation: AsyncStream<ObjectChange>.Continuation
+  /// Whether nobody waits any more.
+  private(set) var isOver = false
+
+  init(_ object: ManagedObject, _ properties: [Property], _ continuation: AsyncStream<ObjectChange>.Continuation) {
+    self.object = object
+    self.properties = properties
+    self.continuation = continuation
+    wasDeleted = object.isDeleted
+    values = properties.map { Self.value(of: $0, object) }
+  }
+
+  deinit { continuation.finish() }
+
+  /// Nothing more comes.
+  func finish() {
+    isOver = true
+    continuation.finish()
+  }
+
+  /// The object has left its context.
+  func end(isDeleted: Bool) {
+    if isDeleted, !wasDeleted, let object { yield(ObjectChange(objectID: object.objectID, properties: [], isDeleted: true)) }
+    finish()
+  }
+
+  /// Tells what an event has changed. False when nobody waits any more.
+  ///
+  /// - Parameters:
+  ///   - slots: The slots that may have been changed; nil for any.
+  ///   - toMany: The to-many relationships; nil for any.
+  func tell(_ slots: SlotMask?, _ toMany: SlotMask?) -> Bool {
+    guard let object, !isOver else { return false }
+    let isDeleted = object.isDeleted
+    var changed: [ObjectChange.Property] = []
+    // What is to be deleted has the values that it had.
+    if !isDeleted {
+      for (position, property) in properties.enumerated() where Self.isAmong(property, slots, toMany) {
+        let now = Self.value(of: property, object)
+        if now == values[position] { continue }
+        changed.append(ObjectChange.Property(key: property.name, old: told(values[position], property), new: told(now, property)))
+        values[position] = now
+      }
+    }
+    if changed.isEmpty, isDeleted == wasDeleted { return true }
+    wasDeleted = isDeleted
+    yield(ObjectChange(objectID: object.objectID, properties: changed, isDeleted: isDeleted))
+    return !isOver
+  }
+
+  /// New objects have got their permanent IDs, which is no change of those that refer to them.
+  func renewIDs() {
+    guard let object, !object.isDeleted else { return }
+    for (position, property) in properties.enumerated() {
+      guard case .objects(let ids) = values[position], ids.contains(where: \.isTemporaryID) else { continue }
+      values[position] = Self.value(of: property, object)
+    }
+  }
+
+  private func yield(_ change: ObjectChange) {
+    if case .terminated = continuation.yield(change) { isOver = true }
+  }
+
+  // MARK: Values
+
+  private static func isAmong(_ property: Property, _ slots: SlotMask?, _ toMany: SlotMask?) -> Bool {
+    switch property {
+    case .attribute(let slot): slots?.contains(slot.index) ?? true
+    case .toOne(let relationship): slots?.contains(relationship.index) ?? true
+    case .toMany(let relationship): toMany?.contains(relationship.index) ?? true
+    }
+  }
+
+  private static func value(of property: Property, _ object: ManagedObject) -> Value {
+    switch property {
+    case .attribute(let slot): return .slot(object.slotValue(slot.index))
+    case .toOne(let relationship), .toMany(let relationship):
+      // The name is one of the entity's relationships.
+      let ids = (try? object.objectIDs(forRelationshipNamed: relationship.name)) ?? []
+      return .objects(relationship.isOrdered ? ids : ids.sorted { ($0.entityNumber, $0.key) < ($1.entityNumber, $1.key) })
+    }
+  }
+
+  /// A value as it is told; nil for none, and where it cannot be decoded.
+  private func told(_ value: Value, _ property: Property) -> (any Sendable)? {
+    switch (value, property) {
+    case (.slot(let slot), .attribute(let compiled)):
+      compiled.attribute.flatMap { (try? AttributeConversion.value(of: slot, $0)) ?? nil }
+    case (.objects(let ids), .toOne): ids.first
+    case (.objects(let ids), _): ids
+    case (.slot, _): nil
+    }
+  }
+}
+
+extension ManagedObject {
+  /// The properties of some names; of all where there are none.
+  ///
+  /// - Throws: ``KeyValueError`` for a name that is no attribute's or relationship's.
+  final func watchedProperties(_ keys: [String]?) throws(KeyValueError) -> [ObjectWatch.Property] {
+    let entity = compiledEntity
+    let wanted = try keys.map { keys throws(KeyValueError) in
+      var names: Set<String> = []
+      for key in keys {
+        switch entity.property(named: key) {
+        case .attribute, .toOne, .toMany: names.insert(key)
+        case .composite(let composite): for slot in composite.slots { names.insert(entity.slots[slot].name) }
+        case .fetched, nil: throw KeyValueError(.unknownKey, key: key, entityName: entity.name)
+        }
+      }
+      return names
+    }
+    let slots = entity.slots.map { slot in slot.relationship.map { ObjectWatch.Property.toOne($0) } ?? .attribute(slot) }
+    let all = slots + entity.toManyRelationships.map { .toMany($0) }
+    return wanted.map { wanted in all.filter { wanted.contains($0.name) } } ?? all
+  }
+}

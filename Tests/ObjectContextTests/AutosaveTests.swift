@@ -1,0 +1,140 @@
+// AutosaveTests: contexts save themselves a while after the last change, and lose nothing by errors.
+import Foundation
+import ObjectContext
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+import Synchronization
+import XCTest
+
+@MainActor final class AutosaveTests: XCTestCase {
+  private let clock = ManualClock()
+
+  private func container() async throws -> PersistentContainer {
+    let container = try PersistentContainer(
+      name: "Library", managedObjectModel: Library.model, classes: Library.classes,
+      persistentStoreDescriptions: [PersistentStoreDescription(type: .inMemory)])
+    try await container.loadPersistentStores()
+    return container
+  }
+
+  /// How many tags the store has.
+  private func storedTags(_ container: PersistentContainer) throws -> Int {
+    try container.newBackgroundContext().count(for: FetchRequest<Tag>(entityName: "Tag"))
+  }
+
+  private func nextSave(_ changes: AsyncStream<ContextChange>) async {
+    for await change in changes where change.kind == .didSave { return }
+  }
+
+  func testAContextIsSavedADelayAfterTheLastChange() async throws {
+    let container = try await container()
+    let context = container.viewContext
+    let changes = context.changes()
+    let autosave = context.autosaves(after: .seconds(5), clock: clock) { XCTFail("\($0)") }
+    // Nobody ends the event.
+    let tag = Tag(context: context)
+    tag.name = "a"
+    await clock.waitForSleep(1)
+    clock.advance(by: .seconds(3))
+    tag.name = "b"
+    context.processPendingChanges()
+    clock.advance(by: .seconds(3))
+    // Three seconds after the last change the first one's time is over, and it sleeps again.
+    await clock.waitForSleep(2)
+    XCTAssertTrue(context.hasChanges)
+    XCTAssertEqual(try storedTags(container), 0)
+    clock.advance(by: .seconds(2))
+    await nextSave(changes)
+    XCTAssertFalse(context.hasChanges)
+    XCTAssertEqual(try storedTags(container), 1)
+    // Then nobody waits for anything, until something is changed again.
+    tag.name = "c"
+    await clock.waitForSleep(3)
+    clock.advance(by: .seconds(5))
+    await nextSave(changes)
+    XCTAssertFalse(context.hasChanges)
+    withExtendedLifetime(autosave) {}
+  }
+
+  func testAnErrorGoesToTheHandlerAndTheChangesAreTriedAgainWithTheNext() async throws {
+    let container = try await container()
+    let context = container.viewContext
+    let changes = context.changes()
+    let (errors, continuation) = AsyncStream.makeStream(of: String.self)
+    let autosave = context.autosaves(after: .seconds(1), clock: clock) { continuation.yield("\(type(of: $0))") }
+    let tag = Tag(context: context)
+    await clock.waitForSleep(1)
+    clock.advance(by: .seconds(1))
+    // It has no name, and needs one.
+    for await error in errors {
+      XCTAssertEqual(error, "ValidationError")
+      break
+    }
+    XCTAssertEqual(clock.sleepCount, 1, "Nobody tries again before something is changed.")
+    XCTAssertEqual(context.insertedObjects, [tag])
+    tag.name = "named"
+    await clock.waitForSleep(2)
+    clock.advance(by: .seconds(1))
+    await nextSave(changes)
+    XCTAssertEqual(try storedTags(container), 1)
+    withExtendedLifetime(autosave) {}
+  }
+
+  func testTheEndSavesWhatIsLeft() async throws {
+    let container = try await container()
+    let context = container.viewContext
+    let autosave = context.autosaves(after: .seconds(1), clock: clock) { XCTFail("\($0)") }
+    Tag(context: context).name = "a"
+    autosave.end()
+    XCTAssertEqual(try storedTags(container), 1)
+    Tag(context: context).name = "b"
+    context.processPendingChanges()
+    autosave.end()
+    XCTAssertEqual(try storedTags(container), 1, "It has ended before.")
+    // One that nobody holds ends by itself.
+    var other: Autosave? = context.autosaves(after: .seconds(1), clock: clock) { XCTFail("\($0)") }
+    XCTAssertEqual(try storedTags(container), 1)
+    withExtendedLifetime(other) {}
+    other = nil
+    XCTAssertEqual(try storedTags(container), 2)
+  }
+
+  func testAChangeHoldsItsContextUntilItIsSaved() async throws {
+    let container = try await container()
+    var context: ManagedObjectContext? = container.newBackgroundContext()
+    weak let weakContext = context
+    let changes = try XCTUnwrap(context).changes()
+    let autosave = context?.autosaves(after: .seconds(1), clock: clock) { XCTFail("\($0)") }
+    try XCTUnwrap(context).perform { _ = try context?.make("Tag", ["name": "a"]) }
+    context = nil
+    await clock.waitForSleep(1)
+    XCTAssertNotNil(weakContext)
+    clock.advance(by: .seconds(1))
+    await nextSave(changes)
+    XCTAssertEqual(try storedTags(container), 1)
+    withExtendedLifetime(autosave) {}
+  }
+
+  func testAnActorsContextIsSavedBetweenItsPiecesOfWork() async throws {
+    let container = try await container()
+    let library = ContextActor(container: container)
+    let changes = await library.perform { $0.changes() }
+    await library.autosaves(after: .seconds(1), clock: clock) { XCTFail("\($0)") }
+    await library.perform { Tag(context: $0).name = "a" }
+    await clock.waitForSleep(1)
+    // The time comes while a piece of work that waits for something has made one of its two changes.
+    await library.perform { [clock] context in
+      Tag(context: context).name = "b"
+      clock.advance(by: .seconds(1))
+      await Task.yield()
+      XCTAssertTrue(context.hasChanges)
+      Tag(context: context).name = "c"
+    }
+    await nextSave(changes)
+    XCTAssertEqual(try storedTags(container), 3)
+    await library.perform { Tag(context: $0).name = "d" }
+    try await library.endAutosaves()
+    XCTAssertEqual(try storedTags(container), 4)
+  }
+}
