@@ -20,3 +20,4 @@
 //   Snapshots       values of objects that go anywhere, and back into a context
 //   Container       models with their stores and contexts; contexts of actors
 //   Migration       migrations by code and in stages
+//   Document        folders of one store and other files, which save themselves

@@ -28,7 +28,11 @@ extension PersistentStoreDescription {
   /// What opens the store.
   public var key: StoreKey? {
     get { self[.key] }
-    set { self[.key] = newValue }
+    set {
+      // Whoever gives a key means a store of this kind, and coordinators are to know its class.
+      _ = StoreType.sqlcipher
+      self[.key] = newValue
+    }
   }
 
   /// What a power cut may cost; by default nothing.

@@ -22,7 +22,7 @@ final class DocumentationTests: XCTestCase {
     let atHand = """
       context: ManagedObjectContext, container: PersistentContainer, book: Book, author: Author, film: ManagedObject, download: AsyncStream<Data>, model: ManagedObjectModel,
       version1: ManagedObjectModelReference, version2: ManagedObjectModelReference, rows: [[String: Any]], url: URL, key: StoreKey,
-      coordinator: PersistentStoreCoordinator, token: PersistentHistoryToken
+      coordinator: PersistentStoreCoordinator, token: PersistentHistoryToken, document: ManagedDocument
       """
     var program = "import CipherData\nimport Foundation\nfunc ask(_ question: String) async throws -> String { question }\n"
     var engine = ""

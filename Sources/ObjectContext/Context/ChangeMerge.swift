@@ -45,6 +45,7 @@ struct ChangeMerge {
     unsaved.end()
     context.recorder?.resume()
     tell(deleted, updated, slots, computed)
+    tell(deleted, updated, slots, computed, unsaved)
     context.notifications.postMerged(
       inserted: changes.inserted, refreshed: updated + computed, deleted: deleted, unsaved: unsaved, in: context)
   }
@@ -57,6 +58,7 @@ struct ChangeMerge {
   /// back.
   private func outlivesItsRow(_ object: ManagedObject) -> Bool {
     guard object.flags.contains(.isUpdated), !object.flags.contains(.isDeleted) else { return false }
+    if context.intake.keepsChangedObjects { return true }
     switch context.mergePolicy.type(for: object.compiledEntity, in: context.model) {
     case .mergeByPropertyObjectTrump, .overwrite: return true
     case .error, .mergeByPropertyStoreTrump, .rollback: return false
@@ -116,9 +118,12 @@ struct ChangeMerge {
 
   // MARK: What is told
 
-  private func tell(_ deleted: [ManagedObject], _ updated: [ManagedObject], _ slots: [SlotMask?], _ computed: [ManagedObject]) {
+  private func tell(
+    _ deleted: [ManagedObject], _ updated: [ManagedObject], _ slots: [SlotMask?], _ computed: [ManagedObject], _ unsaved: UnsavedChanges
+  ) {
     context.tellEvent {
       var event = ContextEvent(.merged)
+      event.overridden = unsaved.overridden
       event.insertedIDs = changes.inserted
       event.merged = changes
       event.deleted = deleted

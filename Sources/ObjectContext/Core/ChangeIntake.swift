@@ -7,6 +7,8 @@ struct ChangeIntake: ~Copyable {
   private var inbox: ChangeInbox?
   /// Brings the context to merge what waits, from any thread.
   private(set) var wake: (@Sendable () -> Void)?
+  /// Whether objects with unsaved changes outlive their rows, whatever the merge policy is: the save finds the conflict then.
+  private(set) var keepsChangedObjects = false
   /// The contexts that are nested in the one.
   private var nested = NestedContexts()
 
@@ -15,6 +17,9 @@ struct ChangeIntake: ~Copyable {
 
   /// Says how the context is brought to merge what waits; without it, it waits for the context's next event. For contexts whose isolation is known.
   mutating func setWake(_ wake: @escaping @Sendable () -> Void) { self.wake = wake }
+
+  /// Has objects with unsaved changes outlive their rows.
+  mutating func keepChangedObjects() { keepsChangedObjects = true }
 
   /// Collects others' changes from now on.
   mutating func open(_ rowSource: RowSource) {

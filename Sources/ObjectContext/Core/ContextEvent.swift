@@ -52,6 +52,9 @@ package struct ContextEvent {
   /// Objects that took values from the store, or gave up changes.
   package internal(set) var refreshed: [Change] = []
 
+  /// After a merge: of objects with unsaved changes the properties that others have changed too.
+  package internal(set) var overridden: [ManagedObjectID: Set<String>] = [:]
+
   init(_ kind: Kind) { self.kind = kind }
 
   /// Whether nothing was changed.

@@ -24,7 +24,7 @@ extension ManagedObjectContext {
   /// Events of the view context, and of contexts nested in it, end by themselves as soon as the main actor is free, once this is set; elsewhere an event ends
   /// with `perform(_:)`, a fetch, a save or ``processPendingChanges()``.
   ///
-  /// A read costs about ten times what it costs in other contexts, and an object of which something was read keeps some hundred bytes for it. Set it before
+  /// A read costs about 0.2 µs instead of nanoseconds, and for an object of which something was read about 300 bytes are kept until it dies. Set it before
   /// observing; when it is set back to false, nobody hears any more of what he has read.
   public var tracksObservation: Bool {
     get { observation?.wantsReads ?? false }

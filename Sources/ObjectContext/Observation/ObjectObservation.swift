@@ -45,8 +45,13 @@ final class ObjectObservation: ObjectObserving {
 
   func noteRead(_ property: ObservedProperty, of object: ManagedObject) {
     let key = ObjectIdentifier(object)
-    if entries[key] == nil { object.flags.insert(.isObserved) }
-    let registrar = note(property, in: &entries[key, default: Entry()])
+    let registrar: ObservationRegistrar
+    if let index = entries.index(forKey: key) {
+      registrar = note(property, in: &entries.values[index])
+    } else {
+      object.flags.insert(.isObserved)
+      registrar = note(property, in: &entries[key, default: Entry()])
+    }
     registrar.access(object, keyPath: keyPaths[property])
   }
 

@@ -13,6 +13,9 @@ public final class Autosave {
 
   /// Saves what is not saved yet, and ends. An error goes to the handler; the changes stay in the context.
   public func end() { work.end() }
+
+  /// Something else than the context is to be saved: the time begins anew.
+  func noteChanges() { work.noteChanges() }
 }
 
 extension ManagedObjectContext {
@@ -57,6 +60,7 @@ extension ManagedObjectContext {
 /// What is behind an autosave.
 protocol AutosaveWork: AnyObject {
   func end()
+  func noteChanges()
 }
 
 /// The saving of a context in the isolation that it was made in.
@@ -103,7 +107,7 @@ private final class IsolatedAutosave<TimerClock: Clock>: AutosaveWork where Time
     Task.detached { [isolation] in await lent.endEvent(in: isolation) }
   }
 
-  private func noteChanges() {
+  func noteChanges() {
     let lent = LentAutosave(work: self)
     timer.noteEvent { [isolation] in await lent.save(in: isolation) }
   }

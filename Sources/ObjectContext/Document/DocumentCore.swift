@@ -1,0 +1,246 @@
+// DocumentCore: an open document: its folder, its store, its state. It outlives the document until all is saved.
+import Foundation
+import ObjectModel
+import ObjectStore
+
+/// What is behind a ``ManagedDocument``: the document may go at any moment, and this saves and closes then.
+@MainActor final class DocumentCore {
+  let folder: DocumentFolder
+  let container: PersistentContainer
+  private let description: PersistentStoreDescription
+  private let resolvesConflicts: Bool
+  /// Saves the document by itself: made when it is opened; nil where it is not to be.
+  private let makeAutosave: (@MainActor (DocumentCore) -> Autosave)?
+  var content: AdditionalContent
+  private(set) var state = DocumentState.closed
+  private(set) var conflicts: [DocumentConflict] = []
+  private(set) var savingError: (any Error)?
+  /// Objects with unsaved changes to properties that others have changed too.
+  private var overridden: [ManagedObjectID: Set<String>] = [:]
+  private var identity: DocumentFolder.Identity?
+  private var autosave: Autosave?
+  private var observer: UInt64?
+  /// Called before and after each change of what is told.
+  var willChange: () -> Void = {}
+  var didChange: () -> Void = {}
+  var errorHandler: (@MainActor (any Error) -> Void)?
+
+  init(
+    _ folder: DocumentFolder, _ container: PersistentContainer, _ description: PersistentStoreDescription, resolvesConflicts: Bool,
+    _ makeAutosave: (@MainActor (DocumentCore) -> Autosave)?
+  ) {
+    self.folder = folder
+    self.container = container
+    self.description = description
+    self.resolvesConflicts = resolvesConflicts
+    self.makeAutosave = makeAutosave
+    content = AdditionalContent(folder)
+  }
+
+  var context: ManagedObjectContext { container.viewContext }
+  var isOpen: Bool { !state.contains(.closed) }
+  var hasUnsavedChanges: Bool { isOpen && (context.hasChanges || content.hasChanges) }
+
+  private func change(_ body: () -> Void) {
+    willChange()
+    body()
+    didChange()
+  }
+
+  func setState(_ new: DocumentState) {
+    if new != state { change { state = new } }
+  }
+
+  // MARK: Opening and closing
+
+  /// Opens the document, a new one after its folder was made.
+  func open(isNew: Bool) async throws {
+    guard state == .closed else { throw DocumentError(.alreadyOpen, folder.path) }
+    setState([.closed, .editingDisabled])
+    do {
+      if isNew { try folder.create() } else { _ = try folder.info() }
+      do { try await openStore(isNew: isNew) } catch {
+        try? container.close()
+        if isNew { folder.remove() }
+        throw error
+      }
+    } catch {
+      setState(.closed)
+      throw error
+    }
+    begin()
+  }
+
+  private func openStore(isNew: Bool) async throws {
+    var description = description
+    description.url = folder.storeURL
+    description.createsStore = isNew
+    container.persistentStoreDescriptions = [description]
+    try await container.loadPersistentStores()
+    // Last, so that a folder whose making was interrupted is no document.
+    if isNew { try folder.write(DocumentFolder.Info()) }
+    identity = try folder.identity()
+  }
+
+  private func begin() {
+    context.automaticallyMergesChangesFromParent = true
+    if !resolvesConflicts { context.intake.keepChangedObjects() }
+    observer = context.addEventObserver { [weak self] event in
+      if event.kind == .merged { self?.noteMerge(event) }
+    }
+    setState(.normal)
+    autosave = makeAutosave?(self)
+  }
+
+  /// Closes the store without saving. Objects that somebody holds keep their last values.
+  func close() throws {
+    if let observer { context.removeEventObserver(observer) }
+    observer = nil
+    setState(.closed)
+    // It finds a document that is closed, and saves nothing.
+    autosave?.end()
+    autosave = nil
+    context.automaticallyMergesChangesFromParent = false
+    context.reset()
+    content.forgetChanges()
+    overridden = [:]
+    change { (conflicts, savingError) = ([], nil) }
+    try container.close()
+  }
+
+  /// The document is gone: saves what it has, and closes.
+  func finish() {
+    guard isOpen else { return }
+    if hasUnsavedChanges {
+      do { try save() } catch { errorHandler?(error) }
+    }
+    do { try close() } catch { errorHandler?(error) }
+  }
+
+  // MARK: Saving
+
+  /// Something of the application's own files is to be written.
+  func noteContentChange() { autosave?.noteChanges() }
+
+  /// Saves in time, unless somebody is to decide first.
+  func saveByItself() throws {
+    if isOpen, hasUnsavedChanges, !state.contains(.inConflict) { try save() }
+  }
+
+  /// Saves the objects, and then the application's files.
+  func save() throws {
+    guard isOpen else { throw DocumentError(.closed, folder.path) }
+    try checkFolder()
+    if state.contains(.inConflict) { throw DocumentError(.inConflict, folder.path) }
+    try noteErrors {
+      // What others have saved by now is merged first, and may be what is to be decided.
+      context.mergeWaitingChanges()
+      if state.contains(.inConflict) { throw DocumentError(.inConflict, folder.path) }
+      try context.save()
+      try content.write()
+    }
+  }
+
+  /// Throws when the folder is no longer the one that was opened; then nothing is to be changed until it is again.
+  func checkFolder() throws(DocumentError) {
+    guard isOpen, let identity else { return }
+    do {
+      try folder.check(identity)
+      if state.contains(.editingDisabled) { setState(state.subtracting(.editingDisabled)) }
+    } catch {
+      change {
+        savingError = error
+        state.formUnion([.savingError, .editingDisabled])
+      }
+      throw error
+    }
+  }
+
+  /// Runs a save, and tells how it has ended.
+  private func noteErrors(_ body: () throws -> Void) throws {
+    do { try body() } catch let error as StoreError where !error.mergeConflicts.isEmpty || !error.constraintConflicts.isEmpty {
+      let found = error.mergeConflicts.compactMap(DocumentConflict.init) + error.constraintConflicts.compactMap(DocumentConflict.init)
+      change {
+        conflicts = found
+        state.insert(.inConflict)
+      }
+      throw DocumentError(.inConflict, folder.path)
+    } catch let error as DocumentError where error.code == .inConflict {
+      throw error
+    } catch {
+      change {
+        savingError = error
+        state.insert(.savingError)
+      }
+      throw error
+    }
+    if savingError != nil || !state.isDisjoint(with: [.savingError, .inConflict]) || !conflicts.isEmpty {
+      change {
+        (savingError, conflicts) = (nil, [])
+        state.subtract([.savingError, .inConflict])
+      }
+    }
+  }
+
+  // MARK: Conflicts
+
+  private func noteMerge(_ event: ContextEvent) {
+    // Whoever commits may have replaced the folder. Who is told of it by a save need not be told here.
+    try? checkFolder()
+    if resolvesConflicts || event.overridden.isEmpty { return }
+    overridden.merge(event.overridden) { $0.union($1) }
+    let found = overridden.compactMap { id, keys in context.registeredObject(for: id).map { DocumentConflict($0, keys) } }
+    change {
+      conflicts = found
+      state.insert(.inConflict)
+    }
+  }
+
+  /// Saves with what somebody has decided.
+  func resolveConflicts(_ resolution: DocumentConflictResolution) throws {
+    guard isOpen else { throw DocumentError(.closed, folder.path) }
+    try checkFolder()
+    // What waits belongs to what is decided.
+    context.mergeWaitingChanges()
+    if case .theirs = resolution { takeTheirValues() }
+    let policy = context.mergePolicy
+    context.mergePolicy = resolution.mergePolicy
+    defer { context.mergePolicy = policy }
+    try noteErrors {
+      try context.save()
+      try content.write()
+    }
+    overridden = [:]
+  }
+
+  /// Properties that others have changed too are what they have made of them.
+  private func takeTheirValues() {
+    for (id, keys) in overridden {
+      guard let object = context.registeredObject(for: id), let row = object.image else { continue }
+      let entity = object.compiledEntity
+      for slot in entity.slots where keys.contains(slot.name) {
+        if slot.relationship != nil {
+          object._setToOne(context.object(row.reference(slot.index), near: object), at: slot.index)
+        } else if let value = try? object.storedValue(slot.index, of: row) {
+          object.setSlotValue(value, at: slot.index)
+        }
+      }
+    }
+    overridden = [:]
+  }
+
+  // MARK: Copies
+
+  /// Copies the saved document to a folder that is not there, as a document of its own.
+  func copy(to other: DocumentFolder) async throws {
+    try other.create()
+    do {
+      guard try await container.copyStore(to: other.storeURL) else { throw DocumentError(.notCopyable, folder.path) }
+      try content.copy(to: other)
+      try other.write(DocumentFolder.Info())
+    } catch {
+      other.remove()
+      throw error
+    }
+  }
+}
