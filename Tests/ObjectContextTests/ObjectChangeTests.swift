@@ -113,6 +113,25 @@ final class ObjectChangeTests: XCTestCase {
     }
   }
 
+  func testANewObjectThatIsGivenUpEndsTheSequence() async throws {
+    try await onStores { stack in
+      let context = stack.makeContext()
+      for isRolledBack in [true, false] {
+        let book = Book(context: context)
+        book.title = "a"
+        context.processPendingChanges()
+        let stream = try book.changes()
+        book.title = "b"
+        context.processPendingChanges()
+        if isRolledBack { context.rollback() } else { context.delete(book) }
+        context.processPendingChanges()
+        let all = await changes(stream)
+        XCTAssertEqual(all.map(\.keys), [["title"], []])
+        XCTAssertEqual(all.map(\.isDeleted), [false, true])
+      }
+    }
+  }
+
   func testTheSequenceKeepsNeitherObjectNorContext() async throws {
     try await onStores { stack in
       let context = stack.makeContext()

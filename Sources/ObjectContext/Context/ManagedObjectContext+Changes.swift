@@ -175,10 +175,13 @@ extension ManagedObjectContext {
 
   /// New objects that were deleted leave the context without a trace.
   private func dropDeletedInsertions() {
-    for object in unitOfWork.takeDeletedInsertions() {
+    let dropped = unitOfWork.takeDeletedInsertions()
+    if dropped.isEmpty { return }
+    for object in dropped {
       object.flags.subtract([.isInserted, .isDeleted, .isUpdated, .isListedAsDeleted, .isListedAsInserted])
       object.flags.insert(.isGone)
       detach(object)
     }
+    observation?.tellLeaving()
   }
 }

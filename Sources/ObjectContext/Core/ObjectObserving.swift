@@ -17,8 +17,10 @@ protocol ObjectObserving: AnyObject {
   func noteRegistered(_ object: ManagedObject)
   /// A property of an object was read.
   func noteRead(_ property: ObservedProperty, of object: ManagedObject)
-  /// An object that is observed leaves the context; an event tells of it, or has done so.
+  /// An object that is observed leaves the context; an event that is about to be told tells of it, or ``tellLeaving()`` follows.
   func noteLeaving(_ object: ManagedObject)
+  /// Objects have left after the event that has told of it.
+  func tellLeaving()
   /// An object that was observed is no more.
   func noteDeath(of object: ObjectIdentifier)
 }

@@ -14,7 +14,7 @@ public struct DocumentState: OptionSet, Sendable, Hashable {
   public static let inConflict = DocumentState(rawValue: 2)
   /// The last save has failed; see ``ManagedDocument/savingError``. The changes are still there.
   public static let savingError = DocumentState(rawValue: 4)
-  /// Nothing should be changed: the document is being opened, closed or copied, or its folder is not where it was.
+  /// Nothing should be changed: the document is being opened, or its folder is not where it was.
   public static let editingDisabled = DocumentState(rawValue: 8)
 }
 

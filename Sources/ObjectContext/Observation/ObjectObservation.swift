@@ -93,15 +93,23 @@ final class ObjectObservation: ObjectObserving {
   /// Tells those who observe what an event has changed.
   func tell(_ event: ContextEvent) {
     if entries.isEmpty && leaving.isEmpty { return }
+    tell(notices(of: event), isReset: event.kind == .reset)
+    if event.kind == .saved, !event.inserted.isEmpty { for entry in entries.values { for watch in entry.watches { watch.renewIDs() } } }
+  }
+
+  func tellLeaving() {
+    if !leaving.isEmpty { tell([], isReset: false) }
+  }
+
+  /// Tells of changed objects, and of those that have left.
+  private func tell(_ changed: [Notice], isReset: Bool) {
     // Whoever is told may read, and observe, and take himself out.
-    var notices = notices(of: event)
-    notices += leaving
+    let notices = changed + leaving
     leaving = []
     for notice in notices {
       tellReaders(notice)
-      tellWatches(notice, isReset: event.kind == .reset)
+      tellWatches(notice, isReset: isReset)
     }
-    if event.kind == .saved, !event.inserted.isEmpty { for entry in entries.values { for watch in entry.watches { watch.renewIDs() } } }
   }
 
   private func notices(of event: ContextEvent) -> [Notice] {
