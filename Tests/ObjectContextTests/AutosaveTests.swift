@@ -131,6 +131,8 @@ import XCTest
       XCTAssertTrue(context.hasChanges)
       Tag(context: context).name = "c"
     }
+    // Who had not come to wait for the actor by then waits for the second change's time.
+    clock.advance(by: .seconds(1))
     await nextSave(changes)
     XCTAssertEqual(try storedTags(container), 3)
     await library.perform { Tag(context: $0).name = "d" }

@@ -4,6 +4,8 @@ import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
+import Observation
+import Synchronization
 import XCTest
 
 private enum State: Int16, Sendable { case open, done }
@@ -188,6 +190,7 @@ final class EntityClassTests: XCTestCase {
   }
 
   func testObjectsOfTheClassesHaveSnapshots() async throws {
+  func testObjectsOfTheClassesAreObserved() async throws {
     let container = try PersistentContainer(
       name: "Test", managedObjectModel: ManagedObjectModel(Job.self), classes: ManagedObjectClasses(Job.self),
       persistentStoreDescriptions: [PersistentStoreDescription(type: .inMemory)])
@@ -213,6 +216,34 @@ final class EntityClassTests: XCTestCase {
     XCTAssertEqual(job.tags, ["y", "z"])
     XCTAssertEqual(job.site?.city, "Oslo")
     XCTAssertEqual(try context.fetch(Job.all, as: ObjectSnapshot.self).map { try $0.value("state", as: State.self) }, [.open])
+    context.tracksObservation = true
+    let job = Job(context: context)
+    job.title = "a"
+    let part = Job(context: context)
+    part.title = "b"
+    try context.save()
+    let told = Mutex<[String]>([])
+    /// Reads, and waits for the property to be told by its name.
+    func track(_ name: String, _ read: () -> Void) {
+      withObservationTracking(read) { told.withLock { $0.append(name) } }
+    }
+    track("state") { _ = job.state }
+    track("cost") { _ = job.cost }
+    track("tags") { _ = job.tags }
+    track("parts") { _ = job.parts }
+    track("parent") { _ = part.parent }
+    track("site") { _ = job.site }
+    track("title") { _ = job.title }
+    track("site of the part") { _ = part.site }
+    job.state = .done
+    job.cost = 3
+    job.tags = ["x"]
+    job.site = Site(spot: Spot(row: 2))
+    part.parent = job
+    context.processPendingChanges()
+    XCTAssertEqual(told.withLock { $0.sorted() }, ["cost", "parent", "parts", "site", "state", "tags"])
+    XCTAssertEqual(job.site, Site(spot: Spot(row: 2)))
+    XCTAssertEqual(job.tags, ["x"])
   }
 
   func testObjectsOfTheClassesWork() async throws {

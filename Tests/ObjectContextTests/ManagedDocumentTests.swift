@@ -127,6 +127,7 @@ import _TestSupport
     let document = try await ManagedDocument.created(url, clock: clock)
     let changes = document.managedObjectContext.changes()
     document.addTag("a")
+    document.managedObjectContext.processPendingChanges()
     try document.setAdditionalContent(Data("cover".utf8), named: "Cover.txt")
     await clock.waitForSleep(1)
     clock.advance(by: .seconds(1))

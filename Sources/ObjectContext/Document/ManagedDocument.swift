@@ -16,7 +16,7 @@ public import Observation
 ///
 /// Several documents on one folder, in one process or in many, see each other's saves as soon as the main actor is free. Changes of both sides go together as long as
 /// they are not of the same properties; where they are the document is ``DocumentState/inConflict``, and somebody decides. A document that nobody holds any more
-/// saves what it has and closes. <doc:Documents> says more.
+/// saves what it has and closes; what cannot be saved then is told to ``errorHandler`` and lost. <doc:Documents> says more.
 ///
 /// The document is `Observable`: its state, its conflicts and its error can be followed. Its context has an undo manager if it is given one: the context is the same
 /// as long as the document is there, whether open or not.
