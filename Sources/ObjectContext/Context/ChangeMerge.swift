@@ -44,7 +44,6 @@ struct ChangeMerge {
     context.refresh(computed, in: store, keepsVersions: true)
     unsaved.end()
     context.recorder?.resume()
-    tell(deleted, updated, slots, computed)
     tell(deleted, updated, slots, computed, unsaved)
     context.notifications.postMerged(
       inserted: changes.inserted, refreshed: updated + computed, deleted: deleted, unsaved: unsaved, in: context)

@@ -1,5 +1,5 @@
 // ResultsSnapshot: the IDs of results at one moment, section by section, as a value that may go anywhere.
-public import Foundation
+import Foundation
 public import ObjectModel
 
 /// The results of a ``FetchedResultsController`` at one moment: IDs in sections, as diffable lists take them.
