@@ -5,7 +5,10 @@ public import ObjectModel
 ///
 /// ```swift
 /// for ids in try context.fetchIdentifiers(Book.all, batchSize: 1_000) {
-///   try await container.performBackgroundTask { context in try work(on: ids, in: context) }
+///   try await container.performBackgroundTask { context in
+///     for id in ids { context.delete(context.object(with: id)) }
+///     try context.save()
+///   }
 /// }
 /// ```
 public struct FetchedIdentifierBatches: Sequence, IteratorProtocol {

@@ -8,11 +8,11 @@ import ObjectStore
 ///
 /// ```swift
 /// let controller = FetchedResultsController(
-///   fetchRequest: Book.all.where { $0.pages > 500 }.sorted { ($0.genre, $0.title) },
-///   context: container.viewContext, sectionNameKeyPath: "genre")
+///   fetchRequest: Book.all.where { $0.pages > 500 }.sorted { ($0.author.name, $0.title) },
+///   context: container.viewContext, sectionNameKeyPath: "author.name")
 /// try controller.performFetch()
 /// for section in controller.sections ?? [] { print(section.name, section.numberOfObjects) }
-/// for try await change in controller.changes() { list.apply(change) }
+/// for try await change in controller.changes() { print(change.inserted.map(\.indexPath)) }
 /// ```
 ///
 /// Everything counts: unsaved changes, saves of other contexts and processes and batch requests once the context has merged them

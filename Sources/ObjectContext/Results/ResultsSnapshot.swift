@@ -5,9 +5,12 @@ public import ObjectModel
 /// The results of a ``FetchedResultsController`` at one moment: IDs in sections, as diffable lists take them.
 ///
 /// ```swift
+/// let controller = FetchedResultsController(fetchRequest: Book.all.sorted { $0.title }, context: context)
+/// try controller.performFetch()
 /// let before = controller.snapshot
-/// ...
-/// for step in controller.snapshot.difference(from: before) { ... }
+/// book.title = "Ulysses"
+/// context.processPendingChanges()
+/// print(controller.snapshot.difference(from: before).insertions)
 /// ```
 public struct ResultsSnapshot: Sendable, Hashable {
   /// A section and what is in it.
