@@ -67,11 +67,24 @@ extension FetchedResultsControllerDelegate {
   /// Does nothing.
   public func controllerWillChangeContent(_ controller: FetchedResultsController<Object>) {}
   /// Does nothing.
+  ///
+  /// - Parameters:
+  ///   - controller: The controller.
+  ///   - section: The section.
+  ///   - sectionIndex: Its place.
+  ///   - type: What has become of it.
   public func controller(
     _ controller: FetchedResultsController<Object>, didChange section: FetchedResultsSectionInfo<Object>, atSectionIndex sectionIndex: Int,
     for type: FetchedResultsChangeType
   ) {}
   /// Does nothing.
+  ///
+  /// - Parameters:
+  ///   - controller: The controller.
+  ///   - object: The object.
+  ///   - indexPath: Its place before.
+  ///   - type: What has become of it.
+  ///   - newIndexPath: Its place after.
   public func controller(
     _ controller: FetchedResultsController<Object>, didChange object: Object, at indexPath: IndexPath?, for type: FetchedResultsChangeType,
     newIndexPath: IndexPath?

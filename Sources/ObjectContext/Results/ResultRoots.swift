@@ -58,16 +58,20 @@ struct ResultRoots {
       specification.affectedStores = question.specification.affectedStores
       sources.formUnion(try context.objectIDs(of: FetchMergePlan(specification, context: context)))
     }
-    sources.formUnion(changedSources(of: relationship, from: asked, to: unknown))
+    sources.formUnion(changedSources(of: relationship, from: asked, to: ids))
     return sources
   }
 
-  /// The objects with unsaved changes that may lead to objects that are to be deleted: asked themselves, they show none of these.
+  /// The objects with unsaved changes that may lead to objects that are to be deleted, or have left: asked themselves, they show none of these.
   private func changedSources(
-    of relationship: CompiledRelationship, from entity: CompiledEntity, to ids: [ManagedObjectID]
+    of relationship: CompiledRelationship, from entity: CompiledEntity, to ids: Set<ManagedObjectID>
   ) -> [ManagedObjectID] {
     if context.unitOfWork.isEmpty { return [] }
-    let deleted = Set(ids.filter { context.registeredObject(for: $0)?.flags.contains(.isDeleted) ?? false }.map(\.reference))
+    let leaving = ids.filter { id in
+      let object = known[id] ?? context.registeredObject(for: id)
+      return !(object?.flags.isDisjoint(with: [.isDeleted, .isGone]) ?? true)
+    }
+    let deleted = Set(leaving.map(\.reference))
     if deleted.isEmpty { return [] }
     return context.unitOfWork.filter { object in
       guard object.hasChanges, entity.subtree.contains(Int(object.currentID.entityNumber)) else { return false }
