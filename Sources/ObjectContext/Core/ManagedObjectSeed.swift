@@ -87,6 +87,12 @@ extension ManagedObjectSeed {
     rawValue & (262144 | 256 | 4 | 1 | 16 | 512 | 2048 | 65536) == 262144 | 256 | 4
   }
 
+  /// Whether a read has nothing to do first: neither to fire a fault nor to tell of itself.
+  var isReadAtOnce: Bool { rawValue & (1 | 1_048_576) == 0 }
+
+  /// Whether reads may go straight to a row: the object is no fault, not inaccessible, and tells nobody of them.
+  var showsRow: Bool { rawValue & (1 | 16 | 1_048_576) == 0 }
+
   /// Whether a value may be given to the object's overlay, from which it is read.
   var admitsValues: Bool {
     contains(.writesInPlace) && isDisjoint(with: [.isFault, .isInaccessible, .isGone, .isAwaking, .isPartial, .isBatchRow])

@@ -21,7 +21,7 @@ extension ManagedObject {
     if contextReference._withUnsafeGuaranteedRef({ $0.entityClasses.needsWorkWhenFired(entity: number) }) {
       setTransientDefaults()
       updatePlainRow()
-    } else if overlay == nil, flags.isDisjoint(with: [.isInaccessible, .tellsReads]) {
+    } else if overlay == nil, flags.showsRow {
       showRow()
     }
     awakeFromFetch()

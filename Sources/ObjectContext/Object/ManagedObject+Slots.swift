@@ -104,7 +104,7 @@ extension ManagedObject {
 
   /// Lets reads go straight to the overlay if it has all values: it may have moved, or has got a value that does not fit into it.
   @inline(__always) final func readOverlay() {
-    guard let overlay, overlay.isWhole, flags.isDisjoint(with: [.isFault, .isInaccessible, .tellsReads]) else {
+    guard let overlay, overlay.isWhole, flags.showsRow else {
       hideRow()
       return
     }
@@ -146,7 +146,7 @@ extension ManagedObject {
   final func updatePlainRow() {
     if overlay != nil { return readOverlay() }
     flags.remove(.writesInPlace)
-    if flags.isDisjoint(with: [.isFault, .isInaccessible, .tellsReads]) && !hasExternals { showRow() } else { hideRow() }
+    if flags.showsRow && !hasExternals { showRow() } else { hideRow() }
   }
 
   /// The destination of a to-one relationship as it stands in the overlay or row. Fires a fault.
