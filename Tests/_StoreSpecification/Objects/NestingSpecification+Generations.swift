@@ -38,7 +38,8 @@ extension NestingSpecification {
       let author = try find("Author", "name", "Ursula", in: context)
       XCTAssertEqual(Set(author.members("books").compactMap { $0.text("title") }), ["A", "B", "C"])
     }
-    // Below unsaved changes of the parent as well.
+    // Below unsaved changes of the parent as well. What relationships have led to is let go first, and read anew.
+    for context in [below, child] { context.processPendingChanges() }
     try find("Book", "title", "A", in: parent).setValue("mine", forKey: "title")
     XCTAssertEqual(try titles(below), ["B", "C", "mine"])
     XCTAssertEqual(try titles(open.newContext()), ["A", "D", "Z"])
