@@ -69,7 +69,7 @@ public final class ContextUndoManager {
     didSet { dropOldest() }
   }
   /// The last group that was not kept although it was not among the oldest ones; nil where there was none since ``removeAllActions()``.
-  public internal(set) var lastDroppedGroup: DroppedGroup?
+  public package(set) var lastDroppedGroup: DroppedGroup?
 
   // MARK: Groups
 

@@ -60,6 +60,9 @@ package struct MemberStates: ~Copyable {
     if mayNameObject(ofEntity: Int(object.entityNumber)) { gone.insert(object.reference) }
   }
 
+  /// Rows that were deleted are about to be there again, one after the other: until then none is, whoever names it.
+  package mutating func noteGone(until objects: [ManagedObjectID]) { gone.formUnion(objects.lazy.map(\.reference)) }
+
   /// A row that was deleted is to be there again.
   package mutating func noteBack(_ reference: ObjectReference) { gone.remove(reference) }
 

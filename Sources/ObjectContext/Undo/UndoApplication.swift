@@ -58,6 +58,7 @@ struct UndoApplication {
   mutating func prepare(_ group: UndoGroup) throws {
     var unread: [UInt32: [ManagedObjectID]] = [:]
     collectUnread(group, into: &unread)
+    context.memberStates.noteGone(until: Self.objects(of: group).filter { $0.contextReference == nil }.map(\.currentID))
     for ids in unread.values {
       let store = try context.rowSource.openStore(of: ids[0], .undo)
       let rows = try context.rowSource.rows(of: ids, in: store, isInterruptible: false)
@@ -175,7 +176,8 @@ struct UndoApplication {
     if let object = context.registeredObject(record.reference, space: record.space) { return object }
     let id = ManagedObjectID(space: record.space, entityNumber: UInt32(record.reference.entity), key: record.reference.key)
     // Rows were read before: what is not in memory now has none.
-    return gone.contains(id) ? nil : context.makeFault(record.reference, space: record.space)
+    return gone.contains(id) || context.memberStates.isGone(record.reference)
+      ? nil : context.makeFault(record.reference, space: record.space)
   }
 
   /// Notes what has become of an object.

@@ -76,6 +76,30 @@ extension UndoSpecification {
     try context.redo()
   }
 
+  func testADeletionOfANestedContextComesBackAfterTheSave() throws {
+    let (open, context, manager) = try makeContext()
+    let book = try find("Book", "title", "A", in: open.newContext()).objectID
+    for isHeld in [false, true] {
+      // The parent has nothing of it in memory, or the object.
+      let held = isHeld ? try context.existingObject(with: book) : nil
+      let child = ManagedObjectContext(parent: context)
+      child.delete(try child.existingObject(with: book))
+      try child.save()
+      try context.save()
+      XCTAssertEqual(try titles(open.newContext()), ["B", "C"])
+      try context.undo()
+      XCTAssertFalse(manager.canUndo, "a push is one group")
+      try context.save()
+      let fresh = open.newContext()
+      let stored = try fresh.existingObject(with: book)
+      XCTAssertEqual(stored.text("title"), "A")
+      XCTAssertEqual(stored.object("author")?.text("name"), "Ursula")
+      XCTAssertEqual(stored.members("tags").map { $0.text("name") }, ["red"])
+      XCTAssertEqual(chapters(stored), ["A1", "A2", "A3"])
+      XCTAssertEqual(held?.text("title") ?? "A", "A")
+    }
+  }
+
   func testASavedInsertionBecomesADeletion() throws {
     let (open, context, _) = try makeContext()
     let author = try find("Author", "name", "Ursula", in: context)
