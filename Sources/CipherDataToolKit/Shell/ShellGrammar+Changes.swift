@@ -14,7 +14,7 @@ extension ShellGrammar {
 
     func perform(in session: ShellSession) async throws {
       let change = try options.change(of: about.entity, set: set)
-      try await session.print { try $0.perform(change) }
+      try await session.print { try $0.perform(change, named: "update \(change.entityName)") }
     }
   }
 
@@ -28,8 +28,24 @@ extension ShellGrammar {
 
     func perform(in session: ShellSession) async throws {
       let change = try options.change(of: about.entity, set: nil)
-      try await session.print { try $0.perform(change) }
+      try await session.print { try $0.perform(change, named: "delete \(change.entityName)") }
     }
+  }
+
+  /// `undo`.
+  struct Undo: ShellAction {
+    static let configuration = CommandConfiguration(
+      abstract: "Take the last change back, and print which it was.",
+      discussion: "Outside of a draft it is saved at once, as a new change of what is stored by now.")
+
+    func perform(in session: ShellSession) async throws { try await session.print { try $0.undo() } }
+  }
+
+  /// `redo`.
+  struct Redo: ShellAction {
+    static let configuration = CommandConfiguration(abstract: "Make the change again that was taken back last.")
+
+    func perform(in session: ShellSession) async throws { try await session.print { try $0.redo() } }
   }
 
   /// `begin`.
@@ -60,11 +76,14 @@ extension ShellGrammar {
 }
 
 extension ShellSession {
-  /// Does something to what is not saved, and prints the number that it gives.
-  fileprivate func print(_ body: @escaping @Sendable (ShellScratch) throws -> Int) async throws {
-    let count = try await change(body)
+  /// Does something to what is not saved, and prints what it gives.
+  fileprivate func print<Result: Sendable & CustomStringConvertible>(_ body: @escaping @Sendable (ShellScratch) throws -> Result)
+    async throws
+  {
+    let (result, dropped) = try await change { (try body($0), $0.takeDroppedName()) }
     let sink = OutputSink()
-    try sink.line(String(count))
+    try sink.line(result.description)
     try sink.flush()
+    if let dropped { Tool.note(dropped) }
   }
 }

@@ -22,7 +22,8 @@ struct ShellGrammar: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "shell", abstract: "Commands. `help fetch` tells more of one.",
     subcommands: [
-      Entities.self, Describe.self, Fetch.self, Count.self, Explain.self, Update.self, Delete.self, Begin.self, Save.self, Discard.self,
+      Entities.self, Describe.self, Fetch.self, Count.self, Explain.self, Update.self, Delete.self, Undo.self, Redo.self, Begin.self,
+      Save.self, Discard.self,
       Format.self, Quit.self,
     ],
     helpNames: [.long])

@@ -23,7 +23,10 @@ final class ShellScratch {
   private let root: ManagedObjectContext
   private var drafts: [ManagedObjectContext] = []
 
-  private init(_ root: ManagedObjectContext) { self.root = root }
+  private init(_ root: ManagedObjectContext) {
+    self.root = root
+    root.undoManager = ContextUndoManager()
+  }
 
   /// The scratch over a context, which keeps it.
   static func over(_ root: ManagedObjectContext) -> ShellScratch {
@@ -51,34 +54,92 @@ final class ShellScratch {
   ///
   /// It is tried in a context of its own first: of what fails nothing is left.
   ///
+  /// - Parameter name: What ``undo()`` and ``redo()`` call it.
   /// - Returns: How many objects were changed or deleted; of a dry run, how many meet the condition.
-  func perform(_ change: BatchChange) throws -> Int {
+  func perform(_ change: BatchChange, named name: String) throws -> Int {
     if change.isDryRun { return try change.dryRun(in: reader) }
     let isSaved = !isDraft && !root.hasChanges
-    if isSaved, try change.dryRun(in: reader) > Self.objectLimit { return try change.changeRows(in: root) }
+    if isSaved, try change.dryRun(in: reader) > Self.objectLimit {
+      root.undoManager?.removeAllActions()
+      return try change.changeRows(in: root)
+    }
     let attempt = ManagedObjectContext(parent: context)
     let count = try change.changeObjects(in: attempt)
-    try attempt.save()
-    if isSaved {
-      do { try root.save() } catch {
-        root.rollback()
-        throw error
-      }
-    }
+    try push(attempt, named: name)
+    if isSaved { try saveOrRollBack() }
     return count
   }
 
+  /// Saves a nested context into the one that is changed, as one group of its undo manager.
+  private func push(_ nested: ManagedObjectContext, named name: String) throws {
+    guard let manager = context.undoManager else { return try nested.save() }
+    manager.beginUndoGrouping()
+    do { try nested.save() } catch {
+      try manager.endUndoGrouping()
+      throw error
+    }
+    manager.setActionName(name)
+    try manager.endUndoGrouping()
+  }
+
+  /// Takes the last change back; without a draft that is saved.
+  ///
+  /// - Returns: What it was.
+  func undo() throws -> String {
+    guard let manager = context.undoManager, manager.canUndo else { throw ToolError(.usage, "There is nothing to undo.") }
+    let name = manager.undoActionName
+    try go { try context.undo() }
+    return name
+  }
+
+  /// Makes the change again that was taken back last; without a draft that is saved.
+  ///
+  /// - Returns: What it is.
+  func redo() throws -> String {
+    guard let manager = context.undoManager, manager.canRedo else { throw ToolError(.usage, "There is nothing to redo.") }
+    let name = manager.redoActionName
+    try go { try context.redo() }
+    return name
+  }
+
+  private func go(_ step: () throws -> Void) throws {
+    let isSaved = !isDraft && !root.hasChanges
+    try step()
+    if isSaved { try saveOrRollBack() }
+  }
+
+  private func saveOrRollBack() throws {
+    do { try root.save() } catch {
+      root.rollback()
+      throw error
+    }
+  }
+
+  /// What could not be kept for undo since this was asked last, because it was too large; nil as a rule.
+  func takeDroppedName() -> String? {
+    guard let dropped = context.undoManager?.lastDroppedGroup else { return nil }
+    context.undoManager?.lastDroppedGroup = nil
+    return dropped.description
+  }
+
   /// Begins a draft over what there is.
-  func begin() { drafts.append(ManagedObjectContext(parent: context)) }
+  func begin() {
+    let draft = ManagedObjectContext(parent: context)
+    draft.undoManager = ContextUndoManager()
+    drafts.append(draft)
+  }
 
   /// Saves the last draft into what lies below it: another draft, or the store.
   ///
   /// - Returns: How many objects were saved.
   func save() throws -> Int {
     let count = changeCount(context)
-    if isDraft {
-      try context.save()
+    if let draft = drafts.last {
       drafts.removeLast()
+      do { try push(draft, named: "save") } catch {
+        drafts.append(draft)
+        throw error
+      }
     }
     if !isDraft { try root.save() }
     return count
