@@ -37,6 +37,7 @@ package struct Ending: Sendable, Hashable {
     case let error as StoreAccessError: (status(of: error.kind), error.description)
     case let error as PredicateFormatError: (.usage, "\(error.message) (column \(error.column))")
     case let error as FetchPredicateError: (.usage, error.sentence(naming: option))
+    case let error as ResultsError: (.usage, error.description)
     case let error as KeyValueError: (.usage, error.description)
     case let error as ModelValidationError: (.badData, String(describing: error))
     case let error as ModelFileError: (status(of: error), error.description)
