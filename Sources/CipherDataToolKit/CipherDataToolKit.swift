@@ -12,6 +12,7 @@
 //   Export       object graphs as JSON lines
 //   Import       JSON lines and package lists as object graphs
 //   Store        stores made
+//   Follow       results as they are and as they change
 //   History      what was written to a store, as a table or lines
 //   Commands     the commands, one type each
 //   Shell        the commands line by line

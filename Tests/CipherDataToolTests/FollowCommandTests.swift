@@ -49,7 +49,8 @@ final class FollowCommandTests: XCTestCase {
     init(_ fixture: ToolFixture, _ options: [String]) throws {
       process.executableURL = try ToolFixture.executable
       process.currentDirectoryURL = fixture.folder.url
-      process.arguments = ["follow", "test.store", "--passphrase-file", "passphrase"] + options
+      // What is waited for in vain ends with the process.
+      process.arguments = ["follow", "test.store", "--passphrase-file", "passphrase", "--for", "60"] + options
       process.environment = ProcessInfo.processInfo.environment.filter { $0.key == "LD_LIBRARY_PATH" }
       process.standardInput = FileHandle.nullDevice
       (process.standardOutput, process.standardError) = (output, errors)
@@ -123,7 +124,7 @@ final class FollowCommandTests: XCTestCase {
 
   func testJSONLinesSayTheSame() async throws {
     let fixture = try await fixture()
-    let follower = try Follower(fixture, ["--entity", "Item", "--format", "jsonl", "--for", "60"])
+    let follower = try Follower(fixture, ["--entity", "Item", "--format", "jsonl"])
     let first = try follower.lines(4).map { try JSONParser.parse($0) }
     XCTAssertEqual(first[0]["count"], .integer(3))
     XCTAssertEqual(first[1]["event"], .string("result"))
