@@ -39,5 +39,10 @@ let package = Package(
       name: "WalkTests",
       dependencies: ["Walk", .product(name: "CipherData", package: "CipherData"), .product(name: "Logging", package: "swift-log")],
       swiftSettings: strict),
+    // An application that lives: a document in two processes, live results, undo over a child context, snapshots.
+    .executableTarget(
+      name: "Journal", dependencies: [.product(name: "CipherData", package: "CipherData")], exclude: ["Journal.xcdatamodeld"],
+      swiftSettings: strict, plugins: [.plugin(name: "GenerateManagedObjects", package: "CipherData")]),
+    .testTarget(name: "JournalTests", dependencies: ["Journal"], swiftSettings: strict),
   ]
 )

@@ -1,0 +1,195 @@
+// Desk: an open journal: its list, and what is done with it.
+import CipherData
+import Foundation
+
+/// An open journal. The document saves itself some seconds after the last change; what others save into the folder is in the list as soon as it is there.
+@MainActor final class Desk {
+  private let document: ManagedDocument
+  private let list: FetchedResultsController<Entry>
+  private let teller = Teller()
+  /// The entry that is being written, in a context of its own.
+  private var sheet: Sheet?
+
+  private var context: ManagedObjectContext { document.managedObjectContext }
+
+  /// Opens the journal in a folder, or makes one.
+  ///
+  /// - Parameters:
+  ///   - url: The folder.
+  ///   - passphrase: The journal's passphrase.
+  ///   - delay: How long after the last change it saves itself.
+  static func open(_ url: URL, passphrase: String, savingAfter delay: Duration) async throws -> Desk {
+    let document = try ManagedDocument(
+      url: url, model: JournalModel.managedObjectModel, classes: JournalModel.classes, autosaveDelay: delay
+    ) { $0.key = .passphrase(passphrase) }
+    if FileManager.default.fileExists(atPath: url.path) {
+      try await document.open()
+    } else {
+      try await document.save(to: url, for: .creating)
+    }
+    return try Desk(document)
+  }
+
+  private init(_ document: ManagedDocument) throws {
+    self.document = document
+    document.errorHandler = { say("! not saved: \($0)") }
+    document.managedObjectContext.undoManager = ContextUndoManager()
+    list = FetchedResultsController(
+      fetchRequest: Entry.all.sorted { $0.notebook.name }.sorted { $0.written }.sorted { $0.title },
+      context: document.managedObjectContext, sectionName: { $0.notebook.name })
+    try list.performFetch()
+    list.delegate = teller
+    let states = document.documentStates()
+    Task { [weak self] in
+      for await state in states where state.contains(.inConflict) { self?.tellConflicts() }
+    }
+    say("\(list.numberOfObjects) entries. Type help for what there is to do.")
+  }
+
+  /// Saves what is not saved, and closes the journal.
+  func close() throws { try document.close() }
+
+  // MARK: Lines
+
+  /// Does what a line says.
+  ///
+  /// - Returns: Whether it goes on.
+  func perform(_ line: String) async -> Bool {
+    let words = line.split(separator: " ", maxSplits: 1).map(String.init)
+    guard let verb = words.first else { return true }
+    if verb == "quit" { return false }
+    do {
+      try await perform(verb, words.count > 1 ? words[1].trimmingCharacters(in: .whitespaces) : "")
+      // The end of an event: rules run, the list follows, and what was done is one step for undo.
+      context.processPendingChanges()
+    } catch { say("! \(error)") }
+    return true
+  }
+
+  private func perform(_ verb: String, _ rest: String) async throws {
+    if let sheet, let isDone = try sheet.perform(verb, rest) {
+      if isDone { self.sheet = nil }
+      return
+    }
+    switch verb {
+    case "add": try add(rest)
+    case "edit": try edit(entry(rest))
+    case "list": show()
+    case "remove": remove(entry(rest))
+    case "search": try search(rest)
+    case "count": say(try await count())
+    case "undo": try step("undone", context.undoManager?.undoActionName) { try context.undo() }
+    case "redo": try step("done again", context.undoManager?.redoActionName) { try context.redo() }
+    case "keep": try keep(rest)
+    case "save": try document.save()
+    default:
+      say("add NOTEBOOK: TITLE, edit N, list, remove N, search WORDS, count, undo, redo, keep mine|theirs, save, quit;")
+      say("of an entry that is edited: title TEXT, text TEXT, move NOTEBOOK, show, undo, redo, done, cancel")
+    }
+  }
+
+  // MARK: Entries
+
+  private func add(_ text: String) throws {
+    let parts = text.split(separator: ":", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
+    guard parts.count == 2, !parts[1].isEmpty else { return say("! add NOTEBOOK: TITLE") }
+    // A fetch ends an event: before the entry is made, so that the list never sees it without a notebook.
+    let notebook = try Notebook.named(parts[0], in: context)
+    let entry = Entry(context: context)
+    entry.title = parts[1]
+    entry.written = Date()
+    entry.notebook = notebook
+    context.undoManager?.setActionName("add \(parts[1])")
+  }
+
+  private func remove(_ entry: Entry?) {
+    guard let entry else { return }
+    context.undoManager?.setActionName("remove \(entry.title)")
+    context.delete(entry)
+  }
+
+  private func edit(_ entry: Entry?) throws {
+    guard let entry else { return }
+    sheet = try Sheet(entry, over: context)
+  }
+
+  /// The entry of a number of the list.
+  private func entry(_ number: String) -> Entry? {
+    guard let number = Int(number), number > 0, let place = list.snapshot.place(ofItem: number - 1) else {
+      say("! There is no entry \(number); list shows them.")
+      return nil
+    }
+    return list.object(at: place)
+  }
+
+  private func show() {
+    var number = 0
+    for section in list.sections ?? [] {
+      say("── \(section.name) (\(section.numberOfObjects))")
+      for entry in section.objects {
+        number += 1
+        say("\(number)  \(entry.title)")
+      }
+    }
+    say("\(number) entries\(document.hasUnsavedChanges ? ", not all of them saved" : "")")
+  }
+
+  private func search(_ words: String) throws {
+    let found = try context.fetch(
+      Entry.all.where { $0.title.contains(words, .caseInsensitive) || $0.text.contains(words, .caseInsensitive) }.sorted { $0.title })
+    for entry in found { say("? \(entry.notebook?.name ?? ""): \(entry.title)") }
+    say("\(found.count) found")
+  }
+
+  /// Counts words where nobody waits for it: snapshots go there, objects could not.
+  private func count() async throws -> String {
+    let entries = try context.fetch(Entry.all, as: Entry.Snapshot.self)
+    let words = await Task.detached {
+      entries.reduce(0) { $0 + "\($1.title) \($1.text)".split(whereSeparator: \.isWhitespace).count }
+    }.value
+    return "\(words) words in \(entries.count) entries"
+  }
+
+  private func step(_ what: String, _ name: String?, _ body: () throws -> Void) throws {
+    try body()
+    say("\(what): \(name ?? "")")
+  }
+
+  // MARK: Conflicts
+
+  private func tellConflicts() {
+    for conflict in document.conflicts {
+      let keys = conflict.keys.isEmpty ? "deleted on one side" : conflict.keys.joined(separator: ", ")
+      say("! changed here and elsewhere: \((context.object(with: conflict.objectID) as? Entry)?.title ?? "an entry"): \(keys)")
+    }
+    say("! keep mine, or keep theirs?")
+  }
+
+  private func keep(_ whose: String) throws {
+    guard whose == "mine" || whose == "theirs" else { return say("! keep mine, or keep theirs?") }
+    try document.resolveConflicts(keeping: whose == "mine" ? .mine : .theirs)
+    say("kept \(whose)")
+  }
+}
+
+extension Notebook {
+  /// The notebook of a name, made if there is none.
+  static func named(_ name: String, in context: ManagedObjectContext) throws -> Notebook {
+    if let known = try context.fetch(Notebook.all.where { $0.name == name }).first { return known }
+    let made = Notebook(context: context)
+    made.name = name
+    return made
+  }
+}
+
+extension ResultsSnapshot {
+  /// The place of an item that is counted over all sections.
+  fileprivate func place(ofItem number: Int) -> IndexPath? {
+    var rest = number
+    for (index, section) in sections.enumerated() {
+      if rest < section.itemIdentifiers.count { return IndexPath(item: rest, section: index) }
+      rest -= section.itemIdentifiers.count
+    }
+    return nil
+  }
+}

@@ -1,0 +1,18 @@
+// Teller: says how the list changes, whoever has changed it.
+import CipherData
+import Foundation
+
+/// Says how the list changes, with the places in it.
+@MainActor final class Teller: @MainActor FetchedResultsControllerDelegate {
+  func controller(_ controller: FetchedResultsController<Entry>, didChangeContentWith change: ResultsChange) {
+    func title(_ place: IndexPath) -> String { controller.object(at: place)?.title ?? "" }
+    for section in change.removedSections { say("- \(section.index)  [\(section.name)]") }
+    for section in change.insertedSections { say("+ \(section.index)  [\(section.name)]") }
+    for item in change.removed { say("- \(text(item.indexPath))") }
+    for item in change.inserted { say("+ \(text(item.indexPath))  \(title(item.indexPath))") }
+    for item in change.moved { say("> \(text(item.oldIndexPath)) \(text(item.newIndexPath))  \(title(item.newIndexPath))") }
+    for item in change.updated { say("~ \(text(item.newIndexPath))  \(title(item.newIndexPath))") }
+  }
+
+  private func text(_ place: IndexPath) -> String { place.map(String.init).joined(separator: ".") }
+}
