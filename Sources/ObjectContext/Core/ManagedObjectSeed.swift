@@ -77,9 +77,9 @@ extension ManagedObjectSeed {
   /// The row that properties are read from is the overlay's, and numbers may be written to it without further questions.
   static let writesInPlace = ObjectFlags(rawValue: 262144)
   /// It tells whoever observes it which of its properties are read: no read goes straight to its row, and no number is written in place.
-  static let tellsReads = ObjectFlags(rawValue: 1_048_576)
+  static let tellsReads = ObjectFlags(rawValue: 4_194_304)
   /// Somebody observes it, by itself.
-  static let isObserved = ObjectFlags(rawValue: 2_097_152)
+  static let isObserved = ObjectFlags(rawValue: 8_388_608)
 
   /// Whether a number may be written to the row that the object is read from: it is the overlay's, and the change is known already.
   @inlinable var admitsNumbers: Bool {
@@ -88,10 +88,10 @@ extension ManagedObjectSeed {
   }
 
   /// Whether a read has nothing to do first: neither to fire a fault nor to tell of itself.
-  var isReadAtOnce: Bool { rawValue & (1 | 1_048_576) == 0 }
+  var isReadAtOnce: Bool { rawValue & (1 | 4_194_304) == 0 }
 
   /// Whether reads may go straight to a row: the object is no fault, not inaccessible, and tells nobody of them.
-  var showsRow: Bool { rawValue & (1 | 16 | 1_048_576) == 0 }
+  var showsRow: Bool { rawValue & (1 | 16 | 4_194_304) == 0 }
 
   /// Whether a value may be given to the object's overlay, from which it is read.
   var admitsValues: Bool {
