@@ -80,7 +80,7 @@ extension ShellSession {
   fileprivate func print<Result: Sendable & CustomStringConvertible>(_ body: @escaping @Sendable (ShellScratch) throws -> Result)
     async throws
   {
-    let (result, dropped) = try await change { (try body($0), $0.takeDroppedName()) }
+    let (result, dropped) = try await change { (try body($0), $0.takeWhatCannotBeUndone()) }
     let sink = OutputSink()
     try sink.line(result.description)
     try sink.flush()

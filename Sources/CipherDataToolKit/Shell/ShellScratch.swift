@@ -22,6 +22,8 @@ final class ShellScratch {
 
   private let root: ManagedObjectContext
   private var drafts: [ManagedObjectContext] = []
+  /// Why the last change cannot be undone, as long as nobody was told.
+  private var untold: String?
 
   private init(_ root: ManagedObjectContext) {
     self.root = root
@@ -61,6 +63,7 @@ final class ShellScratch {
     let isSaved = !isDraft && !root.hasChanges
     if isSaved, try change.dryRun(in: reader) > Self.objectLimit {
       root.undoManager?.removeAllActions()
+      untold = "\(name) cannot be undone: it concerns more than \(Self.objectLimit) objects, and is done without any in memory."
       return try change.changeRows(in: root)
     }
     let attempt = ManagedObjectContext(parent: context)
@@ -115,11 +118,13 @@ final class ShellScratch {
     }
   }
 
-  /// What could not be kept for undo since this was asked last, because it was too large; nil as a rule.
-  func takeDroppedName() -> String? {
-    guard let dropped = context.undoManager?.lastDroppedGroup else { return nil }
-    context.undoManager?.lastDroppedGroup = nil
-    return dropped.description
+  /// Why something that was done since this was asked last cannot be undone; nil as a rule.
+  func takeWhatCannotBeUndone() -> String? {
+    defer {
+      untold = nil
+      context.undoManager?.lastDroppedGroup = nil
+    }
+    return untold ?? context.undoManager?.lastDroppedGroup?.description
   }
 
   /// Begins a draft over what there is.

@@ -244,7 +244,13 @@ public final class ContextUndoManager {
       closedByteCount -= stack[count].byteCount
       count += 1
     }
-    if count > 0 { stack.removeFirst(count) }
+    if count == 0 { return }
+    // Before a save a group may have got more than there is room for.
+    let last = stack[count - 1]
+    if count == stack.count, last.byteCount > undoByteLimit {
+      lastDroppedGroup = DroppedGroup(actionName: last.name, reason: .largerThanLimit)
+    }
+    stack.removeFirst(count)
   }
 
   /// A group of a stack is not kept since what it needs could not be read; those before it go too.

@@ -76,6 +76,23 @@ extension UndoSpecification {
     try context.redo()
   }
 
+  func testADeletionThatASaveMakesTooLargeIsToldOf() throws {
+    let (_, context, manager) = try makeContext()
+    manager.undoByteLimit = 400
+    try find("Book", "title", "A", in: context).setValue("one", forKey: "title")
+    context.processPendingChanges()
+    for title in ["B", "C"] { context.delete(try find("Book", "title", title, in: context)) }
+    manager.setActionName("two")
+    context.processPendingChanges()
+    XCTAssertNil(manager.lastDroppedGroup)
+    // What they had is in the store as long as they are.
+    try context.save()
+    XCTAssertEqual(manager.lastDroppedGroup?.actionName, "two")
+    XCTAssertEqual(manager.lastDroppedGroup?.reason, .largerThanLimit)
+    XCTAssertFalse(manager.canUndo, "nobody goes back over what is not known")
+    XCTAssertEqual(manager.byteCount, 0)
+  }
+
   func testADeletionOfANestedContextComesBackAfterTheSave() throws {
     let (open, context, manager) = try makeContext()
     let book = try find("Book", "title", "A", in: open.newContext()).objectID

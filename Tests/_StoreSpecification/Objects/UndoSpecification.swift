@@ -40,6 +40,7 @@ public final class UndoSpecification: ObjectSpecification {
         ("testWhatOthersHaveDeletedStaysDeleted", { $0.testWhatOthersHaveDeletedStaysDeleted }),
         ("testRollbackAndResetForgetEverything", { $0.testRollbackAndResetForgetEverything }),
         ("testImportsAreNotRecorded", { $0.testImportsAreNotRecorded }),
+        ("testADeletionThatASaveMakesTooLargeIsToldOf", { $0.testADeletionThatASaveMakesTooLargeIsToldOf }),
         ("testADeletionOfANestedContextComesBackAfterTheSave", { $0.testADeletionOfANestedContextComesBackAfterTheSave }),
         ("testAChildsSaveIsOneGroupOfItsParent", { $0.testAChildsSaveIsOneGroupOfItsParent }),
         ("testAChildUndoesOverItsOwnSave", { $0.testAChildUndoesOverItsOwnSave }),
