@@ -38,7 +38,7 @@ final class ResultList {
   private var pieces: [Piece] = []
   private var counts = CountTree()
   private var starts = CountTree()
-  private var piecesByID: [ManagedObjectID: Piece] = [:]
+  private var piecesByID: [QuickID: Piece] = [:]
   private(set) var work = Work()
 
   init(_ order: ResultOrder, isSectioned: Bool) {
@@ -66,7 +66,7 @@ final class ResultList {
       piece.ids = Array(ids[range])
       piece.values = Array(values[range.lowerBound * width..<range.upperBound * width])
       if isSectioned { piece.sections = Array(sections[range]) }
-      for id in piece.ids { piecesByID[id] = piece }
+      for id in piece.ids { piecesByID[QuickID(id)] = piece }
       pieces.append(piece)
     }
     renumber(changed: pieces.indices)
@@ -87,11 +87,11 @@ final class ResultList {
 
   /// Where a result is; nil where it is none.
   func position(of id: ManagedObjectID) -> Int? {
-    guard let piece = piecesByID[id], let index = piece.ids.firstIndex(of: id) else { return nil }
+    guard let piece = piecesByID[QuickID(id)], let index = piece.ids.firstIndex(of: id) else { return nil }
     return counts.sum(before: piece.number) + index
   }
 
-  func contains(_ id: ManagedObjectID) -> Bool { piecesByID[id] != nil }
+  func contains(_ id: ManagedObjectID) -> Bool { piecesByID[QuickID(id)] != nil }
 
   private func place(_ position: Int) -> (piece: Piece, index: Int) {
     let (number, before) = counts.piece(having: position)
@@ -197,7 +197,7 @@ final class ResultList {
 
   /// Removes a result.
   func remove(_ id: ManagedObjectID) {
-    guard let piece = piecesByID.removeValue(forKey: id), let index = piece.ids.firstIndex(of: id) else { return }
+    guard let piece = piecesByID.removeValue(forKey: QuickID(id)), let index = piece.ids.firstIndex(of: id) else { return }
     piece.ids.remove(at: index)
     piece.values.removeSubrange(index * width..<(index + 1) * width)
     if isSectioned { piece.sections.remove(at: index) }
@@ -224,7 +224,7 @@ final class ResultList {
     piece.ids.insert(item.id, at: index)
     piece.values.insert(contentsOf: item.values, at: index * width)
     if isSectioned { piece.sections.insert(item.section, at: index) }
-    piecesByID[item.id] = piece
+    piecesByID[QuickID(item.id)] = piece
     work.moved += piece.ids.count - 1 - index
     let position = counts.sum(before: number) + index
     if piece.ids.count > Self.greatestPiece {
@@ -270,9 +270,26 @@ final class ResultList {
       next.sections = Array(piece.sections[middle...])
       piece.sections.removeSubrange(middle...)
     }
-    for id in next.ids { piecesByID[id] = next }
+    for id in next.ids { piecesByID[QuickID(id)] = next }
     work.moved += next.ids.count
     pieces.insert(next, at: piece.number + 1)
     renumber(changed: piece.number..<piece.number + 3)
   }
+}
+
+/// An ID that hashes with one multiplication: there may be a hundred thousand results, and their keys are the store's own, which nobody chooses.
+private struct QuickID: Hashable {
+  private let id: ManagedObjectID
+
+  init(_ id: ManagedObjectID) { self.id = id }
+
+  // The standard library's sets and dictionaries ask for this one.
+  func _rawHashValue(seed: Int) -> Int {
+    let word = UInt64(bitPattern: id.key) ^ UInt64(id.entityNumber) &<< 48 ^ UInt64(id.space) &<< 32 ^ UInt64(UInt(bitPattern: seed))
+    // As sets of objects do.
+    let product = word.multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
+    return Int(truncatingIfNeeded: product.high ^ product.low)
+  }
+
+  func hash(into hasher: inout Hasher) { hasher.combine(id) }
 }
