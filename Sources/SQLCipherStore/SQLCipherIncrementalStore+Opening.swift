@@ -175,7 +175,8 @@ extension SQLCipherIncrementalStore {
     let hasFilled = try SchemaAuxiliaries(schema: schema).bringInStep(transaction)
     if hasFilled {
       let trace = StatementTrace(observer: configuration.description.sqlObserver)
-      try TransactionRecord.writeMigration(from: model.checksum, to: schema, layout, transaction, trace: trace, path: path)
+      let author = configuration.description.migrationAuthor
+      try TransactionRecord.writeMigration(from: model.checksum, to: schema, layout, transaction, author: author, trace: trace, path: path)
     }
     let isSameLayout = layout == TableLayout(model: model, entityNumbers: configuration.entityNumbers)
     try MetadataTable.write(

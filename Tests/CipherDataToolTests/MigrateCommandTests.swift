@@ -59,6 +59,20 @@ final class MigrateCommandTests: XCTestCase {
     try model.xmlData().write(to: URL(fileURLWithPath: folder + "/contents"))
   }
 
+  func testTheHistoryHasTheAuthorOfAMigration() async throws {
+    let fixture = try await fixture(books: 3)
+    XCTAssertEqual(try fixture.run(["history", "test.store", "--enable"]).status, 0)
+    let migrated = try fixture.run(["migrate", "test.store", "--model", "New.xcdatamodel", "--author", "release 2"])
+    XCTAssertEqual(migrated.status, 0, migrated.error)
+    let history = try fixture.run(["history", "test.store", "--author", "release 2", "--format", "jsonl"])
+    let lines = try history.output.split(separator: "\n").map { try JSONParser.parse(String($0)) }
+    XCTAssertEqual(lines.first?["kind"], .string("migration"), history.output + history.error)
+    XCTAssertEqual(lines.filter { $0["kind"] != nil }.count, 1)
+    let dry = try fixture.run(["migrate", "test.store", "--model", "New.xcdatamodel", "--dry-run", "--author", "x"])
+    XCTAssertEqual(dry.status, 64)
+    XCTAssertTrue(dry.error.contains("--author"), dry.error)
+  }
+
   private func count(_ entity: String, _ fixture: ToolFixture, _ condition: String = "TRUEPREDICATE") throws -> String {
     let result = try fixture.run(["fetch", "test.store", "--entity", entity, "--where", condition, "--count"])
     return result.status == 0 ? result.output.trimmingCharacters(in: .newlines) : "status \(result.status)"

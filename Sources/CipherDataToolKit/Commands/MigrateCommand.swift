@@ -48,9 +48,14 @@ struct MigrateCommand: AsyncParsableCommand {
   @Flag(help: "Do the clean-up that an earlier migration has put off.")
   var finish = false
 
+  @OptionGroup var author: AuthorOptions
+
   func validate() throws {
     guard finish == (model == nil) else {
       throw ValidationError(finish ? "--finish takes no model." : "Give the newer model with --model, or --finish.")
+    }
+    if author.author != nil, dryRun || finish {
+      throw ValidationError("--author is for a migration: --dry-run and --finish write no history.")
     }
     if finish, dryRun || defersCleanUp || backup != nil || version != nil || stages {
       throw ValidationError("--finish goes with no other option.")
@@ -88,6 +93,7 @@ struct MigrateCommand: AsyncParsableCommand {
     var description = PersistentStoreDescription(url: file.url, key: file.key)
     description.createsStore = false
     description.defersLightweightMigration = defersCleanUp
+    description.migrationAuthor = author.author
     if stages { description.stagedMigrationManager = StagedMigrationManager(try VersionedModel(contentsOf: .path(model))) }
     return description
   }

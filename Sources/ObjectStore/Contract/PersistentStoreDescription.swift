@@ -54,6 +54,8 @@ public struct PersistentStoreDescription: Sendable {
   public var migrationBackupURL: URL?
   /// Whether the copy has just the name of ``migrationBackupURL``, where nothing may be: for who chooses a name for this once.
   package var namesMigrationBackupExactly = false
+  /// Who a store's history has as the author of a migration, and of what an opening computes anew for a model; nil for nobody.
+  public var migrationAuthor: String?
   /// Called with how far a migration has come, on the thread that migrates.
   public var migrationProgress: (@Sendable (MigrationProgress) -> Void)?
   /// Calls off a migration, from any thread; the store is then as it was.

@@ -12,6 +12,8 @@ public struct StoreMigrationRequest: Sendable {
   public var defersCleanUp = false
   /// The models on the way, in order. Empty: straight to the configuration's model, inferred. The last step's model has to fit the configuration's.
   public var steps: [StoreMigrationStep] = []
+  /// Who the history has as the migration's author.
+  public var author: String?
   /// Called with how far the migration has come, on the thread that migrates.
   public var progress: (@Sendable (MigrationProgress) -> Void)?
   /// Calls the migration off: the store is then as it was.
@@ -24,6 +26,7 @@ public struct StoreMigrationRequest: Sendable {
   public init(_ description: PersistentStoreDescription) {
     infersChanges = description.shouldInferMappingModelAutomatically
     defersCleanUp = description.defersLightweightMigration
+    author = description.migrationAuthor
     progress = description.migrationProgress
     cancellation = description.migrationCancellation
   }

@@ -81,10 +81,10 @@ final class TransactionRecord {
   /// Writes a transaction that says that anything may have been changed.
   static func writeWhole(
     _ kind: HistoryKind, _ recording: StoreHistory.Recording, _ rows: StoreRows, _ transaction: WriteTransaction, from: String = "",
-    to: String = "", scope: RequestScope? = nil, opening: String? = nil
+    to: String = "", scope: RequestScope? = nil, author: String? = nil, opening: String? = nil
   ) throws {
     let authorship = HistoryAuthorship(
-      kind, author: scope?.transactionAuthor, context: scope?.contextName, opening: opening ?? HistoryOpening.make().text,
+      kind, author: author ?? scope?.transactionAuthor, context: scope?.contextName, opening: opening ?? HistoryOpening.make().text,
       time: Date().timeIntervalSinceReferenceDate)
     let record = TransactionRecord(recording, authorship, history: StoreHistory(), rows: rows, request: nil)
     record.recorder.addWhole(from: from, to: to)
@@ -96,13 +96,15 @@ final class TransactionRecord {
   /// - Parameters:
   ///   - older: The checksum of the model before.
   ///   - layout: The schema's layout with the ids of the history.
+  ///   - author: Who has migrated the store.
   static func writeMigration(
-    from older: String, to schema: StoreSchema, _ layout: TableLayout, _ transaction: WriteTransaction, trace: StatementTrace, path: String
+    from older: String, to schema: StoreSchema, _ layout: TableLayout, _ transaction: WriteTransaction, author: String?,
+    trace: StatementTrace, path: String
   ) throws {
     guard let settings = try MetadataTable.readHistory(transaction.connection, path: path) else { return }
     let rows = StoreRows(statements: StoreStatements(schema), trace: trace, path: path)
     let recording = StoreHistory.Recording(settings: settings, ids: HistoryIDs(layout, of: schema.model))
-    try writeWhole(.migration, recording, rows, transaction, from: older, to: schema.model.checksum)
+    try writeWhole(.migration, recording, rows, transaction, from: older, to: schema.model.checksum, author: author)
   }
 
   /// Writes the rows of the history.
