@@ -89,7 +89,8 @@ struct StoreMigrator {
       if count % 100 == 1 { runner.report("put large values into files") }
     }
     try write(record, schema, layout, past, tasks)
-    try TransactionRecord.writeMigration(from: record.checksum, to: schema, layout, transaction, author: request.author, trace: trace, path: path)
+    try TransactionRecord.writeMigration(
+      from: record.checksum, to: schema, layout, transaction, author: request.author, trace: trace, path: path)
   }
 
   private func write(
