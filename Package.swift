@@ -76,7 +76,7 @@ let package = Package(
       name: "ObjectModelTests", dependencies: ["ObjectModel", "_TestSupport"], exclude: ["Documents"], swiftSettings: strict),
     module("ObjectQuery", ["ObjectModel"]),
     tests("ObjectQueryTests", ["ObjectQuery", "ObjectModel", "_TestSupport"]),
-    module("ObjectStore", ["ObjectModel", "ObjectQuery", logging]),
+    module("ObjectStore", ["CProcessor", "ObjectModel", "ObjectQuery", logging]),
     tests("ObjectStoreTests", ["ObjectStore", "ObjectQuery", "ObjectModel", "_StoreSpecification", "_TestSupport"]),
     module(
       "SQLCipherStore",

@@ -64,7 +64,7 @@ final class RowCacheTests: XCTestCase {
       for row in new {
         XCTAssertEqual(cache.row(row.reference)?.string(0), row.key == keys[7] ? "last" : "a longer new one", "key \(row.key)")
       }
-      XCTAssertTrue((0..<RowTable.size).contains { shared.entries[$0].row.map { RowImage(heldRow: $0).string(0) } == "old" })
+      XCTAssertTrue((0..<RowTable.size).contains { shared.entries[$0].pointee.row.map { RowImage(heldRow: $0).string(0) } == "old" })
       #if CIPHERDATA_CHECKS
         cache._checkInvariants()
       #endif

@@ -47,7 +47,7 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
     ) -> Result? {
       readers.add(1, ordering: .acquiringAndReleasing)
       let page = finder.page(root: root, number: key >> 9)
-      let result = page?._withUnsafeGuaranteedRef { body($0.entries[Int(key & 511)]) } ?? nil
+      let result = page?._withUnsafeGuaranteedRef { $0.entries.look(at: Int(key & 511), body) } ?? nil
       readers.subtract(1, ordering: .releasing)
       guard page == nil && finder.hasOthers(root: root) else { return result }
       return lookLocked(root: root, key: key, body)
@@ -203,7 +203,7 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
   /// - Parameter put: Puts it among the entries of its page; gives by how many bytes the rows have grown.
   @inline(__always) private func enter(
     _ row: RowImage, _ now: UInt32, where mayKeep: () -> Bool,
-    _ put: (inout RowCachePart, UnsafeMutablePointer<RowEntry>) -> Int
+    _ put: (inout RowCachePart, RowEntries) -> Int
   ) {
     let (root, number) = (roots[row.entityNumber], row.key >> 9)
     change(root: root, number: number) { part in
@@ -220,16 +220,19 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
   ///
   /// - Returns: By how many bytes the rows have grown.
   @inline(__always) private func enter(
-    _ row: UnsafeRawPointer, _ reference: ObjectReference, into entries: UnsafeMutablePointer<RowEntry>, of part: inout RowCachePart
+    _ row: UnsafeRawPointer, _ reference: ObjectReference, into entries: RowEntries, of part: inout RowCachePart
   ) -> Int {
-    let place = entries + Int(reference.key & 511)
-    if place.pointee.row == row {
-      // One that was at hand already.
-      place.pointee.renew(part.time)
-    } else if !place.pointee.isNewer(than: RowImage.version(row)) {
-      return part.set(row, at: place)
+    let index = Int(reference.key & 511)
+    if entries.hasRow(index) {
+      let entry = entries[index]
+      if entry.pointee.row == row {
+        // One that was at hand already.
+        entry.pointee.renew(part.time)
+        return 0
+      }
+      if entry.pointee.isNewer(than: RowImage.version(row)) { return 0 }
     }
-    return 0
+    return part.set(row, at: index, in: entries)
   }
 
   private func nextTurn() -> Int { turns.add(1, ordering: .relaxed).oldValue }
@@ -318,7 +321,7 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
   }
 
   private func set(_ row: RowImage, _ now: UInt32) {
-    enter(row, now, where: { true }) { part, entries in part.set(row.base, at: entries + Int(row.key & 511)) }
+    enter(row, now, where: { true }) { part, entries in part.set(row.base, at: Int(row.key & 511), in: entries) }
   }
 
   /// Forgets rows, as after a conflict. Reads that began before keep nothing.

@@ -36,19 +36,13 @@ struct RowCachePart: ~Copyable {
     return Unmanaged.passUnretained(page)
   }
 
-  /// The entry of a key; nil when there is no page for it.
-  @inline(__always) func entry(root: Int, key: Int64) -> UnsafeMutablePointer<RowEntry>? {
-    pages.page(root: root, number: key >> 9)?._withUnsafeGuaranteedRef { $0.entries + Int(key & 511) }
-  }
-
   /// Looks at the entry of a key under the lock.
   borrowing func look<Result>(root: Int, key: Int64, _ body: (borrowing RowEntry) -> Result?) -> Result? {
-    guard let entry = entry(root: root, key: key) else { return nil }
-    return body(entry.pointee)
+    pages.page(root: root, number: key >> 9)?._withUnsafeGuaranteedRef { $0.entries.look(at: Int(key & 511), body) } ?? nil
   }
 
   /// The entries of a page, to be changed.
-  @inline(__always) mutating func entriesToChange(of page: RowPage) -> UnsafeMutablePointer<RowEntry> {
+  @inline(__always) mutating func entriesToChange(of page: RowPage) -> RowEntries {
     if let former = page.separate() { retired.append(former) }
     return page.entries
   }
@@ -56,17 +50,17 @@ struct RowCachePart: ~Copyable {
   /// Puts a row into its place, which is held from now on.
   ///
   /// - Returns: By how many bytes the rows have grown.
-  @inline(__always) mutating func set(_ row: UnsafeRawPointer, at place: UnsafeMutablePointer<RowEntry>) -> Int {
-    set(row, at: place, sizeOfFormer: RowImage.size)
+  @inline(__always) mutating func set(_ row: UnsafeRawPointer, at index: Int, in entries: RowEntries) -> Int {
+    set(row, at: index, in: entries, sizeOfFormer: RowImage.size)
   }
 
   /// - Parameter sizeOfFormer: Gives the bytes of the row that lay there.
   @inline(__always) private mutating func set(
-    _ row: UnsafeRawPointer, at place: UnsafeMutablePointer<RowEntry>, sizeOfFormer: (UnsafeRawPointer) -> Int
+    _ row: UnsafeRawPointer, at index: Int, in entries: RowEntries, sizeOfFormer: (UnsafeRawPointer) -> Int
   ) -> Int {
     var change = RowImage.size(row)
     RowImage.hold(row)
-    if let former = place.pointee.set(row, time: time) {
+    if let former = entries.set(row, time: time, at: index) {
       change -= sizeOfFormer(former)
       retire(former)
     }
@@ -77,7 +71,8 @@ struct RowCachePart: ~Copyable {
   private struct Place {
     // A page stays as long as the part is locked.
     let page: Unmanaged<RowPage>
-    let entry: UnsafeMutablePointer<RowEntry>
+    let entries: RowEntries
+    let index: Int
     let former: UnsafeRawPointer?
     var formerSize = 0
   }
@@ -107,14 +102,14 @@ struct RowCachePart: ~Copyable {
     let reference = RowImage.reference(row)
     let page = page(root: roots[reference.entity], number: reference.key >> 9, turn: turn)
     return page._withUnsafeGuaranteedRef {
-      let entry = entriesToChange(of: $0) + Int(reference.key & 511)
-      return Place(page: page, entry: entry, former: entry.pointee.row)
+      let (entries, index) = (entriesToChange(of: $0), Int(reference.key & 511))
+      return Place(page: page, entries: entries, index: index, former: entries.look(at: index) { $0.row })
     }
   }
 
   @inline(__always) private mutating func set(_ row: UnsafeRawPointer, at place: Place) {
     // Another one lies there where a row came twice.
-    let change = set(row, at: place.entry, sizeOfFormer: { $0 == place.former ? place.formerSize : RowImage.size($0) })
+    let change = set(row, at: place.index, in: place.entries, sizeOfFormer: { $0 == place.former ? place.formerSize : RowImage.size($0) })
     place.page._withUnsafeGuaranteedRef { count(change, in: $0) }
   }
 
@@ -124,7 +119,7 @@ struct RowCachePart: ~Copyable {
   }
 
   mutating func clear(_ index: Int, in page: RowPage) {
-    guard page.entries[index].row != nil, let row = entriesToChange(of: page)[index].clear() else { return }
+    guard page.entries.hasRow(index), let row = entriesToChange(of: page).clear(index) else { return }
     count(-RowImage.size(row), in: page)
     retire(row)
   }
@@ -186,8 +181,10 @@ struct RowCachePart: ~Copyable {
         checkInvariant(isFound && isOwn(page), "page \(page.number) of tree \(page.root) is not found")
         var size = RowPage.ownSize
         for index in 0..<RowTable.size {
-          let version = page.entries[index].version
-          guard let image = page.entries[index].image else { continue }
+          let version = page.entries[index].pointee.version
+          let image = page.entries[index].pointee.image
+          checkInvariant(page.entries.hasRow(index) == (image != nil), "the bit of row \(index) says otherwise")
+          guard let image else { continue }
           size += image.size
           let isItsPlace = image.key == page.number << 9 | Int64(index) && roots[image.entityNumber] == page.root
           checkInvariant(isItsPlace, "row \(image.key) lies elsewhere")

@@ -17,7 +17,7 @@ final class RowPage {
   init(root: Int, number: Int64, turn: Int) {
     self.number = number
     turnAndRoot = turn << 16 | root
-    start = Atomic(table.entries)
+    start = Atomic(table.entries.start)
   }
 
   /// The root of the rows' entities.
@@ -25,7 +25,7 @@ final class RowPage {
   /// The page's place among those of a cache, by when they came.
   var turn: Int { turnAndRoot >> 16 }
 
-  var entries: UnsafeMutablePointer<RowEntry> { @inline(__always) get { start.load(ordering: .acquiring) } }
+  var entries: RowEntries { @inline(__always) get { RowEntries(start.load(ordering: .acquiring)) } }
 
   /// What is in the page now: nobody changes it any more.
   var shared: RowTable { table }
@@ -35,12 +35,12 @@ final class RowPage {
     if isKnownUniquelyReferenced(&table) { return nil }
     let former = table
     table = RowTable(copying: former)
-    start.store(table.entries, ordering: .releasing)
+    start.store(table.entries.start, ordering: .releasing)
     return former
   }
 
   /// What a page takes beside its rows. Rows read here and there have nearly a page each, so it must count.
-  static var ownSize: Int { RowTable.size * MemoryLayout<RowEntry>.stride + 160 }
+  static var ownSize: Int { RowTable.size * MemoryLayout<RowEntry>.stride + 224 }
 }
 
 /// Pages by number without its lowest bits, as many as there may be.

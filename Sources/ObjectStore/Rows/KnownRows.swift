@@ -17,7 +17,7 @@ package final class KnownRows {
   @exclusivity(unchecked) private var tables: [(root: Int, number: Int64, table: RowTable?)] = []
   private static let places = 256
   // Unchecked as above.
-  @exclusivity(unchecked) private var current: (root: Int, number: Int64, entries: UnsafeMutablePointer<RowEntry>?) = (-1, 0, nil)
+  @exclusivity(unchecked) private var current: (root: Int, number: Int64, entries: RowEntries?) = (-1, 0, nil)
 
   package init(_ source: any RowTableSource) { self.source = source }
 
@@ -31,8 +31,8 @@ package final class KnownRows {
     let number = key >> 9
     if number != current.number || root != current.root { turn(to: number, root: root) }
     guard let entries = current.entries else { return false }
-    let place = Int(key & 511)
-    guard let row = entries[place].row, entries[place].version == UInt32(truncatingIfNeeded: version), RowImage.version(row) == version,
+    let entry = entries[Int(key & 511)]
+    guard let row = entry.pointee.row, entry.pointee.version == UInt32(truncatingIfNeeded: version), RowImage.version(row) == version,
       RowImage.reference(row).entity == entity, !RowImage.mayHaveExternals(row, at: largeSlots)
     else { return false }
     writer.append(heldRow: row)
