@@ -3,9 +3,22 @@ import ObjectModel
 import ObjectStore
 
 extension ContextUndoManager {
-  /// Whether the value that a slot has is to be recorded before it is set: by the next ``record(_:of:at:)``.
-  @inline(__always) func records(valueOf object: ManagedObject, at slot: Int) -> Bool {
-    recordingGroup()?.enters(object.ownReference, object.ownSpace, slot, isOrder: false) ?? false
+  /// Whether the value that a slot has is to be recorded before it is set: the open group has no record of it.
+  ///
+  /// - Parameter isChanged: Whether the slot was set in the event under way.
+  @inline(__always) func records(valueOf object: ManagedObject, at slot: Int, isChanged: Bool) -> Bool {
+    guard let group = recordingGroup() else { return false }
+    // What was not set in this event is in no group of it.
+    if !isChanged, isOfEvent(group) { return true }
+    return !group.has(object.ownReference, object.ownSpace, slot, isOrder: false)
+  }
+
+  /// Records the number of a slot, if it is to be.
+  @inline(__always) func recordNumber(_ former: Slot, of object: ManagedObject, at slot: Int, isChanged: Bool) {
+    guard let group = recordingGroup() else { return }
+    if isChanged || !isOfEvent(group), group.has(object.ownReference, object.ownSpace, slot, isOrder: false) { return }
+    group.append(object.ownReference, object.ownSpace, slot, .value, former)
+    count(UndoRecord.byteCount, in: group)
   }
 
   /// Records the value of a slot.
@@ -38,7 +51,7 @@ extension ContextUndoManager {
   func recordOrder(of object: ManagedObject, _ state: ToManyState) {
     guard state.relationship.isOrdered, state.isLoaded, let group = recordingGroup() else { return }
     let index = state.relationship.index
-    guard group.enters(object.ownReference, object.ownSpace, index, isOrder: true) else { return }
+    if group.has(object.ownReference, object.ownSpace, index, isOrder: true) { return }
     let members = state.members
     group.append(object.ownReference, object.ownSpace, index, .order, group.add(members))
     count(UndoRecord.byteCount + 32 + members.count * MemoryLayout<ObjectReference>.stride, in: group)

@@ -65,9 +65,15 @@ public final class ContextUndoManager {
   }
   /// How many bytes the groups may take together: 64 MiB unless set. The oldest ones go, whole; one that takes more by itself is not kept, nor are those
   /// before it: see ``lastDroppedGroup``.
-  public var undoByteLimit = 64 << 20 {
-    didSet { dropOldest() }
+  public var undoByteLimit: Int {
+    get { byteLimit }
+    set {
+      byteLimit = newValue
+      dropOldest()
+    }
   }
+  // Unchecked as `taking`.
+  @exclusivity(unchecked) private var byteLimit = 64 << 20
   /// The last group that was not kept although it was not among the oldest ones; nil where there was none since ``removeAllActions()``.
   public package(set) var lastDroppedGroup: DroppedGroup?
 
@@ -81,11 +87,13 @@ public final class ContextUndoManager {
   /// The group that is being undone or redone, which is in no stack.
   var applied: UndoGroup?
   /// Whether the outermost open group is that of the event.
-  private(set) var isEventGroup = false
+  // Unchecked as `taking`.
+  @exclusivity(unchecked) private(set) var isEventGroup = false
   /// Why the open groups are not kept, and take nothing more; nil while they are.
   private var dropReason: DroppedGroup.Reason?
   /// The bytes of the open groups.
-  private var openByteCount = 0
+  // Unchecked as `taking`.
+  @exclusivity(unchecked) private var openByteCount = 0
   /// The bytes of all others.
   private var closedByteCount = 0
   private(set) var activity = Activity.idle { didSet { updateTaking() } }
@@ -111,6 +119,9 @@ public final class ContextUndoManager {
 
   /// The group that takes records; the event's is opened for the first one. Nil where nothing is recorded.
   @inline(__always) func recordingGroup() -> UndoGroup? { taking ?? openForRecording() }
+
+  /// Whether an open group is that of the event: everything in it was changed since the event began.
+  @inline(__always) func isOfEvent(_ group: UndoGroup) -> Bool { isEventGroup && openGroups.count == 1 }
 
   @inline(never) private func openForRecording() -> UndoGroup? {
     guard isRecording, dropReason == nil, openGroups.isEmpty else { return nil }
@@ -207,7 +218,7 @@ public final class ContextUndoManager {
   @inline(__always) func count(_ bytes: Int, in group: UndoGroup) {
     group.byteCount += bytes
     openByteCount += bytes
-    if openByteCount > undoByteLimit { dropOpenGroups(because: .largerThanLimit) }
+    if openByteCount > byteLimit { dropOpenGroups(because: .largerThanLimit) }
   }
 
   @inline(never) private func dropOpenGroups(because reason: DroppedGroup.Reason) {

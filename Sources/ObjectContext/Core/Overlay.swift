@@ -305,6 +305,13 @@ struct Overlay {
     }
   }
 
+  /// The number of a slot that takes numbers such as another one; null where it has none. Of a whole overlay.
+  @inline(__always) func number(at slot: Int, as other: Slot) -> Slot {
+    if isNull(slot) { return .null }
+    if case .real = other { return .real(Double(bitPattern: UInt64(bitPattern: word(slot)))) }
+    return .int(word(slot))
+  }
+
   /// The large value of a slot that is not read yet.
   @inline(__always) func external(_ slot: Int) -> ExternalData? { hasValuesBeside ? externalBeside(slot) : nil }
 

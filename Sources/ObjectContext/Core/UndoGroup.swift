@@ -4,8 +4,8 @@ import ObjectStore
 
 /// Changes that are undone together: what was before them, in the order in which they came.
 ///
-/// Of a value, and of the order of members, the first record counts: an open group has a table of what it has records of. What few records need stands in
-/// lists beside them.
+/// Of a value, and of the order of members, the first record counts: an open group that is asked has a table of what it has records of. What few records need
+/// stands in lists beside them.
 final class UndoGroup {
   /// An action of the application. It does not hold its target.
   struct Action {
@@ -22,7 +22,9 @@ final class UndoGroup {
 
   /// The name of what was done.
   var name = ""
-  private(set) var records = ContiguousArray<UndoRecord>()
+  // Written by every recorded change, in its context's isolation, which admits one access at a time; nothing under an access calls back. So it is for what
+  // else such a change writes.
+  @exclusivity(unchecked) private(set) var records = ContiguousArray<UndoRecord>()
   /// Objects that went, each held, with all that it had.
   private(set) var objects: [ManagedObject] = []
   private(set) var orders: [[ObjectReference]] = []
@@ -33,12 +35,19 @@ final class UndoGroup {
   /// Orders that are restored once everything else is there again.
   private(set) var keptOrders: [KeptOrder] = []
   /// The bytes that it counts with, those of its groups among them.
-  var byteCount = 0
+  // Unchecked for the reason above.
+  @exclusivity(unchecked) var byteCount = 0
   /// Whether a save has nothing to do with it any more: no record names an object by a temporary ID, and no value is only in a store.
-  var isSettled = false
+  // Unchecked for the reason above.
+  @exclusivity(unchecked) var isSettled = false
   /// Where the records of values and orders stand in `records`, found by open addressing: 1 more than the place, 0 for nothing.
-  private var places = ContiguousArray<Int32>()
-  private var enteredCount = 0
+  // Unchecked for the reason above.
+  @exclusivity(unchecked) private var places = ContiguousArray<Int32>()
+  // Unchecked for the reason above.
+  @exclusivity(unchecked) private var enteredCount = 0
+  /// How many records were looked at for the table.
+  // Unchecked for the reason above.
+  @exclusivity(unchecked) private var seenCount = 0
 
   /// Whether there is nothing to undo.
   var isEmpty: Bool {
@@ -54,13 +63,13 @@ final class UndoGroup {
 
   // MARK: Adding
 
-  func append(_ record: UndoRecord) {
+  @inline(__always) func append(_ record: UndoRecord) {
     isSettled = false
     records.append(record)
   }
 
-  /// Adds a value or an order of which ``enters(_:_:_:isOrder:)`` has said that it is the first one.
-  func append(_ object: ObjectReference, _ space: UInt32, _ property: Int, _ kind: UndoRecord.Kind, _ former: Slot) {
+  /// Adds a value or an order.
+  @inline(__always) func append(_ object: ObjectReference, _ space: UInt32, _ property: Int, _ kind: UndoRecord.Kind, _ former: Slot) {
     append(
       UndoRecord(
         reference: object, space: space, property: UInt16(truncatingIfNeeded: property), kind: kind, marks: [], former: former))
@@ -97,6 +106,7 @@ final class UndoGroup {
   func removeLastGroup() -> UndoGroup? {
     guard records.last?.kind == .group, let group = groups.last else { return nil }
     records.removeLast()
+    seenCount = min(seenCount, records.count)
     groups.removeLast()
     byteCount -= group.byteCount
     return group
@@ -112,13 +122,13 @@ final class UndoGroup {
   func removeAll() {
     records = []
     (objects, orders, externals, actions, groups, keptOrders) = ([], [], [], [], [], [])
-    (places, enteredCount, byteCount) = ([], 0, 0)
+    byteCount = 0
+    removeTable()
   }
 
   /// Nothing is added any more: the table goes, and memory that is not used.
   func close() {
-    places = []
-    enteredCount = 0
+    removeTable()
     if records.capacity > records.count + records.count / 4 {
       let all = records
       records = []
@@ -129,22 +139,41 @@ final class UndoGroup {
 
   // MARK: What was recorded already
 
-  /// Enters the record that is added next, of a value or an order; false where the group has one.
-  @inline(__always) func enters(_ object: ObjectReference, _ space: UInt32, _ property: Int, isOrder: Bool) -> Bool {
-    if enteredCount &* 2 >= places.count { grow() }
+  /// Whether there is a record of a value or an order.
+  func has(_ object: ObjectReference, _ space: UInt32, _ property: Int, isOrder: Bool) -> Bool {
+    while seenCount < records.count { enterNext() }
+    if places.isEmpty { return false }
     var place = firstPlace(object, property)
     while places[place] != 0 {
       let number = Int(places[place]) - 1
       if records[number].reference == object, records[number].property == UInt16(truncatingIfNeeded: property),
         records[number].space == space, (records[number].kind == .order) == isOrder
       {
-        return false
+        return true
       }
       place = (place &+ 1) & (places.count &- 1)
     }
-    places[place] = Int32(truncatingIfNeeded: records.count + 1)
+    return false
+  }
+
+  /// Enters the next record in the table, if it is of a value or an order.
+  private func enterNext() {
+    let number = seenCount
+    seenCount += 1
+    guard records[number].isOfValueOrOrder else { return }
+    if enteredCount * 2 >= places.count {
+      let former = places
+      places = ContiguousArray(repeating: 0, count: max(16, former.count * 2))
+      for entry in former where entry != 0 { enter(Int(entry) - 1) }
+    }
+    enter(number)
     enteredCount += 1
-    return true
+  }
+
+  private func enter(_ number: Int) {
+    var place = firstPlace(records[number].reference, Int(records[number].property))
+    while places[place] != 0 { place = (place &+ 1) & (places.count &- 1) }
+    places[place] = Int32(truncatingIfNeeded: number + 1)
   }
 
   @inline(__always) private func firstPlace(_ object: ObjectReference, _ property: Int) -> Int {
@@ -152,21 +181,14 @@ final class UndoGroup {
     return Int(truncatingIfNeeded: (key &* 0x9E37_79B9_7F4A_7C15) &>> 32) & (places.count &- 1)
   }
 
-  private func grow() {
-    let former = places
-    places = ContiguousArray(repeating: 0, count: max(16, former.count * 2))
-    for entry in former where entry != 0 {
-      let record = records[Int(entry) - 1]
-      var place = firstPlace(record.reference, Int(record.property))
-      while places[place] != 0 { place = (place + 1) & (places.count - 1) }
-      places[place] = entry
-    }
-  }
+  private func removeTable() { (places, enteredCount, seenCount) = ([], 0, 0) }
 
   // MARK: Over saves
 
   /// Visits the records, which may be changed.
   func update(_ body: (inout UndoRecord) -> Void) {
+    // It finds them by what they name.
+    removeTable()
     for number in records.indices { body(&records[number]) }
   }
 

@@ -55,6 +55,9 @@ struct UndoRecord {
   /// The bytes that a record counts with, and its place in the table of an open group.
   static let byteCount = MemoryLayout<UndoRecord>.stride + 8
 
+  /// Whether the first record of its object and property counts.
+  @inline(__always) var isOfValueOrOrder: Bool { kind == .value || kind == .external || kind == .order }
+
   /// The place in the list of the group that the kind says.
   var place: Int {
     if case .int(let place) = former { Int(place) } else { 0 }

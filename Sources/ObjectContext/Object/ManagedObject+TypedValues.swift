@@ -98,11 +98,11 @@ extension ManagedObject {
 
   /// Sets a number, whose word is known.
   @usableFromInline final func setSlot(_ value: Slot, word: Int64, at slot: Int) {
-    guard overlay == nil, beginsToWriteWords(), let plainRow, slot >= 0, slot < RowImage.slotCount(plainRow) else {
-      return setSlotValue(value, at: slot)
+    if overlay == nil, beginsToWriteWords(), let plainRow, slot >= 0, slot < RowImage.slotCount(plainRow) {
+      writeWord(word, at: slot)
+      return noteChange()
     }
-    writeWord(word, at: slot)
-    noteChange()
+    if !setHeardWord(of: value, word, at: slot) { setSlotValue(value, at: slot) }
   }
 
   @usableFromInline final func slowValue<Value: _StoredAttributeValue>(_ slot: Int) -> Value? {
