@@ -46,7 +46,7 @@ final class LiveResults {
   func find() throws -> Found {
     let found = try fetch()
     let unsaved = TouchedResults(unsavedIn: context, question)
-    if unsaved.isEmpty { return sorted(found) }
+    if unsaved.isEmpty { return found }
     // A store knows nothing of unsaved changes of other objects that results depend on.
     let decisions = try ResultsInquiry(unsaved, self).decisions()
     let decided = Set(decisions.map(\.id))
@@ -60,7 +60,7 @@ final class LiveResults {
     return sorted(all)
   }
 
-  /// Fetches all results.
+  /// Fetches all results, in our order.
   private func fetch() throws -> Found {
     let plan = try FetchMergePlan(question.specification, context: context)
     if let found = try findRows(plan) { return found }
@@ -74,7 +74,7 @@ final class LiveResults {
       found.values += try question.values(of: object)
       if question.section != nil { found.sections.append(names.number(of: try question.section(of: object))) }
     }
-    return found
+    return sorted(found)
   }
 
   /// Fetches all results without making objects, where one store has the answer and rows have the values.
@@ -83,48 +83,76 @@ final class LiveResults {
       !(question.plainSection?.isTransient ?? false), !slots.contains(where: \.isTransient)
     else { return nil }
     let store = plan.stores[0]
-    guard case .rows(let rows) = try context.rowSource.fetch(plan.storeSpecification, from: store) else { return nil }
-    let (space, type) = (store.space.number, question.sectionType)
+    var specification = plan.storeSpecification
+    // In their order rows would be read from all over memory. What is sorted is what was read of them, which lies close together.
+    if !question.hasWindow, let first = slots.first, question.order.hasWords(of: first.kind) { specification.sortDescriptors = [] }
+    guard case .rows(let rows) = try context.rowSource.fetch(specification, from: store) else { return nil }
+    let space = store.space.number
     var found = Found()
     found.ids.reserveCapacity(rows.count)
     if !question.hasWindow { found.values.reserveCapacity(rows.count * slots.count) }
-    if question.section != nil { found.sections.reserveCapacity(rows.count) }
-    var last: (value: Slot, number: Int32)?
+    // Those of a section come one after the other once they are sorted.
+    let sortedSection =
+      question.hasWindow ? nil : question.plainSection.flatMap { section in slots.firstIndex { $0.index == section.index } }
+    var namer = SectionNamer(names, question.sectionType)
+    defer { names = namer.names }
     for position in rows.indices {
-      let row = rows[position]
-      found.ids.append(ManagedObjectID(space: space, entityNumber: UInt32(row.entityNumber), key: row.key))
+      let reference = rows.reference(position)
+      found.ids.append(ManagedObjectID(space: space, entityNumber: UInt32(reference.entity), key: reference.key))
       if !question.hasWindow {
-        for slot in slots { found.values.append(try row.slot(slot.index, kind: slot.kind)) }
+        for slot in slots { found.values.append(try rows.slot(slot.index, kind: slot.kind, at: position)) }
       }
-      if let slot = question.plainSection {
-        let value = ResultsQuestion.sectionValue(try row.slot(slot.index, kind: slot.kind), type: type)
-        // Those of a section come one after the other.
-        if last?.value != value { last = (value, names.number(of: value)) }
-        if let last { found.sections.append(last.number) }
+      if let slot = question.plainSection, sortedSection == nil {
+        found.sections.append(namer.number(of: try rows.slot(slot.index, kind: slot.kind, at: position)))
+      }
+    }
+    found = sorted(found)
+    if let sortedSection {
+      found.sections = stride(from: sortedSection, to: found.values.count, by: slots.count).map {
+        namer.number(of: found.values[$0])
       }
     }
     return found
+  }
+
+  /// Numbers of sections for one result after the other.
+  private struct SectionNamer {
+    private(set) var names: SectionNames
+    private let type: ResolvedType
+    private var last: (value: Slot, number: Int32)?
+
+    init(_ names: SectionNames, _ type: ResolvedType) { (self.names, self.type) = (names, type) }
+
+    mutating func number(of value: Slot) -> Int32 {
+      let value = ResultsQuestion.sectionValue(value, type: type)
+      if let last, last.value == value { return last.number }
+      let number = names.number(of: value)
+      last = (value, number)
+      return number
+    }
   }
 
   /// Results in our order, which differs from a fetch's where unsaved changes stand beside what is equal to them.
   private func sorted(_ found: Found) -> Found {
     if question.hasWindow { return found }
     let width = question.order.keyCount
-    func order(_ left: Int, _ right: Int) -> Int {
-      question.order.compare(
-        found.values[left * width..<(left + 1) * width], found.ids[left], found.values[right * width..<(right + 1) * width],
-        found.ids[right])
-    }
-    if found.ids.indices.dropFirst().allSatisfy({ order($0 - 1, $0) < 0 }) { return found }
+    guard let positions = question.order.positions(of: found.ids, found.values) else { return found }
     var result = Found()
-    for index in found.ids.indices.sorted(by: { order($0, $1) < 0 }) { result.append(index, of: found, width: width) }
+    result.ids = positions.map { found.ids[$0] }
+    result.values.reserveCapacity(found.values.count)
+    for position in positions {
+      for index in position * width..<(position + 1) * width { result.values.append(found.values[index]) }
+    }
+    if !found.sections.isEmpty { result.sections = positions.map { found.sections[$0] } }
     return result
   }
 
   /// Takes all results.
   func load(_ found: Found) {
     list.load(found.ids, values: found.values, sections: found.sections)
+    var names = names
     for section in found.sections { names.add(1, to: section) }
+    self.names = names
   }
 
   /// Throws unless the results of each section stand together.

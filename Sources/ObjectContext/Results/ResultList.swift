@@ -57,7 +57,7 @@ final class ResultList {
   ///   - sections: The sections of the results; empty where there are none.
   func load(_ ids: [ManagedObjectID], values: [Slot], sections: [Int32]) {
     pieces = []
-    piecesByID = Dictionary(minimumCapacity: ids.count)
+    var piecesByID: [QuickID: Piece] = Dictionary(minimumCapacity: ids.count)
     // Room is left, so that the first changes split nothing.
     let size = Self.greatestPiece * 3 / 4
     for start in stride(from: 0, to: ids.count, by: size) {
@@ -66,9 +66,10 @@ final class ResultList {
       piece.ids = Array(ids[range])
       piece.values = Array(values[range.lowerBound * width..<range.upperBound * width])
       if isSectioned { piece.sections = Array(sections[range]) }
-      for id in piece.ids { piecesByID[QuickID(id)] = piece }
+      for id in ids[range] { piecesByID[QuickID(id)] = piece }
       pieces.append(piece)
     }
+    self.piecesByID = piecesByID
     renumber(changed: pieces.indices)
   }
 

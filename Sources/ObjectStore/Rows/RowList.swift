@@ -37,6 +37,18 @@ public struct RowList: Sendable, RandomAccessCollection {
   /// Where the row at a position begins; valid as long as the list is held.
   @inlinable package func base(_ position: Int) -> UnsafeRawPointer { rows[position].row }
 
+  /// A value of the row at a position. Nothing is retained for a number.
+  ///
+  /// - Throws: ``StoreError`` where what is stored is no value of the kind.
+  package func slot(_ index: Int, kind: SlotKind, at position: Int) throws -> Slot {
+    let row = base(position)
+    if !RowImage.isNull(row, index) {
+      if kind == .int || kind == .reference { return .int(RowImage.word(row, index)) }
+      if kind == .real { return .real(RowImage.real(row, index)) }
+    }
+    return try self[position].slot(index, kind: kind)
+  }
+
   /// What the rows stand for, in order.
   package var references: [ObjectReference] { indices.map { reference($0) } }
 
