@@ -1,4 +1,5 @@
 // ModelCodeGenerator: a model as the Swift source of its typed classes.
+public import Foundation
 public import ObjectModel
 
 /// Writes the typed classes of a model: for the build-tool plugin, which wants one file, and for `cipherdata generate`, which wants one a class.
@@ -11,6 +12,7 @@ public struct ModelCodeGenerator: Sendable {
   private let options: CodeGenerationOptions
   private let plans: ClassPlans
   private let composites: CompositePlans
+  private let versions: VersionPlan?
 
   /// Prepares the classes of a model.
   ///
@@ -20,6 +22,27 @@ public struct ModelCodeGenerator: Sendable {
   ///   - options: What the source is to look like.
   /// - Throws: ``ModelValidationError`` with every mistake of the model, or ``CodeGenerationError``.
   public init(model: ManagedObjectModel, name: String, options: CodeGenerationOptions = CodeGenerationOptions()) throws {
+    try self.init(model, name, options, nil)
+  }
+
+  /// Prepares the classes of a model file; of a bundle those of its current version, with the other versions beside them for migrations.
+  ///
+  /// - Parameters:
+  ///   - url: An `.xcdatamodeld` or `.xcdatamodel` bundle, or the `contents` of one.
+  ///   - name: The model's name; nil for the file's.
+  ///   - options: What the source is to look like.
+  /// - Throws: ``ModelFileError``, ``ModelValidationError`` with every mistake of the model, or ``CodeGenerationError``.
+  public init(contentsOf url: URL, name: String? = nil, options: CodeGenerationOptions = CodeGenerationOptions()) throws {
+    let name = name ?? url.deletingPathExtension().lastPathComponent
+    guard url.pathExtension == "xcdatamodeld" else {
+      return try self.init(try ManagedObjectModel(contentsOf: url), name, options, nil)
+    }
+    let bundle = try VersionedModel(contentsOf: url)
+    guard let model = bundle.current else { return try self.init(try ManagedObjectModel(contentsOf: url), name, options, nil) }
+    try self.init(model, name, options, try VersionPlan(bundle))
+  }
+
+  private init(_ model: ManagedObjectModel, _ name: String, _ options: CodeGenerationOptions, _ versions: VersionPlan?) throws {
     for module in options.imports where !module.split(separator: ".").allSatisfy({ SwiftText.isIdentifier(String($0)) }) || module.isEmpty {
       throw CodeGenerationError.badImport(module)
     }
@@ -28,6 +51,7 @@ public struct ModelCodeGenerator: Sendable {
     self.options = options
     plans = try ClassPlans(self.model, options: options)
     // A struct hides no type that the source uses: it gets another name.
+    self.versions = versions
     composites = CompositePlans(self.model, taken: Self.usedNames.union(plans.classNames))
   }
 
@@ -106,7 +130,9 @@ public struct ModelCodeGenerator: Sendable {
   }
 
   private var modelEmitter: ModelEmitter {
-    ModelEmitter(options: options, name: modelName, model: model, plans: plans, composites: composites, hiddenNames: hiddenNames)
+    ModelEmitter(
+      options: options, name: modelName, model: model, plans: plans, composites: composites, hiddenNames: hiddenNames,
+      versions: versions)
   }
 
   private var compositeEmitter: CompositeEmitter {

@@ -53,8 +53,7 @@ func fail(_ message: String, _ code: Int32) -> Never {
 /// Reads a model. Build systems read `path:line: error: reason`.
 func generator(of url: URL, name: String?, _ options: CodeGenerationOptions) -> ModelCodeGenerator {
   do {
-    let model = try ManagedObjectModel(contentsOf: url)
-    return try ModelCodeGenerator(model: model, name: name ?? url.deletingPathExtension().lastPathComponent, options: options)
+    return try ModelCodeGenerator(contentsOf: url, name: name, options: options)
   } catch let error as ModelFileError {
     let place = [error.path ?? url.path, error.line.map(String.init)].compactMap { $0 }.joined(separator: ":")
     fail("\(place): error: \(error.reason)", 65)

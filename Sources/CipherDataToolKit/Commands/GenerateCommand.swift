@@ -34,11 +34,10 @@ struct GenerateCommand: AsyncParsableCommand {
 
   func run() async throws {
     let url = URL.path(model)
-    let model = try ManagedObjectModel(contentsOf: url)
     let options = CodeGenerationOptions(access: .init(rawValue: access.rawValue) ?? .public, moduleName: module, imports: imports)
     let files: [GeneratedFile]
     do {
-      files = try ModelCodeGenerator(model: model, name: url.deletingPathExtension().lastPathComponent, options: options).files()
+      files = try ModelCodeGenerator(contentsOf: url, options: options).files()
     } catch let error as CodeGenerationError {
       throw ToolError(.badData, error.description)
     }

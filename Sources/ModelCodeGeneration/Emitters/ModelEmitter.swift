@@ -12,8 +12,10 @@ struct ModelEmitter {
   let composites: CompositePlans
   /// Types that a class of the model hides are written with their module.
   let hiddenNames: Set<String>
+  /// The versions of the model, where there are several.
+  let versions: VersionPlan?
 
-  private var classNames: [String] { plans.classNames }
+  var classNames: [String] { plans.classNames }
 
   /// Adds the source.
   ///
@@ -41,15 +43,31 @@ struct ModelEmitter {
       }
       emitter.line()
       emitter.line("/// A container of the model and its classes; `loadPersistentStores()` opens its stores.")
+      if versions != nil {
+        emitter.line("///")
+        emitter.line(
+          "/// Stores of earlier versions go from version to version, unless their descriptions say otherwise; custom stages take the")
+        emitter.line("/// place of what cannot be inferred.")
+      }
       emitter.block(
         "\(modifier)static func makeContainer(name: \(swift("String")) = \(SwiftText.literal(name)), persistentStoreDescriptions: "
-          + "[PersistentStoreDescription] = [], mergePolicy: MergePolicy = .error) throws(ModelValidationError) -> PersistentContainer"
+          + "[PersistentStoreDescription] = [], \(versions == nil ? "" : "customMigrationStages: [CustomMigrationStage] = [], ")"
+          + "mergePolicy: MergePolicy = .error) throws(ModelValidationError) -> PersistentContainer"
       ) { emitter in
         emitter.enclosed("try PersistentContainer(", ")") { emitter in
+          let stages =
+            versions == nil
+            ? ""
+            : "stagedMigrationManager: StagedMigrationManager(\(versionsName).all, label: \(SwiftText.literal(name)), "
+              + "customStages: customMigrationStages), "
           emitter.line(
             "name: name, managedObjectModel: managedObjectModel, classes: classes, "
-              + "persistentStoreDescriptions: persistentStoreDescriptions, mergePolicy: mergePolicy")
+              + "persistentStoreDescriptions: persistentStoreDescriptions, \(stages)mergePolicy: mergePolicy")
         }
+      }
+      if let versions {
+        emitter.line()
+        emit(versions, to: &emitter)
       }
       emitter.line()
       emitKeyPaths(to: &emitter)

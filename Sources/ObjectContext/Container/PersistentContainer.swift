@@ -25,6 +25,8 @@ public final class PersistentContainer: Sendable {
   public let classes: ManagedObjectClasses
   /// How the saves of the container's contexts deal with conflicts, unless a context has been given another policy.
   public let mergePolicy: MergePolicy
+  /// The stages of stores whose descriptions have neither stages nor mapping models of their own.
+  public let stagedMigrationManager: StagedMigrationManager?
   private let descriptions: Mutex<[PersistentStoreDescription]>
   private let loader = QueueExecutor(label: "CipherData.PersistentContainer")
 
@@ -35,14 +37,18 @@ public final class PersistentContainer: Sendable {
   ///   - model: The model.
   ///   - classes: The classes of the objects; generated code has the table of its model.
   ///   - persistentStoreDescriptions: The stores to open.
+  ///   - stagedMigrationManager: The stages between the versions of the model, for stores whose descriptions have neither stages nor mapping models. Generated code
+  ///     gives those of its bundle.
   ///   - mergePolicy: How saves deal with rows that others have changed and with unique values that are taken. By default saves throw.
   /// - Throws: ``ModelValidationError`` with every mistake of the model, or with the entities whose classes were generated for another model,
   ///   or with the rules of the merge policy that do not fit it.
   public init(
     name: String, managedObjectModel model: ManagedObjectModel, classes: ManagedObjectClasses = ManagedObjectClasses(),
-    persistentStoreDescriptions: [PersistentStoreDescription] = [], mergePolicy: MergePolicy = .error
+    persistentStoreDescriptions: [PersistentStoreDescription] = [], stagedMigrationManager: StagedMigrationManager? = nil,
+    mergePolicy: MergePolicy = .error
   ) throws(ModelValidationError) {
     self.name = name
+    self.stagedMigrationManager = stagedMigrationManager
     self.mergePolicy = mergePolicy
     self.classes = classes
     persistentStoreCoordinator = try PersistentStoreCoordinator(managedObjectModel: model)
@@ -73,8 +79,17 @@ public final class PersistentContainer: Sendable {
       }
     }
     try await withTaskExecutorPreference(loader) {
-      for description in waiting { try await coordinator.addPersistentStore(with: description) }
+      for description in waiting { try await coordinator.addPersistentStore(with: withStages(description)) }
     }
+  }
+
+  private func withStages(_ description: PersistentStoreDescription) -> PersistentStoreDescription {
+    guard let stagedMigrationManager, description.stagedMigrationManager == nil, description.mappingModels.isEmpty else {
+      return description
+    }
+    var description = description
+    description.stagedMigrationManager = stagedMigrationManager
+    return description
   }
 
   /// Closes all stores. Key material is wiped; objects that somebody still holds give their last values only, and requests throw ``StoreError`` with

@@ -27,13 +27,22 @@ public struct StagedMigrationManager: Sendable {
   /// to the coordinator's model.
   public init(_ stages: [any MigrationStage]) { self.stages = stages }
 
+  /// The way through versions, with custom stages where they are given: what generated code makes of the versions of its model.
+  ///
+  /// - Parameters:
+  ///   - versions: The versions, the oldest first. None is read before a store has to be migrated.
+  ///   - label: What the lightweight stages are called in progress and errors.
+  ///   - customStages: The stages that are not lightweight.
+  public init(_ versions: [ManagedObjectModelReference], label: String, customStages: [CustomMigrationStage] = []) {
+    stages = [LightweightMigrationStage(versions, label: label)] + customStages
+  }
+
   /// The way through all versions of a bundle, in its order, with custom stages where they are given.
   ///
   /// - Parameters:
   ///   - versions: The versions.
   ///   - customStages: The stages that are not lightweight. One may pass over versions: stores that have them go to the next version lightweight.
   public init(_ versions: VersionedModel, customStages: [CustomMigrationStage] = []) {
-    let lightweight = LightweightMigrationStage(models: versions.versions.map(\.model), label: versions.name)
-    stages = [lightweight] + customStages
+    self.init(versions.versions.map { ManagedObjectModelReference($0.model) }, label: versions.name, customStages: customStages)
   }
 }

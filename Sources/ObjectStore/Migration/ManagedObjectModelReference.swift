@@ -11,6 +11,7 @@ public final class ManagedObjectModelReference: Sendable {
   private enum Source: Sendable {
     case model(ManagedObjectModel)
     case file(URL, versionName: String?)
+    case text(String)
     case checksum
   }
   private let source: Source
@@ -40,6 +41,9 @@ public final class ManagedObjectModelReference: Sendable {
   public convenience init(contentsOf url: URL, versionName: String? = nil, versionChecksum: String? = nil) {
     self.init(.file(url, versionName: versionName), versionChecksum)
   }
+
+  /// A version by the text of its file, as generated code has it of earlier versions. It is read when the version is first needed.
+  public convenience init(_text text: String) { self.init(.text(text), nil) }
 
   /// A version that is known by its checksum (``CompiledModel/checksum``) only.
   public convenience init(versionChecksum: String) { self.init(.checksum, versionChecksum) }
@@ -92,6 +96,10 @@ public final class ManagedObjectModelReference: Sendable {
     case .model(let model): return model
     case .checksum:
       throw StoreError(.onlyChecksum(expectedChecksum ?? ""), operation: .migrate)
+    case .text(let text):
+      do { return try ManagedObjectModel(xmlData: Data(text.utf8)) } catch {
+        throw StoreError(.unreadableVersionFile, operation: .migrate, underlying: error)
+      }
     case .file(let url, let versionName):
       do {
         guard let versionName else { return try ManagedObjectModel(contentsOf: url) }

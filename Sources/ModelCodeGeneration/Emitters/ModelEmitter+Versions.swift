@@ -1,0 +1,25 @@
+// ModelEmitter+Versions: the source of the versions of a model, for migrations.
+import ObjectModel
+
+extension ModelEmitter {
+  /// The enumeration of the versions; a class of that name keeps it.
+  var versionsName: String { classNames.contains("Versions") ? "ModelVersions" : "Versions" }
+
+  /// Adds an enumeration that names the versions. Earlier ones are texts, which cost the compiler nothing and are read when a store is migrated.
+  func emit(_ plan: VersionPlan, to emitter: inout SwiftEmitter) {
+    let modifier = options.modifier
+    emitter.line("/// The versions of the model, to name the stages of a migration.")
+    emitter.block("\(modifier)nonisolated enum \(versionsName)") { emitter in
+      for version in plan.versions {
+        let source = version.text.map { "_text: \(SwiftText.literal($0))" } ?? "managedObjectModel"
+        emitter.line("/// The version \(SwiftText.comment(version.name)).")
+        emitter.line(
+          "\(modifier)static let \(SwiftText.escaped(version.identifier)): ManagedObjectModelReference = ManagedObjectModelReference(\(source))"
+        )
+      }
+      emitter.line("/// All versions, the oldest first.")
+      let all = plan.versions.map { SwiftText.escaped($0.identifier) }.joined(separator: ", ")
+      emitter.line("\(modifier)static var all: [ManagedObjectModelReference] { [\(all)] }")
+    }
+  }
+}
