@@ -43,6 +43,47 @@ final class AsynchronousFetchTests: XCTestCase {
     }
   }
 
+  @MainActor func testSnapshotsAreThoseOfAFetch() async throws {
+    try await onContainers { container in
+      let context = container.viewContext
+      let tag = try context.make("Tag", ["name": "red"])
+      try context.make("Book", ["title": "book", "pages": -1 as Int32, "tags": Set([tag])])
+      try context.save()
+      let book = try XCTUnwrap(context.fetch(request()).last)
+      book.title = "changed"
+      let expected = try context.fetch(request(), as: ObjectSnapshot.self, including: ["tags"])
+      let found = try await context.asynchronousFetch(request(), as: ObjectSnapshot.self, including: ["tags"]).value()
+      XCTAssertEqual(found, expected)
+      XCTAssertEqual(try found.first?["tags"] as? [ManagedObjectID], [tag.objectID])
+      XCTAssertEqual(try found.last?["title"] as? String, "changed")
+      let fetch = try context.asynchronousFetch(request(), as: ObjectSnapshot.self)
+      fetch.cancel()
+      do {
+        _ = try await fetch.value()
+        XCTFail("not cancelled")
+      } catch let error as StoreError { XCTAssertEqual(error.code, .cancelled) }
+    }
+  }
+
+  @MainActor func testNoRowOfASnapshotIsReadWhereTheContextLives() async throws {
+    let observed = try await Stack(.sqlcipher, model: Library.model, classes: Library.classes)
+    let writer = observed.makeShortLivedContext()
+    for pages in 0..<700 { try writer.make("Book", ["title": "book", "pages": pages]) }
+    try writer.save()
+    observed.forgetRows()
+    let context = observed.makeContext()
+    let fetch = try context.asynchronousFetch(request(), as: ObjectSnapshot.self)
+    // A statement for the IDs and one for each 500 rows, on the queue.
+    let snapshots = try await fetch.value()
+    XCTAssertEqual(snapshots.count, 700)
+    XCTAssertLessThanOrEqual(
+      observed.statements?.count ?? 0, 3 + (observed.statements?.texts.filter { !$0.hasPrefix("SELECT") }.count ?? 0))
+    XCTAssertEqual(context.registeredObjects.count, 0, "no objects are made")
+    let count = observed.statements?.count
+    XCTAssertEqual(try snapshots.compactMap { try $0["pages"] as? Int32 }.count, 700)
+    XCTAssertEqual(observed.statements?.count, count)
+  }
+
   @MainActor func testNoRowIsReadWhereTheContextLives() async throws {
     let observed = try await Stack(.sqlcipher, model: Library.model, classes: Library.classes)
     let writer = observed.makeShortLivedContext()

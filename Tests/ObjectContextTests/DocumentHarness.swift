@@ -78,17 +78,21 @@ extension ManagedDocument {
   }
 }
 
-/// This test program, started again for a part that ``DocumentProcessTests`` has.
+/// This test program, started again for a part that a test class has, ``DocumentProcessTests`` for one.
 final class DocumentPart: Sendable {
   static let role = "CIPHERDATA_DOCUMENT_ROLE"
   static let arguments = "CIPHERDATA_DOCUMENT_ARGUMENTS"
   private let lines: AsyncStream<String>
   private let status: AsyncStream<Int32>
 
-  init(_ role: String, _ arguments: [String]) throws {
+  /// - Parameters:
+  ///   - role: The part.
+  ///   - arguments: What the part is played with.
+  ///   - test: The class whose `testPlayAPart` plays it.
+  init(_ role: String, _ arguments: [String], of test: String = "DocumentProcessTests") throws {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: try XCTUnwrap(CommandLine.arguments.first))
-    process.arguments = ["ObjectContextTests.DocumentProcessTests/testPlayAPart"]
+    process.arguments = ["ObjectContextTests.\(test)/testPlayAPart"]
     process.environment = ProcessInfo.processInfo.environment.merging(
       [Self.role: role, Self.arguments: arguments.joined(separator: "\n")]) { $1 }
     let pipe = Pipe()

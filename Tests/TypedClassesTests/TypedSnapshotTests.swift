@@ -51,6 +51,36 @@ final class TypedSnapshotTests: XCTestCase {
     XCTAssertThrowsError(try package.snapshot(including: ["section"]))
   }
 
+  func testMembersAreNamedByKeyPaths() async throws {
+    let container = try await makeContainer()
+    let context = container.newBackgroundContext()
+    let package = makePackage("swift", context)
+    let dependency = Dependency(context: context)
+    dependency.package = package
+    try context.save()
+    let snapshot: Package.Snapshot = try package.snapshot(including: [\.relations])
+    XCTAssertEqual(snapshot.relations, [dependency.objectID])
+    XCTAssertEqual(snapshot, try package.snapshot(including: ["relations"]))
+    XCTAssertNil(try package.snapshot(including: []).relations)
+    let untyped: ObjectSnapshot = try package.snapshot(including: [\.relations])
+    XCTAssertEqual(untyped, snapshot.untyped)
+    let fetched = try context.fetch(Package.all, as: Package.Snapshot.self, including: [\.relations])
+    XCTAssertEqual(fetched.map(\.relations), [[dependency.objectID]])
+    XCTAssertEqual(try context.fetch(Package.all, as: ObjectSnapshot.self, including: [\.relations]), fetched.map(\.untyped))
+    let read = try await context.asynchronousFetch(Package.all, as: Package.Snapshot.self, including: [\.relations]).value()
+    XCTAssertEqual(read, fetched)
+    let plain = try await context.asynchronousFetch(Package.all, as: ObjectSnapshot.self, including: [\.relations]).value()
+    XCTAssertEqual(plain, fetched.map(\.untyped))
+    for keyPath in [\Package.section, \Package.name, \Package.section?.packages] as [PartialKeyPath<Package>] {
+      XCTAssertThrowsError(try package.snapshot(including: [keyPath])) {
+        XCTAssertEqual(($0 as? KeyValueError)?.code, .unknownRelationship)
+      }
+    }
+    XCTAssertThrowsError(try package.snapshot(including: [\.hasChanges])) { error in
+      guard case .unsupported? = error as? FetchPredicateError else { return XCTFail("\(error)") }
+    }
+  }
+
   func testASnapshotIsEditedElsewhereAndApplied() async throws {
     let container = try await makeContainer()
     let context = container.newBackgroundContext()

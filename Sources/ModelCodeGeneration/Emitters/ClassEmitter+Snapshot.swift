@@ -62,6 +62,18 @@ extension ClassEmitter {
       emitter.block("\(modifier)func \(function)(including relationships: [\(forms.swift("String"))] = []) throws -> \(type)") { emitter in
         emitter.line("\(type)(_snapshot: try _snapshot(including: relationships))")
       }
+      emitter.line()
+      emitter.line("/// The object's values as they are now, with the members of the to-many relationships that key paths lead to.")
+      emitter.line("///")
+      emitter.line(
+        "/// - Throws: `StoreError` where the object's row is gone, `FetchPredicateError` or `KeyValueError` for a key path to no to-many relationship."
+      )
+      // An empty list is one of names.
+      emitter.block(
+        "@_disfavoredOverload \(modifier)func \(function)(including relationships: [\(forms.swift("PartialKeyPath"))<Self>]) throws -> \(type)"
+      ) { emitter in
+        emitter.line("\(type)(_snapshot: try _snapshot(including: relationships))")
+      }
     }
   }
 

@@ -28,23 +28,28 @@ public struct FetchProgress: Sendable, Hashable {
 /// ```
 ///
 /// It belongs to the context's isolation, as the objects do; ``cancellation`` and ``progress`` may go anywhere. Letting go of it calls the fetch off.
-public final class AsynchronousFetch<Result: ManagedObject> {
+public final class AsynchronousFetch<Result> {
   /// Calls the fetch off, from any isolation.
   public let cancellation: RequestCancellation
   /// Reports of how far the fetch has come. Whoever does not ask in time gets the latest one only. The stream ends with the fetch.
   public let progress: AsyncStream<FetchProgress>
   private let context: ManagedObjectContext
-  private let request: FetchRequest<Result>
+  private let specification: FetchSpecification
+  private let results: (FetchAnswers) throws -> [Result]
   private let reports: AsyncStream<FetchProgress>.Continuation
   private var reading: FetchReading
 
-  init(_ request: FetchRequest<Result>, context: ManagedObjectContext) throws {
-    try context.checkClass(Result.self, for: request.specification)
-    self.request = request
+  /// - Parameters:
+  ///   - specification: What is fetched.
+  ///   - context: The context.
+  ///   - results: Makes the results where the context lives.
+  init(_ specification: FetchSpecification, context: ManagedObjectContext, results: @escaping (FetchAnswers) throws -> [Result]) throws {
+    self.specification = specification
     self.context = context
+    self.results = results
     cancellation = RequestCancellation()
     (progress, reports) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-    reading = try FetchReading(request.specification, context: context, cancellation: cancellation, reports: reports)
+    reading = try FetchReading(specification, context: context, cancellation: cancellation, reports: reports)
   }
 
   deinit {
@@ -56,11 +61,11 @@ public final class AsynchronousFetch<Result: ManagedObject> {
   /// Calls the fetch off: a statement that runs is ended, and ``value(isolation:)`` throws.
   public func cancel() { cancellation.cancel() }
 
-  /// The objects, once they have been read. Unsaved changes count as they are when the reading has ended.
+  /// The objects, or their snapshots, once they have been read. Unsaved changes count as they are when the reading has ended.
   ///
   /// Cancelling the task that waits cancels the fetch.
   ///
-  /// - Throws: ``StoreError`` with ``StoreError/Code/cancelled`` after a cancellation, else what `ManagedObjectContext.fetch(_:)` throws.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/cancelled`` after a cancellation, else what a fetch that is not asynchronous throws.
   public func value(isolation: isolated (any Actor)? = #isolation) async throws -> [Result] {
     defer { reports.finish() }
     let cancellation = cancellation
@@ -74,13 +79,9 @@ public final class AsynchronousFetch<Result: ManagedObject> {
       }
       try cancellation.check()
       readingCount += 1
-      if try reading.isCurrent(for: request.specification, in: context, acceptingOthersSaves: readingCount > 2) {
-        return try context.typed(Result.self, for: request.specification) {
-          try context.objects(of: request.specification, readBefore: answers)
-        }
-      }
+      if try reading.isCurrent(for: specification, in: context, acceptingOthersSaves: readingCount > 2) { return try results(answers) }
       // Something was saved, or there are more unsaved changes than the limit allowed for.
-      reading = try FetchReading(request.specification, context: context, cancellation: cancellation, reports: reports)
+      reading = try FetchReading(specification, context: context, cancellation: cancellation, reports: reports)
     }
   }
 }
@@ -97,12 +98,16 @@ extension ManagedObjectContext {
   ///
   /// - Throws: ``FetchPredicateError`` for what cannot be asked; ``StoreError`` with ``StoreError/Code/noOpenStore`` when no store is open.
   public func asynchronousFetch<Result: ManagedObject>(_ request: FetchRequest<Result>) throws -> AsynchronousFetch<Result> {
-    try AsynchronousFetch(request, context: self)
+    let specification = request.specification
+    try checkClass(Result.self, for: specification)
+    return try AsynchronousFetch(specification, context: self) { answers in
+      try self.typed(Result.self, for: specification) { try self.objects(of: specification, readBefore: answers) }
+    }
   }
 
   /// The objects of a request whose rows were read before.
   fileprivate func objects(of specification: FetchSpecification, readBefore answers: FetchAnswers) throws -> [ManagedObject] {
-    let plan = try FetchMergePlan(objectIDs(of: specification), context: self)
+    let plan = try FetchMergePlan(specification.forIDs, context: self)
     // Rows are held until the objects hold them: the row cache may be too small for all.
     var held: [ManagedObject] = []
     for (space, rows) in answers.rows {
@@ -118,16 +123,19 @@ extension ManagedObjectContext {
     withExtendedLifetime(held) {}
     return try finish(objects, specification)
   }
+}
 
-  fileprivate func objectIDs(of specification: FetchSpecification) -> FetchSpecification {
-    var specification = specification
+extension FetchSpecification {
+  /// The request for the IDs of what it asks for.
+  var forIDs: FetchSpecification {
+    var specification = self
     specification.resultType = .objectIDs
     return specification
   }
 }
 
 /// What stores have answered.
-private struct FetchAnswers: Sendable {
+struct FetchAnswers: Sendable {
   /// The IDs that each store found; nil where they are to be asked for when the objects are made.
   var ids: [UInt32: [ManagedObjectID]]? = [:]
   /// The rows of those that were not at hand.
@@ -147,7 +155,7 @@ private struct FetchReading {
     reports: AsyncStream<FetchProgress>.Continuation
   ) throws {
     try context.prepareFetch()
-    let plan = try FetchMergePlan(context.objectIDs(of: specification), context: context)
+    let plan = try FetchMergePlan(specification.forIDs, context: context)
     let asked = plan.storeSpecification
     self.asked = asked
     saveCount = context.unitOfWork.saveCount
@@ -191,7 +199,7 @@ private struct FetchReading {
   func isCurrent(for specification: FetchSpecification, in context: ManagedObjectContext, acceptingOthersSaves accepts: Bool) throws -> Bool
   {
     try context.prepareFetch()
-    let plan = try FetchMergePlan(context.objectIDs(of: specification), context: context)
+    let plan = try FetchMergePlan(specification.forIDs, context: context)
     guard saveCount == context.unitOfWork.saveCount, asked == plan.storeSpecification else { return false }
     // A pinned context that merges nothing by itself reads what it was told to.
     let isPinned = context.rowSource.isPinned && !context.intake.isOpen

@@ -54,11 +54,7 @@ extension FetchSortDescriptor {
   public init<Object: TypedManagedObject, Value>(
     _ keyPath: KeyPath<Object, Value>, ascending: Bool = true, comparison: Comparison = .binary
   ) throws {
-    guard let keys = Object.classTable.keys(of: keyPath) else {
-      throw FetchPredicateError.unsupported(
-        part: "The key path \(keyPath.debugDescription)", advice: "Use the properties that were generated from the model.")
-    }
-    self.init(expression: .keyPath(keys), ascending: ascending, comparison: comparison)
+    self.init(expression: .keyPath(try Object.keys(of: keyPath)), ascending: ascending, comparison: comparison)
   }
 }
 

@@ -13,4 +13,13 @@ extension TypedManagedObject {
 
   /// A request for all objects of the class's entity, those of subentities included.
   public static func fetchRequest() -> FetchRequest<Self> { FetchRequest(entityName: entityName) }
+
+  /// The keys of the model that a key path leads through.
+  ///
+  /// - Throws: ``FetchPredicateError/unsupported(part:advice:)`` for one that leads elsewhere.
+  static func keys(of keyPath: PartialKeyPath<Self>) throws(FetchPredicateError) -> [String] {
+    if let keys = classTable.keys(of: keyPath) { return keys }
+    throw .unsupported(
+      part: "The key path \(keyPath.debugDescription)", advice: "Use the properties that were generated from the model.")
+  }
 }

@@ -39,18 +39,70 @@ extension ManagedObjectContext {
     try snapshots(of: request.specification, including: relationships)
   }
 
+  /// The results of a request as typed snapshots with the members of the to-many relationships that key paths lead to.
+  ///
+  /// ```swift
+  /// let books = try context.fetch(Book.all, as: Book.Snapshot.self, including: [\.tags])
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - type: The type of the snapshots: of the request's class, or of one above.
+  ///   - relationships: The to-many relationships whose members the snapshots have, as IDs.
+  /// - Throws: What the form with names throws; ``FetchPredicateError/unsupported(part:advice:)`` for a key path of no property of the model.
+  @_disfavoredOverload
+  public func fetch<Result: TypedManagedObject, Snapshot: TypedSnapshot>(
+    _ request: FetchRequest<Result>, as type: Snapshot.Type, including relationships: [PartialKeyPath<Result>]
+  ) throws -> [Snapshot] {
+    try fetch(request, as: type, including: Result.names(of: relationships))
+  }
+
+  /// The results of a request as snapshots with the members of the to-many relationships that key paths lead to.
+  ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - type: ``ObjectSnapshot``.
+  ///   - relationships: The to-many relationships whose members the snapshots have, as IDs.
+  /// - Throws: What the form with names throws; ``FetchPredicateError/unsupported(part:advice:)`` for a key path of no property of the model.
+  @_disfavoredOverload
+  public func fetch<Result: TypedManagedObject>(
+    _ request: FetchRequest<Result>, as type: ObjectSnapshot.Type, including relationships: [PartialKeyPath<Result>]
+  ) throws -> [ObjectSnapshot] {
+    try fetch(request, as: type, including: Result.names(of: relationships))
+  }
+
+  // MARK: Making
+
   private func snapshots(of request: FetchSpecification, including names: [String]) throws -> [ObjectSnapshot] {
-    var specification = request
-    specification.resultType = .objects
-    specification.propertiesToFetch = []
-    specification.fetchBatchSize = 0
-    specification.shouldRefreshRefetchedObjects = false
-    let entity = try entity(of: specification)
-    let relationships = try names.map { try entity.toMany(named: $0) }
+    let specification = request.ofSnapshots
+    let relationships = try toMany(named: names, of: specification)
     try prepareFetch()
     var snapshots = try snapshots(of: FetchMergePlan(specification, context: self), relationships)
     for relationship in relationships { try addMembers(of: relationship, to: &snapshots) }
     // What could not be read while results were filtered and sorted makes the answer wrong.
+    try notedErrors.tell()
+    return snapshots
+  }
+
+  func toMany(named names: [String], of specification: FetchSpecification) throws -> [CompiledRelationship] {
+    let entity = try entity(of: specification)
+    return try names.map { try entity.toMany(named: $0) }
+  }
+
+  /// The results of a request whose rows were read before.
+  func snapshots(
+    of specification: FetchSpecification, _ relationships: [CompiledRelationship], readBefore answers: FetchAnswers
+  ) throws -> [ObjectSnapshot] {
+    let ids = try objectIDs(of: FetchMergePlan(specification.forIDs, context: self), storedIDs: answers.ids)
+    var read: [ManagedObjectID: ObjectSnapshot] = [:]
+    for (space, rows) in answers.rows {
+      for row in rows {
+        let snapshot = ObjectSnapshot(row, of: tables.entity(numbered: row.entityNumber), space: space)
+        read[snapshot.base.objectID] = snapshot
+      }
+    }
+    var snapshots = try snapshots(with: ids, relationships, showsChanges: specification.includesPendingChanges, read: read)
+    for relationship in relationships { try addMembers(of: relationship, to: &snapshots) }
     try notedErrors.tell()
     return snapshots
   }
@@ -64,10 +116,8 @@ extension ManagedObjectContext {
       default: throw unexpectedResult()
       }
     }
-    var specification = plan.specification
-    specification.resultType = .objectIDs
-    let ids = try objectIDs(of: FetchMergePlan(specification, context: self))
-    return try snapshots(with: ids, relationships, showsChanges: specification.includesPendingChanges)
+    let ids = try objectIDs(of: FetchMergePlan(plan.specification.forIDs, context: self))
+    return try snapshots(with: ids, relationships, showsChanges: plan.specification.includesPendingChanges)
   }
 
   private func snapshot(of row: RowImage, in store: PersistentStore) -> ObjectSnapshot {
@@ -76,9 +126,13 @@ extension ManagedObjectContext {
 
   /// Snapshots by ID, in their order: of changed objects, of rows at hand, and of those that one request reads. Rows that are gone by now are left out.
   ///
-  /// - Parameter relationships: Those whose members new objects' snapshots get: nothing else finds these objects again.
+  /// - Parameters:
+  ///   - ids: The IDs.
+  ///   - relationships: Those whose members new objects' snapshots get: nothing else finds these objects again.
+  ///   - showsChanges: Whether unsaved changes count.
+  ///   - read: Snapshots of rows that were read before.
   private func snapshots(
-    with ids: [ManagedObjectID], _ relationships: [CompiledRelationship], showsChanges: Bool
+    with ids: [ManagedObjectID], _ relationships: [CompiledRelationship], showsChanges: Bool, read: [ManagedObjectID: ObjectSnapshot] = [:]
   ) throws -> [ObjectSnapshot] {
     var found: [ManagedObjectID: ObjectSnapshot] = [:]
     found.reserveCapacity(ids.count)
@@ -91,6 +145,8 @@ extension ManagedObjectContext {
         if object.flags.contains(.isInserted) {
           for relationship in relationships { snapshot.members[relationship.index] = try memberIDs(of: object, relationship) }
         }
+        found[id] = snapshot
+      } else if let snapshot = read[id] {
         found[id] = snapshot
       } else if let store = rowSource.store(numbered: id.space), let row = rowSource.rowAtHand(id.reference, in: store) {
         found[id] = snapshot(of: row, in: store)
@@ -135,5 +191,17 @@ extension ManagedObjectContext {
   private func isLiving(_ reference: ObjectReference, space: UInt32) -> Bool {
     if let object = registeredObject(reference, space: space) { return !object.flags.contains(.isDeleted) }
     return !memberStates.isGone(reference)
+  }
+}
+
+extension FetchSpecification {
+  /// The request for whole rows: what is for objects, or for dictionaries, counts for nothing.
+  var ofSnapshots: FetchSpecification {
+    var specification = self
+    specification.resultType = .objects
+    specification.propertiesToFetch = []
+    specification.fetchBatchSize = 0
+    specification.shouldRefreshRefetchedObjects = false
+    return specification
   }
 }

@@ -5,7 +5,7 @@ import ObjectStore
 /// The values of an object of a generated class at some time, with typed properties: `Book.Snapshot`.
 ///
 /// ```swift
-/// var snapshot = try author.snapshot(including: ["books"])
+/// var snapshot = try author.snapshot(including: [\.books])
 /// snapshot.name = "James Joyce"
 /// snapshot.books?.insert(book.objectID)
 /// let books = try context.fetch(Book.all.sorted { $0.title }, as: Book.Snapshot.self)
