@@ -33,8 +33,13 @@ public final class FetchedResultsController<Object: ManagedObject> {
   public let sectionNameExpression: FetchExpression?
   /// Told of changes.
   public weak var delegate: (any FetchedResultsControllerDelegate<Object>)? {
-    didSet { forgetSections() }
+    didSet {
+      delegateTakesSnapshots = delegate.map { type(of: $0).takesSnapshots } ?? false
+      forgetSections()
+    }
   }
+  /// Whether the delegate is told by snapshots, and by nothing else.
+  private var delegateTakesSnapshots = false
   /// The results; nil until they are fetched.
   private(set) var results: LiveResults?
   /// What was changed and not looked at.
@@ -113,7 +118,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
       observerNumber = context.addEventObserver(
         { [weak self] event in self?.note(event) }, afterwards: { [weak self] in self?.deliver() })
     }
-    sendSnapshot()
+    tellSnapshot()
   }
 
   // MARK: Changes
@@ -129,7 +134,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     while let results, let taken = touched, !taken.isEmpty {
       touched = TouchedResults(results.question)
       do {
-        let change = try results.update(by: taken) { delegate?.controllerWillChangeContent(self) }
+        let change = try results.update(by: taken) { if !delegateTakesSnapshots { delegate?.controllerWillChangeContent(self) } }
         if !change.isEmpty { tell(change, taken) }
       } catch let error as ResultsError {
         return end(error)
@@ -143,42 +148,43 @@ public final class FetchedResultsController<Object: ManagedObject> {
   }
 
   private func tell(_ change: ResultsChange, _ touched: TouchedResults) {
+    let told = delegateTakesSnapshots ? nil : delegate
     let removed =
-      delegate == nil
+      told == nil
       ? []
       : change.removedSections.map { section in
         FetchedResultsSectionInfo(name: section.name, indexTitle: indexTitle(ofSection: section.name), numberOfObjects: 0, controller: self)
       }
     forgetSections()
-    if let delegate {
+    if let told {
       for (section, info) in zip(change.removedSections, removed) {
-        delegate.controller(self, didChange: info, atSectionIndex: section.index, for: .delete)
+        told.controller(self, didChange: info, atSectionIndex: section.index, for: .delete)
       }
       for section in change.insertedSections {
         guard let info = sections?[section.index] else { continue }
-        delegate.controller(self, didChange: info, atSectionIndex: section.index, for: .insert)
+        told.controller(self, didChange: info, atSectionIndex: section.index, for: .insert)
       }
       func object(_ id: ManagedObjectID) -> Object { self.object(with: id, known: touched.own[id]?.object) }
       for item in change.removed {
-        delegate.controller(self, didChange: object(item.objectID), at: item.indexPath, for: .delete, newIndexPath: nil)
+        told.controller(self, didChange: object(item.objectID), at: item.indexPath, for: .delete, newIndexPath: nil)
       }
       for item in change.inserted {
-        delegate.controller(self, didChange: object(item.objectID), at: nil, for: .insert, newIndexPath: item.indexPath)
+        told.controller(self, didChange: object(item.objectID), at: nil, for: .insert, newIndexPath: item.indexPath)
       }
       for kept in change.moved {
-        delegate.controller(self, didChange: object(kept.objectID), at: kept.oldIndexPath, for: .move, newIndexPath: kept.newIndexPath)
+        told.controller(self, didChange: object(kept.objectID), at: kept.oldIndexPath, for: .move, newIndexPath: kept.newIndexPath)
       }
       for kept in change.updated {
-        delegate.controller(self, didChange: object(kept.objectID), at: kept.oldIndexPath, for: .update, newIndexPath: kept.newIndexPath)
+        told.controller(self, didChange: object(kept.objectID), at: kept.oldIndexPath, for: .update, newIndexPath: kept.newIndexPath)
       }
-      delegate.controller(self, didChangeContentWith: change)
-      delegate.controllerDidChangeContent(self)
+      told.controller(self, didChangeContentWith: change)
+      told.controllerDidChangeContent(self)
     }
     continuations.removeAll { continuation in
       if case .terminated = continuation.yield(change) { return true }
       return false
     }
-    sendSnapshot()
+    tellSnapshot()
   }
 
   /// Nothing is kept up to date any more.
@@ -195,9 +201,11 @@ public final class FetchedResultsController<Object: ManagedObject> {
     (continuations, snapshotContinuations) = ([], [])
   }
 
-  private func sendSnapshot() {
-    if snapshotContinuations.isEmpty { return }
+  /// Tells those that take whole results what they are now.
+  private func tellSnapshot() {
+    if snapshotContinuations.isEmpty, !delegateTakesSnapshots { return }
     let snapshot = snapshot
+    if delegateTakesSnapshots { _ = delegate?.controller(self, didChangeContentWith: snapshot) }
     snapshotContinuations.removeAll { continuation in
       if case .terminated = continuation.yield(snapshot) { return true }
       return false

@@ -26,6 +26,7 @@ public final class LiveResultsSpecification: ObjectSpecification {
         ("testNoResultIsKeptAlive", { $0.testNoResultIsKeptAlive }),
         ("testUnsavedChangesOfOtherObjectsCountFromTheBeginning", { $0.testUnsavedChangesOfOtherObjectsCountFromTheBeginning }),
         ("testSnapshotsTellTheirDifference", { $0.testSnapshotsTellTheirDifference }),
+        ("testADelegateThatTakesSnapshotsIsToldNothingElse", { $0.testADelegateThatTakesSnapshotsIsToldNothingElse }),
       ] as [(String, (LiveResultsSpecification) -> () throws -> Void)])
   }
 
@@ -66,12 +67,12 @@ public final class LiveResultsSpecification: ObjectSpecification {
     }
   }
 
-  private func request(_ predicate: FetchPredicate?, _ keys: String...) -> FetchRequest<ManagedObject> {
+  func request(_ predicate: FetchPredicate?, _ keys: String...) -> FetchRequest<ManagedObject> {
     FetchRequest<ManagedObject>(entityName: "Book", predicate: predicate, sortDescriptors: keys.map { FetchSortDescriptor($0) })
   }
 
   /// Four stored books in two years, and a context that has none of them in memory.
-  private func makeBooks() throws -> (OpenStore, ManagedObjectContext) {
+  func makeBooks() throws -> (OpenStore, ManagedObjectContext) {
     let open = try makeStore()
     let context = open.newContext()
     let author = try context.insert("Author", ["name": "Ursula"])
