@@ -35,6 +35,7 @@ final class RandomNestingTests: XCTestCase {
     let levels = [root, one, two, three]
     var number = 0
     var outcomes: [String: Int] = [:]
+    let operations = RandomSteps.count(operations)
     for step in 0..<operations {
       guard let level = levels.randomElement(using: &random) else { return }
       outcomes[try level.act(&random, &number), default: 0] += 1

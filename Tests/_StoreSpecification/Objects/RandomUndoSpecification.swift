@@ -31,7 +31,7 @@ public final class RandomUndoSpecification: ObjectSpecification {
     // What there was before each group, by the name of its action.
     var before: [String: [String]] = [:]
     var (stepCount, undoCount) = (0, 0)
-    for round in 0..<rounds {
+    for round in 0..<RandomSteps.count(rounds) {
       for _ in 0..<Int.random(in: 1...6, using: &random) {
         let name = "group \(before.count)"
         before[name] = last
