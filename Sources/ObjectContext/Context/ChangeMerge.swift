@@ -37,6 +37,7 @@ struct ChangeMerge {
     let computed = living(changes.refreshed)
     removeDeleted(deleted, keeping: kept)
     unsaved.begin(updated)
+    context.noteBack(changes.inserted)
     unloadListedMembers()
     unloadUnlistedMembers()
     context.refresh(zip(updated, slots).compactMap { $1?.isEmpty ?? false ? nil : $0 }, in: store, unloadsMembers: false)
@@ -77,6 +78,7 @@ struct ChangeMerge {
       context.detach(object)
     }
     context.forgetGoneMembers()
+    context.forgetLinks(of: kept)
   }
 
   // MARK: Members

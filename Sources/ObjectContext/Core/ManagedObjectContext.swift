@@ -266,7 +266,27 @@ public final class ManagedObjectContext {
 
   /// Takes deleted rows out of members read earlier, once there are many.
   func forgetGoneMembers() {
-    guard let gone = memberStates.takeGoneBeyondLimit() else { return }
+    if let gone = memberStates.takeGoneBeyondLimit() { forgetMembers(gone) }
+  }
+
+  /// Rows that were known to be gone are there again, brought back by others: whose members they are now is read anew.
+  func noteBack(_ objects: [ManagedObjectID]) {
+    let back = memberStates.takeBack(objects)
+    if !back.isEmpty { forgetMembers(back) }
+  }
+
+  /// Objects outlive their rows, which others have deleted: what stood in join tables went with these, and will not be written again.
+  func forgetLinks(of objects: Set<ManagedObject>) {
+    if objects.isEmpty { return }
+    let references = Set(objects.map(\.currentID.reference))
+    registry.forEach { object in
+      for state in object.toManyStates where model.inverse(of: state.relationship)?.isToMany ?? true {
+        if objects.contains(object) { state.unload() } else { state.forget(references) }
+      }
+    }
+  }
+
+  private func forgetMembers(_ gone: Set<ObjectReference>) {
     registry.forEach { object in
       for state in object.toManyStates { state.forget(gone) }
     }

@@ -66,6 +66,16 @@ package struct MemberStates: ~Copyable {
   /// A row that was deleted is to be there again.
   package mutating func noteBack(_ reference: ObjectReference) { gone.remove(reference) }
 
+  /// Rows that were deleted are there again, brought back by others.
+  ///
+  /// - Returns: Those of them that were known to be gone: members that name them do so from before.
+  package mutating func takeBack(_ objects: [ManagedObjectID]) -> Set<ObjectReference> {
+    if gone.isEmpty { return [] }
+    var back: Set<ObjectReference> = []
+    for object in objects { if let reference = gone.remove(object.reference) { back.insert(reference) } }
+    return back
+  }
+
   /// Rows were deleted, by others. Only members that stand in join tables are remembered: a change set says which owners the others have left.
   ///
   /// - Parameter unlisted: The relationships, by their numbers, that are read anew anyway.

@@ -254,12 +254,13 @@ final class SaveRequestBuilder {
 
   /// The members that come, as they are saved.
   private func savedAdditions(to state: ToManyState, of relationship: CompiledRelationship) -> [ObjectReference] {
-    if context.unitOfWork.deleted.isEmpty {
+    if context.unitOfWork.deleted.isEmpty, !context.memberStates.hasGone {
       // No copy is made of them: the references that they are saved by are good here too.
       return state.savedAdditions { saved($0, relationship.name, entity: relationship.sourceEntity) }
     }
     var added = state.added.elements
-    added.removeAll(where: isDeleted)
+    // Nor is one a member that others have deleted since it was added.
+    added.removeAll { isDeleted($0) || context.memberStates.isGone($0) }
     for position in added.indices { added[position] = saved(added[position], relationship.name, entity: relationship.sourceEntity) }
     return added
   }

@@ -69,10 +69,11 @@ extension SaveSession {
   /// Where more rows are looked at before a save, none is kept.
   private static var mostRowsKept: Int { 250 }
 
-  /// Members were added to objects whose rows nobody has read: whether these are there still is asked, of all at once.
+  /// Members were added to objects whose rows are not written, so that no version is checked: whether these are there still is asked, of all at once, where nobody
+  /// has a newer state of them at hand.
   func checkRows(of objects: [ManagedObject]) throws {
     var unread: [UInt32: [ManagedObject]] = [:]
-    for object in objects where object.row == nil && !object.currentID.isTemporaryID {
+    for object in objects where object.overlay == nil && !object.currentID.isTemporaryID {
       guard object.toManyStates.contains(where: { !$0.added.isEmpty && !$0.relationship.isTransient }) else { continue }
       unread[object.currentID.space, default: []].append(object)
     }

@@ -24,7 +24,7 @@ extension StoreSpecification {
       ConstraintMergeSpecification.self, CompositeSpecification.self, ExternalDataSpecification.self, DerivedAttributeSpecification.self,
       DerivedFilterSpecification.self, QueryGenerationSpecification.self, NestingSpecification.self,
       LiveResultsSpecification.self, UndoSpecification.self, RandomUndoSpecification.self,
-      SnapshotSpecification.self,
+      SnapshotSpecification.self, LostMemberSpecification.self,
     ]
   }
 }
