@@ -3,19 +3,12 @@ import Foundation
 import XCTest
 
 final class ShellDraftTests: XCTestCase {
-  private func fixture() async throws -> ToolFixture {
-    let fixture = try ToolFixture()
-    try await fixture.makeStore()
-    try fixture.run(["import", "test.store", "--format", "deb822", "-"], input: PackageImportTests.index)
-    return fixture
-  }
-
   private func count(_ fixture: ToolFixture, _ condition: String) throws -> String {
     try fixture.run(["fetch", "test.store", "--entity", "Package", "--where", condition, "--count"]).output
   }
 
   func testWhatIsTriedOutIsSeenHereAndNotInTheStoreUntilItIsSaved() async throws {
-    let fixture = try await fixture()
+    let fixture = try await ToolFixture.withPackages()
     let result = try fixture.run(
       ["shell", "test.store", "--format", "csv"],
       input: """
@@ -34,7 +27,7 @@ final class ShellDraftTests: XCTestCase {
   }
 
   func testTheHistoryHasTheShellsAuthorForWhatIsSaved() async throws {
-    let fixture = try await fixture()
+    let fixture = try await ToolFixture.withPackages()
     XCTAssertEqual(try fixture.run(["history", "test.store", "--enable"]).status, 0)
     let result = try fixture.run(
       ["shell", "test.store", "--author", "me"],
@@ -55,7 +48,7 @@ final class ShellDraftTests: XCTestCase {
   }
 
   func testWhatIsDiscardedLeavesNothing() async throws {
-    let fixture = try await fixture()
+    let fixture = try await ToolFixture.withPackages()
     let result = try fixture.run(
       ["shell", "test.store"],
       input: "begin\ndelete Package --all\ncount Package\ncount Alternative\ndiscard\ncount Package\ncount Alternative\n")
@@ -65,7 +58,7 @@ final class ShellDraftTests: XCTestCase {
   }
 
   func testADraftOverADraftIsSavedIntoIt() async throws {
-    let fixture = try await fixture()
+    let fixture = try await ToolFixture.withPackages()
     let result = try fixture.run(
       ["shell", "test.store"],
       input: """
@@ -87,7 +80,7 @@ final class ShellDraftTests: XCTestCase {
   }
 
   func testALineThatFailsLeavesTheDraftAsItWas() async throws {
-    let fixture = try await fixture()
+    let fixture = try await ToolFixture.withPackages()
     let result = try fixture.run(
       ["shell", "test.store"],
       input: """
@@ -106,7 +99,7 @@ final class ShellDraftTests: XCTestCase {
   }
 
   func testADraftThatIsNotSavedIsToldOfAtTheEnd() async throws {
-    let fixture = try await fixture()
+    let fixture = try await ToolFixture.withPackages()
     let result = try fixture.run(["shell", "test.store"], input: "begin\ndelete Package --where name == 'zsh'\n")
     XCTAssertEqual(result.status, 0)
     XCTAssertTrue(result.error.contains("were not saved"), result.error)
@@ -114,14 +107,14 @@ final class ShellDraftTests: XCTestCase {
   }
 
   func testADryRunInADraftCountsAndChangesNothing() async throws {
-    let fixture = try await fixture()
+    let fixture = try await ToolFixture.withPackages()
     let result = try fixture.run(
       ["shell", "test.store"], input: "begin\ndelete Package --all --dry-run\ncount Package\nsave\n")
     XCTAssertEqual(result.output, "4\n4\n0\n", result.error)
   }
 
   func testThePromptShowsWhatIsNotSavedAndLeavingAsksOnce() async throws {
-    let fixture = try await fixture()
+    let fixture = try await ToolFixture.withPackages()
     let terminal = try PseudoTerminal(fixture, ["shell", "test.store"])
     try terminal.wait(for: "test.store> ")
     terminal.type("begin\n")

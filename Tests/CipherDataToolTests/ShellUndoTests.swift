@@ -3,15 +3,8 @@ import Foundation
 import XCTest
 
 final class ShellUndoTests: XCTestCase {
-  private func fixture() async throws -> ToolFixture {
-    let fixture = try ToolFixture()
-    try await fixture.makeStore()
-    try fixture.run(["import", "test.store", "--format", "deb822", "-"], input: PackageImportTests.index)
-    return fixture
-  }
-
   func testAChangeOfTheStoreIsTakenBackAndMadeAgain() async throws {
-    let fixture = try await fixture()
+    let fixture = try await ToolFixture.withPackages()
     let result = try fixture.run(
       ["shell", "test.store"],
       input: """
@@ -30,7 +23,7 @@ final class ShellUndoTests: XCTestCase {
   }
 
   func testADeletionComesBackWithAllThatItsRulesDid() async throws {
-    let fixture = try await fixture()
+    let fixture = try await ToolFixture.withPackages()
     let before = try fixture.run(["export", "test.store"]).output
     let result = try fixture.run(
       ["shell", "test.store"], input: "delete Package --where name == 'bash'\ncount Alternative\nundo\ncount Alternative\n")
@@ -43,7 +36,7 @@ final class ShellUndoTests: XCTestCase {
   }
 
   func testADraftHasStepsOfItsOwnAndIsOneStepOnceItIsSaved() async throws {
-    let fixture = try await fixture()
+    let fixture = try await ToolFixture.withPackages()
     let result = try fixture.run(
       ["shell", "test.store"],
       input: """
@@ -67,7 +60,7 @@ final class ShellUndoTests: XCTestCase {
   }
 
   func testWhereThereIsNothingToUndoItIsSaid() async throws {
-    let fixture = try await fixture()
+    let fixture = try await ToolFixture.withPackages()
     let result = try fixture.run(["shell", "test.store"], input: "undo\nredo\nbegin\nundo\n")
     XCTAssertEqual(result.status, 64)
     XCTAssertEqual(

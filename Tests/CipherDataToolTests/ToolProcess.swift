@@ -35,6 +35,14 @@ final class ToolFixture {
     try await StoreCreation.create(URL(fileURLWithPath: path(name)), model: model, key: key)
   }
 
+  /// A fixture whose store has the packages of ``PackageImportTests``.
+  static func withPackages() async throws -> ToolFixture {
+    let fixture = try ToolFixture()
+    try await fixture.makeStore()
+    try fixture.run(["import", "test.store", "--format", "deb822", "-"], input: PackageImportTests.index)
+    return fixture
+  }
+
   /// The executable beside the test bundle.
   static var executable: URL {
     get throws {
