@@ -34,12 +34,14 @@ public struct ModelCodeGenerator: Sendable {
   /// - Throws: ``ModelFileError``, ``ModelValidationError`` with every mistake of the model, or ``CodeGenerationError``.
   public init(contentsOf url: URL, name: String? = nil, options: CodeGenerationOptions = CodeGenerationOptions()) throws {
     let name = name ?? url.deletingPathExtension().lastPathComponent
-    guard url.pathExtension == "xcdatamodeld" else {
-      return try self.init(try ManagedObjectModel(contentsOf: url), name, options, nil)
+    if url.pathExtension == "xcdatamodeld" {
+      let bundle = try VersionedModel(contentsOf: url)
+      if let model = bundle.current {
+        try self.init(model, name, options, try VersionPlan(bundle))
+        return
+      }
     }
-    let bundle = try VersionedModel(contentsOf: url)
-    guard let model = bundle.current else { return try self.init(try ManagedObjectModel(contentsOf: url), name, options, nil) }
-    try self.init(model, name, options, try VersionPlan(bundle))
+    try self.init(try ManagedObjectModel(contentsOf: url), name, options, nil)
   }
 
   private init(_ model: ManagedObjectModel, _ name: String, _ options: CodeGenerationOptions, _ versions: VersionPlan?) throws {

@@ -18,6 +18,6 @@
 //   Results         results of fetches that are kept up to date, and how they change
 //   Undo            changes taken back, and made again
 //   Snapshots       values of objects that go anywhere, and back into a context
-//   Container       models with their stores and contexts; contexts of actors
 //   Migration       migrations by code and in stages
+//   Container       models with their stores and contexts; contexts of actors
 //   Document        folders of one store and other files, which save themselves

@@ -56,6 +56,37 @@ final class ModelCodeGenerationTests: XCTestCase {
     XCTAssertEqual(source, known, "if the change is meant, write the new source into Golden/Library.txt")
   }
 
+  func testEarlierVersionsAreInTheSourceOfABundleUnderNamesOfTheirOwn() throws {
+    let url = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).xcdatamodeld")
+    defer { try? FileManager.default.removeItem(at: url) }
+    func model(_ attribute: String) -> ManagedObjectModel {
+      ManagedObjectModel {
+        // Its class has the name that the enumeration of the versions would have.
+        Entity("Versions", class: "Versions") { Attribute(attribute, .string) }.codeGeneration(.classDefinition)
+      }
+    }
+    let names = ["My Shop", "My-Shop 2", "all", "MyShop"]
+    try VersionedModel(
+      name: "Shop", versions: names.map { VersionedModel.Version(name: $0, model: model($0 == "all" ? "a\"b" : "plain")) },
+      currentVersionName: "MyShop"
+    ).write(to: url)
+    let source = try ModelCodeGenerator(contentsOf: url, name: "Shop").source()
+    XCTAssertTrue(source.contains("enum ModelVersions {"))
+    for line in [
+      "static let all_2: ManagedObjectModelReference = ManagedObjectModelReference(_text: \"<?xml",
+      "static let myShop: ManagedObjectModelReference = ManagedObjectModelReference(_text: \"<?xml",
+      "static let myShop_2: ManagedObjectModelReference = ManagedObjectModelReference(managedObjectModel)",
+      "static let myShop2: ManagedObjectModelReference = ManagedObjectModelReference(_text: \"<?xml", "customMigrationStages:",
+    ] {
+      XCTAssertTrue(source.contains(line), line)
+    }
+    // A version that cannot be read stops the build, and is named.
+    try Data("<model".utf8).write(to: url.appendingPathComponent("all.xcdatamodel/contents"))
+    XCTAssertThrowsError(try ModelCodeGenerator(contentsOf: url)) {
+      XCTAssertTrue(($0 as? ModelFileError)?.path?.contains("all.xcdatamodel") ?? false, "\($0)")
+    }
+  }
+
   func testTheFilterOfADerivedAttributeIsInTheSource() throws {
     let source = try source(
       ManagedObjectModel {

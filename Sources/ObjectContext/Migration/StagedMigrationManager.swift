@@ -1,6 +1,6 @@
 // StagedMigrationManager: the stages between the versions of a model, and the way from the version on disk to the newest.
 public import ObjectModel
-import ObjectStore
+public import ObjectStore
 
 /// The stages between the versions of a model.
 ///

@@ -5,7 +5,7 @@ import XCTest
 
 final class EarlierVersionsTests: XCTestCase {
   private var url = URL(fileURLWithPath: "")
-  private let key = EncryptionKey.raw([UInt8](repeating: 7, count: 32))
+  private let key = StoreKey.raw(SecretBytes(Array(repeating: 7, count: 32)))
 
   override func setUp() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("CipherData-\(UUID().uuidString)")
