@@ -2,6 +2,7 @@
 //
 // The floors, from the bottom up:
 //
+//   Advice        what errors tell an application's user and its developer
 //   Values        the types of attributes, and stored values
 //   Description   models, entities and properties as they are declared
 //   ModelFile     models as files, and in versions

@@ -20,7 +20,7 @@ final class ResolutionErrorTests: XCTestCase {
     XCTAssertEqual(try error("titel == 'x'"), .unknownKey(key: "titel", keyPath: "titel", entity: "Book", suggestion: "title"))
     XCTAssertEqual(try error("author.nam == 'x'"), .unknownKey(key: "nam", keyPath: "author.nam", entity: "Author", suggestion: "name"))
     XCTAssertTrue(try error("genre == 'x'").description.contains("subentity Novel"))
-    XCTAssertEqual(try error("title.length == 1"), .keyBehindAttribute(key: "length", keyPath: "title.length", attribute: "title"))
+    XCTAssertEqual(try error("title.size == 1"), .keyBehindAttribute(key: "size", keyPath: "title.size", attribute: "title"))
     XCTAssertEqual(try error("a == 1", entity: "Bok"), .unknownEntity(name: "Bok"))
     XCTAssertNoThrow(try FetchPredicate(format: "genre == 'x' AND title == 'y'").validate(entity: "Novel", in: library.model))
   }

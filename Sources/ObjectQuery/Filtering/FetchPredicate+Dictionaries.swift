@@ -12,7 +12,7 @@ extension FetchPredicate {
   /// - Throws: ``FetchPredicateError`` for values that cannot be compared; what a condition written in Swift throws.
   public func evaluate(with dictionary: [String: Any]) throws -> Bool {
     try PredicateDepth.check(self)
-    return try DictionaryEvaluator(dictionary).evaluate(self)
+    return try DictionaryEvaluator(.object(dictionary)).evaluate(self)
   }
 }
 
@@ -20,10 +20,11 @@ extension FetchPredicate {
 ///
 /// Recursion is bounded as the predicate's nesting is.
 struct DictionaryEvaluator {
-  private let root: [String: Any]
+  /// The dictionary, or the value, asked about.
+  private let root: DictionaryValue
   private var variables: [String: DictionaryValue] = [:]
 
-  init(_ root: [String: Any]) { self.root = root }
+  init(_ root: DictionaryValue) { self.root = root }
 
   func evaluate(_ predicate: FetchPredicate) throws -> Bool {
     switch predicate {
@@ -31,7 +32,11 @@ struct DictionaryEvaluator {
     case .and(let items): return try items.allSatisfy { try evaluate($0) }
     case .or(let items): return try items.contains { try evaluate($0) }
     case .not(let item): return try !evaluate(item)
-    case .block(let block): return try block.evaluate(with: DictionaryObject(dictionary: root))
+    case .block(let block):
+      guard case .object(let dictionary) = root else {
+        throw FetchPredicateError.unsupported(part: "The block predicate \(block.name)", advice: "Ask it of objects or dictionaries.")
+      }
+      return try block.evaluate(with: DictionaryObject(dictionary: dictionary))
     case .comparison(let comparison): return try evaluate(comparison)
     }
   }
@@ -120,8 +125,8 @@ struct DictionaryEvaluator {
   /// What a path, an index, or a subquery stands for; nil for other expressions.
   private func value(of expression: FetchExpression) throws -> DictionaryValue? {
     switch expression {
-    case .evaluatedObject: return .object(root)
-    case .keyPath(let names): return try follow(names, from: .object(root), expression)
+    case .evaluatedObject: return root
+    case .keyPath(let names): return try follow(names, from: root, expression)
     case .variable(let name):
       guard let value = variables[name] else { throw FetchPredicateError.unsubstitutedVariable(name: name) }
       return value
@@ -171,6 +176,11 @@ struct DictionaryEvaluator {
       }
       switch value {
       case .missing: continue
+      case .value where index == 0 && name.uppercased() == "SELF": continue
+      case .value(.string(let text)) where name == "length" && index == names.count - 1:
+        return .value(.int(Int64(text.unicodeScalars.count)))
+      case .value where index == 0:
+        throw FetchPredicateError.unsupported(part: "The key \(name) of a value", advice: "Call the value itself SELF.")
       case .value:
         throw FetchPredicateError.keyBehindAttribute(key: name, keyPath: "\(expression)", attribute: names[..<index].joined(separator: "."))
       case .object(let dictionary):
@@ -178,6 +188,7 @@ struct DictionaryEvaluator {
         if let found = dictionary[rest] { return try DictionaryValue(found, at: rest) }
         if index == 0, name.uppercased() == "SELF", dictionary[name] == nil { continue }
         value = try dictionary[name].map { try DictionaryValue($0, at: name) } ?? .missing
+      case .many where index == 0 && name.uppercased() == "SELF": continue
       case .many(let members):
         return try DictionaryEvaluator.joined(members.map { try follow(Array(names[index...]), from: $0, expression) })
       }
@@ -200,7 +211,8 @@ struct DictionaryEvaluator {
     return .many(hasInner ? inner : members)
   }
 
-  private static func result(
+  /// What an aggregate is of members.
+  static func result(
     of function: ResolvedAggregate.Function, _ members: [DictionaryValue], _ expression: FetchExpression
   ) throws -> FetchConstant {
     if function == .count { return .int(Int64(members.count)) }

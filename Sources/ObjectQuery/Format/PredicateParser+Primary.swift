@@ -100,7 +100,7 @@ extension PredicateParser {
         depth = try checked(depth + 1)
       } else if isSymbol("[") {
         advance()
-        result = .element(result, try parseIndex())
+        result = .element(result, try parseIndex(of: result))
         depth = try checked(depth + 1)
         try expect("]", "after the index")
       } else {
@@ -109,9 +109,11 @@ extension PredicateParser {
     }
   }
 
-  private mutating func parseIndex() throws(PredicateFormatError) -> FetchExpression.CollectionIndex {
+  private mutating func parseIndex(of collection: FetchExpression) throws(PredicateFormatError) -> FetchExpression.CollectionIndex {
     let index: FetchExpression.CollectionIndex
     switch (token.kind, keyword) {
+    case (.identifier(let name), "COUNT:"), (.identifier(let name), "COUNT"):
+      return try parseIndexFromEnd(name, of: collection)
     case (_, "FIRST"): index = .first
     case (_, "LAST"): index = .last
     case (_, "SIZE"): index = .size
@@ -129,6 +131,18 @@ extension PredicateParser {
     }
     advance()
     return index
+  }
+
+  /// `[count:(tags) - 1]` of `tags`, which is how Foundation prints the last place.
+  private mutating func parseIndexFromEnd(
+    _ name: String, of collection: FetchExpression
+  ) throws(PredicateFormatError) -> FetchExpression.CollectionIndex {
+    let start = token.start
+    let (value, _) = try parseValue(0)
+    guard case .function("from:subtract:", let parts) = value, parts == [.function("count:", [collection]), .constant(.int(1))] else {
+      throw error("Expected FIRST, LAST, SIZE or a number between the brackets, or \(name)( ) of the collection itself minus 1", at: start)
+    }
+    return .last
   }
 
   private func parsePosition(_ text: String) throws(PredicateFormatError) -> Int {

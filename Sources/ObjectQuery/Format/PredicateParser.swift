@@ -173,6 +173,12 @@ struct PredicateParser {
     }
   }
 
+  /// `NOT IN`, `NOT LIKE` and their like, behind a value: the opposite of the comparison.
+  private var negated: (operator: Binary, precedence: Int)? {
+    guard keyword == "NOT", case .identifier(let name) = following.kind, let op = comparisonOperator(name.uppercased()) else { return nil }
+    return (.comparison(op), PredicateParser.comparisonPrecedence)
+  }
+
   private func comparisonOperator(_ word: String) -> ComparisonOperator? {
     switch word {
     case "=": .equal
@@ -194,8 +200,12 @@ struct PredicateParser {
     if case .expression = left, let keyword, PredicateParser.setOperators.contains(keyword) {
       throw error("\(keyword) of collections is not supported. Join conditions with OR, AND or AND NOT instead")
     }
-    while let (op, precedence) = binary, precedence >= least {
+    while let (op, precedence) = binary ?? negated, precedence >= least {
       switch op {
+      case .comparison where keyword == "NOT":
+        advance()
+        guard case .predicate(let condition, let depth) = try parseComparison(left, modifier: .direct) else { break }
+        left = .predicate(.not(condition), depth: try checked(depth + 1))
       case .or, .and: left = try parseChain(left, precedence, at: start)
       case .comparison: left = try parseComparison(left, modifier: .direct)
       case .function(let name):

@@ -82,7 +82,8 @@ extension FetchPredicateError: CustomStringConvertible {
     case .blockPredicate(let block):
       return
         "The block predicate \(block) is Swift code: no store can be asked for it. Set allowsInMemoryFiltering on the request to have objects filtered by it."
-    case .typeMismatch(let expression, let type, let other): return "\(expression) is of type \(type) and cannot be compared with \(other)."
+    case .typeMismatch(let expression, let type, let other):
+      return "\(expression) is of type \(type) and cannot be compared with \(other).\(Self.advice(type: type, other: other))"
     case .operatorNotSupported(let op, let expression, let type): return "\(op) does not apply to \(expression), which is of type \(type)."
     case .invalidRightSide(let op, let expression, let expected): return "\(op) after \(expression) needs \(expected) on its right."
     case .unsubstitutedVariable(let variable):
@@ -103,6 +104,27 @@ extension FetchPredicateError: CustomStringConvertible {
       return
         "Ordering distinct results by \(key), which is not among them, is not supported here. Add it to \(name(.propertiesToFetch)), or leave \(name(.returnsDistinctResults)) out."
     case .unsupported(let part, let advice): return "\(part) is not supported here. \(advice)"
+    }
+  }
+}
+
+extension FetchPredicateError {
+  /// What to write in place of two sides that cannot be compared, with a space before; empty where there is no better advice than the sentence.
+  private static func advice(type: String, other: String) -> String {
+    let isText = other.hasPrefix("a string")
+    return switch type {
+    case "date" where isText: " Give a Date as an argument (%@) in place of its text."
+    case "integer" where isText, "floating-point number" where isText, "decimal" where isText:
+      " Give a number, without quotation marks, or as an argument (%d, %f, %@)."
+    case "boolean" where isText: " Write true or false without quotation marks, or give a Bool as an argument (%@)."
+    case "binary data" where isText: " Give Data as an argument (%@)."
+    case "UUID" where isText: " Give a UUID, or its text in full, as an argument (%@)."
+    case "object": " Go on to one of its attributes (name.attribute), or give an object or its ID as an argument (%@)."
+    case "string" where other == "an integer" || other == "a floating-point number" || other == "a decimal" || other == "a boolean":
+      " Put the value into quotation marks, or give a String as an argument (%@)."
+    case "string", "integer", "floating-point number", "decimal", "boolean", "date":
+      other.contains("which is of type") ? " Convert one side, as CAST(key, 'NSString') does." : ""
+    default: ""
     }
   }
 }

@@ -20,7 +20,7 @@ extension ManagedObjectModel {
   ) throws -> FetchRequest<Result> {
     guard let template = fetchRequestTemplate(named: name) else {
       let names = fetchRequestTemplates.map(\.name)
-      throw FetchPredicateError.unknownTemplate(name: name, suggestion: names.first { $0.lowercased() == name.lowercased() })
+      throw FetchPredicateError.unknownTemplate(name: name, suggestion: CloseName.of(name, among: names))
     }
     var request = FetchRequest<Result>(entityName: template.entityName)
     if let format = template.predicateFormat {

@@ -58,9 +58,14 @@ extension PredicateResolution {
       switch property {
       case .attribute(let slot):
         try check(isTransient: slot.isTransient, keyPath: keyPath, entity: entity)
-        guard isLast else { throw behindAttribute(slot.name, parts[index + 1], keyPath: keyPath) }
-        let path = ResolvedPath(scope: start, steps: steps, terminal: .attribute(ResolvedAttribute(slot)))
-        return elements(collections, .path(path))
+        let path = ResolvedExpression.path(ResolvedPath(scope: start, steps: steps, terminal: .attribute(ResolvedAttribute(slot))))
+        if isLast { return elements(collections, path) }
+        // The key of a text's length, which no attribute has.
+        guard index == parts.count - 2, case .key("length") = parts[index + 1], let type = ResolvedFunction.length.type(of: [path.type])
+        else {
+          throw behindAttribute(slot.name, parts[index + 1], keyPath: keyPath)
+        }
+        return elements(collections, .function(.length, [path], type))
       case .toOne(let relationship):
         try check(isTransient: relationship.isTransient, keyPath: keyPath, entity: entity)
         steps.append(ResolvedStep(relationship))
@@ -251,25 +256,10 @@ extension PredicateResolution {
   }
 
   private func unknownKey(_ name: String, keyPath: String, entity: CompiledEntity) -> FetchPredicateError {
-    let names = entity.propertyNames
-    var suggestion = names.first { $0.lowercased() == name.lowercased() } ?? names.first { isClose($0, name) }
+    var suggestion = CloseName.of(name, among: entity.propertyNames)
     if suggestion == nil, let owner = model.entities[entity.subtree].first(where: { $0.property(named: name) != nil }) {
       suggestion = "\(name) of its subentity \(owner.name); fetch that entity"
     }
     return .unknownKey(key: name, keyPath: keyPath, entity: entity.name, suggestion: suggestion)
-  }
-
-  /// Whether two names differ by one letter put in, left out, replaced or swapped with its neighbour.
-  private func isClose(_ left: String, _ right: String) -> Bool {
-    let (left, right) = (Array(left), Array(right))
-    guard abs(left.count - right.count) <= 1, min(left.count, right.count) > 2 else { return false }
-    let prefix = zip(left, right).prefix { $0 == $1 }.count
-    let tailLeft = Array(left[prefix...])
-    let tailRight = Array(right[prefix...])
-    if tailLeft.dropFirst() == tailRight.dropFirst() || tailLeft.dropFirst() == tailRight[...] || tailLeft[...] == tailRight.dropFirst() {
-      return true
-    }
-    return tailLeft.count > 1 && tailRight.count > 1 && tailLeft[0] == tailRight[1] && tailLeft[1] == tailRight[0]
-      && tailLeft.dropFirst(2) == tailRight.dropFirst(2)
   }
 }

@@ -1,0 +1,30 @@
+// CloseName: the name that somebody may have meant.
+
+/// Finds the name that a mistyped one is close to. It is asked only once a name was found to be wrong.
+package enum CloseName {
+  /// The name among others that differs from one only in the case of its letters, or by one letter put in, left out, replaced or swapped with its neighbour.
+  package static func of(_ name: String, among names: some Sequence<String>) -> String? {
+    names.first { $0.lowercased() == name.lowercased() } ?? names.first { isClose($0, name) }
+  }
+
+  /// The end of a sentence about a name that is not there: the one that may have been meant, or all that there are.
+  package static func advice(for name: String, among names: [String]) -> String? {
+    if let close = of(name, among: names) { return "did you mean “\(close)”?" }
+    if names.isEmpty { return nil }
+    let rest = names.count > 20 ? " and \(names.count - 20) more" : ""
+    return "it has \(names.sorted().prefix(20).joined(separator: ", "))\(rest)"
+  }
+
+  private static func isClose(_ left: String, _ right: String) -> Bool {
+    let (left, right) = (Array(left), Array(right))
+    guard abs(left.count - right.count) <= 1, min(left.count, right.count) > 2 else { return false }
+    let prefix = zip(left, right).prefix { $0 == $1 }.count
+    let tailLeft = Array(left[prefix...])
+    let tailRight = Array(right[prefix...])
+    if tailLeft.dropFirst() == tailRight.dropFirst() || tailLeft.dropFirst() == tailRight[...] || tailLeft[...] == tailRight.dropFirst() {
+      return true
+    }
+    return tailLeft.count > 1 && tailRight.count > 1 && tailLeft[0] == tailRight[1] && tailLeft[1] == tailRight[0]
+      && tailLeft.dropFirst(2) == tailRight.dropFirst(2)
+  }
+}
