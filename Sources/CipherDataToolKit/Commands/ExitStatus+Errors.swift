@@ -70,7 +70,8 @@ package struct Ending: Sendable, Hashable {
     case .notEncrypted, .notAStore, .unsupportedFormat, .modelIncompatible, .migrationNeeded, .mappingNotInferred,
       .migrationConstraintViolation, .migrationFailed, .storeNewerThanModel, .unknownModelReference, .modelChecksumMismatch,
       .backwardMigration, .mappingModelMissing, .mappingModelInvalid, .requiredValueMissing, .constraintConflict, .crossStoreRelationship,
-      .objectNotFound, .historyNotTracked, .historyTokenExpired, .historyTokenUnknown, .historyTokenOfOtherStore, .invalidHistoryToken,
+      .objectNotFound, .notUnique, .historyNotTracked, .historyTokenExpired, .historyTokenUnknown, .historyTokenOfOtherStore,
+      .invalidHistoryToken,
       .historyConsumerBehind:
       .badData
     case .busy, .mergeConflict, .queryGenerationExpired, .tooManyQueryGenerations: .busy

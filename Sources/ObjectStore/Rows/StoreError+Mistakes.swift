@@ -18,6 +18,7 @@ extension StoreError {
       "An error has rolled the transaction back, nothing of it is written, and it goes no further: let that error end it."
     case noBatchRequest = "The request is no batch request."
     case nothingToUpdate = "A batch update names the properties to set; none is named."
+    case limitOfBatchUpdate = "A batch update has no limit, offset or order; narrow the request by conditions."
     case rowsOfNoEntity = "The rows have neither a class nor an entity's name."
     case limitOverSeveralStores = "A limit or an offset of a batch deletion means one store; name it in affectedStores."
     case unsavedObjectInBatch = "An object that was never saved cannot be deleted by a batch request; delete it in its context."
@@ -42,6 +43,8 @@ extension StoreError {
     // Objects.
     case noPermanentID = "A relationship refers to an object without a permanent ID. Save that object too."
     case endlessWillSave = "willSave() of some objects changes others without end; set values there only if they differ."
+    case contextGone =
+      "The object's context is gone, so its values cannot be read. Keep the context as long as its objects: a container keeps its viewContext; who makes a context keeps that."
     case deletedInOtherContext = "An object of another context was deleted; look it up in this context by its ID."
     case assignedAfterSaving = "Only objects that were never saved can be assigned to a store."
     case insertedTwice = "Only objects made without a context can be inserted into one."

@@ -96,11 +96,15 @@ extension StoreError {
     // Objects.
     case noObject(ManagedObjectID)
     case noRow(ManagedObjectID)
+    case noneFound(entity: String)
+    case severalFound(entity: String)
+    case objectOfOtherClass(ManagedObjectID, expected: String, found: String)
     case lostChange(ManagedObjectID, LostChange)
     case lostMembers(ManagedObjectID)
     case danglingReference
     case changedMeanwhile(entity: String, count: Int)
     case someChangedMeanwhile
+    case leftInConflict([ConflictingObjects], policy: String, why: String?)
     case assignedAfterRelationships(entity: String)
     case notYetInContext(entity: String, property: String)
     case destinationOfOtherContext(entity: String, property: String)
@@ -201,6 +205,18 @@ extension StoreError {
     package init(entity: String, property: String, count: Int) { (self.entity, self.property, self.count) = (entity, property, count) }
   }
 
+  /// The objects of an entity that a save left in conflict.
+  package struct ConflictingObjects: Sendable {
+    package let entity: String
+    package let count: Int
+    /// One of them.
+    package let example: ManagedObjectID
+
+    package init(entity: String, count: Int, example: ManagedObjectID) {
+      (self.entity, self.count, self.example) = (entity, count, example)
+    }
+  }
+
   /// Makes the error of a reason.
   package init(_ reason: Reason, operation: StoreOperation? = nil, path: String? = nil, underlying: (any Error)? = nil) {
     let parts = reason.parts(operation)
@@ -209,12 +225,25 @@ extension StoreError {
     propertyName = parts.property
     objectID = parts.objectID
     optionName = parts.option
+    tellsCause = reason.tellsCause
     switch reason {
     case .writtenWithAnotherModel(let entities, _), .stillDiffers(let entities): differingEntities = entities
     case .mappingNotInferred(let changes), .noMappingModel(let changes), .noFittingMappingModel(_, _, let changes),
       .versionInNoStage(_, let changes):
       obstacles = changes
     default: break
+    }
+  }
+}
+
+extension StoreError.Reason {
+  /// Whether the error behind this one says something that the sentence does not: SQLite's words for a constraint do not.
+  fileprivate var tellsCause: Bool {
+    switch self {
+    case .violatedConstraint, .violatedUnknownConstraint, .sameValues, .rowHasTakenValues, .danglingReference, .migrationFailed,
+      .internalInconsistency:
+      false
+    default: true
     }
   }
 }

@@ -4,6 +4,11 @@
 import ObjectModel
 
 extension StoreError {
+  /// What is said of unique values that a merge policy leaves in conflict.
+  package static func constraintAdvice(policy: String) -> String {
+    "The merge policy “\(policy)” leaves that to you: use other values, or set a mergePolicy that decides."
+  }
+
   /// What a reason comes to.
   struct Parts {
     let code: Code
@@ -82,7 +87,9 @@ extension StoreError.Reason {
           + "affectedStores, or write that part as a property to fetch.", entity: entity)
     case .otherClass(let entity, let name):
       return Parts(
-        .invalidRequest, "Objects of the entity “\(entity)” are not of the class \(name) in this context's class table.", entity: entity)
+        .invalidRequest,
+        "Objects of the entity “\(entity)” are not of the class \(name) in this context. Register \(name) for the entity in the ManagedObjectClasses that "
+          + "the container is made with, or name the entity's own class.", entity: entity)
     case .unknownClass(let name, let why):
       let advice =
         switch why {
@@ -93,7 +100,7 @@ extension StoreError.Reason {
         case .tableNotGiven:
           "Make the container by the makeContainer of the generated model, or give PersistentContainer the argument `classes: \(name).classTable`."
         }
-      return Parts(.invalidRequest, "The class \(name) is not in this context's class table. \(advice)")
+      return Parts(.invalidRequest, "This context knows no entity for the class \(name). \(advice)")
     case .blockForOtherClass(let name, let expected, let found):
       return Parts(.invalidRequest, "The block predicate \(name) is for objects of the class \(expected), not of \(found).")
     case .emptyBatch(let size): return Parts(.invalidRequest, "A batch has at least one object, not \(size).")
@@ -127,6 +134,14 @@ extension StoreError.Reason {
     case .noObject(let id): return Parts(.objectNotFound, "There is no object \(id.uriString).", objectID: id)
     case .noRow(let id):
       return Parts(.objectNotFound, "A fault could not be fulfilled: the object \(id) has no row any more.", objectID: id)
+    case .noneFound(let entity):
+      return Parts(
+        .objectNotFound, "No “\(entity)” meets the request, and one was asked for; fetchFirst(_:) gives nil then.", entity: entity)
+    case .severalFound(let entity):
+      return Parts(
+        .notUnique, "Several objects of “\(entity)” meet the request, and only one was to; fetchFirst(_:) gives the first.", entity: entity)
+    case .objectOfOtherClass(let id, let expected, let found):
+      return Parts(.invalidRequest, "The object \(id.uriString) is of the class \(found), not of \(expected).", objectID: id)
     case .lostChange(let id, let why):
       let reason =
         switch why {
@@ -145,6 +160,21 @@ extension StoreError.Reason {
         .objectNotFound, "A saved object refers to an object that is not in the store, or a deleted one is still referred to.")
     case .someChangedMeanwhile:
       return Parts(.mergeConflict, "Objects were changed or deleted by somebody else since they were read.")
+    case .leftInConflict(let conflicts, let policy, let why):
+      let total = conflicts.reduce(0) { $0 + $1.count }
+      let objects = conflicts.map { conflict in
+        conflict.count == 1
+          ? "the “\(conflict.entity)” \(conflict.example.uriString)"
+          : "\(conflict.count) of “\(conflict.entity)”, such as \(conflict.example.uriString)"
+      }
+      let advice =
+        why
+        ?? "The merge policy “\(policy)” leaves that to you: set another mergePolicy, or refresh what is in mergeConflicts and save again."
+      return Parts(
+        .mergeConflict,
+        "\(total == 1 ? "An object was" : "\(total) objects were") changed or deleted by somebody else since \(total == 1 ? "it was" : "they were") "
+          + "read: \(objects.joined(separator: "; ")). Nothing was saved. \(advice)",
+        entity: conflicts.first?.entity, objectID: total == 1 ? conflicts.first?.example : nil)
     case .assignedAfterRelationships(let entity):
       return Parts(
         .crossStoreRelationship, "The object refers to objects of another store already; assign it before its relationships are set.",

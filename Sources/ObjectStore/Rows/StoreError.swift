@@ -15,7 +15,7 @@ public import ObjectModel
 /// of a migration the changes that stand in its way.
 public struct StoreError: Error, Sendable, CustomStringConvertible {
   /// The kind of an error.
-  public enum Code: Sendable, Hashable {
+  public enum Code: Sendable, Hashable, CaseIterable {
     /// The process has no working SQLCipher.
     case encryptionUnavailable
     /// The store is encrypted and no key was given.
@@ -101,6 +101,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case crossStoreRelationship
     /// The object has no row.
     case objectNotFound
+    /// Several objects meet what only one was to meet.
+    case notUnique
     /// Rows were changed by somebody else since they were read.
     case mergeConflict
     /// Objects have the same values under a uniqueness constraint.
@@ -165,8 +167,10 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   public var mergeConflicts: [MergeConflict] = []
   /// The constraints in conflict, for ``Code/constraintConflict``.
   public var constraintConflicts: [ConstraintConflict] = []
-  /// The error behind this one.
+  /// The error behind this one. The description ends with what it says, unless the message has said that already.
   public var underlying: (any Error)?
+  /// Whether the description tells of the error behind: not where that is the same in other words, or may hold a secret.
+  package var tellsCause = true
 
   /// Makes an error.
   ///
@@ -211,6 +215,6 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     if let path { text += " (\(path))" }
     if let operation { text += " [\(operation.rawValue)]" }
     if let sqliteExtendedCode = sqliteExtendedCode ?? sqliteCode { text += " [SQLite \(sqliteExtendedCode)]" }
-    return text
+    return tellsCause ? ErrorCause.chain(text, underlying) : text
   }
 }
