@@ -1,4 +1,5 @@
 // KeyValueError: what can go wrong when properties are named by strings.
+import ObjectModel
 
 /// What went wrong when a property was named by a string: the entity has no such property, or the value is of a type that the property cannot hold.
 ///
@@ -13,7 +14,7 @@
 /// ``ManagedObject/value(forKey:)``, ``ManagedObject/setValue(_:forKey:)`` and those like them throw it, and nothing was changed. It never holds a value.
 public struct KeyValueError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The kinds of errors.
-  public enum Code: Sendable, Hashable {
+  public enum Code: Sendable, Hashable, CaseIterable {
     /// The entity has no such property.
     case unknownKey
     /// The entity has no such relationship.
@@ -39,11 +40,48 @@ public struct KeyValueError: Error, Sendable, Hashable, CustomStringConvertible 
   /// What more is known.
   public let detail: String?
 
-  init(_ code: Code, key: String, entityName: String, detail: String? = nil) {
+  package init(_ code: Code, key: String, entityName: String, detail: String? = nil) {
     self.code = code
     self.key = key
     self.entityName = entityName
     self.detail = detail
+  }
+
+  /// The error of a key that is no property of an entity, with the one that may have been meant.
+  ///
+  /// - Parameter isRelationship: Whether only relationships are asked for.
+  init(unknown key: String, of entity: CompiledEntity, isRelationship: Bool = false) {
+    guard isRelationship else {
+      self.init(.unknownKey, key: key, entityName: entity.name, detail: CloseName.advice(for: key, among: entity.propertyNames))
+      return
+    }
+    let names = entity.propertyNames.filter { name in
+      switch entity.property(named: name) {
+      case .toOne, .toMany: true
+      case .attribute, .composite, .fetched, nil: false
+      }
+    }
+    let isOfOtherKind = names.contains(key)
+    self.init(
+      .unknownRelationship, key: key, entityName: entity.name,
+      detail: isOfOtherKind
+        ? "to-one, to-many and ordered relationships have functions of their own" : CloseName.advice(for: key, among: names))
+  }
+
+  /// The error of a value that a property does not take.
+  init(setting key: String, of entity: CompiledEntity, to value: Any?, expected: String) {
+    self.init(.wrongType, key: key, entityName: entity.name, detail: Self.difference(of: value, from: expected))
+  }
+
+  /// The error of a value that is read as a type that it has not.
+  init(reading key: String, of entity: CompiledEntity, a value: Any, as type: Any.Type) {
+    self.init(.wrongType, key: key, entityName: entity.name, detail: "it has a \(Swift.type(of: value)), and is read as \(type)")
+  }
+
+  /// What was given where something else is expected: types, never a value.
+  static func difference(of value: Any?, from expected: String) -> String {
+    let given = AttributeConversion.unwrapped(value).map { "\(type(of: $0))" } ?? "nil"
+    return "it takes \(expected), and was given \(given)"
   }
 
   /// What is wrong, in a sentence.
@@ -53,7 +91,7 @@ public struct KeyValueError: Error, Sendable, Hashable, CustomStringConvertible 
       case .unknownKey: "the entity “\(entityName)” has no property “\(key)”"
       case .unknownRelationship: "the entity “\(entityName)” has no relationship “\(key)”"
       case .notAnObject: "“\(entityName).\(key)” is no to-one relationship, so the key path cannot go on behind it"
-      case .wrongType: "“\(entityName).\(key)” was given a value of another type"
+      case .wrongType: "“\(entityName).\(key)” has another type"
       case .outOfRange: "“\(entityName).\(key)” was given a number that its type cannot hold"
       case .readOnly: "“\(entityName).\(key)” cannot be set"
       case .transformFailed: "the transformer of “\(entityName).\(key)” failed"

@@ -59,7 +59,7 @@ extension ManagedObject {
         }
         values.updateValue(whole.isEmpty ? nil : whole, forKey: key)
       case .toMany, .fetched: continue
-      case nil: throw KeyValueError(.unknownKey, key: key, entityName: entity.name)
+      case nil: throw KeyValueError(unknown: key, of: entity)
       }
     }
     return values

@@ -30,11 +30,11 @@ extension ManagedObject {
     }
     for (name, value) in values {
       let key = "\(composite.name).\(name)"
-      guard composite.partNames.contains(name) else { throw KeyValueError(.unknownKey, key: key, entityName: entity.name) }
+      guard composite.partNames.contains(name) else { throw KeyValueError(unknown: key, of: entity) }
       switch entity.property(named: key) {
       case .attribute(let slot): result[slot.index] = try slotValue(from: value, for: slot, entityName: entity.name)
       case .composite(let part): result.merge(try slotValues(from: value, for: part, of: entity)) { $1 }
-      default: throw KeyValueError(.unknownKey, key: key, entityName: entity.name)
+      default: throw KeyValueError(unknown: key, of: entity)
       }
     }
     return result

@@ -89,10 +89,11 @@ extension ManagedObject {
     case .attribute(let slot):
       guard let type = slot.attributeType, type == .binary || type == .transformable else { break }
       return slot
-    case nil: throw KeyValueError(.unknownKey, key: key, entityName: compiledEntity.name)
+    case nil: throw KeyValueError(unknown: key, of: compiledEntity)
     default: break
     }
-    throw KeyValueError(.wrongType, key: key, entityName: compiledEntity.name, detail: AttributeType.binary.rawValue)
+    throw KeyValueError(
+      .wrongType, key: key, entityName: compiledEntity.name, detail: "large values are those of binary attributes, which this one is not")
   }
 
   /// Whether a slot has a value, which is not read. Fires a fault.

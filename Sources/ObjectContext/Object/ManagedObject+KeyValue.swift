@@ -11,6 +11,7 @@ extension ManagedObject {
   /// A `transformable` attribute without a transformer gives its `Data`; see ``value(forKey:as:)``. Fires a fault.
   /// - Throws: ``KeyValueError``; ``StoreError`` where what is stored is no value of the attribute's type.
   public final func value(forKey key: String) throws -> Any? {
+    try checkContext()
     let entity = compiledEntity
     switch entity.property(named: key) {
     case .attribute(let slot):
@@ -29,18 +30,25 @@ extension ManagedObject {
         ? _toManyArray(relationship.index, as: ManagedObject.self) as Any : _toManySet(relationship.index, as: ManagedObject.self) as Any
     case .composite(let composite): return try values(of: composite)
     case .fetched: return try fetchedObjects(key)
-    case nil: throw KeyValueError(.unknownKey, key: key, entityName: entity.name)
+    case nil: throw KeyValueError(unknown: key, of: entity)
     }
   }
 
-  /// The value of a `transformable` attribute that holds a `Codable` value, or of any attribute as its type.
+  /// Throws where the object is a fault whose context is gone: its values are not there, and nothing can read them.
+  private func checkContext() throws {
+    if flags.contains(.isFault), managedObjectContext == nil, row == nil, !flags.contains(.isGone), formerContextNumber == 0 {
+      throw StoreError(.misuse(.contextGone, entity: compiledEntity.name), operation: .fault)
+    }
+  }
+
+  /// The value of a `transformable` attribute that holds a `Codable` value, or of any attribute as its type; of an integer as any integer type that holds it.
   ///
-  /// - Throws: ``KeyValueError``.
+  /// - Throws: ``KeyValueError``, also for an integer that the type does not hold.
   public final func value<Value>(forKey key: String, as type: Value.Type) throws -> Value? {
     let entity = compiledEntity
     guard case .attribute(let slot) = entity.property(named: key) else {
       guard let value = try value(forKey: key) else { return nil }
-      guard let typed = value as? Value else { throw KeyValueError(.wrongType, key: key, entityName: entity.name) }
+      guard let typed = value as? Value else { throw KeyValueError(reading: key, of: entity, a: value, as: Value.self) }
       return typed
     }
     return try transformedValue(slot.index, as: type)
@@ -56,11 +64,13 @@ extension ManagedObject {
     let stored = try readSlotValue(slot)
     if case .null = stored { return nil }
     guard attribute.type == .transformable, case .bytes(let data) = stored else {
-      guard let value = try Self.swiftValue(stored, attribute, entityName: compiledEntity.name, objectID), let typed = value as? Value
-      else {
-        throw KeyValueError(.wrongType, key: property.name, entityName: compiledEntity.name)
+      guard let value = try Self.swiftValue(stored, attribute, entityName: compiledEntity.name, objectID) else { return nil }
+      if let typed = value as? Value { return typed }
+      if let integer = value as? any BinaryInteger, let type = type as? any BinaryInteger.Type {
+        if let typed = type.init(exactly: integer) as? Value { return typed }
+        throw KeyValueError(.outOfRange, key: property.name, entityName: compiledEntity.name, detail: "it is read as \(type)")
       }
-      return typed
+      throw KeyValueError(reading: property.name, of: compiledEntity, a: value, as: type)
     }
     // Where any type will do, nil would be one of its values.
     if let known = valueGivenOut(slot, stored: stored), let typed = known as? Value { return typed }
@@ -104,7 +114,9 @@ extension ManagedObject {
     case .toOne(let relationship):
       let value = AttributeConversion.unwrapped(value)
       let object = value as? ManagedObject
-      guard value == nil || object != nil else { throw KeyValueError(.wrongType, key: key, entityName: entity.name) }
+      guard value == nil || object != nil else {
+        throw KeyValueError(setting: key, of: entity, to: value, expected: "a ManagedObject or nil")
+      }
       try checkMembers(object.map { [$0] } ?? [], relationship)
       try checkWritable(relationship.index)
       if let object, let refusal = managedObjectContext?.refusal(of: object, for: relationship, of: self) { throw refusal }
@@ -115,14 +127,14 @@ extension ManagedObject {
       case nil: members = []
       case let objects as [ManagedObject]: members = objects
       case let objects as Set<ManagedObject>: members = Array(objects)
-      default: throw KeyValueError(.wrongType, key: key, entityName: entity.name)
+      case let other: throw KeyValueError(setting: key, of: entity, to: other, expected: "a Set or an Array of ManagedObjects")
       }
       if flags.contains(.isBatchRow) { return _setToMany(members, at: relationship.index) }
       try checkMembers(members, relationship)
       try replaceMembers(members, at: relationship.index)
     case .composite(let composite): try setValues(value, of: composite)
     case .fetched: throw KeyValueError(.readOnly, key: key, entityName: entity.name)
-    case nil: throw KeyValueError(.unknownKey, key: key, entityName: entity.name)
+    case nil: throw KeyValueError(unknown: key, of: entity)
     }
   }
 
@@ -143,11 +155,19 @@ extension ManagedObject {
     }
   }
 
-  /// The value at the end of a dotted path of to-one relationships and composite attributes.
+  /// The value at the end of a dotted path of relationships and composite attributes.
   ///
-  /// - Throws: ``KeyValueError``.
+  /// Behind a to-many relationship it is an array of what its members have, those without a value left out: `books.title`, in the order of an ordered
+  /// relationship; members of members are one array. Collection operators compute one value, by the rules of predicates: `books.@count`, `books.@sum.pages`,
+  /// `@avg`, `@min` and `@max`; counts and sums of integers are `Int`, the least of none is nil. `@unionOfObjects` and `@distinctUnionOfObjects` (and `…OfArrays`,
+  /// `…OfSets`) give arrays.
+  ///
+  /// - Throws: ``KeyValueError``; ``StoreError`` where what is stored is no value of the attribute's type.
   public final func value(forKeyPath keyPath: String) throws -> Any? {
-    guard let (object, key) = try owner(ofKeyPath: keyPath) else { return nil }
+    guard let (object, key) = try owner(ofKeyPath: keyPath, throughCollections: true) else { return nil }
+    if key.contains("."), case .toMany = object.compiledEntity.property(named: String(key.prefix { $0 != "." })) {
+      return try object.collectionValue(key)
+    }
     return try object.value(forKey: key)
   }
 
@@ -162,32 +182,42 @@ extension ManagedObject {
 
   /// The object that the to-one relationships of a path lead to, with the rest of the path, which is one property or a part of a composite; nil where
   /// one of them is empty.
-  private func owner(ofKeyPath keyPath: String) throws -> (object: ManagedObject, key: String)? {
+  private func owner(ofKeyPath keyPath: String, throughCollections: Bool = false) throws -> (object: ManagedObject, key: String)? {
     var object = self
     var rest = keyPath[...]
     while let dot = rest.firstIndex(of: ".") {
       let key = String(rest[..<dot])
       switch object.compiledEntity.property(named: key) {
       case .composite: return (object, String(rest))
+      case .toMany where throughCollections: return (object, String(rest))
       case .toOne(let relationship):
         object.noteRead(relationship.index)
         guard let next = object.destination(relationship.index) else { return nil }
         object = next
         rest = rest[rest.index(after: dot)...]
       case let property:
-        throw KeyValueError(property == nil ? .unknownKey : .notAnObject, key: key, entityName: object.compiledEntity.name)
+        if property == nil { throw KeyValueError(unknown: key, of: object.compiledEntity) }
+        throw KeyValueError(.notAnObject, key: key, entityName: object.compiledEntity.name)
       }
     }
     return (object, String(rest))
   }
 
   /// The value of a property; nil also when there is no such property, and when it cannot be read, which ``ManagedObjectContext/pendingError`` tells.
+  ///
+  /// Setting it is ``setValue(_:forKey:)``, except that nothing is thrown: what was refused is thrown by the next save, and ``ManagedObjectContext/pendingError``
+  /// tells it at once.
   public final subscript(key: String) -> Any? {
-    do { return try value(forKey: key) } catch let error as KeyValueError where error.code != .transformFailed {
-      return nil
-    } catch {
-      tell(error)
-      return nil
+    get {
+      do { return try value(forKey: key) } catch let error as KeyValueError where error.code != .transformFailed {
+        return nil
+      } catch {
+        tell(error)
+        return nil
+      }
+    }
+    set {
+      do { try setValue(newValue, forKey: key) } catch { tell(error) }
     }
   }
 
@@ -245,8 +275,8 @@ extension ManagedObject {
     do { return try AttributeConversion.slot(from: value, for: slot) } catch {
       let (code, detail): (KeyValueError.Code, String?) =
         switch error {
-        case .wrongType: (.wrongType, slot.attributeType?.rawValue)
-        case .outOfRange: (.outOfRange, slot.attributeType?.rawValue)
+        case .wrongType: (.wrongType, KeyValueError.difference(of: value, from: AttributeConversion.expectation(of: slot)))
+        case .outOfRange: (.outOfRange, slot.attributeType.map { "it is of the type \($0.rawValue)" })
         case .transformFailed(let detail): (.transformFailed, detail)
         }
       throw KeyValueError(code, key: slot.name, entityName: entityName, detail: detail)

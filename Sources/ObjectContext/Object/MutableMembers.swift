@@ -67,7 +67,7 @@ extension ManagedObject {
 
   private func members(forKey key: String, isOrdered: Bool) throws -> MutableMembers {
     guard case .toMany(let relationship) = compiledEntity.property(named: key), relationship.isOrdered == isOrdered else {
-      throw KeyValueError(.unknownRelationship, key: key, entityName: compiledEntity.name)
+      throw KeyValueError(unknown: key, of: compiledEntity, isRelationship: true)
     }
     return MutableMembers(object: self, relationship: relationship)
   }

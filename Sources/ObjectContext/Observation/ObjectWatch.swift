@@ -135,7 +135,7 @@ extension ManagedObject {
         switch entity.property(named: key) {
         case .attribute, .toOne, .toMany: names.insert(key)
         case .composite(let composite): for slot in composite.slots { names.insert(entity.slots[slot].name) }
-        case .fetched, nil: throw KeyValueError(.unknownKey, key: key, entityName: entity.name)
+        case .fetched, nil: throw KeyValueError(unknown: key, of: entity)
         }
       }
       return names

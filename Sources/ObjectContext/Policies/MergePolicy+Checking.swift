@@ -10,6 +10,8 @@ public struct MergePolicyError: Error, Sendable, Hashable, CustomStringConvertib
   /// The mistakes, by entity and property; never empty.
   public let issues: [ModelIssue]
 
+  package init(issues: [ModelIssue]) { self.issues = issues }
+
   /// The mistakes in one line.
   public var description: String {
     "the merge policy does not fit the model: " + issues.map(\.description).joined(separator: "; ")

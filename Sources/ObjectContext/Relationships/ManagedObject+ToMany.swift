@@ -196,7 +196,7 @@ extension ManagedObject {
       noteRead(toMany: relationship.index)
       guard let context = managedObjectContext, let state = loadedState(relationship.index) else { return [] }
       return state.members.filter { context.isLiving($0, near: self) }.compactMap { context.objectID($0, near: self) }
-    default: throw KeyValueError(.unknownRelationship, key: name, entityName: compiledEntity.name)
+    default: throw KeyValueError(unknown: name, of: compiledEntity, isRelationship: true)
     }
   }
 

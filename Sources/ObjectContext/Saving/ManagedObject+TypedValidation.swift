@@ -50,7 +50,7 @@ extension ManagedObject {
         throw KeyValueError(code, key: key, entityName: compiledEntity.name, detail: error.description)
       }
     }
-    throw KeyValueError(.wrongType, key: key, entityName: compiledEntity.name, detail: "\(Value.self)")
+    throw KeyValueError(setting: key, of: compiledEntity, to: value, expected: "\(Value.self)")
   }
 
   /// A value of an enumeration as its raw value, which is what an attribute takes.

@@ -14,7 +14,7 @@ extension ManagedObject {
     case .toOne(let relationship):
       if value == nil, !relationship.isOptional { throw missingValue(key) }
     case .toMany, .composite, .fetched: return
-    case nil: throw KeyValueError(.unknownKey, key: key, entityName: entity.name)
+    case nil: throw KeyValueError(unknown: key, of: entity)
     }
   }
 
@@ -133,13 +133,14 @@ extension ManagedObject {
       if count < minimum, count > 0 || !relationship.isOptional {
         errors.append(
           ValidationError(
-            .tooFewObjects, object: self, key: relationship.name, reason: "has \(count) objects, at least \(minimum) are required"))
+            .tooFewObjects, object: self, key: relationship.name,
+            reason: "has \(count == 1 ? "1 object" : "\(count) objects"), at least \(minimum) \(minimum == 1 ? "is" : "are") required"))
       }
       if description.maxCount > 0, count > description.maxCount {
         errors.append(
           ValidationError(
             .tooManyObjects, object: self, key: relationship.name,
-            reason: "has \(count) objects, at most \(description.maxCount) are allowed"))
+            reason: "has \(count) objects, at most \(description.maxCount) \(description.maxCount == 1 ? "is" : "are") allowed"))
       }
     }
   }
@@ -232,7 +233,9 @@ extension ManagedObject {
         errors.append(
           ValidationError(
             .deletionDenied, object: self, key: relationship.name,
-            reason: "the object cannot be deleted while it refers to \(remaining) others; delete or move them first"))
+            reason:
+              "the object cannot be deleted while it refers to \(remaining == 1 ? "another one; delete or move that" : "\(remaining) others; delete or move them") first"
+          ))
       }
     }
     if !errors.isEmpty { throw ValidationError(errors) }

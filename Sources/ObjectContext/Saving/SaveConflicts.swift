@@ -245,8 +245,29 @@ final class SaveConflicts {
       try finishMerging()
     } catch let unresolved as Unresolved {
       var error = error
-      if let reason = unresolved.reason { error.message += " " + reason }
+      if !error.mergeConflicts.isEmpty {
+        let named = StoreError(.leftInConflict(conflicting(error), policy: context.mergePolicy.description, why: unresolved.reason))
+        (error.message, error.entityName, error.objectID) = (named.message, named.entityName, named.objectID)
+      } else if let reason = unresolved.reason {
+        error.message += " " + reason
+      } else {
+        error.message += " " + StoreError.constraintAdvice(policy: context.mergePolicy.description)
+      }
       throw error
+    }
+  }
+
+  /// How many objects of which entities are in conflict, in the order of the conflicts.
+  private func conflicting(_ error: StoreError) -> [StoreError.ConflictingObjects] {
+    var names: [String] = []
+    var found: [String: (count: Int, example: ManagedObjectID)] = [:]
+    for conflict in error.mergeConflicts {
+      let name = conflict.objectID.entityName
+      if found[name] == nil { names.append(name) }
+      found[name, default: (0, conflict.objectID)].count += 1
+    }
+    return names.compactMap { name in
+      found[name].map { StoreError.ConflictingObjects(entity: name, count: $0.count, example: $0.example) }
     }
   }
 

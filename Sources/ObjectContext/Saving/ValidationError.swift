@@ -14,7 +14,7 @@ public import ObjectModel
 /// A save throws all errors at once, and nothing is written. An application's own rules throw it from ``ManagedObject/validateForInsert()`` and its relatives.
 public struct ValidationError: Error, Sendable, CustomStringConvertible {
   /// The kinds of errors, with Core Data's numbers.
-  public enum Code: Int, Sendable, Hashable {
+  public enum Code: Int, Sendable, Hashable, CaseIterable {
     /// A rule of the application's own.
     case custom = 1550
     /// Several errors; see ``ValidationError/errors``.
@@ -92,8 +92,43 @@ public struct ValidationError: Error, Sendable, CustomStringConvertible {
 
   /// What is wrong, in a sentence.
   public var description: String {
-    if code == .multipleErrors { return "\(reason): " + errors.map(\.description).joined(separator: "; ") }
+    if code == .multipleErrors { return "\(reason): " + Self.grouped(errors) }
     let place = [entityName, key].compactMap { $0 }.joined(separator: ".")
     return place.isEmpty ? reason : "\(place): \(reason)"
+  }
+
+  /// Each sentence once, with the number of objects that it is said of and some of these; at most 50 sentences.
+  private static func grouped(_ errors: [ValidationError]) -> String {
+    var order: [String] = []
+    var objects: [String: (count: Int, examples: [ManagedObjectID])] = [:]
+    for error in errors {
+      let text = error.description
+      if objects[text] == nil { order.append(text) }
+      objects[text, default: (0, [])].count += 1
+      if let id = error.objectID, objects[text, default: (0, [])].examples.count < 3 { objects[text]?.examples.append(id) }
+    }
+    let lines = order.prefix(50).map { text in
+      guard let found = objects[text], found.count > 1 else { return text }
+      let examples = found.examples.map(\.uriString).joined(separator: ", ")
+      return "\(text) (\(found.count) objects\(examples.isEmpty ? "" : ", such as \(examples)"))"
+    }
+    return lines.joined(separator: "; ") + (order.count > 50 ? "; and \(order.count - 50) more" : "")
+  }
+
+  /// What an application may tell its user.
+  package var userText: String {
+    switch code {
+    case .custom: return reason
+    case .multipleErrors:
+      var texts: [String] = []
+      for text in errors.lazy.map(\.userText) where !texts.contains(text) {
+        if texts.count == 3 { return texts.joined(separator: " ") + " And more." }
+        texts.append(text)
+      }
+      return texts.isEmpty ? code.advice.user : texts.joined(separator: " ")
+    default:
+      guard let key else { return code.advice.user }
+      return "\(key): \(code.advice.user)"
+    }
   }
 }

@@ -59,6 +59,25 @@ package enum AttributeConversion {
     }
   }
 
+  /// The Swift type that an attribute takes, as a part of a sentence.
+  package static func expectation(of slot: CompiledSlot) -> String {
+    guard let type = slot.attributeType else { return "an object" }
+    let swiftType =
+      switch type {
+      case .integer16, .integer32, .integer64: "an integer"
+      case .boolean: "a Bool"
+      case .double, .float, .decimal: "a number"
+      case .date: "a Date"
+      case .string: "a String"
+      case .uri: "a URL"
+      case .uuid: "a UUID"
+      case .binary: "Data"
+      case .transformable: "a value that its transformer takes"
+      case .undefined, .composite: "a value of an attribute"
+      }
+    return "\(swiftType) (\(type.rawValue))"
+  }
+
   private static func transformed(_ value: Any, _ attribute: AttributeDescription) throws(Failure) -> Slot {
     let hasTransformer = attribute.valueTransformerName.map { AttributeTransformers.transformer(forName: $0) != nil } ?? false
     if !hasTransformer, let data = value as? Data { return .bytes(data) }

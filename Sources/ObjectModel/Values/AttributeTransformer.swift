@@ -62,6 +62,16 @@ public enum AttributeTransformers {
     registry.withLock { $0[name] = transformer }
   }
 
+  /// Takes a transformer back, so that its name stands for none, or for the default coding where it is Foundation's.
+  ///
+  /// Values that were read stay as they are. A store that is open and has the name in its model throws ``AttributeTransformError/unknownTransformer(_:)`` for
+  /// the attribute until one is registered again.
+  /// - Returns: What was registered; nil where nothing was.
+  @discardableResult
+  public static func unregister(forName name: String) -> (any AttributeTransformer)? {
+    registry.withLock { $0.removeValue(forKey: name) }
+  }
+
   /// The transformer of a name; nil when there is none.
   public static func transformer(forName name: String) -> (any AttributeTransformer)? {
     registry.withLock { $0[name] }

@@ -21,7 +21,10 @@ enum BatchValue {
     do { converted = try AttributeConversion.slot(from: value, for: slot) } catch {
       let type = slot.attributeType?.rawValue ?? "none"
       switch error {
-      case .wrongType: throw Failure(code: .wrongType, key: slot.name, reason: "was given a value of another type than \(type).")
+      case .wrongType:
+        let given = AttributeConversion.unwrapped(value).map { "\(Swift.type(of: $0))" } ?? "nil"
+        throw Failure(
+          code: .wrongType, key: slot.name, reason: "takes \(AttributeConversion.expectation(of: slot)), and was given \(given).")
       case .outOfRange: throw Failure(code: .numberOutOfRange, key: slot.name, reason: "was given a number that does not fit into \(type).")
       case .transformFailed(let detail): throw Failure(code: .wrongType, key: slot.name, reason: "has a transformer that failed: \(detail)")
       }

@@ -8,7 +8,7 @@ struct LinkCollector {
   /// The to-one relationships of each entity that rows were seen of.
   private var toOnes: [[CompiledRelationship]?]
   private(set) var reordered: [RelationshipOwner] = []
-  private(set) var unlisted: Set<Int> = []
+  var unlisted: Set<Int> = []
 
   init(_ model: CompiledModel) {
     self.model = model

@@ -1,0 +1,68 @@
+// ManagedObject+KeyPathOperators: key paths that go on behind to-many relationships, and the collection operators: `books.title`, `books.@sum.pages`.
+import ObjectModel
+import ObjectQuery
+
+extension ManagedObject {
+  /// What a path gives that begins with a to-many relationship: the values behind its members, one collection also where these have several, or what an operator
+  /// computes of them.
+  func collectionValue(_ path: String) throws -> Any? {
+    let keys = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    guard let name = keys.first else { return nil }
+    let members: [Any] =
+      switch try value(forKey: name) {
+      case let objects as [ManagedObject]: objects
+      case let objects as Set<ManagedObject>: Array(objects)
+      default: []
+      }
+    return try value(of: members, keys.dropFirst(), path)
+  }
+
+  private func value(of members: [Any], _ keys: ArraySlice<String>, _ path: String) throws -> Any? {
+    guard let place = keys.firstIndex(where: { $0.hasPrefix("@") }) else { return try values(of: members, keys, path).compactMap { $0 } }
+    // What stands before an operator leads to the collection that it is about.
+    let members = place == keys.startIndex ? members : try values(of: members, keys[..<place], path).compactMap { $0 }
+    let (key, rest) = (keys[place], keys[(place + 1)...])
+    if key == "@count" {
+      if rest.isEmpty { return members.count }
+      throw refusal(key, path, "nothing stands behind @count")
+    }
+    if CollectionOperator.isKnown(key) {
+      if rest.isEmpty { throw refusal(key, path, "the property that \(key) is computed of stands behind it") }
+      do {
+        return try CollectionOperator.value(of: key, try values(of: members, rest, path), keyPath: path)
+      } catch let error as FetchPredicateError {
+        throw refusal(key, path, error.description)
+      }
+    }
+    let values = rest.isEmpty ? members.map { $0 as Any? } : try values(of: members, rest, path)
+    let found = values.compactMap { $0 }
+    switch key {
+    case "@unionOfObjects", "@unionOfArrays", "@unionOfSets": return found
+    case "@distinctUnionOfObjects", "@distinctUnionOfArrays", "@distinctUnionOfSets":
+      var seen: Set<AnyHashable> = []
+      return found.filter { value in (value as? AnyHashable).map { seen.insert($0).inserted } ?? true }
+    default:
+      throw refusal(
+        key, path,
+        "there are @count, @sum, @avg, @min, @max, and @unionOfObjects and @distinctUnionOfObjects with their like for arrays and sets")
+    }
+  }
+
+  /// The values behind each member, nil where one has none; those of collections one by one.
+  private func values(of members: [Any], _ keys: ArraySlice<String>, _ path: String) throws -> [Any?] {
+    let rest = keys.joined(separator: ".")
+    var values: [Any?] = []
+    for case let member as ManagedObject in members {
+      switch try member.value(forKeyPath: rest) {
+      case let list as [Any]: values += list.map { $0 }
+      case let objects as Set<ManagedObject>: values += Array(objects).map { $0 }
+      case let value: values.append(value)
+      }
+    }
+    return values
+  }
+
+  private func refusal(_ key: String, _ path: String, _ detail: String) -> KeyValueError {
+    KeyValueError(.notAnObject, key: path, entityName: compiledEntity.name, detail: detail)
+  }
+}
