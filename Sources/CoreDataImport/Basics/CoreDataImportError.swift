@@ -3,7 +3,7 @@
 /// Why a store of another kind cannot be imported. It names entities, properties and keys, never a stored value.
 public struct CoreDataImportError: Error, Sendable, CustomStringConvertible {
   /// The kind of an error.
-  public enum Code: Sendable, Hashable {
+  public enum Code: Sendable, Hashable, CaseIterable {
     /// The file is neither a SQLite store of Core Data nor one of the encrypted Core Data store.
     case notRecognized
     /// The store was not written with the model: entities, tables or columns are missing, or are there that the model does not know.

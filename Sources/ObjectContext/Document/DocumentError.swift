@@ -13,7 +13,7 @@
 /// What its store says is a ``StoreError``, what its objects say a ``ValidationError``.
 public struct DocumentError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The kinds of errors.
-  public enum Code: Sendable, Hashable {
+  public enum Code: Sendable, Hashable, CaseIterable {
     /// Something is there already where a document is to be created.
     case alreadyExists
     /// No document is there that could be opened or overwritten.
@@ -49,7 +49,7 @@ public struct DocumentError: Error, Sendable, Hashable, CustomStringConvertible 
   /// What more is known.
   public let detail: String?
 
-  init(_ code: Code, _ path: String, detail: String? = nil) {
+  package init(_ code: Code, _ path: String, detail: String? = nil) {
     self.code = code
     self.path = path
     self.detail = detail

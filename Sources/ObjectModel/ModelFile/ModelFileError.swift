@@ -3,7 +3,7 @@
 /// Why a model file could not be read or written. It names the file and the line; it never quotes a value of an attribute.
 public struct ModelFileError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The kinds of failure.
-  public enum Code: Sendable, Hashable {
+  public enum Code: Sendable, Hashable, CaseIterable {
     /// There is no such file, or it may not be read.
     case unreadable
     /// The file may not be written.
@@ -30,7 +30,7 @@ public struct ModelFileError: Error, Sendable, Hashable, CustomStringConvertible
   /// What is wrong and what to do.
   public let reason: String
 
-  init(_ code: Code, path: String? = nil, line: Int? = nil, _ reason: String) {
+  package init(_ code: Code, path: String? = nil, line: Int? = nil, _ reason: String) {
     self.code = code
     self.path = path
     self.line = line

@@ -14,7 +14,7 @@ public import ObjectModel
 /// `context.execute(_:)` throws it. ``row`` counts the rows of the request from 0, and ``key`` is the property.
 public struct BatchError: Error, Sendable, CustomStringConvertible {
   /// The kinds of errors.
-  public enum Code: Sendable, Hashable {
+  public enum Code: Sendable, Hashable, CaseIterable {
     /// The entity has no such property.
     case unknownKey
     /// The property cannot be written by a batch request.

@@ -14,6 +14,8 @@ extension StoreError {
     self.init(
       code, text.prefix(1).uppercased() + text.dropFirst() + ".", operation: StoreOperation(error.operation), path: error.path,
       underlying: error.underlying ?? error)
+    // The sentence is the error's own already; and what a key provider says may hold a secret.
+    tellsCause = false
     if error.code != 0 { sqliteCode = error.code }
     if error.extendedCode != 0 { sqliteExtendedCode = error.extendedCode }
   }

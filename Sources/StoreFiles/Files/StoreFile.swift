@@ -121,9 +121,20 @@ package enum StoreFile {
   }
 
   /// A name in the same folder that nobody uses.
+  ///
+  /// - Throws: An error that names the folder where there is none, or where nothing can be created in it: nobody should read of a file that was to be.
   package static func temporaryName(beside path: String) throws(StoreAccessError) -> String {
+    let place = folder(of: path)
+    if access(place, W_OK | X_OK) != 0 {
+      let number = errno
+      let error = StoreAccessError.system(number, path: place, operation: .create)
+      if number == ENOENT || number == ENOTDIR {
+        throw StoreAccessError(.noSuchFile, path: place, operation: .create, message: error.message, circumstance: .noFolder)
+      }
+      throw error
+    }
     let suffix = try Cryptography.randomBytes(6).map { String($0, radix: 36) }.joined()
-    return folder(of: path) + "/.cipherdata-" + suffix
+    return place + "/.cipherdata-" + suffix
   }
 
   /// Makes a folder's entries durable.

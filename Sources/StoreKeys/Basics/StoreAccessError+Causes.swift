@@ -139,6 +139,8 @@ extension StoreAccessError {
 
   /// What is known beyond a kind where SQLite was not asked; it is said in place of the kind's own sentence. The raw value is the sentence.
   package enum Circumstance: String, Sendable, Hashable {
+    case noFolder =
+      "the folder does not exist; create it first, for example with FileManager.createDirectory(at:withIntermediateDirectories:)"
     case unusablePath = "the path is empty or contains a NUL character"
     case ownerLosesFile = "the file's owner could not open it any more"
     case keyFileEdited = "another process edits the key file, or has left this file behind"

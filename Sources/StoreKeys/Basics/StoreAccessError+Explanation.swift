@@ -60,7 +60,8 @@ extension StoreAccessError {
     case .externalDataMissing:
       "the file of a large value is not beside the store: either the value was replaced or deleted since it was read, or the file was lost; verify the store"
     case .unsupportedFormat(let what): "the store's format is not supported: \(what.sentence)"
-    case .busy: "another connection holds the store; try again"
+    case .busy:
+      "the store is in use: by another container, context or connection of this process, or by another process; wait until it has ended its work, or close it, and try again"
     case .exchanged: "another process has replaced, rotated or removed the store meanwhile; open it again"
     case .readOnly: "the store, its folder or its file system can only be read"
     case .readOnlyLog:

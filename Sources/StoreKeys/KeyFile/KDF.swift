@@ -2,10 +2,11 @@
 
 /// The function that turns a passphrase into a key: scrypt with blocks of 8 and one lane, as OWASP advises.
 public struct KDF: Sendable, Hashable, CustomStringConvertible {
-  /// The least that an application may ask for: 32 MiB, about 0.1 to 0.2 s for each guess.
-  static let floor = 15
-  /// The most that a key file may ask for: 1 GiB. A hostile key file could exhaust the memory otherwise.
-  static let cap = 20
+  /// The costs that can be asked for: 15 takes 32 MiB and about 0.1 to 0.2 s for each guess, 20 takes 1 GiB, beyond which a hostile key file could exhaust
+  /// the memory. A key with another cost is refused when it is used, with ``StoreError/Code/invalidKey``.
+  public static let log2NRange = 15...20
+  static var floor: Int { log2NRange.lowerBound }
+  static var cap: Int { log2NRange.upperBound }
   static let blockSize = 8
   static let parallelism = 1
 
@@ -16,7 +17,7 @@ public struct KDF: Sendable, Hashable, CustomStringConvertible {
 
   /// scrypt with a cost of 2 to the power of `log2N`.
   ///
-  /// - Parameter log2N: 17 is OWASP's advice (128 MiB, 0.4 to 0.7 s); below 15 or above 20 the key is refused when it is used.
+  /// - Parameter log2N: 17 is OWASP's advice (128 MiB, 0.4 to 0.7 s); outside of ``log2NRange`` the key is refused when it is used.
   /// - Returns: The function.
   public static func scrypt(log2N: Int = 17) -> KDF { KDF(log2N: log2N, isUnchecked: false) }
 

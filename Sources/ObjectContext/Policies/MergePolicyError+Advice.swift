@@ -1,0 +1,21 @@
+// MergePolicyError+Advice: what MergePolicyError tells an application's user and its developer.
+public import Foundation
+package import ObjectModel
+
+extension MergePolicyError: LocalizedError {
+  /// What an application may tell its user: no names of files or the like, and no stored value.
+  public var errorDescription: String? { advice.user }
+  /// What is wrong, and where.
+  public var failureReason: String? { description }
+  /// What a developer can do about it.
+  public var recoverySuggestion: String? { advice.developer }
+}
+
+extension MergePolicyError {
+  /// What it tells an application's user and developer.
+  package var advice: ErrorAdvice {
+    ErrorAdvice(
+      user: "The application is set up wrongly.",
+      developer: "Correct the rules of the merge policy that the issues name; nothing is saved before.")
+  }
+}

@@ -1,0 +1,45 @@
+// ResultsError+Advice: what ResultsError tells an application's user and its developer.
+public import Foundation
+package import ObjectModel
+
+extension ResultsError: LocalizedError {
+  /// What an application may tell its user: no names of files or the like, and no stored value.
+  public var errorDescription: String? { advice.user }
+  /// What is wrong, and where.
+  public var failureReason: String? { description }
+  /// What a developer can do about it.
+  public var recoverySuggestion: String? { advice.developer }
+}
+
+extension ResultsError {
+  /// What it tells an application's user and developer.
+  package var advice: ErrorAdvice {
+    switch self {
+    case .noSortDescriptors:
+      ErrorAdvice(
+        user: "This list cannot be shown.",
+        developer:
+          "Set sortDescriptors of the request.")
+    case .dictionaryResults:
+      ErrorAdvice(
+        user: "This list cannot be shown.",
+        developer:
+          "Set resultType of the request to .objects.")
+    case .pendingChangesExcluded:
+      ErrorAdvice(
+        user: "This list cannot be shown.",
+        developer:
+          "Set includesPendingChanges of the request to true.")
+    case .sectionWithoutName:
+      ErrorAdvice(
+        user: "This list cannot be shown.",
+        developer:
+          "Name sections by an attribute, or an expression with a text or a number.")
+    case .sectionsOutOfOrder:
+      ErrorAdvice(
+        user: "This list cannot be shown.",
+        developer:
+          "Sort by what names the sections first.")
+    }
+  }
+}

@@ -1,0 +1,95 @@
+// ValidationError+Advice: what ValidationError tells an application's user and its developer.
+public import Foundation
+package import ObjectModel
+
+extension ValidationError: LocalizedError {
+  /// What an application may tell its user: no names of files or the like, and no stored value.
+  public var errorDescription: String? { userText }
+  /// What is wrong, and where.
+  public var failureReason: String? { description }
+  /// What a developer can do about it.
+  public var recoverySuggestion: String? { code.advice.developer }
+}
+
+extension ValidationError.Code {
+  /// What it tells an application's user and developer.
+  package var advice: ErrorAdvice {
+    switch self {
+    case .custom:
+      ErrorAdvice(
+        user: "This is not allowed.",
+        developer:
+          "Show the reason, which the application has written itself.")
+    case .multipleErrors:
+      ErrorAdvice(
+        user: "Several things have to be corrected.",
+        developer:
+          "Go through errors, which has each with its object and key.")
+    case .missingValue:
+      ErrorAdvice(
+        user: "A required value is missing.",
+        developer:
+          "Set the property, give it a default value in the model, or make it optional.")
+    case .tooFewObjects:
+      ErrorAdvice(
+        user: "Something that is required is missing.",
+        developer:
+          "Add objects to the relationship, or lower its minimum in the model.")
+    case .tooManyObjects:
+      ErrorAdvice(
+        user: "There are too many.",
+        developer:
+          "Remove objects from the relationship, or raise its maximum in the model.")
+    case .deletionDenied:
+      ErrorAdvice(
+        user: "This is still in use and cannot be deleted.",
+        developer:
+          "Remove or delete the objects that refer to it first, or change the delete rule.")
+    case .numberTooLarge:
+      ErrorAdvice(
+        user: "A number is too large.",
+        developer:
+          "Correct the value, or raise the maximum in the model.")
+    case .numberTooSmall:
+      ErrorAdvice(
+        user: "A number is too small.",
+        developer:
+          "Correct the value, or lower the minimum in the model.")
+    case .dateTooLate:
+      ErrorAdvice(
+        user: "A date is too late.",
+        developer:
+          "Correct the value, or raise the maximum in the model.")
+    case .dateTooSoon:
+      ErrorAdvice(
+        user: "A date is too early.",
+        developer:
+          "Correct the value, or lower the minimum in the model.")
+    case .invalidDate:
+      ErrorAdvice(
+        user: "This is no date.",
+        developer:
+          "Give a date that is a finite number of seconds.")
+    case .stringTooLong:
+      ErrorAdvice(
+        user: "A text is too long.",
+        developer:
+          "Shorten the value, or raise the greatest length in the model.")
+    case .stringTooShort:
+      ErrorAdvice(
+        user: "A text is too short.",
+        developer:
+          "Lengthen the value, or lower the least length in the model.")
+    case .patternMismatch:
+      ErrorAdvice(
+        user: "A text does not have the expected form.",
+        developer:
+          "Correct the value, or the regular expression in the model.")
+    case .invalidURI:
+      ErrorAdvice(
+        user: "This is no address.",
+        developer:
+          "Give a URL that can be written as text.")
+    }
+  }
+}

@@ -1,0 +1,34 @@
+// AttributeTransformError+Advice: what AttributeTransformError tells an application's user and its developer.
+public import Foundation
+
+extension AttributeTransformError: LocalizedError {
+  /// What an application may tell its user: no names of files or the like, and no stored value.
+  public var errorDescription: String? { advice.user }
+  /// What is wrong, and where.
+  public var failureReason: String? { description }
+  /// What a developer can do about it.
+  public var recoverySuggestion: String? { advice.developer }
+}
+
+extension AttributeTransformError {
+  /// What it tells an application's user and developer.
+  package var advice: ErrorAdvice {
+    switch self {
+    case .unknownTransformer:
+      ErrorAdvice(
+        user: "The application is set up wrongly.",
+        developer:
+          "Call AttributeTransformers.register(_:forName:) before a store is opened.")
+    case .wrongType:
+      ErrorAdvice(
+        user: "A value is of the wrong kind.",
+        developer:
+          "Give a value of the transformer's type, or an Encodable one where no transformer is named.")
+    case .failed:
+      ErrorAdvice(
+        user: "A value cannot be used.",
+        developer:
+          "Look into the transformer: only the type of its error is told, since the error may hold the value.")
+    }
+  }
+}
