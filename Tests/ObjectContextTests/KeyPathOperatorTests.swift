@@ -189,6 +189,45 @@ final class KeyPathOperatorTests: XCTestCase {
     }
   }
 
+  // MARK: Contexts that are gone
+
+  func testAContextOutlivesItsContainer() async throws {
+    func context() async throws -> ManagedObjectContext {
+      let container = try PersistentContainer(
+        name: "Library", managedObjectModel: Library.model, classes: Library.classes,
+        persistentStoreDescriptions: [PersistentStoreDescription(type: .inMemory)])
+      try await container.loadPersistentStores()
+      return container.newBackgroundContext()
+    }
+    let context = try await context()
+    try context.make("Book", ["title": "a"])
+    try context.save()
+    context.reset()
+    XCTAssertEqual(try context.objects("Book").map { try $0.value(forKey: "title") as? String }, ["a"])
+  }
+
+  func testAReadAfterTheContextIsGoneSaysSo() async throws {
+    try await onEachStore { stack in
+      let id = try stack.makeContext().make("Book", ["title": "a"])
+      try id.managedObjectContext?.save()
+      stack.forgetRows()
+      let count = LostContextNotice.readCount
+      let lost = stack.makeShortLivedContext().object(with: id.objectID)
+      XCTAssertNil(lost.managedObjectContext)
+      XCTAssertEqual(self.code { _ = try lost.value(forKey: "title") }, .invalidRequest)
+      XCTAssertTrue(self.error { _ = try lost.value(forKey: "title") }.contains("Keep the context as long as its objects"))
+      XCTAssertNil(lost["title"])
+      XCTAssertEqual(LostContextNotice.readCount, count, "an error has said it")
+      XCTAssertEqual((lost as? Book)?.title, "")
+      XCTAssertEqual(LostContextNotice.readCount, count + 1)
+    }
+  }
+
+  private func code(_ body: () throws -> Void) -> StoreError.Code? {
+    do { try body() } catch { return (error as? StoreError)?.code }
+    return nil
+  }
+
   // MARK: Changes of others
 
   func testAListOfChangesIsMerged() async throws {

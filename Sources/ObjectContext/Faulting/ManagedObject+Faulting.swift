@@ -8,7 +8,8 @@ extension ManagedObject {
   final func fireFault(trigger: Int?) -> Bool {
     guard flags.contains(.isFault) else { return !flags.contains(.isInaccessible) }
     guard let contextReference else {
-      // A fault whose context is gone stays empty.
+      // A fault whose context is gone stays empty, and a property cannot throw.
+      if row == nil, !flags.contains(.isGone) { LostContextNotice.tell(entityName: compiledEntity.name) }
       return row != nil
     }
     if row == nil, !contextReference._withUnsafeGuaranteedRef({ $0.readRow(of: self, trigger: trigger) }) {

@@ -36,7 +36,7 @@ extension ManagedObject {
 
   /// Throws where the object is a fault whose context is gone: its values are not there, and nothing can read them.
   private func checkContext() throws {
-    if flags.contains(.isFault), managedObjectContext == nil, row == nil, !flags.contains(.isGone), formerContextNumber == 0 {
+    if flags.contains(.isFault), managedObjectContext == nil, row == nil, !flags.contains(.isGone) {
       throw StoreError(.misuse(.contextGone, entity: compiledEntity.name), operation: .fault)
     }
   }
