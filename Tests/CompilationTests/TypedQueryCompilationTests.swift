@@ -13,4 +13,10 @@ final class TypedQueryCompilationTests: XCTestCase {
       try Fixture("AsksTwelveThings").check(beside: [$0], flags: ["-Xfrontend", "-solver-expression-time-threshold=5"])
     }
   }
+
+  func testAMistakeInALongConditionIsNamed() throws {
+    try Fixture.withLibraryClasses {
+      try Fixture("AsksTwelveThingsWithAMistake").check(beside: [$0], flags: ["-Xfrontend", "-solver-expression-time-threshold=5"])
+    }
+  }
 }

@@ -6,9 +6,9 @@ import ObjectStore
 /// What a typed batch update sets: the closure of ``ManagedObjectContext/update(_:_:)`` is given one.
 ///
 /// ```swift
-/// let count = try context.update(Book.all.where { $0.price > 20 }) {
-///   $0.set(\.isOnSale, to: true)
-///   $0.set(\.price) { $0.price * 0.8 }
+/// let count = try context.update(Book.all.where { $0.pages > 900 }) {
+///   $0.set(\.isbn, to: nil)
+///   $0.set(\.pages) { $0.pages - 100 }
 /// }
 /// ```
 ///

@@ -39,11 +39,22 @@ extension FetchCondition: Codable {
   public func encode(to encoder: any Encoder) throws { try predicate.encode(to: encoder) }
 }
 
+/// What a line of a typed condition can be: a predicate, or a Boolean attribute, which has to be true.
+public protocol FetchConditionLine {
+  /// The line as a predicate.
+  var _fetchPredicate: FetchPredicate { get }
+}
+
+extension FetchPredicate: FetchConditionLine {
+  /// The predicate itself.
+  public var _fetchPredicate: FetchPredicate { self }
+}
+
 /// Joins the lines of a closure: all of them have to hold. A line may stand behind `if`, `switch` or in a `for`.
 @resultBuilder
 public enum FetchConditionBuilder {
-  /// A line.
-  public static func buildExpression(_ predicate: FetchPredicate) -> FetchPredicate { predicate }
+  /// A line. One generic function and not one for each kind: with two, the compiler gives up on long lines that have a mistake.
+  public static func buildExpression<Line: FetchConditionLine>(_ line: Line) -> FetchPredicate { line._fetchPredicate }
   /// All lines.
   public static func buildBlock(_ items: FetchPredicate...) -> FetchPredicate { all(items) }
   /// A line behind an `if` that does not hold asks nothing.

@@ -21,7 +21,7 @@ extension FetchField where Value == Bool {
   public static func || <Other>(left: Self, right: FetchField<Bool, Other>) -> FetchPredicate { left.isTrue || right.isTrue }
 }
 
-extension FetchConditionBuilder {
-  /// A line that is a Boolean attribute: it has to be true.
-  public static func buildExpression<Output>(_ field: FetchField<Bool, Output>) -> FetchPredicate { field.isTrue }
+extension FetchField: FetchConditionLine where Value == Bool {
+  /// Whether the value is true.
+  public var _fetchPredicate: FetchPredicate { isTrue }
 }
