@@ -125,7 +125,7 @@ public struct ModelCodeGenerator: Sendable {
     for plan in plans.plans {
       var emitter = SwiftEmitter()
       let needs = try classes.emit(plan, to: &emitter)
-      let file = plan.isDeclared ? "\(plan.className).swift" : "\(plan.className)+Properties.swift"
+      let file = plan.isDeclared ? "\(plan.declaredName).swift" : "\(plan.className)+Properties.swift"
       result.append(GeneratedFile(name: file, contents: head(of: file, needs) + emitter.text))
     }
     return result

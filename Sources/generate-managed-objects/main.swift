@@ -64,6 +64,14 @@ func generator(of url: URL, name: String?, _ options: CodeGenerationOptions) -> 
   }
 }
 
+/// Says what is likely a mistake in a model's file. What cannot be read at all is told by who reads the model.
+func tellFindings(in url: URL, areMistakes: Bool) {
+  guard let findings = try? ModelFileLint.findings(inModelAt: url), !findings.isEmpty else { return }
+  let kind = areMistakes ? "error" : "warning"
+  let lines = findings.map { "\($0.path ?? url.path):\($0.line): \(kind): \($0.reason)" }.joined(separator: "\n")
+  if areMistakes { fail(lines, 65) } else { say(lines) }
+}
+
 /// The models of a configuration file.
 func generators(_ file: String, package: String, _ arguments: Arguments) -> [ModelCodeGenerator] {
   guard let data = FileManager.default.contents(atPath: file) else { fail("\(file): error: the file cannot be read", 66) }
@@ -83,6 +91,7 @@ func generators(_ file: String, package: String, _ arguments: Arguments) -> [Mod
     }
     var options = model.options
     options.moduleName = options.moduleName ?? arguments.options.moduleName
+    tellFindings(in: url, areMistakes: model.isStrict)
     return generator(of: url, name: model.name, options)
   }
 }
@@ -94,6 +103,7 @@ if let configuration = arguments.configuration, let package = arguments.package 
   made = generators(configuration, package: package, arguments)
 } else {
   let url = URL(fileURLWithPath: arguments.model ?? "")
+  tellFindings(in: url, areMistakes: false)
   made = [generator(of: url, name: arguments.name, arguments.options)]
 }
 do {

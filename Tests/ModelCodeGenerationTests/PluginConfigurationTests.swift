@@ -22,6 +22,12 @@ final class PluginConfigurationTests: XCTestCase {
     XCTAssertEqual(models.map(\.options.access), [.public, .public])
   }
 
+  func testAModelMayBeStrict() throws {
+    let models = try read(#"{ "models": [ { "model": "a", "strict": true }, { "model": "b", "strict": false }, { "model": "c" } ] }"#)
+      .models
+    XCTAssertEqual(models.map(\.isStrict), [true, false, false])
+  }
+
   func testMistakesNameTheirLine() {
     for (text, line, reason) in [
       ("", 1, "ends here"), ("{", 1, "name in quotes"), ("[]", 1, "needs a \"model\""), ("\n{}", 2, "\"model\" is missing"),
@@ -35,7 +41,7 @@ final class PluginConfigurationTests: XCTestCase {
       ("{ \"models\": [ { \"model\": \"a\" } ],\n \"access\": \"public\" }", 2, "inside \"models\""),
       ("{ \"model\": \"\\x\" }", 1, "not valid JSON"),
       ("{ \"model\": \"a\\", 1, "must end with quotes"), (String(repeating: "[", count: 99), 1, "nested"),
-      ("{ \"model\": true }", 1, "must be a text"),
+      ("{ \"model\": true }", 1, "must be a text"), ("{ \"model\": \"a\",\n\"strict\": 1 }", 2, "must be true or false"),
       ("{ \"model\": \"a\", \"imports\": [ null ] }", 1, "names of modules"), ("{ \"model\" \"a\" }", 1, "a colon"),
     ] {
       XCTAssertThrowsError(try read(text), text) { error in

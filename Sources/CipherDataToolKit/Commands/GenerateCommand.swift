@@ -32,9 +32,13 @@ struct GenerateCommand: AsyncParsableCommand {
     help: ArgumentHelp("A module to import, for types of transformable attributes; may be repeated.", valueName: "module"))
   var imports: [String] = []
 
+  @Flag(help: "Write of each class only a superclass with its properties, such as _Book: you declare class Book: _Book.")
+  var split = false
+
   func run() async throws {
     let url = URL.path(model)
-    let options = CodeGenerationOptions(access: .init(rawValue: access.rawValue) ?? .public, moduleName: module, imports: imports)
+    let options = CodeGenerationOptions(
+      access: .init(rawValue: access.rawValue) ?? .public, moduleName: module, imports: imports, isSplit: split)
     let files: [GeneratedFile]
     do {
       files = try ModelCodeGenerator(contentsOf: url, options: options).files()

@@ -61,12 +61,15 @@ extension ModelCommand {
       // Of a bundle its versions are compared as well.
       let findings =
         url.pathExtension == "xcdatamodeld" ? ModelLint.findings(in: try VersionedModel(contentsOf: url)) : ModelLint.findings(in: model)
+      // Missing inverses are told by the model's own findings.
+      let lines = try ModelFileLint.findings(inModelAt: url).filter { $0.kind != .missingInverse }
       let sink = OutputSink()
       for issue in mistakes { try sink.write("error: \(issue)\n") }
+      for line in lines { try sink.write("warning: \(line)\n") }
       for issue in findings { try sink.write("warning: \(issue)\n") }
-      if mistakes.isEmpty, findings.isEmpty { try sink.write("Nothing to say.\n") }
+      if mistakes.isEmpty, findings.isEmpty, lines.isEmpty { try sink.write("Nothing to say.\n") }
       try sink.flush()
-      let count = mistakes.count + (strict ? findings.count : 0)
+      let count = mistakes.count + (strict ? findings.count + lines.count : 0)
       if count > 0 {
         throw ToolError(mistakes.isEmpty ? .failure : .badData, count == 1 ? "There is one finding." : "There are \(count) findings.")
       }

@@ -12,7 +12,8 @@ indirect enum LinedJSON {
   case text(String)
   case array([Lined])
   case object([String: Lined])
-  /// A number, a boolean or null, which no configuration has.
+  case boolean(Bool)
+  /// A number or null, which no configuration has.
   case other
 
   /// The value that fills a file.
@@ -75,7 +76,9 @@ indirect enum LinedJSON {
           throw error("a value is expected: a text in quotes, a list in brackets, an object in braces")
         }
         index += word.count
-        return Lined(value: .other, line: start)
+        // A number would be taken for a boolean as well.
+        let isBoolean = word.elementsEqual("true".utf8) || word.elementsEqual("false".utf8)
+        return Lined(value: isBoolean ? .boolean(word.count == 4) : .other, line: start)
       }
     }
 

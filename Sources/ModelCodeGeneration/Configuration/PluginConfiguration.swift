@@ -17,6 +17,8 @@ public struct PluginConfiguration: Sendable, Hashable {
     public var name: String?
     /// What the source is to look like; without the module when none is named.
     public var options: CodeGenerationOptions
+    /// Whether what is likely a mistake in the model's file (``ModelFileLint``) stops the build.
+    public var isStrict: Bool
     /// The line of the file that names the model, from 1.
     public var line: Int
   }
@@ -50,7 +52,7 @@ public struct PluginConfiguration: Sendable, Hashable {
     self.models = models
   }
 
-  private static let keys = ["access", "imports", "model", "module", "name"]
+  private static let keys = ["access", "imports", "model", "module", "name", "split", "strict"]
 
   private static func model(_ members: [String: LinedJSON.Lined], line: Int) throws(PluginConfigurationError) -> Model {
     if let other = members.filter({ !keys.contains($0.key) }).min(by: { $0.value.line < $1.value.line }) {
@@ -88,7 +90,16 @@ public struct PluginConfiguration: Sendable, Hashable {
         options.imports.append(name)
       }
     }
-    return Model(path: path, name: try text("name"), options: options, line: members["model"]?.line ?? line)
+    func flag(_ key: String) throws(PluginConfigurationError) -> Bool {
+      guard let member = members[key] else { return false }
+      guard case .boolean(let value) = member.value else {
+        throw PluginConfigurationError(line: member.line, reason: "\"\(key)\" must be true or false")
+      }
+      return value
+    }
+    options.isSplit = try flag("split")
+    let isStrict = try flag("strict")
+    return Model(path: path, name: try text("name"), options: options, isStrict: isStrict, line: members["model"]?.line ?? line)
   }
 }
 

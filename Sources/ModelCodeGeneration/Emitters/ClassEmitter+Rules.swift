@@ -27,7 +27,7 @@ extension ClassEmitter {
     guard !names.isEmpty else { return [] }
     let (string, modifier) = (forms.swift("String"), options.modifier)
     let body = ["  switch key {"] + cases.map { "  " + $0.dropFirst(2) } + ["  default: break", "  }"]
-    guard plan.isDeclared else {
+    guard plan.isDeclared, !plan.isSplit else {
       return [
         [
           "/// The keys whose rules ``validateTyped(_:forKey:)`` calls: for the class's `keysWithCustomValidation`.",

@@ -40,12 +40,18 @@ struct ClassEmitter {
           + "{ _fetchedProperty(\(SwiftText.literal(property.name))) }",
       ])
     }
-    members += try rules(of: plan)
+    let rules = try rules(of: plan)
+    // What calls an application's own functions stands where it sees them.
+    if !plan.isSplit { members += rules }
     let kind = plan.entity.isAbstract ? "abstract entity" : "entity"
     let head: String
     if plan.isDeclared {
       emitter.line("/// An object of the \(kind) `\(SwiftText.comment(plan.entity.name))`.")
-      head = "\(options.classModifier)nonisolated class \(plan.className): \(plan.superclassName)"
+      if plan.isSplit {
+        emitter.line("///")
+        emitter.line("/// The application declares `class \(plan.className): \(plan.declaredName)`, and overrides there what it likes.")
+      }
+      head = "\(options.classModifier)nonisolated class \(plan.declaredName): \(plan.superclassName)"
     } else {
       emitter.line("/// The properties of the \(kind) `\(SwiftText.comment(plan.entity.name))`.")
       head = "nonisolated extension \(plan.className)"
@@ -55,6 +61,15 @@ struct ClassEmitter {
     } else {
       emitter.block(head) { emitter in
         for (number, member) in members.enumerated() {
+          if number > 0 { emitter.line() }
+          for line in member { emitter.line(line) }
+        }
+      }
+    }
+    if plan.isSplit, !rules.isEmpty {
+      emitter.line()
+      emitter.block("nonisolated extension \(plan.className)") { emitter in
+        for (number, member) in rules.enumerated() {
           if number > 0 { emitter.line() }
           for line in member { emitter.line(line) }
         }

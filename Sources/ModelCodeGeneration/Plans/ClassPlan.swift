@@ -7,10 +7,14 @@ struct ClassPlan {
   let entity: CompiledEntity
   /// The class's name.
   let className: String
+  /// The name of the class that is declared here: that of the class, or with an underscore before it of the superclass that has its properties.
+  let declaredName: String
   /// The superclass's name.
   let superclassName: String
   /// Whether the class is declared here, or only extended.
   let isDeclared: Bool
+  /// Whether the application declares the class itself, as a subclass of what is declared here.
+  var isSplit: Bool { declaredName != className }
   /// Whether the superclass knows nothing of the model, so that the class says which one it belongs to.
   let isRoot: Bool
   /// Whether objects can have `id` for their ID: no property of the tree has the name.
@@ -40,8 +44,10 @@ struct ClassPlans {
   private(set) var plans: [ClassPlan] = []
   /// The name of each entity's class, by entity number.
   private(set) var classNames: [String] = []
+  private let isSplit: Bool
 
   init(_ model: CompiledModel, options: CodeGenerationOptions) throws(CodeGenerationError) {
+    isSplit = options.isSplit
     for entity in model.entities { classNames.append(try Self.className(of: entity, options: options)) }
     var owners: [String: String] = [:]
     for entity in model.entities where entity.entityDescription.codeGeneration != .manual {
@@ -50,6 +56,13 @@ struct ClassPlans {
       owners[name] = entity.name
     }
     for entity in model.entities where entity.entityDescription.codeGeneration != .manual { plans.append(try plan(entity, model)) }
+  }
+
+  private func declaredName(of entity: CompiledEntity) -> String {
+    var name = classNames[entity.number]
+    guard isSplit, entity.entityDescription.codeGeneration == .classDefinition else { return name }
+    repeat { name = "_" + name } while classNames.contains(name)
+    return name
   }
 
   /// The generated properties of an entity's class, inherited ones included: their identifiers and names.
@@ -112,7 +125,8 @@ struct ClassPlans {
       above = model.entities[number].parent
     }
     return ClassPlan(
-      entity: entity, className: classNames[entity.number], superclassName: superentity.map { classNames[$0.number] } ?? Self.baseName,
+      entity: entity, className: classNames[entity.number], declaredName: declaredName(of: entity),
+      superclassName: superentity.map { classNames[$0.number] } ?? Self.baseName,
       isDeclared: entity.entityDescription.codeGeneration == .classDefinition, isRoot: isRoot,
       hasFreeID: !tree.contains { $0.property(named: "id") != nil }, slots: slots.map { ($0, identifiers[$0.name] ?? $0.name) },
       streams: streams, composites: composites.map { ($0, identifiers[$0.name] ?? $0.name) },

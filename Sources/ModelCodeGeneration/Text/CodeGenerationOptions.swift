@@ -19,6 +19,9 @@ public struct CodeGenerationOptions: Sendable, Hashable {
   public var moduleName: String?
   /// Modules to import beside `CipherData` and `Foundation`, for the types of transformable attributes.
   public var imports: [String]
+  /// Whether of each class `Book` only its superclass `_Book` is written, with all properties: the application declares `class Book: _Book` and overrides there what
+  /// it likes.
+  public var isSplit: Bool
 
   /// Makes options.
   ///
@@ -26,7 +29,9 @@ public struct CodeGenerationOptions: Sendable, Hashable {
   ///   - access: Who may use the classes.
   ///   - moduleName: The module that the classes belong to; nil where the model's class names say it.
   ///   - imports: Modules to import, for the types of transformable attributes.
-  public init(access: Access = .public, moduleName: String? = nil, imports: [String] = []) {
+  ///   - isSplit: Whether the application declares the classes, as subclasses of those that are written.
+  public init(access: Access = .public, moduleName: String? = nil, imports: [String] = [], isSplit: Bool = false) {
+    self.isSplit = isSplit
     self.access = access
     self.moduleName = moduleName
     self.imports = imports

@@ -114,15 +114,7 @@ extension ManagedObjectModel {
   ///
   /// - Throws: ``ModelFileError`` with the file, the line and the reason. ``CompiledModel`` reports mistakes of the model itself.
   public init(contentsOf url: URL) throws(ModelFileError) {
-    if url.pathExtension == "xcdatamodeld" {
-      let names = try ModelFiles.versionNames(in: url)
-      let current = try ModelFiles.currentVersionName(in: url, of: names)
-      self = try ModelFiles.model(inVersionAt: url.appendingPathComponent(current + ".xcdatamodel"))
-    } else if ModelFiles.isDirectory(url) {
-      self = try ModelFiles.model(inVersionAt: url)
-    } else {
-      self = try ModelFiles.model(at: url)
-    }
+    self = try ModelFiles.model(at: try ModelFiles.contents(ofModelAt: url))
   }
 
   /// Writes the model: to an `.xcdatamodeld` bundle as its one current version, to an `.xcdatamodel` bundle, or to a `contents` file.
@@ -182,16 +174,25 @@ enum ModelFiles {
     return name
   }
 
+  /// The `contents` file of a model; of a bundle of versions that of the current one.
+  static func contents(ofModelAt url: URL) throws(ModelFileError) -> URL {
+    if url.pathExtension == "xcdatamodeld" {
+      let current = try currentVersionName(in: url, of: try versionNames(in: url))
+      return url.appendingPathComponent(current + ".xcdatamodel").appendingPathComponent("contents")
+    }
+    return isDirectory(url) ? url.appendingPathComponent("contents") : url
+  }
+
   static func model(inVersionAt url: URL) throws(ModelFileError) -> ManagedObjectModel {
     try model(at: url.appendingPathComponent("contents"))
   }
 
   static func model(at url: URL) throws(ModelFileError) -> ManagedObjectModel {
-    try DataModelReader.model(of: try data(at: url, limit: XMLBounds().bytes), path: url.path)
+    try DataModelReader.model(of: try data(at: url), path: url.path)
   }
 
   /// A file's bytes, refused before they are read when there are too many.
-  private static func data(at url: URL, limit: Int) throws(ModelFileError) -> Data {
+  static func data(at url: URL, limit: Int = XMLBounds().bytes) throws(ModelFileError) -> Data {
     let attributes = try? FileManager.default.attributesOfItem(atPath: url.resolvingSymlinksInPath().path)
     guard let attributes, attributes[.type] as? FileAttributeType == .typeRegular else {
       throw ModelFileError(

@@ -1,0 +1,106 @@
+// ModelFileLint: what a model file says that nobody reads, and what it leaves out, by lines.
+public import Foundation
+
+/// Finds what is likely a mistake in a model file: attributes and elements that mean nothing, attributes without a type, relationships without an inverse.
+///
+/// A reader keeps what it does not know, so that a file of a later version of an editor is written back without loss. A misspelt word would be kept as well,
+/// and do nothing: this is where it is noticed.
+public enum ModelFileLint {
+  /// A finding, and where.
+  public struct Finding: Sendable, Hashable, CustomStringConvertible {
+    /// What kind of finding it is.
+    public enum Kind: Sendable, Hashable {
+      /// An attribute of an element that means nothing there.
+      case unknownAttribute
+      /// An element that means nothing where it stands.
+      case unknownElement
+      /// An attribute of an entity has no type.
+      case missingType
+      /// A relationship has no inverse.
+      case missingInverse
+    }
+    /// What kind of finding it is.
+    public let kind: Kind
+    /// The file; nil when the bytes came from memory.
+    public let path: String?
+    /// The line, from 1.
+    public let line: Int
+    /// What is the matter and what to do.
+    public let reason: String
+
+    /// `path:line: reason`.
+    public var description: String { "\(path.map { "\($0):" } ?? "")\(line): \(reason)" }
+  }
+
+  /// The findings in a model, in the order of their lines; of a bundle of versions in the current one.
+  ///
+  /// - Parameter url: An `.xcdatamodeld` or `.xcdatamodel` bundle, or the `contents` of one.
+  /// - Throws: ``ModelFileError`` where the file cannot be read.
+  public static func findings(inModelAt url: URL) throws(ModelFileError) -> [Finding] {
+    let file = try ModelFiles.contents(ofModelAt: url)
+    return try findings(in: ModelFiles.data(at: file), path: file.path)
+  }
+
+  /// The findings in the bytes of a `contents` file.
+  ///
+  /// - Throws: ``ModelFileError`` where these are no XML.
+  public static func findings(in data: Data, path: String? = nil) throws(ModelFileError) -> [Finding] {
+    var findings: [Finding] = []
+    look(at: try XMLTreeParser.parse(data, path: path), path, &findings)
+    return findings.sorted { $0.line < $1.line }
+  }
+
+  /// What an element may have.
+  private struct Form {
+    let attributes: [String]
+    var elements: [String] = []
+  }
+
+  private static let forms: [String: Form] = [
+    "model": Form(
+      attributes: ModelXMLField<ManagedObjectModel>.all.map(\.name),
+      elements: ["entity", "composite", "configuration", "fetchRequest", "userInfo", "elements"]),
+    "entity": Form(
+      attributes: ModelXMLField<EntityDescription>.all.map(\.name),
+      elements: [
+        "attribute", "relationship", "fetchedProperty", "fetchIndex", "compoundIndexes", "uniquenessConstraints", "userInfo",
+      ]),
+    "composite": Form(attributes: ModelXMLField<CompositeDescription>.all.map(\.name), elements: ["attribute", "userInfo"]),
+    "attribute": Form(attributes: ModelXMLField<AttributeDescription>.all.map(\.name), elements: ["userInfo"]),
+    "relationship": Form(attributes: ModelXMLField<RelationshipDescription>.all.map(\.name), elements: ["userInfo"]),
+    "fetchedProperty": Form(
+      attributes: ModelXMLField<FetchedPropertyDescription>.all.map(\.name), elements: ["fetchRequest", "userInfo"]),
+    "fetchIndex": Form(attributes: ModelXMLField<FetchIndexDescription>.all.map(\.name), elements: ["fetchIndexElement"]),
+    "fetchIndexElement": Form(attributes: ModelXMLField<FetchIndexElement>.all.map(\.name)),
+    "fetchRequest": Form(attributes: ModelXMLField<FetchRequestTemplate>.all.map(\.name)),
+    "configuration": Form(attributes: ModelXMLField<ModelConfiguration>.all.map(\.name), elements: ["memberEntity"]),
+  ]
+
+  private static func look(at node: XMLNode, _ path: String?, _ findings: inout [Finding]) {
+    // What groups have is checked where it is read; the layout of an editor is nobody's business.
+    guard let form = forms[node.name] else { return }
+    let what = node.attributes["name"].map { "the \(node.name) '\($0)'" } ?? "the \(node.name)"
+    func note(_ kind: Finding.Kind, _ line: Int, _ reason: String) {
+      findings.append(Finding(kind: kind, path: path, line: line, reason: reason))
+    }
+    for name in node.attributes.keys.sorted() where !form.attributes.contains(name) {
+      note(.unknownAttribute, node.line, "\(what) has '\(name)', which means nothing" + advice(name, form.attributes))
+    }
+    if node.name == "attribute", node.attributes["attributeType"] == nil, node.attributes["transient"] != "YES" {
+      note(.missingType, node.line, "\(what) has no attributeType; give it one, such as String")
+    }
+    if node.name == "relationship", node.attributes["inverseName"] == nil, node.attributes["transient"] != "YES" {
+      note(.missingInverse, node.line, "\(what) has no inverse, so the other side is not kept in step; declare one")
+    }
+    for child in node.children {
+      if !form.elements.contains(child.name) {
+        note(.unknownElement, child.line, "\(what) has an element '\(child.name)', which means nothing" + advice(child.name, form.elements))
+      }
+      look(at: child, path, &findings)
+    }
+  }
+
+  private static func advice(_ name: String, _ names: [String]) -> String {
+    CloseName.of(name, among: names).map { "; did you mean '\($0)'?" } ?? ""
+  }
+}

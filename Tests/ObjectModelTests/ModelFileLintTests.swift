@@ -1,0 +1,66 @@
+// ModelFileLintTests: words of a model file that mean nothing, and what it leaves out, with their lines.
+import Foundation
+import ObjectModel
+import XCTest
+
+final class ModelFileLintTests: XCTestCase {
+  private func findings(_ lines: String...) throws -> [String] {
+    let text =
+      (["<?xml version=\"1.0\" encoding=\"UTF-8\"?>", "<model type=\"com.apple.IDECoreDataModeler.DataModel\">"] + lines + ["</model>"])
+      .joined(separator: "\n")
+    return try ModelFileLint.findings(in: Data(text.utf8)).map(\.description)
+  }
+
+  func testMisspeltWordsAreToldWithTheirLinesAndWhatMayBeMeant() throws {
+    XCTAssertEqual(
+      try findings(
+        "<entity name=\"Book\" isAbstrakt=\"YES\">", "<attribute name=\"title\" optionl=\"YES\" attributeType=\"String\"/>",
+        "<atribute name=\"year\"/>", "<attribute name=\"pages\" attributeType=\"Integer 32\" colour=\"red\"><note/></attribute>",
+        "</entity>"),
+      [
+        "3: the entity 'Book' has 'isAbstrakt', which means nothing; did you mean 'isAbstract'?",
+        "4: the attribute 'title' has 'optionl', which means nothing; did you mean 'optional'?",
+        "5: the entity 'Book' has an element 'atribute', which means nothing; did you mean 'attribute'?",
+        "6: the attribute 'pages' has 'colour', which means nothing",
+        "6: the attribute 'pages' has an element 'note', which means nothing",
+      ])
+  }
+
+  func testAttributesWithoutATypeAndRelationshipsWithoutAnInverseAreTold() throws {
+    XCTAssertEqual(
+      try findings(
+        "<entity name=\"Book\">", "<attribute name=\"title\"/>", "<attribute name=\"shown\" transient=\"YES\"/>",
+        "<relationship name=\"author\" destinationEntity=\"Author\"/>",
+        "<relationship name=\"seller\" destinationEntity=\"Author\" inverseName=\"sold\" inverseEntity=\"Author\"/>", "</entity>"),
+      [
+        "4: the attribute 'title' has no attributeType; give it one, such as String",
+        "6: the relationship 'author' has no inverse, so the other side is not kept in step; declare one",
+      ])
+  }
+
+  func testWhatEditorsWriteIsNoFinding() throws {
+    XCTAssertEqual(
+      try findings(
+        "<entity name=\"Book\" representedClassName=\"Book\" syncable=\"YES\" codeGenerationType=\"class\">",
+        "<attribute name=\"title\" optional=\"YES\" attributeType=\"String\" spotlightIndexingEnabled=\"YES\" allowsCloudEncryption=\"YES\">",
+        "<userInfo><entry key=\"a\" value=\"b\"/></userInfo>", "</attribute>",
+        "<fetchIndex name=\"byTitle\"><fetchIndexElement property=\"title\" type=\"Binary\" order=\"ascending\"/></fetchIndex>",
+        "<uniquenessConstraints><uniquenessConstraint><constraint value=\"title\"/></uniquenessConstraint></uniquenessConstraints>",
+        "</entity>",
+        "<elements><element name=\"Book\" positionX=\"-63\" positionY=\"-18\" width=\"128\" height=\"44\"/></elements>"),
+      [])
+    // Models of every kind, as editors have written them.
+    let folder = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent().appendingPathComponent("Documents")
+    let models = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+      .filter { ["xcdatamodel", "xcdatamodeld"].contains($0.pathExtension) }
+    XCTAssertFalse(models.isEmpty)
+    for model in models {
+      let unknown = try ModelFileLint.findings(inModelAt: model).filter { [.unknownAttribute, .unknownElement].contains($0.kind) }
+      XCTAssertEqual(unknown.map(\.description), [], model.lastPathComponent)
+    }
+  }
+
+  func testAFileThatIsNoXMLIsAnError() {
+    XCTAssertThrowsError(try ModelFileLint.findings(in: Data("<model".utf8))) { XCTAssertTrue($0 is ModelFileError) }
+  }
+}
