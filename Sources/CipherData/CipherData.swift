@@ -98,7 +98,10 @@
 @_exported public import struct ObjectStore.StoreType
 
 // The encrypted store.
+@_exported public import struct SQLCipherStore.ObservedStatement
 @_exported public import class SQLCipherStore.SQLCipherStoreFile
+@_exported public import class SQLCipherStore.SQLObserver
+@_exported public import struct SQLCipherStore.StoreCompaction
 @_exported public import enum SQLCipherStore.StoreDurability
 @_exported public import struct SQLCipherStore.StoreFileInformation
 @_exported public import struct SQLCipherStore.StoreFinding

@@ -60,7 +60,7 @@ struct CipherDataCommand: AsyncParsableCommand {
     subcommands: [
       CreateCommand.self, ImportCommand.self, FetchCommand.self, UpdateCommand.self, DeleteCommand.self, ShellCommand.self,
       HistoryCommand.self, WatchCommand.self, FollowCommand.self, InfoCommand.self, KeyCommand.self, VerifyCommand.self,
-      BackupCommand.self, ReplaceCommand.self, DestroyCommand.self, MigrateCommand.self,
+      BackupCommand.self, CompactCommand.self, StatisticsCommand.self, ReplaceCommand.self, DestroyCommand.self, MigrateCommand.self,
       ExportCommand.self, EncryptCommand.self, DecryptCommand.self, ModelCommand.self, GenerateCommand.self, DemoCommand.self,
     ])
 }

@@ -15,6 +15,8 @@ extension SQLCipherIncrementalStore {
       throw StoreError(.notUnlocked, operation: .migrate, path: path)
     }
     let configuration = configuration
+    var request = request
+    request.progress = EnvironmentLog.current.progress(of: path, request.progress)
     return try StoreError.mapping {
       let (pool, _) = try makePool(keyring, marks: DerivationMarks())
       do {

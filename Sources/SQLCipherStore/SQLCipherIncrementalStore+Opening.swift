@@ -52,6 +52,7 @@ extension SQLCipherIncrementalStore {
   ) throws -> (ConnectionPool, ExternalFolder) {
     let description = configuration.description
     let options = description.connectionOptions
+    let profiler = EnvironmentLog.current.profiler(of: path, observer: description.sqlObserver)
     return try keyring.withDatabaseKey(options: options) { key in
       let folder = try ExternalFolder(storePath: path, key: key)
       let pool = try ConnectionPool(
@@ -61,6 +62,7 @@ extension SQLCipherIncrementalStore {
           try SQLFunctions.register(on: connection, for: model)
           try BatchFunctions.register(on: connection, model: model)
           if !model.derivations.isEmpty { try marks.register(on: connection) }
+          if let profiler { connection.setProfiler(profiler) }
         },
         onSnapshot: { connection in try watch?.check(ReadTransaction(connection: connection)) })
       return (pool, folder)
@@ -75,6 +77,7 @@ extension SQLCipherIncrementalStore {
     let (pool, folder) = try makePool(keyring, marks: marks, watch: watch)
     do {
       let (generation, (record, hashes, layout)) = try pool.withWriter { connection in
+        if !options.isReadOnly { StoreFile.removeAbandonedCopy(of: connection.databasePath) }
         // Read before the metadata: what somebody migrates from here on shows in the first transaction at the latest.
         let generation = try connection.userVersion()
         return (generation, try readOrCreate(connection, generation))

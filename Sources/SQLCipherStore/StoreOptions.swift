@@ -129,8 +129,10 @@ extension PersistentStoreDescription {
     set { self[.renewsModel] = newValue }
   }
 
-  /// Who hears of the statements that run, for tests.
-  package var sqlObserver: SQLObserver? {
+  /// Who hears of the SQL that runs over the store; by default nobody, and nothing is spent on it. What it hears are texts, times and numbers of rows, never values.
+  ///
+  /// ``SQLObserver`` shows how. `CIPHERDATA_LOG=sql` in the environment prints the same without a line of code.
+  public var sqlObserver: SQLObserver? {
     get { self[.sqlObserver] }
     set { self[.sqlObserver] = newValue }
   }

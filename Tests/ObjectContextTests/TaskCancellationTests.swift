@@ -152,9 +152,9 @@ final class TaskCancellationTests: XCTestCase {
   private func cancellingStore(in folder: TemporaryFolder) -> (description: PersistentStoreDescription, countdown: Countdown) {
     let countdown = Countdown()
     var description = PersistentStoreDescription.encrypted(in: folder)
-    description.sqlObserver = SQLObserver { text in
+    description.sqlObserver = SQLObserver(beforeEach: { text in
       if text.hasPrefix("INSERT"), countdown.isDone() { Self.cancelThisTask() }
-    }
+    })
     return (description, countdown)
   }
 

@@ -70,6 +70,7 @@ final class ChildProcessTests: XCTestCase {
     case "unprivileged": try unprivileged(arguments)
     case "add a slot unprivileged": await addSlotUnprivileged(arguments[0])
     case "fill a disk": try await DiskFullTests.fillADisk(at: arguments[0])
+    case "compact on a small disk": try await DiskFullTests.compactOnASmallDisk(at: arguments[0])
     case "save until killed": try saveUntilKilled(arguments[0])
     case "rotate until killed": try await rotateUntilKilled(arguments[0])
     case "replace until killed": try await replaceUntilKilled(arguments[0], by: Array(arguments.dropFirst()))

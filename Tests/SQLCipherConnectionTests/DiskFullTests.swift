@@ -4,6 +4,7 @@ import Foundation
 import XCTest
 
 @testable import SQLCipherConnection
+@testable import StoreFiles
 @testable import StoreKeys
 
 final class DiskFullTests: StoreTestCase {
@@ -18,6 +19,49 @@ final class DiskFullTests: StoreTestCase {
       "a full disk could not be tried, or was not borne; it takes unshare (util-linux), and root or user namespaces that anybody may make"
         + " (sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0)\n\(output)")
     XCTAssertEqual(ChildProcess.answers(in: output), ["the disk was full"], output)
+  }
+
+  func testACompactionWithoutRoomIsRefusedBeforeItBegins() throws {
+    let disk = folder + "/disk"
+    try FileManager.default.createDirectory(atPath: disk, withIntermediateDirectories: true)
+    let namespaces = getuid() == 0 ? ["--mount"] : ["--user", "--map-root-user", "--mount"]
+    let (output, status) = try ChildProcess("compact on a small disk", [disk], through: ["/usr/bin/unshare"] + namespaces).finish()
+    XCTAssertEqual(status, 0, output)
+    XCTAssertEqual(ChildProcess.answers(in: output), ["there was no room, and then there was"], output)
+  }
+
+  /// Compacts a store where there is no room for the copy, and again where there is: what the test does in its own process.
+  static func compactOnASmallDisk(at disk: String) async throws {
+    guard mount("tmpfs", disk, "tmpfs", 0, "size=3m,mode=700") == 0 else {
+      return XCTFail("a small disk cannot be mounted here: \(String(cString: strerror(errno)))")
+    }
+    let path = disk + "/store"
+    let keyring = try await StoreKeyring.create(storePath: path, key: cheap("one"))
+    let connection = try Connection(opening: path, key: keyring.databaseKey())
+    try connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a BLOB)")
+    for _ in 0..<30 { try connection.execute("INSERT INTO t (a) VALUES (randomblob(20000))") }
+    try connection.execute("DELETE FROM t WHERE id > 20")
+    connection.close()
+    let before = try Data(contentsOf: URL(fileURLWithPath: path))
+    let filler = disk + "/filler"
+    let available = try XCTUnwrap(DiskSpace.available(beside: path))
+    XCTAssertTrue(FileManager.default.createFile(atPath: filler, contents: Data(count: available - 300_000)))
+    do {
+      _ = try await keyring.compact()
+      XCTFail("there is no room")
+    } catch let error as StoreAccessError {
+      guard case .noRoom(let needed, let available) = error.kind else { return XCTFail("\(error)") }
+      XCTAssertGreaterThan(needed, 20 * 20_000)
+      XCTAssertLessThan(needed, before.count)
+      XCTAssertLessThan(available, needed)
+      XCTAssertTrue("\(error)".contains("\(needed) bytes"))
+    }
+    XCTAssertEqual(try Data(contentsOf: URL(fileURLWithPath: path)).count, before.count)
+    XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: disk).sorted(), ["filler", "store", "store.keys"])
+    unlink(filler)
+    let sizes = try await keyring.compact()
+    XCTAssertLessThan(sizes.after, sizes.before)
+    print("ANSWER there was no room, and then there was")
   }
 
   /// Mounts a small disk, and fills it: what the test does in its own process.

@@ -19,7 +19,7 @@ final class HistoryCrashTests: XCTestCase {
     let folder = try TemporaryFolder("HistoryCrashTests")
     let points = CrashPoints(of: store.url, in: folder)
     let isOn = Mutex(false)
-    let observer = SQLObserver { _ in if isOn.withLock({ $0 }) { points.note() } }
+    let observer = SQLObserver(beforeEach: { _ in if isOn.withLock({ $0 }) { points.note() } })
     var description = store.description
     description.historyTracking = true
     description.sqlObserver = observer

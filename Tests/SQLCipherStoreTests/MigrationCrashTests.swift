@@ -142,7 +142,7 @@ final class MigrationCrashTests: XCTestCase {
     // Few pages in memory: the others are in the log before the commit.
     description.cacheSize = 64 << 10
     description.migrationPortionSize = 5
-    description.sqlObserver = SQLObserver { _ in points.note() }
+    description.sqlObserver = SQLObserver(beforeEach: { _ in points.note() })
     description.migrationProgress = { _ in points.note() }
     let coordinator = try open(Self.newer, description)
     points.note()

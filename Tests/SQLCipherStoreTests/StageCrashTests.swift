@@ -236,7 +236,7 @@ final class StageCrashTests: XCTestCase {
     // Few pages in memory: the others are in the log before the commit.
     migrating.cacheSize = 32 << 10
     migrating.migrationPortionSize = 7
-    migrating.sqlObserver = SQLObserver { _ in points.note() }
+    migrating.sqlObserver = SQLObserver(beforeEach: { _ in points.note() })
     migrating.migrationProgress = { _ in points.note() }
     try way(&migrating, points)
     let migrated = try OpenStore(migrating, model: CompiledModel(Self.version4))

@@ -98,7 +98,7 @@ package struct Ending: Sendable, Hashable {
     case .keyRequired, .invalidKey, .wrongKey, .keyWorkExceeded, .keyFileMissing, .keyFileOutdated, .keyProviderFailed, .unreadableStore,
       .otherFormat, .lastSlot, .unknownSlot:
       .noKey
-    case .keyFileCorrupt, .storeCorrupt, .externalDataMissing, .diskFull, .io, .readOnly, .readOnlyLog: .damage
+    case .keyFileCorrupt, .storeCorrupt, .externalDataMissing, .diskFull, .noRoom, .io, .readOnly, .readOnlyLog: .damage
     case .notEncrypted, .notAStore, .unsupportedFormat, .constraint: .badData
     case .busy, .exchanged: .busy
     case .noSuchFile, .permissionDenied: .noInput

@@ -167,6 +167,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   public var mergeConflicts: [MergeConflict] = []
   /// The constraints in conflict, for ``Code/constraintConflict``.
   public var constraintConflicts: [ConstraintConflict] = []
+  /// The bytes of free space that a work needs on the disk, for ``Code/diskFull`` where that was known before it began.
+  public var requiredSpace: Int?
   /// The error behind this one. The description ends with what it says, unless the message has said that already.
   public var underlying: (any Error)?
   /// Whether the description tells of the error behind: not where that is the same in other words, or may hold a secret.

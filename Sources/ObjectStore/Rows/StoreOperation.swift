@@ -24,6 +24,8 @@ public enum StoreOperation: String, Sendable, Hashable, CaseIterable {
   case encrypt = "encrypt or decrypt"
   /// A store is copied, into another store or as a file.
   case copyStore = "copy the store"
+  /// A store is written anew without its unused pages, or what its query planner goes by is collected.
+  case compact
   /// A store is backed up.
   case backUp = "back up"
   /// Rows or files of another kind of store are brought into one.

@@ -54,6 +54,8 @@ public import StoreKeys
   @exclusivity(unchecked) var commands = TransactionCommands()
   /// Who hears of the log, in place of checkpoints that SQLite begins by itself.
   var logObserver: LogObserver?
+  /// Who hears of the statements that have run.
+  var profiler: StatementProfiler?
   /// The names under which lists of values are tables.
   var valueLists: Set<String> = []
   /// True after a page failed its check: SQLCipher remembers it, and the connection should be closed.
@@ -174,8 +176,11 @@ public import StoreKeys
     statements.discardAll()
     commands = TransactionCommands()
     authenticator = nil
+    // A statement that somebody still holds would tell of its end.
+    if profiler != nil { sqlite3_trace_v2(pointer, 0, nil, nil) }
     database.close()
     logObserver = nil
+    profiler = nil
   }
 }
 

@@ -16,6 +16,9 @@ private enum Command {
 }
 
 extension Connection {
+  /// The text of the sentinel.
+  static var sentinelText: String { Command.sentinel }
+
   /// Opens a read transaction; its snapshot is taken by the first read.
   package func beginRead() throws(StoreAccessError) {
     try lockPlace()

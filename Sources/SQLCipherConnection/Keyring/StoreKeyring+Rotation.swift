@@ -46,7 +46,7 @@ extension StoreKeyring {
     // Leaving the write-ahead log fails while anybody has the store open: that is the test for other processes.
     options.journalMode = .delete
     options.busyTimeoutMilliseconds = min(options.busyTimeoutMilliseconds, 1_000)
-    let (source, key) = try openForRotation(current, options)
+    let (source, key) = try openAlone(current, options, operation: .rotateDataKey)
     defer { source.close() }
 
     // Files that wait for a save were written with the key that goes: their owners have to be done first.
@@ -95,33 +95,9 @@ extension StoreKeyring {
   /// Stands in for the sync of the store's folder, for tests.
   static let folderSync = Mutex<(@Sendable (String) throws -> Void)?>(nil)
 
-  private static func syncFolder(_ path: String) throws {
+  static func syncFolder(_ path: String) throws {
     if let replacement = folderSync.withLock({ $0 }) { return try replacement(path) }
     try StoreFile.syncFolder(of: path)
-  }
-
-  /// A connection beside which nobody has the store, and its key, which another process may have changed.
-  private func openForRotation(_ current: DatabaseKey, _ options: ConnectionOptions) throws -> (Connection, DatabaseKey) {
-    guard hasSlots else { return (try openAlone(current, options), current) }
-    return try withDatabaseKey(options: options) { (try openAlone($0, options), $0) }
-  }
-
-  private func openAlone(_ key: DatabaseKey, _ options: ConnectionOptions) throws -> Connection {
-    let source = try Connection(opening: storePath, key: key, options: options)
-    do {
-      // From here on nobody can come in: the lock stays until the connection closes.
-      _ = try source.pragma("locking_mode = EXCLUSIVE")
-      try source.lockPlace()
-      try source.execute("BEGIN EXCLUSIVE; COMMIT")
-      // Somebody may have come in, and begun a log, just before.
-      guard try source.pragma("journal_mode") == options.journalMode.rawValue, !StoreFile.exists(storePath + "-wal") else {
-        throw StoreAccessError(.busy, path: storePath, operation: .rotateDataKey)
-      }
-      return source
-    } catch {
-      source.close()
-      throw error
-    }
   }
 
   /// Adds a generation to the key file, which has that of the store alone before. The numbers of both.

@@ -16,6 +16,7 @@ extension StoreError {
       underlying: error.underlying ?? error)
     // The sentence is the error's own already; and what a key provider says may hold a secret.
     tellsCause = false
+    if case .noRoom(let needed, _) = error.kind { requiredSpace = needed }
     if error.code != 0 { sqliteCode = error.code }
     if error.extendedCode != 0 { sqliteExtendedCode = error.extendedCode }
   }
@@ -45,7 +46,7 @@ extension StoreError {
     case .permissionDenied: .permissionDenied
     case .notWatchable(.notHere): .unsupported
     case .notWatchable: .remoteChangesUnavailable
-    case .diskFull: .diskFull
+    case .diskFull, .noRoom: .diskFull
     case .io: .io
     case .outOfMemory: .outOfMemory
     case .cancelled: .cancelled
@@ -89,6 +90,7 @@ extension StoreOperation {
       case .rotateDataKey: .rotateDataKey
       case .encrypt: .encrypt
       case .copy: .copyStore
+      case .compact: .compact
       case .backUp: .backUp
       case .import: .import
       case .export: .export

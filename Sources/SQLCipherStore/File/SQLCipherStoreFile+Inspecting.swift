@@ -94,7 +94,20 @@ extension SQLCipherStoreFile {
         indexes.contains(where: finding.isAbout(index:)) || tables.contains(where: finding.isAbout(table:))
       }
       return findings.filter { !isOutdated($0) }.map { StoreFinding(.damage, $0.description) } + lines
-        + (try Self.historyFindings(keyring))
+        + (try Self.historyFindings(keyring)) + (try Self.abandonedCopy(keyring))
+    }
+  }
+
+  /// The copy that a killed rotation or compaction has left. While one runs nobody has the store open.
+  private static func abandonedCopy(_ keyring: StoreKeyring) throws -> [StoreFinding] {
+    guard let connection = try? keyring.withDatabaseKey(options: readingOptions, { try Connection.reading(keyring.storePath, key: $0) })
+    else {
+      return []
+    }
+    defer { connection.close() }
+    return try connection.readTransaction {
+      let copy = StoreFile.rotationPath(for: connection.databasePath)
+      return StoreFile.exists(copy) ? [StoreFinding(.leftOver, "\(copy) is a copy that was not finished; sweeping removes it")] : []
     }
   }
 
@@ -126,7 +139,8 @@ extension SQLCipherStoreFile {
     }
   }
 
-  /// Removes the files of large values that nothing refers to, such as those of a process that died while it saved. Opening the store for writing does so too.
+  /// Removes the files of large values that nothing refers to, such as those of a process that died while it saved, and the copy that a killed rotation or
+  /// compaction has left. Opening the store for writing does so too.
   /// While somebody else is writing large values nothing happens.
   ///
   /// - Returns: How many files were removed.
@@ -138,10 +152,11 @@ extension SQLCipherStoreFile {
       // First the store: while it is open nobody puts another one, with another folder, in its place.
       let (connection, key) = try keyring.withDatabaseKey { (try Connection(opening: keyring.storePath, key: $0), $0) }
       defer { connection.close() }
+      let count = StoreFile.removeAbandonedCopy(of: connection.databasePath) ? 1 : 0
       let folder = try ExternalFolder(storePath: keyring.storePath, key: key)
-      guard let lock = try folder.lockForRemoving() else { return 0 }
+      guard let lock = try folder.lockForRemoving() else { return count }
       defer { withExtendedLifetime(lock) {} }
-      return try folder.sweep(keeping: try connection.readTransaction { try ExternalTable.ids(connection) })
+      return try count + folder.sweep(keeping: try connection.readTransaction { try ExternalTable.ids(connection) })
     }
   }
 

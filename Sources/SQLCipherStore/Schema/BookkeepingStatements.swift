@@ -128,6 +128,8 @@ enum BookkeepingStatement: Int, CaseIterable, Sendable {
   case wordViews, fullTextTables
   /// All triggers, and those of derived attributes.
   case triggers, derivationTriggers
+  /// What SQLite's query planner goes by.
+  case statistics
 
   /// How many there are.
   static let count = allCases.count
@@ -181,6 +183,7 @@ enum BookkeepingStatement: Int, CaseIterable, Sendable {
     case .fullTextTables: objects("type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE % USING fts4%'")
     case .triggers: objects("type = 'trigger'")
     case .derivationTriggers: objects("type = 'trigger' AND sql LIKE '%\(SQLFunctions.derive)(%'")
+    case .statistics: objects("type = 'table' AND name LIKE 'sqlite_stat_'")
     }
   }
 }

@@ -176,6 +176,18 @@ package enum StoreFile {
     return folder(of: storePath) + "/." + name + "_SUPPORT"
   }
 
-  /// A store's copy under a new data key until it takes the store's place.
+  /// A store's copy, under a new data key or without unused pages, until it takes the store's place.
   package static func rotationPath(for storePath: String) -> String { storePath + ".new" }
+
+  /// Removes the copy that a killed rotation or compaction has left; usually there is none, and one look tells. The caller has the database open with a log: whoever
+  /// makes such a copy has it alone.
+  ///
+  /// - Returns: Whether there was one.
+  @discardableResult
+  package static func removeAbandonedCopy(of storePath: String) -> Bool {
+    let copy = rotationPath(for: storePath)
+    guard exists(copy) else { return false }
+    removeDatabase(copy)
+    return true
+  }
 }

@@ -69,6 +69,8 @@ extension StoreAccessError {
     case .permissionDenied: "no permission"
     case .notWatchable(let reason): "what others write to the store cannot be heard of: \(reason.rawValue)"
     case .diskFull: "no space is left on the disk"
+    case .noRoom(let needed, let available):
+      "the work needs \(needed) bytes of free space on the disk, which has \(available); nothing was changed; make room and try again"
     case .io(let number): number == 0 ? "input or output failed" : "input or output failed: \(String(cString: strerror(number)))"
     case .outOfMemory: "out of memory"
     case .cancelled: "cancelled"

@@ -12,6 +12,7 @@ extension StoreAccessError {
     case lock
     case exclusiveAccess = "exclusive access"
     case copy
+    case compact
     case replace
     case finishReplacement = "finish a replacement"
     case remove

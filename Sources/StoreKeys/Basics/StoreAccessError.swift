@@ -80,6 +80,8 @@ import Foundation
     /// Nothing can tell what others write to the store.
     case notWatchable(NotWatchable)
     case diskFull
+    /// A work would need more bytes of the disk than are left; it was not begun.
+    case noRoom(needed: Int, available: Int)
     case io(Int32)
     case outOfMemory
     case cancelled
