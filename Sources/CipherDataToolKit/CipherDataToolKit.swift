@@ -14,6 +14,7 @@
 //   Store        stores made
 //   Follow       results as they are and as they change
 //   History      what was written to a store, as a table or lines
+//   Doctor       the machine and a store's surroundings, examined
 //   Commands     the commands, one type each
 //   Shell        the commands line by line
 //   Demo         what the library does, shown

@@ -33,9 +33,9 @@ struct CompactCommand: AsyncParsableCommand {
           ("store", .string(store.store)), ("bytesBefore", .integer(result.bytesBefore)), ("bytesAfter", .integer(result.bytesAfter)),
         ]).serialized())
     case .text:
-      let (before, after) = (InfoCommand.bytes(result.bytesBefore), InfoCommand.bytes(result.bytesAfter))
+      let (before, after) = (InfoText.bytes(result.bytesBefore), InfoText.bytes(result.bytesAfter))
       let saved = result.bytesBefore - result.bytesAfter
-      let end = saved > 0 ? "\(InfoCommand.bytes(saved)) given back" : "there was nothing to give back"
+      let end = saved > 0 ? "\(InfoText.bytes(saved)) given back" : "there was nothing to give back"
       try sink.line("\(before) before, \(after) after: \(end)")
     }
     try sink.flush()

@@ -55,12 +55,12 @@ struct InfoCommand: AsyncParsableCommand {
   }
 
   private static func write(_ information: StoreFileInformation, path: String, to sink: OutputSink) throws {
-    let log = information.logSize > 0 ? ", and \(bytes(information.logSize)) in the log" : ""
+    let log = information.logSize > 0 ? ", and \(InfoText.bytes(information.logSize)) in the log" : ""
     let free = information.freePageCount > 0 ? ", \(information.freePageCount) of them free" : ""
     let versions = information.modelVersionIdentifiers.sorted().joined(separator: ", ")
     let lines = [
       ("Store", path), ("Identifier", information.storeIdentifier),
-      ("Size", "\(bytes(information.fileSize))\(log); \(information.pageCount) pages\(free)"),
+      ("Size", "\(InfoText.bytes(information.fileSize))\(log); \(information.pageCount) pages\(free)"),
       (
         "Encryption",
         "\(information.encryption); library SQLCipher \(information.sqlcipherVersion) (SQLite \(information.sqliteVersion))"
@@ -79,18 +79,5 @@ struct InfoCommand: AsyncParsableCommand {
     try table.finish()
     try sink.line("")
     try KeyCommand.write(information.keySlots, to: sink)
-  }
-
-  /// A number of bytes for people.
-  static func bytes(_ count: Int) -> String {
-    guard count >= 10_000 else { return "\(count) bytes" }
-    let units = ["kB", "MB", "GB", "TB"]
-    var value = Double(count) / 1000
-    var unit = 0
-    while value >= 999.95, unit < units.count - 1 {
-      value /= 1000
-      unit += 1
-    }
-    return String(format: "%.1f", value) + " " + units[unit]
   }
 }

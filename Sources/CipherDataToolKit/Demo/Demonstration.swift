@@ -108,7 +108,7 @@ package struct Demonstration {
       "import \(summary.inserted) objects".padding(toLength: 28, withPad: " ", startingAt: 0)
         + "\(Self.text(imported - unlocked))  (\(Int(rate)) objects a second)",
       "answer the questions        \(Self.text(answered - answer))", "everything                  \(Self.text(clock.now - start))",
-      "on disk                     \(InfoCommand.bytes(size))",
+      "on disk                     \(InfoText.bytes(size))",
     ] { try sink.line("   " + line) }
     try sink.line("\nThe store is deleted again.")
     try sink.flush()
@@ -180,10 +180,10 @@ package struct Demonstration {
         throw ToolError(.software, "\(file.url.lastPathComponent) holds plaintext: this must not be.")
       }
       try sink.line(
-        "   \(file.url.lastPathComponent): \(InfoCommand.bytes(data.count)), first bytes \(Hexadecimal.encode(data.prefix(12)))")
+        "   \(file.url.lastPathComponent): \(InfoText.bytes(data.count)), first bytes \(Hexadecimal.encode(data.prefix(12)))")
     }
     try sink.line(
-      "   searched for \(words.count) names, addresses and words that the store holds in \(InfoCommand.bytes(scanned)): none found")
+      "   searched for \(words.count) names, addresses and words that the store holds in \(InfoText.bytes(scanned)): none found")
   }
 
   /// Whether bytes hold one of several words of eight bytes or more: one pass, whatever the number of words.

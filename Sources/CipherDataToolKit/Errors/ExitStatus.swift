@@ -4,7 +4,7 @@
 package enum ExitStatus: Int32, Sendable, CaseIterable {
   /// Everything was done.
   case success = 0
-  /// A question was answered with no, such as whether a model is as it should be.
+  /// A question was answered with no, such as whether a model is as it should be, or whether `doctor` has nothing to advise.
   case failure = 1
   /// The command line makes no sense.
   case usage = 64
@@ -31,7 +31,7 @@ package enum ExitStatus: Int32, Sendable, CaseIterable {
   var meaning: String {
     switch self {
     case .success: "done"
-    case .failure: "no (a check of a model)"
+    case .failure: "no (a check of a model, advice of doctor)"
     case .usage: "usage"
     case .badData: "bad data"
     case .noInput: "no input"

@@ -33,6 +33,9 @@ package enum Cryptography {
   static let nonceSize = 12
   package static let tagSize = 16
 
+  /// The library and its version, such as `OpenSSL 3.0.17 1 Jul 2025`.
+  package static var libraryName: String { OpenSSL_version(OPENSSL_VERSION).map { String(cString: $0) } ?? "unknown" }
+
   /// Overwrites memory in a way that the compiler does not remove.
   package static func wipe(_ buffer: UnsafeMutableRawBufferPointer) {
     guard let base = buffer.baseAddress, !buffer.isEmpty else { return }

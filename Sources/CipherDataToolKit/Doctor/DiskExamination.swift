@@ -1,0 +1,121 @@
+// DiskExamination: the file system under a store: whether what was synced is on the disk, and whether locks hold.
+import Foundation
+
+/// One line of the system's list of mounted file systems.
+package struct Mount: Sendable, Hashable {
+  package var folder: String
+  package var type: String
+  package var source: String
+  package var options: [String]
+
+  /// Reads a line of `/proc/self/mountinfo`; nil where it is none.
+  package init?(_ line: some StringProtocol) {
+    let fields = line.split(separator: Character(" ")).map { String($0) }
+    // An optional list of fields ends with a dash.
+    guard let dash = fields.firstIndex(of: "-"), dash >= 6, fields.count > dash + 2 else { return nil }
+    folder = Self.unescaped(fields[4])
+    type = fields[dash + 1]
+    source = Self.unescaped(fields[dash + 2])
+    options = (fields[5] + (fields.count > dash + 3 ? "," + fields[dash + 3] : "")).split(separator: Character(",")).map { String($0) }
+  }
+
+  /// The mount that a path lies on: the last of those with the longest folder.
+  package static func of(_ path: String, in list: String) -> Mount? {
+    var found: Mount?
+    for mount in list.split(separator: "\n").compactMap({ Mount($0) }) {
+      let isAbove = mount.folder == "/" || path == mount.folder || path.hasPrefix(mount.folder + "/")
+      if isAbove, mount.folder.utf8.count >= found?.folder.utf8.count ?? 0 { found = mount }
+    }
+    return found
+  }
+
+  /// Blanks and the like are written in octal.
+  private static func unescaped(_ text: String) -> String {
+    text.replacing(/\\([0-7]{3})/) { match in Int(match.output.1, radix: 8).flatMap(UnicodeScalar.init).map { String($0) } ?? "" }
+  }
+}
+
+/// Examines the file system.
+package enum DiskExamination {
+  /// Locks over the network are kept as well as the server does.
+  private static let overNetwork: Set<String> = [
+    "nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "fuse.glusterfs", "fuse.sshfs", "fuse.rclone", "ncpfs",
+  ]
+  private static let inMemory: Set<String> = ["tmpfs", "ramfs"]
+
+  /// What is to be said of a mount.
+  package static func findings(_ mount: Mount) -> [Finding] {
+    let area = "disk"
+    var result: [Finding] = []
+    let name = "\(mount.type) on \(mount.folder)"
+    if overNetwork.contains(mount.type) {
+      result.append(
+        Finding(
+          area, "file system", name, .advice,
+          "It is reached over a network, where locks and syncs are kept as well as the server keeps them: several processes may damage the store. Keep it on a local disk, and copy it with `cipherdata backup`."
+        ))
+    } else if inMemory.contains(mount.type) {
+      result.append(
+        Finding(
+          area, "file system", name, .advice, "It is in memory: everything is gone when the machine stops. Keep what is to stay on a disk.")
+      )
+    } else if mount.type.hasPrefix("fuse") {
+      result.append(
+        Finding(area, "file system", name, .note, "It is a program of its own: whether it keeps locks and syncs is for its makers to say."))
+    } else {
+      result.append(Finding(area, "file system", name))
+    }
+    for option in mount.options where ["nobarrier", "barrier=0", "data=writeback", "ro"].contains(option) {
+      result.append(
+        option == "ro"
+          ? Finding(area, "mount option", option, .note, "It can only be read: a store with a log takes a copy elsewhere.")
+          : Finding(
+            area, "mount option", option, .advice,
+            "A sync may return before the bytes are on the disk: a power cut may lose acknowledged saves, or damage the store. Mount without it."
+          ))
+    }
+    return result
+  }
+
+  /// Writes a little file in a folder and waits until it is on the disk, as a save does; the middle one of some times.
+  ///
+  /// - Returns: nil where nothing may be written there.
+  static func timeOfSync(in folder: String) -> Duration? {
+    let path = folder + "/.cipherdata-doctor-\(getpid())"
+    let descriptor = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { return nil }
+    defer {
+      close(descriptor)
+      unlink(path)
+    }
+    let page = [UInt8](repeating: 0x55, count: 4_096)
+    var times: [Duration] = []
+    for number in 0..<9 {
+      let start = ContinuousClock.now
+      guard pwrite(descriptor, page, page.count, off_t(number * page.count)) == page.count, fsync(descriptor) == 0 else { return nil }
+      times.append(.now - start)
+    }
+    return times.sorted()[times.count / 2]
+  }
+
+  /// What is to be said of a sync's time.
+  package static func finding(ofSync time: Duration?, preloaded: String) -> Finding {
+    let (area, subject) = ("disk", "sync")
+    if preloaded.contains("eatmydata") {
+      return Finding(
+        area, subject, "switched off", .failure,
+        "LD_PRELOAD names libeatmydata, which makes syncs do nothing: a power cut loses saves. Start without it.")
+    }
+    guard let time else { return Finding(area, subject, "not tried", .note, "Nothing may be written in this folder.") }
+    let microseconds = Int(time / .microseconds(1))
+    let text = microseconds < 1_000 ? "\(microseconds) µs" : "\(microseconds / 1_000).\(microseconds / 100 % 10) ms"
+    // A flash drive takes some hundred microseconds until it has a block.
+    if microseconds < 50 {
+      return Finding(
+        area, subject, text, .note,
+        "That is faster than a drive can be: either its cache is safe against power cuts, or somebody (a virtual machine, a container) answers before the bytes are on a disk."
+      )
+    }
+    return Finding(area, subject, text)
+  }
+}

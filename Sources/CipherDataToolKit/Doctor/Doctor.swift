@@ -1,0 +1,108 @@
+// Doctor: the examinations in their order.
+import CipherData
+import Foundation
+package import SQLCipherStore
+
+/// Examines the machine, and what stands around a store.
+package enum Doctor {
+  /// What is to be said of the libraries.
+  package static func library(_ information: LibraryInformation) -> [Finding] {
+    let area = "library"
+    var result = [Finding(area, "cipherdata", Tool.version)]
+    if let problem = information.problem {
+      return result + [
+        Finding(area, "SQLCipher", "does not work", .failure, problem.prefix(1).uppercased() + problem.dropFirst() + ".")
+      ]
+    }
+    let isOld = information.sqlcipher.hasPrefix("3.")
+    result.append(
+      isOld
+        ? Finding(
+          area, "SQLCipher", information.sqlcipher, .note,
+          "It is of 2016, and Debian 12's: it works. Open no store together with its key from somebody you do not trust there.")
+        : Finding(area, "SQLCipher", information.sqlcipher))
+    result.append(Finding(area, "SQLite", information.sqlite))
+    if !information.provider.isEmpty { result.append(Finding(area, "provider", information.provider)) }
+    result.append(Finding(area, "libcrypto", information.libcrypto))
+    return result
+  }
+
+  /// What is to be said of the machine and of the folder that a store is in, or would be.
+  static func machine(folder: String) -> [Finding] {
+    var result: [Finding] = []
+    let path = URL(fileURLWithPath: folder).resolvingSymlinksInPath().path
+    if let mount = text("/proc/self/mountinfo").flatMap({ Mount.of(path, in: $0) }) { result += DiskExamination.findings(mount) }
+    result.append(
+      DiskExamination.finding(
+        ofSync: DiskExamination.timeOfSync(in: path), preloaded: ProcessInfo.processInfo.environment["LD_PRELOAD"] ?? ""))
+    if let swaps = text("/proc/swaps") {
+      result.append(MemoryExamination.swap(swaps, isEncrypted: MemoryExamination.isEncrypted))
+    }
+    let pattern = text("/proc/sys/kernel/core_pattern")?.split(separator: "\n").first.map(String.init) ?? "core"
+    result.append(MemoryExamination.coreDumps(limit: limit(.core), pattern: pattern))
+    result.append(MemoryExamination.lockedMemory(limit: limit(.lockedMemory)))
+    if FileManager.default.fileExists(atPath: "/proc/self") {
+      let scope = text("/proc/sys/kernel/yama/ptrace_scope")?.trimmingCharacters(in: .whitespacesAndNewlines)
+      result.append(MemoryExamination.debuggers(scope: scope))
+    }
+    return result
+  }
+
+  /// What is to be said of an unlocked store: what its connections are set to, and what its pages say of themselves.
+  static func store(_ file: SQLCipherStoreFile) async throws -> [Finding] {
+    let area = "store"
+    let information = try await file.information()
+    var result = [Finding(area, "encryption", "\(information.encryption)")]
+    for (name, value) in try await file.settings() {
+      let isAlone = name == "journal_mode" && value == "delete"
+      result.append(
+        isAlone ? Finding(area, name, value, .note, "Who opens it for writing gives it a log (wal) again.") : Finding(area, name, value))
+    }
+    let free = information.pageCount == 0 ? 0 : information.freePageCount * 100 / information.pageCount
+    let space = "\(InfoText.bytes(information.fileSize)), \(free) % unused"
+    result.append(
+      free >= 25
+        ? Finding(area, "space", space, .note, "`cipherdata compact` gives unused pages back to the disk.") : Finding(area, "space", space))
+    if information.logSize > max(64 << 20, information.fileSize) {
+      result.append(
+        Finding(
+          area, "log", InfoText.bytes(information.logSize), .advice,
+          "It has grown past the store: somebody holds an old state of it (PersistentStore.queryGenerations), or was killed while reading.")
+      )
+    }
+    if information.keySlots.count == 1, information.keySlots[0].kind == .passphrase {
+      result.append(
+        Finding(
+          area, "keys", "one passphrase", .note, "Who forgets it has lost the store: `cipherdata key recovery` adds a key for a safe place."
+        ))
+    } else {
+      result.append(Finding(area, "keys", "\(information.keySlots.count)"))
+    }
+    for finding in try await file.findings(.quick) {
+      result.append(
+        Finding(
+          area, finding.kind == .damage ? "damage" : "left over", finding.description, finding.kind == .damage ? .failure : .note,
+          finding.kind == .damage ? "Run `cipherdata verify`, and restore a backup." : "`cipherdata verify --sweep` removes it."))
+    }
+    return result
+  }
+
+  private enum Resource { case core, lockedMemory }
+
+  private static func limit(_ resource: Resource) -> UInt64 {
+    var limit = rlimit()
+    #if os(Linux)
+      let code =
+        switch resource {
+        case .core: getrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
+        case .lockedMemory: getrlimit(__rlimit_resource_t(__RLIMIT_MEMLOCK.rawValue), &limit)
+        }
+    #else
+      let code = getrlimit(resource == .core ? RLIMIT_CORE : RLIMIT_MEMLOCK, &limit)
+    #endif
+    return code == 0 ? UInt64(limit.rlim_cur) : 0
+  }
+
+  /// A small file of the system; nil where it has none.
+  private static func text(_ path: String) -> String? { try? String(contentsOfFile: path, encoding: .utf8) }
+}

@@ -1,0 +1,68 @@
+// MemoryExamination: where the memory of a process that has a store open may end up: swap, core dumps, other processes.
+import Foundation
+
+/// Examines the machine's memory.
+package enum MemoryExamination {
+  private static let area = "memory"
+
+  /// What is to be said of swap.
+  ///
+  /// - Parameters:
+  ///   - list: What `/proc/swaps` says.
+  ///   - isEncrypted: Whether a device is encrypted.
+  package static func swap(_ list: String, isEncrypted: (String) -> Bool) -> Finding {
+    let places = list.split(separator: "\n").dropFirst().compactMap { $0.split(whereSeparator: \.isWhitespace).first.map(String.init) }
+    if places.isEmpty { return Finding(area, "swap", "none") }
+    let open = places.filter { !$0.contains("/zram") && !isEncrypted($0) }
+    if open.isEmpty { return Finding(area, "swap", places.joined(separator: ", ") + " (in memory or encrypted)") }
+    return Finding(
+      area, "swap", open.joined(separator: ", "), .advice,
+      "Keys are kept out of it; values that an application has read may be written there in plain text. Encrypt it (crypttab, option swap), or use zram."
+    )
+  }
+
+  /// Whether a swap device is one that is encrypted: its own name in the device mapper says so.
+  static func isEncrypted(_ device: String) -> Bool {
+    let name = URL(fileURLWithPath: device).resolvingSymlinksInPath().lastPathComponent
+    return (try? String(contentsOfFile: "/sys/block/\(name)/dm/uuid", encoding: .utf8))?.hasPrefix("CRYPT-") ?? false
+  }
+
+  /// What is to be said of core dumps.
+  ///
+  /// - Parameters:
+  ///   - limit: The bytes that one may have.
+  ///   - pattern: What the system does with one.
+  package static func coreDumps(limit: UInt64, pattern: String) -> Finding {
+    // A program that takes them gets them whatever the limit, unless that is 1.
+    let isTaken = pattern.hasPrefix("|")
+    if limit == 0, !isTaken { return Finding(area, "core dumps", "off") }
+    let size = limit == 0 ? "taken by a program" : limit > 1 << 50 ? "of any size" : "up to \(InfoText.bytes(Int(clamping: limit)))"
+    return Finding(
+      area, "core dumps", "\(size) (\(pattern))", .advice,
+      "Keys are kept out of them; values that an application has read are in them. Switch them off: `ulimit -c 0`, or LimitCORE=0 in the unit"
+        + (isTaken ? ", and Storage=none in coredump.conf." : "."))
+  }
+
+  /// What is to be said of the memory that a process may lock.
+  package static func lockedMemory(limit: UInt64) -> Finding {
+    let text = limit > 1 << 50 ? "no limit" : InfoText.bytes(Int(clamping: limit))
+    if limit < 64 << 10 {
+      return Finding(
+        area, "locked memory", text, .advice, "Keys may be swapped: allow 64 KiB at least (`ulimit -l`, LimitMEMLOCK= in the unit).")
+    }
+    return Finding(area, "locked memory", text)
+  }
+
+  /// What is to be said of who may read the memory of a process.
+  ///
+  /// - Parameter scope: What `/proc/sys/kernel/yama/ptrace_scope` says; nil where the system has none.
+  package static func debuggers(scope: String?) -> Finding {
+    switch scope {
+    case "1", "2", "3": Finding(area, "debuggers", "restricted (ptrace_scope \(scope ?? ""))")
+    default:
+      Finding(
+        area, "debuggers", "every program of the same user", .note,
+        "Programs of the same user may read the memory of one that has a store open. sysctl kernel.yama.ptrace_scope=1 keeps them from it.")
+    }
+  }
+}
