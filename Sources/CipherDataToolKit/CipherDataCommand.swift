@@ -62,5 +62,6 @@ struct CipherDataCommand: AsyncParsableCommand {
       HistoryCommand.self, WatchCommand.self, FollowCommand.self, InfoCommand.self, DoctorCommand.self, KeyCommand.self, VerifyCommand.self,
       BackupCommand.self, CompactCommand.self, StatisticsCommand.self, ReplaceCommand.self, DestroyCommand.self, MigrateCommand.self,
       ExportCommand.self, EncryptCommand.self, DecryptCommand.self, ModelCommand.self, GenerateCommand.self, DemoCommand.self,
+      ManualCommand.self,
     ])
 }

@@ -18,4 +18,5 @@
 //   Commands     the commands, one type each
 //   Shell        the commands line by line
 //   Demo         what the library does, shown
+//   Manual       the commands described, for the manual page
 //   (the root)   the command `cipherdata` with all others below it

@@ -9,7 +9,7 @@ import SQLCipherStore
 
 /// Where the passphrase comes from.
 struct PassphraseOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("Read the passphrase from the first line of a file.", valueName: "file"))
+  @Option(help: ArgumentHelp("Read the passphrase from the first line of a file.", valueName: "file"), completion: .file())
   var passphraseFile: String?
 
   @Option(
@@ -52,7 +52,8 @@ struct PassphraseOptions: ParsableArguments {
 struct NewPassphraseOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Read the new passphrase from the first line of a file; else CIPHERDATA_NEW_PASSPHRASE or a prompt.", valueName: "file"))
+      "Read the new passphrase from the first line of a file; else CIPHERDATA_NEW_PASSPHRASE or a prompt.", valueName: "file"),
+    completion: .file())
   var newPassphraseFile: String?
 
   /// The new passphrase.
@@ -66,7 +67,7 @@ struct NewPassphraseOptions: ParsableArguments {
 
 /// An existing store and its passphrase.
 struct StoreOptions: ParsableArguments {
-  @Argument(help: "The store's file.")
+  @Argument(help: "The store's file.", completion: .file())
   var store: String
 
   @OptionGroup

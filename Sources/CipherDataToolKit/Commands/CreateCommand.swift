@@ -11,10 +11,10 @@ import SQLCipherStore
 struct CreateCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(commandName: "create", abstract: "Create an empty encrypted store with a model.")
 
-  @Argument(help: "The store's file; it must not exist.")
+  @Argument(help: "The store's file; it must not exist.", completion: .file())
   var store: String
 
-  @Option(help: ArgumentHelp("The model: an .xcdatamodeld or .xcdatamodel.", valueName: "model"))
+  @Option(help: ArgumentHelp("The model: an .xcdatamodeld or .xcdatamodel.", valueName: "model"), completion: .file())
   var model: String
 
   @Option(help: "A name for the passphrase's key slot.")

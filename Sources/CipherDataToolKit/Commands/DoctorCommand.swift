@@ -17,7 +17,7 @@ struct DoctorCommand: AsyncParsableCommand {
         cipherdata doctor library.store --locked --format json
       """)
 
-  @Argument(help: "The store's file.") var store: String?
+  @Argument(help: "The store's file.", completion: .file()) var store: String?
   @Flag(help: "Do not unlock the store: look at its files only.") var locked = false
   @OptionGroup var passphrase: PassphraseOptions
   @Option(help: "The form of the output.") var format = InfoCommand.Format.text

@@ -48,7 +48,7 @@ struct BackupCommand: AsyncParsableCommand {
     commandName: "backup", abstract: "Copy a store, encrypted, while it may be in use.")
 
   @OptionGroup var store: StoreOptions
-  @Argument(help: "The copy; it must not exist.") var destination: String
+  @Argument(help: "The copy; it must not exist.", completion: .file()) var destination: String
   @Flag(help: "Give the copy a data key and a passphrase of its own.") var newKey = false
   @OptionGroup var newPassphrase: NewPassphraseOptions
 
@@ -107,8 +107,8 @@ struct EncryptCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "encrypt", abstract: "Make an encrypted store of a plain copy that `decrypt` wrote. The plain file stays.")
 
-  @Argument(help: "The plain copy.") var plain: String
-  @Argument(help: "The new store; it must not exist.") var store: String
+  @Argument(help: "The plain copy.", completion: .file()) var plain: String
+  @Argument(help: "The new store; it must not exist.", completion: .file()) var store: String
   @OptionGroup var passphrase: PassphraseOptions
 
   func run() async throws {
@@ -125,7 +125,7 @@ struct DecryptCommand: AsyncParsableCommand {
     commandName: "decrypt", abstract: "Write everything in a store, NOT ENCRYPTED, into a new SQLite file.")
 
   @OptionGroup var store: StoreOptions
-  @Argument(help: "The plain copy; it must not exist.") var plain: String
+  @Argument(help: "The plain copy; it must not exist.", completion: .file()) var plain: String
 
   func run() async throws {
     try BackupCommand.checkDestination(plain)

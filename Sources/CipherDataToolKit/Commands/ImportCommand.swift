@@ -18,7 +18,7 @@ struct ImportCommand: AsyncParsableCommand {
       have the same model. The Core Data store is only read; its passphrase, if it is encrypted, never comes from an argument.
       """)
 
-  @Argument(help: "The store's file.")
+  @Argument(help: "The store's file.", completion: .file())
   var store: String
 
   @Argument(help: "The input; - or nothing for standard input.")

@@ -46,7 +46,7 @@ struct KeyCommand: AsyncParsableCommand {
   /// `key list`.
   struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "List the keys. Needs no passphrase.")
-    @Argument(help: "The store's file.") var store: String
+    @Argument(help: "The store's file.", completion: .file()) var store: String
     @Option(help: "The form of the output.") var format = OutputFormat.table
 
     func run() async throws {

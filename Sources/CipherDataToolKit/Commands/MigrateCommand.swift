@@ -24,7 +24,7 @@ struct MigrateCommand: AsyncParsableCommand {
 
   @OptionGroup var store: StoreOptions
 
-  @Option(help: ArgumentHelp("The newer model: an .xcdatamodeld or .xcdatamodel.", valueName: "model"))
+  @Option(help: ArgumentHelp("The newer model: an .xcdatamodeld or .xcdatamodel.", valueName: "model"), completion: .file())
   var model: String?
 
   @Option(help: ArgumentHelp("A version of the bundle; its current one if left out.", valueName: "name"))

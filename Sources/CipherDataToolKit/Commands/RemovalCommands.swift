@@ -16,7 +16,7 @@ struct DestroyCommand: AsyncParsableCommand {
       an interrupted removal has left is removed by another.
       """)
 
-  @Argument(help: "The store's file.") var store: String
+  @Argument(help: "The store's file.", completion: .file()) var store: String
   @Flag(help: "Do it; without this nothing is done.") var yes = false
 
   func run() async throws {
@@ -38,8 +38,8 @@ struct ReplaceCommand: AsyncParsableCommand {
         cipherdata replace library.store backup.store --yes
       """)
 
-  @Argument(help: "The store that is replaced; it need not exist.") var store: String
-  @Argument(help: "The store that is copied.") var source: String
+  @Argument(help: "The store that is replaced; it need not exist.", completion: .file()) var store: String
+  @Argument(help: "The store that is copied.", completion: .file()) var source: String
   @OptionGroup var passphrase: PassphraseOptions
   @Flag(help: "Do it, where there is a store to be replaced.") var yes = false
 

@@ -1,0 +1,93 @@
+// The manual page and the completions: made of the commands, so that each of them is there.
+import CipherDataToolKit
+import Foundation
+import XCTest
+
+final class ManualTests: XCTestCase {
+  private var commands: [CommandTree] {
+    get throws { Array(try Tool.commandTree().all.dropFirst()) }
+  }
+
+  func testEveryCommandAndEveryOptionIsInTheManualPage() throws {
+    let page = try Tool.manualPage()
+    let known = try commands
+    XCTAssertGreaterThan(known.count, 30)
+    for command in known {
+      let title = command.path.dropFirst().joined(separator: " ")
+      XCTAssertTrue(page.contains(".SS \"\(title.replacing("-", with: "\\-"))\"\n"), title)
+      for name in command.arguments.flatMap(\.names) {
+        XCTAssertTrue(page.contains("\\fB\(name.replacing("-", with: "\\-"))\\fR"), "\(title) \(name)")
+      }
+    }
+    for section in ["NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", "COMMON OPTIONS", "EXIT STATUS", "ENVIRONMENT", "FILES"] {
+      XCTAssertTrue(page.contains(".SH \(section)\n"), section)
+    }
+    for variable in ["CIPHERDATA_PASSPHRASE", "CIPHERDATA_NEW_PASSPHRASE", "CIPHERDATA_LOG"] { XCTAssertTrue(page.contains(variable)) }
+  }
+
+  func testGroffHasNothingToSayOfThePage() throws {
+    let folder = try TemporaryFolder()
+    let page = try folder.file("cipherdata.1", Tool.manualPage())
+    let (status, output) = try run(["groff", "-man", "-ww", "-Tutf8", "-Kutf8", "-P-cbou", page.path])
+    XCTAssertEqual(status, 0, "groff is needed (Debian's groff-base): \(output)")
+    XCTAssertFalse(output.contains("warning"), output)
+    XCTAssertTrue(output.contains("cipherdata compact"), output)
+    // Nothing is lost that would begin a command of the page's language.
+    XCTAssertTrue(output.contains(".xcdatamodeld"))
+  }
+
+  func testTheHiddenCommandPrintsThePage() throws {
+    let result = try ToolFixture().run(["manual"], passphrase: nil)
+    XCTAssertEqual(result.status, 0, result.error)
+    XCTAssertEqual(result.output, try Tool.manualPage())
+    XCTAssertFalse(try commands.contains { $0.path.last == "manual" })
+  }
+
+  func testEveryCommandIsCompletedInEveryShell() throws {
+    XCTAssertNil(Tool.completions(for: "tcsh"))
+    for shell in ["bash", "zsh", "fish"] {
+      let script = try XCTUnwrap(Tool.completions(for: shell))
+      for command in try commands {
+        for word in command.path { XCTAssertTrue(script.contains(word), "\(shell) \(command.path)") }
+        for name in command.arguments.flatMap(\.names) {
+          // fish writes the names of options without their dashes.
+          XCTAssertTrue(script.contains(shell == "fish" ? String(name.drop { $0 == "-" }) : name), "\(shell) \(command.path) \(name)")
+        }
+      }
+    }
+  }
+
+  func testBashCompletesCommandsAndOptions() throws {
+    let folder = try TemporaryFolder()
+    _ = try folder.file("completion", XCTUnwrap(Tool.completions(for: "bash")))
+    func complete(_ line: String) throws -> Set<String> {
+      let words = line.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+      let script = """
+        cd '\(folder.url.path)'; touch a.store; . ./completion
+        COMP_WORDS=(\(words.map { "'\($0)'" }.joined(separator: " "))); COMP_CWORD=\(words.count - 1); COMP_LINE='\(line)'; COMP_POINT=\(line.count)
+        COMP_TYPE=9; COMP_KEY=9
+        _cipherdata cipherdata "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"; printf '%s\\n' "${COMPREPLY[@]}"
+        """
+      let (_, output) = try run(["bash", "-c", script])
+      return Set(output.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) })
+    }
+    XCTAssertEqual(try complete("cipherdata com"), ["compact"])
+    XCTAssertTrue(try complete("cipherdata key ").isSuperset(of: ["add", "list", "rotate"]))
+    XCTAssertTrue(try complete("cipherdata compact --st").contains("--statistics"))
+    XCTAssertEqual(try complete("cipherdata doctor --format "), ["text", "json"])
+    XCTAssertTrue(try complete("cipherdata verify a").contains("a.store"))
+  }
+
+  private func run(_ command: [String]) throws -> (status: Int32, output: String) {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = command
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    process.standardError = pipe
+    try process.run()
+    let data = pipe.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    return (process.terminationStatus, String(decoding: data, as: UTF8.self))
+  }
+}
