@@ -174,3 +174,9 @@ let package = Package(
       swiftSettings: strict),
   ]
 )
+
+// `swift package generate-documentation`, for those who ask for it: users of the package do not fetch the plugin. The articles and all modules on one page are made by
+// Scripts/documentation.
+if Context.environment["CIPHERDATA_DOCUMENTATION"] == "1" {
+  package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.4.0"))
+}

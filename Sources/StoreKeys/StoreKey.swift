@@ -9,7 +9,7 @@ public import Foundation
 /// if let bytes = SecretBytes.random() { description.key = .raw(bytes) }  // keep the bytes in the system's keyring
 /// ```
 ///
-/// The database itself is always encrypted with a random data key. With ``raw(_:)``, ``passphrase(_:_:)`` and ``provider(_:)`` the data key lies wrapped in the
+/// The database itself is always encrypted with a random data key. With ``raw(_:)``, ``passphrase(_:_:)-enum.case`` and ``provider(_:)`` the data key lies wrapped in the
 /// *slots* of a small key file beside the store (`<store>.keys`): a passphrase changes without the database being written again, several people can have keys
 /// of their own, and a wrong key can be told from a damaged file. Such a store cannot be opened without its key file: back that up too.
 ///

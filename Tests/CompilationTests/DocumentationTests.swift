@@ -66,6 +66,15 @@ final class DocumentationTests: XCTestCase {
     return blocks
   }
 
+  func testTheModelOfTheJournalsTutorialIsThatOfTheExample() throws {
+    let article = try String(
+      contentsOf: Compiler.root.appendingPathComponent("Sources/CipherData/CipherData.docc/JournalInFifteenMinutes.md"), encoding: .utf8)
+    let model = try String(
+      contentsOf: Compiler.root.appendingPathComponent("Examples/Sources/Journal/Journal.xcdatamodeld/Journal.xcdatamodel/contents"),
+      encoding: .utf8)
+    XCTAssertTrue(article.contains("```xml\n\(model)```"))
+  }
+
   private func check(_ path: String) throws {
     let text = try String(contentsOf: Compiler.root.appendingPathComponent(path), encoding: .utf8)
     var program = ""
@@ -95,7 +104,9 @@ final class DocumentationTests: XCTestCase {
       try text.write(to: file, atomically: true, encoding: .utf8)
       return file
     }
-    try Fixture.withLibraryClasses { library in
+    // The tutorial of the journal has the journal's classes.
+    let model = path.hasSuffix("/JournalInFifteenMinutes.md") ? "Journal/Journal" : "Quickstart/Library"
+    try Fixture.withLibraryClasses(of: model) { library in
       let (status, diagnostics) = try Compiler().check(files + [library], flags: flags)
       let told = diagnostics.filter(counts)
       XCTAssertTrue(status == 0 && told.isEmpty, "\(path):\n" + told.joined(separator: "\n"))

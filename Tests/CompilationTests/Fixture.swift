@@ -50,15 +50,16 @@ struct Fixture {
     return expected
   }
 
-  /// The classes generated for the model of `Examples/Sources/Quickstart`, in a folder that lives as long as a closure runs.
-  static func withLibraryClasses(_ body: (URL) throws -> Void) throws {
+  /// The classes generated for the model of `Examples/Sources/Quickstart`, or of another example, in a folder that lives as long as a closure runs.
+  static func withLibraryClasses(of path: String = "Quickstart/Library", _ body: (URL) throws -> Void) throws {
+    let name = String(path.split(separator: "/").last ?? "")
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("classes-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     let model = try ManagedObjectModel(
-      contentsOf: Compiler.root.appendingPathComponent("Examples/Sources/Quickstart/Library.xcdatamodeld"))
-    let library = folder.appendingPathComponent("Library.swift")
-    try ModelCodeGenerator(model: model, name: "Library", options: CodeGenerationOptions(access: .internal)).source()
+      contentsOf: Compiler.root.appendingPathComponent("Examples/Sources/\(path).xcdatamodeld"))
+    let library = folder.appendingPathComponent("\(name).swift")
+    try ModelCodeGenerator(model: model, name: name, options: CodeGenerationOptions(access: .internal)).source()
       .write(to: library, atomically: true, encoding: .utf8)
     try body(library)
   }

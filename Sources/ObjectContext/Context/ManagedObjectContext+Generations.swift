@@ -12,7 +12,7 @@ extension ManagedObjectContext {
   ///
   /// Fetches of every kind, faults, members of relationships and large values are then read from that state. Objects that have their values keep them:
   /// ``refreshAllObjects()`` or ``reset()`` brings them along, and takes the context to the newest state. So does what saves or merges: a ``save()`` of this
-  /// context's, ``mergeChanges(from:)``, and ``automaticallyMergesChangesFromParent`` when there is something to merge. Unsaved changes stay.
+  /// context's, ``mergeChanges(from:)-(ChangeSet)``, and ``automaticallyMergesChangesFromParent`` when there is something to merge. Unsaved changes stay.
   ///
   /// A save of changes to rows that others have changed since is a conflict, as without a generation (``mergePolicy``). Batch requests go by the newest state.
   /// A context that is nested in another one reads what that one reads, and follows it to another state; it cannot be pinned itself. In ``performTransaction(_:)`` the context reads the transaction, and the newest state after it.

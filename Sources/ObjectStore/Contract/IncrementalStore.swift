@@ -69,7 +69,7 @@ public protocol IncrementalStore: AnyObject, Sendable {
   /// store.
   static var derivesAttributes: Bool { get }
 
-  /// The settings that the class knows beside ``PersistentStoreDescription/commonSettings``; none by default. A description that is made of a dictionary takes
+  /// The settings that the class knows beside those of every description; none by default. A description that is made of a dictionary takes
   /// no others.
   static var settings: [StoreSetting] { get }
 

@@ -9,7 +9,7 @@ public import ObjectModel
 /// }
 /// ```
 ///
-/// ``ManagedObjectContext/mergeChanges(from:)`` brings a context in step with it. A context whose ``ManagedObjectContext/automaticallyMergesChangesFromParent``
+/// ``ManagedObjectContext/mergeChanges(from:)-(ChangeSet)`` brings a context in step with it. A context whose ``ManagedObjectContext/automaticallyMergesChangesFromParent``
 /// is set does so by itself.
 public struct ChangeSet: Sendable {
   /// The store's UUID.

@@ -130,7 +130,7 @@ package struct HistoryChangeSet {
 }
 
 extension PersistentHistoryTransaction {
-  /// What the transaction has changed, for ``ManagedObjectContext/mergeChanges(from:)``. Without ``changes`` nothing is listed.
+  /// What the transaction has changed, for ``ManagedObjectContext/mergeChanges(from:)-(ChangeSet)``. Without ``changes`` nothing is listed.
   public var changeSet: ChangeSet {
     var set = HistoryChangeSet(ofStore: storeIdentifier)
     set.add(self)

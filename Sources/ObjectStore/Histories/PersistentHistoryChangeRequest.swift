@@ -27,7 +27,7 @@ public enum PersistentHistoryResultType: Sendable, Hashable, CaseIterable {
 /// let result = try context.execute(request)
 /// ```
 ///
-/// A fetch holds what it answers with in memory; ``PersistentStoreCoordinator/history(after:)`` reads however much there is.
+/// A fetch holds what it answers with in memory; ``PersistentStoreCoordinator/history(after:where:changes:affectedStores:)`` reads however much there is.
 public struct PersistentHistoryChangeRequest: Sendable {
   enum Place: Sendable {
     case token(PersistentHistoryToken?)

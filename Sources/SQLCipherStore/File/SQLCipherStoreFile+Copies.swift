@@ -60,7 +60,7 @@ extension SQLCipherStoreFile {
     }
   }
 
-  /// Makes a new encrypted store out of a plain copy that ``exportPlaintext(to:)`` wrote. The plain file stays; deleting it safely is left to the caller. Large
+  /// Makes a new encrypted store out of a plain copy that ``exportPlaintext(to:includesHistory:)`` wrote. The plain file stays; deleting it safely is left to the caller. Large
   /// values of attributes with external storage, those of 128 KiB and more, go into files again.
   ///
   /// - Parameters:
