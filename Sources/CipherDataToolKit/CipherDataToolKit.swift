@@ -7,6 +7,7 @@
 //   Input        bytes, lines and JSON that come in
 //   Values       stored values as text and JSON
 //   Output       tables, CSV and lines that go out
+//   Drawing      models as pictures
 //   Debian       Debian's package lists
 //   Fetch        questions to a store: their options, paths and results
 //   Export       object graphs as JSON lines
@@ -14,6 +15,7 @@
 //   Store        stores made
 //   Follow       results as they are and as they change
 //   History      what was written to a store, as a table or lines
+//   Report       a store as a page for a browser
 //   Doctor       the machine and a store's surroundings, examined
 //   Commands     the commands, one type each
 //   Shell        the commands line by line

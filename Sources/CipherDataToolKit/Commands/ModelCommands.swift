@@ -23,14 +23,14 @@ struct ModelCommand: AsyncParsableCommand {
   struct Diagram: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Draw a model.")
     @Argument(help: "An .xcdatamodeld or .xcdatamodel.") var model: String
-    @Option(help: "The form of the output.") var format = Form.mermaid
+    @Option(help: "The form of the output; svg is laid out by Graphviz where it is installed.") var format = Form.mermaid
 
     func run() async throws { try ModelCommand.show(model, format) }
   }
 
   /// The forms of output.
   enum Form: String, ExpressibleByArgument, CaseIterable, Sendable {
-    case text, mermaid, dot
+    case text, mermaid, dot, svg
   }
 
   private static func show(_ path: String, _ format: Form) throws {
@@ -41,6 +41,7 @@ struct ModelCommand: AsyncParsableCommand {
       case .text: ModelDescriptionPrinter.text(model)
       case .mermaid: ModelDiagram.mermaid(model)
       case .dot: ModelDiagram.dot(model)
+      case .svg: ModelDrawing.svg(model)
       }
     let sink = OutputSink()
     try sink.write(text.hasSuffix("\n") ? text : text + "\n")

@@ -87,7 +87,8 @@ public enum ModelDiagram {
     return relationship.isOptional ? "0..1" : "1"
   }
 
-  private static func typeName(of attribute: AttributeDescription) -> String {
+  /// The type of an attribute as diagrams write it.
+  package static func typeName(of attribute: AttributeDescription) -> String {
     attribute.type.rawValue.replacing(" ", with: "") + (attribute.isOptional ? "?" : "")
   }
 

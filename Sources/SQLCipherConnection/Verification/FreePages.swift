@@ -67,7 +67,7 @@ enum FreePages {
   }
 
   /// Reads pages of the newest committed state: from the log where it has them, else from the file.
-  private struct PageReader {
+  struct PageReader {
     let path: String
     let file: BareDatabaseFile
     let cipher: PageCipher

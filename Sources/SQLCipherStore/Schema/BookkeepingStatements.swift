@@ -130,6 +130,8 @@ enum BookkeepingStatement: Int, CaseIterable, Sendable {
   case triggers, derivationTriggers
   /// What SQLite's query planner goes by.
   case statistics
+  /// Tables and indexes with their first pages.
+  case trees
 
   /// How many there are.
   static let count = allCases.count
@@ -184,6 +186,7 @@ enum BookkeepingStatement: Int, CaseIterable, Sendable {
     case .triggers: objects("type = 'trigger'")
     case .derivationTriggers: objects("type = 'trigger' AND sql LIKE '%\(SQLFunctions.derive)(%'")
     case .statistics: objects("type = 'table' AND name LIKE 'sqlite_stat_'")
+    case .trees: "SELECT type, name, tbl_name, rootpage FROM sqlite_master WHERE rootpage > 0"
     }
   }
 }

@@ -44,6 +44,9 @@ package enum StoreFile {
     return stat(path, &status) == 0 ? Int(status.st_size) : nil
   }
 
+  /// The names in a folder; nil where there is none that can be read.
+  package static func names(in folder: String) -> [String]? { try? FileManager.default.contentsOfDirectory(atPath: folder) }
+
   /// Refuses what cannot be a store, before SQLite would take an empty file for a new database or hang on a pipe.
   @discardableResult
   package static func checkBeforeOpening(_ path: String) throws(StoreAccessError) -> FileIdentity {

@@ -1,0 +1,204 @@
+// LayeredLayout: boxes in layers, so that what many others refer to stands above them; for machines without Graphviz.
+
+extension ModelDrawing {
+  /// Lays the boxes out in layers: each line leads from a lower layer to a higher one, through a free place in each layer between.
+  package mutating func layOutInLayers() {
+    var layout = LayeredLayout(self)
+    layout.run()
+    for index in boxes.indices { boxes[index].place = layout.nodes[index].place }
+    for index in lines.indices { lines[index].curve = layout.curve(of: index, in: self) }
+    fit()
+  }
+}
+
+private struct LayeredLayout {
+  /// A box, or the place where a line goes through a layer.
+  struct Node {
+    var width: Double
+    var height: Double
+    var layer = 0
+    var place = DrawingPoint(x: 0, y: 0)
+  }
+
+  private static let gap = 36.0
+  private static let layerGap = 92.0
+
+  private let lines: [ModelDrawing.Line]
+  private let boxCount: Int
+  private(set) var nodes: [Node]
+  /// For each line its nodes from top to bottom, and whether that is the line's own direction.
+  private var chains: [(nodes: [Int], isTurned: Bool)] = []
+  private var layers: [[Int]] = []
+  private var neighbours: [[Int]] = []
+
+  init(_ drawing: ModelDrawing) {
+    lines = drawing.lines
+    boxCount = drawing.boxes.count
+    nodes = drawing.boxes.map { Node(width: $0.width, height: $0.height) }
+  }
+
+  mutating func run() {
+    assignLayers()
+    makeChains()
+    order()
+    place()
+  }
+
+  /// The upper and the lower end of a line: parents, and what many refer to, stand above.
+  private func ends(_ line: ModelDrawing.Line) -> (upper: Int, lower: Int) {
+    line.isInheritance || line.toCount != "*" || line.fromCount == "*" ? (line.to, line.from) : (line.from, line.to)
+  }
+
+  private mutating func assignLayers() {
+    var below: [[Int]] = Array(repeating: [], count: boxCount)
+    for line in lines where line.from != line.to {
+      let (upper, lower) = ends(line)
+      below[upper].append(lower)
+    }
+    // 0: not seen, 1: on the way, 2: done. What leads back to something on the way is turned over.
+    var state = Array(repeating: 0, count: boxCount)
+    var done: [Int] = []
+    var kept: [[Int]] = Array(repeating: [], count: boxCount)
+    for root in 0..<boxCount where state[root] == 0 {
+      var stack: [(node: Int, next: Int)] = [(root, 0)]
+      state[root] = 1
+      while let (node, next) = stack.last {
+        guard next < below[node].count else {
+          state[node] = 2
+          done.append(node)
+          stack.removeLast()
+          continue
+        }
+        stack[stack.count - 1].next += 1
+        let other = below[node][next]
+        if state[other] == 1 {
+          kept[other].append(node)
+        } else {
+          kept[node].append(other)
+          if state[other] == 0 {
+            state[other] = 1
+            stack.append((other, 0))
+          }
+        }
+      }
+    }
+    for node in done.reversed() {
+      for other in kept[node] where other != node { nodes[other].layer = max(nodes[other].layer, nodes[node].layer + 1) }
+    }
+  }
+
+  private mutating func makeChains() {
+    for line in lines {
+      let (upper, lower) = nodes[line.from].layer < nodes[line.to].layer ? (line.from, line.to) : (line.to, line.from)
+      var chain = [upper]
+      if nodes[upper].layer < nodes[lower].layer {
+        for layer in (nodes[upper].layer + 1)..<max(nodes[lower].layer, nodes[upper].layer + 1) {
+          chain.append(nodes.count)
+          nodes.append(Node(width: 26, height: 0, layer: layer))
+        }
+      }
+      chain.append(lower)
+      chains.append((chain, upper != line.from))
+    }
+    layers = Array(repeating: [], count: (nodes.map(\.layer).max() ?? 0) + 1)
+    for index in nodes.indices { layers[nodes[index].layer].append(index) }
+    neighbours = Array(repeating: [], count: nodes.count)
+    for (chain, _) in chains {
+      for (upper, lower) in zip(chain, chain.dropFirst()) where upper != lower {
+        neighbours[upper].append(lower)
+        neighbours[lower].append(upper)
+      }
+    }
+  }
+
+  /// Puts the nodes of each layer in the order of what they are joined to, up and down some times.
+  private mutating func order() {
+    var position = Array(repeating: 0.0, count: nodes.count)
+    for layer in layers { for (index, node) in layer.enumerated() { position[node] = Double(index) } }
+    for sweep in 0..<12 {
+      let numbers = sweep % 2 == 0 ? Array(layers.indices) : layers.indices.reversed()
+      for number in numbers {
+        let keys = layers[number].map { node -> (Double, Int) in
+          let others = neighbours[node].filter { sweep % 2 == 0 ? nodes[$0].layer < number : nodes[$0].layer > number }
+          let mean = others.isEmpty ? position[node] : others.map { position[$0] }.reduce(0, +) / Double(others.count)
+          return (mean, node)
+        }
+        layers[number] = keys.sorted { $0 < $1 }.map(\.1)
+        for (index, node) in layers[number].enumerated() { position[node] = Double(index) }
+      }
+    }
+  }
+
+  /// Moves each node towards the middle of what it is joined to, as far as its neighbours in the layer let it.
+  private mutating func place() {
+    var top = 0.0
+    for layer in layers {
+      var x = 0.0
+      let height = layer.map { nodes[$0].height }.max() ?? 0
+      for node in layer {
+        nodes[node].place = DrawingPoint(x: x + nodes[node].width / 2, y: top + height / 2)
+        x += nodes[node].width + Self.gap
+      }
+      top += height + Self.layerGap
+    }
+    for sweep in 0..<16 {
+      for layer in sweep % 2 == 0 ? layers : layers.reversed() {
+        let wanted = layer.map { node -> Double in
+          let others = neighbours[node]
+          return others.isEmpty ? nodes[node].place.x : others.map { nodes[$0].place.x }.reduce(0, +) / Double(others.count)
+        }
+        // Both keep the distances, and so does what lies in the middle between them.
+        var (forward, backward) = (wanted, wanted)
+        func distance(_ index: Int) -> Double { (nodes[layer[index]].width + nodes[layer[index + 1]].width) / 2 + Self.gap }
+        for index in layer.indices.dropFirst() { forward[index] = max(wanted[index], forward[index - 1] + distance(index - 1)) }
+        for index in layer.indices.dropLast().reversed() { backward[index] = min(wanted[index], backward[index + 1] - distance(index)) }
+        for (index, node) in layer.enumerated() { nodes[node].place.x = (forward[index] + backward[index]) / 2 }
+      }
+    }
+  }
+
+  /// The curve of a line in its own direction.
+  func curve(of number: Int, in drawing: ModelDrawing) -> [DrawingPoint] {
+    let line = lines[number]
+    if line.from == line.to { return loop(line.from, number) }
+    let (chain, isTurned) = chains[number]
+    var points: [DrawingPoint] = []
+    for (index, node) in chain.enumerated() {
+      let (place, height) = (nodes[node].place, nodes[node].height)
+      let x = node < boxCount ? place.x + port(of: number, at: node, isBelow: index == 0) : place.x
+      points.append(DrawingPoint(x: x, y: index == 0 ? place.y + height / 2 : index == chain.count - 1 ? place.y - height / 2 : place.y))
+    }
+    var curve = [points[0]]
+    for (a, b) in zip(points, points.dropFirst()) {
+      let middle = (a.y + b.y) / 2
+      curve += [DrawingPoint(x: a.x, y: middle), DrawingPoint(x: b.x, y: middle), b]
+    }
+    return isTurned ? curve.reversed() : curve
+  }
+
+  /// How far from a box's middle a line begins: the lines of one side share it in the order of where they lead.
+  private func port(of number: Int, at node: Int, isBelow: Bool) -> Double {
+    let sharing = chains.indices.filter { index in
+      let chain = chains[index].nodes
+      return lines[index].from != lines[index].to && (isBelow ? chain.first : chain.last) == node
+    }
+    func far(_ index: Int) -> Double {
+      let chain = chains[index].nodes
+      return nodes[isBelow ? chain[1] : chain[chain.count - 2]].place.x
+    }
+    let order = sharing.sorted { (far($0), $0) < (far($1), $1) }
+    guard let position = order.firstIndex(of: number), order.count > 1 else { return 0 }
+    let step = min(34, nodes[node].width / Double(order.count + 1))
+    return (Double(position) - Double(order.count - 1) / 2) * step
+  }
+
+  /// A line from a box to itself, at its right.
+  private func loop(_ node: Int, _ number: Int) -> [DrawingPoint] {
+    let before = lines[..<number].filter { $0.from == node && $0.to == node }.count
+    let (right, y) = (nodes[node].place.x + nodes[node].width / 2, nodes[node].place.y - nodes[node].height / 2 + 16 + Double(before) * 26)
+    return [
+      DrawingPoint(x: right, y: y), DrawingPoint(x: right + 34, y: y - 4), DrawingPoint(x: right + 34, y: y + 24),
+      DrawingPoint(x: right, y: y + 20),
+    ]
+  }
+}
