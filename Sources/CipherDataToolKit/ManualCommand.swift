@@ -15,7 +15,7 @@ struct ManualCommand: ParsableCommand {
 
 extension Tool {
   /// The commands that people see.
-  package static func commandTree() throws -> CommandTree { try CommandTree(dump: CipherDataCommand._dumpHelp()) }
+  package static func commandTree() throws -> CommandTree { try CommandTree(parserHelp: CipherDataCommand._dumpHelp()) }
 
   /// The manual page, in the language of `man`.
   package static func manualPage() throws -> String { ManualPage.text(of: try commandTree(), version: version) }

@@ -100,7 +100,8 @@ package struct ModelDrawing: Sendable {
   /// Moves everything so that it begins at the margin, and takes the measure of it.
   mutating func fit(margin: Double = 20) {
     let points = lines.flatMap(\.curve)
-    let xs = boxes.flatMap { [$0.place.x - $0.width / 2, $0.place.x + $0.width / 2] } + points.map(\.x)
+    let xs =
+      boxes.flatMap { [$0.place.x - $0.width / 2, $0.place.x + $0.width / 2] } + points.map(\.x)
       + lines.map { ($0.curve.map(\.x).max() ?? 0) + $0.loopLabelWidth }
     let ys = boxes.flatMap { [$0.place.y - $0.height / 2, $0.place.y + $0.height / 2] } + points.map(\.y)
     guard let left = xs.min(), let right = xs.max(), let top = ys.min(), let bottom = ys.max() else { return }

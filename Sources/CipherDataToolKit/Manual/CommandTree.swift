@@ -26,11 +26,11 @@ package struct CommandTree: Sendable {
   /// This command and all below it.
   package var all: [CommandTree] { [self] + subcommands.flatMap(\.all) }
 
-  /// Reads what the parser's `--experimental-dump-help` says.
+  /// Reads what the parser's experimental help says.
   ///
   /// - Throws: ``JSONError`` where it is no JSON.
-  package init(dump: String) throws {
-    self.init(try JSONParser.parse(dump)["command"] ?? .null, below: [])
+  package init(parserHelp: String) throws {
+    self.init(try JSONParser.parse(parserHelp)["command"] ?? .null, below: [])
   }
 
   private init(_ value: JSONValue, below path: [String]) {
