@@ -56,7 +56,9 @@ final class ModelFileLintTests: XCTestCase {
     XCTAssertFalse(models.isEmpty)
     for model in models {
       let unknown = try ModelFileLint.findings(inModelAt: model).filter { [.unknownAttribute, .unknownElement].contains($0.kind) }
-      XCTAssertEqual(unknown.map(\.description), [], model.lastPathComponent)
+      // One has an element of a later version, on purpose.
+      let isOfLater = model.lastPathComponent == "WikiReader.xcdatamodeld"
+      XCTAssertEqual(unknown.map(\.kind), isOfLater ? [.unknownElement] : [], "\(unknown)")
     }
   }
 

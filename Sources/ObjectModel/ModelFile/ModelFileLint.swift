@@ -56,9 +56,14 @@ public enum ModelFileLint {
     var elements: [String] = []
   }
 
+  /// What editors have written beside it, at one time or another.
+  private static let ofEditors = [
+    "name", "iOSVersion", "macOSVersion", "tvOSVersion", "watchOSVersion", "visionOSVersion",
+  ]
+
   private static let forms: [String: Form] = [
     "model": Form(
-      attributes: ModelXMLField<ManagedObjectModel>.all.map(\.name),
+      attributes: ModelXMLField<ManagedObjectModel>.all.map(\.name) + ofEditors,
       elements: ["entity", "composite", "configuration", "fetchRequest", "userInfo", "elements"]),
     "entity": Form(
       attributes: ModelXMLField<EntityDescription>.all.map(\.name),
