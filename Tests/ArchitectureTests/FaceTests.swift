@@ -4,7 +4,7 @@ import XCTest
 final class FaceTests: XCTestCase {
   /// How many public declarations the one import of an application may show: 2,526 before there were two faces. Whoever needs more says in the change what an
   /// application does with them; what a module of ours alone needs is `package`.
-  private static let limit = 2340
+  private static let limit = 2280
 
   func testAnApplicationSeesWhatItUses() throws {
     let count = try Face(Face.application).declarations().count
