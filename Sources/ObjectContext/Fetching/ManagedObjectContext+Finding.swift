@@ -6,7 +6,7 @@ import ObjectStore
 extension ManagedObjectContext {
   /// The first object of a request, in its order; nil where there is none. One row is read.
   ///
-  /// - Throws: What ``fetch(_:)`` throws.
+  /// - Throws: What a fetch throws.
   public func fetchFirst<Result: ManagedObject>(_ request: FetchRequest<Result>) throws -> Result? { try fetch(request.limit(1)).first }
 
   /// The first row of a selection; nil where there is none.
@@ -19,7 +19,7 @@ extension ManagedObjectContext {
   /// The one object of a request. At most two rows are read.
   ///
   /// - Throws: ``StoreError`` with ``StoreError/Code/objectNotFound`` where no object meets the request, and with ``StoreError/Code/notUnique`` where several do;
-  ///   what ``fetch(_:)`` throws.
+  ///   what a fetch throws.
   public func fetchOnly<Result: ManagedObject>(_ request: FetchRequest<Result>) throws -> Result {
     let results = try fetch(request.limit(2))
     guard let only = results.first else { throw StoreError(.noneFound(entity: request.entityName), operation: .fetch) }

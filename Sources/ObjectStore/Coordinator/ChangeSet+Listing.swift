@@ -2,7 +2,7 @@
 public import ObjectModel
 
 extension ChangeSet {
-  /// Makes the change set of what somebody else has written to a store, for ``ManagedObjectContext/mergeChanges(from:)``: where an application is told by ways of
+  /// Makes the change set of what somebody else has written to a store, for `mergeChanges(from:)` of a context: where an application is told by ways of
   /// its own, such as a message of another process. A store that keeps a history tells more exactly.
   ///
   /// Nothing more is known than the objects: each row of those updated is read anew when it is asked for, and so are the members of every to-many relationship.
