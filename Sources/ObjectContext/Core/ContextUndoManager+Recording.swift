@@ -3,20 +3,26 @@ import ObjectModel
 import ObjectStore
 
 extension ContextUndoManager {
-  /// Whether the value that a slot has is to be recorded before it is set: the open group has no record of it.
+  /// The open group, where the value that a slot has is to be recorded before it is set: it has no record of it.
+  ///
+  /// - Parameter isChanged: Whether the slot was set in the event under way.
+  @inline(__always) private func groupLacking(valueOf object: ManagedObject, at slot: Int, isChanged: Bool) -> UndoGroup? {
+    guard let group = recordingGroup() else { return nil }
+    // What was not set in this event is in no group of it.
+    if !isChanged, isOfEvent(group) { return group }
+    return group.has(object.ownReference, object.ownSpace, slot, isOrder: false) ? nil : group
+  }
+
+  /// Whether the value that a slot has is to be recorded before it is set.
   ///
   /// - Parameter isChanged: Whether the slot was set in the event under way.
   @inline(__always) func records(valueOf object: ManagedObject, at slot: Int, isChanged: Bool) -> Bool {
-    guard let group = recordingGroup() else { return false }
-    // What was not set in this event is in no group of it.
-    if !isChanged, isOfEvent(group) { return true }
-    return !group.has(object.ownReference, object.ownSpace, slot, isOrder: false)
+    groupLacking(valueOf: object, at: slot, isChanged: isChanged) != nil
   }
 
   /// Records the number of a slot, if it is to be.
   @inline(__always) func recordNumber(_ former: Slot, of object: ManagedObject, at slot: Int, isChanged: Bool) {
-    guard let group = recordingGroup() else { return }
-    if isChanged || !isOfEvent(group), group.has(object.ownReference, object.ownSpace, slot, isOrder: false) { return }
+    guard let group = groupLacking(valueOf: object, at: slot, isChanged: isChanged) else { return }
     group.append(object.ownReference, object.ownSpace, slot, .value, former)
     count(UndoRecord.byteCount, in: group)
   }
