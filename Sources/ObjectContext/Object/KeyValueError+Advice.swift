@@ -2,13 +2,10 @@
 public import Foundation
 package import ObjectModel
 
-extension KeyValueError: LocalizedError {
-  /// What an application may tell its user: no names of files or the like, and no stored value.
-  public var errorDescription: String? { code.advice.user }
-  /// What is wrong, and where.
-  public var failureReason: String? { description }
-  /// What a developer can do about it.
-  public var recoverySuggestion: String? { code.advice.developer }
+extension KeyValueError: LocalizedError {}
+
+extension KeyValueError: AdvisedError {
+  package var advice: ErrorAdvice { code.advice }
 }
 
 extension KeyValueError.Code {

@@ -2,16 +2,9 @@
 public import Foundation
 package import ObjectModel
 
-extension ResultsError: LocalizedError {
-  /// What an application may tell its user: no names of files or the like, and no stored value.
-  public var errorDescription: String? { advice.user }
-  /// What is wrong, and where.
-  public var failureReason: String? { description }
-  /// What a developer can do about it.
-  public var recoverySuggestion: String? { advice.developer }
-}
+extension ResultsError: LocalizedError {}
 
-extension ResultsError {
+extension ResultsError: AdvisedError {
   /// What it tells an application's user and developer.
   package var advice: ErrorAdvice {
     switch self {

@@ -5,10 +5,10 @@ package import ObjectModel
 extension ValidationError: LocalizedError {
   /// What an application may tell its user: no names of files or the like, and no stored value.
   public var errorDescription: String? { userText }
-  /// What is wrong, and where.
-  public var failureReason: String? { description }
-  /// What a developer can do about it.
-  public var recoverySuggestion: String? { code.advice.developer }
+}
+
+extension ValidationError: AdvisedError {
+  package var advice: ErrorAdvice { code.advice }
 }
 
 extension ValidationError.Code {

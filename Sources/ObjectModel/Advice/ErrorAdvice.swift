@@ -1,5 +1,5 @@
 // ErrorAdvice: what an error tells those who meet it, beside its own sentence: an application's user, and its developer.
-import Foundation
+package import Foundation
 
 /// What a kind of error tells an application's user and its developer. `Documentation/Errors.md` is made of it.
 package struct ErrorAdvice: Sendable, Hashable {
@@ -13,6 +13,22 @@ package struct ErrorAdvice: Sendable, Hashable {
     self.user = user
     self.developer = developer
   }
+}
+
+/// An error with advice, which is what it says as a localized error: an application shows `errorDescription` to its user, and a developer reads `failureReason`, what is
+/// wrong and where, and `recoverySuggestion`, what to do about it.
+package protocol AdvisedError: LocalizedError, CustomStringConvertible {
+  /// What it tells an application's user and developer.
+  var advice: ErrorAdvice { get }
+}
+
+extension AdvisedError {
+  /// What an application may tell its user: no names of files or the like, and no stored value.
+  public var errorDescription: String? { advice.user }
+  /// What is wrong, and where.
+  public var failureReason: String? { description }
+  /// What a developer can do about it.
+  public var recoverySuggestion: String? { advice.developer }
 }
 
 /// The error behind another one, as a part of its description.

@@ -1,16 +1,9 @@
 // ModelMergeError+Advice: what ModelMergeError tells an application's user and its developer.
 public import Foundation
 
-extension ModelMergeError: LocalizedError {
-  /// What an application may tell its user: no names of files or the like, and no stored value.
-  public var errorDescription: String? { advice.user }
-  /// What is wrong, and where.
-  public var failureReason: String? { description }
-  /// What a developer can do about it.
-  public var recoverySuggestion: String? { advice.developer }
-}
+extension ModelMergeError: LocalizedError {}
 
-extension ModelMergeError {
+extension ModelMergeError: AdvisedError {
   /// What it tells an application's user and developer.
   package var advice: ErrorAdvice {
     switch self {

@@ -1,13 +1,10 @@
 // ModelFileError+Advice: what ModelFileError tells an application's user and its developer.
 public import Foundation
 
-extension ModelFileError: LocalizedError {
-  /// What an application may tell its user: no names of files or the like, and no stored value.
-  public var errorDescription: String? { code.advice.user }
-  /// What is wrong, and where.
-  public var failureReason: String? { description }
-  /// What a developer can do about it.
-  public var recoverySuggestion: String? { code.advice.developer }
+extension ModelFileError: LocalizedError {}
+
+extension ModelFileError: AdvisedError {
+  package var advice: ErrorAdvice { code.advice }
 }
 
 extension ModelFileError.Code {

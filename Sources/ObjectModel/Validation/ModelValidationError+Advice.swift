@@ -1,16 +1,9 @@
 // ModelValidationError+Advice: what ModelValidationError tells an application's user and its developer.
 public import Foundation
 
-extension ModelValidationError: LocalizedError {
-  /// What an application may tell its user: no names of files or the like, and no stored value.
-  public var errorDescription: String? { advice.user }
-  /// What is wrong, and where.
-  public var failureReason: String? { description }
-  /// What a developer can do about it.
-  public var recoverySuggestion: String? { advice.developer }
-}
+extension ModelValidationError: LocalizedError {}
 
-extension ModelValidationError {
+extension ModelValidationError: AdvisedError {
   /// What it tells an application's user and developer.
   package var advice: ErrorAdvice {
     ErrorAdvice(

@@ -1,16 +1,9 @@
 // AttributeTransformError+Advice: what AttributeTransformError tells an application's user and its developer.
 public import Foundation
 
-extension AttributeTransformError: LocalizedError {
-  /// What an application may tell its user: no names of files or the like, and no stored value.
-  public var errorDescription: String? { advice.user }
-  /// What is wrong, and where.
-  public var failureReason: String? { description }
-  /// What a developer can do about it.
-  public var recoverySuggestion: String? { advice.developer }
-}
+extension AttributeTransformError: LocalizedError {}
 
-extension AttributeTransformError {
+extension AttributeTransformError: AdvisedError {
   /// What it tells an application's user and developer.
   package var advice: ErrorAdvice {
     switch self {

@@ -2,16 +2,9 @@
 public import Foundation
 package import ObjectModel
 
-extension FetchPredicateError: LocalizedError {
-  /// What an application may tell its user: no names of files or the like, and no stored value.
-  public var errorDescription: String? { advice.user }
-  /// What is wrong, and where.
-  public var failureReason: String? { description }
-  /// What a developer can do about it.
-  public var recoverySuggestion: String? { advice.developer }
-}
+extension FetchPredicateError: LocalizedError {}
 
-extension FetchPredicateError {
+extension FetchPredicateError: AdvisedError {
   /// What it tells an application's user and developer.
   package var advice: ErrorAdvice {
     switch self {

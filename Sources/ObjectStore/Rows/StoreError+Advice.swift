@@ -3,12 +3,12 @@ public import Foundation
 package import ObjectModel
 
 extension StoreError: LocalizedError {
-  /// What an application may tell its user: no names of files or the like, and no stored value.
-  public var errorDescription: String? { code.advice.user }
   /// What is wrong, and where.
   public var failureReason: String? { message }
-  /// What a developer can do about it.
-  public var recoverySuggestion: String? { code.advice.developer }
+}
+
+extension StoreError: AdvisedError {
+  package var advice: ErrorAdvice { code.advice }
 }
 
 extension StoreError.Code {
