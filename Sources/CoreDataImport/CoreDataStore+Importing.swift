@@ -28,6 +28,7 @@ extension CoreDataStore {
     }
     try Self.checkIsFree(target)
     let report = Mutex<CoreDataImportReport?>(nil)
+    let rising = RisingProgress(progress)
     try await StoreError.mapping {
       try await StoreReplacement.replace(target.path) { [model] staged in
         var here = description
@@ -36,7 +37,7 @@ extension CoreDataStore {
         let coordinator = PersistentStoreCoordinator(compiledModel: model)
         let store = try await coordinator.addPersistentStore(with: here)
         do {
-          let done = try await importAll(into: coordinator, store: store, progress: progress)
+          let done = try await importRows(into: coordinator, store: store, progress: rising.phases)
           report.withLock { $0 = done }
         } catch {
           try? coordinator.remove(store)
@@ -53,6 +54,7 @@ extension CoreDataStore {
     guard let result = report.withLock({ $0 }) else {
       throw StoreError(.internalInconsistency(.importWithoutResult), operation: .import, path: target.path)
     }
+    rising.finish()
     return result
   }
 
@@ -84,6 +86,15 @@ extension CoreDataStore {
   /// - Throws: ``CoreDataImportError``, `StoreError`, with the code `cancelled` when `progress` or the task says so.
   public func importAll(
     into coordinator: PersistentStoreCoordinator, store: PersistentStore, progress: Progress? = nil
+  ) async throws -> CoreDataImportReport {
+    let rising = RisingProgress(progress)
+    let report = try await importRows(into: coordinator, store: store, progress: rising.phases)
+    rising.finish()
+    return report
+  }
+
+  private func importRows(
+    into coordinator: PersistentStoreCoordinator, store: PersistentStore, progress: Progress?
   ) async throws -> CoreDataImportReport {
     let target = coordinator.compiledModel
     let differing = Set(target.versionHashes.keys).union(model.versionHashes.keys)

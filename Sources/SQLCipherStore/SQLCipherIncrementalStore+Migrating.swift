@@ -19,8 +19,9 @@ extension SQLCipherIncrementalStore {
     request.progress = EnvironmentLog.current.progress(of: path, request.progress)
     return try StoreError.mapping {
       let (pool, _) = try makePool(keyring, marks: DerivationMarks())
+      let last: MigrationProgress?
       do {
-        try pool.withWriter { connection in
+        last = try pool.withWriter { connection in
           try StoreMigrator(
             connection: connection, path: path, model: configuration.model, entityNumbers: configuration.entityNumbers, request: request,
             trace: StatementTrace(observer: configuration.description.sqlObserver),
@@ -33,7 +34,10 @@ extension SQLCipherIncrementalStore {
         pool.close()
         throw error
       }
-      return try open(keyring)
+      let metadata = try open(keyring)
+      // Only now nothing can fail any more.
+      if let last { request.progress?(last) }
+      return metadata
     }
   }
 

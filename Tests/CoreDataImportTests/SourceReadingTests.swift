@@ -111,9 +111,14 @@ final class SourceReadingTests: XCTestCase {
     let told = Mutex<[Int]>([])
     let report = try await source.importAll(creating: harness.description) { done, total in
       told.withLock { $0.append(done) }
+      // The whole is told once, when the store has its name.
+      XCTAssertEqual(FileManager.default.fileExists(atPath: harness.target.path), done == total)
       return total == 40
     }
-    XCTAssertEqual(told.withLock { $0.last }, 40)
+    let steps = told.withLock { $0 }
+    XCTAssertEqual(steps, steps.sorted())
+    XCTAssertEqual(steps.filter { $0 == 40 }.count, 1)
+    XCTAssertEqual(steps.last, 40)
     XCTAssertEqual(report.entities.first { $0.entityName == "Author" }?.count, 40)
   }
 

@@ -137,10 +137,13 @@ final class SharedProgress: Sendable {
   /// What long work on a store's file tells.
   var handler: SQLCipherStoreFile.Progress {
     { done, total in
-      self.bar.update(total == 0 ? 0 : Int(Double(done) / Double(total) * 1000))
+      self.show(total == 0 ? 0 : Double(done) / Double(total))
       return true
     }
   }
+
+  /// Shows a fraction of the whole work.
+  func show(_ fraction: Double) { bar.update(Int(fraction * 1000)) }
 
   func finish() { bar.finish() }
 }

@@ -108,7 +108,7 @@ struct MigrateCommand: AsyncParsableCommand {
     var description = description
     description.migrationBackupURL = backup.map { .path($0) }
     description.namesMigrationBackupExactly = true
-    description.migrationProgress = { step in _ = progress.handler(step.completedUnitCount, step.totalUnitCount) }
+    description.migrationProgress = { step in progress.show(step.fractionCompleted) }
     let coordinator = PersistentStoreCoordinator(compiledModel: model)
     let opened: PersistentStore
     do {

@@ -21,6 +21,9 @@ public struct CoreDataStore: Sendable {
   }
 
   /// Called with how much of an import is done, in objects and links; answers whether to go on.
+  ///
+  /// `done / total` is one fraction over the whole import: the total stays, what is done only rises, and it is the total once, when the import has succeeded; the
+  /// answer to that call is of no effect. Foundation's `Progress` follows by its `storeWorkHandler`.
   public typealias Progress = @Sendable (_ done: Int, _ total: Int) -> Bool
 
   /// Where the file is.

@@ -13,20 +13,21 @@
 public struct MigrationProgress: Sendable, Hashable, CustomStringConvertible {
   /// What is being done, such as `copying Book`.
   public let phase: String
-  /// The units of work done; as a rule a unit is a row.
+  /// The units of work done; as a rule a unit is a row. They are those counted so far; a custom stage counts its own.
   public let completedUnitCount: Int
-  /// The units of work in all, as estimated when the migration began. It is never less than ``completedUnitCount``.
+  /// The units of work counted so far, or those of the custom stage that tells it. It is never less than ``completedUnitCount``.
   public let totalUnitCount: Int
+  /// The part of the whole migration that is done, from 0 to 1: one fraction over all its stages and phases, weighted by the rows that they are expected to
+  /// touch. It only rises, and is 1 once, in the last report of a migration that has succeeded.
+  public let fractionCompleted: Double
 
   /// Makes a report.
-  package init(phase: String, completedUnitCount: Int, totalUnitCount: Int) {
+  package init(phase: String, completedUnitCount: Int, totalUnitCount: Int, fractionCompleted: Double) {
+    self.fractionCompleted = min(max(fractionCompleted, 0), 1)
     self.phase = phase
     self.completedUnitCount = completedUnitCount
     self.totalUnitCount = max(totalUnitCount, completedUnitCount)
   }
-
-  /// The part that is done, from 0 to 1.
-  public var fractionCompleted: Double { totalUnitCount == 0 ? 1 : Double(completedUnitCount) / Double(totalUnitCount) }
 
   /// The phase and the units.
   public var description: String { "\(phase) (\(completedUnitCount) of \(totalUnitCount))" }

@@ -4,6 +4,7 @@ import CSQLCipher
 import Foundation
 import StoreFiles
 package import StoreKeys
+import Synchronization
 
 extension Connection {
   /// Creates a new database, readable by its owner only, and opens it. Whatever stands at the path already is refused and left alone.
@@ -30,6 +31,7 @@ extension Connection {
       source = nil
     }
     var lock: ExternalFolder.Lock?
+    let work = CopyWork(progress)
     defer { withExtendedLifetime(lock) {} }
     // Open until all is copied: nobody puts another store, with another folder, in its place meanwhile.
     var sourceConnection: Connection?
@@ -46,7 +48,8 @@ extension Connection {
         onSource: { connection in
           sourceConnection = connection
           lock = try source?.lockForReading()
-        }, progress: progress)
+          try work.begin(connection, contents, lock == nil ? nil : source)
+        }, progress: work.database)
       if case .plaintext(_, let finish?) = contents {
         placed = try self.finish(temporary, key: key, options: options, folder: target, finish)
       }
@@ -59,7 +62,9 @@ extension Connection {
         throw StoreAccessError(.encryptionUnavailable(.newFileInPlainText), path: path, operation: .create)
       }
       if let source, case .copy(_, _, let largeValues) = contents {
-        try copyExternals(of: temporary, largeValues, key: key, options: options, from: source, to: target, progress: progress)
+        try copyExternals(
+          of: temporary, largeValues, key: key, options: options, from: source, to: target,
+          progress: work.files)
       }
     }
     // The store has its name, and the files are its own.
@@ -112,5 +117,39 @@ extension Connection {
     if target.exists { try target.sweep(keeping: []) }
     try ExternalCopy.copy(ids, from: source, to: target, progress: progress)
     target.clearPending()
+  }
+}
+
+/// What a copy of a store tells: its pages, and in as many pages the files of its large values. How many there are is known when the source is open.
+private final class CopyWork: Sendable {
+  private let progress: ProgressHandler?
+  private let weights = Mutex<(pages: Int, files: Int)>((1, 0))
+  private var share: (WorkShare, pages: Int, files: Int) {
+    let (pages, files) = weights.withLock { $0 }
+    return (WorkShare(progress, total: pages + files), pages, files)
+  }
+
+  init(_ progress: ProgressHandler?) { self.progress = progress }
+
+  /// Asks the source how much there is.
+  func begin(_ connection: Connection, _ contents: StoreContents, _ folder: ExternalFolder?) throws {
+    guard progress != nil, case .copy(_, let key, let largeValues) = contents else { return }
+    let pages = try StoreKeyring.allPages(connection)
+    let ids = folder == nil ? [] : try connection.readTransaction { try largeValues(connection) }
+    let files = (folder?.size(of: ids) ?? 0) / key.format.pageSize
+    weights.withLock { $0 = (pages, files) }
+  }
+
+  var database: ProgressHandler? {
+    guard progress != nil else { return nil }
+    return { done, total in
+      let (share, pages, _) = self.share
+      return share.part(from: 0, units: pages)?(done, total) ?? true
+    }
+  }
+
+  var files: ProgressHandler? {
+    let (share, pages, files) = share
+    return share.part(from: pages, units: files)
   }
 }

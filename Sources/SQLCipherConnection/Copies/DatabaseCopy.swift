@@ -35,7 +35,8 @@ enum DatabaseCopy {
       sourceOptions.isForExport = true
       try Connection.withUnchangedFile(path, key: sourceKey, options: sourceOptions, keepsReader: true, onReader: onSource) { source in
         try onOpen(source)
-        try source.export(to: target, key: key)
+        let pages = try StoreKeyring.usedPages(source)
+        try source.reporting(progress, growthOf: target, pages: pages, operation: .backUp) { try source.export(to: target, key: key) }
       }
     case .plaintext(let path, _):
       let source = try PlainDatabase(path)

@@ -46,19 +46,24 @@ extension StoreKeyring {
     let copy = StoreFile.rotationPath(for: place)
     StoreFile.removeDatabase(copy)
     let pages = try Self.usedPages(source)
+    let shares = WorkShare(progress, total: 2 * pages)
     try DiskSpace.require(pages * key.format.pageSize, beside: place, operation: .compact)
     do {
       try StoreFile.createExclusively(copy, for: FileOwner(of: place))
-      try source.reporting(progress, growthOf: copy, pages: pages) { try source.export(to: copy, key: key) }
+      try source.reporting(shares.part(from: 0, units: pages), growthOf: copy, pages: pages, operation: .compact) {
+        try source.export(to: copy, key: key)
+      }
       try Self.checkIsSame(source, copy, key, options, onOpen)
       options.isForExport = false
       let findings = try StoreVerification.run(
-        path: copy, key: key, level: .full, options: options, onOpen: onOpen, progress: progress.map { Self.secondHalf(of: $0, pages) })
+        path: copy, key: key, level: .full, options: options, onOpen: onOpen, progress: shares.part(from: pages, units: pages))
       guard findings.isEmpty else {
         throw StoreAccessError(.storeCorrupt(.structure), path: storePath, operation: .compact, circumstance: .damagedCopy)
       }
       try StoreFile.syncFile(copy)
-      guard progress?(2 * pages, 2 * pages) ?? true else { throw StoreAccessError(.cancelled, path: storePath, operation: .compact) }
+      guard shares.part(from: pages, units: pages)?(1, 1) ?? true else {
+        throw StoreAccessError(.cancelled, path: storePath, operation: .compact)
+      }
       guard rename(copy, place) == 0 else { throw StoreAccessError.system(errno, path: place, operation: .compact) }
     } catch let error as StoreAccessError where error.kind == .cancelled {
       StoreFile.removeDatabase(copy)
@@ -72,17 +77,11 @@ extension StoreKeyring {
     return CompactedSizes(before: sizeBefore, after: StoreFile.size(place) ?? 0)
   }
 
-  private static func secondHalf(of progress: @escaping ProgressHandler, _ pages: Int) -> ProgressHandler {
-    { done, total in
-      let share = total > 0 ? Int(Double(pages) * Double(done) / Double(total)) : pages
-      return progress(pages + min(pages, share), 2 * pages)
-    }
-  }
-
   /// The bytes of a database and its log.
   private static func size(_ path: String) -> Int { (StoreFile.size(path) ?? 0) + (StoreFile.size(path + "-wal") ?? 0) }
 
-  private static func usedPages(_ connection: Connection) throws -> Int {
+  /// The pages that a copy will have.
+  static func usedPages(_ connection: Connection) throws -> Int {
     func number(_ pragma: String) throws -> Int { try connection.pragma(pragma).flatMap { Int($0) } ?? 0 }
     return max(1, try number("page_count") - number("freelist_count"))
   }
@@ -121,19 +120,21 @@ extension StoreKeyring {
 }
 
 extension Connection {
-  /// Runs `body`, which writes a copy, and tells how far the copy's file has grown: half of the whole work.
-  fileprivate func reporting(_ progress: ProgressHandler?, growthOf copy: String, pages: Int, _ body: () throws -> Void) throws {
+  /// Runs `body`, which writes a copy, and tells how far the copy's file has grown.
+  func reporting(
+    _ progress: ProgressHandler?, growthOf copy: String, pages: Int, operation: StoreAccessError.Operation, _ body: () throws -> Void
+  ) throws {
     guard let progress else { return try body() }
     var isCancelled = false
     do {
       try cancelling(
         when: {
           let done = min(pages, (StoreFile.size(copy) ?? 0) / format.pageSize)
-          if !progress(done, 2 * pages) { isCancelled = true }
+          if !progress(done, pages) { isCancelled = true }
           return isCancelled
         }, body)
     } catch  where isCancelled {
-      throw StoreAccessError(.cancelled, path: path, operation: .compact, underlying: error)
+      throw StoreAccessError(.cancelled, path: path, operation: operation, underlying: error)
     }
   }
 }

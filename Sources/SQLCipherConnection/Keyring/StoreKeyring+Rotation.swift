@@ -58,25 +58,35 @@ extension StoreKeyring {
     }
     let renewed = try ExternalFolder(storePath: storePath, key: next)
     let externalIDs = try largeValues(source)
+    // Every page is written, then checked; the files of large values follow.
+    let pages = try Self.allPages(source)
+    let files = progress == nil ? 0 : external.size(of: externalIDs) / key.format.pageSize
+    let shares = WorkShare(progress, total: 2 * pages + files)
 
     let copy = StoreFile.rotationPath(for: storePath)
     StoreFile.removeDatabase(copy)
     let numbers = hasSlots ? try addGeneration(next, after: key) : nil
     do {
       try StoreFile.createExclusively(copy, for: FileOwner(of: storePath))
-      try DatabaseCopy.backUp(source, key, to: copy, key: next, options: options, progress: progress)
-      let findings = try StoreVerification.run(path: copy, key: next, level: .full, options: options, onOpen: onOpen)
+      try DatabaseCopy.backUp(source, key, to: copy, key: next, options: options, progress: shares.part(from: 0, units: pages))
+      let findings = try StoreVerification.run(
+        path: copy, key: next, level: .full, options: options, onOpen: onOpen, progress: shares.part(from: pages, units: pages))
       guard findings.isEmpty else {
         throw StoreAccessError(.storeCorrupt(.structure), path: storePath, operation: .rotateDataKey, circumstance: .damagedCopy)
       }
       try StoreFile.syncFile(copy)
       // Under the new key the files have other names: both sets stand here until the store has its place.
-      try ExternalCopy.copy(externalIDs, from: external, to: renewed, lock: externalLock)
+      try ExternalCopy.copy(
+        externalIDs, from: external, to: renewed, lock: externalLock, progress: shares.part(from: 2 * pages, units: files))
       guard rename(copy, storePath) == 0 else { throw StoreAccessError.system(errno, path: storePath, operation: .rotateDataKey) }
     } catch {
       StoreFile.removeDatabase(copy)
       renewed.removeFiles(externalIDs)
       if let numbers { _ = try? edit { file, keys in file.keepGeneration(numbers.old, keys: &keys) } }
+      // Whichever part was stopped: the rotation was.
+      if let error = error as? StoreAccessError, error.kind == .cancelled {
+        throw error.with(kind: .cancelled, path: storePath, operation: .rotateDataKey)
+      }
       throw error
     }
     if numbers == nil { state.withLock { $0.single = next } }
@@ -91,6 +101,9 @@ extension StoreKeyring {
     if let numbers { _ = try? edit { file, keys in file.keepGeneration(numbers.new, keys: &keys) } }
     return nil
   }
+
+  /// The pages of a database, unused ones too.
+  static func allPages(_ connection: Connection) throws -> Int { max(1, try connection.pragma("page_count").flatMap { Int($0) } ?? 0) }
 
   /// Stands in for the sync of the store's folder, for tests.
   static let folderSync = Mutex<(@Sendable (String) throws -> Void)?>(nil)

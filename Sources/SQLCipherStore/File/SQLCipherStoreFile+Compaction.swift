@@ -19,10 +19,12 @@ extension SQLCipherStoreFile {
   ///   `storeCorrupt` where a page fails its check, `cancelled`. The store is as it was then.
   @discardableResult
   public func compact(updatesStatistics: Bool = false, progress: Progress? = nil) async throws -> StoreCompaction {
+    let rising = RisingProgress(progress)
     let sizes = try await StoreError.mapping {
-      try await keyring.compact(onOpen: { try FoldedIndexes.register(on: $0) }, progress: progress)
+      try await keyring.compact(onOpen: { try FoldedIndexes.register(on: $0) }, progress: rising.phases)
     }
     if updatesStatistics { try await updateStatistics() }
+    rising.finish()
     return StoreCompaction(bytesBefore: sizes.before, bytesAfter: updatesStatistics ? StoreFile.size(path) ?? sizes.after : sizes.after)
   }
 

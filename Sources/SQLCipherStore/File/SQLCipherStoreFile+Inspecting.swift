@@ -75,7 +75,8 @@ extension SQLCipherStoreFile {
   /// - Throws: ``StoreError``, only where the check itself cannot be done.
   public func findings(_ level: StoreVerificationLevel, progress: Progress? = nil) async throws -> [StoreFinding] {
     let keyring = keyring
-    return try await Self.offActor {
+    let rising = RisingProgress(progress)
+    let found = try await Self.offActor {
       var (indexes, tables): ([String], [String]) = ([], [])
       let findings = try keyring.withDatabaseKey(options: Self.readingOptions) { key in
         try StoreVerification.run(
@@ -86,7 +87,7 @@ extension SQLCipherStoreFile {
               ![SQLFunctions.foldIndexed, SQLFunctions.indexed].contains($0.function)
             }.map { "\($0.index)" }
             tables = try FullTextFile.indexes(connection).filter { $0.function != SQLFunctions.words }.map { "\($0.table)" }
-          }, progress: progress)
+          }, progress: rising.phases)
       }
       let lines = try Self.externalFindings(keyring, isFull: level == .full)
       // What an index of another folding holds cannot be checked: no condition uses it, and the next opening replaces it.
@@ -96,6 +97,8 @@ extension SQLCipherStoreFile {
       return findings.filter { !isOutdated($0) }.map { StoreFinding(.damage, $0.description) } + lines
         + (try Self.historyFindings(keyring)) + (try Self.abandonedCopy(keyring))
     }
+    rising.finish()
+    return found
   }
 
   /// The copy that a killed rotation or compaction has left. While one runs nobody has the store open.

@@ -15,6 +15,9 @@ public import StoreKeys
 /// All work is done on threads of its own. Errors are ``StoreError``s.
 public final class SQLCipherStoreFile: Sendable {
   /// Called with how much of a long work is done; answers whether to go on.
+  ///
+  /// `done / total` is one fraction over all phases of the work: the total stays, what is done only rises, and it is the total once, at the end of a work that has
+  /// succeeded; the answer to that call is of no effect. Foundation's `Progress` follows by its `storeWorkHandler`.
   public typealias Progress = @Sendable (_ done: Int, _ total: Int) -> Bool
 
   /// Where the file is.

@@ -17,6 +17,13 @@ final class MigrationRunner {
   private let portionSize: Int
   private var done = 0
   private var total = 0
+  private var fraction = MigrationFraction()
+  /// What each stage is of the whole; empty where nobody listens.
+  private var stages: [(preparation: MigrationSpan, steps: MigrationSpan)] = []
+  private var stage = 0
+  /// The rows done before the step under way, and those it is expected to touch.
+  private var rowsBefore = 0
+  private var rowsOfStep = 0
 
   init(
     _ transaction: WriteTransaction, request: StoreMigrationRequest, trace: StatementTrace,
@@ -31,6 +38,28 @@ final class MigrationRunner {
 
   /// Throws once the migration was called off.
   func check() throws { try cancellation?.check(.migrate) }
+
+  /// Whether somebody listens.
+  var isTelling: Bool { progress != nil }
+
+  /// Shares the whole out among the stages; what follows the last one weighs as much as a row.
+  func share(_ weights: [StageWeights]) {
+    stages = MigrationSpan().parts(weights.map { $0.preparation + $0.steps } + [1]).dropLast().enumerated().map { position, span in
+      let parts = span.parts([weights[position].preparation, weights[position].steps])
+      return (parts[0], parts[1])
+    }
+  }
+
+  /// Begins with a stage.
+  func begin(stage: Int) {
+    self.stage = stage
+    if stages.indices.contains(stage) { fraction.begin(stages[stage].preparation) }
+  }
+
+  /// The last report of a migration, for when it has succeeded.
+  var last: MigrationProgress {
+    MigrationProgress(phase: "done", completedUnitCount: total, totalUnitCount: total, fractionCompleted: 1)
+  }
 
   /// Runs a planned migration, but for its metadata.
   ///
@@ -49,18 +78,37 @@ final class MigrationRunner {
     // What follows from rows is made anew at the end; the number of its rows is not known, and passes.
     let counts = try steps.map { step in try step.countSQL.map(number) ?? 0 }
     total += counts.reduce(0, +)
-    for (step, count) in zip(steps, counts) {
+    let whole = stages.indices.contains(stage) ? stages[stage].steps : MigrationSpan()
+    let spans = whole.parts(steps.weights(counts, handlerRows: counts.reduce(0, +)))
+    for (position, (step, count)) in zip(steps, counts).enumerated() {
       try check()
+      fraction.begin(spans[position])
+      rowsBefore = done
+      rowsOfStep = count
       report(step.summary)
       let before = done
       try run(step, schema, handler)
       done = max(before + count, done)
+      fraction.end()
       report(step.summary)
     }
   }
 
-  func report(_ phase: String, completed: Int? = nil, total: Int? = nil) {
-    progress?(MigrationProgress(phase: phase, completedUnitCount: completed ?? done, totalUnitCount: total ?? self.total))
+  /// Tells how far the migration is.
+  func report(_ phase: String) {
+    fraction.reach(done - rowsBefore, of: rowsOfStep)
+    tell(phase, done, total)
+  }
+
+  /// Tells how far a handler is, in its own units.
+  func report(_ phase: String, completed: Int, total: Int) {
+    fraction.reachInHandler(completed, of: total)
+    tell(phase, completed, total)
+  }
+
+  private func tell(_ phase: String, _ completed: Int, _ total: Int) {
+    progress?(
+      MigrationProgress(phase: phase, completedUnitCount: completed, totalUnitCount: total, fractionCompleted: fraction.value))
   }
 
   private func run(_ step: MigrationStep, _ schema: StoreSchema, _ handler: (StoreMigrationStep) throws -> Void) throws {

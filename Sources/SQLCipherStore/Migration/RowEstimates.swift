@@ -49,6 +49,9 @@ struct RowEstimates {
     return result
   }
 
+  /// All objects and links whose number is known.
+  var known: Int { objects.values.reduce(0, +) + links.values.reduce(0, +) }
+
   /// The rows of a table; nil where their number is not known.
   ///
   /// - Parameter name: The table's quoted name.

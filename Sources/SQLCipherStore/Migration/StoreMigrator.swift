@@ -20,7 +20,10 @@ struct StoreMigrator {
   var externalStorageThreshold = ExternalStorage.standardThreshold
 
   /// Migrates the store, or finds that it is done.
-  func run() throws {
+  ///
+  /// - Returns: What is to be told when the store is open; nil where nothing was to be done.
+  func run() throws -> MigrationProgress? {
+    var last: MigrationProgress?
     do {
       // The file's indexes may need functions that the newer model does not.
       try FoldedIndexes.register(on: connection)
@@ -28,7 +31,7 @@ struct StoreMigrator {
       try connection.withoutForeignKeys {
         try connection.cancelling(when: { [cancellation = request.cancellation] in cancellation?.isCancelled ?? false }) {
           let externals = ExternalStorage(joining: connection, threshold: externalStorageThreshold)
-          try WriteTransaction.run(on: connection, externals.map { [LargeValues(storage: $0)] } ?? []) { try migrate($0) }
+          try WriteTransaction.run(on: connection, externals.map { [LargeValues(storage: $0)] } ?? []) { last = try migrate($0) }
         }
       }
     } catch {
@@ -36,18 +39,19 @@ struct StoreMigrator {
       throw failure(error)
     }
     connection.discardStatements()
+    return last
   }
 
   // MARK: The transaction
 
-  private func migrate(_ transaction: WriteTransaction) throws {
+  private func migrate(_ transaction: WriteTransaction) throws -> MigrationProgress? {
     guard let record = try MetadataTable.read(connection, path: path) else {
       throw StoreError(.holdsNoStore(.empty), operation: .migrate, path: path)
     }
     try MetadataTable.upgrade(connection, path: path)
     let hashes = try MetadataTable.readHashes(connection, path: path)
     let wanted = model.versionHashes(ofEntities: entityNumbers)
-    if hashes == wanted { return }
+    if hashes == wanted { return nil }
     var past = try MetadataTable.readPastModels(connection, path: path)
     try Self.checkNotNewer(record, past, model, path: path)
     var schema = try StoredSchema.read(connection, path: path)
@@ -56,9 +60,15 @@ struct StoreMigrator {
     var layout = schema.layout
     let runner = MigrationRunner(transaction, request: request, trace: trace, portionSize: portionSize)
     let steps: [StoreMigrationStep?] = request.steps.isEmpty ? [nil] : request.steps
+    if runner.isTelling {
+      runner.share(
+        request.steps.isEmpty
+          ? [StageWeights()] : try StageWeights.of(request.steps, from: schema, to: model, entityNumbers: entityNumbers, connection))
+    }
     var tasks = record.deferredTasks
     var present = record.modelName
-    for step in steps {
+    for (position, step) in steps.enumerated() {
+      runner.begin(stage: position)
       let target = step?.model ?? model
       let numbers = model.entityNumbers(entityNumbers, in: target)
       if let step, step.preparation != nil { try MigrationHandlers.prepare(step, context(transaction, schema, schema, record, runner)) }
@@ -91,6 +101,7 @@ struct StoreMigrator {
     try write(record, schema, layout, past, tasks)
     try TransactionRecord.writeMigration(
       from: record.checksum, to: schema, layout, transaction, author: request.author, trace: trace, path: path)
+    return runner.last
   }
 
   private func write(

@@ -53,6 +53,11 @@ package struct ExternalFolder: Sendable {
     for id in ids { if let file = try? filePath(id) { unlink(file) } }
   }
 
+  /// The bytes of the files of values; those that are not there count nothing.
+  package func size(of ids: some Sequence<Int64>) -> Int {
+    ids.reduce(0) { sum, id in sum + ((try? filePath(id)).flatMap(StoreFile.size) ?? 0) }
+  }
+
   /// Makes the folder's entries durable.
   package func sync() throws { try StoreFile.syncFolder(of: pendingPath) }
 

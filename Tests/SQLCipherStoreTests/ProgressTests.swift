@@ -1,0 +1,229 @@
+// ProgressTests: one fraction over all phases of long work, which Foundation's Progress follows.
+import Foundation
+import ObjectContext
+import ObjectModel
+import ObjectStore
+import StoreKeys
+import Synchronization
+import XCTest
+import _StoreSpecification
+import _TestSupport
+
+@testable import SQLCipherStore
+
+final class ProgressTests: XCTestCase {
+  /// What was told, and whether the work is to go on.
+  private final class Told: Sendable {
+    let reports = Mutex<[(done: Int, total: Int)]>([])
+    let limit: Int
+
+    /// - Parameter limit: The report that stops the work.
+    init(stoppingAt limit: Int = .max) { self.limit = limit }
+
+    var handler: SQLCipherStoreFile.Progress {
+      { done, total in
+        self.reports.withLock {
+          $0.append((done, total))
+          return $0.count < self.limit
+        }
+      }
+    }
+    var all: [(done: Int, total: Int)] { reports.withLock { $0 } }
+  }
+
+  private static let passphrase = StoreKey.passphrase("correct horse", .cheapForTests())
+
+  private func films(key: StoreKey = passphrase, count: Int = 1_500) throws -> FilmStore {
+    let films = try FilmStore(key: key)
+    let store = try films.open()
+    let context = store.newContext()
+    for number in 0..<count {
+      let film = try context.insert("Film", ["title": "Film \(number)", "plain": FilmStore.bytes(3_000, number)])
+      if number % 100 == 0 { try film.setValue(FilmStore.bytes(150_000, number), forKey: "poster") }
+    }
+    try context.save()
+    try store.close()
+    return films
+  }
+
+  private typealias Work = (_ films: FilmStore, _ progress: @escaping SQLCipherStoreFile.Progress) async throws -> Void
+
+  private static var works: [(name: String, work: Work)] {
+    [
+      ("backup", { try await $0.unlock().backUp(to: $0.folder.file("copy.store"), progress: $1) }),
+      (
+        "backup for another key",
+        { try await $0.unlock().backUp(to: $0.folder.file("other.store"), key: .passphrase("other", .cheapForTests()), progress: $1) }
+      ),
+      ("rotation", { try await $0.unlock().rotateDataKey(progress: $1) }),
+      ("compaction", { try await $0.unlock().compact(updatesStatistics: true, progress: $1) }),
+      ("verification", { _ = try await $0.unlock().findings(.full, progress: $1) }),
+      ("quick verification", { _ = try await $0.unlock().findings(.quick, progress: $1) }),
+    ]
+  }
+
+  func testTheFractionOfWorkOnAFileOnlyRisesAndIsTheWholeOnceAtTheEnd() async throws {
+    let films = try films()
+    for (name, work) in Self.works {
+      let told = Told()
+      try await work(films, told.handler)
+      let all = told.all
+      XCTAssertEqual(all.map(\.done), all.map(\.done).sorted(), name)
+      XCTAssertEqual(Set(all.map(\.total)).count, 1, name)
+      XCTAssertTrue(all.allSatisfy { $0.done >= 0 && $0.done <= $0.total && $0.total > 0 }, name)
+      XCTAssertEqual(all.filter { $0.done == $0.total }.count, 1, name)
+      XCTAssertEqual(all.last?.done, all.last?.total, name)
+    }
+  }
+
+  func testAllPhasesHaveTheirShareOfARotation() async throws {
+    let films = try films()
+    let told = Told()
+    try await films.unlock().rotateDataKey(progress: told.handler)
+    let fractions = told.all.map { Double($0.done) / Double($0.total) }
+    // 1500 rows of 3000 bytes are copied, then checked; 15 files of 150000 bytes follow.
+    XCTAssertTrue(fractions.contains { $0 > 0.3 && $0 < 0.5 }, "\(fractions)")
+    XCTAssertGreaterThan(fractions.filter { $0 > 0.7 && $0 < 1 }.count, 10, "\(fractions)")
+  }
+
+  func testWorkThatIsCalledOffAtAnyReportNeverTellsTheWhole() async throws {
+    let films = try films()
+    for (name, work) in Self.works {
+      var stopped = 0
+      while true {
+        let told = Told(stoppingAt: stopped + 1)
+        do {
+          try await work(films, told.handler)
+          XCTAssertEqual(told.all.last?.done, told.all.last?.total, name)
+          break
+        } catch let error as StoreError {
+          XCTAssertEqual(error.code, .cancelled, name)
+          XCTAssertTrue(told.all.allSatisfy { $0.done < $0.total }, "\(name) \(told.all)")
+        }
+        stopped += 1
+        // Some works tell the file's growth: how often depends on the machine.
+        if stopped == 8 { break }
+      }
+      if name != "quick verification" { XCTAssertGreaterThan(stopped, 1, name) }
+      let left = try FileManager.default.contentsOfDirectory(atPath: films.folder.url.path).filter { $0.hasSuffix(".new") }
+      XCTAssertEqual(left, [], name)
+    }
+    let findings = try await films.verify()
+    XCTAssertEqual(findings, [])
+  }
+
+  func testWorkThatFailsNeverTellsTheWhole() async throws {
+    let films = try films(count: 20)
+    let open = try films.open()
+    let told = Told()
+    do {
+      try await films.unlock().rotateDataKey(progress: told.handler)
+      XCTFail("the store is in use")
+    } catch let error as StoreError {
+      XCTAssertEqual(error.code, .busy)
+    }
+    try open.close()
+    XCTAssertFalse(told.all.contains { $0.done == $0.total })
+  }
+
+  func testFoundationsProgressFollowsAndCallsOff() async throws {
+    let films = try films()
+    let progress = Progress(totalUnitCount: 50)
+    try await films.unlock().backUp(to: films.folder.file("copy.store"), progress: progress.storeWorkHandler)
+    XCTAssertEqual(progress.completedUnitCount, 50)
+    XCTAssertTrue(progress.isFinished)
+
+    let unknown = Progress(totalUnitCount: -1)
+    try await films.unlock().rotateDataKey(progress: unknown.storeWorkHandler)
+    XCTAssertEqual(unknown.fractionCompleted, 1)
+
+    let stopped = Progress(totalUnitCount: 50)
+    stopped.cancel()
+    do {
+      try await films.unlock().backUp(to: films.folder.file("second.store"), progress: stopped.storeWorkHandler)
+      XCTFail("the work was called off")
+    } catch let error as StoreError {
+      XCTAssertEqual(error.code, .cancelled)
+    }
+    XCTAssertLessThan(stopped.completedUnitCount, 50)
+  }
+
+  func testFoundationsProgressFollowsAMigrationAndCallsItOff() throws {
+    let store = try MigratingStore.make(Self.version(1)) { context in
+      for index in 0..<3_000 { try context.make("Book", ["title": "t\(index)"]) }
+    }
+    let stopped = Progress(totalUnitCount: 10)
+    XCTAssertThrowsError(
+      try store.open(Self.version(2)) { description in
+        description.followMigration(with: stopped)
+        stopped.cancel()
+      } _: { _ in
+      }
+    ) { XCTAssertEqual(($0 as? StoreError)?.code, .cancelled) }
+    XCTAssertLessThan(stopped.completedUnitCount, 10)
+    let reports = Mutex<[MigrationProgress]>([])
+    let progress = Progress(totalUnitCount: -1)
+    try store.open(Self.version(2)) { description in
+      description.migrationProgress = { report in reports.withLock { $0.append(report) } }
+      description.followMigration(with: progress)
+    } _: { _ in
+    }
+    XCTAssertEqual(progress.fractionCompleted, 1)
+    XCTAssertEqual(reports.withLock { $0.last?.fractionCompleted }, 1)
+  }
+
+  func testAMigrationOfSeveralStagesHasOneFraction() throws {
+    let store = try MigratingStore.make(Self.version(1)) { context in
+      for index in 0..<3_000 { try context.make("Book", ["title": "t\(index)"]) }
+    }
+    let reports = Mutex<[MigrationProgress]>([])
+    for isBroken in [true, false] {
+      reports.withLock { $0 = [] }
+      let stages: [any MigrationStage] = [
+        CustomMigrationStage(
+          migratingFrom: ManagedObjectModelReference(Self.version(1)), to: ManagedObjectModelReference(Self.version(2)), label: "first"
+        ) { migration in
+          for _ in 0..<2 { try migration.forEach("Book") { _, new in try new.setValue("x", forKey: "added2") } }
+        },
+        CustomMigrationStage(
+          migratingFrom: ManagedObjectModelReference(Self.version(2)), to: ManagedObjectModelReference(Self.version(3)), label: "second"
+        ) { migration in
+          migration.report(3, of: 2)
+          migration.report(-1, of: 2)
+          migration.report(0, of: 0)
+          try migration.forEach("Book") { _, new in try new.setValue("y", forKey: "added3") }
+          if isBroken { throw CocoaError(.featureUnsupported) }
+        },
+      ]
+      let migrate = {
+        try store.open(Self.version(3)) { description in
+          description.stagedMigrationManager = StagedMigrationManager(stages)
+          description.migrationProgress = { report in reports.withLock { $0.append(report) } }
+        } _: { _ in
+        }
+      }
+      if isBroken { XCTAssertThrowsError(try migrate()) } else { try migrate() }
+      let all = reports.withLock { $0 }
+      let fractions = all.map(\.fractionCompleted)
+      XCTAssertEqual(fractions, fractions.sorted())
+      XCTAssertTrue(fractions.allSatisfy { (0...1).contains($0) })
+      XCTAssertEqual(fractions.filter { $0 == 1 }.count, isBroken ? 0 : 1)
+      if !isBroken { XCTAssertEqual(fractions.last, 1) }
+      let first = all.last { $0.phase.hasPrefix("first") }?.fractionCompleted ?? 1
+      let second = all.first { $0.phase.hasPrefix("second") }?.fractionCompleted ?? 0
+      XCTAssertTrue((0.2...0.6).contains(first), "\(first)")
+      XCTAssertTrue((0.5..<1).contains(second), "\(second)")
+      XCTAssertGreaterThan(Set(fractions).count, 10)
+    }
+  }
+
+  /// A book that has an attribute more in each version.
+  private static func version(_ number: Int) -> ManagedObjectModel {
+    var book = EntityDescription(name: "Book")
+    book.properties = [.attribute(AttributeDescription(name: "title", type: .string, isOptional: true))]
+    for added in (1...number).dropFirst() {
+      book.properties.append(.attribute(AttributeDescription(name: "added\(added)", type: .string, isOptional: true)))
+    }
+    return ManagedObjectModel(entities: [book])
+  }
+}
