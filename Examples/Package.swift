@@ -39,10 +39,12 @@ let package = Package(
       name: "WalkTests",
       dependencies: ["Walk", .product(name: "CipherData", package: "CipherData"), .product(name: "Logging", package: "swift-log")],
       swiftSettings: strict),
-    // An application that lives: a document in two processes, live results, undo over a child context, snapshots.
+    // An application that lives: a document in two processes, live results, undo over a child context, snapshots, an import in the
+    // background, a migration.
     .executableTarget(
       name: "Journal", dependencies: [.product(name: "CipherData", package: "CipherData")], exclude: ["Journal.xcdatamodeld"],
       swiftSettings: strict, plugins: [.plugin(name: "GenerateManagedObjects", package: "CipherData")]),
-    .testTarget(name: "JournalTests", dependencies: ["Journal"], swiftSettings: strict),
+    .testTarget(
+      name: "JournalTests", dependencies: ["Journal", .product(name: "CipherData", package: "CipherData")], swiftSettings: strict),
   ]
 )

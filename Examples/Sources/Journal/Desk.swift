@@ -9,6 +9,10 @@ import Foundation
   private let teller = Teller()
   /// The entry that is being written, in a context of its own.
   private var sheet: Sheet?
+  /// The import that is going on in the background.
+  private var running: Task<Void, Never>?
+  /// Whether something that was asked for could not be done.
+  private(set) var hasFailed = false
 
   private var context: ManagedObjectContext { document.managedObjectContext }
 
@@ -21,7 +25,10 @@ import Foundation
   static func open(_ url: URL, passphrase: String, savingAfter delay: Duration) async throws -> Desk {
     let document = try ManagedDocument(
       url: url, model: JournalModel.managedObjectModel, classes: JournalModel.classes, autosaveDelay: delay
-    ) { $0.key = .passphrase(passphrase) }
+    ) {
+      $0.key = .passphrase(passphrase)
+      $0.stagedMigrationManager = JournalModel.migration
+    }
     if FileManager.default.fileExists(atPath: url.path) {
       try await document.open()
     } else {
@@ -35,7 +42,7 @@ import Foundation
     document.errorHandler = { say("! not saved: \($0)") }
     document.managedObjectContext.undoManager = ContextUndoManager()
     list = FetchedResultsController(
-      fetchRequest: Entry.all.sorted { $0.notebook.name }.sorted { $0.written }.sorted { $0.title },
+      fetchRequest: Entry.all.sorted { $0.notebook.name }.sorted { ($0.isPinned.descending, $0.written, $0.title) },
       context: document.managedObjectContext, sectionName: { $0.notebook.name })
     try list.performFetch()
     list.delegate = teller
@@ -46,8 +53,20 @@ import Foundation
     say("\(list.numberOfObjects) entries. Type help for what there is to do.")
   }
 
-  /// Saves what is not saved, and closes the journal.
-  func close() throws { try document.close() }
+  /// Waits for an import that is going on, saves what is not saved, and closes the journal.
+  func close() async throws {
+    await running?.value
+    try document.close()
+  }
+
+  /// Somebody has typed Ctrl-C: stops the import that is going on, or else ends the journal in order.
+  func interrupt() {
+    if let running { return running.cancel() }
+    do {
+      try document.close()
+      exit(128 + SIGINT)
+    } catch { fail("not saved: \(error)") }
+  }
 
   // MARK: Lines
 
@@ -62,8 +81,14 @@ import Foundation
       try await perform(verb, words.count > 1 ? words[1].trimmingCharacters(in: .whitespaces) : "")
       // The end of an event: rules run, the list follows, and what was done is one step for undo.
       context.processPendingChanges()
-    } catch { say("! \(error)") }
+    } catch { fail("\(error)") }
     return true
+  }
+
+  /// Says what could not be done.
+  private func fail(_ text: String) {
+    hasFailed = true
+    say("! \(text)")
   }
 
   private func perform(_ verb: String, _ rest: String) async throws {
@@ -76,14 +101,17 @@ import Foundation
     case "edit": try edit(entry(rest))
     case "list": show()
     case "remove": remove(entry(rest))
+    case "pin": pin(entry(rest))
     case "search": try search(rest)
+    case "import": beginImport(of: rest)
     case "count": say(try await count())
     case "undo": try step("undone", context.undoManager?.undoActionName) { try context.undo() }
     case "redo": try step("done again", context.undoManager?.redoActionName) { try context.redo() }
     case "keep": try keep(rest)
     case "save": try document.save()
     default:
-      say("add NOTEBOOK: TITLE, edit N, list, remove N, search WORDS, count, undo, redo, keep mine|theirs, save, quit;")
+      say("add NOTEBOOK: TITLE, edit N, list, pin N, remove N, search WORDS, count, import FILE (Ctrl-C stops it),")
+      say("undo, redo, keep mine|theirs, save, quit;")
       say("of an entry that is edited: title TEXT, text TEXT, move NOTEBOOK, show, undo, redo, done, cancel")
     }
   }
@@ -92,7 +120,7 @@ import Foundation
 
   private func add(_ text: String) throws {
     let parts = text.split(separator: ":", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
-    guard parts.count == 2, !parts[1].isEmpty else { return say("! add NOTEBOOK: TITLE") }
+    guard parts.count == 2, !parts[1].isEmpty else { return fail("add NOTEBOOK: TITLE") }
     // A fetch ends an event: before the entry is made, so that the list never sees it without a notebook.
     let notebook = try Notebook.named(parts[0], in: context)
     let entry = Entry(context: context)
@@ -108,6 +136,13 @@ import Foundation
     context.delete(entry)
   }
 
+  /// Pins an entry, which is before the others of its notebook then, or takes the pin away.
+  private func pin(_ entry: Entry?) {
+    guard let entry else { return }
+    context.undoManager?.setActionName("\(entry.isPinned ? "unpin" : "pin") \(entry.title)")
+    entry.isPinned.toggle()
+  }
+
   private func edit(_ entry: Entry?) throws {
     guard let entry else { return }
     sheet = try Sheet(entry, over: context)
@@ -116,7 +151,7 @@ import Foundation
   /// The entry of a number of the list.
   private func entry(_ number: String) -> Entry? {
     guard let number = Int(number), number > 0, let place = list.snapshot.place(ofItem: number - 1) else {
-      say("! There is no entry \(number); list shows them.")
+      fail("There is no entry \(number); list shows them.")
       return nil
     }
     return list.object(at: place)
@@ -128,7 +163,7 @@ import Foundation
       say("── \(section.name) (\(section.numberOfObjects))")
       for entry in section.objects {
         number += 1
-        say("\(number)  \(entry.title)")
+        say("\(number)  \(entry.isPinned ? "* " : "")\(entry.title)")
       }
     }
     say("\(number) entries\(document.hasUnsavedChanges ? ", not all of them saved" : "")")
@@ -155,6 +190,30 @@ import Foundation
     say("\(what): \(name ?? "")")
   }
 
+  // MARK: Import
+
+  /// Begins to import a file. The journal may be used meanwhile; its list has each portion as soon as it is saved.
+  private func beginImport(of path: String) {
+    if running != nil { return fail("An import is going on; Ctrl-C stops it.") }
+    running = Task {
+      defer { running = nil }
+      do {
+        let entries = try await Task.detached { try ImportedEntry.entries(of: URL(fileURLWithPath: path)) }.value
+        let added = try await Import(entries: entries).run(in: document.container) { progress in
+          say("imported \(progress.done) of \(progress.total)")
+        }
+        say("import done: \(added) new, \(entries.count - added) were there already")
+      } catch let error as BrokenLine {
+        fail("\(path): \(error); nothing was imported")
+      } catch let error as CocoaError {
+        fail("\(error.localizedDescription) \(path) was not imported.")
+      } catch {
+        fail(Task.isCancelled ? "import stopped" : "import failed: \(error)")
+        say("What was imported so far is kept; import the file again for the rest.")
+      }
+    }
+  }
+
   // MARK: Conflicts
 
   private func tellConflicts() {
@@ -166,7 +225,7 @@ import Foundation
   }
 
   private func keep(_ whose: String) throws {
-    guard whose == "mine" || whose == "theirs" else { return say("! keep mine, or keep theirs?") }
+    guard whose == "mine" || whose == "theirs" else { return fail("keep mine, or keep theirs?") }
     try document.resolveConflicts(keeping: whose == "mine" ? .mine : .theirs)
     say("kept \(whose)")
   }

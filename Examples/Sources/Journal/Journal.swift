@@ -5,17 +5,26 @@ import Foundation
 @main
 struct Journal {
   static func main() async {
-    guard CommandLine.arguments.count == 2 else { return end("usage: Journal FOLDER (the passphrase is in JOURNAL_PASSPHRASE)", 64) }
+    let arguments = CommandLine.arguments.dropFirst()
+    guard let folder = arguments.first else {
+      return end("usage: Journal FOLDER [COMMAND…] (the passphrase is in JOURNAL_PASSPHRASE)", EX_USAGE)
+    }
     guard let passphrase = ProcessInfo.processInfo.environment["JOURNAL_PASSPHRASE"], !passphrase.isEmpty else {
-      return end("Set JOURNAL_PASSPHRASE to the journal's passphrase.", 64)
+      return end("Set JOURNAL_PASSPHRASE to the journal's passphrase.", EX_USAGE)
     }
     let seconds = ProcessInfo.processInfo.environment["JOURNAL_AUTOSAVE"].flatMap(Int.init) ?? 1
+    let command = arguments.dropFirst().joined(separator: " ")
     do {
-      let desk = try await Desk.open(
-        URL(fileURLWithPath: CommandLine.arguments[1]), passphrase: passphrase, savingAfter: .seconds(max(seconds, 0)))
-      for await line in Input.lines() where await !desk.perform(line) { break }
-      try desk.close()
-    } catch { end("\(error)", 1) }
+      let desk = try await Desk.open(URL(fileURLWithPath: folder), passphrase: passphrase, savingAfter: .seconds(max(seconds, 0)))
+      let interruptions = Input.interruptions { Task { await desk.interrupt() } }
+      // A command is done and that is all; without one somebody types.
+      for await line in command.isEmpty ? Input.lines() : Input.one(command) where await !desk.perform(line) { break }
+      try await desk.close()
+      interruptions.cancel()
+      if !command.isEmpty, desk.hasFailed { exit(EXIT_FAILURE) }
+    } catch let error as StoreError where error.code == .wrongKey {
+      end("That is not the passphrase of this journal. Nothing was changed.", EX_NOPERM)
+    } catch { end("\(error)", EXIT_FAILURE) }
   }
 
   private static func end(_ message: String, _ status: Int32) {
@@ -24,9 +33,9 @@ struct Journal {
   }
 }
 
-/// The lines that somebody types.
+/// What comes from the terminal.
 enum Input {
-  /// They are read on a thread of their own, so that the main actor can tell meanwhile what others write.
+  /// The lines that somebody types. They are read on a thread of their own, so that the main actor can tell meanwhile what others write.
   static func lines() -> AsyncStream<String> {
     let (stream, continuation) = AsyncStream.makeStream(of: String.self)
     Thread.detachNewThread {
@@ -34,6 +43,23 @@ enum Input {
       continuation.finish()
     }
     return stream
+  }
+
+  /// A single line.
+  static func one(_ line: String) -> AsyncStream<String> {
+    AsyncStream { continuation in
+      continuation.yield(line)
+      continuation.finish()
+    }
+  }
+
+  /// Calls a handler for each Ctrl-C, instead of ending the process.
+  static func interruptions(_ handler: @escaping @Sendable () -> Void) -> any DispatchSourceSignal {
+    signal(SIGINT, SIG_IGN)
+    let source = DispatchSource.makeSignalSource(signal: SIGINT)
+    source.setEventHandler(handler: handler)
+    source.resume()
+    return source
   }
 }
 

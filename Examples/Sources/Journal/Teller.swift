@@ -2,9 +2,11 @@
 import CipherData
 import Foundation
 
-/// Says how the list changes, with the places in it.
+/// Says how the list changes, with the places in it; of many changes at once, as of an import, only how many there are.
 @MainActor final class Teller: @MainActor FetchedResultsControllerDelegate {
   func controller(_ controller: FetchedResultsController<Entry>, didChangeContentWith change: ResultsChange) {
+    let count = change.removed.count + change.inserted.count + change.moved.count + change.updated.count
+    if count > 20 { return say("~ \(count) entries") }
     func title(_ place: IndexPath) -> String { controller.object(at: place)?.title ?? "" }
     for section in change.removedSections { say("- \(section.index)  [\(section.name)]") }
     for section in change.insertedSections { say("+ \(section.index)  [\(section.name)]") }

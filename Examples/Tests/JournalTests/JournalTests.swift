@@ -2,70 +2,11 @@
 import Foundation
 import XCTest
 
-final class JournalTests: XCTestCase {
-  /// A process that has the journal open.
-  private final class Writer {
-    private let process = Process()
-    private let input = Pipe()
-    private let output = Pipe()
-    private var unread = ""
-
-    /// - Parameter seconds: How long after a change it saves by itself.
-    init(_ folder: URL, passphrase: String = "between the lines", savingAfter seconds: Int = 1) throws {
-      // What is waited for in vain ends with the process.
-      process.executableURL = URL(fileURLWithPath: "/usr/bin/timeout")
-      let program = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().appendingPathComponent("Journal")
-      process.arguments = ["60", program.path, folder.path]
-      process.environment = ProcessInfo.processInfo.environment.merging([
-        "JOURNAL_PASSPHRASE": passphrase, "JOURNAL_AUTOSAVE": "\(seconds)",
-      ]) { _, new in new }
-      (process.standardInput, process.standardOutput, process.standardError) = (input, output, output)
-      try process.run()
-    }
-
-    func type(_ line: String) { input.fileHandleForWriting.write(Data((line + "\n").utf8)) }
-
-    /// Waits until the process has said a line, and goes on behind it. The process's end ends the waiting too.
-    func wait(for line: String, file: StaticString = #filePath, at number: UInt = #line) {
-      while true {
-        if let found = unread.range(of: line + "\n") {
-          unread.removeSubrange(unread.startIndex..<found.upperBound)
-          return
-        }
-        let bytes = output.fileHandleForReading.availableData
-        if bytes.isEmpty { return XCTFail("“\(line)” was not said. What was said last: \(unread)", file: file, line: number) }
-        unread += String(decoding: bytes, as: UTF8.self)
-      }
-    }
-
-    func quit() -> Int32 {
-      type("quit")
-      return end()
-    }
-
-    /// The process's status once it has ended.
-    func end() -> Int32 {
-      _ = output.fileHandleForReading.readDataToEndOfFile()
-      process.waitUntilExit()
-      return process.terminationStatus
-    }
-  }
-
-  private func folder() -> URL {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("Journal-\(UUID().uuidString)")
-    addTeardownBlock { try? FileManager.default.removeItem(at: folder) }
-    return folder
-  }
-
+final class JournalTests: JournalTestCase {
   func testEachListFollowsWhatTheOtherProcessSaves() throws {
     let folder = folder()
-    let ada = try Writer(folder)
-    ada.wait(for: "0 entries. Type help for what there is to do.")
-    ada.type("add Work: Plan the week")
-    ada.wait(for: "+ 0.0  Plan the week")
-    ada.type("save")
-    let other = try Writer(folder)
-    other.wait(for: "1 entries. Type help for what there is to do.")
+    let ada = try writer(in: folder, adding: ("Work", "Plan the week"))
+    let other = try reader(of: folder, finding: 1)
     // Sections and places are those of the list, on both sides.
     other.type("add Garden: Sow beans")
     other.type("save")
@@ -90,9 +31,7 @@ final class JournalTests: XCTestCase {
 
   func testASheetIsUndoneStepByStepAndTheJournalAsAWhole() throws {
     let folder = folder()
-    let ada = try Writer(folder)
-    ada.type("add Work: Plan")
-    ada.wait(for: "+ 0.0  Plan")
+    let ada = try writer(in: folder, adding: ("Work", "Plan"))
     ada.type("edit 1")
     ada.type("title Plans")
     ada.wait(for: "[Work] Plans: ")
@@ -126,8 +65,7 @@ final class JournalTests: XCTestCase {
     ada.type("cancel")
     ada.wait(for: "given up")
     XCTAssertEqual(ada.quit(), 0)
-    let again = try Writer(folder)
-    again.wait(for: "1 entries. Type help for what there is to do.")
+    let again = try reader(of: folder, finding: 1)
     again.type("list")
     again.wait(for: "1  Plans")
     XCTAssertEqual(again.quit(), 0)
@@ -135,12 +73,8 @@ final class JournalTests: XCTestCase {
 
   func testASheetLiesOverWhatOthersHaveSavedMeanwhile() throws {
     let folder = folder()
-    let ada = try Writer(folder)
-    ada.type("add Work: Plan")
-    ada.type("save")
-    ada.wait(for: "+ 0.0  Plan")
-    let bob = try Writer(folder)
-    bob.wait(for: "1 entries. Type help for what there is to do.")
+    let ada = try writer(in: folder, adding: ("Work", "Plan"))
+    let bob = try reader(of: folder, finding: 1)
     ada.type("edit 1")
     ada.type("title Ada's plan")
     ada.wait(for: "[Work] Ada's plan: ")
@@ -161,12 +95,8 @@ final class JournalTests: XCTestCase {
     for (choice, title) in [("mine", "Ada's plan"), ("theirs", "Bob's plan")] {
       let folder = folder()
       // Ada saves when she says so.
-      let ada = try Writer(folder, savingAfter: 3_600)
-      ada.type("add Work: Plan")
-      ada.type("save")
-      ada.wait(for: "+ 0.0  Plan")
-      let bob = try Writer(folder)
-      bob.wait(for: "1 entries. Type help for what there is to do.")
+      let ada = try writer(in: folder, adding: ("Work", "Plan"), savingAfter: 3_600)
+      let bob = try reader(of: folder, finding: 1)
       ada.type("edit 1")
       ada.type("title Ada's plan")
       ada.type("done")
@@ -181,21 +111,46 @@ final class JournalTests: XCTestCase {
       ada.wait(for: "kept \(choice)")
       XCTAssertEqual(ada.quit(), 0)
       XCTAssertEqual(bob.quit(), 0)
-      let reader = try Writer(folder)
-      reader.type("list")
-      reader.wait(for: "1  \(title)")
-      XCTAssertEqual(reader.quit(), 0)
+      let later = try reader(of: folder, finding: 1)
+      later.type("list")
+      later.wait(for: "1  \(title)")
+      XCTAssertEqual(later.quit(), 0)
     }
   }
 
   func testAWrongPassphraseIsSaidToBeOne() throws {
     let folder = folder()
-    let ada = try Writer(folder)
-    ada.wait(for: "0 entries. Type help for what there is to do.")
-    XCTAssertEqual(ada.quit(), 0)
+    XCTAssertEqual(try writer(in: folder, adding: ("Work", "Plan")).quit(), 0)
     let stranger = try Writer(folder, passphrase: "guessed")
-    XCTAssertEqual(stranger.end(), 1)
-    let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL } ?? []
-    XCTAssertFalse(files.isEmpty)
+    stranger.wait(for: "Journal: That is not the passphrase of this journal. Nothing was changed.")
+    XCTAssertEqual(stranger.end(), 77)
+    XCTAssertEqual(try reader(of: folder, finding: 1).quit(), 0)
+  }
+
+  func testASearchFindsTitlesAndTexts() throws {
+    let ada = try writer(in: folder(), adding: ("Garden", "Sow beans"))
+    ada.type("add Work: Plan")
+    ada.type("edit 2")
+    ada.wait(for: "[Work] Plan: ")
+    ada.type("text Who eats the BEANS?")
+    ada.type("done")
+    ada.type("search beans")
+    ada.wait(for: "? Work: Plan")
+    ada.wait(for: "? Garden: Sow beans")
+    ada.wait(for: "2 found")
+    XCTAssertEqual(ada.quit(), 0)
+  }
+
+  func testAPinnedEntryIsTheFirstOfItsNotebook() throws {
+    let ada = try writer(in: folder(), adding: ("Work", "Plan"))
+    ada.type("add Work: Rest")
+    ada.type("pin 2")
+    ada.wait(for: "> 0.1 0.0  Rest")
+    ada.type("list")
+    ada.wait(for: "1  * Rest")
+    ada.wait(for: "2  Plan")
+    ada.type("undo")
+    ada.wait(for: "undone: pin Rest")
+    XCTAssertEqual(ada.quit(), 0)
   }
 }
