@@ -134,7 +134,7 @@ private final class CopyWork: Sendable {
   /// Asks the source how much there is.
   func begin(_ connection: Connection, _ contents: StoreContents, _ folder: ExternalFolder?) throws {
     guard progress != nil, case .copy(_, let key, let largeValues) = contents else { return }
-    let pages = try StoreKeyring.allPages(connection)
+    let pages = try connection.allPages()
     let ids = folder == nil ? [] : try connection.readTransaction { try largeValues(connection) }
     let files = (folder?.size(of: ids) ?? 0) / key.format.pageSize
     weights.withLock { $0 = (pages, files) }

@@ -35,7 +35,7 @@ enum DatabaseCopy {
       sourceOptions.isForExport = true
       try Connection.withUnchangedFile(path, key: sourceKey, options: sourceOptions, keepsReader: true, onReader: onSource) { source in
         try onOpen(source)
-        let pages = try StoreKeyring.usedPages(source)
+        let pages = try source.usedPages()
         try source.reporting(progress, growthOf: target, pages: pages, operation: .backUp) { try source.export(to: target, key: key) }
       }
     case .plaintext(let path, _):

@@ -45,7 +45,7 @@ extension StoreKeyring {
     let place = source.databasePath
     let copy = StoreFile.rotationPath(for: place)
     StoreFile.removeDatabase(copy)
-    let pages = try Self.usedPages(source)
+    let pages = try source.usedPages()
     let shares = WorkShare(progress, total: 2 * pages)
     try DiskSpace.require(pages * key.format.pageSize, beside: place, operation: .compact)
     do {
@@ -80,12 +80,6 @@ extension StoreKeyring {
   /// The bytes of a database and its log.
   private static func size(_ path: String) -> Int { (StoreFile.size(path) ?? 0) + (StoreFile.size(path + "-wal") ?? 0) }
 
-  /// The pages that a copy will have.
-  static func usedPages(_ connection: Connection) throws -> Int {
-    func number(_ pragma: String) throws -> Int { try connection.pragma(pragma).flatMap { Int($0) } ?? 0 }
-    return max(1, try number("page_count") - number("freelist_count"))
-  }
-
   /// Makes sure that the copy has every table, index, trigger and view, and as many rows of each table: an export writes what it reads, and says nothing of the
   /// rest.
   private static func checkIsSame(
@@ -116,25 +110,5 @@ extension StoreKeyring {
       lines.append("\(table) \(try count.step() ? count.int64(0) : -1)")
     }
     return lines
-  }
-}
-
-extension Connection {
-  /// Runs `body`, which writes a copy, and tells how far the copy's file has grown.
-  func reporting(
-    _ progress: ProgressHandler?, growthOf copy: String, pages: Int, operation: StoreAccessError.Operation, _ body: () throws -> Void
-  ) throws {
-    guard let progress else { return try body() }
-    var isCancelled = false
-    do {
-      try cancelling(
-        when: {
-          let done = min(pages, (StoreFile.size(copy) ?? 0) / format.pageSize)
-          if !progress(done, pages) { isCancelled = true }
-          return isCancelled
-        }, body)
-    } catch  where isCancelled {
-      throw StoreAccessError(.cancelled, path: path, operation: operation, underlying: error)
-    }
   }
 }

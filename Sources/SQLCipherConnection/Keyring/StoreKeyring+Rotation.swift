@@ -59,7 +59,7 @@ extension StoreKeyring {
     let renewed = try ExternalFolder(storePath: storePath, key: next)
     let externalIDs = try largeValues(source)
     // Every page is written, then checked; the files of large values follow.
-    let pages = try Self.allPages(source)
+    let pages = try source.allPages()
     let files = progress == nil ? 0 : external.size(of: externalIDs) / key.format.pageSize
     let shares = WorkShare(progress, total: 2 * pages + files)
 
@@ -101,9 +101,6 @@ extension StoreKeyring {
     if let numbers { _ = try? edit { file, keys in file.keepGeneration(numbers.new, keys: &keys) } }
     return nil
   }
-
-  /// The pages of a database, unused ones too.
-  static func allPages(_ connection: Connection) throws -> Int { max(1, try connection.pragma("page_count").flatMap { Int($0) } ?? 0) }
 
   /// Stands in for the sync of the store's folder, for tests.
   static let folderSync = Mutex<(@Sendable (String) throws -> Void)?>(nil)
