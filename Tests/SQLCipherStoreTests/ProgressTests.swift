@@ -55,6 +55,13 @@ final class ProgressTests: XCTestCase {
         "backup for another key",
         { try await $0.unlock().backUp(to: $0.folder.file("other.store"), key: .passphrase("other", .cheapForTests()), progress: $1) }
       ),
+      (
+        "backup in another page format",
+        {
+          let key = StoreKey.sqlcipherPassphrase(SecretBytes(utf8: "other"), .sqlcipher3)
+          try await $0.unlock().backUp(to: $0.folder.file("older.store"), key: key, progress: $1)
+        }
+      ),
       ("rotation", { try await $0.unlock().rotateDataKey(progress: $1) }),
       ("compaction", { try await $0.unlock().compact(updatesStatistics: true, progress: $1) }),
       ("verification", { _ = try await $0.unlock().findings(.full, progress: $1) }),
