@@ -27,8 +27,13 @@ extension CoreDataStore {
       throw StoreError(.misuse(.storeWithoutFile), operation: .import)
     }
     try Self.checkIsFree(target)
+    return try await RisingProgress.telling(progress) { try await create(description, at: target, progress: $0) }
+  }
+
+  private func create(
+    _ description: PersistentStoreDescription, at target: URL, progress: Progress?
+  ) async throws -> CoreDataImportReport {
     let report = Mutex<CoreDataImportReport?>(nil)
-    let rising = RisingProgress(progress)
     try await StoreError.mapping {
       try await StoreReplacement.replace(target.path) { [model] staged in
         var here = description
@@ -37,7 +42,7 @@ extension CoreDataStore {
         let coordinator = PersistentStoreCoordinator(compiledModel: model)
         let store = try await coordinator.addPersistentStore(with: here)
         do {
-          let done = try await importRows(into: coordinator, store: store, progress: rising.phases)
+          let done = try await importRows(into: coordinator, store: store, progress: progress)
           report.withLock { $0 = done }
         } catch {
           try? coordinator.remove(store)
@@ -54,7 +59,6 @@ extension CoreDataStore {
     guard let result = report.withLock({ $0 }) else {
       throw StoreError(.internalInconsistency(.importWithoutResult), operation: .import, path: target.path)
     }
-    rising.finish()
     return result
   }
 
@@ -87,10 +91,7 @@ extension CoreDataStore {
   public func importAll(
     into coordinator: PersistentStoreCoordinator, store: PersistentStore, progress: Progress? = nil
   ) async throws -> CoreDataImportReport {
-    let rising = RisingProgress(progress)
-    let report = try await importRows(into: coordinator, store: store, progress: rising.phases)
-    rising.finish()
-    return report
+    try await RisingProgress.telling(progress) { try await importRows(into: coordinator, store: store, progress: $0) }
   }
 
   private func importRows(

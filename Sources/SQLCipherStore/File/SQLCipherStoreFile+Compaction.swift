@@ -19,12 +19,13 @@ extension SQLCipherStoreFile {
   ///   `storeCorrupt` where a page fails its check, `cancelled`. The store is as it was then.
   @discardableResult
   public func compact(updatesStatistics: Bool = false, progress: Progress? = nil) async throws -> StoreCompaction {
-    let rising = RisingProgress(progress)
-    let sizes = try await StoreError.mapping {
-      try await keyring.compact(onOpen: { try FoldedIndexes.register(on: $0) }, progress: rising.phases)
+    let sizes = try await RisingProgress.telling(progress) { phases in
+      let sizes = try await StoreError.mapping {
+        try await keyring.compact(onOpen: { try FoldedIndexes.register(on: $0) }, progress: phases)
+      }
+      if updatesStatistics { try await updateStatistics() }
+      return sizes
     }
-    if updatesStatistics { try await updateStatistics() }
-    rising.finish()
     return StoreCompaction(bytesBefore: sizes.before, bytesAfter: updatesStatistics ? StoreFile.size(path) ?? sizes.after : sizes.after)
   }
 

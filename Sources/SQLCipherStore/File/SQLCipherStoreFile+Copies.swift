@@ -11,9 +11,9 @@ extension SQLCipherStoreFile {
   /// - Throws: ``StoreError``, with the code `alreadyExists` where something is at the new place, `cancelled` when `progress` ends the
   ///   work.
   public func backUp(to url: URL, progress: Progress? = nil) async throws {
-    let rising = RisingProgress(progress)
-    try await StoreError.mapping { try await keyring.backUp(to: url.path, largeValues: ExternalTable.ids, progress: rising.phases) }
-    rising.finish()
+    try await RisingProgress.telling(progress) { phases in
+      try await StoreError.mapping { try await keyring.backUp(to: url.path, largeValues: ExternalTable.ids, progress: phases) }
+    }
   }
 
   /// Copies the store for another key, which is then the only one that opens the copy. The key work limit is the one that this file was unlocked with.
@@ -26,14 +26,14 @@ extension SQLCipherStoreFile {
   /// - Throws: ``StoreError``, with the code `alreadyExists` where something is at the new place, `cancelled` when `progress` ends the
   ///   work.
   public func backUp(to url: URL, key: StoreKey, label: String = "", progress: Progress? = nil) async throws {
-    let rising = RisingProgress(progress)
-    try await StoreError.mapping {
-      try await keyring.backUp(
-        to: url.path, key: key, label: label, largeValues: ExternalTable.ids, onOpen: { try FoldedIndexes.register(on: $0) },
-        progress: rising.phases
-      ).close()
+    try await RisingProgress.telling(progress) { phases in
+      try await StoreError.mapping {
+        try await keyring.backUp(
+          to: url.path, key: key, label: label, largeValues: ExternalTable.ids, onOpen: { try FoldedIndexes.register(on: $0) },
+          progress: phases
+        ).close()
+      }
     }
-    rising.finish()
   }
 
   /// Writes everything in the store, NOT ENCRYPTED, into a new plain SQLite file. Everybody who can read that file can read all of it.

@@ -75,30 +75,29 @@ extension SQLCipherStoreFile {
   /// - Throws: ``StoreError``, only where the check itself cannot be done.
   public func findings(_ level: StoreVerificationLevel, progress: Progress? = nil) async throws -> [StoreFinding] {
     let keyring = keyring
-    let rising = RisingProgress(progress)
-    let found = try await Self.offActor {
-      var (indexes, tables): ([String], [String]) = ([], [])
-      let findings = try keyring.withDatabaseKey(options: Self.readingOptions) { key in
-        try StoreVerification.run(
-          path: keyring.storePath, key: key, level: level == .full ? .full : .quick, options: Self.readingOptions,
-          onOpen: { connection in
-            try FoldedIndexes.register(on: connection)
-            indexes = try FoldedIndexes.inFile(connection).filter {
-              ![SQLFunctions.foldIndexed, SQLFunctions.indexed].contains($0.function)
-            }.map { "\($0.index)" }
-            tables = try FullTextFile.indexes(connection).filter { $0.function != SQLFunctions.words }.map { "\($0.table)" }
-          }, progress: rising.phases)
+    return try await RisingProgress.telling(progress) { phases in
+      try await Self.offActor {
+        var (indexes, tables): ([String], [String]) = ([], [])
+        let findings = try keyring.withDatabaseKey(options: Self.readingOptions) { key in
+          try StoreVerification.run(
+            path: keyring.storePath, key: key, level: level == .full ? .full : .quick, options: Self.readingOptions,
+            onOpen: { connection in
+              try FoldedIndexes.register(on: connection)
+              indexes = try FoldedIndexes.inFile(connection).filter {
+                ![SQLFunctions.foldIndexed, SQLFunctions.indexed].contains($0.function)
+              }.map { "\($0.index)" }
+              tables = try FullTextFile.indexes(connection).filter { $0.function != SQLFunctions.words }.map { "\($0.table)" }
+            }, progress: phases)
+        }
+        let lines = try Self.externalFindings(keyring, isFull: level == .full)
+        // What an index of another folding holds cannot be checked: no condition uses it, and the next opening replaces it.
+        let isOutdated = { (finding: VerificationFinding) in
+          indexes.contains(where: finding.isAbout(index:)) || tables.contains(where: finding.isAbout(table:))
+        }
+        return findings.filter { !isOutdated($0) }.map { StoreFinding(.damage, $0.description) } + lines
+          + (try Self.historyFindings(keyring)) + (try Self.abandonedCopy(keyring))
       }
-      let lines = try Self.externalFindings(keyring, isFull: level == .full)
-      // What an index of another folding holds cannot be checked: no condition uses it, and the next opening replaces it.
-      let isOutdated = { (finding: VerificationFinding) in
-        indexes.contains(where: finding.isAbout(index:)) || tables.contains(where: finding.isAbout(table:))
-      }
-      return findings.filter { !isOutdated($0) }.map { StoreFinding(.damage, $0.description) } + lines
-        + (try Self.historyFindings(keyring)) + (try Self.abandonedCopy(keyring))
     }
-    rising.finish()
-    return found
   }
 
   /// The copy that a killed rotation or compaction has left. While one runs nobody has the store open.

@@ -69,14 +69,14 @@ extension SQLCipherStoreFile {
   /// - Throws: ``StoreError``, with the code `busy` where anybody has the store open.
   public func rotateDataKey(progress: Progress? = nil) async throws {
     let options = ConnectionOptions()
-    let rising = RisingProgress(progress)
-    try await StoreError.mapping {
-      let pool = try keyring.withDatabaseKey(options: options) {
-        try ConnectionPool(path: path, key: $0, options: options, onOpen: { try FoldedIndexes.register(on: $0) })
+    try await RisingProgress.telling(progress) { phases in
+      try await StoreError.mapping {
+        let pool = try keyring.withDatabaseKey(options: options) {
+          try ConnectionPool(path: path, key: $0, options: options, onOpen: { try FoldedIndexes.register(on: $0) })
+        }
+        defer { pool.close() }
+        try await keyring.rotateDataKey(pool: pool, largeValues: ExternalTable.ids, progress: phases)
       }
-      defer { pool.close() }
-      try await keyring.rotateDataKey(pool: pool, largeValues: ExternalTable.ids, progress: rising.phases)
     }
-    rising.finish()
   }
 }

@@ -30,13 +30,23 @@ package struct WorkShare: Sendable {
 
 /// What a long work tells, made one fraction: the total is that of the first report, what is done only rises, and is the whole once, when the work has succeeded.
 package final class RisingProgress: Sendable {
+  /// Runs a work, which may tell any units of any of its phases, and tells the whole when it has succeeded.
+  package static func telling<Result>(
+    _ handler: ProgressHandler?, _ work: (ProgressHandler?) async throws -> sending Result
+  ) async throws -> sending Result {
+    let rising = RisingProgress(handler)
+    let result = try await work(rising.phases)
+    rising.finish()
+    return result
+  }
+
   private let handler: ProgressHandler?
   private let state = Mutex<(done: Int, total: Int)>((0, 0))
 
-  package init(_ handler: ProgressHandler?) { self.handler = handler }
+  private init(_ handler: ProgressHandler?) { self.handler = handler }
 
   /// What the work tells, in any units; nil where nobody listens.
-  package var phases: ProgressHandler? {
+  private var phases: ProgressHandler? {
     guard let handler else { return nil }
     return { done, total in
       let (risen, whole) = self.state.withLock { state in
@@ -51,7 +61,7 @@ package final class RisingProgress: Sendable {
   }
 
   /// Tells that all is done. Nothing can be stopped any more.
-  package func finish() {
+  private func finish() {
     guard let handler else { return }
     let total = state.withLock { max(1, $0.total) }
     _ = handler(total, total)
