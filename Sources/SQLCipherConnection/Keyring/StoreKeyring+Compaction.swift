@@ -47,21 +47,22 @@ extension StoreKeyring {
     StoreFile.removeDatabase(copy)
     let pages = try source.usedPages()
     let shares = WorkShare(progress, total: 2 * pages)
+    let (writing, checking) = (shares.part(from: 0, units: pages), shares.part(from: pages, units: pages))
     try DiskSpace.require(pages * key.format.pageSize, beside: place, operation: .compact)
     do {
       try StoreFile.createExclusively(copy, for: FileOwner(of: place))
-      try source.reporting(shares.part(from: 0, units: pages), growthOf: copy, pages: pages, operation: .compact) {
+      try source.reporting(writing, growthOf: copy, pages: pages, operation: .compact) {
         try source.export(to: copy, key: key)
       }
       try Self.checkIsSame(source, copy, key, options, onOpen)
       options.isForExport = false
       let findings = try StoreVerification.run(
-        path: copy, key: key, level: .full, options: options, onOpen: onOpen, progress: shares.part(from: pages, units: pages))
+        path: copy, key: key, level: .full, options: options, onOpen: onOpen, progress: checking)
       guard findings.isEmpty else {
         throw StoreAccessError(.storeCorrupt(.structure), path: storePath, operation: .compact, circumstance: .damagedCopy)
       }
       try StoreFile.syncFile(copy)
-      guard shares.part(from: pages, units: pages)?(1, 1) ?? true else {
+      guard checking?(1, 1) ?? true else {
         throw StoreAccessError(.cancelled, path: storePath, operation: .compact)
       }
       guard rename(copy, place) == 0 else { throw StoreAccessError.system(errno, path: place, operation: .compact) }

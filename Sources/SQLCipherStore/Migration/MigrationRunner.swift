@@ -86,9 +86,8 @@ final class MigrationRunner {
       rowsBefore = done
       rowsOfStep = count
       report(step.summary)
-      let before = done
       try run(step, schema, handler)
-      done = max(before + count, done)
+      done = max(rowsBefore + count, done)
       fraction.end()
       report(step.summary)
     }
