@@ -49,9 +49,11 @@ struct Import: Sendable {
     let known = try context.fetch(Entry.all.where { $0.written.isIn(portion.map(\.written)) })
     var there = Set(known.map { Identity(notebook: $0.notebook?.name ?? "", title: $0.title, written: $0.written) })
     let new = portion.filter { there.insert(Identity(notebook: $0.notebook, title: $0.title, written: $0.written)).inserted }
+    // Each is looked for once.
+    var notebooks: [String: Notebook] = [:]
     for imported in new {
-      // A fetch sees what is not saved yet: a notebook is made once.
-      let notebook = try Notebook.named(imported.notebook, in: context)
+      let notebook = try notebooks[imported.notebook] ?? Notebook.named(imported.notebook, in: context)
+      notebooks[imported.notebook] = notebook
       let entry = Entry(context: context)
       entry.title = imported.title
       entry.text = imported.text ?? ""

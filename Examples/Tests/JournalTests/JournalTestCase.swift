@@ -6,6 +6,8 @@ import XCTest
 class JournalTestCase: XCTestCase {
   /// A process that has the journal open.
   final class Writer {
+    static let passphrase = "between the lines"
+
     private let process = Process()
     private let input = Pipe()
     private let output = Pipe()
@@ -14,7 +16,7 @@ class JournalTestCase: XCTestCase {
     /// - Parameters:
     ///   - seconds: How long after a change it saves by itself.
     ///   - command: What it does instead of reading what is typed.
-    init(_ folder: URL, passphrase: String = "between the lines", savingAfter seconds: Int = 1, doing command: [String] = []) throws {
+    init(_ folder: URL, passphrase: String = Writer.passphrase, savingAfter seconds: Int = 1, doing command: [String] = []) throws {
       // What is waited for in vain ends with the process.
       process.executableURL = URL(fileURLWithPath: "/usr/bin/timeout")
       let program = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().appendingPathComponent("Journal")

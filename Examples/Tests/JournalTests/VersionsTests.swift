@@ -9,7 +9,7 @@ final class VersionsTests: JournalTestCase {
   /// A journal as the first version has left it.
   @MainActor private static func makeFirstJournal(_ folder: URL, titles: [String]) async throws {
     let document = try ManagedDocument(url: folder, model: try JournalModel.Versions.journal.resolvedModel) {
-      $0.key = .passphrase("between the lines")
+      $0.key = .passphrase(Writer.passphrase)
     }
     try await document.save(to: folder, for: .creating)
     let context = document.managedObjectContext
