@@ -1,6 +1,7 @@
 // FoundKeysTests: keys that come in any order are given in their own, in portions.
 import ObjectStore
 import XCTest
+import _TestSupport
 
 final class FoundKeysTests: XCTestCase {
   private func taken(_ keys: [Int64], portion: Int) -> [[Int64]] {
@@ -19,6 +20,30 @@ final class FoundKeysTests: XCTestCase {
         XCTAssertTrue(portions.dropLast().allSatisfy { $0.count == portion })
       }
     }
+  }
+
+  func testKeysOfWholeAndBrokenPagesAreTakenInOrderAndOnce() {
+    var generator = SeededGenerator(seed: 12)
+    let all = Array(Int64(-5_000)...20_000)
+    let holes = all.filter { $0 % 4_096 > 700 || $0 % 3 != 0 }
+    let pages = stride(from: 0, to: all.count, by: 512).map { Array(all[$0..<min($0 + 512, all.count)]) }
+    for keys in [
+      all, all.reversed(), holes, holes.reversed(), all + all, all + holes.reversed(), pages.shuffled(using: &generator).flatMap { $0 },
+      holes.shuffled(using: &generator),
+    ] {
+      let portions = taken(keys, portion: 777)
+      XCTAssertEqual(portions.flatMap { $0 }, Set(keys).sorted())
+    }
+  }
+
+  func testVeryManyNeighboursTakeNoMemoryOfTheirOwn() {
+    let found = FoundKeys()
+    for key in Int64(1)...1_000_000 { found.insert(key, entity: 3) }
+    // The first page lacks the key 0, the last one is not full.
+    XCTAssertLessThanOrEqual(found.separatePageCount, 2)
+    var last: Int64 = 0
+    while let key = found.takeFirst(10_000).last { last = key }
+    XCTAssertEqual(last, 1_000_000)
   }
 
   func testTheEntityIsThatOfTheKeys() {

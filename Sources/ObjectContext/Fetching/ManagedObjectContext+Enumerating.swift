@@ -14,7 +14,7 @@ extension ManagedObjectContext {
   ///
   /// Which objects are visited is decided at the beginning, unsaved changes included; what is inserted or saved meanwhile, here or elsewhere, is neither
   /// visited nor visited twice, and what is deleted meanwhile is passed over. Their IDs are held: 16 bytes each; where the request has no order and
-  /// no limit, and all are of one entity, usually two bits each. Values are those of when a batch is read; its rows do not stay at hand. Objects that `body` changes are held until they are saved, others unless it holds them (or the context does, by
+  /// no limit, and all are of one entity, usually two bits each, and none where it finds all neighbours. Values are those of when a batch is read; its rows do not stay at hand. Objects that `body` changes are held until they are saved, others unless it holds them (or the context does, by
   /// ``retainsRegisteredObjects``). The request's prefetching is done batch by batch.
   ///
   /// - Parameters:
@@ -71,7 +71,7 @@ extension ManagedObjectContext {
 
   /// The IDs of a request's results, a batch at a time, of which no object is made. Which they are is decided at once, unsaved changes included; new objects have temporary IDs.
   ///
-  /// They are held as those of a walk are: usually two bits each where the request has no order and no limit, and all are of one entity, else 16 bytes. Pass the batches to tasks that fetch or change their objects.
+  /// They are held as those of a walk are: usually at most two bits each where the request has no order and no limit, and all are of one entity, else 16 bytes. Pass the batches to tasks that fetch or change their objects.
   ///
   /// - Parameters:
   ///   - request: Whose IDs are wanted.
