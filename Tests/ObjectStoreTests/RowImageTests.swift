@@ -47,6 +47,38 @@ final class RowImageTests: XCTestCase {
     }
   }
 
+  func testACompactListHasTheSameRowsInLessMemory() {
+    var generator = SeededGenerator(seed: 32)
+    let others = RowWriter()
+    for key in 1_001...1_050 {
+      others.beginRow(entityNumber: 1, slotCount: kinds.count, key: Int64(key), version: 1)
+      others.endRow()
+    }
+    let held = others.finish()
+    for count in [0, 1, 20, 300, 700] {
+      let rows = (0..<count).map { _ in kinds.map { randomSlot($0, &generator) } }
+      func write() -> RowWriter {
+        let writer = RowWriter(rowCapacity: 1_000)
+        for (index, row) in rows.enumerated() {
+          writer.beginRow(entityNumber: 2, slotCount: kinds.count, key: Int64(index + 1), version: 7)
+          for slot in kinds.indices { writer.set(row[slot], at: slot) }
+          writer.closeRow()
+          if index < 40 { writer.append(heldRow: held.base(index)) }
+        }
+        return writer
+      }
+      let (ample, compact) = (write().finish(), write().finishCompactly())
+      XCTAssertEqual(compact.count, ample.count)
+      for (found, expected) in zip(compact, ample) {
+        XCTAssertEqual(found.reference, expected.reference)
+        XCTAssertEqual(found.version, expected.version)
+        for (slot, kind) in kinds.enumerated() { XCTAssertEqual(try found.slot(slot, kind: kind), try expected.slot(slot, kind: kind)) }
+        assertInvariants(of: found, kinds)
+      }
+      XCTAssertLessThan(compact.byteCount, ample.byteCount, "\(count) rows")
+    }
+  }
+
   /// What every reader of rows takes for granted: texts and bytes lie in the row, behind its fixed part, one after the other without touching;
   /// null slots and those that the entity does not have are marked so.
   private func assertInvariants(of row: RowImage, _ kinds: [SlotKind], line: UInt = #line) {

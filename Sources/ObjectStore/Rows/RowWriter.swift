@@ -17,6 +17,8 @@ public final class RowWriter {
   @exclusivity(unchecked) @usableFromInline final var rowStart = 0
   @exclusivity(unchecked) @usableFromInline final var position = 0
   @exclusivity(unchecked) @usableFromInline final var slotCount = 0
+  /// How many rows had been ended when the chunk began.
+  @exclusivity(unchecked) private final var firstOfChunk = 0
   /// The slots of the current row whose stored values are none of their types.
   @exclusivity(unchecked) @usableFromInline final var unreadable = SlotMask()
 
@@ -262,6 +264,7 @@ public final class RowWriter {
   package func forgetRows() {
     // Nobody writes there any more, not even who gives up a row that he has not begun.
     rowStart = position
+    firstOfChunk = 0
     rows.removeAll(keepingCapacity: true)
     if !chunk.externals.isEmpty {
       chunk = RowChunk(capacity: chunkLimit)
@@ -275,6 +278,26 @@ public final class RowWriter {
 
   /// All rows that were ended, in order.
   public func finish() -> RowList { RowList(chunks: chunks, rows: rows) }
+
+  /// All rows that were ended, in order. What the last chunk has too much is given back, which moves its rows: nobody may have an image of one.
+  package func finishCompactly() -> RowList {
+    guard chunk.capacity - position >= Self.worthGivingBack else { return finish() }
+    let compact = RowChunk(capacity: position)
+    compact.memory.copyMemory(from: chunk.memory, byteCount: position)
+    compact.externals = chunk.externals
+    let (first, end) = (UnsafeRawPointer(chunk.memory), UnsafeRawPointer(chunk.memory + position))
+    // Rows of others lie among them.
+    for index in firstOfChunk..<rows.count where rows[index].row >= first && rows[index].row < end {
+      rows[index] = RowList.Address(UnsafeRawPointer(compact.memory) + (rows[index].row - first))
+    }
+    chunks.removeAll { $0 === chunk }
+    chunks.append(compact)
+    chunk = compact
+    return finish()
+  }
+
+  /// So many bytes are worth the copy of a chunk.
+  private static var worthGivingBack: Int { 1_024 }
 
   /// The row being written moves to a new chunk with room for `count` more bytes.
   @usableFromInline func moveToNewChunk(adding count: Int) {
@@ -291,6 +314,7 @@ public final class RowWriter {
     }
     chunk = next
     chunks.append(next)
+    firstOfChunk = rows.count
     rowStart = 0
     position = written
   }

@@ -27,7 +27,7 @@ extension StoreEngine {
       }
       try transaction.connection.checkSentinel()
     }
-    return writer.finish()
+    return writer.finishCompactly()
   }
 
   /// The one statement that a fault costs.

@@ -73,7 +73,7 @@ extension StoreEngine {
     case .rows(let order):
       let writer = makeRowWriter(rowCapacity: min(limit, 10_000))
       try read(statement, of: plan.table, scope.rowTables.map { KnownRows($0) }, into: writer)
-      return .rows(writer.finish().sorted(by: order))
+      return .rows(writer.finishCompactly().sorted(by: order))
     case .topRows: return .rows(RowList())
     case .identifiers(let numbering):
       var ids: [ManagedObjectID] = []
@@ -135,7 +135,7 @@ extension StoreEngine {
     let byKey = keys.indices.sorted { keys[$0] < keys[$1] }
     let writer = makeRowWriter(rowCapacity: keys.count)
     try rows.read(byKey.map { keys[$0] }[...], of: plan.table, transaction, into: writer)
-    let found = writer.finish()
+    let found = writer.finishCompactly()
     var positions = [Int](repeating: -1, count: keys.count)
     var next = 0
     for place in byKey where next < found.count && found.reference(next).key == keys[place] {
