@@ -29,7 +29,17 @@ void bench_large_tag(const bench_large *library, uint32_t index, bench_large_row
 }
 
 // As many as the smallest library measured has.
-enum { near_authors = 5000, near_tags = 1000 };
+enum { near_authors = BENCH_LARGE_NEAR_AUTHORS, near_tags = BENCH_LARGE_NEAR_TAGS };
+
+static uint32_t least(uint64_t one, uint64_t other) { return (uint32_t)(one < other ? one : other); }
+
+uint32_t bench_large_authors_before(const bench_large *library, uint32_t book) {
+  return least((uint64_t)book / 20 + near_authors, library->author_count);
+}
+
+uint32_t bench_large_tags_before(const bench_large *library, uint32_t book) {
+  return least((uint64_t)book / 100 + near_tags, library->tag_count);
+}
 
 /// One of those from a row's place on, wherever the library ends.
 static uint32_t near(bench_random *random, uint32_t place, uint32_t window, uint32_t count) {

@@ -48,65 +48,68 @@ static void bind_text(sqlite3_stmt *statement, int index, bench_text text) {
   sqlite3_bind_text(statement, index, text.bytes, (int)text.length, SQLITE_STATIC);
 }
 
-/// Ends the transaction after each portion, and at the end.
-static void inserted(floor_large *large, uint32_t index, uint32_t count, uint32_t portion) {
-  if ((index + 1) % portion != 0 && index + 1 != count) { return; }
-  floor_step_done(large->db, large->commit);
-  if (index + 1 != count) { floor_step_done(large->db, large->begin); }
+/// The statements of an import, and how far it has come.
+typedef struct import {
+  sqlite3_stmt *authors, *tags, *books, *pairs;
+  uint32_t author_count, tag_count;
+} import;
+
+/// Makes the authors and the tags that books before this one refer to, as far as they are not there.
+static void import_what_books_need(const bench_large *library, import *import, bench_large_row *row, floor_large *large, uint32_t end) {
+  uint32_t authors = bench_large_authors_before(library, end), tags = bench_large_tags_before(library, end);
+  for (; import->author_count < authors; import->author_count++) {
+    bench_large_author(library, import->author_count, row);
+    sqlite3_bind_int64(import->authors, 1, (int64_t)import->author_count + 1);
+    bind_text(import->authors, 2, row->author.name);
+    bind_text(import->authors, 3, row->author.email);
+    sqlite3_bind_int64(import->authors, 4, row->author.born);
+    floor_step_done(large->db, import->authors);
+  }
+  for (; import->tag_count < tags; import->tag_count++) {
+    bench_large_tag(library, import->tag_count, row);
+    sqlite3_bind_int64(import->tags, 1, (int64_t)import->tag_count + 1);
+    bind_text(import->tags, 2, row->tag.name);
+    floor_step_done(large->db, import->tags);
+  }
 }
 
-static void import_authors_and_tags(floor_large *large, bench_large_row *row, uint32_t portion) {
-  const bench_large *library = &large->library;
-  sqlite3_stmt *statement = floor_prepare(large->db, "INSERT INTO author VALUES (?, ?, ?, ?)");
-  floor_step_done(large->db, large->begin);
-  for (uint32_t i = 0; i < library->author_count; i++) {
-    bench_large_author(library, i, row);
-    sqlite3_bind_int64(statement, 1, (int64_t)i + 1);
-    bind_text(statement, 2, row->author.name);
-    bind_text(statement, 3, row->author.email);
-    sqlite3_bind_int64(statement, 4, row->author.born);
-    floor_step_done(large->db, statement);
-    inserted(large, i, library->author_count, portion);
+static void import_book(const bench_large *library, const import *import, bench_large_row *row, floor_large *large, uint32_t index) {
+  bench_large_book(library, index, row);
+  sqlite3_bind_int64(import->books, 1, (int64_t)index + 1);
+  bind_text(import->books, 2, row->book.title);
+  bind_text(import->books, 3, row->book.isbn);
+  sqlite3_bind_double(import->books, 4, row->book.price);
+  sqlite3_bind_double(import->books, 5, row->book.published);
+  sqlite3_bind_int64(import->books, 6, row->book.pages);
+  sqlite3_bind_int64(import->books, 7, (int64_t)row->book.author + 1);
+  floor_step_done(large->db, import->books);
+  sqlite3_bind_int64(import->pairs, 1, (int64_t)index + 1);
+  for (uint32_t tag = 0; tag < row->book.pair_count; tag++) {
+    sqlite3_bind_int64(import->pairs, 2, (int64_t)row->tags[tag] + 1);
+    floor_step_done(large->db, import->pairs);
   }
-  sqlite3_finalize(statement);
-  statement = floor_prepare(large->db, "INSERT INTO tag VALUES (?, ?)");
-  floor_step_done(large->db, large->begin);
-  for (uint32_t i = 0; i < library->tag_count; i++) {
-    bench_large_tag(library, i, row);
-    sqlite3_bind_int64(statement, 1, (int64_t)i + 1);
-    bind_text(statement, 2, row->tag.name);
-    floor_step_done(large->db, statement);
-    inserted(large, i, library->tag_count, portion);
-  }
-  sqlite3_finalize(statement);
 }
 
 void floor_large_import(floor_large *large, uint32_t portion) {
   const bench_large *library = &large->library;
   bench_large_row row;
-  import_authors_and_tags(large, &row, portion);
-  sqlite3_stmt *books = floor_prepare(large->db, "INSERT INTO book VALUES (?, ?, ?, ?, ?, ?, ?)");
-  sqlite3_stmt *pairs = floor_prepare(large->db, "INSERT INTO book_tag VALUES (?, ?)");
-  floor_step_done(large->db, large->begin);
-  for (uint32_t i = 0; i < library->book_count; i++) {
-    bench_large_book(library, i, &row);
-    sqlite3_bind_int64(books, 1, (int64_t)i + 1);
-    bind_text(books, 2, row.book.title);
-    bind_text(books, 3, row.book.isbn);
-    sqlite3_bind_double(books, 4, row.book.price);
-    sqlite3_bind_double(books, 5, row.book.published);
-    sqlite3_bind_int64(books, 6, row.book.pages);
-    sqlite3_bind_int64(books, 7, (int64_t)row.book.author + 1);
-    floor_step_done(large->db, books);
-    sqlite3_bind_int64(pairs, 1, (int64_t)i + 1);
-    for (uint32_t tag = 0; tag < row.book.pair_count; tag++) {
-      sqlite3_bind_int64(pairs, 2, (int64_t)row.tags[tag] + 1);
-      floor_step_done(large->db, pairs);
-    }
-    inserted(large, i, library->book_count, portion);
+  import import = {
+      .authors = floor_prepare(large->db, "INSERT INTO author VALUES (?, ?, ?, ?)"),
+      .tags = floor_prepare(large->db, "INSERT INTO tag VALUES (?, ?)"),
+      .books = floor_prepare(large->db, "INSERT INTO book VALUES (?, ?, ?, ?, ?, ?, ?)"),
+      .pairs = floor_prepare(large->db, "INSERT INTO book_tag VALUES (?, ?)"),
+  };
+  for (uint32_t start = 0; start < library->book_count; start += portion) {
+    uint32_t end = library->book_count - start < portion ? library->book_count : start + portion;
+    floor_step_done(large->db, large->begin);
+    import_what_books_need(library, &import, &row, large, end);
+    for (uint32_t index = start; index < end; index++) { import_book(library, &import, &row, large, index); }
+    floor_step_done(large->db, large->commit);
   }
-  sqlite3_finalize(books);
-  sqlite3_finalize(pairs);
+  sqlite3_finalize(import.authors);
+  sqlite3_finalize(import.tags);
+  sqlite3_finalize(import.books);
+  sqlite3_finalize(import.pairs);
 }
 
 static uint64_t touch(const floor_book *book) {

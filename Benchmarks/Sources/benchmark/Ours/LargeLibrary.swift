@@ -28,64 +28,90 @@ final class LargeLibrary {
 
   // MARK: Filling
 
-  /// Saves and resets after so many rows, as an importer does that must not hold everything; what it needs again it knows by ID.
+  /// The IDs of rows by their index, of which those are known that books refer to which are still to come.
+  private struct KnownIDs {
+    /// Those that come again behind the last ones.
+    private var first: [ManagedObjectID] = []
+    private var near: [ManagedObjectID] = []
+    private var start = 0
+    private let window: Int
+
+    init(window: Int) { self.window = window }
+
+    subscript(index: UInt32) -> ManagedObjectID { Int(index) < start ? first[Int(index)] : near[Int(index) - start] }
+
+    mutating func append(_ ids: some Sequence<ManagedObjectID>, dropBefore index: UInt32) {
+      near += ids
+      guard Int(index) > start, start > 0 || near.count >= window else { return }
+      if start == 0 { first = Array(near.prefix(window)) }
+      near.removeFirst(min(Int(index) - start, near.count))
+      start = Int(index)
+    }
+  }
+
+  /// Saves and resets after so many books, with the authors and the tags that they are the first to need, as an importer does that must not hold everything; what
+  /// it needs again it knows by ID.
   func fill(portion: UInt32) throws {
     let row = UnsafeMutablePointer<bench_large_row>.allocate(capacity: 1)
     defer { row.deallocate() }
     let context = newContext()
-    var authors: [ManagedObjectID] = []
-    var newAuthors: [Author] = []
-    try inPortions(of: portion, library.author_count, context) { index in
-      bench_large_author(&library, index, row)
-      let author = Author(context: context)
-      author.name = Self.string(row.pointee.author.name)
-      author.email = Self.string(row.pointee.author.email)
-      author.born = row.pointee.author.born
-      newAuthors.append(author)
-    } saved: {
-      authors += newAuthors.map(\.objectID)
-      newAuthors = []
-    }
-    var tags: [ManagedObjectID] = []
-    var newTags: [Tag] = []
-    try inPortions(of: portion, library.tag_count, context) { index in
-      bench_large_tag(&library, index, row)
-      let tag = Tag(context: context)
-      tag.name = Self.string(row.pointee.tag.name)
-      newTags.append(tag)
-    } saved: {
-      tags += newTags.map(\.objectID)
-      newTags = []
-    }
-    try inPortions(of: portion, library.book_count, context) { index in
-      bench_large_book(&library, index, row)
-      let item = row.pointee.book
-      let book = Book(context: context)
-      book.title = Self.string(item.title)
-      book.isbn = Self.string(item.isbn)
-      book.price = item.price
-      book.published = Date(timeIntervalSinceReferenceDate: item.published)
-      book.pages = item.pages
-      book.author = context.object(with: authors[Int(item.author)]) as? Author
-      withUnsafeBytes(of: &row.pointee.tags) { numbers in
-        for number in numbers.bindMemory(to: UInt32.self).prefix(Int(item.pair_count)) {
-          if let tag = context.object(with: tags[Int(number)]) as? Tag { book.addToTags(tag) }
+    var authors = KnownIDs(window: Int(BENCH_LARGE_NEAR_AUTHORS))
+    var tags = KnownIDs(window: Int(BENCH_LARGE_NEAR_TAGS))
+    var (authorCount, tagCount): (UInt32, UInt32) = (0, 0)
+    for start in stride(from: 0, to: library.book_count, by: Int(portion)) {
+      let end = min(start + portion, library.book_count)
+      let newAuthors = (authorCount..<bench_large_authors_before(&library, end)).map { makeAuthor($0, row, context) }
+      let newTags = (tagCount..<bench_large_tags_before(&library, end)).map { makeTag($0, row, context) }
+      for index in start..<end {
+        let book = makeBook(index, row, context)
+        let author = row.pointee.book.author
+        book.author = author < authorCount ? context.object(with: authors[author]) as? Author : newAuthors[Int(author - authorCount)]
+        withUnsafeBytes(of: &row.pointee.tags) { numbers in
+          for number in numbers.bindMemory(to: UInt32.self).prefix(Int(row.pointee.book.pair_count)) {
+            if number >= tagCount {
+              book.addToTags(newTags[Int(number - tagCount)])
+            } else if let tag = context.object(with: tags[number]) as? Tag {
+              book.addToTags(tag)
+            }
+          }
         }
       }
-    } saved: {
+      try context.save()
+      authors.append(newAuthors.lazy.map(\.objectID), dropBefore: end / 20)
+      tags.append(newTags.lazy.map(\.objectID), dropBefore: end / 100)
+      authorCount += UInt32(newAuthors.count)
+      tagCount += UInt32(newTags.count)
+      context.reset()
     }
   }
 
-  private func inPortions(
-    of portion: UInt32, _ count: UInt32, _ context: ManagedObjectContext, insert: (UInt32) -> Void, saved: () -> Void
-  ) throws {
-    for index in 0..<count {
-      insert(index)
-      guard (index + 1).isMultiple(of: portion) || index + 1 == count else { continue }
-      try context.save()
-      saved()
-      context.reset()
-    }
+  private func makeAuthor(_ index: UInt32, _ row: UnsafeMutablePointer<bench_large_row>, _ context: ManagedObjectContext) -> Author {
+    bench_large_author(&library, index, row)
+    let author = Author(context: context)
+    author.name = Self.string(row.pointee.author.name)
+    author.email = Self.string(row.pointee.author.email)
+    author.born = row.pointee.author.born
+    return author
+  }
+
+  private func makeTag(_ index: UInt32, _ row: UnsafeMutablePointer<bench_large_row>, _ context: ManagedObjectContext) -> Tag {
+    bench_large_tag(&library, index, row)
+    let tag = Tag(context: context)
+    tag.name = Self.string(row.pointee.tag.name)
+    return tag
+  }
+
+  /// A book without its relationships.
+  private func makeBook(_ index: UInt32, _ row: UnsafeMutablePointer<bench_large_row>, _ context: ManagedObjectContext) -> Book {
+    bench_large_book(&library, index, row)
+    let item = row.pointee.book
+    let book = Book(context: context)
+    book.title = Self.string(item.title)
+    book.isbn = Self.string(item.isbn)
+    book.price = item.price
+    book.published = Date(timeIntervalSinceReferenceDate: item.published)
+    book.pages = item.pages
+    return book
   }
 
   private static func string(_ text: bench_text) -> String {
