@@ -296,6 +296,9 @@ public final class RowWriter {
     return finish()
   }
 
+  /// Behind so many chunks those that follow are twice as large: each wastes what is left behind its last row.
+  private static var chunksOfManyRows: Int { 16 }
+
   /// So many bytes are worth the copy of a chunk.
   private static var worthGivingBack: Int { 1_024 }
 
@@ -303,7 +306,8 @@ public final class RowWriter {
   @usableFromInline func moveToNewChunk(adding count: Int) {
     let written = position - rowStart
     let needed = written + count
-    let next = RowChunk(capacity: max(min(chunk.capacity * 4, chunkLimit), needed + 256))
+    let limit = chunks.count < Self.chunksOfManyRows ? chunkLimit : chunkLimit * 2
+    let next = RowChunk(capacity: max(min(chunk.capacity * 4, limit), needed + 256))
     next.memory.copyMemory(from: chunk.memory + rowStart, byteCount: written)
     // The row's words hold numbers in this list.
     next.externals = chunk.externals
