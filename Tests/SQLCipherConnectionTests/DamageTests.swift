@@ -31,6 +31,11 @@ final class DamageTests: StoreTestCase {
 
   /// Reads everything as the engine does; true where all was right, false where damage was reported.
   private func readAll(_ expected: [Int64: String], exactly: Bool = true) throws -> Bool {
+    try damage(reading: expected, exactly: exactly) == nil
+  }
+
+  /// Reads everything as the engine does; the damage that was reported, if any.
+  private func damage(reading expected: [Int64: String], exactly: Bool = true) throws -> StoreAccessError.Kind? {
     do {
       let reader = try Connection(opening: path, key: testKey(isProven: true))
       defer { reader.close() }
@@ -51,10 +56,10 @@ final class DamageTests: StoreTestCase {
         _ = try find.step()
         find.reset()
       }
-      return true
+      return nil
     } catch let error as StoreAccessError {
       guard case .storeCorrupt = error.kind else { throw error }
-      return false
+      return error.kind
     }
   }
 
@@ -70,7 +75,10 @@ final class DamageTests: StoreTestCase {
       for page in 0..<pages {
         try flip(page * Self.pageSize + offset)
         tried += 1
-        if try !readAll(expected) { reported += 1 }
+        if let damage = try damage(reading: expected) {
+          reported += 1
+          XCTAssertEqual(damage, .storeCorrupt(.pageMAC), "\(place) of page \(page + 1)")
+        }
         try flip(page * Self.pageSize + offset)
         if testRun?.totalFailureCount ?? 0 > 0 { return XCTFail("\(place) of page \(page + 1)") }
       }
@@ -80,7 +88,45 @@ final class DamageTests: StoreTestCase {
     XCTAssertTrue(try readAll(expected))
   }
 
-  private func flip(_ offset: Int) throws {
+  func testAFlippedBitInTheLogFailsAuthentication() throws {
+    let expected = try makeStore()
+    let key = try testKey(isProven: true)
+    let writer = try Connection(opening: path, key: key)
+    defer { writer.close() }
+    // Every page is in the log, which is not checked again by those who open the store after this.
+    try writer.execute("UPDATE t SET text = text")
+    let reader = try Connection(opening: path, key: key)
+    defer { reader.close() }
+    try reader.readTransaction { XCTAssertEqual(try reader.firstInteger("SELECT count(*) FROM t"), Int64(expected.count)) }
+    let log = path + "-wal"
+    let frame = 24 + Self.pageSize
+    let count = (try XCTUnwrap(StoreFile.size(log)) - 32) / frame
+    XCTAssertGreaterThan(count, 280)
+    for index in 0..<count { try flip(32 + index * frame + 24 + 700, of: log) }
+    assertThrows(.storeCorrupt(.pageMAC)) {
+      try reader.readTransaction { try reader.firstInteger("SELECT sum(length(text)) FROM t") }
+    }
+    for index in 0..<count { try flip(32 + index * frame + 24 + 700, of: log) }
+  }
+
+  func testAuthenticPagesThatMakeNoDatabaseAreToldFromDamagedOnes() throws {
+    _ = try makeStore()
+    let key = try testKey(isProven: true)
+    var options = ConnectionOptions()
+    options.isForExport = true  // else SQLCipher 4 defends its schema
+    let writer = try Connection(opening: path, key: key, options: options)
+    // Written with the key, by somebody who should not have.
+    try writer.execute("PRAGMA writable_schema = 1; UPDATE sqlite_master SET rootpage = 3 WHERE name = 't'")
+    writer.close()
+    assertThrows(.storeCorrupt(.structure)) {
+      let reader = try Connection(opening: path, key: key)
+      defer { reader.close() }
+      try reader.readTransaction { try reader.firstInteger("SELECT sum(length(text)) FROM t") }
+    }
+  }
+
+  private func flip(_ offset: Int, of path: String? = nil) throws {
+    let path = path ?? self.path
     let descriptor = open(path, O_RDWR)
     defer { _ = Foundation.close(descriptor) }
     var byte: UInt8 = 0

@@ -16,7 +16,7 @@ extension Connection {
     if LibraryVersion.hasCipherLog { try execute("PRAGMA cipher_log_level = NONE") }
     if LibraryVersion.isSQLCipher4 && key.format.version == 3 { try execute("PRAGMA cipher_compatibility = 3") }
     try execute("PRAGMA cipher_page_size = \(key.format.pageSize)")
-    authenticator = try PageAuthenticator(key: key)
+    database.authenticator = try PageAuthenticator(key: key)
     if !isNew {
       try checkFirstPage(key)
       if !options.trustsLog { try checkLog() }
@@ -33,7 +33,7 @@ extension Connection {
 
   /// Checks the first page's code ourselves: SQLite would recover a left-over log, and copy it into the file, before it sees a wrong key.
   private func checkFirstPage(_ key: DatabaseKey) throws(StoreAccessError) {
-    guard let authenticator else { return }
+    guard let authenticator = database.authenticator else { return }
     let page = UnsafeMutableRawBufferPointer.allocate(byteCount: format.pageSize, alignment: 16)
     defer { page.deallocate() }
     // Another process may be writing the page just now.
@@ -70,7 +70,7 @@ extension Connection {
 
   /// Refuses a log that somebody put beside the store: SQLite checks a plain sum only, and would copy its pages into the file.
   private func checkLog() throws(StoreAccessError) {
-    guard let authenticator, StoreFile.size(path + "-wal") ?? 0 > WriteAheadLog.headerSize else { return }
+    guard let authenticator = database.authenticator, StoreFile.size(path + "-wal") ?? 0 > WriteAheadLog.headerSize else { return }
     for attempt in 0..<2 {
       if attempt > 0 { usleep(2_000) }
       if try WriteAheadLog.isAuthentic(path + "-wal", authenticator: authenticator) { return }
@@ -122,7 +122,7 @@ extension Connection {
       _ = try statement.step()
       statement.reset()
     } catch  where error.code == SQLITE_NOTADB || error.code == SQLITE_CORRUPT {
-      let isPage = error.code == SQLITE_NOTADB || error.extendedCode == ResultCode.refusedPage
+      let isPage = error.code == SQLITE_NOTADB || error.kind == .storeCorrupt(.pageMAC)
       throw error.with(kind: .storeCorrupt(isPage ? .pageMAC : .structure), operation: .open)
     }
   }

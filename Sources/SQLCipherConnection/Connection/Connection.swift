@@ -39,8 +39,6 @@ public import StoreKeys
   var knownDataVersion: Int64?
   /// Counts the commits that this connection does itself.
   var commits: CommitCounter?
-  /// Checks pages without SQLite.
-  var authenticator: PageAuthenticator?
   /// The reads of pages in the process when a sentinel last found none of this connection damaged; nil before the first.
   // Asked by each transaction. One caller at a time has the connection, and nothing here calls back.
   @exclusivity(unchecked) var checkedReads: UInt64?
@@ -175,7 +173,6 @@ public import StoreKeys
     if sqlite3_get_autocommit(pointer) == 0 { sqlite3_exec(pointer, "ROLLBACK", nil, nil, nil) }
     statements.discardAll()
     commands = TransactionCommands()
-    authenticator = nil
     // A statement that somebody still holds would tell of its end.
     if profiler != nil { sqlite3_trace_v2(pointer, 0, nil, nil) }
     database.close()

@@ -41,6 +41,15 @@ import Synchronization
     return sqlite3_file_control(pointer, name, SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK ? file : nil
   }
 
+  /// SQLite's own file of the main database's log, or of its journal; nil where there is none.
+  static func log(_ pointer: OpaquePointer) -> UnsafeMutablePointer<sqlite3_file>? {
+    var file: UnsafeMutablePointer<sqlite3_file>?
+    let code = sqlite3_file_control(pointer, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file)
+    return code == SQLITE_OK && file?.pointee.pMethods != nil ? file : nil
+  }
+
+  /// Checks pages without SQLite, once the handle has its key.
+  var authenticator: PageAuthenticator?
   private(set) var isClosed = false
   /// True after a page failed its check: SQLCipher remembers it, and the handle answers nothing more. Or the file was exchanged.
   private(set) var isDamaged = false
@@ -49,6 +58,7 @@ import Synchronization
   func close() {
     guard !isClosed else { return }
     isClosed = true
+    authenticator = nil
     interrupter.invalidate()
     sqlite3_close_v2(pointer)
   }
@@ -62,8 +72,11 @@ import Synchronization
     _ code: Int32, operation: StoreAccessError.Operation, sql: String? = nil, subject: StoreAccessError.Subject? = nil,
     source: StoreAccessError.Source = .other
   ) -> StoreAccessError {
-    let error = StoreAccessError.sqlite(
+    var error = StoreAccessError.sqlite(
       code, handle: pointer, path: path, operation: operation, sql: sql, subject: subject, source: source)
+    if error.kind == .storeCorrupt(.structure), let authenticator, GuardedFile.lastPageFails(pointer, authenticator) {
+      error = error.with(kind: .storeCorrupt(.pageMAC))
+    }
     // A large value's file is none of the database's, and one strange value does not damage the others.
     if case .storeCorrupt(let part) = error.kind, part != .externalFile, part != .value { isDamaged = true }
     return error

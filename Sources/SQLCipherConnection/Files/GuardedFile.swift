@@ -2,6 +2,7 @@
 
 import CSQLCipher
 import Foundation
+import StoreFiles
 import StoreKeys
 
 /// Pages of zeros that a copy by pages may read: it reads unused pages too, which need never have been written.
@@ -30,6 +31,8 @@ struct GuardedFile {
   /// True once a page was refused.
   private var hasRefused: Bool
   private var admitted: Unmanaged<AdmittedPages>?  // C's memory holds it: `admit` retains and releases it
+  /// Where the last read began, and its place among the reads of the process; 0 before the first.
+  private var lastRead = (offset: Int64(0), turn: UInt64(0))
 
   /// The bytes in front of the file below, which stands at a multiple of 8 as SQLite's own do.
   static let size = (MemoryLayout<GuardedFile>.stride + 7) & ~7
@@ -94,6 +97,33 @@ struct GuardedFile {
     state.pointee.admitted = pages.map { Unmanaged.passRetained($0) }  // released by the next call
   }
 
+  /// Whether the page that was read last for the main database is none that was written with its key. SQLCipher hands such a page on as zeros, in which SQLite
+  /// finds no database: this tells the two apart. The page is read again.
+  static func lastPageFails(_ database: OpaquePointer, _ authenticator: PageAuthenticator) -> Bool {
+    guard let main = DatabaseHandle.file(database), let mainState = state(database, "main") else { return false }
+    var (file, last) = (main, mainState.pointee)
+    if let log = DatabaseHandle.log(database), lower(log) != log, state(log).pointee.kind == .log,
+      state(log).pointee.lastRead.turn > last.lastRead.turn
+    {
+      (file, last) = (log, state(log).pointee)
+    }
+    let (pageSize, offset) = (authenticator.format.pageSize, last.lastRead.offset)
+    let inner = below(file)
+    guard last.lastRead.turn > 0, let read = inner.pointee.pMethods?.pointee.xRead else { return false }
+    var number = UInt32(truncatingIfNeeded: offset / Int64(pageSize) + 1)
+    if last.kind == .log {
+      // Before a page in the log stands its number.
+      guard read(inner, &number, 4, offset - Int64(WriteAheadLog.frameHeaderSize)) == SQLITE_OK else { return false }
+      number = UInt32(bigEndian: number)
+    } else if offset % Int64(pageSize) != 0 {
+      return false
+    }
+    let page = UnsafeMutableRawBufferPointer.allocate(byteCount: pageSize, alignment: 16)
+    defer { page.deallocate() }
+    guard read(inner, page.baseAddress, Int32(pageSize), offset) == SQLITE_OK else { return false }
+    return (try? authenticator.isAuthentic(page, number: number)) == false
+  }
+
   // MARK: Reading
 
   private static func read(
@@ -105,7 +135,7 @@ struct GuardedFile {
     guard code == SQLITE_OK || code == ResultCode.shortRead else { return code }
     let page = UnsafeMutableRawBufferPointer(start: output, count: Int(count))
     let state = state(file)
-    if state.pointee.kind != .other { PageGuard.noteRead() }
+    if state.pointee.kind != .other { state.pointee.lastRead = (offset, PageGuard.noteRead()) }
     guard state.pointee.kind != .other, isPage(page.count), code != SQLITE_OK || isZero(page) else { return code }
     switch state.pointee.kind {
     case .database:

@@ -22,8 +22,10 @@ enum PageGuard {
 
   private static let reads = Atomic<UInt64>(0)
 
-  /// Counts a read through the layer, of whichever file: as long as it stays, nobody can have met with damage.
-  static func noteRead() { reads.wrappingAdd(1, ordering: .relaxed) }
+  /// Counts a read through the layer, of whichever file: as long as the count stays, nobody can have met with damage.
+  ///
+  /// - Returns: The reads so far, this one included.
+  static func noteRead() -> UInt64 { reads.wrappingAdd(1, ordering: .relaxed).newValue }
 
   /// The reads so far. A connection's own are among them, since it reads on the thread that asks.
   static var readCount: UInt64 { reads.load(ordering: .relaxed) }

@@ -6,7 +6,7 @@ package import StoreKeys
 /// Reads frames of a write-ahead log. It has no locks of its own, so that opening and closing it disturbs nobody.
 package enum WriteAheadLog {
   package static let headerSize = 32
-  static let frameHeaderSize = 24
+  package static let frameHeaderSize = 24
 
   /// One page in the log.
   package struct Frame {
