@@ -55,7 +55,8 @@ extension ManagedObjectContext {
             case .toOne(let relationship):
               next.append((model.entities[relationship.destinationEntity], try prefetchToOne(relationship, of: sources)))
             case .toMany(let relationship):
-              held.append(contentsOf: sources)
+              // One path is the rule: nothing is copied.
+              if held.isEmpty { held = sources } else { held.append(contentsOf: sources) }
               next.append((model.entities[relationship.destinationEntity], try prefetchToMany(relationship, of: sources)))
             default: throw notPrefetched(key, keyPath, place.entity)
             }
@@ -101,10 +102,12 @@ extension ManagedObjectContext {
   private func prefetchToMany(_ relationship: CompiledRelationship, of sources: [ManagedObject]) throws -> [ManagedObject] {
     let groups = bySpace(sources)
     for (_, sources) in groups {
-      let unread = sources.filter {
-        !$0.flags.contains(.isInserted) && !$0.currentID.isTemporaryID
-          && !$0.stateUnretained(relationship)._withUnsafeGuaranteedRef(\.isLoaded)
+      func isUnread(_ source: ManagedObject) -> Bool {
+        !source.flags.contains(.isInserted) && !source.currentID.isTemporaryID
+          && !source.stateUnretained(relationship)._withUnsafeGuaranteedRef(\.isLoaded)
       }
+      // All of them, as a rule: then there is no other list.
+      let unread = sources.allSatisfy(isUnread) ? sources : sources.filter(isUnread)
       guard let first = unread.first else { continue }
       try readMembers(of: unread, relationship, from: try rowSource.openStore(of: first.currentID, .fetch))
     }

@@ -200,14 +200,20 @@ struct TopRows {
     let entry = heap[0]
     let count = heap.count
     var place = 0
-    while true {
-      var child = 2 * place + 1
-      if child >= count { break }
-      if child + 1 < count, isBefore(heap[child], heap[child + 1]) { child += 1 }
-      guard isBefore(entry, heap[child]) else { break }
-      heap[place] = heap[child]
-      place = child
+    // Taken out meanwhile: comparing would retain it at each step, since it looks at the whole value.
+    var heap = ContiguousArray<Entry>()
+    swap(&heap, &self.heap)
+    heap.withUnsafeMutableBufferPointer { heap in
+      while true {
+        var child = 2 * place + 1
+        if child >= count { break }
+        if child + 1 < count, isBefore(heap[child], heap[child + 1]) { child += 1 }
+        guard isBefore(entry, heap[child]) else { break }
+        heap[place] = heap[child]
+        place = child
+      }
+      heap[place] = entry
     }
-    heap[place] = entry
+    swap(&heap, &self.heap)
   }
 }
