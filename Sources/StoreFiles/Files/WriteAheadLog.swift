@@ -48,7 +48,7 @@ package enum WriteAheadLog {
   package static func forEachFrame(
     _ path: String, pageSize: Int, _ body: (Frame, UnsafeMutableRawBufferPointer) throws(StoreAccessError) -> Bool
   ) throws(StoreAccessError) -> Bool {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    let descriptor = Descriptors.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
       if errno == ENOENT { return true }
       throw .system(errno, path: path, operation: operation)
@@ -97,7 +97,7 @@ package enum WriteAheadLog {
 
   /// Reads a page of the log; false where the log ends before it.
   package static func read(_ path: String, into page: UnsafeMutableRawBufferPointer, offset: Int) -> Bool {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    let descriptor = Descriptors.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { return false }
     defer { _ = Foundation.close(descriptor) }
     return pread(descriptor, page.baseAddress, page.count, off_t(offset)) == page.count

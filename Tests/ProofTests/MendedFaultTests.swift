@@ -1,0 +1,54 @@
+// MendedFaultTests: what failing calls once led to, and no longer do.
+import Foundation
+import ObjectStore
+import SQLCipherStore
+import StoreFiles
+import StoreKeys
+import XCTest
+import _FaultInjection
+import _StoreSpecification
+import _TestSupport
+
+final class MendedFaultTests: XCTestCase {
+  /// A store with a film, opened.
+  private func makeAttempt() throws -> Attempt {
+    let attempt = try Attempt(ProofSettings(), [:])
+    try attempt.openStore()
+    try attempt.open.addFilms(["one"], poster: 4_000)
+    return attempt
+  }
+
+  /// The codes of the errors that a body throws where each call of a kind in turn fails once.
+  private func codes(
+    _ attempt: Attempt, _ call: FaultCall, _ error: Int32, times: Int = 1, _ body: () throws -> Void
+  ) throws -> Set<StoreError.Code> {
+    var codes: Set<StoreError.Code> = []
+    for number in 1...1_000 {
+      var failures = 0
+      do {
+        failures = try attempt.folder.failing(call, from: number, times: times, error: error, body)
+      } catch let error as StoreError {
+        codes.insert(error.code)
+        continue
+      }
+      if failures == 0 { break }
+    }
+    return codes
+  }
+
+  func testAnOpeningThatASignalInterruptsBeginsAnew() throws {
+    guard fault_injection_works() else { return }
+    let attempt = try makeAttempt()
+    try attempt.closeStore()
+    let file = try attempt.settings.unlock(attempt.url)
+    let codes = try codes(attempt, .open, EINTR) {
+      try waitFor {
+        let slot = try await file.addKey(ProofSettings.key(2))
+        try await file.removeKey(slot.id)
+        try await file.rotateDataKey()
+      }
+    }
+    XCTAssertEqual(codes, [])
+    XCTAssertEqual(try attempt.contents().count, 2)
+  }
+}
