@@ -51,4 +51,27 @@ final class MendedFaultTests: XCTestCase {
     XCTAssertEqual(codes, [])
     XCTAssertEqual(try attempt.contents().count, 2)
   }
+
+  func testALogThatIsReadInPartsIsReadToItsEnd() throws {
+    guard fault_injection_works() else { return }
+    let attempt = try makeAttempt()
+    let log = attempt.url.path + "-wal"
+    func frames() throws -> Int {
+      var count = 0
+      try WriteAheadLog.forEachFrame(log, pageSize: 4_096) { _, _ in
+        count += 1
+        return true
+      }
+      return count
+    }
+    let count = try frames()
+    XCTAssertGreaterThan(count, 5)
+    var counts: Set<Int> = []
+    for number in 1...8 { _ = try attempt.folder.failing(.read, from: number, times: .max, error: 0) { counts.insert(try frames()) } }
+    XCTAssertEqual(counts, [count])
+    let page = UnsafeMutableRawBufferPointer.allocate(byteCount: 4_096, alignment: 16)
+    defer { page.deallocate() }
+    _ = attempt.folder.failing(.read, from: 1, times: .max, error: 0) { XCTAssertTrue(WriteAheadLog.read(log, into: page, offset: 56)) }
+    try attempt.closeStore()
+  }
 }
