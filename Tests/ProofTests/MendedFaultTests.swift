@@ -74,4 +74,18 @@ final class MendedFaultTests: XCTestCase {
     _ = attempt.folder.failing(.read, from: 1, times: .max, error: 0) { XCTAssertTrue(WriteAheadLog.read(log, into: page, offset: 56)) }
     try attempt.closeStore()
   }
+
+  func testWhyAFolderCannotBeRemovedIsTold() throws {
+    guard fault_injection_works() else { return }
+    let folder = try WatchedFolder()
+    let place = folder.url.path + "/folder"
+    XCTAssertEqual(mkdir(place, 0o700), 0)
+    for (error, kind) in [(ENOSPC, StoreAccessError.Kind.diskFull), (EACCES, .permissionDenied), (EIO, .io(EIO))] {
+      _ = try folder.failing(.name, from: 1, times: 1, error: error) {
+        XCTAssertThrowsError(try StoreFile.removeFolder(place)) { XCTAssertEqual(($0 as? StoreAccessError)?.kind, kind) }
+      }
+    }
+    try StoreFile.removeFolder(place)
+    XCTAssertFalse(StoreFile.exists(place))
+  }
 }

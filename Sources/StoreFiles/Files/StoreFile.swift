@@ -169,7 +169,9 @@ package enum StoreFile {
     do {
       try FileManager.default.removeItem(atPath: path)
     } catch {
-      throw StoreAccessError(.io(EIO), path: path, operation: .remove, underlying: error)
+      let number = ((error as? CocoaError)?.underlying as? POSIXError)?.code.rawValue ?? EIO
+      throw StoreAccessError(
+        StoreAccessError.system(number, path: path, operation: .remove).kind, path: path, operation: .remove, underlying: error)
     }
   }
 
