@@ -36,6 +36,14 @@ final class MendedFaultTests: XCTestCase {
     return codes
   }
 
+  func testALockOfTheLogThatNobodyGivesIsBusyAndNoMistakeOfTheLibrary() throws {
+    guard fault_injection_works() else { return }
+    let attempt = try makeAttempt()
+    XCTAssertEqual(try codes(attempt, .lock, EIO, times: .max) { _ = try attempt.contents() }, [.busy])
+    XCTAssertEqual(try attempt.contents().count, 2)
+    try attempt.closeStore()
+  }
+
   func testAnOpeningThatASignalInterruptsBeginsAnew() throws {
     guard fault_injection_works() else { return }
     let attempt = try makeAttempt()

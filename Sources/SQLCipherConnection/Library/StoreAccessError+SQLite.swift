@@ -34,7 +34,8 @@ extension StoreAccessError {
 
   private static func kind(extended: Int32, message: String, systemError: Int32, path: String?, source: Source) -> Kind {
     switch extended & 0xff {
-    case SQLITE_BUSY, SQLITE_LOCKED: .busy
+    // The last is what SQLite says after it has tried for ten seconds to get a lock of the log.
+    case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL: .busy
     case SQLITE_NOMEM: .outOfMemory
     case SQLITE_READONLY: extended == ResultCode.databaseMoved ? .exchanged : .readOnly
     case SQLITE_INTERRUPT: .cancelled
