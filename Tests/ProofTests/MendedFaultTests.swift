@@ -83,6 +83,14 @@ final class MendedFaultTests: XCTestCase {
     try attempt.closeStore()
   }
 
+  func testAFileThatCannotBeOpenedForTheTimeBeingIsNoReadOnlyStore() throws {
+    guard fault_injection_works() else { return }
+    let attempt = try makeAttempt()
+    try attempt.closeStore()
+    XCTAssertEqual(try codes(attempt, .open, EMFILE) { _ = try attempt.contents() }, [.io])
+    XCTAssertEqual(try attempt.contents().count, 2)
+  }
+
   func testWhyAFolderCannotBeRemovedIsTold() throws {
     guard fault_injection_works() else { return }
     let folder = try WatchedFolder()
