@@ -104,4 +104,18 @@ final class MendedFaultTests: XCTestCase {
     try StoreFile.removeFolder(place)
     XCTAssertFalse(StoreFile.exists(place))
   }
+
+  func testAStoreThatCouldNotBeMadeIsMadeTheNextTime() throws {
+    guard fault_injection_works() else { return }
+    for number in 1...40 {
+      let attempt = try Attempt(ProofSettings(), [:])
+      do {
+        _ = try attempt.folder.failing(.open, from: number, times: .max, error: EIO) { try attempt.openStore() }
+      } catch let error as StoreError {
+        XCTAssertEqual(error.code, .io, "call \(number)")
+        try attempt.openStore()
+      }
+      try attempt.closeStore()
+    }
+  }
 }
