@@ -118,4 +118,14 @@ final class MendedFaultTests: XCTestCase {
       try attempt.closeStore()
     }
   }
+
+  func testADiskThatFailsWhenTheLogIsLeftIsNoStoreInUse() throws {
+    guard fault_injection_works() else { return }
+    let attempt = try makeAttempt()
+    try attempt.closeStore()
+    let file = try attempt.settings.unlock(attempt.url)
+    XCTAssertEqual(try codes(attempt, .sync, EIO) { try waitFor { try await file.rotateDataKey() } }, [.io])
+    XCTAssertEqual(try codes(attempt, .name, EIO) { try waitFor { try await file.rotateDataKey() } }, [.io])
+    XCTAssertEqual(try attempt.contents().count, 2)
+  }
 }

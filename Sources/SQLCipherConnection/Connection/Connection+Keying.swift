@@ -166,11 +166,13 @@ extension Connection {
     guard now == String(value) else { throw refused(name, found: now ?? "nothing") }
   }
 
-  /// The first column of a pragma's first row.
+  /// The first column of a pragma's first row. It is run to its end: what a change of the journal's mode fails with comes after the row.
   package func pragma(_ text: String) throws(StoreAccessError) -> String? {
     let statement = try statements.prepare("PRAGMA \(text)")
     guard try statement.step() else { return nil }
-    return statement.isNull(0) ? nil : statement.text(0)
+    let text = statement.isNull(0) ? nil : statement.text(0)
+    while try statement.step() {}
+    return text
   }
 
   /// A setting that was not taken, or whose answer got lost because there was no memory for it.
