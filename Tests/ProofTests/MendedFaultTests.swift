@@ -128,4 +128,15 @@ final class MendedFaultTests: XCTestCase {
     XCTAssertEqual(try codes(attempt, .name, EIO) { try waitFor { try await file.rotateDataKey() } }, [.io])
     XCTAssertEqual(try attempt.contents().count, 2)
   }
+
+  func testWhatAnExportFailsWithKeepsItsKind() throws {
+    guard fault_injection_works() else { return }
+    let attempt = try makeAttempt()
+    try attempt.closeStore()
+    let file = try attempt.settings.unlock(attempt.url)
+    let compact = { try waitFor { _ = try await file.compact() } }
+    XCTAssertEqual(try codes(attempt, .read, EIO, compact), [.io])
+    XCTAssertEqual(try codes(attempt, .write, ENOSPC, compact), [.diskFull])
+    XCTAssertEqual(try attempt.contents().count, 2)
+  }
 }
