@@ -139,4 +139,17 @@ final class MendedFaultTests: XCTestCase {
     XCTAssertEqual(try codes(attempt, .write, ENOSPC, compact), [.diskFull])
     XCTAssertEqual(try attempt.contents().count, 2)
   }
+
+  func testAHistoryThatCannotBeReadForTheTimeBeingIsNotTakenForNone() throws {
+    guard fault_injection_works() else { return }
+    let attempt = try Attempt(ProofSettings(hasHistory: true), [:])
+    try attempt.openStore()
+    try attempt.open.addFilms(["one"])
+    try attempt.closeStore()
+    let codes = try codes(attempt, .read, EIO) {
+      let damage = try attempt.settings.damage(attempt.url)
+      XCTAssertEqual(damage, [])
+    }
+    XCTAssertEqual(codes, [.io])
+  }
 }
