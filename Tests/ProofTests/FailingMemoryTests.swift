@@ -31,6 +31,9 @@ final class FailingMemoryTests: XCTestCase {
   /// A rollback takes memory too: the next one who had the connection met with "a transaction within a transaction".
   func testATransactionThatCannotBeTakenBackGoesWithItsConnection() throws { try play("transaction", atLeast: 12) }
 
+  /// The page size was read as nothing, and the library was held for another one.
+  func testASettingThatIsNotReadForWantOfMemoryIsNoLackOfEncryption() throws { try play("setting", atLeast: 5) }
+
   func testPlayThePartWithoutMemory() throws {
     guard let part = ProcessInfo.processInfo.environment[Self.role] else { return }
     // Whatever ends the process, its last line is read.

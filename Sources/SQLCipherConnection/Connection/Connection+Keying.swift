@@ -169,8 +169,10 @@ extension Connection {
   /// The first column of a pragma's first row. It is run to its end: what a change of the journal's mode fails with comes after the row.
   package func pragma(_ text: String) throws(StoreAccessError) -> String? {
     let statement = try statements.prepare("PRAGMA \(text)")
-    guard try statement.step() else { return nil }
-    let text = statement.isNull(0) ? nil : statement.text(0)
+    guard try statement.step(), !statement.isNull(0) else { return nil }
+    guard let text = statement.optionalText(0) else {
+      throw StoreAccessError(.outOfMemory, path: path, operation: .step, code: SQLITE_NOMEM)
+    }
     while try statement.step() {}
     return text
   }
