@@ -34,6 +34,8 @@ final class FailingMemoryTests: XCTestCase {
   /// The page size was read as nothing, and the library was held for another one.
   func testASettingThatIsNotReadForWantOfMemoryIsNoLackOfEncryption() throws { try play("setting", atLeast: 5) }
 
+  func testAMigrationWithoutMemorySaysSo() throws { try play("migration", atLeast: 8) }
+
   func testPlayThePartWithoutMemory() throws {
     guard let part = ProcessInfo.processInfo.environment[Self.role] else { return }
     // Whatever ends the process, its last line is read.
