@@ -28,6 +28,8 @@ final class FailingMemoryTests: XCTestCase {
     XCTAssertGreaterThanOrEqual(lines.count { $0.hasPrefix("AT ") }, count, output)
   }
 
+  func testAProcessWithoutMemoryForSQLiteGoesOnAndLosesNothing() throws { try play("all", atLeast: 48) }
+
   /// A rollback takes memory too: the next one who had the connection met with "a transaction within a transaction".
   func testATransactionThatCannotBeTakenBackGoesWithItsConnection() throws { try play("transaction", atLeast: 12) }
 

@@ -9,6 +9,7 @@ extension Connection {
   /// Gives SQLCipher the key and the page format, and checks both on the file's first page.
   func setKey(_ key: DatabaseKey, isNew: Bool) throws(StoreAccessError) {
     if !isNew { try checkHeader() }
+    try CipherProvider.keep(path: path)
     let text = key.sqlcipherText()
     let code = text.withUnsafeBytes { sqlite3_key(pointer, $0.baseAddress, Int32($0.count)) }
     guard code == SQLITE_OK else { throw database.failure(code, operation: .key) }
