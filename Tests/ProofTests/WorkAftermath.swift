@@ -20,7 +20,7 @@ struct FailingWorkBase: Sendable {
     files = try work.files()
     let before = try Attempt(work.settings, files)
     try work.prepare(before)
-    self.before = try work.hasStore ? before.contents() : work.settings.emptyContents
+    self.before = try work.hasStore ? before.contents() : []
     try before.closeStore()
     // In a store of its own: what has been read once is in memory.
     let attempt = try Attempt(work.settings, files)
