@@ -144,6 +144,16 @@ let package = Package(
     .target(name: "_AllocationCounter", path: "Tests/_AllocationCounter"),
     tests("AllocationCounterTests", ["_AllocationCounter"]),
 
+    // Stands in front of the system's calls on files and of SQLite's memory: records them, and lets them fail.
+    .target(name: "_FaultInjection", dependencies: ["CSQLCipher"], path: "Tests/_FaultInjection"),
+    // The store under power cuts, failing calls and too little memory; Scripts/torture goes as far as there is time.
+    tests(
+      "ProofTests",
+      [
+        "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore", "SQLCipherConnection", "StoreFiles", "StoreKeys",
+        "_FaultInjection", "_StoreSpecification", "_TestSupport",
+      ]),
+
     // Writes store files as Core Data and the encrypted Core Data store lay them out.
     .target(
       name: "_CoreDataFixture", dependencies: ["CSQLCipher", "ObjectModel"], path: "Tests/_CoreDataFixture", swiftSettings: strict),

@@ -57,7 +57,7 @@ package enum StoreRemoval {
   /// Writes random bytes over a small file. It is the best that can be done from here: drives and snapshots may keep the old ones.
   private static func overwrite(_ path: String) {
     guard let size = StoreFile.size(path), size <= KeyFile.maximumSize, let noise = try? Cryptography.randomBytes(size) else { return }
-    let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
+    let descriptor = Descriptors.open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else { return }
     _ = noise.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
     _ = fsync(descriptor)

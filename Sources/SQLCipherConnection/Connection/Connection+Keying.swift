@@ -9,6 +9,7 @@ extension Connection {
   /// Gives SQLCipher the key and the page format, and checks both on the file's first page.
   func setKey(_ key: DatabaseKey, isNew: Bool) throws(StoreAccessError) {
     if !isNew { try checkHeader() }
+    try CipherProvider.keep(path: path)
     let text = key.sqlcipherText()
     let code = text.withUnsafeBytes { sqlite3_key(pointer, $0.baseAddress, Int32($0.count)) }
     guard code == SQLITE_OK else { throw database.failure(code, operation: .key) }
@@ -166,11 +167,15 @@ extension Connection {
     guard now == String(value) else { throw refused(name, found: now ?? "nothing") }
   }
 
-  /// The first column of a pragma's first row.
+  /// The first column of a pragma's first row. It is run to its end: what a change of the journal's mode fails with comes after the row.
   package func pragma(_ text: String) throws(StoreAccessError) -> String? {
     let statement = try statements.prepare("PRAGMA \(text)")
-    guard try statement.step() else { return nil }
-    return statement.isNull(0) ? nil : statement.text(0)
+    guard try statement.step(), !statement.isNull(0) else { return nil }
+    guard let text = statement.optionalText(0) else {
+      throw StoreAccessError(.outOfMemory, path: path, operation: .step, code: SQLITE_NOMEM)
+    }
+    while try statement.step() {}
+    return text
   }
 
   /// A setting that was not taken, or whose answer got lost because there was no memory for it.

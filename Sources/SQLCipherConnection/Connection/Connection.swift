@@ -105,7 +105,10 @@ public import StoreKeys
 
     sqlite3_extended_result_codes(pointer, 1)
     guard options.isReadOnly || sqlite3_db_readonly(pointer, "main") == 0 else {
-      throw StoreAccessError(.readOnly, path: path, operation: .open, code: SQLITE_READONLY)
+      // Whatever keeps SQLite from opening a file to be written, it opens it to be read then.
+      let mayWrite = access(path, W_OK) == 0
+      throw StoreAccessError(
+        mayWrite ? .io(0) : .readOnly, path: path, operation: .open, code: mayWrite ? SQLITE_CANTOPEN : SQLITE_READONLY)
     }
     sqlite3_busy_timeout(pointer, Int32(clamping: options.busyTimeoutMilliseconds))
     if let key {

@@ -169,10 +169,12 @@ extension Connection {
     return try body()
   }
 
-  /// Rolls back whatever is open; used after an error, so its own failure says nothing new.
+  /// Rolls back whatever is open; used after an error, so its own failure says nothing new. A connection on which something is open even then is given up: closing
+  /// it takes the transaction back.
   package func abandonTransaction() {
     guard !isInAutocommit else { return }
     try? ownStatement(&commands.rollback, Command.rollback).run()
+    if !isInAutocommit { database.giveUp() }
   }
 
   private func ownStatement(_ place: inout Statement?, _ sql: String) throws(StoreAccessError) -> Statement {

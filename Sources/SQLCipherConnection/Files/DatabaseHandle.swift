@@ -51,7 +51,8 @@ import Synchronization
   /// Checks pages without SQLite, once the handle has its key.
   var authenticator: PageAuthenticator?
   private(set) var isClosed = false
-  /// True after a page failed its check: SQLCipher remembers it, and the handle answers nothing more. Or the file was exchanged.
+  /// True after a page failed its check: SQLCipher remembers it, and the handle answers nothing more. Or the file was exchanged, or a transaction can be neither
+  /// committed nor taken back.
   private(set) var isDamaged = false
 
   /// Closes the handle. A statement that somebody still holds keeps SQLite's own memory of it alive until it is finalized.
@@ -82,7 +83,7 @@ import Synchronization
     return error
   }
 
-  /// The file is no longer the store's: whoever has the connection closes it.
+  /// Nothing more can be done with it: whoever has the connection closes it.
   func giveUp() { isDamaged = true }
 }
 

@@ -28,9 +28,12 @@ extension StoreKeyring {
       try source.lockPlace()
       try source.execute("BEGIN EXCLUSIVE; COMMIT")
       // Somebody may have come in, and begun a log, just before.
-      guard try source.pragma("journal_mode") == options.journalMode.rawValue, !StoreFile.exists(source.databasePath + "-wal") else {
+      guard try source.pragma("journal_mode") == options.journalMode.rawValue else {
         throw StoreAccessError(.busy, path: storePath, operation: operation)
       }
+      // A log that nobody uses, and that could not be removed, would be taken for the new database's.
+      let log = source.databasePath + "-wal"
+      guard !StoreFile.exists(log) else { throw StoreAccessError(.io(0), path: log, operation: operation) }
       return source
     } catch {
       source.close()

@@ -73,6 +73,7 @@ extension StoreKeyring {
       unlink(pending)
       throw error
     }
+    let identity = FileIdentity(path: pending)
     do {
       try adopt(pending, for: path)
     } catch {
@@ -80,7 +81,7 @@ extension StoreKeyring {
       StoreFile.removeDatabase(path)
       try? StoreFile.removeFolder(StoreFile.supportPath(for: path))
       unlink(pending)
-      if let written = try? KeyFileStorage.read(keyPath), written == keyFile { unlink(keyPath) }
+      if identity != nil, FileIdentity(path: keyPath) == identity { unlink(keyPath) }
       throw error
     }
   }

@@ -26,15 +26,23 @@ extension StoreAccessError {
       message = String(cString: sqlite3_errmsg(handle))
       systemError = sqlite3_system_errno(handle)
     }
+    if extended == SQLITE_ERROR, let told = handedOn.first(where: { message == String(cString: sqlite3_errstr($0)) }) { extended = told }
     let kind = kind(extended: extended, message: message, systemError: systemError, path: path, source: source)
     return StoreAccessError(
       kind, path: path, operation: operation, code: extended & 0xff, extendedCode: extended, message: message, sql: sql,
       subject: subject)
   }
 
+  /// What a function of SQLCipher's that runs statements of its own, an export, tells by SQLite's message for it alone.
+  private static let handedOn = [
+    SQLITE_IOERR, SQLITE_FULL, SQLITE_NOMEM, SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_BUSY, SQLITE_PROTOCOL, SQLITE_CORRUPT, SQLITE_NOTADB,
+    SQLITE_INTERRUPT,
+  ]
+
   private static func kind(extended: Int32, message: String, systemError: Int32, path: String?, source: Source) -> Kind {
     switch extended & 0xff {
-    case SQLITE_BUSY, SQLITE_LOCKED: .busy
+    // The last is what SQLite says after it has tried for ten seconds to get a lock of the log.
+    case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL: .busy
     case SQLITE_NOMEM: .outOfMemory
     case SQLITE_READONLY: extended == ResultCode.databaseMoved ? .exchanged : .readOnly
     case SQLITE_INTERRUPT: .cancelled

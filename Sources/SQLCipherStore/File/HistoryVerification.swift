@@ -11,7 +11,7 @@ enum HistoryVerification {
   /// What is wrong with the history; nothing where the store keeps none.
   static func run(_ connection: Connection, path: String) throws -> [StoreFinding] {
     try connection.readTransaction {
-      guard MetadataTable.hasHistory(connection) else { return [] }
+      guard try MetadataTable.hasHistory(connection) else { return [] }
       let ids = HistoryIDs(try MetadataTable.readLayout(connection, path: path), of: try StoredSchema.read(connection, path: path).model)
       let statement = try connection.statement(.records)
       defer { statement.reset() }

@@ -153,7 +153,7 @@ struct StoreMigrator {
     }
   }
 
-  /// What a migration fails with: what concerns the file keeps its kind, everything else is the migration's. The key was right: the metadata could be
+  /// What a migration fails with: what concerns the file or the process keeps its kind, everything else is the migration's. The key was right: the metadata could be
   /// read.
   private func failure(_ error: any Error) -> any Error {
     let cause: StoreError
@@ -164,7 +164,8 @@ struct StoreMigrator {
       return StoreError(.migrationFailed(cause: "\(error)"), operation: .migrate, path: path, underlying: error)
     }
     switch cause.code {
-    case .busy, .readOnly, .permissionDenied, .diskFull, .io, .storeCorrupt, .unsupportedFormat, .cancelled, .mappingNotInferred,
+    case .busy, .readOnly, .permissionDenied, .diskFull, .io, .outOfMemory, .storeCorrupt, .unsupportedFormat, .cancelled,
+      .mappingNotInferred,
       .migrationConstraintViolation, .migrationFailed, .storeNewerThanModel, .requiredValueMissing,
       .mappingModelInvalid, .constraintConflict, .mergeConflict:
       // What a migration that was called off leaves is worth saying.

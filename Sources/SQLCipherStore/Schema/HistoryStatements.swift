@@ -27,7 +27,7 @@ enum HistoryTables {
 
   /// Takes the history out of an attached copy; nothing where the store keeps none.
   static func removal(from connection: Connection, schema: String) throws -> [String] {
-    guard MetadataTable.hasHistory(connection) else { return [] }
+    guard try MetadataTable.hasHistory(connection) else { return [] }
     return all.map { "DROP TABLE \(schema).\($0)" }
       + ["UPDATE \(schema).\(BookkeepingTables.metadata) SET format = \(MetadataTable.formatVersion), history = NULL"]
   }

@@ -224,8 +224,17 @@ enum MetadataTable {
     try statement.run()
   }
 
-  /// Whether the database is a store with a history; a foreign database is none.
-  static func hasHistory(_ connection: Connection) -> Bool { (try? formatOnly(connection)) == formatVersionWithHistory }
+  /// Whether the database is a store with a history; a foreign database is none. What cannot be read for the time being says nothing.
+  static func hasHistory(_ connection: Connection) throws -> Bool {
+    do {
+      return try formatOnly(connection) == formatVersionWithHistory
+    } catch let error as StoreAccessError {
+      if [.io, .outOfMemory, .busy, .diskFull].contains(StoreError(error).code) { throw error }
+      return false
+    } catch is StoreError {
+      return false
+    }
+  }
 
   /// What the metadata say of the history; nil where there is none.
   static func readHistory(_ connection: Connection, path: String) throws -> HistorySettings? {

@@ -1,4 +1,4 @@
-// Descriptors: whether files can still be opened. The system's dispatch library ends the process where it cannot have its own.
+// Descriptors: files opened, and whether they still can be. The system's dispatch library ends the process where it cannot have its own.
 
 import Foundation
 package import StoreKeys
@@ -11,6 +11,14 @@ package enum Descriptors {
   /// What dispatch opens when it is first given a timer, and keeps.
   private static let neededByDispatch = 5
   private static let hasTimers = Mutex(false)
+
+  /// Opens a file as the system does, and again where a signal has interrupted it.
+  static func open(_ path: String, _ flags: Int32, mode: mode_t = 0) -> Int32 {
+    while true {
+      let descriptor = Foundation.open(path, flags, mode)
+      if descriptor >= 0 || errno != EINTR { return descriptor }
+    }
+  }
 
   /// Fails where so few descriptors are left that opening a store could end the process.
   package static func check(path: String?) throws(StoreAccessError) {

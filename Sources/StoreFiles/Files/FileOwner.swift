@@ -55,7 +55,7 @@ package struct FileOwner: Sendable, Hashable {
     if isFolder {
       for name in try FileManager.default.contentsOfDirectory(atPath: path) { try giveTree(path + "/" + name) }
     }
-    let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    let descriptor = Descriptors.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { throw StoreAccessError.system(errno, path: path, operation: Self.operation) }
     defer { _ = Foundation.close(descriptor) }
     try (isFolder ? ofFolder : ofFile).give(descriptor, path: path)

@@ -11,7 +11,7 @@ package enum KeyFileStorage {
   package static func pendingPath(for storePath: String) -> String { storePath + ".keys.new" }
 
   package static func read(_ path: String) throws(StoreAccessError) -> [UInt8] {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    let descriptor = Descriptors.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw .system(errno, path: path, operation: .readKeyFile) }
     defer { _ = Foundation.close(descriptor) }
     var status = stat()
@@ -91,7 +91,7 @@ package enum KeyFileStorage {
     let end = DispatchTime.now().uptimeNanoseconds + UInt64(max(0, timeoutMilliseconds)) * 1_000_000
     var pause: UInt32 = 1_000
     while true {
-      let descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
+      let descriptor = Descriptors.open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, mode: 0o600)
       // Another user's, root's for example, who is at it.
       let isAnothers = descriptor < 0 && errno == EACCES && StoreFile.exists(path)
       guard descriptor >= 0 || isAnothers else { throw .system(errno, path: path, operation: operation) }

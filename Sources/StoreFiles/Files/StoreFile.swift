@@ -63,7 +63,7 @@ package enum StoreFile {
 
   /// Creates an empty file that only its owner may read, and opens it to be written; an existing one is refused.
   package static func openExclusively(_ path: String) throws(StoreAccessError) -> Int32 {
-    let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    let descriptor = Descriptors.open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, mode: 0o600)
     guard descriptor >= 0 else { throw .system(errno, path: path, operation: .create) }
     // The umask may only take rights away; the owner must keep both.
     guard fchmod(descriptor, 0o600) == 0 else {
@@ -115,7 +115,7 @@ package enum StoreFile {
 
   /// Makes a file's bytes durable. No connection may have it open.
   package static func syncFile(_ path: String) throws(StoreAccessError) {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    let descriptor = Descriptors.open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw .system(errno, path: path, operation: .sync) }
     let code = fsync(descriptor)
     let number = errno
@@ -143,7 +143,7 @@ package enum StoreFile {
   /// Makes a folder's entries durable.
   package static func syncFolder(of path: String) throws(StoreAccessError) {
     let folder = folder(of: path)
-    let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    let descriptor = Descriptors.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { throw .system(errno, path: folder, operation: .sync) }
     let code = fsync(descriptor)
     let number = errno
@@ -169,7 +169,9 @@ package enum StoreFile {
     do {
       try FileManager.default.removeItem(atPath: path)
     } catch {
-      throw StoreAccessError(.io(EIO), path: path, operation: .remove, underlying: error)
+      let number = ((error as? CocoaError)?.underlying as? POSIXError)?.code.rawValue ?? EIO
+      throw StoreAccessError(
+        StoreAccessError.system(number, path: path, operation: .remove).kind, path: path, operation: .remove, underlying: error)
     }
   }
 

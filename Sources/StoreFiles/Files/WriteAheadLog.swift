@@ -48,7 +48,7 @@ package enum WriteAheadLog {
   package static func forEachFrame(
     _ path: String, pageSize: Int, _ body: (Frame, UnsafeMutableRawBufferPointer) throws(StoreAccessError) -> Bool
   ) throws(StoreAccessError) -> Bool {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    let descriptor = Descriptors.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
       if errno == ENOENT { return true }
       throw .system(errno, path: path, operation: operation)
@@ -97,10 +97,10 @@ package enum WriteAheadLog {
 
   /// Reads a page of the log; false where the log ends before it.
   package static func read(_ path: String, into page: UnsafeMutableRawBufferPointer, offset: Int) -> Bool {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    let descriptor = Descriptors.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { return false }
     defer { _ = Foundation.close(descriptor) }
-    return pread(descriptor, page.baseAddress, page.count, off_t(offset)) == page.count
+    return (try? read(descriptor, page, page.count, offset, path)) == page.count
   }
 
   /// Makes all that was written into the log durable. Where there is none, its frames are in the database, which is durable then.
@@ -112,15 +112,18 @@ package enum WriteAheadLog {
 
   private static let operation: StoreAccessError.Operation = .readLog
 
-  /// What cannot be read is no end of the log: the log would count as checked.
+  /// What cannot be read is no end of the log, and neither is what comes in parts: the log would count as checked.
   private static func read(
     _ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer, _ size: Int, _ offset: Int, _ path: String
   ) throws(StoreAccessError) -> Int {
-    while true {
-      let count = pread(descriptor, buffer.baseAddress, size, off_t(offset))
-      if count >= 0 { return count }
-      guard errno == EINTR else { throw .system(errno, path: path, operation: operation) }
+    var position = 0
+    while position < size {
+      let count = pread(descriptor, buffer.baseAddress?.advanced(by: position), size - position, off_t(offset + position))
+      if count == 0 { break }
+      guard count > 0 || errno == EINTR else { throw .system(errno, path: path, operation: operation) }
+      position += max(0, count)
     }
+    return position
   }
 
   private static func bigEndian(_ buffer: UnsafeMutableRawBufferPointer, _ offset: Int) -> UInt32 {

@@ -18,7 +18,7 @@ package final class ExternalFileReader {
   private static let operation: StoreAccessError.Operation = .readLargeValue
 
   convenience init(path: String, id: Int64, keys: ExternalKeys) throws {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    let descriptor = Descriptors.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else {
       let error = StoreAccessError.system(errno, path: path, operation: Self.operation)
       throw error.kind == .noSuchFile ? error.with(kind: .externalDataMissing) : error

@@ -105,7 +105,7 @@ package struct ExternalFolder: Sendable {
       throw StoreAccessError.system(errno, path: folder, operation: .makeFolder)
     }
     guard let owner = FileOwner(of: storePath)?.ofFolder else { return }
-    let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    let descriptor = Descriptors.open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     guard descriptor >= 0 else { throw StoreAccessError.system(errno, path: folder, operation: .makeFolder) }
     defer { _ = Foundation.close(descriptor) }
     try owner.give(descriptor, path: folder, replacing: false)
@@ -128,7 +128,7 @@ package struct ExternalFolder: Sendable {
   }
 
   private func lockOnce(_ operation: Int32) throws -> Lock? {
-    let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
+    let descriptor = Descriptors.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else {
       if errno == ENOENT { return nil }
       throw StoreAccessError.system(errno, path: path, operation: .lock)

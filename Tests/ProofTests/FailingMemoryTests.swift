@@ -1,0 +1,83 @@
+// FailingMemoryTests: SQLite gets no memory in works on a store. In a process of its own: its memory is given before it is used for the first time.
+import Foundation
+import SQLCipherConnection
+import StoreKeys
+import XCTest
+import _FaultInjection
+import _TestSupport
+
+final class FailingMemoryTests: XCTestCase {
+  private static let role = "CIPHERDATA_FAILING_MEMORY"
+
+  /// Runs a part of ``testPlayThePartWithoutMemory`` in a process of its own.
+  private func play(_ part: String, atLeast count: Int) throws {
+    guard fault_injection_works(), ProcessInfo.processInfo.environment[Self.role] == nil else { return }
+    let process = Process()
+    let pipe = Pipe()
+    process.executableURL = URL(fileURLWithPath: try XCTUnwrap(CommandLine.arguments.first))
+    process.arguments = ["ProofTests.FailingMemoryTests/testPlayThePartWithoutMemory"]
+    process.environment = ProcessInfo.processInfo.environment.merging([Self.role: part]) { $1 }
+    process.standardOutput = pipe
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    let output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    let lines = output.split(separator: "\n")
+    XCTAssertEqual(process.terminationStatus, 0, "it ended at: \(lines.last { $0.hasPrefix("AT ") } ?? "its beginning")")
+    XCTAssertEqual(lines.filter { $0.hasPrefix("PROBLEM ") }, [])
+    XCTAssertGreaterThanOrEqual(lines.count { $0.hasPrefix("AT ") }, count, output)
+  }
+
+  func testAProcessWithoutMemoryForSQLiteGoesOnAndLosesNothing() throws { try play("all", atLeast: 48) }
+
+  /// A rollback takes memory too: the next one who had the connection met with "a transaction within a transaction".
+  func testATransactionThatCannotBeTakenBackGoesWithItsConnection() throws { try play("transaction", atLeast: 12) }
+
+  /// The page size was read as nothing, and the library was held for another one.
+  func testASettingThatIsNotReadForWantOfMemoryIsNoLackOfEncryption() throws { try play("setting", atLeast: 5) }
+
+  func testAMigrationWithoutMemorySaysSo() throws { try play("migration", atLeast: 8) }
+
+  func testPlayThePartWithoutMemory() throws {
+    guard let part = ProcessInfo.processInfo.environment[Self.role] else { return }
+    // Whatever ends the process, its last line is read.
+    func say(_ text: String) { FileHandle.standardOutput.write(Data((text.replacingOccurrences(of: "\n", with: " ") + "\n").utf8)) }
+    XCTAssertTrue(fault_memory_install())
+    if part == "setting" { return try readSettings(say) }
+    var random = SeededGenerator(seed: 6)
+    func some(_ work: FailingWork, _ count: Int, lasting: Bool? = nil) throws -> [FailingMemory] {
+      let cases = try FailingWorkBase(work).failingPieces.filter { $0.lasts == lasting ?? $0.lasts }
+      return Array(cases.shuffled(using: &random).prefix(RandomSteps.count(count)))
+    }
+    let cases =
+      switch part {
+      case "transaction": try some(.save, 12, lasting: true)
+      case "migration": try some(.migrate, 8, lasting: true)
+      default: try FailingMemory.works.flatMap { try some($0, 4) }
+      }
+    for failing in cases {
+      say("AT \(failing)")
+      if let problem = failing.outcome { say("PROBLEM \(problem)") }
+    }
+  }
+
+  /// Reads a setting without each of the pieces of memory that this takes.
+  private func readSettings(_ say: (String) -> Void) throws {
+    let folder = try TemporaryFolder("FailingMemoryTests")
+    let key = try DatabaseKey(key: SecretBytes([UInt8](repeating: 7, count: 32)), salt: [UInt8](repeating: 9, count: 16))
+    let connection = try Connection.create(path: folder.file("proof.store").path, key: key)
+    for number in 1...40 {
+      fault_memory_arm(UInt64(number), 1)
+      let result = Result { try connection.pragma("page_size") }
+      let asked = fault_memory_disarm()
+      if asked < number { break }
+      say("AT \(number)")
+      switch result {
+      case .success("4096"): break
+      case .failure(let error as StoreAccessError) where error.kind == .outOfMemory: break
+      default: say("PROBLEM \(number): \(result)")
+      }
+    }
+    connection.close()
+  }
+}

@@ -1,0 +1,32 @@
+// PowerCutTests: the power is cut at many moments of works on a store: no acknowledged save is lost, and never is there half of one.
+import Foundation
+import XCTest
+import _FaultInjection
+import _TestSupport
+
+final class PowerCutTests: XCTestCase {
+  /// How many cuts are made in each work.
+  private let cutsPerWork = RandomSteps.count(8)
+
+  private func cut(_ works: [ProofWork], isFast: Bool, seed: UInt64) throws {
+    guard fault_injection_works() else { return }
+    for (number, work) in works.enumerated() {
+      let recorded = try Rehearsal.record(work, isFast: isFast)
+      for cut in 0..<cutsPerWork {
+        let seed = seed &+ UInt64(1_000_000 * number + cut)
+        if let problem = PowerCut(recorded, seed: seed).outcome { XCTFail("seed \(seed): \(problem)") }
+      }
+    }
+  }
+
+  func testNoAcknowledgedSaveIsLostWhenThePowerIsCut() throws { try cut(ProofWork.all, isFast: false, seed: 1) }
+
+  func testAFastStoreLosesSavesFromItsEndAtMost() throws { try cut(ProofWork.all, isFast: true, seed: 2) }
+
+  func testADiskThatDoesNotSyncIsFoundOut() throws {
+    guard fault_injection_works() else { return }
+    let recorded = try Rehearsal.record(.saves, isFast: false)
+    let problems = (0..<20).compactMap { PowerCut(recorded, seed: 3 + $0, ignoresSyncs: true).outcome }
+    XCTAssertGreaterThan(problems.count, 5)
+  }
+}

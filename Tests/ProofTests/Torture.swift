@@ -1,0 +1,132 @@
+// Torture: the cases of one part of the proof, one after another, as far as there is time; its figures and failures are kept in files.
+import Foundation
+import XCTest
+import _FaultInjection
+import _TestSupport
+
+/// Which cases there are.
+protocol TorturePart {
+  /// The case of a number from 0 on; nil behind the last one.
+  mutating func makeCase(_ number: Int) throws -> (any ProofCase)?
+}
+
+/// What has come out so far.
+struct TortureFigures: Codable {
+  var tried = 0
+  var survived = 0
+  var bad = 0
+  /// The number of the case that comes next.
+  var next = 0
+  /// Whether there are no more cases.
+  var isComplete = false
+}
+
+/// Runs a part in a folder of figures, where it stopped.
+struct TortureRun {
+  let part: String
+  let folder: URL
+  let end: Date
+  /// How many cases make the part complete.
+  let target: Int
+  var tell: (String) -> Void = { print($0) }
+
+  private var figuresFile: URL { folder.appendingPathComponent("\(part).json") }
+  /// Stands there while a case runs: where it is found, the process ended in it.
+  private var runningFile: URL { folder.appendingPathComponent("\(part).running") }
+
+  private func write(_ figures: TortureFigures) throws { try JSONEncoder().encode(figures).write(to: figuresFile, options: .atomic) }
+
+  func run(_ cases: inout some TorturePart) throws {
+    var figures = TortureFigures()
+    if let known = try? Data(contentsOf: figuresFile) { figures = try JSONDecoder().decode(TortureFigures.self, from: known) }
+    if let number = (try? String(contentsOf: runningFile, encoding: .utf8)).flatMap({ Int($0) }) {
+      figures.next = number + 1
+      figures.tried += 1
+      figures.bad += 1
+      try keep(nil, number, "the process ended")
+      try write(figures)
+    }
+    while Date() < end, figures.tried < target {
+      guard let next = try cases.makeCase(figures.next) else {
+        figures.isComplete = true
+        break
+      }
+      try Data("\(figures.next)".utf8).write(to: runningFile)
+      let problem = next.outcome
+      figures.tried += 1
+      if let problem {
+        figures.bad += 1
+        try keep(next, figures.next, problem)
+      } else {
+        figures.survived += 1
+      }
+      figures.next += 1
+      try write(figures)
+      unlink(runningFile.path)
+    }
+    if figures.tried >= target { figures.isComplete = true }
+    try write(figures)
+    unlink(runningFile.path)
+  }
+
+  /// Keeps what shows a failure.
+  private func keep(_ failed: (any ProofCase)?, _ number: Int, _ problem: String) throws {
+    let place = folder.appendingPathComponent("failures/\(part)-\(number)")
+    try FileManager.default.createDirectory(at: place.appendingPathComponent("files"), withIntermediateDirectories: true)
+    try Data((problem + "\n").utf8).write(to: place.appendingPathComponent("problem.txt"))
+    try failed?.keep(in: place.appendingPathComponent("files"))
+    tell("FAILED \(part) \(number): \(problem)")
+  }
+}
+
+enum TortureError: Error {
+  /// SQLite was used before its memory could be given.
+  case memoryIsGiven
+  case noSuchPart(String)
+}
+
+/// Cuts of the power, from work to work, both durabilities in turn.
+struct PowerTorture: TorturePart {
+  let seed: UInt64
+  private var works: [Int: RecordedWork] = [:]
+
+  init(seed: UInt64) { self.seed = seed }
+
+  mutating func makeCase(_ number: Int) throws -> (any ProofCase)? {
+    let index = number % (2 * ProofWork.all.count)
+    let work = try works[index] ?? Rehearsal.record(ProofWork.all[index / 2], isFast: index % 2 == 1)
+    works[index] = work
+    return PowerCut(work, seed: seed &* 1_000_003 &+ UInt64(number))
+  }
+}
+
+/// Every call of every work that can fail, in every way; in an order that is chance's, so that a part of them is one of all.
+struct CallTorture: TorturePart {
+  private var random: SeededGenerator
+  private var cases: [FailingCall]?
+
+  init(seed: UInt64) { random = SeededGenerator(seed: seed) }
+
+  mutating func makeCase(_ number: Int) throws -> (any ProofCase)? {
+    let cases = try cases ?? FailingWork.all.flatMap { try FailingWorkBase($0).failingCalls }.shuffled(using: &random)
+    self.cases = cases
+    if number == 0 { print("There are \(cases.count) cases.") }
+    return number < cases.count ? cases[number] : nil
+  }
+}
+
+/// Every piece of memory that SQLite may not get, in such an order.
+struct MemoryTorture: TorturePart {
+  private var random: SeededGenerator
+  private var cases: [FailingMemory]?
+
+  init(seed: UInt64) { random = SeededGenerator(seed: seed) }
+
+  mutating func makeCase(_ number: Int) throws -> (any ProofCase)? {
+    if cases == nil, !fault_memory_install() { throw TortureError.memoryIsGiven }
+    let cases = try cases ?? FailingMemory.works.flatMap { try FailingWorkBase($0).failingPieces }.shuffled(using: &random)
+    self.cases = cases
+    if number == 0 { print("There are \(cases.count) cases.") }
+    return number < cases.count ? cases[number] : nil
+  }
+}
