@@ -1,7 +1,9 @@
 // `cipherdata report` and the drawing of models.
 import CipherDataToolKit
 import Foundation
+import ObjectContext
 import ObjectModel
+import ObjectStore
 import SQLCipherStore
 import StoreKeys
 import XCTest
@@ -55,6 +57,32 @@ final class ReportTests: XCTestCase {
     XCTAssertTrue(samples.output.contains("secretname0"), samples.error)
     XCTAssertFalse(samples.output.contains("secretname2"))
     XCTAssertTrue(samples.error.contains("NOT encrypted"))
+  }
+
+  func testTheLogIsToldByItsPagesAndCommits() async throws {
+    let fixture = try await store()
+    let url = URL(fileURLWithPath: fixture.store)
+    let file = try await SQLCipherStoreFile.unlock(at: url, key: .passphrase(ToolFixture.passphrase))
+    let coordinator = try PersistentStoreCoordinator(managedObjectModel: try await file.readModel())
+    try await coordinator.addPersistentStore(with: PersistentStoreDescription(url: url, key: .passphrase(ToolFixture.passphrase)))
+    let context = ManagedObjectContext(coordinator: coordinator)
+    func commit(_ name: String) throws {
+      try context.insertObject(entityName: "Tag").setValue(name, forKey: "name")
+      try context.save()
+    }
+    try commit("first")
+    let before = try await file.information()
+    for name in ["second", "third", "fourth"] { try commit(name) }
+    let after = try await file.information()
+    XCTAssertEqual(after.logCommitCount, before.logCommitCount + 3)
+    XCTAssertGreaterThanOrEqual(after.logPageCount, before.logPageCount + 3)
+    XCTAssertLessThanOrEqual(after.logPageCount * after.encryption.pageSize, after.logSize)
+    XCTAssertEqual(after.logPageLimit, 1_000)
+    XCTAssertNotNil(after.logModified)
+    let page = try fixture.run(["report", "test.store", "-o", "-"]).output
+    for text in ["<h2>Log</h2>", "commits since the log was last begun anew", "% of the database", "Pages in the log"] {
+      XCTAssertTrue(page.contains(text), text)
+    }
   }
 
   func testIndexesThatNothingUsesAreNamed() async throws {

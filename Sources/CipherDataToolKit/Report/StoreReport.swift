@@ -49,6 +49,7 @@ package struct StoreReport {
       \(bars("Objects by entity", information.entityCounts.filter { $0.count > 0 }.sorted { $1.count < $0.count }.map { Bar($0.entityName, "", $0.count, Self.grouped($0.count)) }))
       \(bars("Bytes by table and index", usage.map { Bar($0.name, Self.meaning($0), $0.bytes, InfoText.bytes($0.bytes)) }))
       \(bars("Bytes by file", files))
+      \(bars("Log", log, about: logSummary))
       \(indexes)
       \(keys)
       \(sampleTables)
@@ -102,7 +103,27 @@ package struct StoreReport {
     ]
   }
 
-  private func bars(_ title: String, _ bars: [Bar]) -> String {
+  private var log: [Bar] {
+    let (pages, limit) = (information.logPageCount, information.logPageLimit)
+    let note = pages > limit ? "beyond the limit: somebody reads an old state of the store" : ""
+    return [
+      Bar("Pages in the log", note, pages, Self.grouped(pages)),
+      Bar("Pages with which a commit copies them into the database", "", limit, Self.grouped(limit)),
+    ]
+  }
+
+  private var logSummary: String {
+    let (pages, commits) = (information.logPageCount, information.logCommitCount)
+    guard pages > 0 else { return "The log holds nothing." }
+    let share = information.pageCount == 0 ? 0 : pages * 100 / information.pageCount
+    let modified = information.logModified.map {
+      ", the last of them at " + ValueCoding.json(.real($0.timeIntervalSinceReferenceDate), type: .date).plainText
+    }
+    return
+      "\(Self.grouped(commits)) commit\(commits == 1 ? "" : "s") since the log was last begun anew\(modified ?? ""): as many pages as \(share) % of the database."
+  }
+
+  private func bars(_ title: String, _ bars: [Bar], about: String = "") -> String {
     let greatest = max(1, bars.map(\.value).max() ?? 1)
     let rows = bars.map { bar in
       let share = Double(bar.value) / Double(greatest) * 100
@@ -111,7 +132,7 @@ package struct StoreReport {
       return
         "<tr><th>\(escaped(bar.name))\(note)</th><td class=\"bar\"><i style=\"width:\(width)%\"></i></td><td class=\"number\">\(escaped(bar.text))</td></tr>"
     }
-    return "<section><h2>\(escaped(title))</h2>"
+    return "<section><h2>\(escaped(title))</h2>" + (about.isEmpty ? "" : "<p class=\"soft\">\(escaped(about))</p>")
       + (rows.isEmpty ? "<p class=\"soft\">Nothing.</p>" : "<table class=\"bars\">\(rows.joined())</table>") + "</section>"
   }
 

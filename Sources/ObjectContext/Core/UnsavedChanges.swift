@@ -17,7 +17,7 @@ struct UnsavedChanges {
     var values: [String: (any Sendable)?] = [:]
     for slot in object.compiledEntity.slots where object.overlay?.isDirty(slot.index) ?? false {
       if let attribute = slot.attribute {
-        let value = (try? AttributeConversion.value(of: object.slotValue(slot.index), attribute)) ?? nil
+        let value = (try? AttributeConversion.untypedValue(of: object.slotValue(slot.index), attribute)) ?? nil
         values.updateValue(value, forKey: slot.name)
       } else {
         values.updateValue((object[slot.name] as? ManagedObject)?.objectID, forKey: slot.name)

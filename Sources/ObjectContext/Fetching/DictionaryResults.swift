@@ -36,7 +36,7 @@ package struct DictionaryResults {
   }
 
   /// A value in its Swift type; nil when there is none.
-  package func value(of row: Row, _ column: Int) throws -> Any? {
+  package func value(of row: Row, _ column: Int) throws -> (any Sendable)? {
     let value = row.values[column]
     if value.isNull { return nil }
     if let attribute = attributes[column] {
@@ -60,7 +60,8 @@ package struct DictionaryResults {
   package func dictionary(of row: Row) throws -> [String: Any] {
     var dictionary: [String: Any] = [:]
     for (index, column) in columns.enumerated() {
-      if let value = try value(of: row, index) { dictionary[column.name] = value }
+      guard let value = try value(of: row, index) else { continue }
+      dictionary[column.name] = attributes[index]?.type.castsByNumber ?? false ? AttributeConversion.untyped(value) : value
     }
     return dictionary
   }

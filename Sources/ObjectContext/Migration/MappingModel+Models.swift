@@ -56,7 +56,7 @@ extension MappingModel {
       mapping.attributeMappings.append(
         PropertyMapping(name: slot.name) { source, _ in
           if let value = try source.value(forKey: name) { return value }
-          return try ManagedObject.swiftValue(slot.defaultValue, attribute, entityName: newer.name)
+          return try ManagedObject.untypedValue(slot.defaultValue, attribute, entityName: newer.name)
         })
     }
     for relationship in newer.relationships where !relationship.isTransient {

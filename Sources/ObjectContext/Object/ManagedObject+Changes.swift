@@ -47,7 +47,7 @@ extension ManagedObject {
       case .attribute(let slot):
         guard let attribute = slot.attribute else { continue }
         let stored = try image.map { try storedValue(slot.index, of: $0) } ?? .null
-        values.updateValue(try Self.swiftValue(stored, attribute, entityName: entity.name, objectID), forKey: key)
+        values.updateValue(try Self.untypedValue(stored, attribute, entityName: entity.name, objectID), forKey: key)
       case .toOne(let relationship):
         let reference = image?.reference(relationship.index) ?? ObjectReference(rawValue: 0)
         values.updateValue(reference.isNull ? nil : managedObjectContext?.objectID(reference, near: self), forKey: key)

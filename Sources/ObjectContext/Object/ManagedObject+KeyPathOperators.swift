@@ -23,13 +23,13 @@ extension ManagedObject {
     let members = place == keys.startIndex ? members : try values(of: members, keys[..<place], path).compactMap { $0 }
     let (key, rest) = (keys[place], keys[(place + 1)...])
     if key == "@count" {
-      if rest.isEmpty { return members.count }
+      if rest.isEmpty { return AttributeConversion.untyped(members.count) }
       throw refusal(key, path, "nothing stands behind @count")
     }
     if CollectionOperator.isKnown(key) {
       if rest.isEmpty { throw refusal(key, path, "the property that \(key) is computed of stands behind it") }
       do {
-        return try CollectionOperator.value(of: key, try values(of: members, rest, path), keyPath: path)
+        return try CollectionOperator.value(of: key, try values(of: members, rest, path), keyPath: path).map(AttributeConversion.untyped)
       } catch let error as FetchPredicateError {
         throw refusal(key, path, error.description)
       }

@@ -7,6 +7,9 @@ extension ManagedObject {
   /// The value of a property: an attribute's Swift value, a ``ManagedObject``, or a `Set` or (ordered) `Array` of them; nil when there is none. A fetched property
   /// gives an `Array` (see `_fetchedProperty(_:as:)`).
   ///
+  /// An integer or a `Float` is an `NSNumber`: `as? Int`, `as? Int64`, `as? Int16` and `as? Double` all give it where they hold it, whatever the attribute's width.
+  /// A cast takes about a microsecond; ``value(forKey:as:)`` and typed properties have none.
+  ///
   /// A composite attribute gives a dictionary of the parts that have a value, nil when none has; `home.city` gives a part of it.
   /// A `transformable` attribute without a transformer gives its `Data`; see ``value(forKey:as:)``. Fires a fault.
   /// - Throws: ``KeyValueError``; ``StoreError`` where what is stored is no value of the attribute's type.
@@ -19,7 +22,7 @@ extension ManagedObject {
       let value = try readSlotValue(slot.index)
       guard let attribute = slot.attribute else { return nil }
       if attribute.type == .transformable, let known = valueGivenOut(slot.index, stored: value) { return known }
-      let result = try Self.swiftValue(value, attribute, entityName: entity.name, objectID)
+      let result = try Self.untypedValue(value, attribute, entityName: entity.name, objectID)
       if attribute.type == .transformable { noteGivenOut(result, slot.index, stored: value) }
       return result
     case .toOne(let relationship):
@@ -65,7 +68,7 @@ extension ManagedObject {
     if case .null = stored { return nil }
     guard attribute.type == .transformable, case .bytes(let data) = stored else {
       guard let value = try Self.swiftValue(stored, attribute, entityName: compiledEntity.name, objectID) else { return nil }
-      if let typed = value as? Value { return typed }
+      if let typed = (AttributeConversion.isAny(type) ? AttributeConversion.untyped(value) : value) as? Value { return typed }
       if let integer = value as? any BinaryInteger, let type = type as? any BinaryInteger.Type {
         if let typed = type.init(exactly: integer) as? Value { return typed }
         throw KeyValueError(.outOfRange, key: property.name, entityName: compiledEntity.name, detail: "it is read as \(type)")
@@ -159,7 +162,7 @@ extension ManagedObject {
   ///
   /// Behind a to-many relationship it is an array of what its members have, those without a value left out: `books.title`, in the order of an ordered
   /// relationship; members of members are one array. Collection operators compute one value, by the rules of predicates: `books.@count`, `books.@sum.pages`,
-  /// `@avg`, `@min` and `@max`; counts and sums of integers are `Int`, the least of none is nil. `@unionOfObjects` and `@distinctUnionOfObjects` (and `…OfArrays`,
+  /// `@avg`, `@min` and `@max`; counts and sums of integers are integers, the least of none is nil. `@unionOfObjects` and `@distinctUnionOfObjects` (and `…OfArrays`,
   /// `…OfSets`) give arrays.
   ///
   /// - Throws: ``KeyValueError``; ``StoreError`` where what is stored is no value of the attribute's type.
@@ -229,7 +232,7 @@ extension ManagedObject {
     guard case .attribute(let slot) = entity.property(named: key), let attribute = slot.attribute else {
       throw KeyValueError(.unknownKey, key: key, entityName: entity.name, detail: "primitive values are those of attributes")
     }
-    return try Self.swiftValue(readSlotValueAtHand(slot.index) ?? .null, attribute, entityName: entity.name, objectID)
+    return try Self.untypedValue(readSlotValueAtHand(slot.index) ?? .null, attribute, entityName: entity.name, objectID)
   }
 
   /// Sets an attribute without making the object changed: it is saved only if something else is set too, and is no change until then.
@@ -252,10 +255,10 @@ extension ManagedObject {
   /// A slot's value as the Swift value of its attribute's type.
   ///
   /// - Throws: ``KeyValueError`` where the transformer fails; ``StoreError`` where what is stored is no value of the type.
-  static func swiftValue(_ value: Slot, _ attribute: AttributeDescription, entityName: String, _ objectID: ManagedObjectID? = nil) throws
-    -> Any?
-  {
-    let result: Any?
+  static func swiftValue(
+    _ value: Slot, _ attribute: AttributeDescription, entityName: String, _ objectID: ManagedObjectID? = nil
+  ) throws -> (any Sendable)? {
+    let result: (any Sendable)?
     do { result = try AttributeConversion.value(of: value, attribute) } catch {
       throw KeyValueError(.transformFailed, key: attribute.name, entityName: entityName, detail: error.description)
     }
@@ -263,6 +266,16 @@ extension ManagedObject {
       throw StoreError(.unreadableValue(entity: entityName, property: attribute.name, objectID), operation: .read)
     }
     return result
+  }
+
+  /// A slot's value as applications get it where its type is `Any`.
+  ///
+  /// - Throws: ``KeyValueError`` where the transformer fails; ``StoreError`` where what is stored is no value of the type.
+  static func untypedValue(
+    _ value: Slot, _ attribute: AttributeDescription, entityName: String, _ objectID: ManagedObjectID? = nil
+  ) throws -> (any Sendable)? {
+    let value = try swiftValue(value, attribute, entityName: entityName, objectID)
+    return attribute.type.castsByNumber ? value.map(AttributeConversion.untyped) : value
   }
 
   /// A Swift value as the slot of an attribute.

@@ -115,7 +115,7 @@ final class ObjectWatch {
   private func told(_ value: Value, _ property: Property) -> (any Sendable)? {
     switch (value, property) {
     case (.slot(let slot), .attribute(let compiled)):
-      compiled.attribute.flatMap { (try? AttributeConversion.value(of: slot, $0)) ?? nil }
+      compiled.attribute.flatMap { (try? AttributeConversion.untypedValue(of: slot, $0)) ?? nil }
     case (.objects(let ids), .toOne): ids.first
     case (.objects(let ids), _): ids
     case (.slot, _): nil

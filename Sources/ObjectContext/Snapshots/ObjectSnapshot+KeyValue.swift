@@ -18,7 +18,7 @@ extension ObjectSnapshot {
         // What was not set is read as any row is.
         guard changes[slot.index] != nil else { return try base[key] }
         let stored = try stored(slot.index)
-        if let value = try? AttributeConversion.value(of: stored, attribute) { return value }
+        if let value = try? AttributeConversion.untypedValue(of: stored, attribute) { return value }
         if case .bytes(let data) = stored, attribute.type == .transformable { return data }
         return nil
       case .toOne(let relationship): return slot(relationship.index) == nil ? nil : destination(relationship.index)

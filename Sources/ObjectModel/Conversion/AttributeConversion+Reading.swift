@@ -2,7 +2,7 @@
 import Foundation
 
 extension AttributeConversion {
-  /// A slot's value as the Swift value of its attribute's type; nil when there is none.
+  /// A slot's value as the Swift value of its attribute's type; nil when there is none. Where it leaves as `Any` it is ``untypedValue(of:_:)``.
   ///
   /// A `transformable` attribute without a registered transformer gives its bytes.
   /// - Throws: ``AttributeTransformError``.
@@ -49,14 +49,15 @@ extension AttributeConversion {
       return try AttributeTransformers.value(from: data, as: type, transformerName: attribute.valueTransformerName)
     }
     if let value = typed(slot, as: type) as? Value { return value }
-    guard let value = try value(of: slot, attribute) as? Value else { throw .wrongType("\(type)") }
+    let value = isAny(type) ? try untypedValue(of: slot, attribute) : try value(of: slot, attribute)
+    guard let value = value as? Value else { throw .wrongType("\(type)") }
     return value
   }
 
   /// Whether values of an attribute can be read as a type, and written as it. Of a `transformable` attribute whose transformer is not known yet, any type may be.
   package static func holds<Value>(_ attribute: AttributeDescription, _ type: Value.Type) -> Bool {
     if let optional = type as? any AnyOptionalType.Type { return holds(attribute, optional.wrappedType) }
-    if type == (any Sendable).self { return true }
+    if isAny(type) { return true }
     if attribute.type == .transformable {
       guard let name = attribute.valueTransformerName, !AttributeTransformers.isForCodableValues(name) else {
         return type is any Decodable.Type && type is any Encodable.Type

@@ -54,7 +54,7 @@ package enum AttributeConversion {
       return .bytes(Data(value))
     case .transformable: return try transformed(value, attribute)
     case .undefined, .composite:
-      guard let value = value as? any AttributeValue else { throw .wrongType }
+      guard let value = number(in: value) ?? value as? any AttributeValue else { throw .wrongType }
       return value._slot
     }
   }

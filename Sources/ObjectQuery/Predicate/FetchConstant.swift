@@ -94,6 +94,17 @@ extension URL: FetchConstantConvertible {
   /// The value as a constant.
   public var _fetchConstant: FetchConstant { .url(self) }
 }
+extension NSNumber: FetchConstantConvertible {
+  /// The number inside as a constant.
+  public var _fetchConstant: FetchConstant {
+    switch AttributeConversion.content(of: self) {
+    case let flag as Bool: .bool(flag)
+    case let number as Int64: .int(number)
+    case let number as Decimal: .decimal(number)
+    default: .real(doubleValue)
+    }
+  }
+}
 extension ManagedObjectID: FetchConstantConvertible {
   /// The value as a constant.
   public var _fetchConstant: FetchConstant { .object(self) }

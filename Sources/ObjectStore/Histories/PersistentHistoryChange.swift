@@ -102,8 +102,10 @@ extension PersistentHistoryChange {
     public subscript(name: String) -> (any Sendable)? {
       switch values[name] {
       case .attribute(let slot):
-        guard case .attribute(let known)? = entity.property(named: name), let attribute = known.attribute else { return slot.plainValue }
-        return (try? AttributeConversion.value(of: slot, attribute)) ?? slot.plainValue
+        guard case .attribute(let known)? = entity.property(named: name), let attribute = known.attribute else {
+          return slot.plainValue.map(AttributeConversion.untyped)
+        }
+        return (try? AttributeConversion.untypedValue(of: slot, attribute)) ?? slot.plainValue.map(AttributeConversion.untyped)
       case .object(let id): return id
       case .large, nil: return nil
       }

@@ -143,7 +143,7 @@ public struct RowSnapshot: Sendable, CustomStringConvertible, CustomReflectable 
       if slot.kind == .reference { return destination(slot) }
       guard let attribute = slot.attribute else { return nil }
       let stored = try row.value(slot.index, of: entity, objectID)
-      if let value = try? AttributeConversion.value(of: stored, attribute) { return value }
+      if let value = try? AttributeConversion.untypedValue(of: stored, attribute) { return value }
       switch stored {
       case .null: return nil
       // What a transformer makes of it is nobody's damage.

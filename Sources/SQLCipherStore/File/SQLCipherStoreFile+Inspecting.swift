@@ -1,5 +1,5 @@
 // SQLCipherStoreFile+Inspecting: verification and figures.
-import Foundation
+public import Foundation
 import ObjectStore
 import SQLCipherConnection
 import StoreFiles
@@ -42,6 +42,14 @@ public struct StoreFileInformation: Sendable {
   public var fileSize: Int
   /// The bytes of the write-ahead log.
   public var logSize: Int
+  /// How many pages were written to the log since it was last begun anew.
+  public var logPageCount: Int
+  /// How many transactions have written them.
+  public var logCommitCount: Int
+  /// With how many pages in the log a commit copies them into the database, after which the log is begun anew.
+  public var logPageLimit: Int
+  /// When the log was last written; nil where there is none.
+  public var logModified: Date?
   /// The number of pages of the database.
   public var pageCount: Int
   /// How many of them are not used.
@@ -174,10 +182,14 @@ extension SQLCipherStoreFile {
       func size(_ path: String) -> Int {
         ((try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? NSNumber)?.intValue ?? 0
       }
+      let log = try WriteAheadLog.extent(path + "-wal", pageSize: connection.format.pageSize)
       return StoreFileInformation(
         storeIdentifier: record.identifier, formatVersion: record.format, encryption: connection.format,
         sqlcipherVersion: try connection.pragma("cipher_version") ?? "", sqliteVersion: LibraryVersion.sqliteName, fileSize: size(path),
-        logSize: size(path + "-wal"), pageCount: try number("page_count"), freePageCount: try number("freelist_count"),
+        logSize: size(path + "-wal"), logPageCount: log.pages, logCommitCount: log.commits,
+        logPageLimit: ConnectionOptions().checkpointPages,
+        logModified: (try? FileManager.default.attributesOfItem(atPath: path + "-wal"))?[.modificationDate] as? Date,
+        pageCount: try number("page_count"), freePageCount: try number("freelist_count"),
         journalMode: try connection.pragma("journal_mode") ?? "",
         entityCounts: try Self.counts(connection, layout: try MetadataTable.readLayout(connection, path: path)), keySlots: slots,
         modelVersionIdentifiers: record.versionIdentifiers, userMetadata: record.userMetadata)

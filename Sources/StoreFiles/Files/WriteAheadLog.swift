@@ -95,6 +95,17 @@ package enum WriteAheadLog {
     return committed
   }
 
+  /// How many pages and transactions the log holds since it was last begun anew; what no commit follows does not count.
+  package static func extent(_ path: String, pageSize: Int) throws(StoreAccessError) -> (pages: Int, commits: Int) {
+    var (pages, committed, commits) = (0, 0, 0)
+    try forEachFrame(path, pageSize: pageSize) { frame, _ in
+      pages += 1
+      if frame.isCommit { (committed, commits) = (pages, commits + 1) }
+      return true
+    }
+    return (committed, commits)
+  }
+
   /// Reads a page of the log; false where the log ends before it.
   package static func read(_ path: String, into page: UnsafeMutableRawBufferPointer, offset: Int) -> Bool {
     let descriptor = Descriptors.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
