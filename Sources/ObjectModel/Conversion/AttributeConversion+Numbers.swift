@@ -1,5 +1,5 @@
 // AttributeConversion+Numbers: numbers as applications get and give them where their type is `Any`.
-public import Foundation
+package import Foundation
 
 extension AttributeConversion {
   /// A slot's value as applications get it where its type is `Any`: see ``untyped(_:)``; nil when there is none. What a transformer has made is itself.
