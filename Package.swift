@@ -1,6 +1,7 @@
 // swift-tools-version: 6.1
 // CipherData: Core Data for every Swift platform, encrypted from the first byte.
 import CompilerPluginSupport
+import Foundation
 import PackageDescription
 
 /// The library's inner tables check themselves where its own tests run (Scripts/test sets the variable): users never pay for that, in debug builds
@@ -25,7 +26,19 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Reso
   .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: strict)
 }
 
-let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+/// Whether another package has fetched this one: then the manifest lies among that package's checkouts, or, while versions are being looked for, nowhere.
+let isFetched: Bool = {
+  let folder = URL(fileURLWithPath: Context.packageDirectory).deletingLastPathComponent()
+  let repositories = folder.deletingLastPathComponent().appendingPathComponent("repositories")
+  return Context.packageDirectory == "/"
+    || folder.lastPathComponent == "checkouts" && FileManager.default.fileExists(atPath: repositories.path)
+}()
+
+/// The tool is built in a clone without a word; applications that have fetched the package do not fetch the argument parser for it.
+let defaultTraits: Set<Trait> = isFetched ? [] : [.default(enabledTraits: ["Tool"])]
+
+let argumentParser: Target.Dependency = .product(
+  name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Tool"]))
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let orderedCollections: Target.Dependency = .product(name: "OrderedCollections", package: "swift-collections")
 
@@ -41,12 +54,16 @@ let package = Package(
     .library(name: "_StoreSpecification", targets: ["_StoreSpecification"]),
     .library(name: "_AllocationCounter", targets: ["_AllocationCounter"]),
   ],
-  traits: [
+  traits: defaultTraits.union([
     .trait(
       name: "Macros",
-      description: "Entities written as Swift classes with @Entity. Builds swift-syntax, which is not even fetched without it.")
-  ],
+      description: "Entities written as Swift classes with @Entity. Builds swift-syntax, which is not even fetched without it."),
+    .trait(
+      name: "Tool",
+      description: "The command-line tool cipherdata. Builds swift-argument-parser, which is not even fetched without it."),
+  ]),
   dependencies: [
+    // Only with the trait Tool.
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),

@@ -22,3 +22,7 @@
 //   Demo         what the library does, shown
 //   Manual       the commands described, for the manual page
 //   (the root)   the command `cipherdata` with all others below it
+
+#if !Tool
+  #error("the command-line tool needs the package trait Tool: swift build --traits Tool, or traits: [\"Tool\"] in a dependency")
+#endif
