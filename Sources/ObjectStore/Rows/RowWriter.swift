@@ -18,7 +18,7 @@ public final class RowWriter {
   @exclusivity(unchecked) @usableFromInline final var position = 0
   @exclusivity(unchecked) @usableFromInline final var slotCount = 0
   /// How many rows had been ended when the chunk began.
-  @exclusivity(unchecked) private final var firstOfChunk = 0
+  private final var firstOfChunk = 0
   /// The slots of the current row whose stored values are none of their types.
   @exclusivity(unchecked) @usableFromInline final var unreadable = SlotMask()
 
