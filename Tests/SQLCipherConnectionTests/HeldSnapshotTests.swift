@@ -244,7 +244,7 @@ final class HeldSnapshotTests: StoreTestCase {
     try file.seek(toOffset: 4_096 * 150 + 100)
     try file.write(contentsOf: Data(repeating: 0x55, count: 64))
     try file.close()
-    assertThrows(.storeCorrupt(.structure)) { try snapshot.read { try $0.firstInteger("SELECT sum(length(hex(a))) FROM t") } }
+    assertThrows(.storeCorrupt(.pageMAC)) { try snapshot.read { try $0.firstInteger("SELECT sum(length(hex(a))) FROM t") } }
     XCTAssertTrue(snapshot.isOver)
     XCTAssertThrowsError(try count(snapshot)) { error in
       guard case .lost? = error as? HeldSnapshot.Ending else { return XCTFail("\(error)") }
