@@ -110,25 +110,24 @@ int close(int descriptor) {
 
 // Reading and writing.
 
+/// Whether a read is to fail, with its error set; where it is not, it may be one of half as many bytes.
+static int refuses_read(int descriptor, size_t *count) {
+  if (!fault_watches_descriptor(descriptor)) { return 0; }
+  pthread_mutex_lock(&fault_mutex);
+  fault_verdict verdict = fault_judge(fault_call_read);
+  if (verdict.error != 0) { return refuse(verdict.error) != 0; }
+  pthread_mutex_unlock(&fault_mutex);
+  if (verdict.is_half) { *count = (*count + 1) / 2; }
+  return 0;
+}
+
 ssize_t read(int descriptor, void *buffer, size_t count) {
-  if (fault_watches_descriptor(descriptor)) {
-    pthread_mutex_lock(&fault_mutex);
-    fault_verdict verdict = fault_judge(fault_call_read);
-    if (verdict.error != 0) { return refuse(verdict.error); }
-    pthread_mutex_unlock(&fault_mutex);
-    if (verdict.is_half) { count = (count + 1) / 2; }
-  }
+  if (refuses_read(descriptor, &count)) { return -1; }
   return real_read()(descriptor, buffer, count);
 }
 
 ssize_t pread(int descriptor, void *buffer, size_t count, off_t offset) {
-  if (fault_watches_descriptor(descriptor)) {
-    pthread_mutex_lock(&fault_mutex);
-    fault_verdict verdict = fault_judge(fault_call_read);
-    if (verdict.error != 0) { return refuse(verdict.error); }
-    pthread_mutex_unlock(&fault_mutex);
-    if (verdict.is_half) { count = (count + 1) / 2; }
-  }
+  if (refuses_read(descriptor, &count)) { return -1; }
   return real_pread()(descriptor, buffer, count, offset);
 }
 ssize_t pread64(int descriptor, void *buffer, size_t count, off64_t offset) { return pread(descriptor, buffer, count, (off_t)offset); }
