@@ -61,7 +61,7 @@ package struct DictionaryResults {
     var dictionary: [String: Any] = [:]
     for (index, column) in columns.enumerated() {
       guard let value = try value(of: row, index) else { continue }
-      dictionary[column.name] = attributes[index]?.type.castsByNumber ?? false ? AttributeConversion.untyped(value) : value
+      dictionary[column.name] = attributes[index].map { AttributeConversion.untyped(value, of: $0.type) } ?? value
     }
     return dictionary
   }

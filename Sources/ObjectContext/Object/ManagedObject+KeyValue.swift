@@ -274,8 +274,7 @@ extension ManagedObject {
   static func untypedValue(
     _ value: Slot, _ attribute: AttributeDescription, entityName: String, _ objectID: ManagedObjectID? = nil
   ) throws -> (any Sendable)? {
-    let value = try swiftValue(value, attribute, entityName: entityName, objectID)
-    return attribute.type.castsByNumber ? value.map(AttributeConversion.untyped) : value
+    try swiftValue(value, attribute, entityName: entityName, objectID).map { AttributeConversion.untyped($0, of: attribute.type) }
   }
 
   /// A Swift value as the slot of an attribute.

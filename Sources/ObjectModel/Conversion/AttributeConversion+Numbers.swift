@@ -6,8 +6,12 @@ extension AttributeConversion {
   ///
   /// - Throws: ``AttributeTransformError``.
   package static func untypedValue(of slot: Slot, _ attribute: AttributeDescription) throws(AttributeTransformError) -> (any Sendable)? {
-    guard let value = try value(of: slot, attribute) else { return nil }
-    return attribute.type.castsByNumber ? untyped(value) : value
+    try value(of: slot, attribute).map { untyped($0, of: attribute.type) }
+  }
+
+  /// A value of an attribute's type as applications get it where its type is `Any`. What a transformer has made is itself.
+  package static func untyped(_ value: any Sendable, of type: AttributeType) -> any Sendable {
+    type.castsByNumber ? untyped(value) : value
   }
 
   /// Whether a type is that of any value, so that what is read as it is cast by whoever gets it.
@@ -49,7 +53,7 @@ extension AttributeConversion {
 
 extension AttributeType {
   /// Whether values of the type may be integers or `Float`s.
-  package var castsByNumber: Bool {
+  fileprivate var castsByNumber: Bool {
     switch self {
     case .integer16, .integer32, .integer64, .float, .undefined, .composite: true
     case .boolean, .double, .decimal, .date, .string, .uri, .uuid, .binary, .transformable: false
