@@ -90,6 +90,9 @@ extension ManagedObjectSeed {
   /// Whether a read has nothing to do first: neither to fire a fault nor to tell of itself.
   var isReadAtOnce: Bool { rawValue & (1 | 4_194_304) == 0 }
 
+  /// Whether the object is a fault of which nothing was read yet, and tells nobody of reads.
+  var firesAtHand: Bool { rawValue & (1 | 16 | 32768 | 4_194_304) == 1 }
+
   /// Whether reads may go straight to a row: the object is no fault, not inaccessible, and tells nobody of them.
   var showsRow: Bool { rawValue & (1 | 16 | 4_194_304) == 0 }
 

@@ -30,6 +30,18 @@ extension ManagedObject {
     return true
   }
 
+  /// Fires a fault whose row is at hand and goes straight to its readers, as nearly every one that was fetched. False where there is more to do, or nothing.
+  @inline(__always) final func firesAtHand() -> Bool {
+    guard flags.firesAtHand, overlay == nil, row != nil, let contextReference,
+      !contextReference._withUnsafeGuaranteedRef({ $0.entityClasses.needsWorkWhenFired(entity: Int(entityNumber)) })
+    else { return false }
+    flags = flags.subtracting(.isFault).union(.isAwaking)
+    showRow()
+    awakeFromFetch()
+    flags.remove(.isAwaking)
+    return true
+  }
+
   /// Puts a row that was read anew below the object's changes; nil when it is gone.
   ///
   /// - Parameter unloadsMembers: Whether the members of to-many relationships are read anew too.

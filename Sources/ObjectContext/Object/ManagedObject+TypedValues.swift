@@ -73,7 +73,7 @@ extension ManagedObject {
   }
 
   @usableFromInline final func firedRow(_ slot: Int) -> UnsafeRawPointer? {
-    if flags.isReadAtOnce { return plainRow }
+    if flags.isReadAtOnce || firesAtHand() { return plainRow }
     noteRead(slot)
     willAccess(slot)
     return plainRow ?? toldRow
