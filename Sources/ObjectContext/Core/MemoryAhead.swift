@@ -38,6 +38,25 @@ enum MemoryAhead {
     }
   }
 
+  /// Visits objects that an array holds, until the visitor has seen enough: none is retained for its visit, and objects further on are asked for meanwhile.
+  ///
+  /// - Returns: Whether all were visited.
+  @inline(__always) @discardableResult
+  static func visitWhile(_ objects: [ManagedObject], _ body: (Unmanaged<ManagedObject>) -> Bool) -> Bool {
+    let ahead = 8
+    return objects.withUnsafeBufferPointer { buffer in
+      guard let start = buffer.baseAddress else { return true }
+      // As above: addresses are read as such.
+      return start.withMemoryRebound(to: Unmanaged<ManagedObject>.self, capacity: buffer.count) { held in
+        for index in buffer.indices {
+          if index &+ ahead < buffer.count { cipherdata_prefetch(held[index &+ ahead].toOpaque()) }
+          if !body(held[index]) { return false }
+        }
+        return true
+      }
+    }
+  }
+
   /// Somebody will look at the values of an overlay.
   @inline(__always) private static func expect(_ overlay: Overlay) {
     for line in 0..<4 { cipherdata_prefetch(overlay.address + line &* 64) }

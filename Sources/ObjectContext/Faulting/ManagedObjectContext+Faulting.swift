@@ -139,6 +139,13 @@ extension ManagedObjectContext {
     return made
   }
 
+  /// The object of a member that is in memory and not deleted, not retained; nil also where more is to be looked at.
+  // Whoever asks is done with it, or holds it, before anybody lets go of anything.
+  @inline(__always) func livingMember(_ reference: ObjectReference, space: UInt32) -> Unmanaged<ManagedObject>? {
+    guard reference.key >= 0, let object = registry.unretainedObject(reference, space: space) else { return nil }
+    return object._withUnsafeGuaranteedRef { $0.flags.contains(.isDeleted) } ? nil : object
+  }
+
   // MARK: Recently reached objects
 
   /// Holds an object that a relationship has led to until many others came, or the event ends.
@@ -227,18 +234,19 @@ extension ManagedObjectContext {
     let group = values.references.isEmpty ? 0 : faultGroups.add(values.references, membersOf: relationship.id, space: store.space.number)
     // The objects share one array, of which each has a range.
     let hasGone = memberStates.hasGone
-    var start = 0
-    for (position, object) in objects.enumerated() {
+    var (position, start) = (0, 0)
+    MemoryAhead.visitWhile(objects) { held in
       let end = values.ends[position]
       let stored = values.references[start..<end]
-      // The object holds its state, and loading calls nobody.
-      object.stateUnretained(relationship)._withUnsafeGuaranteedRef { state in
+      // The array holds the object, which holds its state, and loading calls nobody.
+      held._withUnsafeGuaranteedRef { $0.stateUnretained(relationship) }._withUnsafeGuaranteedRef { state in
         state.load(hasGone ? memberStates.living(stored)[...] : stored)
         state.memberGroup = group
         state.memberGroupStart = UInt32(truncatingIfNeeded: start)
         state.isReadAhead = isReadAhead && position > 0
       }
-      start = end
+      (position, start) = (position + 1, end)
+      return true
     }
   }
 }

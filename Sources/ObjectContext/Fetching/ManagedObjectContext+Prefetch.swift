@@ -107,7 +107,8 @@ extension ManagedObjectContext {
           && !source.stateUnretained(relationship)._withUnsafeGuaranteedRef(\.isLoaded)
       }
       // All of them, as a rule: then there is no other list.
-      let unread = sources.allSatisfy(isUnread) ? sources : sources.filter(isUnread)
+      let areUnread = MemoryAhead.visitWhile(sources) { $0._withUnsafeGuaranteedRef(isUnread) }
+      let unread = areUnread ? sources : sources.filter(isUnread)
       guard let first = unread.first else { continue }
       try readMembers(of: unread, relationship, from: try rowSource.openStore(of: first.currentID, .fetch))
     }
@@ -115,13 +116,17 @@ extension ManagedObjectContext {
     for (_, sources) in groups {
       // Of a member of many owners an object is asked for once.
       var seen = KeySet()
-      for source in sources {
-        // The object holds its state, and making a member calls nobody.
-        source.loadedStateUnretained(relationship.index)?._withUnsafeGuaranteedRef { state in
-          for (offset, reference) in state.visibleMembers.enumerated() where seen.insert(reference.key) {
-            if let member = member(reference, of: source, state: state, offset: offset, isHeld: false) { members.append(member) }
+      MemoryAhead.visitWhile(sources) { held in
+        // The array holds the object, which holds its state, and making a member calls nobody.
+        held._withUnsafeGuaranteedRef { source in
+          source.loadedStateUnretained(relationship.index)?._withUnsafeGuaranteedRef { state in
+            state.visitVisibleMembers { offset, reference in
+              guard seen.insert(reference.key) else { return }
+              if let member = member(reference, of: source, state: state, offset: offset, isHeld: false) { members.append(member) }
+            }
           }
         }
+        return true
       }
     }
     try readRows(of: members)

@@ -11,12 +11,14 @@ extension ManagedObject {
     var result = Set<Member>()
     visitMembers(index) { count in
       result = Set(minimumCapacity: count)
-    } body: { object in
+    } body: { visited in
+      // Alive while it is visited, and retained by the set.
+      let object = visited.takeUnretainedValue()
       if Swift.type(of: object) == type {
-        // Just compared.
-        result.insert(unsafeDowncast(object, to: type))
+        // Just compared. Members differ, so that none is replaced; `insert` would retain what it gives back.
+        result.update(with: unsafeDowncast(object, to: type))
       } else if let member = object as? Member {
-        result.insert(member)
+        result.update(with: member)
       }
     }
     return result
@@ -27,7 +29,9 @@ extension ManagedObject {
     var result: [Member] = []
     visitMembers(index) { count in
       result.reserveCapacity(count)
-    } body: { object in
+    } body: { visited in
+      // Alive while it is visited, and retained by the array.
+      let object = visited.takeUnretainedValue()
       if Swift.type(of: object) == type {
         // Just compared.
         result.append(unsafeDowncast(object, to: type))
@@ -285,21 +289,28 @@ extension ManagedObject {
     noteChange()
   }
 
-  /// Visits the members of a to-many relationship that an application has asked for.
-  @usableFromInline final func visitMembers(_ index: Int, reserve: (Int) -> Void, body: (ManagedObject) -> Void) {
+  /// Visits the members of a to-many relationship that an application has asked for. They are not retained: the visitor holds those that it wants to keep.
+  // Each lives during its visit, since the context gives nothing back then; the visitor calls nobody.
+  @usableFromInline final func visitMembers(_ index: Int, reserve: (Int) -> Void, body: (Unmanaged<ManagedObject>) -> Void) {
     noteRead(toMany: index)
     forEachMember(index, reserve: reserve, body: body)
   }
 
-  /// Visits the members of a to-many relationship.
+  /// Visits the members of a to-many relationship, not retained as above.
   ///
   /// - Parameter isHeld: Whether the context holds new ones for a while, as those that an application has asked for.
-  final func forEachMember(_ index: Int, isHeld: Bool = true, reserve: (Int) -> Void, body: (ManagedObject) -> Void) {
+  final func forEachMember(_ index: Int, isHeld: Bool = true, reserve: (Int) -> Void, body: (Unmanaged<ManagedObject>) -> Void) {
     guard let context = managedObjectContext, let state = loadedState(index) else { return }
     let members = state.visibleMembers
     reserve(members.count)
+    let space = context.space(of: self)
     for (offset, reference) in members.enumerated() {
-      if let member = context.member(reference, of: self, state: state, offset: offset, isHeld: isHeld) { body(member) }
+      if let living = context.livingMember(reference, space: space) {
+        body(living)
+      } else if let member = context.member(reference, of: self, state: state, offset: offset, isHeld: isHeld) {
+        // A new one lives as long as it is visited, and a little longer if the context holds it.
+        withExtendedLifetime(member) { body(.passUnretained(member)) }
+      }
     }
   }
 }

@@ -171,8 +171,8 @@ extension ManagedObject {
   private func livingCount(_ relationship: CompiledRelationship) -> Int {
     var count = 0
     forEachMember(relationship.index) { _ in
-    } body: {
-      if !$0.flags.contains(.isDeleted) { count += 1 }
+    } body: { _ in
+      count += 1
     }
     return count
   }
@@ -222,8 +222,8 @@ extension ManagedObject {
       var remaining = 0
       if relationship.isToMany {
         forEachMember(relationship.index) { _ in
-        } body: {
-          if !$0.flags.contains(.isDeleted) { remaining += 1 }
+        } body: { _ in
+          remaining += 1
         }
       } else {
         let reference = referenceValue(relationship.index)
