@@ -41,8 +41,10 @@ enum MemoryAhead {
   /// Visits objects that an array holds, until the visitor has seen enough: none is retained for its visit, and objects further on are asked for meanwhile.
   ///
   /// - Returns: Whether all were visited.
-  @inline(__always) @discardableResult
-  static func visitWhile(_ objects: [ManagedObject], _ body: (Unmanaged<ManagedObject>) -> Bool) -> Bool {
+  // The array holds those that are visited.
+  @inline(__always) @discardableResult static func visitWhile(_ objects: [ManagedObject], _ body: (Unmanaged<ManagedObject>) -> Bool)
+    -> Bool
+  {
     let ahead = 8
     return objects.withUnsafeBufferPointer { buffer in
       guard let start = buffer.baseAddress else { return true }

@@ -299,6 +299,7 @@ extension ManagedObject {
   /// Visits the members of a to-many relationship, not retained as above.
   ///
   /// - Parameter isHeld: Whether the context holds new ones for a while, as those that an application has asked for.
+  // Each lives during its visit, as above.
   final func forEachMember(_ index: Int, isHeld: Bool = true, reserve: (Int) -> Void, body: (Unmanaged<ManagedObject>) -> Void) {
     guard let context = managedObjectContext, let state = loadedState(index) else { return }
     let members = state.visibleMembers
