@@ -23,8 +23,8 @@ extension StoreKey {
   /// A passphrase that is a well-formed recovery key is tried as one first.
   package static func passphraseSecrets(_ secret: SecretBytes) throws -> [UnlockSecret] {
     guard secret.count > 0 else { throw StoreAccessError(.invalidKey(.empty), path: nil, operation: .unlock) }
-    let text = secret.withUnsafeBytes { $0.count < 128 ? String(decoding: $0, as: UTF8.self) : "" }
-    guard let recovery = try? RecoveryKey.parse(text) else { return [.passphrase(secret)] }
+    // Where it lies: a text made of it could not be wiped.
+    guard secret.count < 128, let recovery = try? secret.withUnsafeBytes({ try RecoveryKey.parse($0) }) else { return [.passphrase(secret)] }
     return [.raw(recovery), .passphrase(secret)]
   }
 

@@ -22,23 +22,40 @@ package enum RecoveryKey {
 
   /// Reads the printed form; says which group is mistyped.
   package static func parse(_ text: String) throws(StoreAccessError) -> SecretBytes {
-    var digits: [UInt64] = []
-    for character in text.utf8 where ![0x20, 0x2d, 0x0a, 0x0d, 0x09].contains(character) {
-      guard let digit = digit(character) else { throw malformed(.recoveryKeyCharacter) }
-      digits.append(digit)
+    var text = text
+    return try text.withUTF8 { utf8 in
+      Result { () throws(StoreAccessError) in try parse(UnsafeRawBufferPointer(utf8)) }
+    }.get()
+  }
+
+  /// Reads the printed form in UTF-8. No byte of it is anywhere else afterwards than in the secret that is made.
+  package static func parse(_ text: UnsafeRawBufferPointer) throws(StoreAccessError) -> SecretBytes {
+    var count = 0
+    for character in text where !isSeparator(character) {
+      guard digit(character) != nil else { throw malformed(.recoveryKeyCharacter) }
+      count += 1
     }
-    guard digits.count == 8 * groups else {
-      throw malformed(.recoveryKeyLength(digits.count, expected: 8 * groups))
+    guard count == 8 * groups else { throw malformed(.recoveryKeyLength(count, expected: 8 * groups)) }
+    return try SecretBytes(count: 4 * groups) { (bytes) throws(StoreAccessError) in
+      var (bits, place) = (UInt64(0), 0)
+      for character in text {
+        guard !isSeparator(character), let digit = digit(character) else { continue }
+        bits = bits << 5 | digit
+        place += 1
+        guard place.isMultiple(of: 8) else { continue }
+        let (word, group) = (bits >> 8, place / 8 - 1)
+        guard bits & 0xff == check(word, group) else { throw malformed(.recoveryKeyGroup(group + 1)) }
+        bytes.storeBytes(of: UInt32(truncatingIfNeeded: word).bigEndian, toByteOffset: 4 * group, as: UInt32.self)
+        bits = 0
+      }
     }
-    var bytes: [UInt8] = []
-    for group in 0..<groups {
-      let bits = digits[8 * group..<8 * group + 8].reduce(UInt64(0)) { $0 << 5 | $1 }
-      let word = bits >> 8
-      guard bits & 0xff == check(word, group) else { throw malformed(.recoveryKeyGroup(group + 1)) }
-      bytes += (0..<4).map { UInt8(truncatingIfNeeded: word >> UInt64(24 - 8 * $0)) }
+  }
+
+  private static func isSeparator(_ character: UInt8) -> Bool {
+    switch character {
+    case 0x20, 0x2d, 0x0a, 0x0d, 0x09: true
+    default: false
     }
-    defer { bytes.withUnsafeMutableBytes { Cryptography.wipe($0) } }
-    return SecretBytes(bytes)
   }
 
   private static func digit(_ character: UInt8) -> UInt64? {
@@ -53,8 +70,10 @@ package enum RecoveryKey {
   /// Eight bits over a group and its place, so that two exchanged groups are found too (CRC-8, polynomial 0x07).
   private static func check(_ word: UInt64, _ group: Int) -> UInt64 {
     var register: UInt8 = 0xa5
-    for byte in [UInt8(group)] + (0..<4).map({ UInt8(truncatingIfNeeded: word >> UInt64(24 - 8 * $0)) }) {
-      register ^= byte
+    // The group's number, then the word's four bytes.
+    let checked = UInt64(group) << 32 | word & 0xffff_ffff
+    for shift in stride(from: UInt64(32), through: 0, by: -8) {
+      register ^= UInt8(truncatingIfNeeded: checked >> shift)
       for _ in 0..<8 { register = register & 0x80 != 0 ? register << 1 ^ 0x07 : register << 1 }
     }
     return UInt64(register)
