@@ -59,13 +59,15 @@ extension SQLCipherIncrementalStore: FileStore {
 
   /// Copies the open store to a new place, where it opens with the description's key, or with the keys it has.
   ///
-  /// - Throws: ``StoreError``, with ``StoreError/Code/alreadyExists`` where something is at the new place.
-  public func copy(to description: PersistentStoreDescription) async throws -> PersistentStoreDescription? {
+  /// - Throws: ``StoreError``, with ``StoreError/Code/alreadyExists`` where something is at the new place; `CancellationError` when the task is cancelled.
+  public func copy(
+    to description: PersistentStoreDescription, progress: SQLCipherStoreFile.Progress?
+  ) async throws -> PersistentStoreDescription? {
     guard description.type == .sqlcipher, let keyring = state.withLock({ $0.keyring }) else { return nil }
     let file = SQLCipherStoreFile(url: configuration.description.url ?? URL(fileURLWithPath: path), keyring: keyring)
     try await file.copy(
       to: try Self.url(of: description, .copyStore), key: description.key, label: description.keyLabel,
-      keyWorkLimit: description.keyWorkLimit)
+      keyWorkLimit: description.keyWorkLimit, progress: progress)
     var result = description
     result.createsStore = false
     result.key = description.key ?? configuration.description.key
@@ -123,14 +125,16 @@ extension SQLCipherStoreFile {
   }
 
   /// Copies the store for a key of its own, or with its keys.
-  func copy(to url: URL, key: StoreKey?, label: String, keyWorkLimit: Int?) async throws {
-    guard let key else { return try await backUp(to: url) }
+  func copy(to url: URL, key: StoreKey?, label: String, keyWorkLimit: Int?, progress: Progress? = nil) async throws {
+    guard let key else { return try await backUp(to: url, progress: progress) }
     let workLimit = keyWorkLimit.map { KeyWorkLimit($0) }
-    try await StoreError.mapping {
-      try await keyring.backUp(
-        to: url.path, key: key, label: label, largeValues: ExternalTable.ids, workLimit: workLimit,
-        onOpen: { try FoldedIndexes.register(on: $0) }
-      ).close()
+    try await Self.longWork(progress) { phases in
+      try await StoreError.mapping {
+        try await keyring.backUp(
+          to: url.path, key: key, label: label, largeValues: ExternalTable.ids, workLimit: workLimit,
+          onOpen: { try FoldedIndexes.register(on: $0) }, progress: phases
+        ).close()
+      }
     }
   }
 }

@@ -109,6 +109,7 @@ extension SQLCipherIncrementalStore {
         try switchHistory(engine)
         state.withLock { state in
           state.engine = engine
+          state.holder = StoreHolder(description, path: path)
           state.record = record
         }
       } else {

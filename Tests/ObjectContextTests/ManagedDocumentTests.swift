@@ -2,6 +2,7 @@
 import Foundation
 import ObjectContext
 import ObjectModel
+import ObjectQuery
 import ObjectStore
 import Observation
 import SQLCipherStore
@@ -45,6 +46,34 @@ import _TestSupport
     XCTAssertEqual(try again.tagNames(), ["a", "b"])
     await assertThrows(.alreadyOpen) { try await again.open() }
     try again.close()
+  }
+
+  func testADocumentOfAnEarlierVersionTakesTheStagesToTheNewest() async throws {
+    func model(_ attribute: String) -> ManagedObjectModel {
+      ManagedObjectModel { Entity("Note") { Attribute(attribute, .string) } }
+    }
+    func document(_ attribute: String, _ stages: StagedMigrationManager? = nil) throws -> ManagedDocument {
+      try ManagedDocument(url: url, model: model(attribute), stagedMigrationManager: stages) {
+        $0.key = ManagedDocument.testKey
+        $0.durability = .fast
+      }
+    }
+    let folder = try TemporaryFolder()
+    let url = folder.file("Notes.document")
+    let older = try document("name")
+    try await older.save(to: url, for: .creating)
+    try older.managedObjectContext.insertObject(entityName: "Note").setValue("a", forKey: "name")
+    try older.close()
+    let stage = CustomMigrationStage(
+      migratingFrom: ManagedObjectModelReference(model("name")), to: ManagedObjectModelReference(model("title")), label: "titles"
+    ) { migration in
+      try migration.forEach("Note") { old, new in try new.setValue(old["name"], forKey: "title") }
+    }
+    let newer = try document("title", StagedMigrationManager([stage]))
+    try await newer.open()
+    let notes = try newer.managedObjectContext.fetch(FetchRequest<ManagedObject>(entityName: "Note"))
+    XCTAssertEqual(try notes.map { try $0.value(forKey: "title") as? String }, ["a"])
+    try newer.close()
   }
 
   func testNothingIsCreatedOverSomethingAndNothingIsOverwrittenThatIsNotThere() async throws {

@@ -3,6 +3,7 @@ import Foundation
 import ObjectModel
 import ObjectQuery
 import ObjectStore
+import Synchronization
 import XCTest
 import _StoreSpecification
 
@@ -54,6 +55,45 @@ final class MigrationBackupTests: XCTestCase {
     XCTAssertEqual(
       try ManagedObjectContext(coordinator: opened.coordinator).count(for: FetchRequest<ManagedObject>(entityName: "Book")), 1)
     try opened.close()
+  }
+
+  func testTheCopyHasItsShareOfTheOneFraction() throws {
+    let (store, folder) = try store(model("1", "x"))
+    let reports = Mutex<[MigrationProgress]>([])
+    try store.open(
+      model("2", "x", "y"),
+      {
+        $0.migrationBackupURL = folder.appendingPathComponent("before.store")
+        $0.migrationProgress = { report in reports.withLock { $0.append(report) } }
+      }
+    ) { _ in }
+    let all = reports.withLock { $0 }
+    let fractions = all.map(\.fractionCompleted)
+    XCTAssertEqual(fractions, fractions.sorted())
+    XCTAssertEqual(fractions.filter { $0 == 1 }.count, 1)
+    XCTAssertEqual(fractions.last, 1)
+    let copying = all.filter { $0.phase == "copying the store before its migration" }.map(\.fractionCompleted)
+    XCTAssertEqual(copying.last, 0.25)
+    XCTAssertGreaterThanOrEqual(try XCTUnwrap(fractions.dropFirst(copying.count).first), 0.25)
+  }
+
+  func testAMigrationThatIsCalledOffWhileItsCopyIsMadeLeavesNone() throws {
+    let (store, folder) = try store(model("1", "x"))
+    let cancellation = RequestCancellation()
+    XCTAssertThrowsError(
+      try store.open(
+        model("2", "x", "y"),
+        {
+          $0.migrationBackupURL = folder.appendingPathComponent("before.store")
+          $0.migrationCancellation = cancellation
+          $0.migrationProgress = { _ in cancellation.cancel() }
+        }
+      ) { _ in }
+    ) { XCTAssertEqual(($0 as? StoreError)?.code, .cancelled) }
+    XCTAssertEqual(try backups(folder), [])
+    try store.open(model("1", "x")) { context in
+      XCTAssertEqual(try context.count(for: FetchRequest<ManagedObject>(entityName: "Book")), 1)
+    }
   }
 
   func testANameThatIsTakenGetsANumber() throws {

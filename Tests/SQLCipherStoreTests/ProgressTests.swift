@@ -74,13 +74,99 @@ final class ProgressTests: XCTestCase {
     for (name, work) in Self.works {
       let told = Told()
       try await work(films, told.handler)
-      let all = told.all
-      XCTAssertEqual(all.map(\.done), all.map(\.done).sorted(), name)
-      XCTAssertEqual(Set(all.map(\.total)).count, 1, name)
-      XCTAssertTrue(all.allSatisfy { $0.done >= 0 && $0.done <= $0.total && $0.total > 0 }, name)
-      XCTAssertEqual(all.filter { $0.done == $0.total }.count, 1, name)
-      XCTAssertEqual(all.last?.done, all.last?.total, name)
+      assertOneFraction(told.all, name)
     }
+  }
+
+  func testAVerificationTellsHowFarSQLitesOwnCheckOfIndexesIs() async throws {
+    var model = Self.version(1)
+    model.entities[0].indexes = [FetchIndexDescription(name: "byTitle", elements: [FetchIndexElement(property: "title")])]
+    let coordinator = PersistentStoreCoordinator(compiledModel: try CompiledModel(model))
+    let folder = try TemporaryFolder()
+    let url = folder.file("indexed.store")
+    var description = PersistentStoreDescription(url: url, key: Self.passphrase)
+    description.durability = .fast
+    let store = try await coordinator.addPersistentStore(with: description)
+    let context = ManagedObjectContext(coordinator: coordinator)
+    for number in 0..<10_000 { try context.insertObject(entityName: "Book").setValue("title \(number)", forKey: "title") }
+    try context.save()
+    try coordinator.remove(store)
+    let file = try await SQLCipherStoreFile.unlock(at: url, key: Self.passphrase)
+    let told = Told()
+    _ = try await file.findings(.full, progress: told.handler)
+    assertOneFraction(told.all)
+    // The codes of the pages are 0.4 of the whole.
+    let ofSQLite = told.all.count { Double($0.done) / Double($0.total) > 0.4 }
+    XCTAssertGreaterThan(ofSQLite, 5, "\(told.all)")
+    // It is called off there too.
+    let stopped = Told(stoppingAt: told.all.count - 2)
+    do {
+      _ = try await file.findings(.full, progress: stopped.handler)
+      XCTFail("the check was called off")
+    } catch let error as StoreError { XCTAssertEqual(error.code, .cancelled) }
+    XCTAssertFalse(stopped.all.contains { $0.done == $0.total })
+  }
+
+  func testAnEncryptedStoreThatMovesTellsAllOfItsMove() async throws {
+    let films = try films()
+    let store = try films.open()
+    let target = PersistentStoreDescription(url: films.folder.file("moved.store"))
+    let isMoved = Mutex<[Bool]>([])
+    let told = Told()
+    let coordinator = store.coordinator
+    let moved = try await coordinator.migratePersistentStore(store.persistentStore, to: target) { done, total in
+      isMoved.withLock { $0.append(coordinator.persistentStores.contains { $0.url == target.url }) }
+      return told.handler(done, total)
+    }
+    assertOneFraction(told.all)
+    XCTAssertEqual(isMoved.withLock { $0.filter { $0 }.count }, 1, "the whole is told once the store is there")
+    XCTAssertEqual(isMoved.withLock { $0.last }, true)
+    XCTAssertGreaterThan(told.all.count, 5)
+    try coordinator.remove(moved)
+  }
+
+  func testAnEncryptedStoreThatDoesNotMoveInTheEndStaysWhereItWas() async throws {
+    let films = try films()
+    let store = try films.open()
+    let target = PersistentStoreDescription(url: films.folder.file("moved.store"))
+    let told = Told(stoppingAt: 3)
+    do {
+      try await store.coordinator.migratePersistentStore(store.persistentStore, to: target, progress: told.handler)
+      XCTFail("the move was called off")
+    } catch let error as StoreError { XCTAssertEqual(error.code, .cancelled) }
+    XCTAssertFalse(told.all.contains { $0.done == $0.total })
+    XCTAssertFalse(FileManager.default.fileExists(atPath: films.folder.file("moved.store").path))
+    XCTAssertTrue(store.coordinator.persistentStores.elementsEqual([store.persistentStore], by: ===))
+    try store.close()
+  }
+
+  func testRowsThatMoveToAnotherTypeTellTheWholeAfterTheCommit() async throws {
+    let model = try CompiledModel(Self.version(1))
+    let coordinator = PersistentStoreCoordinator(compiledModel: model)
+    let store = try await coordinator.addPersistentStore(with: PersistentStoreDescription(type: .inMemory))
+    let context = ManagedObjectContext(coordinator: coordinator)
+    for number in 0..<2_500 { try context.insertObject(entityName: "Book").setValue("t\(number)", forKey: "title") }
+    try context.save()
+    let folder = try TemporaryFolder()
+    var target = PersistentStoreDescription(url: folder.file("rows.store"), key: Self.passphrase)
+    target.durability = .fast
+    let told = Told()
+    let committed = Mutex<[Bool]>([])
+    let moved = try await coordinator.migratePersistentStore(store, to: target) { [url = target.url] done, total in
+      committed.withLock { $0.append(coordinator.persistentStores.contains { $0.url == url }) }
+      return told.handler(done, total)
+    }
+    assertOneFraction(told.all)
+    XCTAssertEqual(committed.withLock { $0.filter { $0 }.count }, 1)
+    try coordinator.remove(moved)
+  }
+
+  private func assertOneFraction(_ all: [(done: Int, total: Int)], _ name: String = "", line: UInt = #line) {
+    XCTAssertEqual(all.map(\.done), all.map(\.done).sorted(), name, line: line)
+    XCTAssertEqual(Set(all.map(\.total)).count, 1, name, line: line)
+    XCTAssertTrue(all.allSatisfy { $0.done >= 0 && $0.done <= $0.total && $0.total > 0 }, name, line: line)
+    XCTAssertEqual(all.filter { $0.done == $0.total }.count, 1, name, line: line)
+    XCTAssertEqual(all.last?.done, all.last?.total, name, line: line)
   }
 
   func testAllPhasesHaveTheirShareOfARotation() async throws {

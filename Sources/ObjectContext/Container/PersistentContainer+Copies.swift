@@ -11,6 +11,6 @@ extension PersistentContainer {
     guard let store = persistentStoreCoordinator.persistentStores.first, let files = store.incrementalStore as? any FileStore else {
       return false
     }
-    return try await files.copy(to: PersistentStoreDescription(type: store.type, url: url)) != nil
+    return try await files.copy(to: PersistentStoreDescription(type: store.type, url: url), progress: nil) != nil
   }
 }

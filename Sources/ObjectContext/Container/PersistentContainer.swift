@@ -79,15 +79,17 @@ public final class PersistentContainer: Sendable {
       }
     }
     try await withTaskExecutorPreference(loader) {
-      for description in waiting { try await coordinator.addPersistentStore(with: withStages(description)) }
+      for description in waiting { try await coordinator.addPersistentStore(with: completed(description)) }
     }
   }
 
-  private func withStages(_ description: PersistentStoreDescription) -> PersistentStoreDescription {
+  /// A description with what the container adds to it: its name and its stages.
+  private func completed(_ description: PersistentStoreDescription) -> PersistentStoreDescription {
+    var description = description
+    description.containerName = name
     guard let stagedMigrationManager, description.stagedMigrationManager == nil, description.mappingModels.isEmpty else {
       return description
     }
-    var description = description
     description.stagedMigrationManager = stagedMigrationManager
     return description
   }

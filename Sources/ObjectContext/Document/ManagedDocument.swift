@@ -35,6 +35,8 @@ public import Observation
   ///   - url: The folder.
   ///   - model: The model of the store.
   ///   - classes: The classes of the objects; generated code has the table of its model.
+  ///   - stagedMigrationManager: The stages between the versions of the model, for stores of earlier ones. Generated code has the versions of a bundle; see
+  ///     ``StagedMigrationManager/init(_:label:customStages:)``.
   ///   - mergePolicy: What is done about conflicts. Nil leaves them to ``resolveConflicts(keeping:)``.
   ///   - autosaveDelay: How long after the last change the document is saved by itself; nil saves only when asked to, and at the end.
   ///   - clock: What measures that time.
@@ -42,14 +44,15 @@ public import Observation
   ///     other, are on unless it says otherwise.
   /// - Throws: ``ModelValidationError`` with every mistake of the model, or with the classes or rules that do not fit it.
   public init(
-    url: URL, model: ManagedObjectModel, classes: ManagedObjectClasses = ManagedObjectClasses(), mergePolicy: MergePolicy? = nil,
+    url: URL, model: ManagedObjectModel, classes: ManagedObjectClasses = ManagedObjectClasses(),
+    stagedMigrationManager: StagedMigrationManager? = nil, mergePolicy: MergePolicy? = nil,
     autosaveDelay: Duration? = .seconds(2), clock: some Clock<Duration> = ContinuousClock(),
     configure: (inout PersistentStoreDescription) -> Void = { _ in }
   ) throws(ModelValidationError) {
     self.url = url
     container = try PersistentContainer(
       name: url.deletingPathExtension().lastPathComponent, managedObjectModel: model, classes: classes,
-      mergePolicy: mergePolicy ?? MergePolicy(DocumentMergeResolver()))
+      stagedMigrationManager: stagedMigrationManager, mergePolicy: mergePolicy ?? MergePolicy(DocumentMergeResolver()))
     // The encrypted store, whose class is known once somebody gives a key.
     var description = PersistentStoreDescription(type: StoreType(rawValue: "SQLCipher"))
     description.historyTracking = true

@@ -1,7 +1,7 @@
 // PropertyDescription: an attribute, a relationship or a fetched property of an entity.
 
 /// A property of an entity.
-public enum PropertyDescription: Sendable, Hashable {
+public indirect enum PropertyDescription: Sendable, Hashable {
   /// A value.
   case attribute(AttributeDescription)
   /// A reference to one or many objects.

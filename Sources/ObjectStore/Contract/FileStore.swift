@@ -33,8 +33,14 @@ public protocol FileStore: IncrementalStore {
 
   /// Copies the open store, as one snapshot, to a new place, where it has the same UUID and object IDs.
   ///
+  /// - Parameters:
+  ///   - description: The new place.
+  ///   - progress: Called with how much is done; answers whether to go on.
   /// - Returns: The description that opens the copy; nil where the store cannot be copied so, for example to another type, and nothing was
   ///   done.
-  /// - Throws: ``StoreError``, with ``StoreError/Code/alreadyExists`` where something is at the new place.
-  func copy(to description: PersistentStoreDescription) async throws -> PersistentStoreDescription?
+  /// - Throws: ``StoreError``, with ``StoreError/Code/alreadyExists`` where something is at the new place, ``StoreError/Code/cancelled`` when
+  ///   `progress` ends the work; `CancellationError` when the task is cancelled.
+  func copy(
+    to description: PersistentStoreDescription, progress: (@Sendable (_ done: Int, _ total: Int) -> Bool)?
+  ) async throws -> PersistentStoreDescription?
 }

@@ -34,6 +34,8 @@ public struct PersistentStoreDescription: Sendable {
   public var url: URL?
   /// The configuration of the model that the store holds; nil for all entities.
   public var configuration: String?
+  /// What the container is called that opens the store; nil where a coordinator does without one. Errors of others who want the store say it.
+  package var containerName: String?
   /// Whether the store is only read.
   public var isReadOnly = false
   /// Whether a store that does not exist is created; false makes a missing file an error.

@@ -64,9 +64,11 @@ extension PersistentStoreCoordinator {
   /// - Parameters:
   ///   - store: An open store of this coordinator.
   ///   - description: Where to; nothing may be there.
-  ///   - progress: Called with how much is done; answers whether to go on. It is used only between types.
+  ///   - progress: Called with how much is done; answers whether to go on. `done / total` is one fraction, which only rises, and is 1 once, when the new store has
+  ///     taken the old one's place.
   /// - Returns: The store that was opened.
-  /// - Throws: ``StoreError``; the old store is open and whole then, and nothing is left at the new place.
+  /// - Throws: ``StoreError``, with ``StoreError/Code/cancelled`` when `progress` ends the work; `CancellationError` when the task is cancelled. The old store is open
+  ///   and whole then, and nothing is left at the new place.
   @discardableResult
   public func migratePersistentStore(
     _ store: PersistentStore, to description: PersistentStoreDescription,
@@ -81,23 +83,26 @@ extension PersistentStoreCoordinator {
     var target = description
     target.configuration = store.configurationName
     target.isReadOnly = false
-    if let files = store.incrementalStore as? any FileStore, let copy = try await files.copy(to: target) {
+    let told = StoreMoveProgress(progress)
+    if let files = store.incrementalStore as? any FileStore, let copy = try await files.copy(to: target, progress: told.ofCopy) {
       let opened = try await open(copy)
       exchange(store, for: opened)
       try store.incrementalStore.close()
+      told.finish()
       return opened
     }
     target.createsStore = true
     do {
       let opened = try await open(target)
       do {
-        try copyRows(of: store, to: opened, progress)
+        try copyRows(of: store, to: opened, told)
       } catch {
         try? opened.incrementalStore.close()
         throw error
       }
       exchange(store, for: opened)
       try store.incrementalStore.close()
+      told.finish()
       return opened
     } catch {
       if description.url != nil { try? await destroyPersistentStore(with: description) }
@@ -105,9 +110,7 @@ extension PersistentStoreCoordinator {
     }
   }
 
-  private func copyRows(
-    of store: PersistentStore, to target: PersistentStore, _ progress: (@Sendable (_ done: Int, _ total: Int) -> Bool)?
-  ) throws {
+  private func copyRows(of store: PersistentStore, to target: PersistentStore, _ progress: StoreMoveProgress) throws {
     let copier = StoreCopier(model: compiledModel, from: store, to: target, progress: progress)
     try target.incrementalStore.performTransaction { try copier.run() }
     if !store.metadata.userMetadata.isEmpty { try target.setUserMetadata(store.metadata.userMetadata) }

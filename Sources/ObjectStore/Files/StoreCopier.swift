@@ -8,7 +8,7 @@ final class StoreCopier {
   let model: CompiledModel
   let source: PersistentStore
   let destination: PersistentStore
-  let progress: (@Sendable (_ done: Int, _ total: Int) -> Bool)?
+  private let progress: StoreMoveProgress
   /// The new key of each old one, by the root of the tree.
   private var keys: [Int: [Int64: Int64]] = [:]
   private var done = 0
@@ -17,7 +17,7 @@ final class StoreCopier {
 
   init(
     model: CompiledModel, from source: PersistentStore, to destination: PersistentStore,
-    progress: (@Sendable (_ done: Int, _ total: Int) -> Bool)?
+    progress: StoreMoveProgress
   ) {
     self.model = model
     self.source = source
@@ -49,7 +49,7 @@ final class StoreCopier {
       try body(ids[start..<end])
       done += end - start
       start = end
-      if let progress, !progress(done, total) { throw StoreError(.cancelled, operation: .copyStore) }
+      try progress.tell(done, of: total)
     }
   }
 

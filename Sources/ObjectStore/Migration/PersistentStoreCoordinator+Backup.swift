@@ -5,18 +5,57 @@ import ObjectModel
 extension PersistentStoreCoordinator {
   /// Copies a store that is about to be migrated, where its description asks for that.
   ///
+  /// - Parameter request: The migration, which tells how far the copy is as a part of its own fraction, and calls it off.
   /// - Returns: The description of the copy, which opens with the store's keys.
   func backUp(
-    _ store: any IncrementalStore, _ metadata: StoreMetadata, _ description: PersistentStoreDescription
+    _ store: any IncrementalStore, _ metadata: StoreMetadata, _ description: PersistentStoreDescription,
+    before request: StoreMigrationRequest
   ) async throws -> PersistentStoreDescription? {
     guard let wish = description.migrationBackupURL else { return nil }
     let url = description.namesMigrationBackupExactly ? wish : MigrationBackupName(wish, metadata).free()
     var copy = PersistentStoreDescription(type: description.type, url: url)
     copy.configuration = description.configuration
-    guard let files = store as? any FileStore, try await files.copy(to: copy) != nil else {
-      throw StoreError(.noBackup(type: description.type.rawValue), operation: .migrate, path: description.url?.path)
+    let isCopied: Bool
+    do {
+      isCopied = try await (store as? any FileStore)?.copy(to: copy, progress: request.progressOfBackup) != nil
+    } catch let error as StoreError where error.code == .cancelled {
+      throw StoreError(.migrationCancelled, operation: .migrate, path: description.url?.path)
     }
+    guard isCopied else { throw StoreError(.noBackup(type: description.type.rawValue), operation: .migrate, path: description.url?.path) }
     return copy
+  }
+}
+
+extension StoreMigrationRequest {
+  /// What of the whole the copy before a migration is: it writes every page once, as a migration does that goes over all rows a few times.
+  private static let backupShare = 0.25
+
+  /// What the copy before the migration tells; it is nil where nobody listens and nobody can call the migration off.
+  fileprivate var progressOfBackup: (@Sendable (_ done: Int, _ total: Int) -> Bool)? {
+    if progress == nil, cancellation == nil { return nil }
+    return { [progress, cancellation] done, total in
+      let share = total > 0 ? Double(done) / Double(total) : 0
+      progress?(
+        MigrationProgress(
+          phase: "copying the store before its migration", completedUnitCount: done, totalUnitCount: total,
+          fractionCompleted: share * Self.backupShare))
+      return !(cancellation?.isCancelled ?? false)
+    }
+  }
+
+  /// The same migration, whose reports follow those of the copy.
+  var afterBackup: StoreMigrationRequest {
+    guard let progress else { return self }
+    var request = self
+    request.progress = { report in
+      // The sum of the shares may miss 1 by a rounding error.
+      let fraction = report.fractionCompleted == 1 ? 1 : Self.backupShare + (1 - Self.backupShare) * report.fractionCompleted
+      progress(
+        MigrationProgress(
+          phase: report.phase, completedUnitCount: report.completedUnitCount, totalUnitCount: report.totalUnitCount,
+          fractionCompleted: fraction))
+    }
+    return request
   }
 }
 

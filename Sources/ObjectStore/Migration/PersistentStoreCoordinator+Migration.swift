@@ -11,9 +11,9 @@ extension PersistentStoreCoordinator {
     _ store: any IncrementalStore, _ metadata: StoreMetadata, differing: [String], description: PersistentStoreDescription
   ) async throws -> (metadata: StoreMetadata, backupURL: URL?) {
     let request = try request(for: store, metadata, differing: differing, description: description)
-    let copy = try begins(request, in: store, description) ? try await backUp(store, metadata, description) : nil
+    let copy = try begins(request, in: store, description) ? try await backUp(store, metadata, description, before: request) : nil
     do {
-      return (try run(request, in: store, differing: differing, description: description), copy?.url)
+      return (try run(copy == nil ? request : request.afterBackup, in: store, differing: differing, description: description), copy?.url)
     } catch {
       // The store is as it was: nobody needs the copy.
       if let copy { try? await destroyPersistentStore(with: copy) }

@@ -55,7 +55,9 @@ package enum VerificationFinding: Sendable, Hashable, CustomStringConvertible {
 package struct StoreVerification {
   private let path: String
   private let key: DatabaseKey
-  private let progress: ProgressHandler?
+  /// The pages' codes are a part of the whole, SQLite's own check another.
+  private let pagesProgress: ProgressHandler?
+  private let structureProgress: ProgressHandler?
   private var findings: [VerificationFinding] = []
 
   /// Checks a store and tells everything that it finds; an empty answer means that nothing is wrong.
@@ -68,7 +70,7 @@ package struct StoreVerification {
     path: String, key: DatabaseKey, level: VerificationLevel, options: ConnectionOptions = ConnectionOptions(),
     onOpen: (Connection) throws -> Void = { _ in }, progress: ProgressHandler? = nil
   ) throws -> [VerificationFinding] {
-    var verification = StoreVerification(path: try StoreFile.absolutePath(path), key: key, progress: progress)
+    var verification = StoreVerification(path: try StoreFile.absolutePath(path), key: key, level, progress)
     var connection: Connection?
     do {
       let opened =
@@ -81,14 +83,20 @@ package struct StoreVerification {
     }
     defer { connection?.close() }
     if level == .full { try verification.checkPages(connection) }
-    if let connection { try verification.checkStructure(connection, level, onOpen) }
+    if let connection {
+      try connection.tellingPagesRead(verification.structureProgress) { try verification.checkStructure(connection, level, onOpen) }
+    }
     return verification.findings
   }
 
-  private init(path: String, key: DatabaseKey, progress: ProgressHandler?) {
+  private init(path: String, key: DatabaseKey, _ level: VerificationLevel, _ progress: ProgressHandler?) {
     self.path = path
     self.key = key
-    self.progress = progress
+    // SQLite reads every page once more, and every row of every index.
+    let shares = WorkShare(progress, total: 1_000)
+    let pages = level == .full ? 400 : 0
+    pagesProgress = shares.part(from: 0, units: pages)
+    structureProgress = shares.part(from: pages, units: 1_000 - pages)
   }
 
   /// Damage is a finding, everything else is an error.
@@ -127,7 +135,7 @@ package struct StoreVerification {
     defer { page.deallocate() }
     var zeros: [Int] = []
     for number in 1...last where number != lockPage {
-      if number & 1023 == 0, let progress, !progress(number, last) {
+      if number & 1023 == 0, let pagesProgress, !pagesProgress(number, last) {
         throw StoreAccessError(.cancelled, path: path, operation: .verify)
       }
       // A page that is newer in the log may stand half written in the file.
@@ -142,7 +150,7 @@ package struct StoreVerification {
       let unused = try unusedPages()
       findings += zeros.filter { !unused.contains(UInt32(clamping: $0)) }.map { .page($0) }
     }
-    if let progress, !progress(last, last) { throw StoreAccessError(.cancelled, path: path, operation: .verify) }
+    if let pagesProgress, !pagesProgress(last, last) { throw StoreAccessError(.cancelled, path: path, operation: .verify) }
   }
 
   /// The pages that need never have been written; none where damage hides them.

@@ -11,8 +11,10 @@ extension StoreError {
       code == .nestingTooDeep
       ? "the predicate is nested too deeply, or has too many conditions, for this version of SQLCipher; split the fetch, or filter the objects in memory"
       : error.explanation
+    var message = text.prefix(1).uppercased() + text.dropFirst() + "."
+    if case .busy = error.kind, let holders = error.path.flatMap(StoreHolder.sentence) { message += " " + holders }
     self.init(
-      code, text.prefix(1).uppercased() + text.dropFirst() + ".", operation: StoreOperation(error.operation), path: error.path,
+      code, message, operation: StoreOperation(error.operation), path: error.path,
       underlying: error.underlying ?? error)
     // The sentence is the error's own already; and what a key provider says may hold a secret.
     tellsCause = false

@@ -16,10 +16,10 @@ extension SQLCipherStoreFile {
   ///   - progress: Called with how much is done; answers whether to go on.
   /// - Returns: The sizes before and after.
   /// - Throws: ``StoreError``; with the code `busy` where anybody has the store open, `diskFull` with ``StoreError/requiredSpace`` where there is not enough room,
-  ///   `storeCorrupt` where a page fails its check, `cancelled`. The store is as it was then.
+  ///   `storeCorrupt` where a page fails its check, `cancelled`; `CancellationError` when the task is cancelled. The store is as it was then.
   @discardableResult
   public func compact(updatesStatistics: Bool = false, progress: Progress? = nil) async throws -> StoreCompaction {
-    let sizes = try await RisingProgress.telling(progress) { phases in
+    let sizes = try await Self.longWork(progress) { phases in
       let sizes = try await StoreError.mapping {
         try await keyring.compact(onOpen: { try FoldedIndexes.register(on: $0) }, progress: phases)
       }

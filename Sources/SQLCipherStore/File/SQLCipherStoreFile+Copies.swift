@@ -9,9 +9,9 @@ extension SQLCipherStoreFile {
   /// Copies the store as one snapshot, even while it is in use; the copy opens with the same keys. Nothing is overwritten.
   ///
   /// - Throws: ``StoreError``, with the code `alreadyExists` where something is at the new place, `cancelled` when `progress` ends the
-  ///   work.
+  ///   work; `CancellationError` when the task is cancelled.
   public func backUp(to url: URL, progress: Progress? = nil) async throws {
-    try await RisingProgress.telling(progress) { phases in
+    try await Self.longWork(progress) { phases in
       try await StoreError.mapping { try await keyring.backUp(to: url.path, largeValues: ExternalTable.ids, progress: phases) }
     }
   }
@@ -24,9 +24,9 @@ extension SQLCipherStoreFile {
   ///   - label: The name of that key in the copy's key file.
   ///   - progress: Called with how much is done; answers whether to go on.
   /// - Throws: ``StoreError``, with the code `alreadyExists` where something is at the new place, `cancelled` when `progress` ends the
-  ///   work.
+  ///   work; `CancellationError` when the task is cancelled.
   public func backUp(to url: URL, key: StoreKey, label: String = "", progress: Progress? = nil) async throws {
-    try await RisingProgress.telling(progress) { phases in
+    try await Self.longWork(progress) { phases in
       try await StoreError.mapping {
         try await keyring.backUp(
           to: url.path, key: key, label: label, largeValues: ExternalTable.ids, onOpen: { try FoldedIndexes.register(on: $0) },

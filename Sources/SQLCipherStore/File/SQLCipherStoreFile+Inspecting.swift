@@ -79,11 +79,11 @@ extension SQLCipherStoreFile {
   ///
   /// - Parameters:
   ///   - level: How thorough the check is.
-  ///   - progress: Counts the pages that were checked; cancelling it ends the check.
-  /// - Throws: ``StoreError``, only where the check itself cannot be done.
+  ///   - progress: Called with how much is done, SQLite's own check included; answers whether to go on.
+  /// - Throws: ``StoreError``, only where the check itself cannot be done; `CancellationError` when the task is cancelled.
   public func findings(_ level: StoreVerificationLevel, progress: Progress? = nil) async throws -> [StoreFinding] {
     let keyring = keyring
-    return try await RisingProgress.telling(progress) { phases in
+    return try await Self.longWork(progress) { phases in
       try await Self.offActor {
         var (indexes, tables): ([String], [String]) = ([], [])
         let findings = try keyring.withDatabaseKey(options: Self.readingOptions) { key in

@@ -66,10 +66,11 @@ extension SQLCipherStoreFile {
   /// Nobody may have the store open, not even this process. The work needs the store's size once more on the disk. If it fails at any point, the store opens
   /// with the same keys as before.
   ///
-  /// - Throws: ``StoreError``, with the code `busy` where anybody has the store open.
+  /// - Throws: ``StoreError``, with the code `busy` where anybody has the store open, `cancelled` when `progress` ends the work; `CancellationError` when the task is
+  ///   cancelled.
   public func rotateDataKey(progress: Progress? = nil) async throws {
     let options = ConnectionOptions()
-    try await RisingProgress.telling(progress) { phases in
+    try await Self.longWork(progress) { phases in
       try await StoreError.mapping {
         let pool = try keyring.withDatabaseKey(options: options) {
           try ConnectionPool(path: path, key: $0, options: options, onOpen: { try FoldedIndexes.register(on: $0) })

@@ -18,6 +18,8 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
     var engine: StoreEngine?
     var record: StoreRecord?
     var watch: RemoteCommitWatch?
+    /// There while the store is open.
+    var holder: StoreHolder?
   }
   let state = Mutex(State())
 
