@@ -184,7 +184,8 @@ let package = Package(
     tests(
       "ProofTests",
       [
-        "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore", "SQLCipherConnection", "StoreFiles", "StoreKeys",
+        "CipherDataToolKit", "ModelCodeGeneration", "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore",
+        "SQLCipherConnection", "StoreFiles", "StoreKeys",
         "_FaultInjection", "_FuzzTargets", "_ProofStore", "_ProofWriter", "_StoreSpecification", "_TestSupport",
       ]),
 

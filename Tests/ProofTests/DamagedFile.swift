@@ -32,7 +32,8 @@ enum StoreFileKind: String, Codable, CaseIterable, Sendable {
     switch self {
     case .database: [.storeCorrupt, .notAStore, .notEncrypted]
     case .keys: [.keyFileCorrupt, .keyFileOutdated]
-    case .largeValue: [.storeCorrupt, .externalDataMissing]
+    // The version stands before what authenticates it.
+    case .largeValue: [.storeCorrupt, .externalDataMissing, .unsupportedFormat]
     case .log: [.storeCorrupt]
     // Nothing that is believed stands in them.
     case .logIndex, .notice: []

@@ -7,6 +7,8 @@ import _TestSupport
 final class FuzzTests: XCTestCase {
   private func corpus(_ target: FuzzTarget) throws -> [Data] {
     let folder = Fixtures.repository.appendingPathComponent("Fuzzing/Corpora/\(target.name)", isDirectory: true)
+    // Of a parser that has met with nothing worth keeping there is no folder.
+    guard FileManager.default.fileExists(atPath: folder.path) else { return [] }
     let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
     return try names.map { try Data(contentsOf: folder.appendingPathComponent($0)) }
   }

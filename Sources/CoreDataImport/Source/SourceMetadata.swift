@@ -19,7 +19,7 @@ struct SourceMetadata {
 }
 
 extension CoreDataStore {
-  /// The version identifiers of a store's model; none where the bytes are no property list that has some.
+  /// The version identifiers of a store's model; none where there are 4 MiB of bytes or more, or the bytes are no property list that has some.
   package static func versionIdentifiers(inPropertyList bytes: Data) -> Set<String> {
     // No property list of a model is larger; a hostile one must not be unfolded.
     guard bytes.count < 4 << 20,
