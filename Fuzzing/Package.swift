@@ -7,7 +7,7 @@ let package = Package(
   platforms: [.macOS(.v15)],
   dependencies: [.package(name: "CipherData", path: "..")],
   targets: [
-    // In C, since libFuzzer has to be called before anything of Swift's own begins.
+    // In C, since the main function is that of libFuzzer.
     .executableTarget(name: "fuzz", dependencies: [.product(name: "_FuzzTargets", package: "CipherData")])
   ]
 )
