@@ -53,6 +53,7 @@ let package = Package(
     .plugin(name: "GenerateManagedObjects", targets: ["GenerateManagedObjects"]),
     .library(name: "_StoreSpecification", targets: ["_StoreSpecification"]),
     .library(name: "_AllocationCounter", targets: ["_AllocationCounter"]),
+    .library(name: "_FuzzTargets", targets: ["_FuzzTargets"]),
   ],
   traits: defaultTraits.union([
     .trait(
@@ -163,13 +164,39 @@ let package = Package(
 
     // Stands in front of the system's calls on files and of SQLite's memory: records them, and lets them fail.
     .target(name: "_FaultInjection", dependencies: ["CSQLCipher"], path: "Tests/_FaultInjection"),
-    // The store under power cuts, failing calls and too little memory; Scripts/torture goes as far as there is time.
+    // The stores that proofs work with, and a program that works on them until it is killed.
+    .target(
+      name: "_ProofStore",
+      dependencies: [
+        "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore", "StoreKeys", "_FaultInjection",
+        "_StoreSpecification",
+      ],
+      path: "Tests/_ProofStore", swiftSettings: strict),
+    .executableTarget(
+      name: "_ProofWriter",
+      dependencies: [
+        "CipherDataToolKit", "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore", "StoreKeys", "_FaultInjection",
+        "_ProofStore",
+        "_StoreSpecification", "_TestSupport",
+      ],
+      path: "Tests/_ProofWriter", swiftSettings: strict),
+    // The store under power cuts, failing calls, too little memory, kills, damaged files and hostile input; Scripts/torture goes as far as there is time.
     tests(
       "ProofTests",
       [
-        "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore", "SQLCipherConnection", "StoreFiles", "StoreKeys",
-        "_FaultInjection", "_StoreSpecification", "_TestSupport",
+        "CipherDataToolKit", "ModelCodeGeneration", "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore",
+        "SQLCipherConnection", "StoreFiles", "StoreKeys",
+        "_FaultInjection", "_FuzzTargets", "_ProofStore", "_ProofWriter", "_StoreSpecification", "_TestSupport",
       ]),
+
+    // What reads bytes that others have written, each with what must be true of it: for the package Fuzzing and for ProofTests.
+    .target(
+      name: "_FuzzTargets",
+      dependencies: [
+        "CipherDataToolKit", "CoreDataImport", "ModelCodeGeneration", "ObjectModel", "ObjectQuery", "ObjectStore", "StoreFiles",
+        "StoreKeys", "_CoreDataFixture",
+      ],
+      path: "Tests/_FuzzTargets", swiftSettings: strict),
 
     // Writes store files as Core Data and the encrypted Core Data store lay them out.
     .target(

@@ -32,6 +32,16 @@ extension Tool {
     }
   }
 
+  /// Reads arguments, and does nothing.
+  ///
+  /// - Returns: What is said to the user of arguments that make no sense, or that ask for help; nil where they name a command.
+  package static func objection(to arguments: [String]) -> String? {
+    do {
+      _ = try CipherDataCommand.parseAsRoot(arguments)
+      return nil
+    } catch { return CipherDataCommand.fullMessage(for: error) }
+  }
+
   /// The exit status where the process may open too few files to do anything, which is told on standard error; nil where there are enough.
   package static func statusWithoutResources() -> Int32? {
     do throws(StoreAccessError) {

@@ -4,6 +4,7 @@ import ObjectModel
 public import ObjectStore
 import SQLCipherConnection
 import StoreFiles
+import StoreKeys
 import Synchronization
 
 extension SQLCipherIncrementalStore {
@@ -25,9 +26,14 @@ extension SQLCipherIncrementalStore {
       guard let key = description.key else {
         throw StoreError(.newStoreWithoutKey, operation: .create, path: path)
       }
-      return try await StoreKeyring.create(
-        storePath: path, key: key, label: description.keyLabel, format: description.format, workLimit: description.keyWork,
-        options: description.connectionOptions)
+      do {
+        return try await StoreKeyring.create(
+          storePath: path, key: key, label: description.keyLabel, format: description.format, workLimit: description.keyWork,
+          options: description.connectionOptions)
+      } catch let error as StoreAccessError where error.kind == .fileExists && FileManager.default.fileExists(atPath: path) {
+        // Another process was quicker.
+        return try await StoreKeyring.unlock(storePath: path, key: key, workLimit: description.keyWork)
+      }
     }
     state.withLock { $0.keyring = keyring }
   }

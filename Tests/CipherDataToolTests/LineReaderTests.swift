@@ -31,6 +31,18 @@ final class LineReaderTests: XCTestCase {
     }
   }
 
+  func testALineOfTheGreatestLengthIsReadAndOneByteMoreIsNot() throws {
+    for (length, blockSize) in [(64, 16), (100, 16), (20, 64), (1_000, 16)] {
+      let line = String(repeating: "a", count: length)
+      for ending in ["", "\n", "\r\n", "\nb"] {
+        XCTAssertEqual(try lines(line + ending, blockSize: blockSize, longestLine: length).first, line, "\(length), \(ending.utf8.count)")
+        XCTAssertThrowsError(try lines(line + "a" + ending, blockSize: blockSize, longestLine: length), "\(length), \(ending.utf8.count)") {
+          XCTAssertEqual(($0 as? InputError)?.line, 1)
+        }
+      }
+    }
+  }
+
   func testAMissingFileAndAFolderAreNoInput() throws {
     let folder = try TemporaryFolder()
     for path in [folder.url.path, folder.url.appendingPathComponent("none").path] {

@@ -100,6 +100,11 @@ final class PredicateCodingTests: XCTestCase {
     }
   }
 
+  func testAListInAListIsRefusedBothWays() throws {
+    let predicate = try FetchPredicate(format: "a == {{1}}")
+    XCTAssertThrowsError(try json(predicate)) { XCTAssertTrue($0 is EncodingError, "\($0)") }
+  }
+
   func testNestingIsBoundedBothWays() throws {
     var predicate = FetchPredicate.constant(true)
     for _ in 0..<99 { predicate = .not(predicate) }

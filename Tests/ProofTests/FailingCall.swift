@@ -1,6 +1,7 @@
 // FailingCall: one work in which one call fails: what is thrown, what the store holds then, and whether it goes on.
 import Foundation
 import ObjectStore
+import _ProofStore
 
 /// How a call fails.
 struct CallFault: Codable, Sendable, Hashable, CustomStringConvertible {

@@ -2,6 +2,7 @@
 import Foundation
 import XCTest
 import _FaultInjection
+import _ProofStore
 import _TestSupport
 
 final class FailingCallTests: XCTestCase {

@@ -6,6 +6,7 @@ import ObjectStore
 import SQLCipherStore
 import StoreKeys
 import XCTest
+import _ProofStore
 import _StoreSpecification
 
 /// A store in a folder of its own, on which one work is tried.

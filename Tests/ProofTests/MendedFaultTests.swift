@@ -6,6 +6,7 @@ import StoreFiles
 import StoreKeys
 import XCTest
 import _FaultInjection
+import _ProofStore
 import _StoreSpecification
 import _TestSupport
 

@@ -3,6 +3,7 @@ import Foundation
 import ObjectStore
 import SQLCipherStore
 import StoreKeys
+import _ProofStore
 import _StoreSpecification
 import _TestSupport
 

@@ -5,6 +5,7 @@ import ObjectQuery
 import ObjectStore
 import SQLCipherStore
 import StoreKeys
+import _ProofStore
 import _StoreSpecification
 
 extension ProofWork {

@@ -5,6 +5,7 @@ import SQLCipherStore
 import StoreKeys
 import XCTest
 import _FaultInjection
+import _ProofStore
 import _StoreSpecification
 
 /// What a store holds after one step of a work.

@@ -2,6 +2,7 @@
 import Foundation
 import XCTest
 import _FaultInjection
+import _FuzzTargets
 import _TestSupport
 
 /// Which cases there are.
@@ -15,6 +16,8 @@ struct TortureFigures: Codable {
   var tried = 0
   var survived = 0
   var bad = 0
+  /// How many works were acknowledged, where they are counted.
+  var acknowledged = 0
   /// The number of the case that comes next.
   var next = 0
   /// Whether there are no more cases.
@@ -53,12 +56,14 @@ struct TortureRun {
       }
       try Data("\(figures.next)".utf8).write(to: runningFile)
       let problem = next.outcome
-      figures.tried += 1
+      figures.tried += next.count
+      figures.acknowledged += next.acknowledgedWorks
       if let problem {
         figures.bad += 1
+        figures.survived += max(next.count - 1, 0)
         try keep(next, figures.next, problem)
       } else {
-        figures.survived += 1
+        figures.survived += next.count
       }
       figures.next += 1
       try write(figures)
@@ -80,6 +85,10 @@ struct TortureRun {
 }
 
 enum TortureError: Error {
+  /// A program that is built with the tests is not beside them.
+  case noProgram(String)
+  /// A process that was asked gave no answer.
+  case noAnswer(String)
   /// SQLite was used before its memory could be given.
   case memoryIsGiven
   case noSuchPart(String)
@@ -128,5 +137,58 @@ struct MemoryTorture: TorturePart {
     self.cases = cases
     if number == 0 { print("There are \(cases.count) cases.") }
     return number < cases.count ? cases[number] : nil
+  }
+}
+
+/// Processes on one store that are killed, in themes that take turns.
+struct KillTorture: TorturePart {
+  let seed: UInt64
+  private var writer: KillWriter?
+
+  init(seed: UInt64) { self.seed = seed }
+
+  mutating func makeCase(_ number: Int) throws -> (any ProofCase)? {
+    let writer = try writer ?? KillWriter()
+    self.writer = writer
+    return KilledWriters(writer, theme: number % KillTheme.all.count, seed: seed &* 1_000_003 &+ UInt64(number))
+  }
+}
+
+/// Files of stores that are damaged. The stores are kept in the folder of the figures, so that a case is the same again.
+struct DamageTorture: TorturePart {
+  let seed: UInt64
+  let folder: URL
+  private var bases: [DamageBase]?
+
+  init(seed: UInt64, folder: URL) { (self.seed, self.folder) = (seed, folder) }
+
+  mutating func makeCase(_ number: Int) throws -> (any ProofCase)? {
+    let bases = try bases ?? known()
+    self.bases = bases
+    return DamagedFile(bases[number % bases.count], seed: seed &* 1_000_003 &+ UInt64(number))
+  }
+
+  private func known() throws -> [DamageBase] {
+    let place = folder.appendingPathComponent("bytes.stores")
+    if let data = try? Data(contentsOf: place) { return try JSONDecoder().decode([DamageBase].self, from: data) }
+    let bases = try DamageBase.make()
+    try JSONEncoder().encode(bases).write(to: place, options: .atomic)
+    return bases
+  }
+}
+
+/// Parsers under libFuzzer, each for some time in turn.
+struct FuzzTorture: TorturePart {
+  let seed: UInt64
+  let folder: URL
+  /// How many inputs make a run.
+  static let inputs = 50_000
+
+  func makeCase(_ number: Int) throws -> (any ProofCase)? {
+    guard let program = ProcessInfo.processInfo.environment["CIPHERDATA_FUZZ_PROGRAM"] else { throw TortureError.noProgram("fuzz") }
+    let targets = FuzzTarget.all
+    return FuzzRun(
+      program: URL(fileURLWithPath: program), target: targets[number % targets.count].name, seed: seed &* 1_000_003 &+ UInt64(number),
+      inputs: Self.inputs, folder: folder)
   }
 }

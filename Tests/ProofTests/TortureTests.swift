@@ -21,6 +21,9 @@ final class TortureTests: XCTestCase {
     case "power": try play(PowerTorture(seed: seed))
     case "io": try play(CallTorture(seed: seed))
     case "memory": try play(MemoryTorture(seed: seed))
+    case "kills": try play(KillTorture(seed: seed))
+    case "bytes": try play(DamageTorture(seed: seed, folder: folder))
+    case "fuzz": try play(FuzzTorture(seed: seed, folder: folder))
     default: throw TortureError.noSuchPart(part)
     }
   }

@@ -2,25 +2,8 @@
 import Foundation
 import XCTest
 import _FaultInjection
+import _ProofStore
 import _TestSupport
-
-/// A kind of call that can fail.
-enum FaultCall: String, Codable, CaseIterable, Sendable {
-  case open, read, write, sync, lock, size, name, map
-
-  var code: fault_call {
-    switch self {
-    case .open: fault_call_open
-    case .read: fault_call_read
-    case .write: fault_call_write
-    case .sync: fault_call_sync
-    case .lock: fault_call_lock
-    case .size: fault_call_size
-    case .name: fault_call_name
-    case .map: fault_call_map
-    }
-  }
-}
 
 /// A temporary folder, watched as long as it lives. Only one at a time.
 final class WatchedFolder {

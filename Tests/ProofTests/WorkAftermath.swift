@@ -3,6 +3,7 @@ import Foundation
 import ObjectStore
 import XCTest
 import _FaultInjection
+import _ProofStore
 import _StoreSpecification
 
 /// A work with its store, and what it comes to without faults.

@@ -39,9 +39,13 @@ bool fault_relative(int folder, const char *path, char *relative);
 typedef struct fault_verdict {
   int error;    // what it fails with; 0 lets it pass
   bool is_half; // it does half of it
+  bool is_last; // the process ends then
 } fault_verdict;
 /// Counts a call. The mutex is held.
 fault_verdict fault_judge(fault_call call);
+
+/// Ends the process as `kill -9` does.
+_Noreturn void fault_end_process(void);
 
 /// Whether calls have been made to fail, and may be again.
 bool fault_is_failing(void);

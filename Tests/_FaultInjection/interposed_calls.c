@@ -139,6 +139,7 @@ ssize_t write(int descriptor, const void *buffer, size_t count) {
   if (verdict.error != 0) { return refuse(verdict.error); }
   if (verdict.is_half) { count = (count + 1) / 2; }
   ssize_t written = real_write()(descriptor, buffer, count);
+  if (verdict.is_last) { fault_end_process(); }
   if (written > 0) {
     off_t end = lseek(descriptor, 0, SEEK_CUR);
     fault_note(fault_record_write, fault_handles[descriptor], (uint64_t)(end - written), buffer, (size_t)written, NULL, 0);
@@ -154,6 +155,7 @@ ssize_t pwrite(int descriptor, const void *buffer, size_t count, off_t offset) {
   if (verdict.error != 0) { return refuse(verdict.error); }
   if (verdict.is_half) { count = (count + 1) / 2; }
   ssize_t written = real_pwrite()(descriptor, buffer, count, offset);
+  if (verdict.is_last) { fault_end_process(); }
   if (written > 0) { fault_note(fault_record_write, fault_handles[descriptor], (uint64_t)offset, buffer, (size_t)written, NULL, 0); }
   done();
   return written;

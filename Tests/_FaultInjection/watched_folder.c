@@ -3,6 +3,7 @@
 #include "fault_internal.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,12 +123,20 @@ uint64_t fault_failures(void) {
 }
 
 fault_verdict fault_judge(fault_call call) {
-  if (!is_armed) { return (fault_verdict){0, false}; }
+  if (!is_armed) { return (fault_verdict){0, false, false}; }
   uint64_t number = ++calls[call];
-  if (call != plan.call || number < plan.first || number - plan.first >= plan.times) { return (fault_verdict){0, false}; }
+  if (call != plan.call || number < plan.first || number - plan.first >= plan.times) { return (fault_verdict){0, false, false}; }
   failures++;
-  return (fault_verdict){plan.error, plan.error == 0};
+  if (plan.error == fault_kill || (plan.error == fault_kill_halfway && call != fault_call_write)) { fault_end_process(); }
+  if (plan.error == fault_kill_halfway) { return (fault_verdict){0, true, true}; }
+  return (fault_verdict){plan.error, plan.error == 0, false};
 }
+
+void fault_end_process(void) {
+  for (;;) { kill(getpid(), SIGKILL); }
+}
+
+int fault_fork(void) { return fork(); }
 
 bool fault_is_failing(void) {
   pthread_mutex_lock(&fault_mutex);

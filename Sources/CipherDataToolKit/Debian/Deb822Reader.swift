@@ -2,6 +2,8 @@
 
 /// Reads the stanzas of a deb822 file: a package index, dpkg's status file.
 ///
+/// A line has at most the bytes that its ``LineReader`` takes; a stanza lies in memory, and is as long as its lines. Nothing is nested.
+///
 /// A field is `Name: value`; lines that begin with a space or tab continue it; an empty line ends the stanza; lines that begin with `#` are comments.
 package struct Deb822Reader {
   private let lines: LineReader

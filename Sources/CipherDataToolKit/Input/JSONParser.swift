@@ -1,6 +1,6 @@
 // JSONParser: RFC 8259 from bytes, strictly, with numbers as they are written.
 
-/// Reads one JSON value from bytes.
+/// Reads one JSON value from bytes: as many as the caller has, nested at most ``deepest`` levels within the outermost one.
 package struct JSONParser {
   /// What is wrong, and where.
   package struct SyntaxError: Error, Sendable, Hashable, CustomStringConvertible {

@@ -41,20 +41,27 @@ package final class LineReader {
       }
       if let found {
         let lineEnd = searched + found
-        let line = start..<(lineEnd > start && buffer[lineEnd - 1] == 0x0D ? lineEnd - 1 : lineEnd)
+        let line = try checked(start..<(lineEnd > start && buffer[lineEnd - 1] == 0x0D ? lineEnd - 1 : lineEnd))
         start = lineEnd + 1
         lineNumber += 1
         return line
       }
       if isAtEnd {
         guard start < end else { return nil }
-        let line = start..<(buffer[end - 1] == 0x0D ? end - 1 : end)
+        let line = try checked(start..<(buffer[end - 1] == 0x0D ? end - 1 : end))
         start = end
         lineNumber += 1
         return line
       }
       searched = try fill()
     }
+  }
+
+  private var tooLong: InputError { InputError(line: lineNumber + 1, "The line is longer than \(longestLine) bytes.") }
+
+  private func checked(_ line: Range<Int>) throws -> Range<Int> {
+    guard line.count <= longestLine else { throw tooLong }
+    return line
   }
 
   /// Reads more bytes behind those at hand; returns where the new ones begin.
@@ -67,8 +74,10 @@ package final class LineReader {
       start = 0
     }
     if end == buffer.count {
-      guard end < longestLine else { throw InputError(line: lineNumber + 1, "The line is longer than \(longestLine) bytes.") }
-      buffer.append(contentsOf: repeatElement(0, count: buffer.count))
+      // Room for the longest line with its end.
+      let room = longestLine + 2 - buffer.count
+      guard room > 0 else { throw tooLong }
+      buffer.append(contentsOf: repeatElement(0, count: min(buffer.count, room)))
     }
     let searched = end
     let count = try buffer.withUnsafeMutableBytes { try source.read(into: UnsafeMutableRawBufferPointer(rebasing: $0[searched...])) }

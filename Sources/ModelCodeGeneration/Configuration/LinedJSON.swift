@@ -16,7 +16,7 @@ indirect enum LinedJSON {
   /// A number or null, which no configuration has.
   case other
 
-  /// The value that fills a file.
+  /// The value that fills a file, which is nested at most ``deepest`` levels.
   static func parse(_ data: Data) throws(PluginConfigurationError) -> (value: LinedJSON, line: Int) {
     var reader = Reader(bytes: Array(data))
     let top = try reader.value(depth: 0)
@@ -30,6 +30,9 @@ indirect enum LinedJSON {
     guard case .object(let members) = self else { throw PluginConfigurationError(line: line, reason: otherwise) }
     return members
   }
+
+  /// Values within values; a configuration has 4.
+  private static let deepest = 8
 
   private struct Reader {
     private let bytes: [UInt8]
@@ -55,7 +58,7 @@ indirect enum LinedJSON {
     }
 
     mutating func value(depth: Int) throws(PluginConfigurationError) -> Lined {
-      guard depth < 8 else { throw error("values are nested too deeply") }
+      guard depth < LinedJSON.deepest else { throw error("values are nested too deeply") }
       skipSpace()
       let start = line
       switch current ?? 0 {

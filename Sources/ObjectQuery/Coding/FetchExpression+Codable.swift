@@ -158,9 +158,12 @@ extension FetchConstant: Codable {
 
   /// Writes the constant under the name of its kind.
   ///
-  /// - Throws: `EncodingError` for the ID of an object that is not saved yet, which means nothing elsewhere.
+  /// - Throws: `EncodingError` for the ID of an object that is not saved yet, which means nothing elsewhere, and for a list in a list, which would not be read.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)
+    if case .list(let items) = self, items.contains(where: { if case .list = $0 { true } else { false } }) {
+      throw EncodingError.invalidValue(self, .init(codingPath: encoder.codingPath, debugDescription: "A list cannot be in a list."))
+    }
     switch self {
     case .null: try container.encode(true, forKey: .null)
     case .bool(let value): try container.encode(value, forKey: .bool)

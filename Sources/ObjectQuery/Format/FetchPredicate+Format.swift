@@ -22,7 +22,7 @@ extension FetchPredicate {
   ///   - argumentArray: What the placeholders stand for, in order; nil for no value.
   /// - Throws: ``PredicateFormatError``.
   public init(format: String, argumentArray: [(any FetchConstantConvertible)?]) throws(PredicateFormatError) {
-    var parser = try PredicateParser(format, argumentArray.map { $0?._fetchConstant ?? .null })
+    let parser = try PredicateParser(format, argumentArray.map { $0?._fetchConstant ?? .null })
     self = try parser.parsePredicate()
   }
 
@@ -45,7 +45,7 @@ extension FetchExpression {
   ///   - arguments: What the placeholders stand for, in order.
   /// - Throws: ``PredicateFormatError``.
   public init(format: String, _ arguments: (any FetchConstantConvertible)?...) throws(PredicateFormatError) {
-    var parser = try PredicateParser(format, arguments.map { $0?._fetchConstant ?? .null })
+    let parser = try PredicateParser(format, arguments.map { $0?._fetchConstant ?? .null })
     self = try parser.parseExpression()
   }
 }

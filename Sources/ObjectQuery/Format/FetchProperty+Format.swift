@@ -13,7 +13,7 @@ extension FetchProperty {
   public static func list(
     format: String, _ arguments: (any FetchConstantConvertible)?...
   ) throws(PredicateFormatError) -> [FetchProperty] {
-    var parser = try PredicateParser(format, arguments.map { $0?._fetchConstant ?? .null })
-    return try parser.parseProperties()
+    let parser = try PredicateParser(format, arguments.map { $0?._fetchConstant ?? .null })
+    return try parser.onAmpleStack { (parser) throws(PredicateFormatError) in try parser.parseProperties() }
   }
 }

@@ -1,7 +1,8 @@
 // PredicateParser: from words to predicates, by operator precedence.
 import Foundation
+import Synchronization
 
-/// Parses one text. A parenthesis may hold a predicate or an expression, so both are parsed by one precedence climb without going back.
+/// Parses one text, of any length, nested at most ``PredicateDepth/limit`` levels. A parenthesis may hold a predicate or an expression, so both are parsed by one precedence climb without going back.
 struct PredicateParser {
   /// What was parsed so far, with its depth in levels of ``PredicateDepth``.
   enum Node {
@@ -31,17 +32,60 @@ struct PredicateParser {
   }
 
   /// The text as a predicate.
-  mutating func parsePredicate() throws(PredicateFormatError) -> FetchPredicate {
-    let result = try parseCondition(0).0
-    try expectEnd(after: "the condition: AND, OR or the end")
-    return result
+  func parsePredicate() throws(PredicateFormatError) -> FetchPredicate {
+    try onAmpleStack { (parser) throws(PredicateFormatError) in
+      let result = try parser.parseCondition(0).0
+      try parser.expectEnd(after: "the condition: AND, OR or the end")
+      return result
+    }
   }
 
   /// The text as an expression.
-  mutating func parseExpression() throws(PredicateFormatError) -> FetchExpression {
-    let result = try parseValue(0).0
-    try expectEnd(after: "the expression: an operator or the end")
-    return result
+  func parseExpression() throws(PredicateFormatError) -> FetchExpression {
+    try onAmpleStack { (parser) throws(PredicateFormatError) in
+      let result = try parser.parseValue(0).0
+      try parser.expectEnd(after: "the expression: an operator or the end")
+      return result
+    }
+  }
+
+  /// Parses the whole text: what may be nested deep on a thread of its own, since the caller's may have a stack of 512 KB, which does not hold a hundred levels.
+  func onAmpleStack<Value: Sendable>(
+    _ parse: @escaping @Sendable (inout PredicateParser) throws(PredicateFormatError) -> Value
+  ) throws(PredicateFormatError) -> Value {
+    guard mayBeDeep else {
+      var parser = self
+      return try parse(&parser)
+    }
+    let result = Mutex<Result<Value, PredicateFormatError>?>(nil)
+    let done = DispatchSemaphore(value: 0)
+    let thread = Thread { [self] in
+      var parser = self
+      let outcome: Result<Value, PredicateFormatError>
+      do throws(PredicateFormatError) { outcome = .success(try parse(&parser)) } catch { outcome = .failure(error) }
+      result.withLock { $0 = outcome }
+      done.signal()
+    }
+    thread.stackSize = 16 << 20
+    thread.start()
+    done.wait()
+    guard let outcome = result.withLock({ $0 }) else { throw error("The text was not parsed") }
+    return try outcome.get()
+  }
+
+  /// Whether the words open more levels than any stack holds.
+  private var mayBeDeep: Bool {
+    let opening: Set<String> = ["(", "{", "[", "-", "+", "~", "!", "**"]
+    var count = 0
+    for token in tokens {
+      switch token.kind {
+      case .symbol(let symbol) where opening.contains(symbol): count += 1
+      case .identifier(let name) where name.uppercased() == "NOT": count += 1
+      default: continue
+      }
+      if count > 12 { return true }
+    }
+    return false
   }
 
   mutating func expectEnd(after expected: String) throws(PredicateFormatError) {

@@ -31,7 +31,7 @@ extension TextQuery {
   }
 }
 
-/// Reads one text. It goes on behind mistakes and notes the first.
+/// Reads one text, of any length, with at most ``greatestDepth`` parentheses within each other. It goes on behind mistakes and notes the first.
 private struct TextQueryParser {
   /// Parentheses within parentheses.
   private static let greatestDepth = 40

@@ -1,12 +1,13 @@
 // HistoryDecoder: reads history records from bytes, whatever these are: what no record can be is an error.
 import Foundation
 
-/// Reads the records of a portion, one after the other.
+/// Reads the records of a portion, one after the other. Nothing is nested; a list has at most as many members as there are bytes left, an id is at most
+/// ``greatestID`` and a key at most ``greatestKey``.
 package struct HistoryDecoder {
   /// Greater ids are given out by nobody.
-  private static let greatestID = UInt64(Int32.max)
+  package static let greatestID = UInt64(Int32.max)
   /// No row has a greater key.
-  private static let greatestKey = UInt64(1) << 46 - 1
+  package static let greatestKey = UInt64(1) << 46 - 1
 
   private let bytes: [UInt8]
   private let number: Int64

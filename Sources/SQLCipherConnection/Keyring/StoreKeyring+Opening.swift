@@ -59,8 +59,13 @@ extension StoreKeyring {
     }
   }
 
-  /// Writes a key file, makes its store, and gives the key file its name.
+  /// Writes a key file, makes its store, and gives the key file its name; under the key file's lock, so that of several who make a store at the same
+  /// time one does, and none takes the waiting key file of another one for its own.
   static func createStore(_ path: String, keyFile: [UInt8], _ prepare: () throws -> Void) throws {
+    try KeyFileStorage.withLock(for: KeyFileStorage.path(for: path), operation: .create) { try createLocked(path, keyFile, prepare) }
+  }
+
+  private static func createLocked(_ path: String, _ keyFile: [UInt8], _ prepare: () throws -> Void) throws {
     let keyPath = KeyFileStorage.path(for: path)
     if StoreFile.exists(path) { throw StoreAccessError(.fileExists, path: path, operation: .create) }
     if StoreFile.exists(keyPath) { throw StoreAccessError(.keyFileExists, path: keyPath, operation: .create) }
@@ -174,7 +179,11 @@ extension StoreKeyring {
     let keyPath = KeyFileStorage.path(for: path)
     let pending = KeyFileStorage.pendingPath(for: path)
     let isPending = !StoreFile.exists(keyPath) && StoreFile.exists(pending)
-    let file = try readFile(isPending ? pending : keyPath)
+    let file: KeyFile
+    do throws(StoreAccessError) { file = try readFile(isPending ? pending : keyPath) } catch  where isPending && StoreFile.exists(keyPath) {
+      // It has got its name meanwhile.
+      return try findKeyFile(for: path)
+    }
     try file.format.checkSupported(path: path)
     return (file, isPending)
   }
@@ -186,8 +195,11 @@ extension StoreKeyring {
     let keyring = StoreKeyring(
       storePath: path, workLimit: work.limit, state: State(file: file, keys: keys, single: nil, given: .secrets(secrets)))
     if isPending, let newest = try keyring.candidates.first, try BareDatabaseFile(path).isFirstPageAuthentic(newest) {
-      // Where nothing may be written it waits on.
-      try? adopt(KeyFileStorage.pendingPath(for: path), for: path)
+      // Where nothing may be written it waits on. Whoever is still making the store gives it its name.
+      try? KeyFileStorage.withLock(for: KeyFileStorage.path(for: path)) {
+        guard !StoreFile.exists(KeyFileStorage.path(for: path)) else { return }
+        try adopt(KeyFileStorage.pendingPath(for: path), for: path)
+      }
     }
     return keyring
   }

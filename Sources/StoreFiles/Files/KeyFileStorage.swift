@@ -74,10 +74,13 @@ package enum KeyFileStorage {
   ///
   /// The lock is on a file of its own that only the owner can open: the folder's could be taken, and kept, by everybody who may read it.
   ///
+  /// - Parameter operation: What the lock is wanted for, as errors tell it.
   /// - Throws: `.busy` where somebody has the lock for longer than the limit.
-  package static func withLock<Result>(for path: String, timeoutMilliseconds: Int = 10_000, _ body: () throws -> Result) throws -> Result {
+  package static func withLock<Result>(
+    for path: String, operation: StoreAccessError.Operation = .lockKeyFile, timeoutMilliseconds: Int = 10_000, _ body: () throws -> Result
+  ) throws -> Result {
     let lockPath = lockPath(for: path)
-    let descriptor = try lock(lockPath, timeoutMilliseconds: timeoutMilliseconds)
+    let descriptor = try lock(lockPath, operation, timeoutMilliseconds: timeoutMilliseconds)
     defer {
       // In this order: whoever waits for a file that has lost its name looks for another.
       unlink(lockPath)
@@ -86,8 +89,9 @@ package enum KeyFileStorage {
     return try body()
   }
 
-  private static func lock(_ path: String, timeoutMilliseconds: Int) throws(StoreAccessError) -> Int32 {
-    let operation: StoreAccessError.Operation = .lockKeyFile
+  private static func lock(
+    _ path: String, _ operation: StoreAccessError.Operation, timeoutMilliseconds: Int
+  ) throws(StoreAccessError) -> Int32 {
     let end = DispatchTime.now().uptimeNanoseconds + UInt64(max(0, timeoutMilliseconds)) * 1_000_000
     var pause: UInt32 = 1_000
     while true {

@@ -3,7 +3,7 @@
 package import Foundation
 import StoreKeys
 
-/// Reads one file, which may be removed meanwhile.
+/// Reads one file, which may be removed meanwhile: of any length, a chunk of 64 KiB at a time.
 package final class ExternalFileReader {
   /// The true number of bytes.
   package private(set) var count = 0

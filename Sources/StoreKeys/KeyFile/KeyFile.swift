@@ -115,11 +115,13 @@ package struct KeyFile {
 
   /// The file's bytes; the checksum at the end tells damage from a wrong key.
   package func serialized() throws(StoreAccessError) -> [UInt8] {
-    let content = body + mac
-    return content + (try Cryptography.sha256(content))
+    try Self.withChecksum(body + mac)
   }
 
-  /// Reads a file's bytes, trusting nothing.
+  /// Bytes with the checksum that makes a file of them.
+  package static func withChecksum(_ content: [UInt8]) throws(StoreAccessError) -> [UInt8] { content + (try Cryptography.sha256(content)) }
+
+  /// Reads a file's bytes, trusting nothing: at most ``maximumSize`` bytes, ``maximumSlots`` slots and two generations; nothing is nested.
   package init(parsing bytes: [UInt8], path: String) throws(StoreAccessError) {
     func corrupt(_ what: StoreAccessError.KeyFileDamage) -> StoreAccessError {
       StoreAccessError(.keyFileCorrupt(what), path: path, operation: .readKeyFile)

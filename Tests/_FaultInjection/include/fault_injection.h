@@ -37,8 +37,16 @@ typedef struct fault_plan {
   fault_call call;
   uint64_t first;
   uint64_t times;
-  int error; // errno; 0 lets a read or write do half of what it was asked for
+  int error; // errno; 0 lets a read or write do half of what it was asked for; or one of the following
 } fault_plan;
+
+enum {
+  fault_kill = -1,        // the process ends by SIGKILL instead of the call
+  fault_kill_halfway = -2 // a write does half of it before
+};
+
+/// Forks this process, which must have one thread only.
+int fault_fork(void);
 
 /// Begins to count calls, and lets some fail.
 void fault_arm(fault_plan plan);

@@ -1,19 +1,21 @@
 // ProofStore: the models and stores that proofs work with, and all that is in one.
-import Foundation
-import ObjectContext
-import ObjectModel
+package import Foundation
+package import ObjectContext
+package import ObjectModel
 import ObjectQuery
-import ObjectStore
-import SQLCipherStore
-import StoreKeys
+package import ObjectStore
+package import SQLCipherStore
+package import StoreKeys
 import XCTest
-import _StoreSpecification
+package import _StoreSpecification
 
 /// The models of a store of films: the second one follows from the first by what is inferred.
-enum ProofModel {
-  static func model(_ version: Int) throws -> CompiledModel { try CompiledModel(version == 1 ? first : second) }
+package enum ProofModel {
+  /// The compiled model of a version.
+  package static func model(_ version: Int) throws -> CompiledModel { try CompiledModel(version == 1 ? first : second) }
 
-  private static let first = ManagedObjectModel(version: "1") {
+  /// The model of the older version.
+  package static let first = ManagedObjectModel(version: "1") {
     Entity("Film") {
       Attribute("title", .string).required()
       Attribute("year", .integer64)
@@ -27,7 +29,8 @@ enum ProofModel {
     }
   }
 
-  private static let second = ManagedObjectModel(version: "2") {
+  /// The model of the newer version.
+  package static let second = ManagedObjectModel(version: "2") {
     Entity("Film") {
       Attribute("title", .string).required()
       Attribute("made", .integer64).renamed(from: "year")
@@ -44,40 +47,50 @@ enum ProofModel {
 }
 
 /// How a proof's store is opened.
-struct ProofSettings: Codable, Sendable {
-  var key = UInt8(1)
-  var model = 1
-  var isFast = false
-  var hasHistory = false
+package struct ProofSettings: Codable, Sendable {
+  package var key = UInt8(1)
+  package var model = 1
+  package var isFast = false
+  package var hasHistory = false
+  /// Whether one hears of what others commit.
+  package var hearsOthers = false
+  /// How long one waits for a lock.
+  package var patience = 0.05
 
-  static func key(_ number: UInt8) -> StoreKey { .raw(SecretBytes([UInt8](repeating: number, count: 32))) }
+  package init(key: UInt8 = 1, hasHistory: Bool = false, patience: Double = 0.05) {
+    (self.key, self.hasHistory, self.patience) = (key, hasHistory, patience)
+  }
 
-  func description(_ url: URL) -> PersistentStoreDescription {
+  /// A raw key.
+  package static func key(_ number: UInt8) -> StoreKey { .raw(SecretBytes([UInt8](repeating: number, count: 32))) }
+
+  package func description(_ url: URL) -> PersistentStoreDescription {
     var description = PersistentStoreDescription(url: url, key: Self.key(key))
     description.durability = isFast ? .fast : .full
     description.externalStorageThreshold = 3_000
-    // Pages leave the memory before a commit, and nobody waits long for a lock.
+    // Pages leave the memory before a commit.
     description.cacheSize = 64 << 10
-    description.busyTimeout = 0.05
+    description.busyTimeout = patience
     if hasHistory { description.historyTracking = true }
+    description.postsRemoteChangeNotifications = hearsOthers
     return description
   }
 
-  func open(_ url: URL) throws -> OpenStore { try OpenStore(description(url), model: ProofModel.model(model)) }
+  package func open(_ url: URL) throws -> OpenStore { try OpenStore(description(url), model: ProofModel.model(model)) }
 
-  func unlock(_ url: URL) throws -> SQLCipherStoreFile {
+  package func unlock(_ url: URL) throws -> SQLCipherStoreFile {
     let key = Self.key(key)
     return try waitFor { try await SQLCipherStoreFile.unlock(at: url, key: key) }
   }
 
   /// What is damaged.
-  func damage(_ url: URL) throws -> [String] {
+  package func damage(_ url: URL) throws -> [String] {
     let file = try unlock(url)
     return try waitFor { try await file.verify(.full) }
   }
 
   /// Opens the store, and closes it.
-  func contents(_ url: URL) throws -> [String] {
+  package func contents(_ url: URL) throws -> [String] {
     let store = try open(url)
     let contents: [String]
     do { contents = try store.contents() } catch {
@@ -91,14 +104,15 @@ struct ProofSettings: Codable, Sendable {
 
 extension OpenStore {
   /// All that the store holds, in words that are the same for both models; its history too.
-  func contents() throws -> [String] {
+  package func contents() throws -> [String] {
     let context = newContext()
     let yearName = try entity("Film").slots.contains { $0.name == "made" } ? "made" : "year"
     var lines = try context.all("Film").map { film in
       let year = film[yearName]
       let poster = try film.externalData(forKey: "poster")?.data()
-      let tags = film.members("tags").compactMap { $0.text("name") }.sorted().joined(separator: ",")
-      return "\(film.text("title") ?? "?") \(year ?? "-") \(poster.map { "\($0.count) \(Self.sum($0))" } ?? "-") [\(tags)]"
+      return ProofFilm.line(
+        film.text("title") ?? "?", year: (year as? Int64).map(Int.init) ?? year as? Int, poster: poster,
+        tags: film.members("tags").compactMap { $0.text("name") })
     }
     lines += try context.all("Tag").map { "tag \($0.text("name") ?? "?")" }
     if let error = context.pendingError { throw error }
@@ -108,18 +122,8 @@ extension OpenStore {
     return lines.sorted()
   }
 
-  private static func sum(_ data: Data) -> UInt64 {
-    data.withUnsafeBytes { bytes in
-      var sum: UInt64 = 0
-      for offset in stride(from: 0, to: bytes.count & ~7, by: 8) {
-        sum = sum &* 31 &+ bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-      }
-      return sum
-    }
-  }
-
   /// Inserts films, each with a tag, in one save.
-  func addFilms(_ titles: [String], poster: Int? = nil) throws {
+  package func addFilms(_ titles: [String], poster: Int? = nil) throws {
     let context = newContext()
     let tag = try context.insert("Tag", ["name": "tag of \(titles.first ?? "")"])
     let isOrdered = try relationship("Film", "tags").isOrdered
@@ -132,14 +136,14 @@ extension OpenStore {
   }
 
   /// Changes the films of some titles, in one save.
-  func edit(_ titles: Set<String>, _ body: (ManagedObject, ManagedObjectContext) throws -> Void) throws {
+  package func edit(_ titles: Set<String>, _ body: (ManagedObject, ManagedObjectContext) throws -> Void) throws {
     let context = newContext()
     for film in try context.all("Film") where titles.contains(film.text("title") ?? "") { try body(film, context) }
     try context.save()
   }
 
   /// Bytes that differ from seed to seed.
-  static func bytes(_ count: Int, _ seed: Int) -> Data {
+  package static func bytes(_ count: Int, _ seed: Int) -> Data {
     var data = Data(count: count)
     data.withUnsafeMutableBytes { bytes in
       var value = UInt64(truncatingIfNeeded: seed) &* 0x9E37_79B9_7F4A_7C15 | 1

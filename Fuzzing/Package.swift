@@ -1,0 +1,13 @@
+// swift-tools-version: 6.1
+// Fuzzing: the parsers of CipherData under libFuzzer. Scripts/torture --only fuzz builds it with -sanitize=fuzzer and plays it.
+import PackageDescription
+
+let package = Package(
+  name: "Fuzzing",
+  platforms: [.macOS(.v15)],
+  dependencies: [.package(name: "CipherData", path: "..")],
+  targets: [
+    // In C, since the main function is that of libFuzzer.
+    .executableTarget(name: "fuzz", dependencies: [.product(name: "_FuzzTargets", package: "CipherData")])
+  ]
+)

@@ -1,0 +1,30 @@
+// Plays a target: fuzz TARGET [arguments of libFuzzer], or writes the inputs that it begins with: fuzz TARGET --seeds FOLDER. The main function is libFuzzer's.
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool cipherdata_fuzz_choose(const char *name);
+bool cipherdata_fuzz_seeds(const char *folder);
+bool cipherdata_fuzz_one(const uint8_t *bytes, intptr_t count);
+
+int LLVMFuzzerInitialize(int *count, char ***arguments) {
+  char **words = *arguments;
+  if (*count < 2 || !cipherdata_fuzz_choose(words[1])) {
+    fprintf(stderr, "fuzz TARGET [arguments of libFuzzer], or fuzz TARGET --seeds FOLDER\n");
+    exit(64);
+  }
+  if (*count == 4 && strcmp(words[2], "--seeds") == 0) { exit(cipherdata_fuzz_seeds(words[3]) ? 0 : 1); }
+  // libFuzzer sees its own arguments only, behind the program's name.
+  words[1] = words[0];
+  (*count)--;
+  (*arguments)++;
+  return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
+  if (!cipherdata_fuzz_one(bytes, (intptr_t)size)) { abort(); }
+  return 0;
+}

@@ -1,0 +1,132 @@
+// KillAftermath: the journals of processes that were killed, and the store that they leave.
+import Foundation
+import ObjectStore
+import SQLCipherStore
+import StoreKeys
+import _ProofStore
+import _StoreSpecification
+import _TestSupport
+
+/// What a process has told of its steps.
+struct KillJournal {
+  /// What its films read like, by title, after all that was acknowledged.
+  private(set) var films: [String: String] = [:]
+  /// The same with the step that was under way, where there is one.
+  private(set) var possible: [String: String]?
+  private(set) var acknowledged = 0
+  private(set) var failure: String?
+  private(set) var copies: [String] = []
+  private(set) var hasMigrated = false
+  /// The passphrase that unlocks, and the step under way that changes it.
+  private(set) var passphrase: String?
+  private(set) var underWay: KillStep?
+
+  init(_ file: URL) throws {
+    // One that is killed before its first step has none.
+    guard let data = try? Data(contentsOf: file) else { return }
+    // The last line may have no end: then it was not told.
+    for line in data.split(separator: 0x0A, omittingEmptySubsequences: false).dropLast() {
+      try take(JSONDecoder().decode(KillLine.self, from: Data(line)))
+    }
+    possible = underWay.map { Self.applied($0, films) }
+  }
+
+  private mutating func take(_ line: KillLine) throws {
+    switch line {
+    case .begun(let step): underWay = step
+    case .refused: underWay = nil
+    case .failed(let problem):
+      failure = "\(underWay?.name ?? "between steps"): \(problem)"
+    case .done:
+      guard let step = underWay else { throw TortureError.noAnswer("a journal is out of order") }
+      films = Self.applied(step, films)
+      acknowledged += 1
+      if let copy = step.copy { copies.append(copy) }
+      if step.migrates { hasMigrated = true }
+      if let new = step.passphrase { passphrase = new }
+      underWay = nil
+    }
+  }
+
+  private static func applied(_ step: KillStep, _ films: [String: String]) -> [String: String] {
+    var films = films
+    for (title, line) in step.films { films[title] = line }
+    return films
+  }
+}
+
+/// What is found of a store whose processes were killed.
+struct KillAftermath {
+  let round: KillRound
+  let journals: [KillJournal]
+  /// The films that were there before.
+  let before: [String]
+
+  func problem() throws -> String? {
+    var settings = round.settings
+    settings.patience = 5
+    // The application that is started again has the newer model where one was in use.
+    if round.orders.contains(where: { $0.role == .migrate }) { settings.model = 2 }
+    let store = try settings.open(round.store)
+    let contents = try store.contents()
+    if let problem = problem(of: contents) {
+      try? store.close()
+      return problem
+    }
+    try store.addFilms(["after the kills"], poster: 4_000)
+    let later = try store.contents()
+    try store.close()
+    let damage = try settings.damage(round.store)
+    guard damage.isEmpty else { return "\(damage.prefix(3))" }
+    guard try settings.contents(round.store) == later else { return "what was saved after the kills is gone" }
+    return try problemOfPassphrases() ?? problemOfCopies(settings)
+  }
+
+  private func problem(of contents: [String]) -> String? {
+    let films = contents.filter { !$0.hasPrefix("tag ") && !$0.hasPrefix("history ") }
+    for title in before where !films.contains(where: { $0.hasPrefix("\(title) ") }) { return "“\(title)” is gone" }
+    for (order, journal) in zip(round.orders, journals) {
+      let found = Set(films.filter { $0.hasPrefix("p\(order.number).") })
+      let expected = [journal.films, journal.possible].compactMap { $0 }.map { Set($0.values) }
+      guard !expected.contains(found) else { continue }
+      let (lost, strange) = (expected[0].subtracting(found).sorted(), found.subtracting(expected[0]).sorted())
+      return
+        "process \(order.number), \(order.role.rawValue), \(journal.acknowledged) acknowledged, under way: \(journal.underWay?.name ?? "-"): "
+        + "\(lost.count) lost \(lost.prefix(2)), \(strange.count) strange \(strange.prefix(2))"
+    }
+    return nil
+  }
+
+  private func problemOfPassphrases() throws -> String? {
+    for (order, journal) in zip(round.orders, journals) {
+      let possible = [journal.passphrase, journal.underWay?.passphrase].compactMap { $0 }
+      guard let passphrase = journal.passphrase else { continue }
+      let fitting = try possible.filter { try unlocks($0) }
+      if fitting.isEmpty { return "no passphrase of process \(order.number) opens the store" }
+      if journal.underWay?.passphrase == nil, fitting != [passphrase] {
+        return "another passphrase of process \(order.number) opens the store"
+      }
+    }
+    return nil
+  }
+
+  private func unlocks(_ passphrase: String) throws -> Bool {
+    let url = round.store
+    do {
+      _ = try waitFor { try await SQLCipherStoreFile.unlock(at: url, key: .passphrase(passphrase, .cheapForTests())) }
+      return true
+    } catch let error as StoreError where error.code == .wrongKey { return false }
+  }
+
+  /// A copy of which somebody was told is whole.
+  private func problemOfCopies(_ settings: ProofSettings) throws -> String? {
+    for copy in journals.flatMap(\.copies) {
+      let place = round.storeFolder.appendingPathComponent(copy)
+      let films = try settings.contents(place)
+      for title in before where !films.contains(where: { $0.hasPrefix("\(title) ") }) { return "“\(title)” is not in \(copy)" }
+      let damage = try settings.damage(place)
+      guard damage.isEmpty else { return "\(copy): \(damage.prefix(3))" }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,163 @@
+// KilledWriters: processes that work on one store until some are killed, and what is found of their work afterwards.
+import Foundation
+import ObjectStore
+import SQLCipherStore
+import StoreKeys
+import Synchronization
+import XCTest
+import _FaultInjection
+import _ProofStore
+import _StoreSpecification
+import _TestSupport
+
+/// What the processes of a round do.
+struct KillTheme: Sendable {
+  var name: String
+  var roles: [KillRole]
+  /// The roles of which one is there in any case.
+  var first: [KillRole]
+  var hasStore = true
+  var hasHistory = false
+
+  static let all = [
+    KillTheme(name: "saves", roles: [.save, .batch, .visit], first: [.save]),
+    KillTheme(name: "passphrases", roles: [.passphrase, .save, .visit], first: [.passphrase]),
+    KillTheme(name: "rotation", roles: [.rotate, .visit, .compact], first: [.rotate]),
+    KillTheme(name: "compaction", roles: [.compact, .visit, .save], first: [.compact]),
+    KillTheme(name: "copies", roles: [.backUp, .save, .batch], first: [.backUp]),
+    KillTheme(name: "migration", roles: [.migrate, .save, .visit], first: [.migrate]),
+    KillTheme(name: "history", roles: [.purge, .save, .batch], first: [.purge], hasHistory: true),
+    KillTheme(name: "making", roles: [.save, .visit], first: [.save], hasStore: false),
+    KillTheme(name: "the tool", roles: [.tool, .visit], first: [.tool]),
+  ]
+}
+
+/// One round. The same seed is the same orders; what the processes do to each other is chance's.
+struct KilledWriters: ProofCase {
+  let writer: KillWriter
+  let theme: KillTheme
+  let seed: UInt64
+  private let result = Result()
+
+  /// What is known of a round when it has been played.
+  private final class Result: Sendable {
+    let counts = Mutex((kills: 0, acknowledged: 0))
+    let folder = Mutex<TemporaryFolder?>(nil)
+  }
+
+  init(_ writer: KillWriter, theme: Int, seed: UInt64) { (self.writer, self.theme, self.seed) = (writer, KillTheme.all[theme], seed) }
+
+  var description: String { "\(theme.name), seed \(seed)" }
+  var count: Int { result.counts.withLock { $0.kills } }
+  var acknowledgedWorks: Int { result.counts.withLock { $0.acknowledged } }
+
+  func keep(in folder: URL) throws {
+    guard let played = result.folder.withLock({ $0 }) else { return }
+    for name in try FileManager.default.contentsOfDirectory(atPath: played.url.path) {
+      try FileManager.default.copyItem(at: played.file(name), to: folder.appendingPathComponent(name))
+    }
+  }
+
+  func problem() throws -> String? {
+    let folder = try TemporaryFolder("KilledWriters")
+    result.folder.withLock { $0 = folder }
+    let round = try makeRound(folder)
+    let ends = try writer.play(round)
+    let kills = ends.count { $0.signal == SIGKILL }
+    result.counts.withLock { $0.kills = kills }
+    for end in ends where end.signal != 0 && end.signal != SIGKILL {
+      return "process \(end.number), \(round.orders[end.number].role.rawValue), ended by signal \(end.signal)"
+    }
+    var journals: [KillJournal] = []
+    for order in round.orders {
+      let journal = try KillJournal(round.journal(order.number))
+      if let failure = journal.failure { return "process \(order.number), \(order.role.rawValue): \(failure)" }
+      journals.append(journal)
+    }
+    for end in ends where end.status != 0 {
+      return "process \(end.number), \(round.orders[end.number].role.rawValue), ended with status \(end.status)"
+    }
+    result.counts.withLock { $0.acknowledged = journals.reduce(0) { $0 + $1.acknowledged } }
+    return try KillAftermath(round: round, journals: journals, before: theme.hasStore ? Self.films : []).problem()
+  }
+
+  // MARK: The round
+
+  private static let films = (0..<12).map { "before \($0)" }
+
+  private func makeRound(_ folder: TemporaryFolder) throws -> KillRound {
+    var random = SeededGenerator(seed: seed)
+    // Locks are waited for: none of these processes holds one for long.
+    let settings = ProofSettings(hasHistory: theme.hasHistory, patience: 30)
+    let orders = (0..<Int.random(in: 2...8, using: &random)).map { number in
+      let role = (number == 0 ? theme.first : theme.roles).randomElement(using: &random) ?? .save
+      // One at least comes through now and then; most do not.
+      let blow = Int.random(in: 0..<5, using: &random) == 0 ? nil : Self.blow(&random)
+      return KillOrder(number: number, role: role, seed: random.next(), steps: Int.random(in: 2...8, using: &random), blow: blow)
+    }
+    let round = KillRound(folder: folder.url, settings: settings, orders: orders)
+    for name in ["store", "journal"] {
+      try FileManager.default.createDirectory(
+        at: folder.file(name), withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    }
+    try Data("the tool's\n".utf8).write(to: folder.file("journal/passphrase"))
+    guard theme.hasStore else { return round }
+    let store = try settings.open(round.store)
+    try store.addFilms(Self.films)
+    try store.close()
+    if theme.roles.contains(.tool) {
+      let file = try settings.unlock(round.store)
+      try waitFor { _ = try await file.addKey(.passphrase("the tool's", .cheapForTests())) }
+    }
+    return round
+  }
+
+  private static func blow(_ random: inout SeededGenerator) -> KillBlow {
+    if Int.random(in: 0..<4, using: &random) == 0 { return .after(UInt32.random(in: 1_000...150_000, using: &random)) }
+    let calls: [(FaultCall, most: Int)] = [
+      (.write, 256), (.write, 256), (.write, 1_024), (.sync, 32), (.name, 32), (.size, 8), (.lock, 256), (.open, 64), (.map, 8),
+      (.read, 512),
+    ]
+    let (call, most) = calls.randomElement(using: &random) ?? (.write, 64)
+    // As many early calls as late ones.
+    let number = Int(exp2(Double.random(in: 0...log2(Double(most)), using: &random)))
+    return .call(call, number, isHalfway: call == .write && Bool.random(using: &random))
+  }
+}
+
+/// The program that forks the processes of rounds.
+final class KillWriter: Sendable {
+  private let process = Process()
+  private let input = Pipe()
+  private let output = Pipe()
+
+  init() throws {
+    let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+    let candidates = [folder, Bundle(for: KillWriter.self).bundleURL.deletingLastPathComponent()]
+    let programs = candidates.map { $0.appendingPathComponent("_ProofWriter") }
+    guard let program = programs.first(where: { FileManager.default.isExecutableFile(atPath: $0.path) }) else {
+      throw TortureError.noProgram("_ProofWriter")
+    }
+    process.executableURL = program
+    process.standardInput = input
+    process.standardOutput = output
+    // One that is gone is told by the answer that does not come.
+    signal(SIGPIPE, SIG_IGN)
+    try process.run()
+  }
+
+  deinit { try? input.fileHandleForWriting.close() }
+
+  func play(_ round: KillRound) throws -> [KillEnd] {
+    try input.fileHandleForWriting.write(contentsOf: try JSONEncoder().encode(round) + [0x0A])
+    var line = Data()
+    while line.last != 0x0A {
+      let more = output.fileHandleForReading.availableData
+      guard !more.isEmpty else { throw TortureError.noAnswer("the program that forks the writers has ended") }
+      line += more
+    }
+    do { return try JSONDecoder().decode([KillEnd].self, from: line) } catch {
+      throw TortureError.noAnswer(String(decoding: line, as: UTF8.self))
+    }
+  }
+}

@@ -1,0 +1,47 @@
+// The program that proofs kill: it reads rounds, one a line, forks a process for each order, and tells how they ended.
+// It must have one thread when it forks: nothing here may start others.
+import Foundation
+import _FaultInjection
+import _ProofStore
+
+/// Forks the processes of a round, kills those whose time is told, and waits for all of them.
+func play(_ round: KillRound) -> [KillEnd] {
+  var numbers: [Int32: Int] = [:]
+  var blows: [(at: UInt32, process: Int32)] = []
+  for order in round.orders {
+    let process = fault_fork()
+    if process == 0 {
+      alarm(120)
+      KillActor(round, order).run()
+    }
+    guard process > 0 else { continue }
+    numbers[process] = order.number
+    if case .after(let delay) = order.blow { blows.append((delay, process)) }
+  }
+  var passed: UInt32 = 0
+  for blow in blows.sorted(by: { $0.at < $1.at }) {
+    usleep(blow.at - passed)
+    passed = blow.at
+    // Whoever is done already still counts as a process until it is waited for.
+    kill(blow.process, SIGKILL)
+  }
+  return numbers.sorted { $0.value < $1.value }.map { process, number in
+    var status: Int32 = 0
+    while waitpid(process, &status, 0) < 0 && errno == EINTR {}
+    let signal = status & 0x7F
+    return KillEnd(number: number, signal: signal, status: signal == 0 ? status >> 8 & 0xFF : 0)
+  }
+}
+
+func answer(_ line: Data) {
+  (line + [0x0A]).withUnsafeBytes { _ = write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+}
+
+while let line = readLine() {
+  do {
+    let ends = play(try JSONDecoder().decode(KillRound.self, from: Data(line.utf8)))
+    answer(try JSONEncoder().encode(ends))
+  } catch {
+    answer(Data("\(error)".utf8))
+  }
+}
