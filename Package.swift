@@ -180,13 +180,17 @@ let package = Package(
         "_StoreSpecification", "_TestSupport",
       ],
       path: "Tests/_ProofWriter", swiftSettings: strict),
+    // The program in whose memory KeyMemoryTests looks for keys.
+    .executableTarget(
+      name: "_KeyHolder", dependencies: ["ObjectContext", "ObjectModel", "ObjectStore", "SQLCipherStore", "StoreKeys"],
+      path: "Tests/_KeyHolder", swiftSettings: strict),
     // The store under power cuts, failing calls, too little memory, kills, damaged files and hostile input; Scripts/torture goes as far as there is time.
     tests(
       "ProofTests",
       [
         "CipherDataToolKit", "ModelCodeGeneration", "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore",
         "SQLCipherConnection", "StoreFiles", "StoreKeys",
-        "_FaultInjection", "_FuzzTargets", "_ProofStore", "_ProofWriter", "_StoreSpecification", "_TestSupport",
+        "_FaultInjection", "_FuzzTargets", "_KeyHolder", "_ProofStore", "_ProofWriter", "_StoreSpecification", "_TestSupport",
       ]),
 
     // What reads bytes that others have written, each with what must be true of it: for the package Fuzzing and for ProofTests.

@@ -1,0 +1,138 @@
+// KeyMemoryTests: what is left of keys in the memory of a program that opens a store and closes it, as somebody sees it who may read that memory.
+import Foundation
+import SQLCipherConnection
+import StoreKeys
+import XCTest
+import _TestSupport
+
+final class KeyMemoryTests: XCTestCase {
+  /// What is looked for: any sixteen bytes in a row are a copy of the whole, or of enough of it.
+  private struct Needle {
+    var name: String
+    var bytes: [UInt8]
+
+    /// The parts, of which none may be found.
+    var parts: [[UInt8]] { stride(from: 0, to: bytes.count - 15, by: 16).map { Array(bytes[$0..<$0 + 16]) } }
+  }
+
+  /// The program, stopped where it waits to be looked at.
+  private final class Holder {
+    private let process = Process()
+    private let (input, output) = (Pipe(), Pipe())
+
+    init(_ arguments: [String]) throws {
+      let folder = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL.deletingLastPathComponent()
+      process.executableURL = (folder ?? URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent())
+        .appendingPathComponent("_KeyHolder")
+      process.arguments = arguments
+      (process.standardInput, process.standardOutput) = (input, output)
+      try process.run()
+    }
+
+    /// Waits until it says that it has come so far.
+    func wait(for state: String) throws {
+      var line: [UInt8] = []
+      while let byte = try output.fileHandleForReading.read(upToCount: 1)?.first, byte != 0x0A { line.append(byte) }
+      XCTAssertEqual(String(decoding: line, as: UTF8.self), state)
+    }
+
+    func goOn() throws { try input.fileHandleForWriting.write(contentsOf: Data("\n".utf8)) }
+
+    func finish() throws {
+      try goOn()
+      process.waitUntilExit()
+      XCTAssertEqual(process.terminationStatus, 0)
+    }
+
+    /// How often each needle, or a part of it, is in the memory that can be read.
+    func copies(of needles: [Needle]) throws -> [String: Int] {
+      let folder = "/proc/\(process.processIdentifier)"
+      let memory = open(folder + "/mem", O_RDONLY | O_CLOEXEC)
+      guard memory >= 0 else { throw CocoaError(.fileReadNoPermission) }
+      defer { close(memory) }
+      var found: [String: Int] = [:]
+      var searched = 0
+      for line in try String(contentsOfFile: folder + "/maps", encoding: .utf8).split(separator: "\n") {
+        let fields = line.split(separator: " ")
+        let bounds = fields[0].split(separator: "-").compactMap { UInt64($0, radix: 16) }
+        guard bounds.count == 2, fields[1].hasPrefix("r"), !line.contains("[v") else { continue }
+        var bytes = [UInt8](repeating: 0, count: Int(bounds[1] - bounds[0]))
+        let count = bytes.withUnsafeMutableBytes { pread(memory, $0.baseAddress, $0.count, off_t(bounds[0])) }
+        guard count > 0 else { continue }
+        searched += count
+        for needle in needles {
+          let copies = needle.parts.map { Self.occurrences(of: $0, in: bytes[..<count]) }.max() ?? 0
+          found[needle.name, default: 0] += copies
+        }
+      }
+      XCTAssertGreaterThan(searched, 1_000_000)
+      return found
+    }
+
+    private static func occurrences(of needle: [UInt8], in bytes: ArraySlice<UInt8>) -> Int {
+      bytes.withUnsafeBytes { bytes in
+        var (count, rest) = (0, bytes)
+        while rest.count >= needle.count, let start = rest.baseAddress,
+          let found = memchr(start, Int32(needle[0]), rest.count - needle.count + 1)
+        {
+          let isCopy = memcmp(found, needle, needle.count) == 0
+          count += isCopy ? 1 : 0
+          let next = start.distance(to: UnsafeRawPointer(found)) + (isCopy ? needle.count : 1)
+          rest = UnsafeRawBufferPointer(rebasing: rest[next...])
+        }
+        return count
+      }
+    }
+  }
+
+  private func hex(_ bytes: [UInt8], uppercase: Bool = false) -> [UInt8] {
+    Array(bytes.map { String(format: uppercase ? "%02X" : "%02x", $0) }.joined().utf8)
+  }
+
+  /// The copies of the keys of a store that is opened with what is in a file.
+  private func copies(openingWith secret: String, in folder: TemporaryFolder, store: URL, needles: [Needle]) throws -> (
+    open: [String: Int], closed: [String: Int]
+  ) {
+    let file = folder.file("secret")
+    try Data(secret.utf8).write(to: file)
+    let holder = try Holder([store.path, file.path])
+    try holder.wait(for: "open")
+    let open = try holder.copies(of: needles)
+    try holder.goOn()
+    try holder.wait(for: "closed")
+    let closed = try holder.copies(of: needles)
+    try holder.finish()
+    return (open, closed)
+  }
+
+  func testNoCopyOfAKeyIsLeftWhenTheStoreIsClosed() async throws {
+    let folder = try TemporaryFolder("KeyMemoryTests")
+    let store = folder.file("films.store")
+    var random = SystemRandomNumberGenerator()
+    let passphrase = (0..<48).map { _ in String(UnicodeScalar(UInt8.random(in: 0x61...0x7a, using: &random))) }.joined()
+    let key = StoreKey.passphrase(SecretBytes(utf8: passphrase), .cheapForTests())
+    let keyring = try await StoreKeyring.create(storePath: store.path, key: key)
+    let recovery = try await keyring.addRecoveryKey().text
+    let dataKey = try keyring.databaseKey().key.withUnsafeBytes(Array.init)
+    let recoveryBytes = try RecoveryKey.parse(recovery).withUnsafeBytes(Array.init)
+    let needles = [
+      Needle(name: "passphrase", bytes: Array(passphrase.utf8)),
+      Needle(name: "data key", bytes: dataKey),
+      Needle(name: "data key, hexadecimal", bytes: hex(dataKey)),
+      Needle(name: "data key, HEXADECIMAL", bytes: hex(dataKey, uppercase: true)),
+      Needle(name: "recovery key", bytes: recoveryBytes),
+      Needle(name: "recovery key, printed", bytes: Array(recovery.utf8)),
+    ]
+    for (name, secret) in [("passphrase", passphrase), ("recovery key", recovery)] {
+      let (open, closed) = try copies(openingWith: secret, in: folder, store: store, needles: needles)
+      XCTAssertEqual(closed.filter { $0.value > 0 }, [:], "opened with the \(name); while it was open: \(open)")
+      // The table in Documentation/Security.md. The search finds what is there: SQLCipher has to know the key of an open store.
+      let copies = [open["data key", default: 0], open["data key, hexadecimal", default: 0]]
+      XCTAssertGreaterThan(copies[0], 0)
+      XCTAssertLessThanOrEqual(copies.max() ?? 0, 4, "\(open)")
+      for needle in needles where !needle.name.hasPrefix("data key") || needle.name.hasSuffix("HEXADECIMAL") {
+        XCTAssertEqual(open[needle.name], 0, "\(needle.name), opened with the \(name)")
+      }
+    }
+  }
+}
