@@ -22,7 +22,7 @@ extension CoreDataStore {
   /// The version identifiers of a store's model; none where there are 4 MiB of bytes or more, or the bytes are no property list that has some.
   package static func versionIdentifiers(inPropertyList bytes: Data) -> Set<String> {
     // No property list of a model is larger; a hostile one must not be unfolded.
-    guard bytes.count < 4 << 20,
+    guard bytes.count < 4 << 20, BinaryPropertyList.isHarmless(bytes),
       let list = try? PropertyListSerialization.propertyList(from: bytes, format: nil) as? [String: Any],
       let identifiers = list["NSStoreModelVersionIdentifiers"] as? [String]
     else { return [] }
