@@ -59,6 +59,10 @@ struct NumberedModel: ~Copyable {
     ask(entity: number) { $0 }
   }
 
+  /// The entity of a number, which some ID has, not retained.
+  // The model that has the IDs holds it.
+  @inline(__always) func unretainedEntity(numbered number: Int) -> Unmanaged<CompiledEntity> { entities[number] }
+
   /// Asks the entity of a number, which some ID has, without a reference to it.
   @inline(__always) func ask<Answer>(entity number: Int, _ question: (CompiledEntity) -> Answer) -> Answer {
     #if CIPHERDATA_CHECKS

@@ -37,13 +37,12 @@ struct Overlay {
   private static let textRoom = 32
 
   /// Memory for the head, the masks and a row in one piece.
-  private init(_ entity: CompiledEntity, slotCount: Int, capacity: Int, isWhole: Bool) {
+  // The entity outlives the overlay: a model is never freed once it has given out IDs.
+  private init(_ entity: Unmanaged<CompiledEntity>, slotCount: Int, capacity: Int, isWhole: Bool) {
     let headSize = MemoryLayout<Head>.stride
     let prefix = headSize + Self.maskBytes(slotCount)
     let memory = Self.allocate(prefix + capacity)
     head = memory.bindMemory(to: Head.self, capacity: 1)
-    // The entity outlives the overlay: a model is never freed once it has given out IDs.
-    let entity = Unmanaged.passUnretained(entity)
     head.initialize(
       to: Head(
         row: memory + prefix, capacity: UInt32(truncatingIfNeeded: capacity), entity: entity,
@@ -66,7 +65,8 @@ struct Overlay {
     let slotCount = entity.slots.count
     let fixed = Self.fixedSize(slotCount)
     self.init(
-      entity, slotCount: slotCount, capacity: fixed + (isWhole ? entity.textSlotCount * Self.textRoom : 0),
+      // As above.
+      .passUnretained(entity), slotCount: slotCount, capacity: fixed + (isWhole ? entity.textSlotCount * Self.textRoom : 0),
       isWhole: isWhole && !entity.hasTransientSlots)
     row.storeBytes(of: UInt32(truncatingIfNeeded: fixed), as: UInt32.self)
     row.storeBytes(of: UInt16(truncatingIfNeeded: entity.number), toByteOffset: 4, as: UInt16.self)
@@ -76,9 +76,11 @@ struct Overlay {
   }
 
   /// An overlay with all values of a row that somebody holds, none of which counts as set; nil where they are too many, or some are outside the row.
-  init?(of entity: CompiledEntity, copying other: UnsafeRawPointer) {
+  // The entity comes unretained, as the overlay keeps it: nothing is counted where an object is changed for the first time.
+  init?(of entity: Unmanaged<CompiledEntity>, copying other: UnsafeRawPointer) {
     let (size, slotCount) = (RowImage.size(other), RowImage.slotCount(other))
-    guard size <= Self.longByteCount, !entity.hasTransientSlots, slotCount == entity.slots.count, !RowImage.hasUnreadableSlots(other)
+    guard size <= Self.longByteCount, entity._withUnsafeGuaranteedRef({ !$0.hasTransientSlots && slotCount == $0.slots.count }),
+      !RowImage.hasUnreadableSlots(other)
     else { return nil }
     self.init(entity, slotCount: slotCount, capacity: (size + 7) & ~7, isWhole: true)
     row.copyMemory(from: other, byteCount: size)

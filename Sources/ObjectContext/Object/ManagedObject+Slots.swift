@@ -84,19 +84,20 @@ extension ManagedObject {
     guard flags.isDisjoint(with: [.isFault, .isInaccessible]) else { return Overlay(of: entity) }
     guard let row else { return Overlay(of: entity, isWhole: flags.contains(.isInserted)) }
     if hasExternals { return Overlay(of: entity) }
-    return Overlay(of: entity, copying: row) ?? Overlay(of: entity)
+    // Alive as the argument.
+    return Overlay(of: .passUnretained(entity), copying: row) ?? Overlay(of: entity)
   }
 
   /// The first change of an object with a row, as of nearly every one that was fetched: gives it an overlay with all its values to which numbers are written
   /// as they are. False where more is to be looked at.
   final func beginsToWriteWords() -> Bool {
-    guard contextReference != nil, let row,
+    guard let contextReference, let row,
       flags.isDisjoint(with: [.isFault, .isPartial, .isInaccessible, .isGone, .isAwaking, .tellsReads])
     else { return false }
-    let made = askEntity { entity -> Overlay? in
-      entity.hasDerivedSlots || RowImage.mayHaveExternals(row, at: entity.largeSlots) ? nil : Overlay(of: entity, copying: row)
-    }
-    guard let made else { return false }
+    let entity = contextReference._withUnsafeGuaranteedRef { $0.tables.unretainedEntity(numbered: Int(entityNumber)) }
+    guard entity._withUnsafeGuaranteedRef({ !$0.hasDerivedSlots && !RowImage.mayHaveExternals(row, at: $0.largeSlots) }),
+      let made = Overlay(of: entity, copying: row)
+    else { return false }
     setOverlay(made)
     readOverlay()
     return flags.contains(.writesInPlace)
