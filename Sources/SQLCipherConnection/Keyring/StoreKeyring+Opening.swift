@@ -62,6 +62,7 @@ extension StoreKeyring {
   /// Writes a key file, makes its store, and gives the key file its name; under the key file's lock, so that of several who make a store at the same
   /// time one does, and none takes the waiting key file of another one for its own.
   static func createStore(_ path: String, keyFile: [UInt8], _ prepare: () throws -> Void) throws {
+    try StoreFile.checkFolder(StoreFile.folder(of: path))
     try KeyFileStorage.withLock(for: KeyFileStorage.path(for: path), operation: .create) { try createLocked(path, keyFile, prepare) }
   }
 

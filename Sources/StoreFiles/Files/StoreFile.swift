@@ -128,14 +128,7 @@ package enum StoreFile {
   /// - Throws: An error that names the folder where there is none, or where nothing can be created in it: nobody should read of a file that was to be.
   package static func temporaryName(beside path: String) throws(StoreAccessError) -> String {
     let place = folder(of: path)
-    if access(place, W_OK | X_OK) != 0 {
-      let number = errno
-      let error = StoreAccessError.system(number, path: place, operation: .create)
-      if number == ENOENT || number == ENOTDIR {
-        throw StoreAccessError(.noSuchFile, path: place, operation: .create, message: error.message, circumstance: .noFolder)
-      }
-      throw error
-    }
+    try checkFolder(place)
     let suffix = try Cryptography.randomBytes(6).map { String($0, radix: 36) }.joined()
     return place + "/.cipherdata-" + suffix
   }
@@ -156,6 +149,17 @@ package enum StoreFile {
   package static func removeDatabase(_ path: String) {
     unlink(path)
     for suffix in companionSuffixes { unlink(path + suffix) }
+  }
+
+  /// Whether something can be made in a folder.
+  ///
+  /// - Throws: The error of the folder, which is what has to be mended, and not of the file that was to be made in it.
+  package static func checkFolder(_ folder: String) throws(StoreAccessError) {
+    if access(folder, W_OK | X_OK) == 0 { return }
+    let number = errno
+    let error = StoreAccessError.system(number, path: folder, operation: .create)
+    guard number == ENOENT || number == ENOTDIR else { throw error }
+    throw StoreAccessError(.noSuchFile, path: folder, operation: .create, message: error.message, circumstance: .noFolder)
   }
 
   /// Removes a file; one that is not there is no error.
