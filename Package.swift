@@ -139,6 +139,8 @@ let package = Package(
       ]),
 
     // Typed classes.
+    module("AccessorSymbols", ["ObjectModel"]),
+    .testTarget(name: "AccessorSymbolsTests", dependencies: ["AccessorSymbols"], exclude: ["Fixtures"], swiftSettings: strict),
     module("ModelCodeGeneration", ["ObjectModel"]),
     .executableTarget(
       name: "generate-managed-objects", dependencies: ["ModelCodeGeneration", "ObjectModel"], swiftSettings: strict),

@@ -14,6 +14,7 @@ final class ImportRuleTests: XCTestCase {
     "SQLCipherStore": ["ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherConnection", "StoreKeys", "StoreFiles", "Logging"],
     "ObjectContext": ["ObjectModel", "ObjectQuery", "ObjectStore", "OrderedCollections"],
     "CoreDataImport": ["ObjectModel", "ObjectStore", "ObjectContext", "SQLCipherStore", "SQLCipherConnection", "StoreKeys", "StoreFiles"],
+    "AccessorSymbols": ["ObjectModel"],
     "ModelCodeGeneration": ["ObjectModel"],
     "generate-managed-objects": ["ModelCodeGeneration", "ObjectModel"],
     "CipherDataEngine": ["ObjectModel", "ObjectQuery", "ObjectStore"],
