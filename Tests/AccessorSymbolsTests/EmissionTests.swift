@@ -5,6 +5,8 @@ import XCTest
 
 final class EmissionTests: XCTestCase {
   private static let expected = """
+    ["Program.Case Case", "Program.Furniture.Chair Chair", "Program.Shelf Shelf"]
+    NSSortDescriptor NSPredicate false
     A!?. case B 2 [1, 2] closed 3 2 ["1", "2"]
     add Books
     remove Books

@@ -5,7 +5,7 @@ enum ArchitectureDocument {
   /// From the bottom up.
   private static let modules = [
     "ObjectModel", "ObjectQuery", "ObjectStore", "StoreKeys", "StoreFiles", "SQLCipherConnection", "SQLCipherStore", "ObjectContext",
-    "CoreDataImport", "AccessorSymbols", "ModelCodeGeneration",
+    "CoreData", "CoreDataImport", "AccessorSymbols", "ModelCodeGeneration",
   ]
 
   private struct NoMarks: Error {}

@@ -19,10 +19,19 @@ package struct ManagedAccessor: Sendable {
   package var line: Int
 }
 
+/// A class below `NSManagedObject`.
+package struct ManagedClass: Sendable, Equatable {
+  package var nominal: MangledNominal
+  /// The conditions of `#if` under which it is declared.
+  package var conditions: [String]
+}
+
 /// The accessors that the managed declarations of a module need, and the declarations that cannot have any.
 package struct ManagedAccessors: Sendable {
   package private(set) var accessors: [ManagedAccessor] = []
   package private(set) var issues: [AccessorIssue] = []
+  /// The module's classes below `NSManagedObject` that other files can name.
+  package private(set) var classes: [ManagedClass] = []
 
   /// Looks through the sources of a module.
   ///
@@ -32,6 +41,11 @@ package struct ManagedAccessors: Sendable {
   package init(of module: ScannedModule, dependencies: [ScannedModule] = []) {
     let index = TypeIndex([module] + dependencies)
     let conditions = BuildConditions(modules: index.modules)
+    for type in index.declared(in: module.name) {
+      guard case .nominal(.classType) = type.kind, !type.isOfFile, !type.isGeneric else { continue }
+      let resolver = TypeResolver(index: index, module: module.name, file: type.file, imports: index.modules)
+      if resolver.isManaged(type) { classes.append(ManagedClass(nominal: type.nominal, conditions: type.conditions)) }
+    }
     for source in module.sources {
       let resolver = TypeResolver(
         index: index, module: module.name, file: source.file,

@@ -7,13 +7,14 @@
 package struct AccessorSource {
   private let module: ScannedModule
   private let accessors: [ManagedAccessor]
+  private let classes: [ManagedClass]
 
   /// What is wrong however the module is built. What is wrong under conditions only is an error in the source, under these.
   package let issues: [AccessorIssue]
   private let conditionalIssues: [AccessorIssue]
 
   package init(_ accessors: ManagedAccessors, of module: ScannedModule) {
-    (self.module, self.accessors) = (module, accessors.accessors)
+    (self.module, self.accessors, classes) = (module, accessors.accessors, accessors.classes)
     // Methods that stand for nothing get no body.
     let methods = accessors.accessors.compactMap { accessor -> AccessorIssue? in
       guard case .method(let labels, _, let result, _) = accessor.kind, Self.method(accessor.name, labels, result) == nil else {
@@ -38,6 +39,7 @@ package struct AccessorSource {
       "// swift-format-ignore-file", "",
     ]
     lines += imports
+    lines += [""] + aliases + [""] + classTable
     for (index, accessor) in accessors.enumerated() {
       lines.append("")
       lines += guarded(
@@ -53,6 +55,24 @@ package struct AccessorSource {
 
   private static func literal(_ text: String) -> String {
     "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+  }
+
+  /// Foundation has types of the same names: what the module itself declares comes before both.
+  private var aliases: [String] {
+    ["NSPredicate", "NSCompoundPredicate", "NSSortDescriptor"].map { "public typealias \($0) = CoreData.\($0)" }
+  }
+
+  /// The module's classes are entered when the program is loaded, before its first line: a model names them by texts.
+  private var classTable: [String] {
+    if classes.isEmpty { return [] }
+    let entries = classes.flatMap { type in
+      guarded(type.conditions, ["  classes[\"\(type.nominal.path)\"] = \(type.nominal.text).self"])
+    }
+    let function = "`_enterClasses_\(module.name)`"
+    return ["private func \(function)() {", "  var classes: [String: NSManagedObject.Type] = [:]"] + entries + [
+      "  EntityClassRegistry.enter(module: \"\(module.name)\", classes)", "}",
+      "@section(\".init_array\") @used private let `_loaded_\(module.name)`: @convention(c) () -> Void = { \(function)() }",
+    ]
   }
 
   /// What the files with managed declarations import; types that these name may come from anywhere there.

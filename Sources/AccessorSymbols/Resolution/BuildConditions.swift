@@ -11,7 +11,7 @@ struct BuildConditions: Sendable {
   ]
 
   /// Frameworks of Apple's systems that sources on Core Data ask for.
-  private static let appleModules: Set<String> = [
+  static let appleModules: Set<String> = [
     "ObjectiveC", "Darwin", "UIKit", "AppKit", "Cocoa", "SwiftUI", "WatchKit", "WidgetKit", "Combine", "CloudKit", "CoreGraphics",
     "CoreImage", "CoreLocation", "CoreSpotlight", "CoreText", "CoreFoundation", "MapKit", "Contacts", "EventKit", "HealthKit", "Intents",
     "AppIntents", "StoreKit", "Security", "UserNotifications", "QuartzCore", "AVFoundation", "Photos", "OSLog", "os", "MobileCoreServices",

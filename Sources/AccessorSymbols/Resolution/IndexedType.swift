@@ -14,6 +14,7 @@ struct IndexedType: Sendable {
   var module: String
   var file: String
   var line: Int
+  var conditions: [String]
 
   /// Whether a file of a module may name it.
   func isVisible(from file: String, of module: String) -> Bool {

@@ -50,6 +50,11 @@ struct TypeIndex: Sendable {
     (types[home]?[path] ?? []).filter { $0.isVisible(from: file, of: module) }
   }
 
+  /// The types that a module declares, in the order of their paths.
+  func declared(in module: String) -> [IndexedType] {
+    (types[module] ?? [:]).sorted { $0.key < $1.key }.flatMap(\.value).filter { $0.module == module }
+  }
+
   private mutating func add(_ type: DeclaredType, of source: ScannedSource, in module: ScannedModule, to owner: IndexedOwner?) -> Bool {
     var owner = owner
     if owner == nil, !type.context.path.isEmpty {
@@ -68,7 +73,7 @@ struct TypeIndex: Sendable {
       IndexedType(
         nominal: nominal, kind: type.kind, inherited: type.inherited, access: type.access,
         isOfFile: type.access.isOfFile || isInPrivate, isGeneric: type.isGeneric || type.context.isGeneric, module: module.name,
-        file: source.file, line: type.line))
+        file: source.file, line: type.line, conditions: type.conditions))
     return true
   }
 }

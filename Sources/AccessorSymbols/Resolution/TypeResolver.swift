@@ -84,6 +84,17 @@ struct TypeResolver {
     }
   }
 
+  // MARK: Classes
+
+  /// Whether a class inherits from `NSManagedObject`, by way of classes whose sources are at hand.
+  func isManaged(_ type: IndexedType, depth: Int = 0) -> Bool {
+    guard depth < Self.maximumDepth, case .named(let path, let arguments)? = type.inherited.first, arguments.isEmpty else { return false }
+    let there = TypeResolver(index: index, module: type.module, file: type.file, imports: imports)
+    // What cannot be found is no class of entities; its declarations with @NSManaged have issues of their own.
+    if let above = try? there.lookUp(path, in: type.nominal.parent, depth) { return isManaged(above, depth: depth + 1) }
+    return path.last == "NSManagedObject" && (path.count == 1 || path == ["CoreData", "NSManagedObject"])
+  }
+
   // MARK: Names
 
   private func lookUp(_ path: [String], in scope: MangledNominal?, _ depth: Int) throws(ResolutionFailure) -> IndexedType? {

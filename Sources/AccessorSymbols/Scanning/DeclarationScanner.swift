@@ -38,6 +38,8 @@ struct DeclarationScanner {
       case .directive(let name, let condition):
         conditions.note(name, condition)
         cursor.position += 1
+        // Attributes may stand between `#if` and `#endif`, and the declaration behind them.
+        continue
       case .mark(UInt8(ascii: "@")):
         cursor.position += 1
         prefix.attributes.insert(cursor.takeAttribute())

@@ -39,7 +39,7 @@ struct SourceLexer {
       if skipBlank() { continue }
       let (first, start) = (line, position)
       let kind = next()
-      tokens.append(SourceToken(kind: kind, line: first, beginsLine: beginsLine, touchesFormer: start == end))
+      tokens.append(SourceToken(kind: kind, line: first, beginsLine: beginsLine, touchesFormer: start == end, range: start..<position))
       beginsLine = false
       end = position
     }

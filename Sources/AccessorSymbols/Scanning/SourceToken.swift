@@ -24,6 +24,8 @@ struct SourceToken: Equatable, Sendable {
   var beginsLine: Bool
   /// Whether nothing stands between the token before it and itself.
   var touchesFormer: Bool
+  /// Its bytes.
+  var range: Range<Int>
 
   /// The word, unless it is between backticks.
   var word: String? { if case .word(let word) = kind { word } else { nil } }

@@ -22,3 +22,14 @@ public struct _ManagedKey: ~Copyable, Sendable {
   let name: String
   public init(_ name: String) { self.name = name }
 }
+
+public final class NSPredicate { public init() {} }
+public final class NSCompoundPredicate { public init() {} }
+public final class NSSortDescriptor { public init() {} }
+
+public enum EntityClassRegistry {
+  public nonisolated(unsafe) static var entered: [String] = []
+  public static func enter(module: String, _ classes: [String: NSManagedObject.Type]) {
+    entered += classes.map { "\(module).\($0.key) \($0.value)" }.sorted()
+  }
+}

@@ -36,10 +36,18 @@ final class Case: Shelf {
   override var title: String { get { "case " + super.title } set { super.title = newValue.uppercased() } }
 }
 
+enum Furniture { class Chair: Shelf {} }
+private class Hidden: Shelf {}
+class Generic<T>: NSManagedObject {}
+class Unmanaged2: NSObject {}
+
 func rename(_ titled: inout some Titled) { titled.title += "!" }
 
 @main struct Program {
   static func main() {
+    print(EntityClassRegistry.entered)
+    let order: NSSortDescriptor = NSSortDescriptor(), condition: NSPredicate = NSPredicate()
+    print(type(of: order), type(of: condition), Foundation.NSPredicate.self == NSPredicate.self)
     var shelf = Shelf()
     shelf.title = "A"
     rename(&shelf)
