@@ -189,8 +189,8 @@ let package = Package(
     module(
       "CipherDataToolKit",
       [
-        "CipherData", "CoreDataImport", "ModelCodeGeneration", "ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext",
-        "SQLCipherStore", "StoreFiles", "CLibedit", argumentParser,
+        "CipherData", "CoreDataImport", "AccessorSymbols", "ModelCodeGeneration", "ObjectModel", "ObjectQuery", "ObjectStore",
+        "ObjectContext", "SQLCipherStore", "StoreFiles", "CLibedit", argumentParser,
       ]),
     .executableTarget(name: "CipherDataTool", dependencies: ["CipherDataToolKit", argumentParser], swiftSettings: strict),
     tests("CipherDataToolTests", ["CipherDataToolKit", "CipherDataTool", "_CoreDataFixture"]),

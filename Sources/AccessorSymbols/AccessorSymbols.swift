@@ -7,3 +7,4 @@
 //   Resolution   written types as those of modules
 //   Accessors    the accessors that a module needs
 //   Emission     these as Swift
+//   Porting      what has to change in sources before they compile on Linux
