@@ -1,31 +1,33 @@
 // NSManagedObject+Managed: what the accessors of managed properties call, which the plugin writes.
 import Foundation
 public import ObjectContext
-import ObjectModel
+public import ObjectModel
 
 extension NSManagedObject {
   // MARK: Attributes
 
   /// The value of an attribute; the type's empty value where there is none.
-  public final func _managedValue<Value: _StoredAttributeValue>(_ key: borrowing _ManagedKey) -> Value {
-    if let slot = slot(key, of: Value.self) { return _value(slot) }
-    return converted(key) ?? Value._emptyValue
+  @inlinable public final func _managedValue<Value: _StoredAttributeValue>(_ key: borrowing _ManagedKey) -> Value {
+    let slot = slot(key, of: Value._attributeType)
+    return slot >= 0 ? _value(slot) : converted(key) ?? Value._emptyValue
   }
 
   /// The value of an attribute; nil where there is none.
-  public final func _managedValue<Value: _StoredAttributeValue>(_ key: borrowing _ManagedKey) -> Value? {
-    if let slot = slot(key, of: Value.self) { return _optionalValue(slot) }
-    return converted(key)
+  @inlinable public final func _managedValue<Value: _StoredAttributeValue>(_ key: borrowing _ManagedKey) -> Value? {
+    let slot = slot(key, of: Value._attributeType)
+    return slot >= 0 ? _optionalValue(slot) : converted(key)
   }
 
   /// Sets an attribute.
-  public final func _setManagedValue<Value: _StoredAttributeValue>(_ value: Value, _ key: borrowing _ManagedKey) {
-    if let slot = slot(key, of: Value.self) { _setValue(value, at: slot) } else { set(value, key) }
+  @inlinable public final func _setManagedValue<Value: _StoredAttributeValue>(_ value: Value, _ key: borrowing _ManagedKey) {
+    let slot = slot(key, of: Value._attributeType)
+    if slot >= 0 { _setValue(value, at: slot) } else { set(value, key) }
   }
 
   /// Sets or clears an attribute.
-  public final func _setManagedValue<Value: _StoredAttributeValue>(_ value: Value?, _ key: borrowing _ManagedKey) {
-    if let slot = slot(key, of: Value.self) { _setOptionalValue(value, at: slot) } else { set(value, key) }
+  @inlinable public final func _setManagedValue<Value: _StoredAttributeValue>(_ value: Value?, _ key: borrowing _ManagedKey) {
+    let slot = slot(key, of: Value._attributeType)
+    if slot >= 0 { _setOptionalValue(value, at: slot) } else { set(value, key) }
   }
 
   /// The value of an attribute of a type with raw values. Where the stored one is none of the type's, of which the context is told, it is the model's default
@@ -126,10 +128,8 @@ extension NSManagedObject {
 
   // MARK: Steps
 
-  private func slot<Value: _StoredAttributeValue>(_ key: borrowing _ManagedKey, of type: Value.Type) -> Int? {
-    guard case .attribute(let slot) = key.property(in: compiledEntity), let stored = slot.attributeType else { return nil }
-    return stored == Value._attributeType ? slot.index : nil
-  }
+  /// The slot of an attribute whose values are of a type; -1 where they have to be converted.
+  @usableFromInline final func slot(_ key: borrowing _ManagedKey, of type: AttributeType) -> Int { key.slot(in: compiledEntity, of: type) }
 
   private func defaultValue<Value: _StoredAttributeValue>(_ key: borrowing _ManagedKey) -> Value? {
     guard case .attribute(let slot) = key.property(in: compiledEntity) else { return nil }
@@ -137,7 +137,7 @@ extension NSManagedObject {
   }
 
   /// The value by way of `Any`; nil where there is none, or one of another type.
-  private func converted<Value>(_ key: borrowing _ManagedKey) -> Value? {
+  @usableFromInline final func converted<Value>(_ key: borrowing _ManagedKey) -> Value? {
     guard key.property(in: compiledEntity) != nil else { return primitive(key.name) as? Value }
     guard let value = value(forKey: key.name) else { return nil }
     if let value = value as? Value { return value }
@@ -146,7 +146,7 @@ extension NSManagedObject {
     return nil
   }
 
-  private func set<Value>(_ value: Value, _ key: borrowing _ManagedKey) {
+  @usableFromInline final func set<Value>(_ value: Value, _ key: borrowing _ManagedKey) {
     guard case .attribute(let slot) = key.property(in: compiledEntity), slot.attributeType == .date, let seconds = value as? Double else {
       if key.property(in: compiledEntity) == nil, let name = Self.primitiveName(key.name) { return setPrimitiveValue(value, forKey: name) }
       return setValue(value, forKey: key.name)
