@@ -139,6 +139,9 @@ let package = Package(
         "StoreFiles", "StoreKeys", "_CoreDataFixture", "_StoreSpecification", "_TestSupport",
       ]),
 
+    // Sources that import CoreData: their declarations with @NSManaged, and what has to change in them.
+    module("AccessorSymbols", ["ObjectModel"]),
+
     // Typed classes.
     module("ModelCodeGeneration", ["ObjectModel"]),
     .executableTarget(
@@ -217,8 +220,8 @@ let package = Package(
     module(
       "CipherDataToolKit",
       [
-        "CipherData", "CoreDataImport", "ModelCodeGeneration", "ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext",
-        "SQLCipherStore", "StoreFiles", "CLibedit", argumentParser,
+        "CipherData", "CoreDataImport", "AccessorSymbols", "ModelCodeGeneration", "ObjectModel", "ObjectQuery", "ObjectStore",
+        "ObjectContext", "SQLCipherStore", "StoreFiles", "CLibedit", argumentParser,
       ]),
     .executableTarget(name: "CipherDataTool", dependencies: ["CipherDataToolKit", argumentParser], swiftSettings: strict),
     tests("CipherDataToolTests", ["CipherDataToolKit", "CipherDataTool", "_CoreDataFixture"]),
@@ -232,6 +235,21 @@ let package = Package(
       swiftSettings: strict),
   ]
 )
+
+// Sources that import CoreData, where the system has no framework of that name. No product yet: Documentation/CoreDataSources.md says what is
+// there.
+#if os(Linux)
+  package.targets += [
+    .testTarget(name: "AccessorSymbolsTests", dependencies: ["AccessorSymbols"], exclude: ["Fixtures"], swiftSettings: strict),
+    .executableTarget(name: "generate-core-data-sources", dependencies: ["AccessorSymbols"], swiftSettings: strict),
+    .plugin(name: "CoreDataSources", capability: .buildTool(), dependencies: ["generate-core-data-sources"]),
+    module("CoreData", ["ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "SQLCipherStore", "StoreKeys"]),
+    // Written as applications are: without the settings of the library's own code.
+    .testTarget(
+      name: "CoreDataTests", dependencies: ["CoreData", "StoreKeys"], resources: [.copy("Library.xcdatamodeld")],
+      plugins: ["CoreDataSources"]),
+  ]
+#endif
 
 // `swift package generate-documentation`, for those who ask for it: users of the package do not fetch the plugin. The articles and all modules on one page are made by
 // Scripts/documentation.

@@ -72,7 +72,8 @@ struct CipherDataCommand: AsyncParsableCommand {
       HistoryCommand.self, WatchCommand.self, FollowCommand.self, InfoCommand.self, ReportCommand.self, DoctorCommand.self, KeyCommand.self,
       VerifyCommand.self,
       BackupCommand.self, CompactCommand.self, StatisticsCommand.self, ReplaceCommand.self, DestroyCommand.self, MigrateCommand.self,
-      ExportCommand.self, EncryptCommand.self, DecryptCommand.self, ModelCommand.self, GenerateCommand.self, DemoCommand.self,
+      ExportCommand.self, EncryptCommand.self, DecryptCommand.self, ModelCommand.self, GenerateCommand.self, PortSourcesCommand.self,
+      DemoCommand.self,
       ManualCommand.self,
     ])
 }

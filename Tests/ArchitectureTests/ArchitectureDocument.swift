@@ -5,8 +5,7 @@ enum ArchitectureDocument {
   /// From the bottom up.
   private static let modules = [
     "ObjectModel", "ObjectQuery", "ObjectStore", "StoreKeys", "StoreFiles", "SQLCipherConnection", "SQLCipherStore", "ObjectContext",
-    "CoreDataImport",
-    "ModelCodeGeneration",
+    "CoreData", "CoreDataImport", "AccessorSymbols", "ModelCodeGeneration",
   ]
 
   private struct NoMarks: Error {}

@@ -14,13 +14,16 @@ final class ImportRuleTests: XCTestCase {
     "SQLCipherStore": ["ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherConnection", "StoreKeys", "StoreFiles", "Logging"],
     "ObjectContext": ["ObjectModel", "ObjectQuery", "ObjectStore", "OrderedCollections"],
     "CoreDataImport": ["ObjectModel", "ObjectStore", "ObjectContext", "SQLCipherStore", "SQLCipherConnection", "StoreKeys", "StoreFiles"],
+    "AccessorSymbols": ["ObjectModel"],
     "ModelCodeGeneration": ["ObjectModel"],
     "generate-managed-objects": ["ModelCodeGeneration", "ObjectModel"],
+    "generate-core-data-sources": ["AccessorSymbols"],
     "CipherDataEngine": ["ObjectModel", "ObjectQuery", "ObjectStore"],
     "CipherData": ["ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "SQLCipherStore", "StoreKeys"],
+    "CoreData": ["ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "SQLCipherStore", "StoreKeys"],
     "CipherDataToolKit": [
-      "CipherData", "CoreDataImport", "ModelCodeGeneration", "ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "SQLCipherStore",
-      "StoreFiles", "ArgumentParser", "CLibedit",
+      "AccessorSymbols", "CipherData", "CoreDataImport", "ModelCodeGeneration", "ObjectModel", "ObjectQuery", "ObjectStore",
+      "ObjectContext", "SQLCipherStore", "StoreFiles", "ArgumentParser", "CLibedit",
     ],
     "CipherDataTool": ["CipherDataToolKit", "ArgumentParser"],
     "CipherDataMacros": ["SwiftCompilerPlugin", "SwiftDiagnostics", "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros"],
@@ -63,8 +66,15 @@ final class ImportRuleTests: XCTestCase {
   }
 
   func testOnlyTheTwoFacesReExportModules() {
+    // What the classes of CoreData inherit from is seen where they are; the first file names them.
+    let types = [
+      "import class ObjectContext.ManagedObject", "import struct ObjectContext.ManagedObjectSeed",
+      "import struct ObjectModel.ManagedObjectID",
+    ]
     for (file, text) in Repository.sources where !file.hasPrefix("Sources/CipherData/") && !file.hasPrefix("Sources/CipherDataEngine/") {
-      XCTAssertTrue(text.lines(containing: "@_exported").isEmpty, "\(file) re-exports a module")
+      let lines = text.lines(containing: "@_exported").map { text.code[$0] }
+      let isAllowed = file == "Sources/CoreData/CoreData.swift" && lines == types.map { "@_exported " + $0 }
+      XCTAssertTrue(lines.isEmpty || isAllowed, "\(file) re-exports a module")
     }
   }
 

@@ -17,7 +17,8 @@ enum PinnedLists {
 
   /// What no user imports: tools, macros and what they are made of.
   private static let internalModules: Set<String> = [
-    "CipherDataMacros", "CipherDataTool", "CipherDataToolKit", "ModelCodeGeneration", "generate-managed-objects",
+    "AccessorSymbols", "CipherDataMacros", "CipherDataTool", "CipherDataToolKit", "ModelCodeGeneration", "generate-core-data-sources",
+    "generate-managed-objects",
   ]
 
   /// The public declarations of each module.

@@ -146,6 +146,8 @@ final class ContextNotifications {
     didSave: NotificationName("CipherData.DidSave"), didSaveIDs: NotificationName("CipherData.DidSaveObjectIDs")
   )
   private var continuations: [AsyncStream<ContextChange>.Continuation] = []
+  /// Who shows the context to applications by other names; nil where nobody does.
+  weak var face: AnyObject?
 
   deinit {
     for continuation in continuations { continuation.finish() }

@@ -80,11 +80,10 @@ nonisolated open class ManagedObject {
   /// The object's ID: temporary until it is saved for the first time.
   public final var objectID: ManagedObjectID { currentID }
 
-  /// The context that the object lives in; nil when its deletion was saved, or the context was reset or is gone.
-  public final var managedObjectContext: ManagedObjectContext? { contextReference?.takeUnretainedValue() }
+  // Applications see this, and what else Core Data has with other types, by way of `_ManagedObjectMembers`.
+  final var managedObjectContext: ManagedObjectContext? { contextReference?.takeUnretainedValue() }
 
-  /// The object's entity.
-  public final var entity: EntityDescription { compiledEntity.entityDescription }
+  final var entity: EntityDescription { compiledEntity.entityDescription }
 
   /// The object's entity with its numbers.
   @inline(__always) package final var compiledEntity: CompiledEntity {
@@ -192,6 +191,11 @@ nonisolated open class ManagedObject {
   open func willTurnIntoFault() {}
   /// Called after the object became a fault.
   open func didTurnIntoFault() {}
+
+  // MARK: Description
+
+  /// The entity, the ID and, unless the object is a fault, its values. Fires no fault.
+  open var description: String { printedForm }
 
   // MARK: Validation
 

@@ -1,5 +1,5 @@
 // KeyValueError: what can go wrong when properties are named by strings.
-import ObjectModel
+package import ObjectModel
 
 /// What went wrong when a property was named by a string: the entity has no such property, or the value is of a type that the property cannot hold.
 ///
@@ -50,7 +50,7 @@ public struct KeyValueError: Error, Sendable, Hashable, CustomStringConvertible 
   /// The error of a key that is no property of an entity, with the one that may have been meant.
   ///
   /// - Parameter isRelationship: Whether only relationships are asked for.
-  init(unknown key: String, of entity: CompiledEntity, isRelationship: Bool = false) {
+  package init(unknown key: String, of entity: CompiledEntity, isRelationship: Bool = false) {
     guard isRelationship else {
       self.init(.unknownKey, key: key, entityName: entity.name, detail: CloseName.advice(for: key, among: entity.propertyNames))
       return

@@ -3,11 +3,7 @@ import ObjectModel
 import ObjectStore
 
 extension ManagedObject {
-  /// The new values of the properties changed since the object was read or saved, by name; a cleared one has the value nil, and one that cannot be read, which
-  /// ``ManagedObjectContext/pendingError`` tells. Fires no fault.
-  ///
-  /// What ``setPrimitiveValue(_:forKey:)`` has set is among them once something else was changed, with which it is saved.
-  public final func changedValues() -> [String: Any?] {
+  final func changedValues() -> [String: Any?] {
     guard hasChanges else { return [:] }
     let entity = compiledEntity
     var values: [String: Any?] = [:]
@@ -22,9 +18,7 @@ extension ManagedObject {
     return values
   }
 
-  /// The new values of the attributes and to-one relationships set since changes were last processed, by name. Fires no fault. Of one that cannot be read,
-  /// ``ManagedObjectContext/pendingError`` tells.
-  public final func changedValuesForCurrentEvent() -> [String: Any?] {
+  final func changedValuesForCurrentEvent() -> [String: Any?] {
     guard let overlay else { return [:] }
     var values: [String: Any?] = [:]
     for slot in compiledEntity.slots where overlay.isChangedInEvent(slot.index) {
@@ -33,11 +27,7 @@ extension ManagedObject {
     return values
   }
 
-  /// The values that were last read or saved, by name; nil keys ask for all attributes and to-one relationships. Empty for new objects. Fires a fault.
-  ///
-  /// To-one relationships are given as IDs.
-  /// - Throws: ``KeyValueError`` for any other key.
-  public final func committedValues(forKeys keys: [String]?) throws -> [String: Any?] {
+  final func committedValues(forKeys keys: [String]?) throws -> [String: Any?] {
     if flags.contains(.isInserted) { return [:] }
     willAccess()
     let entity = compiledEntity
@@ -68,7 +58,7 @@ extension ManagedObject {
 
 extension ManagedObject: CustomStringConvertible {
   /// The entity, the ID and, unless the object is a fault, its values. Fires no fault.
-  public var description: String {
+  final var printedForm: String {
     let entity = compiledEntity
     let head = "<\(Swift.type(of: self))> (entity: \(entity.name); id: \(objectID.uriString); data: "
     if isFault { return head + "<fault>)" }

@@ -22,10 +22,8 @@ extension ManagedObject {
     entity: EntityDescription, of coordinator: PersistentStoreCoordinator, insertInto context: ManagedObjectContext? = nil
   ) throws {
     let entity = try Self.instantiableEntity(named: entity.name, of: coordinator.compiledModel)
-    let objectID = ObjectRegistry.makeTemporaryID(entity, space: coordinator.temporarySpace.number)
-    self.init(ManagedObjectSeed(objectID: objectID, context: nil, image: nil, flags: [.isInserted]))
-    setDefaults(of: entity)
-    context?.insert(self)
+    self.init(ManagedObjectSeed(newObjectOf: entity, of: coordinator))
+    become(newOf: entity, in: context)
   }
 
   /// The entity of a model that the class makes objects of, whose slots it knows.

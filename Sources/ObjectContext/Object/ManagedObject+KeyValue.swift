@@ -4,16 +4,7 @@ import ObjectModel
 import ObjectStore
 
 extension ManagedObject {
-  /// The value of a property: an attribute's Swift value, a ``ManagedObject``, or a `Set` or (ordered) `Array` of them; nil when there is none. A fetched property
-  /// gives an `Array` (see `_fetchedProperty(_:as:)`).
-  ///
-  /// An integer or a `Float` is an `NSNumber`: `as? Int`, `as? Int64`, `as? Int16` and `as? Double` all give it where they hold it, whatever the attribute's width.
-  /// A cast takes a microsecond or more; ``value(forKey:as:)`` and typed properties have none.
-  ///
-  /// A composite attribute gives a dictionary of the parts that have a value, nil when none has; `home.city` gives a part of it.
-  /// A `transformable` attribute without a transformer gives its `Data`; see ``value(forKey:as:)``. Fires a fault.
-  /// - Throws: ``KeyValueError``; ``StoreError`` where what is stored is no value of the attribute's type.
-  public final func value(forKey key: String) throws -> Any? {
+  final func value(forKey key: String) throws -> Any? {
     try checkContext()
     let entity = compiledEntity
     switch entity.property(named: key) {
@@ -101,11 +92,7 @@ extension ManagedObject {
     try slotValue(from: value, for: compiledEntity.slots[slot])
   }
 
-  /// Sets a property, and the inverse of a relationship. Integers are taken by any integer type that holds them.
-  ///
-  /// - Throws: ``KeyValueError``, also for an object of another entity and for a derived attribute; ``StoreError`` for an object of another context or
-  ///   store, and when this object's row or context is gone. Nothing is changed then.
-  public final func setValue(_ value: Any?, forKey key: String) throws {
+  final func setValue(_ value: Any?, forKey key: String) throws {
     let entity = compiledEntity
     switch entity.property(named: key) {
     case .attribute(let slot):
@@ -158,15 +145,7 @@ extension ManagedObject {
     }
   }
 
-  /// The value at the end of a dotted path of relationships and composite attributes.
-  ///
-  /// Behind a to-many relationship it is an array of what its members have, those without a value left out: `books.title`, in the order of an ordered
-  /// relationship; members of members are one array. Collection operators compute one value, by the rules of predicates: `books.@count`, `books.@sum.pages`,
-  /// `@avg`, `@min` and `@max`; counts and sums of integers are integers, the least of none is nil. `@unionOfObjects` and `@distinctUnionOfObjects` (and `…OfArrays`,
-  /// `…OfSets`) give arrays.
-  ///
-  /// - Throws: ``KeyValueError``; ``StoreError`` where what is stored is no value of the attribute's type.
-  public final func value(forKeyPath keyPath: String) throws -> Any? {
+  final func valueAlong(_ keyPath: String) throws -> Any? {
     guard let (object, key) = try owner(ofKeyPath: keyPath, throughCollections: true) else { return nil }
     if key.contains("."), case .toMany = object.compiledEntity.property(named: String(key.prefix { $0 != "." })) {
       return try object.collectionValue(key)
@@ -174,11 +153,7 @@ extension ManagedObject {
     return try object.value(forKey: key)
   }
 
-  /// Sets the property at the end of a dotted path of to-one relationships and composite attributes; nothing happens where a relationship on the way is
-  /// empty.
-  ///
-  /// - Throws: ``KeyValueError``.
-  public final func setValue(_ value: Any?, forKeyPath keyPath: String) throws {
+  final func setValue(_ value: Any?, forKeyPath keyPath: String) throws {
     guard let (object, key) = try owner(ofKeyPath: keyPath) else { return }
     try object.setValue(value, forKey: key)
   }
@@ -224,10 +199,7 @@ extension ManagedObject {
     }
   }
 
-  /// The value of an attribute as it stands, without firing a fault.
-  ///
-  /// - Throws: ``KeyValueError``.
-  public final func primitiveValue(forKey key: String) throws -> Any? {
+  final func primitiveValue(forKey key: String) throws -> Any? {
     let entity = compiledEntity
     guard case .attribute(let slot) = entity.property(named: key), let attribute = slot.attribute else {
       throw KeyValueError(.unknownKey, key: key, entityName: entity.name, detail: "primitive values are those of attributes")
@@ -235,10 +207,7 @@ extension ManagedObject {
     return try Self.untypedValue(readSlotValueAtHand(slot.index) ?? .null, attribute, entityName: entity.name, objectID)
   }
 
-  /// Sets an attribute without making the object changed: it is saved only if something else is set too, and is no change until then.
-  ///
-  /// - Throws: ``KeyValueError``; ``StoreError`` when the object's row or context is known to be gone.
-  public final func setPrimitiveValue(_ value: Any?, forKey key: String) throws {
+  final func setPrimitiveValue(_ value: Any?, forKey key: String) throws {
     let entity = compiledEntity
     guard case .attribute(let slot) = entity.property(named: key) else {
       throw KeyValueError(.unknownKey, key: key, entityName: entity.name, detail: "primitive values are those of attributes")

@@ -1,5 +1,5 @@
 // ManagedObject+ToMany: to-many relationships and the upkeep of their inverses.
-public import ObjectModel
+import ObjectModel
 import ObjectStore
 
 extension ManagedObject {
@@ -187,10 +187,7 @@ extension ManagedObject {
     return false
   }
 
-  /// The IDs of a relationship's objects, without firing their faults.
-  ///
-  /// - Throws: ``KeyValueError`` when there is no such relationship.
-  public final func objectIDs(forRelationshipNamed name: String) throws -> [ManagedObjectID] {
+  final func objectIDs(forRelationshipNamed name: String) throws -> [ManagedObjectID] {
     switch compiledEntity.property(named: name) {
     case .toOne(let relationship):
       noteRead(relationship.index)

@@ -1,0 +1,161 @@
+// SymbolText: a symbol while it is written: identifiers with their words, and what was written before and is named by a number.
+
+/// What a symbol names by a number once it has stood there.
+private enum Repeated: Hashable {
+  case identifier(String)
+  case nominal(MangledNominal)
+  case type(MangledType)
+}
+
+/// The text of a symbol. Identifiers and types that come again are numbers, and so are words of identifiers (`0A4Item` is the first word and `Item`).
+struct SymbolText {
+  private static let maximumWords = 26
+
+  private(set) var bytes: [UInt8] = []
+  private var words: [Range<Int>] = []
+  private var repeated: [Repeated: Int] = [:]
+  private var lastNumber = LastNumber()
+
+  var text: String { String(decoding: bytes, as: UTF8.self) }
+
+  mutating func append(_ text: String) { bytes += text.utf8 }
+
+  // MARK: What comes again
+
+  /// Writes the number of an identifier that has stood before, else the identifier.
+  mutating func append(identifier: String) {
+    if appendNumber(of: .identifier(identifier)) { return }
+    keep(.identifier(identifier))
+    write(identifier)
+  }
+
+  /// Writes the number of a type that has stood before. False when it has not.
+  mutating func appendAgain(_ nominal: MangledNominal) -> Bool { appendNumber(of: .nominal(nominal)) }
+  /// Writes the number of a type that has stood before. False when it has not.
+  mutating func appendAgain(_ type: MangledType) -> Bool { appendNumber(of: .type(type)) }
+  /// The type has stood here.
+  mutating func remember(_ nominal: MangledNominal) { keep(.nominal(nominal)) }
+  /// The type has stood here.
+  mutating func remember(_ type: MangledType) { keep(.type(type)) }
+
+  /// Writes the letter that a type of the standard library has.
+  mutating func append(standard letter: UInt8) {
+    if !lastNumber.merge(letter, isStandard: true, into: &bytes) { bytes += [UInt8(ascii: "S"), letter] }
+  }
+
+  private mutating func keep(_ new: Repeated) { repeated[new] = repeated.count }
+
+  private mutating func appendNumber(of old: Repeated) -> Bool {
+    guard let number = repeated[old] else { return false }
+    if number >= 26 {
+      append("A" + (number == 26 ? "" : String(number - 27)) + "_")
+      return true
+    }
+    let letter = UInt8(ascii: "A") + UInt8(number)
+    if !lastNumber.merge(letter, isStandard: false, into: &bytes) { bytes += [UInt8(ascii: "A"), letter] }
+    return true
+  }
+
+  // MARK: Identifiers
+
+  private mutating func write(_ identifier: String) {
+    let name = Array(identifier.utf8)
+    if Punycode.isNeeded(for: name) {
+      let code = Array(Punycode.encode(identifier).utf8)
+      append("00\(code.count)")
+      if let first = code.first, first == UInt8(ascii: "_") || first.isASCIIDigit { append("_") }
+      bytes += code
+      return
+    }
+    let known = words.count
+    let again = findWords(of: name)
+    if !again.isEmpty { append("0") }
+    var position = 0
+    var unplaced = known
+    for (index, found) in again.enumerated() {
+      writePiece(name[position..<found.start], from: position, &unplaced)
+      position = found.start + words[found.word].count
+      // All but the last are small letters.
+      bytes.append((index == again.count - 1 ? UInt8(ascii: "A") : UInt8(ascii: "a")) + UInt8(found.word))
+      if index == again.count - 1, position == name.count { append("0") }
+    }
+    writePiece(name[position...], from: position, &unplaced)
+  }
+
+  /// A piece of an identifier with its length; the words that begin in it lie in this text from now on.
+  private mutating func writePiece(_ piece: ArraySlice<UInt8>, from start: Int, _ unplaced: inout Int) {
+    if piece.isEmpty { return }
+    append(String(piece.count))
+    while unplaced < words.count, piece.indices.contains(words[unplaced].lowerBound) {
+      let place = bytes.count + words[unplaced].lowerBound - start
+      words[unplaced] = place..<(place + words[unplaced].count)
+      unplaced += 1
+    }
+    bytes += piece
+  }
+
+  /// The words of an identifier that were there before. New ones are remembered by their place in the identifier.
+  private mutating func findWords(of name: [UInt8]) -> [(start: Int, word: Int)] {
+    let known = words.count
+    var again: [(start: Int, word: Int)] = []
+    var start: Int?
+    for position in 0...name.count {
+      let byte = position < name.count ? name[position] : 0
+      if let first = start, Self.ends(byte, name[position - 1]) {
+        let word = name[first..<position]
+        if let index = words.indices.first(where: { ($0 < known ? bytes[words[$0]] : name[words[$0]]).elementsEqual(word) }) {
+          again.append((first, index))
+        } else if word.count >= 2, words.count < Self.maximumWords {
+          words.append(first..<position)
+        }
+        start = nil
+      }
+      if start == nil, byte != 0, byte != UInt8(ascii: "_"), !byte.isASCIIDigit { start = position }
+    }
+    return again
+  }
+
+  private static func ends(_ byte: UInt8, _ former: UInt8) -> Bool {
+    byte == 0 || byte == UInt8(ascii: "_") || (byte.isASCIICapital && !former.isASCIICapital)
+  }
+}
+
+/// The number that was written last: what follows at once joins it, as `SSSi` stays, `SSSS` is `S2S`, and `AAAB` is `AaB`.
+private struct LastNumber {
+  private static let maximumCount = 2048
+
+  private var start = 0
+  private var size = 0
+  private var count = 0
+  private var isStandard = false
+
+  /// Joins a letter to the number that the text ends with. False when it has to be written, which is the next thing done.
+  mutating func merge(_ letter: UInt8, isStandard: Bool, into bytes: inout [UInt8]) -> Bool {
+    if count > 0, count < Self.maximumCount, bytes.count == start + size, self.isStandard == isStandard, let last = bytes.last {
+      if last == letter {
+        count += 1
+        bytes.removeSubrange(start...)
+        bytes += String(count).utf8
+        bytes.append(letter)
+        size = bytes.count - start
+        return true
+      }
+      if !isStandard {
+        bytes[bytes.count - 1] = last + 32
+        start = bytes.count
+        bytes.append(letter)
+        (size, count) = (1, 1)
+        return true
+      }
+    }
+    (start, size, count) = (bytes.count + 1, 1, 1)
+    self.isStandard = isStandard
+    return false
+  }
+}
+
+extension UInt8 {
+  var isASCIIDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
+  var isASCIICapital: Bool { self >= UInt8(ascii: "A") && self <= UInt8(ascii: "Z") }
+  var isASCIILetter: Bool { isASCIICapital || self >= UInt8(ascii: "a") && self <= UInt8(ascii: "z") }
+}

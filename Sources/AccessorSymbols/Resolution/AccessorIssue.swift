@@ -1,0 +1,58 @@
+// AccessorIssue: why a managed declaration gets no accessors.
+
+/// Why a managed declaration gets no accessors. Its description is a line as build systems read them: `file:line: error: sentence`.
+package struct AccessorIssue: Error, Equatable, CustomStringConvertible, Sendable {
+  package enum Reason: Equatable, Sendable {
+    case unknownType(String)
+    case ambiguousType(String, in: [String])
+    case genericType(String)
+    case unsupportedType(String)
+    case missingType
+    case unknownClass(String)
+    case noClass(String)
+    case genericClass(String)
+    case privateClass(String)
+    case privateType(String)
+    case declaredInFunction
+    case unknownMethod
+    case noDigest
+  }
+
+  package var file: String
+  package var line: Int
+  /// The property or method.
+  package var name: String
+  package var reason: Reason
+  /// The conditions of `#if` that it depends on: it is one where these hold only, which the compiler finds out.
+  package var conditions: [String]
+
+  package init(file: String, line: Int, name: String, reason: Reason, conditions: [String] = []) {
+    (self.file, self.line, self.name, self.reason, self.conditions) = (file, line, name, reason, conditions)
+  }
+
+  package var description: String { "\(file):\(line): error: \(sentence)" }
+
+  private var sentence: String {
+    switch reason {
+    case .unknownType(let type):
+      "the type \(type) of \(name) is none of this target, of the packages it depends on, of Swift or of Foundation; name a type that is"
+    case .ambiguousType(let type, let places):
+      "the type \(type) of \(name) is declared more than once (\(places.joined(separator: ", "))); write the module before its name"
+    case .genericType(let type):
+      "\(type) cannot be the type of \(name): its arguments do not fit, or it is a generic alias; write the type itself"
+    case .unsupportedType(let type): "\(type) cannot be a type of the managed declaration \(name); use a type that an attribute can have"
+    case .missingType: "\(name) has no type; write it behind a colon"
+    case .unknownClass(let type): "\(type), which \(name) is declared in, is no class of this target or of those it depends on"
+    case .noClass(let type): "\(name) is declared in \(type), which is no class; @NSManaged belongs into subclasses of NSManagedObject"
+    case .genericClass(let type): "\(name) is declared in \(type), which is generic; classes of entities cannot be"
+    case .privateClass(let type):
+      "\(name) is declared in \(type), which is private to its file; the accessors are written in another one: make the class internal"
+    case .privateType(let type):
+      "\(name) is of the type \(type), which is private to its file; the accessors are written in another one: make the type internal"
+    case .unknownMethod:
+      "\(name) is no method that a to-many relationship has (addTo, removeFrom, insertInto and replace with its name); write its body"
+    case .declaredInFunction: "@NSManaged stands in a class that a function declares; declare the class outside"
+    case .noDigest: "libcrypto offers no MD5, which the symbol of the private declaration \(name) is made of; make it internal"
+    }
+  }
+}

@@ -1,0 +1,183 @@
+// TokenCursor: a place among the tokens of a source, and the types that are read there.
+
+/// A place among the tokens of a source.
+struct TokenCursor {
+  let tokens: [SourceToken]
+  var position = 0
+
+  init(_ tokens: [SourceToken]) { self.tokens = tokens }
+
+  var token: SourceToken? { position < tokens.count ? tokens[position] : nil }
+  func token(after count: Int) -> SourceToken? { position + count < tokens.count ? tokens[position + count] : nil }
+  var line: Int { token?.line ?? tokens.last?.line ?? 1 }
+
+  func isAt(_ mark: Unicode.Scalar) -> Bool { token?.isMark(mark) ?? false }
+
+  /// Goes on if the mark stands here.
+  mutating func take(_ mark: Unicode.Scalar) -> Bool {
+    guard isAt(mark) else { return false }
+    position += 1
+    return true
+  }
+
+  /// Goes past what is between brackets of any kind, which begin here. Gives the lines where `@NSManaged` stands in it.
+  @discardableResult mutating func skipBracketed() -> [Int] {
+    var (depth, managed): (Int, [Int]) = (0, [])
+    while let token {
+      if token.isMark("(") || token.isMark("[") || token.isMark("{") { depth += 1 }
+      if token.isMark(")") || token.isMark("]") || token.isMark("}") { depth -= 1 }
+      if token.word == "NSManaged", position > 0, tokens[position - 1].isMark("@") { managed.append(token.line) }
+      position += 1
+      if depth <= 0 { break }
+    }
+    return managed
+  }
+
+  /// Goes past `<…>`, which begins here.
+  mutating func skipAngled() {
+    var depth = 0
+    while let token {
+      if token.isMark("(") || token.isMark("[") {
+        skipBracketed()
+        continue
+      }
+      // What is unfinished ends before the body.
+      if token.isMark("{") || token.isMark("}") { return }
+      if token.isMark("<") { depth += 1 }
+      if token.isMark(">") { depth -= 1 }
+      position += 1
+      if depth <= 0 { return }
+    }
+  }
+
+  /// Goes past an attribute's name and arguments, and gives the name. The `@` is passed.
+  mutating func takeAttribute() -> String {
+    var name = ""
+    while let part = token?.name {
+      name += part
+      position += 1
+      guard isAt("."), token?.touchesFormer == true else { break }
+      name += "."
+      position += 1
+    }
+    if isAt("<") { skipAngled() }
+    if isAt("("), token?.touchesFormer == true { skipBracketed() }
+    return name
+  }
+
+  // MARK: Types
+
+  /// Reads a type.
+  mutating func takeType() -> TypeSyntax {
+    let start = position
+    while take("@") { _ = takeAttribute() }
+    while let word = token?.word, ["inout", "borrowing", "consuming", "sending", "isolated", "__owned", "__shared"].contains(word) {
+      position += 1
+    }
+    if token?.word == "any" {
+      position += 1
+      return .any(takeComposition(from: start))
+    }
+    return takeComposition(from: start)
+  }
+
+  private mutating func takeComposition(from start: Int) -> TypeSyntax {
+    let first = takePostfixed()
+    var isComposed = false
+    while take("&") {
+      isComposed = true
+      _ = takePostfixed()
+    }
+    if isComposed { return .unsupported(text(from: start)) }
+    guard token?.kind == .arrow || token?.word == "throws" || token?.word == "async" else { return first }
+    while token?.word == "throws" || token?.word == "async" {
+      position += 1
+      if isAt("(") { skipBracketed() }
+    }
+    // A method's result is not its last parameter's.
+    guard token?.kind == .arrow else { return first }
+    position += 1
+    _ = takeType()
+    return .unsupported(text(from: start))
+  }
+
+  private mutating func takePostfixed() -> TypeSyntax {
+    var type = takeSimple()
+    while let token, token.touchesFormer, token.isMark("?") || token.isMark("!") {
+      position += 1
+      type = .optional(type)
+    }
+    if isAt("."), token?.touchesFormer == true, let next = token(after: 1)?.word, next == "Type" || next == "Protocol" {
+      let start = position
+      position += 2
+      return .unsupported(type.text + text(from: start))
+    }
+    return type
+  }
+
+  private mutating func takeSimple() -> TypeSyntax {
+    let start = position
+    if take("(") {
+      var elements: [TypeSyntax] = []
+      while let token, !token.isMark(")"), !token.isMark("}") {
+        if token.name != nil, self.token(after: 1)?.isMark(":") == true { position += 2 }
+        let before = position
+        elements.append(takeType())
+        if !take(","), position == before { position += 1 }
+      }
+      _ = take(")")
+      return elements.count == 1 ? elements[0] : .tuple(elements)
+    }
+    if take("[") {
+      let key = takeType()
+      let value = take(":") ? takeType() : nil
+      guard take("]") else { return .unsupported(text(from: start)) }
+      return value.map { .dictionary(key, $0) } ?? .array(key)
+    }
+    return takeNamed(from: start)
+  }
+
+  private mutating func takeNamed(from start: Int) -> TypeSyntax {
+    var (names, arguments): ([String], [TypeSyntax]) = ([], [])
+    while let name = token?.name {
+      if name == "some" || name == "repeat" || name == "each" {
+        position += 1
+        _ = takeType()
+        return .unsupported(text(from: start))
+      }
+      // Arguments before the last name: a type within a generic one.
+      if !arguments.isEmpty { return .unsupported(text(from: start)) }
+      names.append(name)
+      position += 1
+      if isAt("<") { arguments = takeArguments() }
+      guard isAt("."), let next = token(after: 1), next.name != nil, next.word != "Type", next.word != "Protocol" else { break }
+      position += 1
+    }
+    return names.isEmpty ? .unsupported(text(from: start)) : .named(names, arguments: arguments)
+  }
+
+  private mutating func takeArguments() -> [TypeSyntax] {
+    var arguments: [TypeSyntax] = []
+    _ = take("<")
+    while let token, !token.isMark(">"), !token.isMark("{"), !token.isMark("}") {
+      let before = position
+      arguments.append(takeType())
+      if !take(","), position == before { position += 1 }
+    }
+    _ = take(">")
+    return arguments
+  }
+
+  private func text(from start: Int) -> String {
+    tokens[start..<min(position, tokens.count)].reduce(into: "") { text, token in
+      if !text.isEmpty, !token.touchesFormer { text += " " }
+      switch token.kind {
+      case .word(let name): text += name
+      case .escaped(let name): text += "`\(name)`"
+      case .mark(let mark): text.unicodeScalars.append(Unicode.Scalar(mark))
+      case .arrow: text += "->"
+      case .literal, .directive: text += "…"
+      }
+    }
+  }
+}

@@ -1,0 +1,60 @@
+// PortSourcesCommand: `cipherdata port-sources`.
+import AccessorSymbols
+import ArgumentParser
+import Foundation
+import ObjectModel
+
+/// Shows, or makes, what has to change in sources that were written for Core Data before they compile on Linux.
+struct PortSourcesCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "port-sources",
+    abstract: "Show what has to change in sources that import CoreData before they compile on Linux.",
+    discussion: """
+      Prints a difference that patch takes, and on standard error what has to be changed by hand, with file and line. With --write the files are changed. \
+      All changes keep the sources compiling on Apple's systems, and making them twice changes nothing.
+
+        cipherdata port-sources Sources
+        cipherdata port-sources Sources --write
+      """)
+
+  @Argument(help: "A folder with Swift sources, or one source.", completion: .directory) var folder: String
+  @Flag(help: "Change the files.") var write = false
+
+  func run() async throws {
+    let sink = OutputSink()
+    for file in try sources() {
+      let url = URL(fileURLWithPath: file)
+      guard let text = try? String(contentsOf: url, encoding: .utf8) else {
+        throw ToolError(.noInput, "The source \(file) cannot be read.")
+      }
+      let port = SourcePort(text)
+      for remark in port.remarks { Tool.print("\(file):\(remark.line): note: \(remark.text)", to: STDERR_FILENO) }
+      guard port.isChanged else { continue }
+      try sink.write(port.difference(path: file))
+      if !write { continue }
+      do { try FileReplacement.write(Data(port.result.utf8), to: url) } catch {
+        throw ToolError(.cannotCreate, "The source \(file) cannot be written: \(error.localizedDescription)")
+      }
+    }
+    try sink.flush()
+  }
+
+  /// The Swift sources in the folder; hidden folders, such as those of builds, are passed over.
+  private func sources() throws -> [String] {
+    var isFolder: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder) else {
+      throw ToolError(.noInput, "There is no folder at \(folder).")
+    }
+    guard isFolder.boolValue else { return [folder] }
+    let walk = FileManager.default.enumerator(atPath: folder)
+    var files: [String] = []
+    while let path = walk?.nextObject() as? String {
+      if path.split(separator: "/").last?.hasPrefix(".") == true {
+        walk?.skipDescendants()
+      } else if path.hasSuffix(".swift") {
+        files.append(folder.hasSuffix("/") ? folder + path : "\(folder)/\(path)")
+      }
+    }
+    return files.sorted()
+  }
+}

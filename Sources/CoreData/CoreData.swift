@@ -1,0 +1,15 @@
+// CoreData: Core Data's own names over this library, for sources that import CoreData, on systems where that framework is not.
+//
+// The floors, from the bottom up:
+//
+//   Basics      errors as NSError
+//   Model       models and their entities as objects
+//   Query       fetch requests, predicates and sort descriptors
+//   Stores      what stores are and how they are opened
+//   Objects     objects, the contexts that they live in and the coordinators of their stores, each of which names the others
+//   Container   a model with its stores and contexts
+
+// What inherits from these is used as they are: equal, hashed, compared in fetches. Nothing else of the library's own names is seen.
+@_exported import class ObjectContext.ManagedObject
+@_exported import struct ObjectContext.ManagedObjectSeed
+@_exported import struct ObjectModel.ManagedObjectID

@@ -1,0 +1,132 @@
+// NSManagedObject: the class of managed objects, with Core Data's members.
+public import Foundation
+public import ObjectContext
+public import ObjectModel
+import ObjectStore
+
+/// An object of a context: one for each row, with the values of its entity's properties.
+///
+/// Its subclasses declare properties and methods with `@NSManaged`; the plugin `CoreDataSources` writes what answers them. It is of the class
+/// ``ManagedObject``, and so no `NSObject`, whose members it has all the same.
+///
+/// What raises on Apple's systems, such as a name that is no property's, gives nil here and is told by ``NSManagedObjectContext/pendingError``; the next
+/// fetch or save throws it.
+open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResult {
+  /// Makes an object for a context. Contexts call this.
+  public required init(_ seed: ManagedObjectSeed) { super.init(seed) }
+
+  /// Makes a new object of an entity, with its default values, and inserts it into a context, if there is one.
+  public init(entity: NSEntityDescription, insertInto context: NSManagedObjectContext?) {
+    let place = NewObjectPlace(entity, context)
+    super.init(place.seed)
+    become(newOf: place.entity, in: context?.context)
+  }
+
+  /// Makes a new object of the class's entity, with its default values, in a context.
+  public convenience init(context: NSManagedObjectContext) {
+    self.init(entity: context.entity(ofClass: Self.self), insertInto: context)
+  }
+
+  // MARK: Identity
+
+  /// The context that the object lives in; nil when its deletion was saved, or the context was reset or is gone.
+  public final var managedObjectContext: NSManagedObjectContext? { NSManagedObjectContext.of((self as ManagedObject).managedObjectContext) }
+
+  /// The object's entity.
+  public final var entity: NSEntityDescription { NSEntityDescription((self as ManagedObject).entity, of: managedObjectContext?.model) }
+
+  /// The entity of the class, in the model that was loaded last and has it.
+  public class func entity() -> NSEntityDescription {
+    EntityOfClass.find(self) ?? NSEntityDescription(EntityDescription(name: "\(self)"), of: nil)
+  }
+
+  /// A question for all objects of the class's entity.
+  public class func fetchRequest() -> NSFetchRequest<any NSFetchRequestResult> { NSFetchRequest(entityName: entity().name ?? "\(self)") }
+
+  // MARK: What NSObject has
+
+  /// Whether it is the same object: a context has one for each row.
+  open func isEqual(_ object: Any?) -> Bool { (object as? NSManagedObject) === self }
+  /// The hash of the identity.
+  open var hash: Int { ObjectIdentifier(self).hashValue }
+  /// The object.
+  public final func `self`() -> Self { self }
+  /// No object stands for another one.
+  public final func isProxy() -> Bool { false }
+  /// The entity, the ID and, unless the object is a fault, its values. Fires no fault.
+  open var debugDescription: String { description }
+
+  // MARK: Faults
+
+  /// What the object is short of, when it is a fault: 0 when it has its values.
+  public final var faultingState: Int { isFault ? 1 : 0 }
+  /// Gets the values of a fault; nil for no property in particular.
+  public final func willAccessValue(forKey key: String?) { fireIfFault() }
+  /// Ends what ``willAccessValue(forKey:)`` has begun.
+  public final func didAccessValue(forKey key: String?) {}
+  /// Before a primitive value is set. The change is noted by ``didChangeValue(forKey:)``.
+  public final func willChangeValue(forKey key: String) { fireIfFault() }
+  /// After a primitive value was set: the object is changed from now on.
+  public final func didChangeValue(forKey key: String) {
+    guard let value = primitiveValue(forKey: key) else { return }
+    (self as ManagedObject)[key] = value
+  }
+  /// The IDs of a relationship's objects, without firing their faults.
+  public final func objectIDs(forRelationshipNamed key: String) -> [NSManagedObjectID] {
+    telling([]) { try ($0 as ManagedObject).objectIDs(forRelationshipNamed: key) }
+  }
+
+  // MARK: Properties by their names
+
+  /// The value of a property; nil when there is none.
+  open func value(forKey key: String) -> Any? { telling(nil) { ManagedValue.shown(try ($0 as ManagedObject).value(forKey: key)) } }
+  /// Sets a property, and the inverse of a relationship.
+  open func setValue(_ value: Any?, forKey key: String) {
+    telling(()) { try ($0 as ManagedObject).setValue(ManagedValue.taken(value), forKey: key) }
+  }
+  /// The value at the end of a dotted path.
+  open func value(forKeyPath keyPath: String) -> Any? {
+    telling(nil) { ManagedValue.shown(try ($0 as ManagedObject).value(forKeyPath: keyPath)) }
+  }
+  /// Sets the property at the end of a dotted path of to-one relationships.
+  open func setValue(_ value: Any?, forKeyPath keyPath: String) {
+    telling(()) { try ($0 as ManagedObject).setValue(ManagedValue.taken(value), forKeyPath: keyPath) }
+  }
+  /// Sets properties by their names.
+  open func setValuesForKeys(_ values: [String: Any]) {
+    for (key, value) in values { setValue(value is NSNull ? nil : value, forKey: key) }
+  }
+  /// The values of properties by their names.
+  open func dictionaryWithValues(forKeys keys: [String]) -> [String: Any] {
+    Dictionary(keys.map { ($0, value(forKey: $0) ?? NSNull()) }) { first, _ in first }
+  }
+  /// The value of an attribute as it stands, without firing a fault.
+  public final func primitiveValue(forKey key: String) -> Any? {
+    telling(nil) { ManagedValue.shown(try ($0 as ManagedObject).primitiveValue(forKey: key)) }
+  }
+  /// Sets an attribute without making the object changed.
+  public final func setPrimitiveValue(_ value: Any?, forKey key: String) {
+    telling(()) { try ($0 as ManagedObject).setPrimitiveValue(ManagedValue.taken(value), forKey: key) }
+  }
+
+  // MARK: Changes
+
+  /// The new values of the properties changed since the object was read or saved; `NSNull` for a cleared one.
+  public final func changedValues() -> [String: Any] { ManagedValue.shown((self as ManagedObject).changedValues()) }
+  /// The new values of what was changed since changes were last processed.
+  public final func changedValuesForCurrentEvent() -> [String: Any] {
+    ManagedValue.shown((self as ManagedObject).changedValuesForCurrentEvent())
+  }
+  /// The values that were last read or saved; nil keys ask for all attributes and to-one relationships.
+  public final func committedValues(forKeys keys: [String]?) -> [String: Any] {
+    telling([:]) { ManagedValue.shown(try ($0 as ManagedObject).committedValues(forKeys: keys)) }
+  }
+
+  /// Does what may throw; of what it throws the context is told.
+  private func telling<Result>(_ empty: Result, _ work: (NSManagedObject) throws -> Result) -> Result {
+    do { return try work(self) } catch {
+      noteFailure(error)
+      return empty
+    }
+  }
+}

@@ -1,0 +1,141 @@
+// NSManagedObjectContext+Objects: fetching, finding, changing and saving objects.
+import Foundation
+public import ObjectContext
+public import ObjectModel
+import ObjectQuery
+import ObjectStore
+
+extension NSManagedObjectContext {
+  // MARK: Fetching
+
+  /// What a request asks for: objects, IDs, dictionaries or one number, as its result type says.
+  ///
+  /// - Throws: `NSError`.
+  public func fetch<Result>(_ request: NSFetchRequest<Result>) throws -> [Result] {
+    try CoreDataError.translating {
+      let specification = try request.specification()
+      let found: Any
+      switch request.resultType {
+      case .managedObjectIDResultType: found = try context.fetch(FetchRequest<ManagedObjectID>(asking: specification))
+      case .dictionaryResultType:
+        found = try context.fetch(FetchRequest<[String: Any]>(asking: specification)).map { NSDictionary(dictionary: $0) }
+      case .countResultType: found = [NSNumber(value: try context.count(for: FetchRequest<ManagedObject>(asking: specification)))]
+      default: found = try objects(Result.self as? ManagedObject.Type ?? ManagedObject.self, specification)
+      }
+      // An array of the very type is not looked through.
+      if let results = found as? [Result] { return results }
+      throw FetchResultError(entity: request.entityName ?? "", type: "\(Result.self)")
+    }
+  }
+
+  /// Objects, in an array of their class.
+  private func objects<Object: ManagedObject>(_ type: Object.Type, _ specification: FetchSpecification) throws -> Any {
+    try context.fetch(FetchRequest<Object>(asking: specification))
+  }
+
+  /// How many objects a request asks for.
+  ///
+  /// - Throws: `NSError`.
+  public func count<Result>(for request: NSFetchRequest<Result>) throws -> Int {
+    try CoreDataError.translating { try context.count(for: FetchRequest<ManagedObject>(asking: try request.specification())) }
+  }
+
+  // MARK: Finding
+
+  /// The object of an ID, a fault where it is not there yet.
+  public func object(with objectID: NSManagedObjectID) -> NSManagedObject { typed(context.object(with: objectID)) }
+  /// The object of an ID, if the context has it already.
+  public func registeredObject(for objectID: NSManagedObjectID) -> NSManagedObject? { context.registeredObject(for: objectID).map(typed) }
+  /// The object of an ID, which is looked for in the store where it is not there.
+  ///
+  /// - Throws: `NSError` where there is none.
+  public func existingObject(with objectID: NSManagedObjectID) throws -> NSManagedObject {
+    try CoreDataError.translating { typed(try context.existingObject(with: objectID)) }
+  }
+
+  private func typed(_ object: ManagedObject) -> NSManagedObject {
+    guard let typed = object as? NSManagedObject else {
+      // Every entity's class is entered as one below NSManagedObject.
+      preconditionFailure("an object of the class \(type(of: object)) is in a context of the module CoreData")
+    }
+    return typed
+  }
+
+  /// The objects that the next save inserts.
+  public var insertedObjects: Set<NSManagedObject> { Set(context.insertedObjects.map(typed)) }
+  /// The objects that the next save updates.
+  public var updatedObjects: Set<NSManagedObject> { Set(context.updatedObjects.map(typed)) }
+  /// The objects that the next save deletes.
+  public var deletedObjects: Set<NSManagedObject> { Set(context.deletedObjects.map(typed)) }
+  /// All living objects of the context.
+  public var registeredObjects: Set<NSManagedObject> { Set(context.registeredObjects.map(typed)) }
+
+  // MARK: Changing
+
+  /// Whether objects were inserted, changed or deleted since the last save.
+  public var hasChanges: Bool { context.hasChanges }
+  /// Inserts an object that was made without a context.
+  public func insert(_ object: NSManagedObject) { context.insert(object) }
+  /// Marks an object for deletion by the next save.
+  public func delete(_ object: NSManagedObject) { context.delete(object) }
+  /// Has the next save check an unchanged object's version.
+  public func detectConflicts(for object: NSManagedObject) { context.detectConflicts(for: object) }
+  /// Makes an object a fault, or brings it in step with its row below its changes.
+  public func refresh(_ object: NSManagedObject, mergeChanges: Bool) { context.refresh(object, mergeChanges: mergeChanges) }
+  /// Brings all objects in step with their rows.
+  public func refreshAllObjects() { context.refreshAllObjects() }
+  /// Ends an event: runs delete rules and tells observers what changed.
+  public func processPendingChanges() { context.processPendingChanges() }
+  /// Drops all changes.
+  public func rollback() { context.rollback() }
+  /// Forgets all objects.
+  public func reset() { context.reset() }
+  /// Gives new objects the IDs that they will have.
+  ///
+  /// - Throws: `NSError`.
+  public func obtainPermanentIDs(for objects: [NSManagedObject]) throws {
+    try CoreDataError.translating { try context.obtainPermanentIDs(for: objects) }
+  }
+
+  /// Saves all changes, or none.
+  ///
+  /// - Throws: `NSError`.
+  public func save() throws { try CoreDataError.translating { try context.save() } }
+}
+
+extension NSEntityDescription {
+  /// The entity of a name in a context's model.
+  public class func entity(forEntityName name: String, in context: NSManagedObjectContext) -> NSEntityDescription? {
+    context.model?.entitiesByName[name]
+  }
+
+  /// Inserts a new object of an entity. There has to be such an entity.
+  public class func insertNewObject(forEntityName name: String, into context: NSManagedObjectContext) -> NSManagedObject {
+    do {
+      if let object = try context.context.insertObject(entityName: name) as? NSManagedObject { return object }
+      // Every entity's class is entered as one below NSManagedObject.
+      preconditionFailure("the class of the entity “\(name)” is not below NSManagedObject")
+    } catch {
+      // The function cannot fail, and an object of no entity is none; Core Data raises here too.
+      preconditionFailure("\(error)")
+    }
+  }
+}
+
+/// What was fetched is not of the class that the request names.
+struct FetchResultError: LocalizedError {
+  let entity: String
+  let type: String
+  var errorDescription: String? {
+    "the request for “\(entity)” names \(type), and what was fetched is of another type; see its result type and the entity's class"
+  }
+}
+
+extension FetchRequest {
+  /// A request that asks for what a specification says.
+  fileprivate init(asking specification: FetchSpecification) {
+    self.init(entityName: specification.entityName)
+    self.specification = specification
+    self.specification.resultType = Result._fetchResultType
+  }
+}

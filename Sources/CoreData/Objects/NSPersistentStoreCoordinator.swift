@@ -1,0 +1,149 @@
+// NSPersistentStoreCoordinator: the open stores of a model, as objects.
+public import Foundation
+package import ObjectContext
+public import ObjectModel
+package import ObjectStore
+import Synchronization
+
+/// An open store.
+public final class NSPersistentStore: NSObject, Sendable {
+  package let store: PersistentStore
+
+  init(_ store: PersistentStore) { self.store = store }
+
+  /// Where it lies.
+  public var url: URL? { store.url }
+  /// Its identifier.
+  public var identifier: String { store.identifier }
+  /// Its kind.
+  public var type: String { store.type == .inMemory ? NSInMemoryStoreType : NSSQLiteStoreType }
+  /// Whether it is only read.
+  public var isReadOnly: Bool { store.isReadOnly }
+  /// Stores are equal where they are the same.
+  public override func isEqual(_ object: Any?) -> Bool { (object as? NSPersistentStore)?.store === store }
+  /// The hash of the identity.
+  public override var hash: Int { ObjectIdentifier(store).hashValue }
+}
+
+/// The open stores of a model.
+public final class NSPersistentStoreCoordinator: NSObject, Sendable {
+  /// The model.
+  public let managedObjectModel: NSManagedObjectModel
+  package let coordinator: PersistentStoreCoordinator
+  package let classes: ManagedObjectClasses
+
+  /// A coordinator of a model. A model with mistakes has one with no entities: adding a store throws what is wrong.
+  public init(managedObjectModel model: NSManagedObjectModel) {
+    managedObjectModel = model
+    let value = model.model
+    do {
+      coordinator = try PersistentStoreCoordinator(managedObjectModel: value)
+      classes = EntityClassRegistry.classes(of: value.entities.map { ($0.name, $0.managedObjectClassName) })
+      issue = nil
+    } catch {
+      (coordinator, classes) = (Self.withoutStores.coordinator, ManagedObjectClasses())
+      issue = error
+    }
+    super.init()
+    model.noteUse(by: coordinator)
+  }
+
+  /// What is wrong with the model.
+  private let issue: (any Error)?
+
+  private init(withoutStores coordinator: PersistentStoreCoordinator) {
+    self.coordinator = coordinator
+    managedObjectModel = NSManagedObjectModel()
+    classes = ManagedObjectClasses()
+    issue = nil
+  }
+
+  /// A coordinator without entities and stores: what a context has that was given none.
+  static let withoutStores: NSPersistentStoreCoordinator = {
+    guard let coordinator = try? PersistentStoreCoordinator(managedObjectModel: ManagedObjectModel()) else {
+      // A model without entities has no mistakes.
+      preconditionFailure("a model without entities is refused")
+    }
+    return NSPersistentStoreCoordinator(withoutStores: coordinator)
+  }()
+
+  /// The open stores.
+  public var persistentStores: [NSPersistentStore] { coordinator.persistentStores.map(NSPersistentStore.init) }
+
+  /// The store at a place, if it is open.
+  public func persistentStore(for url: URL) -> NSPersistentStore? {
+    persistentStores.first { $0.url?.standardizedFileURL == url.standardizedFileURL }
+  }
+
+  /// The ID that a URI stands for; nil where its store is not open.
+  public func managedObjectID(forURIRepresentation url: URL) -> NSManagedObjectID? {
+    coordinator.managedObjectID(forURIRepresentation: url)
+  }
+
+  /// Opens a store, and tells what came of it.
+  public func addPersistentStore(
+    with description: NSPersistentStoreDescription, completionHandler: @escaping (NSPersistentStoreDescription, (any Error)?) -> Void
+  ) {
+    let failure: (any Error)?
+    do {
+      let value = try description.value()
+      try Waiting.run { [self] in
+        if let issue { throw issue }
+        _ = try await coordinator.addPersistentStore(with: value)
+      }
+      failure = nil
+    } catch {
+      failure = CoreDataError.make(error)
+    }
+    completionHandler(description, failure)
+  }
+
+  /// Opens a store.
+  ///
+  /// - Parameters:
+  ///   - storeType: The kind of store.
+  ///   - configuration: The configuration of the model whose entities it holds; nil for all.
+  ///   - storeURL: Where it lies.
+  ///   - options: What else there is to say.
+  /// - Returns: The store.
+  /// - Throws: `NSError`.
+  @discardableResult public func addPersistentStore(
+    ofType storeType: String, configurationName configuration: String?, at storeURL: URL?, options: [AnyHashable: Any]? = nil
+  ) throws -> NSPersistentStore {
+    let description = NSPersistentStoreDescription()
+    (description.type, description.configuration, description.url) = (storeType, configuration, storeURL)
+    for (key, option) in options ?? [:] { description.setOption(option as? NSObject ?? (option as? NSNumber), forKey: "\(key)") }
+    return try CoreDataError.translating {
+      let value = try description.value()
+      return try Waiting.run { [self] in
+        if let issue { throw issue }
+        return NSPersistentStore(try await coordinator.addPersistentStore(with: value))
+      }
+    }
+  }
+
+  /// Closes a store.
+  ///
+  /// - Throws: `NSError`.
+  public func remove(_ store: NSPersistentStore) throws { try CoreDataError.translating { try coordinator.remove(store.store) } }
+}
+
+/// Waits for asynchronous work, which runs on threads of its own.
+enum Waiting {
+  static func run<Result: Sendable>(_ work: @escaping @Sendable () async throws -> Result) throws -> Result {
+    let outcome = Outcome<Result>()
+    let done = DispatchSemaphore(value: 0)
+    Task.detached(executorPreference: QueueExecutor(label: "CipherData.CoreData.Waiting")) {
+      do { outcome.set(.success(try await work())) } catch { outcome.set(.failure(error)) }
+      done.signal()
+    }
+    done.wait()
+    return try outcome.get()
+  }
+
+  private final class Outcome<Result: Sendable>: Sendable {
+    private let value = Mutex<Swift.Result<Result, any Error>>(.failure(CancellationError()))
+    func set(_ new: Swift.Result<Result, any Error>) { value.withLock { $0 = new } }
+    func get() throws -> Result { try value.withLock { $0 }.get() }
+  }
+}

@@ -1,0 +1,35 @@
+// NewObjectPlace: of which entity and for which coordinator an object is made.
+import ObjectContext
+import ObjectModel
+import ObjectStore
+
+/// Of which entity and for which coordinator an object is made.
+struct NewObjectPlace {
+  let entity: CompiledEntity
+  let seed: ManagedObjectSeed
+
+  init(_ description: NSEntityDescription, _ context: NSManagedObjectContext?) {
+    let name = description.name ?? ""
+    guard let coordinator = context?.context.persistentStoreCoordinator ?? description.managedObjectModel?.coordinator,
+      let entity = coordinator.compiledModel.entity(named: name)
+    else {
+      // An initializer of an object cannot fail, and an object of no entity is none; Core Data raises here too.
+      preconditionFailure("there is no entity “\(name)” in the model of the context, or no container uses the model")
+    }
+    self.entity = entity
+    seed = ManagedObjectSeed(newObjectOf: entity, of: coordinator)
+  }
+}
+
+/// Finds the entity of a class without a context.
+enum EntityOfClass {
+  static func find(_ type: NSManagedObject.Type) -> NSEntityDescription? {
+    for model in UsedModels.all {
+      let found = model.model.entities.first { entity in
+        entity.managedObjectClassName.flatMap { EntityClassRegistry.type(named: $0) } == type
+      }
+      if let found { return NSEntityDescription(found, of: model) }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,115 @@
+// NSPredicate: predicates as objects.
+public import Foundation
+import ObjectContext
+import ObjectModel
+package import ObjectQuery
+
+/// A condition: written as text, or made of others.
+///
+/// A text that is no condition makes a predicate that matches nothing; every fetch with it throws what is wrong with the text.
+public class NSPredicate: NSObject, @unchecked Sendable {  // it never changes
+  package let outcome: Result<FetchPredicate, any Error>
+
+  package init(_ outcome: Result<FetchPredicate, any Error>) { self.outcome = outcome }
+  convenience init(_ predicate: FetchPredicate) { self.init(.success(predicate)) }
+
+  /// Reads a condition: `"title BEGINSWITH[cd] %@ AND pages > %d"`.
+  public convenience init(format: String, _ arguments: Any?...) { self.init(format: format, argumentArray: arguments.map { $0 as Any }) }
+
+  /// Reads a condition with its arguments in an array.
+  public convenience init(format: String, argumentArray: [Any]?) {
+    self.init(Result { try FetchPredicate(format: format, argumentArray: (argumentArray ?? []).map(PredicateArgument.constant)) })
+  }
+
+  /// Reads a condition.
+  ///
+  /// - Parameters:
+  ///   - format: The text.
+  ///   - argumentArray: What stands for `%@` and its kin.
+  /// - Throws: `NSError` for a text that is no condition, and for an argument that no attribute has.
+  public convenience init(checking format: String, argumentArray: [Any] = []) throws {
+    let predicate = try CoreDataError.translating {
+      try FetchPredicate(format: format, argumentArray: argumentArray.map(PredicateArgument.constant))
+    }
+    self.init(.success(predicate))
+  }
+
+  /// A condition that everything meets, or nothing.
+  public convenience init(value: Bool) { self.init(.constant(value)) }
+
+  /// The condition as text; of a text that is no condition the one for nothing.
+  public var predicateFormat: String { predicate.predicateFormat }
+
+  /// The condition; one that nothing meets where its text is none.
+  var predicate: FetchPredicate { (try? outcome.get()) ?? .constant(false) }
+
+  /// The condition with values for its variables (`$X`).
+  public func withSubstitutionVariables(_ variables: [String: Any]) -> NSPredicate {
+    NSPredicate(
+      Result {
+        let constants = try variables.mapValues { try PredicateArgument.constant($0) as (any FetchConstantConvertible)? }
+        return try outcome.get().withSubstitutionVariables(constants)
+      })
+  }
+
+  /// Whether an object meets the condition: a managed object, a dictionary, or a value that attributes have. Where that cannot be told it does not.
+  public func evaluate(with object: Any?) -> Bool {
+    let predicate = predicate
+    let answer: Bool?
+    switch AttributeConversion.unwrapped(object) {
+    case let object as ManagedObject: answer = try? predicate.evaluate(with: object)
+    case let dictionary as [String: Any]: answer = try? predicate.evaluate(with: dictionary)
+    case let value: answer = try? PredicateArgument.evaluate(predicate, with: value)
+    }
+    return answer ?? false
+  }
+
+  /// The condition as text.
+  public override var description: String { predicateFormat }
+  /// Predicates are equal where their conditions are.
+  public override func isEqual(_ object: Any?) -> Bool { (object as? NSPredicate)?.predicate == predicate }
+  /// The hash of the condition.
+  public override var hash: Int { predicate.hashValue }
+}
+
+/// A condition made of others.
+public final class NSCompoundPredicate: NSPredicate, @unchecked Sendable {  // it never changes
+  /// How the parts go together.
+  public enum LogicalType: UInt, Sendable {
+    /// The one part is not met.
+    case not
+    /// All are met.
+    case and
+    /// One at least is met.
+    case or
+  }
+
+  /// How the parts go together.
+  public let compoundPredicateType: LogicalType
+  /// The parts.
+  public let subpredicates: [Any]
+
+  /// A condition of parts that go together in a way.
+  public init(type: LogicalType, subpredicates: [NSPredicate]) {
+    compoundPredicateType = type
+    self.subpredicates = subpredicates
+    super.init(
+      Result {
+        let parts = try subpredicates.map { try $0.outcome.get() }
+        return switch type {
+        case .and: .and(parts)
+        case .or: .or(parts)
+        case .not: .not(parts.first ?? .constant(true))
+        }
+      })
+  }
+
+  /// All parts are met.
+  public convenience init(andPredicateWithSubpredicates subpredicates: [NSPredicate]) {
+    self.init(type: .and, subpredicates: subpredicates)
+  }
+  /// One part at least is met.
+  public convenience init(orPredicateWithSubpredicates subpredicates: [NSPredicate]) { self.init(type: .or, subpredicates: subpredicates) }
+  /// The part is not met.
+  public convenience init(notPredicateWithSubpredicate predicate: NSPredicate) { self.init(type: .not, subpredicates: [predicate]) }
+}

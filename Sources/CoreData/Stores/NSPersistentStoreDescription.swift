@@ -1,0 +1,129 @@
+// NSPersistentStoreDescription: what a store is and how it is opened.
+public import Foundation
+package import ObjectStore
+import SQLCipherStore
+public import StoreKeys
+import Synchronization
+
+/// The encrypted store in a file: there is no other one.
+public let NSSQLiteStoreType = "SQLite"
+/// A store in memory, which is gone with its coordinator.
+public let NSInMemoryStoreType = "InMemory"
+/// The option that takes a store to the model by itself.
+public let NSMigratePersistentStoresAutomaticallyOption = "NSMigratePersistentStoresAutomaticallyOption"
+/// The option that infers how a store gets to the model.
+public let NSInferMappingModelAutomaticallyOption = "NSInferMappingModelAutomaticallyOption"
+/// The option by which a store is only read.
+public let NSReadOnlyPersistentStoreOption = "NSReadOnlyPersistentStoreOption"
+/// The option by which a store keeps its history.
+public let NSPersistentHistoryTrackingKey = "NSPersistentHistoryTrackingKey"
+/// The option by which others' commits are told.
+public let NSPersistentStoreRemoteChangeNotificationPostOptionKey = "NSPersistentStoreRemoteChangeNotificationOptionKey"
+
+/// What a store is and how it is opened.
+public final class NSPersistentStoreDescription: NSObject {
+  /// The kind of store: ``NSSQLiteStoreType`` is the encrypted one.
+  public var type: String = NSSQLiteStoreType
+  /// The configuration of the model whose entities it holds; nil for all.
+  public var configuration: String?
+  /// Where it lies.
+  public var url: URL?
+  /// Whether it is only read.
+  public var isReadOnly = false
+  /// How long is waited for others, in seconds.
+  public var timeout: TimeInterval = 240
+  /// Whether it is opened while the caller goes on.
+  public var shouldAddStoreAsynchronously = false
+  /// Whether it is taken to the model by itself.
+  public var shouldMigrateStoreAutomatically = true
+  /// Whether the way to the model is inferred.
+  public var shouldInferMappingModelAutomatically = true
+  /// Its key; nil for ``NSPersistentContainer/defaultEncryptionKey``.
+  public var encryptionKey: StoreKey?
+  /// What else was set.
+  public private(set) var options: [String: NSObject] = [:]
+
+  /// The description of a store that has no place yet.
+  public override init() {}
+
+  /// The description of the encrypted store at a place.
+  public init(url: URL) { self.url = url }
+
+  /// Sets an option, or takes it back.
+  public func setOption(_ option: NSObject?, forKey key: String) {
+    options[key] = option
+    guard let number = option as? NSNumber else { return }
+    switch key {
+    case NSMigratePersistentStoresAutomaticallyOption: shouldMigrateStoreAutomatically = number.boolValue
+    case NSInferMappingModelAutomaticallyOption: shouldInferMappingModelAutomatically = number.boolValue
+    case NSReadOnlyPersistentStoreOption: isReadOnly = number.boolValue
+    default: break
+    }
+  }
+
+  /// The description as a value.
+  ///
+  /// - Throws: ``StoreDescriptionError`` for a type or an option that there is not, and where there is no key.
+  package func value() throws -> PersistentStoreDescription {
+    var value: PersistentStoreDescription
+    switch type {
+    case NSSQLiteStoreType:
+      guard let url else { throw StoreDescriptionError.missingPlace }
+      if url.path == "/dev/null" {
+        value = PersistentStoreDescription(type: .inMemory)
+        break
+      }
+      guard let key = encryptionKey ?? DefaultEncryptionKey.key else { throw StoreDescriptionError.missingKey(url.path) }
+      value = PersistentStoreDescription(url: url, key: key)
+      value.busyTimeout = timeout
+    case NSInMemoryStoreType: value = PersistentStoreDescription(type: .inMemory)
+    default: throw StoreDescriptionError.unknownType(type)
+    }
+    value.configuration = configuration
+    value.isReadOnly = isReadOnly
+    value.shouldMigrateStoreAutomatically = shouldMigrateStoreAutomatically
+    value.shouldInferMappingModelAutomatically = shouldInferMappingModelAutomatically
+    for (key, option) in options { try set(option, key, in: &value) }
+    return value
+  }
+
+  private func set(_ option: NSObject, _ key: String, in value: inout PersistentStoreDescription) throws {
+    switch key {
+    case NSPersistentHistoryTrackingKey: value.historyTracking = (option as? NSNumber)?.boolValue ?? true
+    case NSPersistentStoreRemoteChangeNotificationPostOptionKey:
+      value.postsRemoteChangeNotifications = (option as? NSNumber)?.boolValue ?? true
+    case NSMigratePersistentStoresAutomaticallyOption, NSInferMappingModelAutomaticallyOption, NSReadOnlyPersistentStoreOption: break
+    // What protects files on Apple's systems: here the file is encrypted.
+    case "NSPersistentStoreFileProtectionKey": break
+    default: throw StoreDescriptionError.unknownOption(key)
+    }
+  }
+}
+
+/// What is wrong with a store's description.
+enum StoreDescriptionError: LocalizedError {
+  case missingPlace
+  case missingKey(String)
+  case unknownType(String)
+  case unknownOption(String)
+
+  var errorDescription: String? {
+    switch self {
+    case .missingPlace: "the description of the store has no URL; set one"
+    case .missingKey(let path):
+      "there is no key for the store \(path), and a store is never written without one; set the description's encryptionKey, or NSPersistentContainer.defaultEncryptionKey"
+    case .unknownType(let type): "there are no stores of the type \(type); NSSQLiteStoreType is the encrypted one"
+    case .unknownOption(let key): "there is no option \(key) of stores"
+    }
+  }
+}
+
+/// The key of stores whose descriptions have none of their own.
+enum DefaultEncryptionKey {
+  private static let stored = Mutex<StoreKey?>(nil)
+
+  static var key: StoreKey? {
+    get { stored.withLock { $0 } }
+    set { stored.withLock { $0 = newValue } }
+  }
+}

@@ -1,0 +1,49 @@
+// generate-core-data-sources: the tool of the plugin CoreDataSources; it writes what a module's managed declarations find at link time.
+import AccessorSymbols
+import Foundation
+
+/// What the command line asks for: the module, and those that it depends on, each with its sources.
+struct SourceArguments {
+  var modules: [(name: String, sources: [String])] = []
+  var output = ""
+
+  static let usage =
+    "usage: generate-core-data-sources --output FILE --module NAME [--source FILE]... [--module NAME [--source FILE]...]..."
+
+  /// Reads the arguments; nil when they make no sense.
+  init?(_ arguments: [String]) {
+    var rest = arguments[...]
+    while let flag = rest.popFirst() {
+      guard let value = rest.popFirst() else { return nil }
+      switch flag {
+      case "--output": output = value
+      case "--module": modules.append((value, []))
+      case "--source":
+        guard !modules.isEmpty else { return nil }
+        modules[modules.count - 1].sources.append(value)
+      default: return nil
+      }
+    }
+    guard !output.isEmpty, !modules.isEmpty else { return nil }
+  }
+}
+
+func fail(_ message: String, _ code: Int32) -> Never {
+  FileHandle.standardError.write(Data((message + "\n").utf8))
+  exit(code)
+}
+
+guard let arguments = SourceArguments(Array(CommandLine.arguments.dropFirst())) else { fail(SourceArguments.usage, 64) }
+let modules = arguments.modules.map { module in
+  ScannedModule(
+    name: module.name,
+    sources: module.sources.map { path in
+      guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { fail("\(path): error: the source cannot be read", 66) }
+      return ScannedSource(text, file: path)
+    })
+}
+let source = AccessorSource(ManagedAccessors(of: modules[0], dependencies: Array(modules.dropFirst())), of: modules[0])
+if !source.issues.isEmpty { fail(source.issues.map(\.description).joined(separator: "\n"), 65) }
+do { try source.text.write(toFile: arguments.output, atomically: true, encoding: .utf8) } catch {
+  fail("\(arguments.output): error: \(error.localizedDescription)", 73)
+}

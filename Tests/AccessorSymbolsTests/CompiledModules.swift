@@ -1,0 +1,116 @@
+// CompiledModules: the modules of the folder Fixtures, or sources given as text, as the compiler makes them, and the symbols that it looks for.
+import AccessorSymbols
+import Foundation
+
+/// Modules compiled in a folder of their own.
+struct CompiledModules {
+  struct Failure: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  static let fixtures = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Fixtures")
+
+  private let folder: URL
+
+  /// Calls a closure with a folder that lives as long as it runs.
+  static func with<Result>(_ body: (CompiledModules) throws -> Result) throws -> Result {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("symbols-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    return try body(CompiledModules(folder: folder))
+  }
+
+  /// The sources of a module of the folder Fixtures.
+  static func files(of module: String) throws -> [URL] {
+    try FileManager.default.contentsOfDirectory(at: fixtures.appendingPathComponent(module), includingPropertiesForKeys: nil)
+      .sorted { $0.path < $1.path }
+  }
+
+  /// The sources of a module of the folder Fixtures, scanned.
+  static func scanned(_ module: String) throws -> ScannedModule {
+    ScannedModule(
+      name: module,
+      sources: try files(of: module).map { ScannedSource(try String(contentsOf: $0, encoding: .utf8), file: $0.path) })
+  }
+
+  /// Writes a source of its own.
+  func write(_ text: String, as name: String) throws -> URL {
+    let file = folder.appendingPathComponent(name)
+    try text.write(to: file, atomically: true, encoding: .utf8)
+    return file
+  }
+
+  /// Compiles a module, and gives the symbols that its code looks for elsewhere.
+  func missingSymbols(of module: String, _ files: [URL], flags: [String] = []) throws -> Set<String> {
+    let object = folder.appendingPathComponent("\(module).o")
+    let (status, text) = try Self.run(
+      [
+        "swiftc", "-c", "-wmo", "-parse-as-library", "-module-name", module, "-I", folder.path, "-emit-module", "-emit-module-path",
+        folder.appendingPathComponent("\(module).swiftmodule").path, "-o", object.path,
+      ] + flags + files.map(\.path))
+    guard status == 0 else { throw Failure(description: "\(module) does not compile:\n" + Self.errors(in: text)) }
+    let (listed, symbols) = try Self.run(["nm", "-u", object.path])
+    guard listed == 0 else { throw Failure(description: symbols) }
+    return Set(symbols.split(whereSeparator: \.isWhitespace).map(String.init).filter { $0.hasPrefix("$s") })
+  }
+
+  /// Compiles and links modules into a program, runs it and gives what it prints.
+  func output(of module: String, _ files: [URL], linking others: [String], flags: [String] = []) throws -> String {
+    let program = folder.appendingPathComponent("program")
+    let (status, text) = try Self.run(
+      ["swiftc", "-module-name", module, "-I", folder.path, "-o", program.path] + flags + files.map(\.path)
+        + others.map { folder.appendingPathComponent("\($0).o").path })
+    guard status == 0 else { throw Failure(description: "\(module) does not compile:\n" + Self.errors(in: text)) }
+    let (ended, output) = try Self.run([program.path])
+    guard ended == 0 else { throw Failure(description: "the program ended with \(ended):\n\(output)") }
+    return output
+  }
+
+  private static func errors(in text: String) -> String {
+    text.split(separator: "\n").filter { $0.first != " " && $0.contains("error: ") }.joined(separator: "\n")
+  }
+
+  private static func run(_ arguments: [String]) throws -> (status: Int32, output: String) {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = arguments
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardError = output
+    process.standardInput = FileHandle.nullDevice
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    return (process.terminationStatus, text)
+  }
+}
+
+extension ManagedAccessor {
+  /// The symbols by which the compiler's code calls it.
+  var symbols: [String] {
+    switch kind {
+    case .property(_, let getter, let setter): [getter, setter]
+    case .method(_, _, _, let symbol): [symbol]
+    }
+  }
+
+  /// A function that uses it: what stands in extensions is looked for where it is used only.
+  func use(_ number: Int) -> String {
+    let lines = ["func use\(number)(_ object: \(owner.text)) {", use, "}"]
+    return (conditions.map { "#if " + $0 } + lines + conditions.map { _ in "#endif" }).joined(separator: "\n") + "\n"
+  }
+
+  private var use: String {
+    switch kind {
+    case .property: "  do { let value = object.`\(name)`; object.`\(name)` = value }"
+    case .method(let labels, let parameters, let result, _):
+      """
+        do { let method: (\(parameters.map(\.text).joined(separator: ", "))) -> \(result.text) = \
+      object.\(name)\(labels.isEmpty ? "" : "(\(labels.map { ($0 ?? "_") + ":" }.joined()))"); keep(method) }
+      """
+    }
+  }
+
+  /// Whether code in another file can use it.
+  var isSeenEverywhere: Bool { setterAccess > .fileprivate }
+}

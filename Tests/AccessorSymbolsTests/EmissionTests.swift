@@ -1,0 +1,72 @@
+// The accessors that are written for a module are those that its declarations find, however it is compiled.
+import AccessorSymbols
+import Foundation
+import XCTest
+
+final class EmissionTests: XCTestCase {
+  private static let expected = """
+    ["Program.Case Case", "Program.Furniture.Chair Chair", "Program.Shelf Shelf"]
+    NSSortDescriptor NSPredicate false
+    A!?. case B 2 [1, 2] closed 3 2 ["1", "2"]
+    add Books
+    remove Books
+    insert Books 2
+    remove at Books 0
+    replace Books 1
+
+    """
+
+  private func output(_ flags: [String]) throws -> String {
+    try CompiledModules.with { modules in
+      let files = try CompiledModules.files(of: "Running").filter { $0.lastPathComponent != "CoreData.swift" }
+      let base = CompiledModules.fixtures.appendingPathComponent("Running/CoreData.swift")
+      _ = try modules.missingSymbols(of: "CoreData", [base], flags: flags.filter { $0 == "-O" })
+      let module = ScannedModule(
+        name: "Program", sources: try files.map { ScannedSource(try String(contentsOf: $0, encoding: .utf8), file: $0.path) })
+      let source = AccessorSource(ManagedAccessors(of: module), of: module)
+      XCTAssertEqual(source.issues, [])
+      let written = try modules.write(source.text, as: "Accessors.swift")
+      return try modules.output(of: "Program", files + [written], linking: ["CoreData"], flags: ["-parse-as-library"] + flags)
+    }
+  }
+
+  func testAccessorsAreFoundInDebugBuilds() throws {
+    XCTAssertEqual(try output(["-Onone", "-swift-version", "5"]), Self.expected)
+    XCTAssertEqual(try output(["-Onone", "-swift-version", "6"]), Self.expected)
+  }
+
+  func testAccessorsAreFoundInOptimisedBuilds() throws {
+    XCTAssertEqual(try output(["-O", "-swift-version", "6"]), Self.expected)
+  }
+
+  func testAccessorsAreFoundWhereAModuleIsCompiledAsAWhole() throws {
+    XCTAssertEqual(try output(["-Onone", "-wmo", "-swift-version", "6"]), Self.expected)
+    XCTAssertEqual(try output(["-O", "-wmo", "-swift-version", "5"]), Self.expected)
+    XCTAssertEqual(try output(["-O", "-wmo", "-swift-version", "6", "-enable-testing"]), Self.expected)
+  }
+
+  func testWhatIsWrongUnderAConditionIsAnErrorWhereItHolds() throws {
+    XCTAssertThrowsError(try output(["-Onone", "-swift-version", "6", "-D", "NOT_SET"])) { error in
+      XCTAssertTrue("\(error)".contains("Shelf.swift:16: error: the type Nowhere of absent is none of this target"), "\(error)")
+    }
+  }
+
+  func testAMethodThatStandsForNothingIsNamed() {
+    let text =
+      "class A: NSManagedObject {\n @NSManaged func addToX(_ a: A)\n @NSManaged func countOfX() -> Int\n @NSManaged func addTo(_ a: A) }"
+    let module = ScannedModule(name: "M", sources: [ScannedSource(text, file: "/m/F.swift")])
+    let issues = AccessorSource(ManagedAccessors(of: module), of: module).issues
+    XCTAssertEqual(issues.map(\.reason), [.unknownMethod, .unknownMethod])
+    XCTAssertEqual(issues.map(\.line), [3, 4])
+  }
+
+  func testImportsAreThoseOfTheFilesWithDeclarations() {
+    let sources = [
+      ScannedSource("import A\n#if X\n@testable import B\n#endif\nclass C: NSManagedObject { @NSManaged var x: Int }", file: "/m/C.swift"),
+      ScannedSource("import Other\nclass D {}", file: "/m/D.swift"),
+    ]
+    let module = ScannedModule(name: "M", sources: sources)
+    let lines = AccessorSource(ManagedAccessors(of: module), of: module).text.split(separator: "\n").filter { !$0.hasPrefix("//") }
+    XCTAssertEqual(lines.prefix(6), ["import CoreData", "import Foundation", "import A", "#if X", "@testable import B", "#endif"])
+  }
+}

@@ -1,0 +1,35 @@
+// A module of the name CoreData whose objects keep values by their names, and tell what is called.
+// swift-format-ignore-file
+public import Foundation
+
+open class NSManagedObject {
+  var values: [String: Any] = [:]
+  public init() {}
+
+  public func _managedValue<Value>(_ key: borrowing _ManagedKey) -> Value {
+    guard let value = values[key.name] as? Value else { return Optional<Any>.none as! Value }
+    return value
+  }
+  public func _setManagedValue<Value>(_ value: Value, _ key: borrowing _ManagedKey) { values[key.name] = value }
+  public func _managedAdd(_ value: Any, to key: String) { print("add", key) }
+  public func _managedRemove(_ value: Any, from key: String) { print("remove", key) }
+  public func _managedInsert(_ value: Any, into key: String, at place: Any) { print("insert", key, place) }
+  public func _managedRemove(at place: Any, from key: String) { print("remove at", key, place) }
+  public func _managedReplace(at place: Any, in key: String, with value: Any) { print("replace", key, place) }
+}
+
+public struct _ManagedKey: ~Copyable, Sendable {
+  let name: String
+  public init(_ name: String) { self.name = name }
+}
+
+public final class NSPredicate { public init() {} }
+public final class NSCompoundPredicate { public init() {} }
+public final class NSSortDescriptor { public init() {} }
+
+public enum EntityClassRegistry {
+  public nonisolated(unsafe) static var entered: [String] = []
+  public static func enter(module: String, _ classes: [String: NSManagedObject.Type]) {
+    entered += classes.map { "\(module).\($0.key) \($0.value)" }.sorted()
+  }
+}

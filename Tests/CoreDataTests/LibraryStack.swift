@@ -1,0 +1,42 @@
+// LibraryStack: the stack of the tests, as guides write one.
+import CoreData
+import Foundation
+import StoreKeys
+import XCTest
+
+/// A container of the model Library, with an encrypted store in a folder of its own.
+final class LibraryStack {
+  let folder: URL
+  let container: NSPersistentContainer
+  private(set) var loadError: NSError?
+
+  var context: NSManagedObjectContext { container.viewContext }
+  var file: URL { folder.appendingPathComponent("Library.sqlite") }
+
+  init(key: StoreKey? = .raw(SecretBytes(Array(repeating: 7, count: 32))), folder: URL? = nil) throws {
+    self.folder = folder ?? FileManager.default.temporaryDirectory.appendingPathComponent("coredata-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
+    container = NSPersistentContainer(name: "Library")
+    let description = NSPersistentStoreDescription(url: self.folder.appendingPathComponent("Library.sqlite"))
+    description.encryptionKey = key
+    container.persistentStoreDescriptions = [description]
+    container.loadPersistentStores { [self] _, error in
+      if let error = error as NSError? { loadError = error }
+    }
+  }
+
+  /// Runs a test's body with a stack whose files are removed then.
+  static func with(_ body: (LibraryStack) throws -> Void) throws {
+    let stack = try LibraryStack()
+    defer { try? FileManager.default.removeItem(at: stack.folder) }
+    XCTAssertNil(stack.loadError)
+    try body(stack)
+  }
+
+  @discardableResult func book(_ title: String, pages: Int32 = 0) -> Book {
+    let book = Book(context: context)
+    book.title = title
+    book.pages = pages
+    return book
+  }
+}

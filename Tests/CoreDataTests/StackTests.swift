@@ -1,0 +1,116 @@
+// The stack of an application on Core Data opens an encrypted store.
+import CoreData
+import Foundation
+import StoreKeys
+import XCTest
+
+final class StackTests: XCTestCase {
+  func testTheModelIsFoundByTheContainersName() throws {
+    try LibraryStack.with { stack in
+      XCTAssertEqual(Set(stack.container.managedObjectModel.entitiesByName.keys), ["Author", "Book", "Comic", "Note"])
+      XCTAssertEqual(stack.container.persistentStoreCoordinator.persistentStores.map(\.url), [stack.file])
+      let comic = stack.container.managedObjectModel.entitiesByName["Comic"]
+      XCTAssertEqual(comic?.attributesByName["title"]?.entity?.name, "Book")
+      XCTAssertEqual(comic?.superentity?.name, "Book")
+      XCTAssertEqual(stack.context.concurrencyType, .mainQueueConcurrencyType)
+    }
+  }
+
+  func testTheStoreIsEncrypted() throws {
+    try LibraryStack.with { stack in
+      stack.book("A title that would stand in the file")
+      try stack.context.save()
+      for name in try FileManager.default.contentsOfDirectory(atPath: stack.folder.path) {
+        let bytes = try Data(contentsOf: stack.folder.appendingPathComponent(name))
+        XCTAssertNil(bytes.range(of: Data("A title that would stand".utf8)), name)
+        XCTAssertNil(bytes.range(of: Data("SQLite format 3".utf8)), name)
+      }
+    }
+  }
+
+  func testWithoutAKeyNoStoreIsMade() throws {
+    let stack = try LibraryStack(key: nil)
+    defer { try? FileManager.default.removeItem(at: stack.folder) }
+    let error = try XCTUnwrap(stack.loadError)
+    XCTAssertEqual(error.domain, NSCocoaErrorDomain)
+    XCTAssertTrue(error.localizedDescription.contains("there is no key for the store"), error.localizedDescription)
+    XCTAssertFalse(FileManager.default.fileExists(atPath: stack.file.path))
+  }
+
+  func testAWrongKeyIsAnErrorOfOpening() throws {
+    try LibraryStack.with { stack in
+      stack.book("Emma")
+      try stack.context.save()
+      let store = try XCTUnwrap(stack.container.persistentStoreCoordinator.persistentStores.first)
+      try stack.container.persistentStoreCoordinator.remove(store)
+      let other = try LibraryStack(key: .raw(SecretBytes(Array(repeating: 8, count: 32))), folder: stack.folder)
+      XCTAssertEqual(other.loadError?.code, NSPersistentStoreOpenError)
+    }
+  }
+
+  func testADefaultKeyOpensStoresWithoutOneOfTheirOwn() throws {
+    NSPersistentContainer.defaultEncryptionKey = .raw(SecretBytes(Array(repeating: 9, count: 32)))
+    defer { NSPersistentContainer.defaultEncryptionKey = nil }
+    let stack = try LibraryStack(key: nil)
+    defer { try? FileManager.default.removeItem(at: stack.folder) }
+    XCTAssertNil(stack.loadError)
+    stack.book("Emma")
+    try stack.context.save()
+  }
+
+  func testAMissingModelIsAnErrorOfLoading() {
+    let container = NSPersistentContainer(name: "Nowhere")
+    var told: [NSError] = []
+    container.loadPersistentStores { _, error in if let error { told.append(error as NSError) } }
+    XCTAssertEqual(told.count, 1)
+    XCTAssertTrue(told[0].localizedDescription.contains("there is no model Nowhere.xcdatamodeld"), told[0].localizedDescription)
+  }
+
+  func testAModelMadeInCodeIsUsed() throws {
+    let name = NSAttributeDescription()
+    (name.name, name.attributeType, name.defaultValue) = ("name", .stringAttributeType, "none")
+    let count = NSAttributeDescription()
+    (count.name, count.attributeType, count.isOptional, count.defaultValue) = ("count", .integer64AttributeType, false, 3)
+    let (box, thing) = (NSEntityDescription(), NSEntityDescription())
+    (box.name, thing.name) = ("Box", "Thing")
+    let (things, owner) = (NSRelationshipDescription(), NSRelationshipDescription())
+    (things.name, things.destinationEntity, things.inverseRelationship, things.deleteRule) = ("things", thing, owner, .cascadeDeleteRule)
+    (owner.name, owner.destinationEntity, owner.inverseRelationship, owner.maxCount) = ("owner", box, things, 1)
+    box.properties = [name, count, things]
+    thing.properties = [owner]
+    let model = NSManagedObjectModel()
+    model.entities = [box, thing]
+    let container = NSPersistentContainer(name: "Boxes", managedObjectModel: model)
+    let description = NSPersistentStoreDescription()
+    description.type = NSInMemoryStoreType
+    container.persistentStoreDescriptions = [description]
+    var failure: (any Error)?
+    container.loadPersistentStores { failure = $1 }
+    XCTAssertNil(failure)
+    let context = container.viewContext
+    let new = NSEntityDescription.insertNewObject(forEntityName: "Box", into: context)
+    let inside = NSEntityDescription.insertNewObject(forEntityName: "Thing", into: context)
+    inside.setValue(new, forKey: "owner")
+    XCTAssertEqual(new.value(forKey: "name") as? String, "none")
+    XCTAssertEqual(new.value(forKey: "count") as? Int, 3)
+    XCTAssertEqual((new.value(forKey: "things") as? NSSet)?.count, 1)
+    XCTAssertEqual(new.entity.relationshipsByName["things"]?.inverseRelationship?.name, "owner")
+    XCTAssertEqual(new.entity.relationshipsByName["things"]?.isToMany, true)
+    try context.save()
+    context.delete(new)
+    try context.save()
+    XCTAssertEqual(try context.count(for: NSFetchRequest<NSManagedObject>(entityName: "Thing")), 0)
+  }
+
+  func testWhatAStoreDescriptionCannotBeIsAnError() throws {
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: try LibraryStack().container.managedObjectModel)
+    XCTAssertThrowsError(try coordinator.addPersistentStore(ofType: "XML", configurationName: nil, at: nil)) { error in
+      XCTAssertTrue((error as NSError).localizedDescription.contains("no stores of the type XML"))
+    }
+    XCTAssertThrowsError(
+      try coordinator.addPersistentStore(
+        ofType: NSInMemoryStoreType, configurationName: nil, at: nil, options: ["NSSQLitePragmasOption": NSNumber(value: 1)])
+    ) { XCTAssertTrue(($0 as NSError).localizedDescription.contains("no option NSSQLitePragmasOption")) }
+    XCTAssertEqual(coordinator.persistentStores, [])
+  }
+}
