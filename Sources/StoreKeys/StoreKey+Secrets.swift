@@ -24,7 +24,9 @@ extension StoreKey {
   package static func passphraseSecrets(_ secret: SecretBytes) throws -> [UnlockSecret] {
     guard secret.count > 0 else { throw StoreAccessError(.invalidKey(.empty), path: nil, operation: .unlock) }
     // Where it lies: a text made of it could not be wiped.
-    guard secret.count < 128, let recovery = try? secret.withUnsafeBytes({ try RecoveryKey.parse($0) }) else { return [.passphrase(secret)] }
+    guard secret.count < 128, let recovery = try? secret.withUnsafeBytes({ try RecoveryKey.parse($0) }) else {
+      return [.passphrase(secret)]
+    }
     return [.raw(recovery), .passphrase(secret)]
   }
 

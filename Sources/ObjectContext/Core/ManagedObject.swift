@@ -80,7 +80,7 @@ nonisolated open class ManagedObject {
   /// The object's ID: temporary until it is saved for the first time.
   public final var objectID: ManagedObjectID { currentID }
 
-  // Applications see this, and what else Core Data has with other types, by way of `_ManagedObjectMembers`.
+  // Applications see this, and what else Core Data has with other types, by way of `ManagedObjectMembers`.
   final var managedObjectContext: ManagedObjectContext? { contextReference?.takeUnretainedValue() }
 
   final var entity: EntityDescription { compiledEntity.entityDescription }
@@ -207,7 +207,7 @@ nonisolated open class ManagedObject {
   /// An override may put another value in its place, such as one without spaces at its ends. A save takes such values for the keys in
   /// ``keysWithCustomValidation``, and asks again until nothing is replaced any more.
   /// - Parameters:
-  ///   - value: The value, as ``value(forKey:)`` gives it.
+  ///   - value: The value, as ``ManagedObjectMembers/value(forKey:)`` gives it.
   ///   - key: The property.
   /// - Throws: ``ValidationError``.
   open func validateValue(_ value: inout Any?, forKey key: String) throws {

@@ -11,7 +11,7 @@ package import ObjectModel
 /// }
 /// ```
 ///
-/// ``ManagedObject/value(forKey:)``, ``ManagedObject/setValue(_:forKey:)`` and those like them throw it, and nothing was changed. It never holds a value.
+/// ``ManagedObjectMembers/value(forKey:)``, ``ManagedObjectMembers/setValue(_:forKey:)`` and those like them throw it, and nothing was changed. It never holds a value.
 public struct KeyValueError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The kinds of errors.
   public enum Code: Sendable, Hashable, CaseIterable {

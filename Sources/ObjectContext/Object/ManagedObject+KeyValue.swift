@@ -183,7 +183,7 @@ extension ManagedObject {
 
   /// The value of a property; nil also when there is no such property, and when it cannot be read, which ``ManagedObjectContext/pendingError`` tells.
   ///
-  /// Setting it is ``setValue(_:forKey:)``, except that nothing is thrown: what was refused is thrown by the next save, and ``ManagedObjectContext/pendingError``
+  /// Setting it is ``ManagedObjectMembers/setValue(_:forKey:)``, except that nothing is thrown: what was refused is thrown by the next save, and ``ManagedObjectContext/pendingError``
   /// tells it at once.
   public final subscript(key: String) -> Any? {
     get {

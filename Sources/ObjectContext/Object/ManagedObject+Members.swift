@@ -4,11 +4,11 @@ public import ObjectModel
 /// The members of objects that Core Data has under the same names with other types. Every ``ManagedObject`` has them.
 ///
 /// They are not the class's own, so that the class of the module `CoreData`, which inherits from it, can have Core Data's.
-public protocol _ManagedObjectMembers: ManagedObject {}
+public protocol ManagedObjectMembers: ManagedObject {}
 
-extension ManagedObject: _ManagedObjectMembers {}
+extension ManagedObject: ManagedObjectMembers {}
 
-extension _ManagedObjectMembers {
+extension ManagedObjectMembers {
   /// The context that the object lives in; nil when its deletion was saved, or the context was reset or is gone.
   public var managedObjectContext: ManagedObjectContext? { (self as ManagedObject).managedObjectContext }
 

@@ -19,7 +19,7 @@ extension ManagedObjectContext {
   /// Attributes, parts of composites, relationships and their members count, by typed properties and by key. Whoever has read a property is told once an event
   /// that it was changed: by the application, by a merge, a refresh, a rollback, by what a save has computed, and by the deletion of the object. The values are
   /// the new ones by then. What is the same for all reads of an object (its ID, ``ManagedObject/isDeleted``, a fetched property) is not observed, and neither is
-  /// ``ManagedObject/primitiveValue(forKey:)``.
+  /// ``ManagedObjectMembers/primitiveValue(forKey:)``.
   ///
   /// Events of the view context, and of contexts nested in it, end by themselves as soon as the main actor is free, once this is set; elsewhere an event ends
   /// with `perform(_:)`, a fetch, a save or ``processPendingChanges()``.

@@ -16,7 +16,7 @@ extension ManagedObject {
   /// func validateTitle(_ value: inout String) throws { value = value.trimmingCharacters(in: .whitespaces) }
   /// ```
   /// - Parameters:
-  ///   - value: The value, as ``value(forKey:)`` gives it.
+  ///   - value: The value, as ``ManagedObjectMembers/value(forKey:)`` gives it.
   ///   - key: The attribute.
   ///   - hook: The rule. Its type is the attribute's Swift type, an enumeration of its raw values, or the type of a transformable attribute.
   /// - Throws: What the hook throws; ``KeyValueError`` when the value has another type.
