@@ -21,10 +21,10 @@ extension ManagedObjectMembers {
   /// gives an `Array` (see `_fetchedProperty(_:as:)`).
   ///
   /// An integer or a `Float` is an `NSNumber`: `as? Int`, `as? Int64`, `as? Int16` and `as? Double` all give it where they hold it, whatever the attribute's width.
-  /// A cast takes a microsecond or more; ``value(forKey:as:)`` and typed properties have none.
+  /// A cast takes a microsecond or more; ``ManagedObject/value(forKey:as:)`` and typed properties have none.
   ///
   /// A composite attribute gives a dictionary of the parts that have a value, nil when none has; `home.city` gives a part of it.
-  /// A `transformable` attribute without a transformer gives its `Data`; see ``value(forKey:as:)``. Fires a fault.
+  /// A `transformable` attribute without a transformer gives its `Data`; see ``ManagedObject/value(forKey:as:)``. Fires a fault.
   /// - Throws: ``KeyValueError``; ``StoreError`` where what is stored is no value of the attribute's type.
   public func value(forKey key: String) throws -> Any? { try (self as ManagedObject).value(forKey: key) }
 
