@@ -224,13 +224,14 @@ let package = Package(
         "ObjectContext", "SQLCipherStore", "StoreFiles", "CLibedit", argumentParser,
       ]),
     .executableTarget(name: "CipherDataTool", dependencies: ["CipherDataToolKit", argumentParser], swiftSettings: strict),
-    tests("CipherDataToolTests", ["CipherDataToolKit", "CipherDataTool", "_CoreDataFixture"]),
+    tests("CipherDataToolTests", ["CipherDataToolKit", "CipherDataTool", "_CoreDataFixture", "_TestSupport"]),
 
     // Rules for the sources themselves: imports, sizes, the public API, the tables of the documentation.
     .testTarget(name: "ArchitectureTests", exclude: ["UnsafeUses.txt"], swiftSettings: strict),
     // Programs that must not compile, and those that must: the examples of the documentation.
     .testTarget(
-      name: "CompilationTests", dependencies: ["CipherData", "CipherDataEngine", "CoreDataImport", "ModelCodeGeneration", "ObjectModel"],
+      name: "CompilationTests",
+      dependencies: ["CipherData", "CipherDataEngine", "CoreDataImport", "ModelCodeGeneration", "ObjectModel", "_TestSupport"],
       exclude: ["Fixtures"],
       swiftSettings: strict),
   ]
@@ -240,7 +241,8 @@ let package = Package(
 // there.
 #if os(Linux)
   package.targets += [
-    .testTarget(name: "AccessorSymbolsTests", dependencies: ["AccessorSymbols"], exclude: ["Fixtures"], swiftSettings: strict),
+    .testTarget(
+      name: "AccessorSymbolsTests", dependencies: ["AccessorSymbols", "_TestSupport"], exclude: ["Fixtures"], swiftSettings: strict),
     .executableTarget(name: "generate-core-data-sources", dependencies: ["AccessorSymbols"], swiftSettings: strict),
     .plugin(name: "CoreDataSources", capability: .buildTool(), dependencies: ["generate-core-data-sources"]),
     module("CoreData", ["ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "SQLCipherStore", "StoreKeys"]),

@@ -1,6 +1,7 @@
 // CompiledModules: the modules of the folder Fixtures, or sources given as text, as the compiler makes them, and the symbols that it looks for.
 import AccessorSymbols
 import Foundation
+import _TestSupport
 
 /// Modules compiled in a folder of their own.
 struct CompiledModules {
@@ -43,45 +44,31 @@ struct CompiledModules {
   /// Compiles a module, and gives the symbols that its code looks for elsewhere.
   func missingSymbols(of module: String, _ files: [URL], flags: [String] = []) throws -> Set<String> {
     let object = folder.appendingPathComponent("\(module).o")
-    let (status, text) = try Self.run(
+    let compiled = try ProgramRun(
       [
         "swiftc", "-c", "-wmo", "-parse-as-library", "-module-name", module, "-I", folder.path, "-emit-module", "-emit-module-path",
         folder.appendingPathComponent("\(module).swiftmodule").path, "-o", object.path,
       ] + flags + files.map(\.path))
-    guard status == 0 else { throw Failure(description: "\(module) does not compile:\n" + Self.errors(in: text)) }
-    let (listed, symbols) = try Self.run(["nm", "-u", object.path])
-    guard listed == 0 else { throw Failure(description: symbols) }
-    return Set(symbols.split(whereSeparator: \.isWhitespace).map(String.init).filter { $0.hasPrefix("$s") })
+    guard compiled.status == 0 else { throw Failure(description: "\(module) does not compile:\n" + Self.errors(in: compiled.output)) }
+    let listed = try ProgramRun(["nm", "-u", object.path])
+    guard listed.status == 0 else { throw Failure(description: listed.output) }
+    return Set(listed.output.split(whereSeparator: \.isWhitespace).map(String.init).filter { $0.hasPrefix("$s") })
   }
 
   /// Compiles and links modules into a program, runs it and gives what it prints.
   func output(of module: String, _ files: [URL], linking others: [String], flags: [String] = []) throws -> String {
     let program = folder.appendingPathComponent("program")
-    let (status, text) = try Self.run(
+    let compiled = try ProgramRun(
       ["swiftc", "-module-name", module, "-I", folder.path, "-o", program.path] + flags + files.map(\.path)
         + others.map { folder.appendingPathComponent("\($0).o").path })
-    guard status == 0 else { throw Failure(description: "\(module) does not compile:\n" + Self.errors(in: text)) }
-    let (ended, output) = try Self.run([program.path])
-    guard ended == 0 else { throw Failure(description: "the program ended with \(ended):\n\(output)") }
-    return output
+    guard compiled.status == 0 else { throw Failure(description: "\(module) does not compile:\n" + Self.errors(in: compiled.output)) }
+    let run = try ProgramRun([program.path])
+    guard run.status == 0 else { throw Failure(description: "the program ended with \(run.status):\n\(run.output)") }
+    return run.output
   }
 
   private static func errors(in text: String) -> String {
     text.split(separator: "\n").filter { $0.first != " " && $0.contains("error: ") }.joined(separator: "\n")
-  }
-
-  private static func run(_ arguments: [String]) throws -> (status: Int32, output: String) {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = arguments
-    let output = Pipe()
-    process.standardOutput = output
-    process.standardError = output
-    process.standardInput = FileHandle.nullDevice
-    try process.run()
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    return (process.terminationStatus, text)
   }
 }
 

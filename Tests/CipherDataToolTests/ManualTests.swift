@@ -2,6 +2,7 @@
 import CipherDataToolKit
 import Foundation
 import XCTest
+import _TestSupport
 
 final class ManualTests: XCTestCase {
   private var commands: [CommandTree] {
@@ -28,12 +29,12 @@ final class ManualTests: XCTestCase {
   func testGroffHasNothingToSayOfThePage() throws {
     let folder = try TemporaryFolder()
     let page = try folder.file("cipherdata.1", Tool.manualPage())
-    let (status, output) = try run(["groff", "-man", "-ww", "-Tutf8", "-Kutf8", "-P-cbou", page.path])
-    XCTAssertEqual(status, 0, "groff is needed (Debian's groff-base): \(output)")
-    XCTAssertFalse(output.contains("warning"), output)
-    XCTAssertTrue(output.contains("cipherdata compact"), output)
+    let groff = try ProgramRun(["groff", "-man", "-ww", "-Tutf8", "-Kutf8", "-P-cbou", page.path])
+    XCTAssertEqual(groff.status, 0, "groff is needed (Debian's groff-base): \(groff.output)")
+    XCTAssertFalse(groff.output.contains("warning"), groff.output)
+    XCTAssertTrue(groff.output.contains("cipherdata compact"), groff.output)
     // Nothing is lost that would begin a command of the page's language.
-    XCTAssertTrue(output.contains(".xcdatamodeld"))
+    XCTAssertTrue(groff.output.contains(".xcdatamodeld"))
   }
 
   func testTheHiddenCommandPrintsThePage() throws {
@@ -68,7 +69,7 @@ final class ManualTests: XCTestCase {
         COMP_TYPE=9; COMP_KEY=9
         _cipherdata cipherdata "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"; printf '%s\\n' "${COMPREPLY[@]}"
         """
-      let (_, output) = try run(["bash", "-c", script])
+      let output = try ProgramRun(["bash", "-c", script]).output
       return Set(output.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) })
     }
     XCTAssertEqual(try complete("cipherdata com"), ["compact"])
@@ -76,18 +77,5 @@ final class ManualTests: XCTestCase {
     XCTAssertTrue(try complete("cipherdata compact --st").contains("--statistics"))
     XCTAssertEqual(try complete("cipherdata doctor --format "), ["text", "json"])
     XCTAssertTrue(try complete("cipherdata verify a").contains("a.store"))
-  }
-
-  private func run(_ command: [String]) throws -> (status: Int32, output: String) {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = command
-    let pipe = Pipe()
-    process.standardOutput = pipe
-    process.standardError = pipe
-    try process.run()
-    let data = pipe.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    return (process.terminationStatus, String(decoding: data, as: UTF8.self))
   }
 }

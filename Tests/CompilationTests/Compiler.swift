@@ -1,6 +1,7 @@
 // Compiler: compiles programs against the modules of this build.
 import Foundation
 import XCTest
+import _TestSupport
 
 /// Nothing can be proven without the modules of this build.
 struct NoModules: Error, CustomStringConvertible {
@@ -20,7 +21,7 @@ struct Compiler {
 
   init() throws {
     modules = try Self.findModules()
-    clangFlags = try Self.run(["pkg-config", "--cflags", "sqlcipher", "libcrypto"]).output.split(whereSeparator: \.isWhitespace)
+    clangFlags = try ProgramRun(["pkg-config", "--cflags", "sqlcipher", "libcrypto"]).output.split(whereSeparator: \.isWhitespace)
       .flatMap { ["-Xcc", String($0)] }
   }
 
@@ -33,10 +34,10 @@ struct Compiler {
       "swiftc", "-emit-sil", "-wmo", "-o", output.path, "-swift-version", "6", "-module-name", "Checked", "-I", modules.path,
     ]
     arguments += try Self.modulesOfC().flatMap { ["-I", $0.path] }
-    let (status, text) = try Self.run(arguments + clangFlags + flags + files.map(\.path))
-    let lines = text.split(separator: "\n").map(String.init)
+    let run = try ProgramRun(arguments + clangFlags + flags + files.map(\.path))
+    let lines = run.output.split(separator: "\n").map(String.init)
     // What follows a diagnostic, the source with remarks in it, is indented.
-    return (status, lines.filter { $0.first != " " && ($0.contains("error: ") || $0.contains("warning: ")) })
+    return (run.status, lines.filter { $0.first != " " && ($0.contains("error: ") || $0.contains("warning: ")) })
   }
 
   /// The folders of the sources that are modules of C.
@@ -56,19 +57,5 @@ struct Compiler {
       }
     }
     throw NoModules()
-  }
-
-  private static func run(_ arguments: [String]) throws -> (status: Int32, output: String) {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = arguments
-    let output = Pipe()
-    process.standardOutput = output
-    process.standardError = output
-    process.standardInput = FileHandle.nullDevice
-    try process.run()
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    return (process.terminationStatus, text)
   }
 }

@@ -2,23 +2,14 @@
 
 import Foundation
 import XCTest
+import _TestSupport
 
 @testable import SQLCipherConnection
 @testable import StoreKeys
 
 final class InteropTests: StoreTestCase {
   private func shell(_ file: String, _ sql: String) throws -> String {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["sqlcipher", "-batch", file, sql]
-    let pipe = Pipe()
-    process.standardOutput = pipe
-    process.standardError = pipe
-    process.standardInput = FileHandle.nullDevice
-    try process.run()
-    let data = pipe.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    return String(decoding: data, as: UTF8.self)
+    try ProgramRun(["sqlcipher", "-batch", file, sql]).output
   }
 
   /// The shell's version, 3 or 4, which must be the linked library's: another one proves less.
