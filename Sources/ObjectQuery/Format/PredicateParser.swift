@@ -73,17 +73,21 @@ struct PredicateParser {
     return try outcome.get()
   }
 
-  /// Whether the words open more levels than any stack holds.
+  /// How many levels any stack holds.
+  private static let shallowDepth = 12
+  private static let openingSymbols: Set<String> = ["(", "{", "[", "-", "+", "~", "!", "**"]
+
+  /// Whether the words open more levels than any stack holds. Few words, as nearly always, open few.
   private var mayBeDeep: Bool {
-    let opening: Set<String> = ["(", "{", "[", "-", "+", "~", "!", "**"]
+    guard tokens.count > Self.shallowDepth else { return false }
     var count = 0
     for token in tokens {
       switch token.kind {
-      case .symbol(let symbol) where opening.contains(symbol): count += 1
+      case .symbol(let symbol) where Self.openingSymbols.contains(symbol): count += 1
       case .identifier(let name) where name.uppercased() == "NOT": count += 1
       default: continue
       }
-      if count > 12 { return true }
+      if count > Self.shallowDepth { return true }
     }
     return false
   }
