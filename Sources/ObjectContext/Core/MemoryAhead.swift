@@ -20,20 +20,16 @@ enum MemoryAhead {
   /// of objects further on are asked for meanwhile.
   @inline(__always) static func visit(_ objects: [ManagedObject], _ body: (ManagedObject) -> Void) {
     let (objectsAhead, valuesAhead, rowsAhead) = (12, 8, 4)
-    objects.withUnsafeBufferPointer { buffer in
-      guard let start = buffer.baseAddress else { return }
-      // The array holds them: addresses are read as such, and nothing is retained.
-      start.withMemoryRebound(to: Unmanaged<ManagedObject>.self, capacity: buffer.count) { held in
-        for index in buffer.indices {
-          if index &+ objectsAhead < buffer.count { cipherdata_prefetch(held[index &+ objectsAhead].toOpaque()) }
-          if index &+ valuesAhead < buffer.count {
-            held[index &+ valuesAhead]._withUnsafeGuaranteedRef { if let overlay = $0.overlay { expect(overlay) } }
-          }
-          if index &+ rowsAhead < buffer.count {
-            held[index &+ rowsAhead]._withUnsafeGuaranteedRef { if let row = $0.row { expect(row) } }
-          }
-          body(buffer[index])
+    withHeld(objects) { held in
+      for index in held.indices {
+        if index &+ objectsAhead < held.count { cipherdata_prefetch(held[index &+ objectsAhead].toOpaque()) }
+        if index &+ valuesAhead < held.count {
+          held[index &+ valuesAhead]._withUnsafeGuaranteedRef { if let overlay = $0.overlay { expect(overlay) } }
         }
+        if index &+ rowsAhead < held.count {
+          held[index &+ rowsAhead]._withUnsafeGuaranteedRef { if let row = $0.row { expect(row) } }
+        }
+        body(objects[index])
       }
     }
   }
@@ -46,17 +42,22 @@ enum MemoryAhead {
     -> Bool
   {
     let ahead = 8
-    return objects.withUnsafeBufferPointer { buffer in
-      guard let start = buffer.baseAddress else { return true }
-      // As above: addresses are read as such.
-      return start.withMemoryRebound(to: Unmanaged<ManagedObject>.self, capacity: buffer.count) { held in
-        for index in buffer.indices {
-          if index &+ ahead < buffer.count { cipherdata_prefetch(held[index &+ ahead].toOpaque()) }
-          if !body(held[index]) { return false }
-        }
-        return true
+    return withHeld(objects) { held in
+      for index in held.indices {
+        if index &+ ahead < held.count { cipherdata_prefetch(held[index &+ ahead].toOpaque()) }
+        if !body(held[index]) { return false }
       }
+      return true
     }
+  }
+
+  /// Lends the addresses of the objects that an array holds.
+  @inline(__always) private static func withHeld<Result>(
+    _ objects: [ManagedObject],
+    _ body: (UnsafeBufferPointer<Unmanaged<ManagedObject>>) -> Result  // Addresses are read as such, and nothing is retained.
+  ) -> Result {
+    // The array holds them.
+    objects.withUnsafeBufferPointer { $0.withMemoryRebound(to: Unmanaged<ManagedObject>.self, body) }
   }
 
   /// Somebody will look at the values of an overlay.

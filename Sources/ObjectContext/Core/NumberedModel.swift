@@ -61,14 +61,16 @@ struct NumberedModel: ~Copyable {
 
   /// The entity of a number, which some ID has, not retained.
   // The model that has the IDs holds it.
-  @inline(__always) func unretainedEntity(numbered number: Int) -> Unmanaged<CompiledEntity> { entities[number] }
-
-  /// Asks the entity of a number, which some ID has, without a reference to it.
-  @inline(__always) func ask<Answer>(entity number: Int, _ question: (CompiledEntity) -> Answer) -> Answer {
+  @inline(__always) func unretainedEntity(numbered number: Int) -> Unmanaged<CompiledEntity> {
     #if CIPHERDATA_CHECKS
       checkInvariant(model.entities.indices.contains(number), "the model has no entity \(number)")
     #endif
-    return entities[number]._withUnsafeGuaranteedRef(question)
+    return entities[number]
+  }
+
+  /// Asks the entity of a number, which some ID has, without a reference to it.
+  @inline(__always) func ask<Answer>(entity number: Int, _ question: (CompiledEntity) -> Answer) -> Answer {
+    unretainedEntity(numbered: number)._withUnsafeGuaranteedRef(question)
   }
 
   /// The relationship back from one of the model; nil when there is none.

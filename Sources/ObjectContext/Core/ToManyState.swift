@@ -128,13 +128,6 @@ final class ToManyState {
     return members[...]
   }
 
-  /// Visits the members that there are now, with their places. The visitor changes none.
-  @inline(__always) func visitVisibleMembers(_ body: (Int, ObjectReference) -> Void) {
-    // Unchanged ones are read where they lie.
-    if let base, !isChanged { return base.withUnsafeBufferPointer { for offset in $0.indices { body(offset, $0[offset]) } } }
-    for (offset, reference) in members.enumerated() { body(offset, reference) }
-  }
-
   /// How many members there are now. The base must be loaded.
   var count: Int { explicitOrder?.count ?? (base?.count ?? 0) - removed.count + added.count }
 

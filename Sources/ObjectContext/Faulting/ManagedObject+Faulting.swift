@@ -17,16 +17,16 @@ extension ManagedObject {
       return false
     }
     forgetPartialRow()
-    flags = flags.subtracting(.isFault).union(.isAwaking)
     let number = Int(currentID.entityNumber)
-    if contextReference._withUnsafeGuaranteedRef({ $0.entityClasses.needsWorkWhenFired(entity: number) }) {
-      setTransientDefaults()
-      updatePlainRow()
-    } else if overlay == nil, flags.showsRow {
-      showRow()
+    let needsWork = contextReference._withUnsafeGuaranteedRef { $0.entityClasses.needsWorkWhenFired(entity: number) }
+    awake {
+      if needsWork {
+        setTransientDefaults()
+        updatePlainRow()
+      } else if overlay == nil, flags.showsRow {
+        showRow()
+      }
     }
-    awakeFromFetch()
-    flags.remove(.isAwaking)
     return true
   }
 
@@ -35,11 +35,18 @@ extension ManagedObject {
     guard flags.firesAtHand, overlay == nil, row != nil, let contextReference,
       !contextReference._withUnsafeGuaranteedRef({ $0.entityClasses.needsWorkWhenFired(entity: Int(entityNumber)) })
     else { return false }
+    awake { showRow() }
+    return true
+  }
+
+  /// A fault that has its row is none from now on.
+  ///
+  /// - Parameter show: Lets reads go to the row.
+  @inline(__always) private final func awake(_ show: () -> Void) {
     flags = flags.subtracting(.isFault).union(.isAwaking)
-    showRow()
+    show()
     awakeFromFetch()
     flags.remove(.isAwaking)
-    return true
   }
 
   /// Puts a row that was read anew below the object's changes; nil when it is gone.

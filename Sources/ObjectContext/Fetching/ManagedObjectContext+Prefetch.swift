@@ -120,8 +120,7 @@ extension ManagedObjectContext {
         // The array holds the object, which holds its state, and making a member calls nobody.
         held._withUnsafeGuaranteedRef { source in
           source.loadedStateUnretained(relationship.index)?._withUnsafeGuaranteedRef { state in
-            state.visitVisibleMembers { offset, reference in
-              guard seen.insert(reference.key) else { return }
+            for (offset, reference) in state.visibleMembers.enumerated() where seen.insert(reference.key) {
               if let member = member(reference, of: source, state: state, offset: offset, isHeld: false) { members.append(member) }
             }
           }

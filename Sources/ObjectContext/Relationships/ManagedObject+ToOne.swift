@@ -76,7 +76,7 @@ extension ManagedObject {
   }
 
   @inline(never) private final func destinationOfFault(_ slot: Int) -> UnsafeRawPointer? {
-    if let row = firesAtHand() ? plainRow : firedRow(slot), let living = livingDestination(row, slot) { return living }
+    if let row = firedRow(slot), let living = livingDestination(row, slot) { return living }
     return searchedDestination(slot)
   }
 
