@@ -1,4 +1,4 @@
-// GuardedFile: an open file of the page guard: looks at what is read from databases and logs, and hands everything else on.
+// GuardedFile: an open file of the page guard: looks at what is read from databases and logs, makes room in logs, and hands everything else on.
 
 import CSQLCipher
 import Foundation
@@ -33,6 +33,7 @@ struct GuardedFile {
   private var admitted: Unmanaged<AdmittedPages>?  // C's memory holds it: `admit` retains and releases it
   /// Where the last read began, and its place among the reads of the process; 0 before the first.
   private var lastRead = (offset: Int64(0), turn: UInt64(0))
+  private var room = LogRoom()
 
   /// The bytes in front of the file below, which stands at a multiple of 8 as SQLite's own do.
   static let size = (MemoryLayout<GuardedFile>.stride + 7) & ~7
@@ -168,6 +169,46 @@ struct GuardedFile {
     return memcmp(base, base + 8, page.count - 8) == 0
   }
 
+  // MARK: Writing
+
+  private static func write(
+    _ file: UnsafeMutablePointer<sqlite3_file>, _ input: UnsafeRawPointer?, _ count: Int32, _ offset: Int64
+  ) -> Int32 {
+    let inner = below(file)
+    guard let write = inner.pointee.pMethods?.pointee.xWrite else { return SQLITE_IOERR }
+    let state = state(file)
+    guard state.pointee.kind == .log else { return write(inner, input, count, offset) }
+    let end = offset + Int64(count)
+    // Asked before the write, which may change it.
+    let wanted = state.pointee.room.noteWrite(offset..<end, size: size(inner))
+    let code = write(inner, input, count, offset)
+    if wanted > 0, code == SQLITE_OK { makeRoom(inner, end..<end + wanted, state) }
+    return code
+  }
+
+  /// The length of a file of the layer below; nil where it does not tell.
+  private static func size(_ inner: UnsafeMutablePointer<sqlite3_file>) -> Int64? {
+    var size: sqlite3_int64 = 0
+    return inner.pointee.pMethods?.pointee.xFileSize?(inner, &size) == SQLITE_OK ? size : nil
+  }
+
+  /// Writes zeros behind the end of a log. Where that fails SQLite's own writes go on, and say what is wrong with the disk.
+  private static func makeRoom(
+    _ inner: UnsafeMutablePointer<sqlite3_file>, _ range: Range<Int64>, _ state: UnsafeMutablePointer<GuardedFile>
+  ) {
+    // In pieces of the greatest page: SQLite's own files write no more than twice that at once.
+    let zeros = [UInt8](repeating: 0, count: 65_536)
+    var (offset, code) = (range.lowerBound, SQLITE_OK)
+    while offset < range.upperBound, code == SQLITE_OK {
+      let count = min(zeros.count, Int(range.upperBound - offset))
+      code = zeros.withUnsafeBytes { inner.pointee.pMethods?.pointee.xWrite?(inner, $0.baseAddress, Int32(count), offset) } ?? SQLITE_IOERR
+      offset += Int64(count)
+    }
+    // What there is of the disk's last room belongs to the pages.
+    if code != SQLITE_OK { _ = inner.pointee.pMethods?.pointee.xTruncate?(inner, range.lowerBound) }
+    state.pointee.room.noteRoom(code == SQLITE_OK, to: range.upperBound)
+  }
+
   // MARK: All else
 
   /// The functions of guarded files: with shared memory where the layer below has it. Mapped pages would pass by the check: there is no function for them.
@@ -189,16 +230,17 @@ struct GuardedFile {
       return code
     }
     table.xRead = { file, output, count, offset in file.map { GuardedFile.read($0, output, count, offset) } ?? SQLITE_IOERR }
-    table.xWrite = { file, input, count, offset in
-      guard let inner = file.map(GuardedFile.below) else { return SQLITE_IOERR }
-      return inner.pointee.pMethods?.pointee.xWrite?(inner, input, count, offset) ?? SQLITE_IOERR
-    }
+    table.xWrite = { file, input, count, offset in file.map { GuardedFile.write($0, input, count, offset) } ?? SQLITE_IOERR }
     table.xTruncate = { file, size in
-      guard let inner = file.map(GuardedFile.below) else { return SQLITE_IOERR }
+      guard let file else { return SQLITE_IOERR }
+      GuardedFile.state(file).pointee.room.noteTruncation()
+      let inner = GuardedFile.below(file)
       return inner.pointee.pMethods?.pointee.xTruncate?(inner, size) ?? SQLITE_IOERR
     }
     table.xSync = { file, flags in
-      guard let inner = file.map(GuardedFile.below) else { return SQLITE_IOERR }
+      guard let file else { return SQLITE_IOERR }
+      GuardedFile.state(file).pointee.room.noteSync()
+      let inner = GuardedFile.below(file)
       return inner.pointee.pMethods?.pointee.xSync?(inner, flags) ?? SQLITE_IOERR
     }
     table.xFileSize = { file, size in

@@ -1,0 +1,134 @@
+// LogRoomTests: the log of synced commits grows by many pages at a time, and holds what it would hold without.
+
+import Foundation
+import XCTest
+
+@testable import SQLCipherConnection
+@testable import StoreFiles
+@testable import StoreKeys
+
+final class LogRoomTests: StoreTestCase {
+  private let frame = WriteAheadLog.frameHeaderSize + 4_096
+
+  private func make(_ durability: ConnectionOptions.Durability) throws -> Connection {
+    try Connection.create(path: path, key: testKey()).execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b BLOB)")
+    var options = ConnectionOptions()
+    options.durability = durability
+    return try Connection(opening: path, key: testKey(), options: options)
+  }
+
+  private func commit(_ connection: Connection, bytes: Int = 100) throws {
+    try connection.writeTransaction { try connection.execute("INSERT INTO t (b) VALUES (zeroblob(\(bytes)))") }
+  }
+
+  private var logSize: Int { StoreFile.size(path + "-wal") ?? 0 }
+  private var pages: Int { get throws { try WriteAheadLog.extent(path + "-wal", pageSize: 4_096).pages } }
+
+  func testTheFileOfALogOfSyncedCommitsSeldomBecomesLonger() throws {
+    let connection = try make(.full)
+    var sizes: [Int] = []
+    for _ in 0..<300 {
+      try commit(connection)
+      sizes.append(logSize)
+    }
+    XCTAssertGreaterThanOrEqual(try pages, 300)
+    // Two commits without room, then 64 KiB, as much again, and 256 KiB at a time.
+    XCTAssertLessThanOrEqual(Set(sizes).count, 12)
+    XCTAssertLessThan(logSize, 300 * frame + 262_144 + 2 * frame)
+  }
+
+  func testAFewCommitsMakeNoRoom() throws {
+    let connection = try make(.full)
+    for _ in 0..<2 { try commit(connection) }
+    XCTAssertEqual(logSize, WriteAheadLog.headerSize + (try pages) * frame)
+  }
+
+  func testCommitsThatNobodyWaitsForMakeNoRoom() throws {
+    let connection = try make(.fast)
+    for _ in 0..<50 { try commit(connection) }
+    XCTAssertEqual(logSize, WriteAheadLog.headerSize + (try pages) * frame)
+  }
+
+  func testALongTransactionIsGivenRoomOnce() throws {
+    let connection = try make(.full)
+    for _ in 0..<3 { try commit(connection) }
+    try commit(connection, bytes: 2_000_000)
+    XCTAssertEqual(logSize, WriteAheadLog.headerSize + (try pages) * frame)
+  }
+
+  func testACopyOfTheFilesAloneHasAllCommits() throws {
+    let connection = try make(.full)
+    for number in 1...40 {
+      try commit(connection)
+      guard number % 5 == 0 else { continue }
+      // As after a crash: without the log's index, which says where the log ends.
+      let copy = folder + "/copy\(number)"
+      for suffix in ["", "-wal"] { try FileManager.default.copyItem(atPath: path + suffix, toPath: copy + suffix) }
+      let opened = try Connection(opening: copy, key: testKey())
+      XCTAssertEqual(try opened.firstInteger("SELECT count(*) FROM t"), Int64(number))
+      XCTAssertEqual(try opened.pragma("integrity_check"), "ok")
+    }
+  }
+
+  func testWhoeverWritesNextFillsTheRoomThatOthersMade() throws {
+    let first = try make(.full)
+    var options = ConnectionOptions()
+    options.durability = .full
+    let second = try Connection(opening: path, key: testKey(), options: options)
+    var sizes: [Int] = []
+    for _ in 0..<100 {
+      try commit(first)
+      try commit(second)
+      sizes.append(logSize)
+    }
+    XCTAssertEqual(try first.firstInteger("SELECT count(*) FROM t"), 200)
+    XCTAssertLessThanOrEqual(Set(sizes).count, 12)
+    XCTAssertEqual(try first.pragma("integrity_check"), "ok")
+    XCTAssertEqual(try WriteAheadLog.extent(path + "-wal", pageSize: 4_096).commits, 200)
+  }
+
+  func testALogThatWasCutGetsRoomAnew() throws {
+    let connection = try make(.full)
+    for _ in 0..<20 { try commit(connection) }
+    XCTAssertTrue(connection.checkpoint(.truncate))
+    XCTAssertEqual(logSize, 0)
+    var sizes: [Int] = []
+    for _ in 0..<40 {
+      try commit(connection)
+      sizes.append(logSize)
+    }
+    XCTAssertLessThanOrEqual(Set(sizes).count, 6)
+    XCTAssertEqual(try connection.firstInteger("SELECT count(*) FROM t"), 60)
+  }
+
+  /// The rule alone, whatever the file is.
+  func testRoomIsAskedForAfterThreeSyncsOfALongerFileAndOncePerSync() {
+    var room = LogRoom()
+    var end = Int64(0)
+    func write(_ count: Int64) -> Int64 {
+      defer { end += count }
+      return room.noteWrite(end..<end + count, size: end)
+    }
+    XCTAssertEqual(write(100), 0)
+    XCTAssertEqual(write(100), 0)
+    for _ in 0..<2 {
+      room.noteSync()
+      XCTAssertEqual(write(100), 0)
+    }
+    room.noteSync()
+    XCTAssertEqual(write(100), 65_536)
+    room.noteRoom(true, to: end + 65_536)
+    XCTAssertEqual(write(65_536), 0, "it is filled")
+    XCTAssertEqual(write(100_000), 0, "once between two syncs")
+    room.noteSync()
+    XCTAssertEqual(write(100), 166_136, "as much as the log has")
+    // There was no room on the disk: three more commits without.
+    room.noteRoom(false, to: 0)
+    for _ in 0..<3 {
+      room.noteSync()
+      XCTAssertEqual(write(1_000_000), 0)
+    }
+    room.noteSync()
+    XCTAssertEqual(write(100), 262_144, "no more than this")
+  }
+}
