@@ -1,4 +1,4 @@
-// Connection+PagesRead: how far a statement is that reads the whole database.
+// Connection+PagesRead: how many pages are read from the file, and how far a statement is that reads all of them.
 import CSQLCipher
 import StoreFiles
 import StoreKeys
@@ -17,9 +17,13 @@ extension Connection {
   }
 
   /// How many pages were looked for in the connection's cache in vain.
-  private var pagesRead: Int {
+  package var pagesRead: Int {
+    if isClosed { return 0 }
     var (count, highest): (Int32, Int32) = (0, 0)
     sqlite3_db_status(pointer, SQLITE_DBSTATUS_CACHE_MISS, &count, &highest, 0)
     return Int(count)
   }
+
+  /// How many pages the connection's cache holds.
+  package var pagesInCache: Int { options.cacheSizeKiB * 1_024 / format.pageSize }
 }

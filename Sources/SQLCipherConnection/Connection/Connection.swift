@@ -50,6 +50,8 @@ public import StoreKeys
   /// The statements of transactions.
   // Exclusivity is unchecked for the reason above.
   @exclusivity(unchecked) var commands = TransactionCommands()
+  /// Which way statements go through whole tables.
+  package var scanTurns = ScanTurns()
   /// Who hears of the log, in place of checkpoints that SQLite begins by itself.
   var logObserver: LogObserver?
   /// Who hears of the statements that have run.

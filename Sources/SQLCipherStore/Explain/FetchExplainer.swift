@@ -34,7 +34,7 @@ struct FetchExplainer {
           purpose: "count what the fetch could begin with, up to a bound", text: Self.numbered(probe.sql.text),
           parameters: probe.sql.binders.map(parameter)))
     }
-    let lines = try QueryPlanLine.lines(of: plan.sql, transaction)
+    let lines = try transaction.queryPlan(of: plan.sql)
     var warnings: [FetchExplanation.Warning] = []
     let steps = lines.map { step($0, isInner: false, &warnings) }
     statements.append(.init(purpose: purpose, text: Self.numbered(plan.sql), parameters: plan.binders.map(parameter), plan: steps))

@@ -40,9 +40,8 @@ extension StoreEngine {
     _ transaction: ReadTransaction, _ keys: FoundKeys?
   ) throws -> PersistentStoreResult {
     let space = scope.objectIDSpace
-    let connection = transaction.connection
     let plan = try chosen(planned, fetch, specification, space, transaction)
-    let statement = try plan.number.map { try connection.statement($0, plan.sql) } ?? connection.statement(sql: plan.sql)
+    let statement = try statement(of: plan, transaction)
     defer { statement.reset() }
     try bind(plan.binders, fetch, specification, space, to: statement)
     trace.note(statement)
@@ -50,6 +49,13 @@ extension StoreEngine {
       return .rows(try topRows(sortKeys, plan, specification, statement, transaction))
     }
     return try read(plan, statement, of: fetch.entity, scope, limit: specification.fetchLimit, keys)
+  }
+
+  private func statement(of plan: SelectPlan, _ transaction: ReadTransaction) throws -> Statement {
+    let connection = transaction.connection
+    guard let number = plan.number else { return try connection.statement(sql: plan.sql) }
+    if let sql = plan.backwardSQL, connection.scanTurns.isBackwards(number) { return try connection.statement(sql: sql) }
+    return try connection.statement(number, plan.sql)
   }
 
   /// What a fetch of IDs finds: keys alone where they can be of one entity only.
@@ -128,8 +134,15 @@ extension StoreEngine {
     _ transaction: ReadTransaction
   ) throws -> RowList {
     var top = TopRows(sortKeys, capacity: specification.fetchLimit + specification.fetchOffset)
+    let connection = transaction.connection
+    let pagesBefore = connection.pagesRead
     while try statement.step() { top.offer(statement) }
     statement.reset()
+    if let number = plan.number, let backwardSQL = plan.backwardSQL {
+      try connection.scanTurns.note(number, missed: connection.pagesRead - pagesBefore, capacity: connection.pagesInCache) {
+        try [plan.sql, backwardSQL].allSatisfy(transaction.isScan)
+      }
+    }
     let keys = Array(top.keys().dropFirst(specification.fetchOffset))
     // Lists of keys find their rows in the order of the keys.
     let byKey = keys.indices.sorted { keys[$0] < keys[$1] }

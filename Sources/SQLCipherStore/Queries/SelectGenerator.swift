@@ -74,7 +74,9 @@ struct SelectGenerator {
     var limited = top == nil ? try limited(statement, fetch, specification, output) : statement
     if case .packed = constants { limited.binders.insert(.packedConstants, at: 0) }
     return SelectPlan(
-      sql: limited.text, binders: limited.binders, output: output, table: table, number: number)
+      sql: limited.text, backwardSQL: top == nil ? nil : limited.text + " ORDER BY \(scope.key) DESC", binders: limited.binders,
+      output: output,
+      table: table, number: number)
   }
 
   // MARK: Parts

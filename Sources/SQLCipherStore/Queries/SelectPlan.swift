@@ -35,15 +35,19 @@ final class SelectPlan: Sendable {
   let binders: [SQLBinder]
   let output: Output
   let table: EntityTable
+  /// The statement that finds the same rows from the last to the first key; nil for one that has an order.
+  let backwardSQL: String?
   /// The number under which connections keep the statement; nil for a plan that is one of too many.
   let number: Int?
   /// Other plans of the fetch, of which one is taken if a count says so.
   let choice: DrivingChoice?
 
   init(
-    sql: String, binders: [SQLBinder], output: Output, table: EntityTable, number: Int?, choice: DrivingChoice? = nil
+    sql: String, backwardSQL: String? = nil, binders: [SQLBinder], output: Output, table: EntityTable, number: Int?,
+    choice: DrivingChoice? = nil
   ) {
     self.sql = sql
+    self.backwardSQL = backwardSQL
     self.binders = binders
     self.output = output
     self.table = table
@@ -54,6 +58,6 @@ final class SelectPlan: Sendable {
   /// The plan with others to choose from.
   func with(_ choice: DrivingChoice) -> SelectPlan {
     SelectPlan(
-      sql: sql, binders: binders, output: output, table: table, number: number, choice: choice)
+      sql: sql, backwardSQL: backwardSQL, binders: binders, output: output, table: table, number: number, choice: choice)
   }
 }

@@ -80,7 +80,7 @@ struct TopRows {
   private static let unusedBytes = 65_536
 
   /// The keys of the rows in order.
-  func keys() -> [Int64] { heap.sorted(by: isBefore).map(\.key) }
+  func keys() -> [Int64] { withValues { heap.sorted(by: $0.isBefore).map(\.key) } }
 
   // MARK: Order
 
@@ -154,66 +154,85 @@ struct TopRows {
     return key < entry.key
   }
 
-  /// Whether an entry comes before another; equal ones in the order of their keys.
-  @inline(__always) private func isBefore(_ left: Entry, _ right: Entry) -> Bool {
-    if left.word != right.word { return left.word < right.word }
-    if left.next != right.next { return left.next < right.next }
-    return isBeforeByValues(left, right)
-  }
+  /// The values that entries are compared by, lent.
+  private struct Values {
+    let sortKeys: UnsafeBufferPointer<SortKey>
+    let values: UnsafeBufferPointer<Value>
+    let bytes: UnsafeRawBufferPointer
 
-  // Out of the way of those that are told apart by their beginnings: it retains what it looks at.
-  @inline(never) private func isBeforeByValues(_ left: Entry, _ right: Entry) -> Bool {
-    for index in sortKeys.indices {
-      let order: Int
-      switch (values[left.place + index], values[right.place + index]) {
-      case (.null, .null): order = 0
-      case (.null, _): order = -1
-      case (_, .null): order = 1
-      case (.int(let left), .int(let right)): order = SortWord.order(left, right)
-      case (.real(let left), .real(let right)): order = SortWord.order(left, right)
-      case (.bytes(let left, let leftCount), .bytes(let right, let rightCount)):
-        order = bytes.withUnsafeBytes { bytes in
-          SortWord.compare(
+    /// Whether an entry comes before another; equal ones in the order of their keys.
+    @inline(__always) func isBefore(_ left: Entry, _ right: Entry) -> Bool {
+      if left.word != right.word { return left.word < right.word }
+      if left.next != right.next { return left.next < right.next }
+      return isBeforeByValues(left, right)
+    }
+
+    // Out of the way of those that are told apart by their beginnings.
+    @inline(never) private func isBeforeByValues(_ left: Entry, _ right: Entry) -> Bool {
+      for index in sortKeys.indices {
+        let order: Int
+        switch (values[left.place + index], values[right.place + index]) {
+        case (.null, .null): order = 0
+        case (.null, _): order = -1
+        case (_, .null): order = 1
+        case (.int(let left), .int(let right)): order = SortWord.order(left, right)
+        case (.real(let left), .real(let right)): order = SortWord.order(left, right)
+        case (.bytes(let left, let leftCount), .bytes(let right, let rightCount)):
+          order = SortWord.compare(
             UnsafeRawBufferPointer(rebasing: bytes[left..<left + leftCount]),
             UnsafeRawBufferPointer(rebasing: bytes[right..<right + rightCount]))
+        default: order = 0
         }
-      default: order = 0
+        if order != 0 { return (order < 0) == sortKeys[index].isAscending }
       }
-      if order != 0 { return (order < 0) == sortKeys[index].isAscending }
+      return left.key < right.key
     }
-    return left.key < right.key
+  }
+
+  /// Lends the values: comparing through arrays would retain each of them at each step.
+  @inline(__always) private func withValues<Result>(_ body: (Values) -> Result) -> Result {
+    sortKeys.withUnsafeBufferPointer { sortKeys in
+      values.withUnsafeBufferPointer { values in
+        bytes.withUnsafeBytes { body(Values(sortKeys: sortKeys, values: values, bytes: $0)) }
+      }
+    }
   }
 
   // MARK: Heap
 
   private mutating func siftUp(_ start: Int) {
-    var child = start
-    while child > 0 {
-      let parent = (child - 1) / 2
-      guard isBefore(heap[parent], heap[child]) else { return }
-      heap.swapAt(child, parent)
-      child = parent
+    changeHeap { heap, values in
+      var child = start
+      while child > 0 {
+        let parent = (child - 1) / 2
+        guard values.isBefore(heap[parent], heap[child]) else { return }
+        heap.swapAt(child, parent)
+        child = parent
+      }
     }
   }
 
   private mutating func siftDown() {
-    let entry = heap[0]
-    let count = heap.count
-    var place = 0
-    // Taken out meanwhile: comparing would retain it at each step, since it looks at the whole value.
-    var heap = ContiguousArray<Entry>()
-    swap(&heap, &self.heap)
-    heap.withUnsafeMutableBufferPointer { heap in
+    changeHeap { heap, values in
+      let (entry, count) = (heap[0], heap.count)
+      var place = 0
       while true {
         var child = 2 * place + 1
         if child >= count { break }
-        if child + 1 < count, isBefore(heap[child], heap[child + 1]) { child += 1 }
-        guard isBefore(entry, heap[child]) else { break }
+        if child + 1 < count, values.isBefore(heap[child], heap[child + 1]) { child += 1 }
+        guard values.isBefore(entry, heap[child]) else { break }
         heap[place] = heap[child]
         place = child
       }
       heap[place] = entry
     }
+  }
+
+  /// Lends the heap, which is taken out meanwhile, with the values.
+  @inline(__always) private mutating func changeHeap(_ body: (inout UnsafeMutableBufferPointer<Entry>, Values) -> Void) {
+    var heap = ContiguousArray<Entry>()
+    swap(&heap, &self.heap)
+    withValues { values in heap.withUnsafeMutableBufferPointer { body(&$0, values) } }
     swap(&heap, &self.heap)
   }
 }

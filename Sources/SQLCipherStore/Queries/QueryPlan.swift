@@ -9,9 +9,11 @@ struct QueryPlanLine {
   var detail: String
   var children: [QueryPlanLine] = []
 
-  /// The plan of a statement.
-  static func lines(of sql: String, _ transaction: ReadTransaction) throws -> [QueryPlanLine] {
-    let statement = try transaction.statement(sql: "EXPLAIN QUERY PLAN " + sql)
+  /// The statement that asks for the plan of another one.
+  static func question(about sql: String) -> String { "EXPLAIN QUERY PLAN " + sql }
+
+  /// The plan that such a statement tells.
+  static func lines(_ statement: Statement) throws -> [QueryPlanLine] {
     defer { statement.reset() }
     var rows: [(id: Int, parent: Int, detail: String)] = []
     while try statement.step() { rows.append((statement.int(0), statement.int(1), statement.text(3))) }
