@@ -105,6 +105,10 @@ final class Shop {
     let full = try pristine ?? makePristine()
     remove(path)
     try FileManager.default.copyItem(atPath: full, toPath: path)
+    // As C's copy is.
+    let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+    defer { try? file.close() }
+    try file.synchronize()
     return path
   }
 

@@ -143,6 +143,10 @@ final class OurStores {
     let pristine = try await needPristine()
     Self.remove(path)
     try FileManager.default.copyItem(atPath: pristine, toPath: path)
+    // As C's copy is: else the disk is busy with it while W14b waits for its saves.
+    let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+    defer { try? file.close() }
+    try file.synchronize()
     return path
   }
 
