@@ -38,7 +38,7 @@ struct KillTheme: Sendable {
 
   /// The tool's works that the themes before have not; they have numbers of their own, so that a case of those before stays the same.
   static let toolThemes = [
-    KillTheme(name: "the tool's migration", roles: [.toolMigrate, .tool, .visit], first: [.toolMigrate]),
+    KillTheme(name: "the tool's migration", roles: [.toolMigrate, .save, .visit, .backUp], first: [.toolMigrate]),
     KillTheme(name: "the tool's history", roles: [.toolHistory, .visit], first: [.toolHistory]),
     KillTheme(name: "the tool's replacing", roles: [.toolReplace, .look], first: [.toolReplace], isReplaced: true),
     KillTheme(name: "the tool's removing", roles: [.toolRemove, .look], first: [.toolRemove], isReplaced: true),
