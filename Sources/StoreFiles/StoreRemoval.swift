@@ -12,13 +12,15 @@ package enum StoreRemoval {
   /// - Throws: `.busy` where somebody has the store open; then nothing is touched. `.noSuchFile` where nothing of a store is there.
   package static func destroy(_ storePath: String, lock: DatabaseLocking) throws {
     let path = try StoreFile.absolutePath(storePath)
-    func checkIsThere() throws {
-      guard names(of: path).contains(where: isThere) else { throw StoreAccessError(.noSuchFile, path: path, operation: .destroy) }
+    func checkIsThere(_ names: [String]) throws {
+      guard names.contains(where: isThere) else { throw StoreAccessError(.noSuchFile, path: path, operation: .destroy) }
     }
-    // Before the lock, whose folder may be missing too; and under it, since somebody else may have been faster.
-    try checkIsThere()
-    try KeyFileStorage.withLock(for: KeyFileStorage.path(for: path)) {
-      try checkIsThere()
+    let (names, keys) = (names(of: path), KeyFileStorage.path(for: path))
+    // Before the lock, whose folder may be missing too; and under it, since somebody else may have been faster. The file of the lock may be all that a killed
+    // process has left: it goes with this lock.
+    try checkIsThere(names + [KeyFileStorage.lockPath(for: keys)])
+    try KeyFileStorage.withLock(for: keys) {
+      try checkIsThere(names)
       try StoreReplacement.finishLocked(path, lock: lock)
       let lock = try lock.take(path, .destroy)
       defer { withExtendedLifetime(lock) {} }

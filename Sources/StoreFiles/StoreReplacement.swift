@@ -25,6 +25,7 @@ package enum StoreReplacement {
     _ storePath: String, lock: DatabaseLocking, copy: @Sendable (_ path: String) async throws -> Void
   ) async throws {
     let path = try StoreFile.absolutePath(storePath)
+    try StoreFile.checkName(path)
     try finish(path, lock: lock)
     // Said before the work is done; it is checked again when it counts.
     _ = try lock.take(path, .replace)

@@ -15,7 +15,9 @@ struct KillJournal {
   private(set) var possible: [String: String]?
   private(set) var acknowledged = 0
   private(set) var failure: String?
-  private(set) var copies: [String] = []
+  private(set) var copies: [KillCopy] = []
+  /// Whether the store may have been removed.
+  private(set) var removes = false
   private(set) var hasMigrated = false
   /// The passphrase that unlocks, and the step under way that changes it.
   private(set) var passphrase: String?
@@ -33,7 +35,9 @@ struct KillJournal {
 
   private mutating func take(_ line: KillLine) throws {
     switch line {
-    case .begun(let step): underWay = step
+    case .begun(let step):
+      underWay = step
+      if step.removes { removes = true }
     case .refused: underWay = nil
     case .failed(let problem):
       failure = "\(underWay?.name ?? "between steps"): \(problem)"
@@ -66,7 +70,7 @@ struct KillAftermath {
     var settings = round.settings
     settings.patience = 5
     // The application that is started again has the newer model where one was in use.
-    if round.orders.contains(where: { $0.role == .migrate }) { settings.model = 2 }
+    if round.orders.contains(where: { [.migrate, .toolMigrate].contains($0.role) }) { settings.model = 2 }
     let store = try settings.open(round.store)
     let contents = try store.contents()
     if let problem = problem(of: contents) {
@@ -121,12 +125,28 @@ struct KillAftermath {
   /// A copy of which somebody was told is whole.
   private func problemOfCopies(_ settings: ProofSettings) throws -> String? {
     for copy in journals.flatMap(\.copies) {
-      let place = round.storeFolder.appendingPathComponent(copy)
-      let films = try settings.contents(place)
-      for title in before where !films.contains(where: { $0.hasPrefix("\(title) ") }) { return "“\(title)” is not in \(copy)" }
-      let damage = try settings.damage(place)
-      guard damage.isEmpty else { return "\(copy): \(damage.prefix(3))" }
+      let (films, damage) = try copy.contents(in: round, settings)
+      for title in before where !films.contains(where: { $0.hasPrefix("\(title) ") }) { return "“\(title)” is not in \(copy.name)" }
+      guard damage.isEmpty else { return "\(copy.name): \(damage.prefix(3))" }
     }
     return nil
+  }
+}
+
+extension KillCopy {
+  /// What is in the copy, and what is damaged. A plain one is made a store first.
+  func contents(in round: KillRound, _ settings: ProofSettings) throws -> (films: [String], damage: [String]) {
+    var place = round.storeFolder.appendingPathComponent(name)
+    var settings = settings
+    switch kind {
+    case .sameKeys: break
+    case .toolKey: settings.passphrase = KilledWriters.toolPassphrase
+    case .plain:
+      let plain = place
+      place = round.storeFolder.appendingPathComponent(name + ".again")
+      let (target, key) = (place, ProofSettings.key(settings.key))
+      try waitFor { _ = try await SQLCipherStoreFile.importPlaintext(from: plain, to: target, key: key) }
+    }
+    return (try settings.contents(place), try settings.damage(place))
   }
 }

@@ -1,5 +1,6 @@
 // KilledWriters: processes that work on one store until some are killed, and what is found of their work afterwards.
 import Foundation
+import ObjectModel
 import ObjectStore
 import SQLCipherStore
 import StoreKeys
@@ -18,6 +19,10 @@ struct KillTheme: Sendable {
   var first: [KillRole]
   var hasStore = true
   var hasHistory = false
+  /// Whether other stores are put in the place of the store.
+  var isReplaced = false
+  /// The most processes.
+  var most = 8
 
   static let all = [
     KillTheme(name: "saves", roles: [.save, .batch, .visit], first: [.save]),
@@ -29,6 +34,17 @@ struct KillTheme: Sendable {
     KillTheme(name: "history", roles: [.purge, .save, .batch], first: [.purge], hasHistory: true),
     KillTheme(name: "making", roles: [.save, .visit], first: [.save], hasStore: false),
     KillTheme(name: "the tool", roles: [.tool, .visit], first: [.tool]),
+  ]
+
+  /// The tool's works that the themes before have not; they have numbers of their own, so that a case of those before stays the same.
+  static let toolThemes = [
+    KillTheme(name: "the tool's migration", roles: [.toolMigrate, .save, .visit, .backUp], first: [.toolMigrate]),
+    KillTheme(name: "the tool's history", roles: [.toolHistory, .visit], first: [.toolHistory]),
+    KillTheme(name: "the tool's replacing", roles: [.toolReplace, .look], first: [.toolReplace], isReplaced: true),
+    KillTheme(name: "the tool's removing", roles: [.toolRemove, .look], first: [.toolRemove], isReplaced: true),
+    KillTheme(name: "copies by the tool", roles: [.tool], first: [.tool]),
+    // Each key costs half a second and 128 MiB.
+    KillTheme(name: "the tool's keys", roles: [.toolKeys, .toolKeys, .visit], first: [.toolKeys], most: 3),
   ]
 }
 
@@ -45,7 +61,7 @@ struct KilledWriters: ProofCase {
     let folder = Mutex<TemporaryFolder?>(nil)
   }
 
-  init(_ writer: KillWriter, theme: Int, seed: UInt64) { (self.writer, self.theme, self.seed) = (writer, KillTheme.all[theme], seed) }
+  init(_ writer: KillWriter, theme: KillTheme, seed: UInt64) { (self.writer, self.theme, self.seed) = (writer, theme, seed) }
 
   var description: String { "\(theme.name), seed \(seed)" }
   var count: Int { result.counts.withLock { $0.kills } }
@@ -78,6 +94,7 @@ struct KilledWriters: ProofCase {
       return "process \(end.number), \(round.orders[end.number].role.rawValue), ended with status \(end.status)"
     }
     result.counts.withLock { $0.acknowledged = journals.reduce(0) { $0 + $1.acknowledged } }
+    if theme.isReplaced { return try ReplacedAftermath(round: round, journals: journals).problem() }
     return try KillAftermath(round: round, journals: journals, before: theme.hasStore ? Self.films : []).problem()
   }
 
@@ -89,7 +106,7 @@ struct KilledWriters: ProofCase {
     var random = SeededGenerator(seed: seed)
     // Locks are waited for: none of these processes holds one for long.
     let settings = ProofSettings(hasHistory: theme.hasHistory, patience: 30)
-    let orders = (0..<Int.random(in: 2...8, using: &random)).map { number in
+    let orders = (0..<Int.random(in: 2...theme.most, using: &random)).map { number in
       let role = (number == 0 ? theme.first : theme.roles).randomElement(using: &random) ?? .save
       // One at least comes through now and then; most do not.
       let blow = Int.random(in: 0..<5, using: &random) == 0 ? nil : Self.blow(&random)
@@ -100,17 +117,27 @@ struct KilledWriters: ProofCase {
       try FileManager.default.createDirectory(
         at: folder.file(name), withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     }
-    try Data("the tool's\n".utf8).write(to: folder.file("journal/passphrase"))
+    try Data("\(Self.toolPassphrase)\n".utf8).write(to: folder.file("journal/passphrase"))
     guard theme.hasStore else { return round }
-    let store = try settings.open(round.store)
-    try store.addFilms(Self.films)
-    try store.close()
-    if theme.roles.contains(.tool) {
-      let file = try settings.unlock(round.store)
-      try waitFor { _ = try await file.addKey(.passphrase("the tool's", .cheapForTests())) }
+    if theme.isReplaced {
+      try ReplacedAftermath.makeSources(round)
+      return round
     }
+    try Self.make(round.store, Self.films, settings)
+    if theme.roles.contains(.toolMigrate) { try ProofModel.second.write(to: round.newerModel) }
     return round
   }
+
+  /// Makes a store with films, which the tool's passphrase opens too.
+  static func make(_ url: URL, _ films: [String], _ settings: ProofSettings) throws {
+    let store = try settings.open(url)
+    try store.addFilms(films)
+    try store.close()
+    let file = try settings.unlock(url)
+    try waitFor { _ = try await file.addKey(.passphrase(toolPassphrase, .cheapForTests())) }
+  }
+
+  static let toolPassphrase = "the tool's"
 
   private static func blow(_ random: inout SeededGenerator) -> KillBlow {
     if Int.random(in: 0..<4, using: &random) == 0 { return .after(UInt32.random(in: 1_000...150_000, using: &random)) }

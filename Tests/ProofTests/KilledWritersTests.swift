@@ -5,17 +5,29 @@ import _FaultInjection
 import _TestSupport
 
 final class KilledWritersTests: XCTestCase {
+  private func play(_ themes: [KillTheme], rounds: Int) throws -> (kills: Int, acknowledged: Int) {
+    let writer = try KillWriter()
+    var figures = (kills: 0, acknowledged: 0)
+    for number in 0..<RandomSteps.count(rounds * themes.count) {
+      let round = KilledWriters(writer, theme: themes[number % themes.count], seed: UInt64(number))
+      if let problem = round.outcome { XCTFail(problem) }
+      figures.kills += round.count
+      figures.acknowledged += round.acknowledgedWorks
+    }
+    return figures
+  }
+
   func testWhatWasAcknowledgedOutlivesTheProcessThatIsKilled() throws {
     guard fault_injection_works() else { return }
-    let writer = try KillWriter()
-    var (kills, acknowledged) = (0, 0)
-    for number in 0..<RandomSteps.count(4 * KillTheme.all.count) {
-      let round = KilledWriters(writer, theme: number % KillTheme.all.count, seed: UInt64(number))
-      if let problem = round.outcome { XCTFail(problem) }
-      kills += round.count
-      acknowledged += round.acknowledgedWorks
-    }
-    XCTAssertGreaterThan(kills, 40)
-    XCTAssertGreaterThan(acknowledged, 40)
+    let figures = try play(KillTheme.all, rounds: 4)
+    XCTAssertGreaterThan(figures.kills, 40)
+    XCTAssertGreaterThan(figures.acknowledged, 40)
+  }
+
+  func testTheToolsWorksAreDoneOrNotWhereItIsKilled() throws {
+    guard fault_injection_works() else { return }
+    let figures = try play(KillTheme.toolThemes, rounds: 1)
+    XCTAssertGreaterThan(figures.kills, 5)
+    XCTAssertGreaterThan(figures.acknowledged, 5)
   }
 }

@@ -153,4 +153,15 @@ final class MendedFaultTests: XCTestCase {
     }
     XCTAssertEqual(codes, [.io])
   }
+
+  func testTheLockThatAKilledRemovalHasLeftGoesWithTheNextOne() throws {
+    let folder = try TemporaryFolder("MendedFaultTests")
+    try Data().write(to: folder.file("store.keys.lock"))
+    let description = ProofSettings().description(folder.file("store"))
+    let coordinator = PersistentStoreCoordinator(compiledModel: try ProofModel.model(1))
+    XCTAssertThrowsError(try waitFor { try await coordinator.destroyPersistentStore(with: description) }) { error in
+      XCTAssertEqual((error as? StoreError)?.code, .storeNotFound)
+    }
+    XCTAssertEqual(folder.fileNames(), [])
+  }
 }

@@ -284,6 +284,20 @@ final class ExchangeTests: StoreTestCase {
     pool.close()
   }
 
+  func testTheKeyOfARotationThatWasInterruptedIsFoundWhereATransactionWasInterruptedToo() async throws {
+    let keyring = try await makeStore(1)
+    try await interruptRotation(keyring)
+    let salt = try BareDatabaseFile(path).salt()
+    let key = try XCTUnwrap(keyring.candidates.first { $0.salt == salt })
+    try InterruptedStore(path, key).put()
+    var options = ConnectionOptions()
+    options.isReadOnly = true
+    let again = try await StoreKeyring.unlock(storePath: path, key: cheap("one"))
+    let reader = try again.withDatabaseKey(options: options) { try Connection.reading(path, key: $0, options: options) }
+    XCTAssertEqual(try values(reader), [1])
+    reader.close()
+  }
+
   func testTheOldDataKeyStaysWhereTheFolderCouldNotBeSynced() async throws {
     let keyring = try await makeStore(1)
     let old = try Data(contentsOf: URL(fileURLWithPath: path))

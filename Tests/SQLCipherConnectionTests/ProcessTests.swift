@@ -99,6 +99,38 @@ final class ProcessTests: StoreTestCase {
       "plain SQLite is needed: run Scripts/install-dependencies --tests\n\(output)")
   }
 
+  /// A store with a table, for a process that has loaded a plain SQLite too.
+  private func makeStore(beside name: String) throws -> String {
+    let connection = try Connection.create(path: folder + "/" + name, key: testKey())
+    try connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a)")
+    connection.close()
+    return folder + "/" + name
+  }
+
+  func testAPlainSQLiteInTheSameProcessHarmsNoStore() throws {
+    let path = try makeStore(beside: "deep")
+    let (output, status) = try ChildProcess("beside a plain SQLite", [path, "deep"]).finish()
+    XCTAssertEqual(status, 0, output)
+    XCTAssertEqual(ChildProcess.answers(in: output), ["1 ok", "202 ok"], output)
+    let plain = try Data(contentsOf: URL(fileURLWithPath: path + ".plain"))
+    XCTAssertTrue(plain.starts(with: Data("SQLite format 3".utf8)))
+  }
+
+  /// A plain SQLite that is loaded behind SQLCipher without functions of its own calls SQLCipher's in the middle of its work: such a process may end, and the
+  /// store is whole then.
+  func testAPlainSQLiteThatCallsSQLCipherInItsPlaceHarmsNoStore() throws {
+    let path = try makeStore(beside: "shared")
+    let (output, status) = try ChildProcess(
+      "beside a plain SQLite", [path, "shared"], environment: ["SWIFT_BACKTRACE": "enable=no"]
+    ).finish()
+    let answers = ChildProcess.answers(in: output)
+    XCTAssertEqual(answers, status == 0 ? ["1 ok", "202 ok"] : ["1 ok"], output)
+    let connection = try Connection(opening: path, key: testKey())
+    XCTAssertGreaterThanOrEqual(try connection.firstInteger("SELECT count(*) FROM t") ?? 0, 1)
+    connection.close()
+    XCTAssertEqual(try StoreVerification.run(path: path, key: testKey(), level: .full), [])
+  }
+
   func testMissingRightsAreTold() throws {
     try makeStore(rows: 3)
     let locked = folder + "/locked"

@@ -1,5 +1,6 @@
 // ReadingTests: who only reads changes no store: not by a log that belongs to another state of it, and not where nothing may be written.
 import Foundation
+import Synchronization
 import XCTest
 
 @testable import SQLCipherConnection
@@ -73,22 +74,109 @@ final class ReadingTests: StoreTestCase {
     XCTAssertEqual(try bytes, before)
   }
 
-  func testWhatWasInterruptedIsTakenBackBeforeItIsRead() throws {
-    var options = ConnectionOptions()
-    options.journalMode = .delete
-    options.cacheSizeKiB = 64
-    let connection = try Connection.create(path: path, key: testKey(), options: options)
+  // MARK: - What was interrupted without a log
+
+  /// Makes a store without a log, with one row in it.
+  private func makeStoreWithoutLog() throws {
+    let connection = try Connection.create(path: path, key: testKey(), options: InterruptedStore.options)
     try connection.execute("CREATE TABLE t (a); INSERT INTO t VALUES (1)")
-    // More than the cache holds: pages reach the file before the end of the transaction.
-    try connection.execute("BEGIN; INSERT INTO t VALUES (zeroblob(1000000))")
-    for suffix in ["", "-journal"] {
-      try FileManager.default.copyItem(atPath: path + suffix, toPath: folder + "/killed" + suffix)
-    }
     connection.close()
-    XCTAssertGreaterThan(StoreFile.size(folder + "/killed-journal") ?? 0, 512)
-    let reader = try Connection.reading(folder + "/killed", key: testKey(isProven: true))
-    XCTAssertEqual(try reader.firstInteger("SELECT count(*) FROM t"), 1)
+  }
+
+  private var readOnly: ConnectionOptions {
+    var options = ConnectionOptions()
+    options.isReadOnly = true
+    return options
+  }
+
+  private let count = "SELECT count(*) FROM t"
+
+  func testWhatWasInterruptedIsTakenBackBeforeItIsRead() throws {
+    try makeStoreWithoutLog()
+    try InterruptedStore(path, testKey()).put()
+    let reader = try Connection.reading(path, key: testKey(isProven: true))
+    XCTAssertEqual(try reader.firstInteger(count), 1)
     reader.close()
+  }
+
+  func testWhatWasInterruptedIsTakenBackForWhoOpensTheStoreReadOnly() throws {
+    try makeStoreWithoutLog()
+    try InterruptedStore(path, testKey()).put()
+    let connection = try Connection(opening: path, key: testKey(isProven: true), options: readOnly)
+    XCTAssertEqual(try connection.firstInteger(count), 1)
+    XCTAssertThrowsError(try connection.execute("INSERT INTO t VALUES (2)"))
+    connection.close()
+    XCTAssertEqual(try names(), ["test.store"])
+  }
+
+  func testALogThatGoesBetweenTheLookAndTheOpeningLeavesAReaderThatCanTakeBackWhatIsInterruptedThen() throws {
+    try makeStoreWithoutLog()
+    let interrupted = try InterruptedStore(path, testKey())
+    var writer: Connection? = try Connection(opening: path, key: testKey())
+    try writer?.execute("INSERT INTO t VALUES (2)")
+    let path = path
+    let parting = Parting(writer)
+    writer = nil
+    let isDone = Mutex(false)
+    DatabasePlace.whenOpened.withLock {
+      $0 = { opened in
+        guard opened == path,
+          isDone.withLock({ isDone in
+            defer { isDone = true }; return !isDone
+          })
+        else { return }
+        // The last one that had it open takes the log with it, and another process leaves the file without one, as a compaction does.
+        parting.connection?.close()
+        do { try Connection(opening: path, key: testKey(), options: InterruptedStore.options).close() } catch { XCTFail("\(error)") }
+      }
+    }
+    defer { DatabasePlace.whenOpened.withLock { $0 = nil } }
+    let reader = try Connection.reading(path, key: testKey(isProven: true))
+    XCTAssertTrue(isDone.withLock { $0 })
+    try interrupted.put()
+    XCTAssertEqual(try reader.readTransaction { try reader.firstInteger(count) }, 1)
+    XCTAssertThrowsError(try reader.execute("INSERT INTO t VALUES (3)"))
+    reader.close()
+  }
+
+  /// A connection that a hook closes, in the thread of the test.
+  private final class Parting: @unchecked Sendable {
+    let connection: Connection?
+    init(_ connection: Connection?) { self.connection = connection }
+  }
+
+  func testAPoolThatOnlyReadsTakesBackWhatIsInterruptedWhileItIsOpen() throws {
+    try makeStoreWithoutLog()
+    let interrupted = try InterruptedStore(path, testKey())
+    let pool = try ConnectionPool(path: path, key: testKey(isProven: true), options: readOnly)
+    defer { pool.close() }
+    func look() throws -> Int64? { try pool.withReader { try $0.firstInteger(count) } }
+    XCTAssertEqual(try look(), 1)
+    try interrupted.put()
+    XCTAssertEqual(try look(), 1)
+    try interrupted.put()
+    XCTAssertEqual(try pool.holdSnapshot().read { try $0.firstInteger(count) }, 1)
+    try interrupted.put()
+    try pool.withWriter { writer in
+      _ = try writer.dataVersion()
+      XCTAssertEqual(try writer.firstInteger(count), 1)
+    }
+    try interrupted.put()
+    try pool.withWriter { writer in
+      _ = try writer.userVersion()
+      XCTAssertEqual(try writer.firstInteger(count), 1)
+    }
+  }
+
+  func testWhoMayNotWriteIsToldThatSomethingWasInterrupted() throws {
+    try makeStoreWithoutLog()
+    try InterruptedStore(path, testKey()).put()
+    chmod(path, 0o444)
+    chmod(path + "-journal", 0o444)
+    chmod(folder, 0o555)
+    let before = try snapshot()
+    XCTAssertEqual(try answers(["r:" + path, "R:" + path]), ["readOnlyLog", "readOnlyLog"])
+    XCTAssertEqual(try snapshot(), before)
   }
 
   // MARK: - Where nothing may be written

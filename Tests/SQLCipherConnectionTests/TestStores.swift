@@ -61,6 +61,39 @@ func assertThrows<Result>(
   return nil
 }
 
+/// A store without a log whose process is killed in the middle of a transaction: what it leaves.
+struct InterruptedStore {
+  private let path: String
+  private let file: Data
+  private let journal: Data
+
+  /// How such a store is opened.
+  static let options = {
+    var options = ConnectionOptions()
+    options.journalMode = .delete
+    options.cacheSizeKiB = 64
+    return options
+  }()
+
+  /// Begins a transaction in a store that has a table `t` of one column, and takes it back.
+  init(_ path: String, _ key: DatabaseKey) throws {
+    let connection = try Connection(opening: path, key: key, options: Self.options)
+    defer { connection.close() }
+    // More than the cache holds: pages reach the file before the end of the transaction.
+    try connection.execute("BEGIN; INSERT INTO t VALUES (zeroblob(1000000))")
+    self.path = path
+    file = try Data(contentsOf: URL(fileURLWithPath: path))
+    journal = try Data(contentsOf: URL(fileURLWithPath: path + "-journal"))
+    XCTAssertGreaterThan(journal.count, 512)
+  }
+
+  /// Leaves the store as the killed process does. It stays the same file: others may have it open.
+  func put() throws {
+    try file.write(to: URL(fileURLWithPath: path))
+    try journal.write(to: URL(fileURLWithPath: path + "-journal"))
+  }
+}
+
 extension Connection {
   /// The first column of the first row.
   func firstInteger(_ sql: String) throws -> Int64? {

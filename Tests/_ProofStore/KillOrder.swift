@@ -19,8 +19,20 @@ package enum KillRole: String, Codable, CaseIterable, Sendable {
   case migrate
   /// Deletes what is old in the history, and saves.
   case purge
-  /// The commands of the tool that write.
+  /// The commands of the tool that write into a store, and those that copy it.
   case tool
+  /// The tool's changes of keys.
+  case toolKeys
+  /// The tool's migration.
+  case toolMigrate
+  /// The tool switches the history on and off, and shortens it.
+  case toolHistory
+  /// The tool puts one of two stores in the place of the store.
+  case toolReplace
+  /// The tool removes the store, makes it of a plain copy, replaces it, and makes a plain copy of it.
+  case toolRemove
+  /// Looks what stands in the place of the store.
+  case look
 }
 
 /// When a process is killed.
@@ -57,6 +69,14 @@ package struct KillRound: Codable, Sendable {
     (self.folder, self.settings, self.orders) = (folder, settings, orders)
   }
 
+  /// The stores that are put in the place of the store, and a plain copy of the first.
+  package static let sources = ["a", "b"]
+  package static let plainSource = "plain"
+  package static let filmsOfSource = 12
+  package func source(_ name: String) -> URL { storeFolder.appendingPathComponent(name) }
+  /// The newer model, for the tool.
+  package var newerModel: URL { folder.appendingPathComponent("journal/newer.xcdatamodel") }
+
   package var storeFolder: URL { folder.appendingPathComponent("store", isDirectory: true) }
   package var store: URL { storeFolder.appendingPathComponent("proof.store") }
   /// The line of a process of this number about each of its steps.
@@ -75,6 +95,22 @@ package struct KillEnd: Codable, Sendable {
   package init(number: Int, signal: Int32, status: Int32) { (self.number, self.signal, self.status) = (number, signal, status) }
 }
 
+/// A copy of a store, beside it.
+package struct KillCopy: Codable, Sendable {
+  package enum Kind: String, Codable, Sendable {
+    /// With the store's keys.
+    case sameKeys
+    /// With the passphrase of the tool.
+    case toolKey
+    case plain
+  }
+
+  package var name: String
+  package var kind = Kind.sameKeys
+
+  package init(_ name: String, _ kind: Kind = .sameKeys) { (self.name, self.kind) = (name, kind) }
+}
+
 /// What one step changes, once it is done.
 package struct KillStep: Codable, Sendable {
   package var name: String
@@ -84,7 +120,9 @@ package struct KillStep: Codable, Sendable {
   package var passphrase: String?
   package var formerPassphrase: String?
   /// A copy that is whole then.
-  package var copy: String?
+  package var copy: KillCopy?
+  /// Whether there may be no store then, or only a part of one until it is done.
+  package var removes = false
   /// Whether the store has the newer model then.
   package var migrates = false
 

@@ -54,6 +54,10 @@ package struct ProofSettings: Codable, Sendable {
   package var hasHistory = false
   /// Whether one hears of what others commit.
   package var hearsOthers = false
+  /// Whether a store that is not there is made.
+  package var makesStore = true
+  /// In place of the raw key.
+  package var passphrase: String?
   /// How long one waits for a lock.
   package var patience = 0.05
 
@@ -64,8 +68,11 @@ package struct ProofSettings: Codable, Sendable {
   /// A raw key.
   package static func key(_ number: UInt8) -> StoreKey { .raw(SecretBytes([UInt8](repeating: number, count: 32))) }
 
+  private var storeKey: StoreKey { passphrase.map { .passphrase($0, .cheapForTests()) } ?? Self.key(key) }
+
   package func description(_ url: URL) -> PersistentStoreDescription {
-    var description = PersistentStoreDescription(url: url, key: Self.key(key))
+    var description = PersistentStoreDescription(url: url, key: storeKey)
+    description.createsStore = makesStore
     description.durability = isFast ? .fast : .full
     description.externalStorageThreshold = 3_000
     // Pages leave the memory before a commit.
@@ -79,7 +86,7 @@ package struct ProofSettings: Codable, Sendable {
   package func open(_ url: URL) throws -> OpenStore { try OpenStore(description(url), model: ProofModel.model(model)) }
 
   package func unlock(_ url: URL) throws -> SQLCipherStoreFile {
-    let key = Self.key(key)
+    let key = storeKey
     return try waitFor { try await SQLCipherStoreFile.unlock(at: url, key: key) }
   }
 

@@ -22,6 +22,8 @@ final class KillActor {
   var titles: [String] = []
   private var lastTitle = 0
   var passphrase: String?
+  /// A plain copy that this process has made.
+  var plainCopy: String?
 
   init(_ round: KillRound, _ order: KillOrder) {
     self.round = round
@@ -127,6 +129,12 @@ final class KillActor {
       try save(migrates: true)
     case .purge: try Bool.random(using: &random) ? purge() : save()
     case .tool: try useTool()
+    case .toolKeys: try changeKeysByTool()
+    case .toolMigrate: try migrateByTool()
+    case .toolHistory: try changeHistoryByTool()
+    case .toolReplace: try replaceByTool()
+    case .toolRemove: try removeByTool()
+    case .look: try look()
     }
   }
 }

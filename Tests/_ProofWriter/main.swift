@@ -1,4 +1,5 @@
-// The program that proofs kill: it reads rounds, one a line, forks a process for each order, and tells how they ended.
+// The program that proofs kill: it reads rounds, one a line, forks a process for each order, and tells how they ended. With `soak` as its argument it has
+// eight processes use one store for a long time.
 // It must have one thread when it forks: nothing here may start others.
 import Foundation
 import _FaultInjection
@@ -35,6 +36,15 @@ func play(_ round: KillRound) -> [KillEnd] {
 
 func answer(_ line: Data) {
   (line + [0x0A]).withUnsafeBytes { _ = write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+}
+
+if CommandLine.arguments.count == 4, CommandLine.arguments[1] == "soak", let seconds = Double(CommandLine.arguments[3]) {
+  let folder = URL(fileURLWithPath: CommandLine.arguments[2], isDirectory: true)
+  do { try soak(folder: folder, seconds: seconds, store: folder.appendingPathComponent("soak.store")) } catch {
+    soakNote("\(error)")
+    exit(3)
+  }
+  exit(0)
 }
 
 while let line = readLine() {

@@ -112,7 +112,7 @@ struct EncryptCommand: AsyncParsableCommand {
   @OptionGroup var passphrase: PassphraseOptions
 
   func run() async throws {
-    _ = try ByteSource(path: plain)
+    try ByteSource.check(path: plain)
     try BackupCommand.checkDestination(store)
     _ = try await SQLCipherStoreFile.importPlaintext(from: .path(plain), to: .path(store), key: try passphrase.newKey(for: store))
     Tool.note("\(plain) is still there and NOT encrypted: delete it when you need it no more.")

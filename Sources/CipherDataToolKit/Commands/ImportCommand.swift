@@ -55,7 +55,7 @@ struct ImportCommand: AsyncParsableCommand {
       throw ToolError(.usage, "No input: name a file, or - for what is typed.")
     }
     let file = file ?? "-"
-    if file != "-" { _ = try ByteSource(path: file) }
+    try ByteSource.check(path: file)
     let container = try await PersistentContainer.open(try await passphrase.unlock(store), isReadOnly: false)
     let job = InputImport(format: format, entity: entity, skipsBadLines: skipBadLines)
     let author = author.author

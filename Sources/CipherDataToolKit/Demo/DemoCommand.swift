@@ -14,7 +14,7 @@ struct DemoCommand: AsyncParsableCommand {
   var sample = false
 
   func run() async throws {
-    if let input { _ = try ByteSource(path: input) }
+    if let input { try ByteSource.check(path: input) }
     let input = sample ? nil : input ?? Demonstration.machineDatabase
     try await Demonstration(input: input, to: OutputSink()).run()
   }

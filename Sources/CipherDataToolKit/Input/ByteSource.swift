@@ -20,6 +20,18 @@ package final class ByteSource {
     size = Self.regularSize(descriptor)
   }
 
+  /// Says what is wrong with a file without opening it: who writes into a pipe would lose what he wrote when it is closed unread.
+  ///
+  /// - Throws: ``ToolError`` with ``ExitStatus/noInput``.
+  package static func check(path: String) throws {
+    if path == "-" { return }
+    var status = stat()
+    guard stat(path, &status) == 0, access(path, R_OK) == 0 else {
+      throw ToolError(.noInput, "Cannot read \(path): \(String(cString: strerror(errno))).")
+    }
+    if status.st_mode & S_IFMT == S_IFDIR { throw ToolError(.noInput, "Cannot read \(path): it is a folder.") }
+  }
+
   /// Opens a file; `-` stands for standard input.
   ///
   /// - Throws: ``ToolError`` with ``ExitStatus/noInput``.

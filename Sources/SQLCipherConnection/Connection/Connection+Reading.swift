@@ -17,12 +17,12 @@ extension Connection {
     var options = options
     options.keepsJournalMode = true
     // Who may only read leaves a log for ever, an empty one too. One with frames stays in any case, and who may write would copy them when he closes.
-    let mayWrite = access(path, W_OK) == 0 && !ReadOnlyMedium.isReadOnly(path)
+    let mayWrite = ReadOnlyMedium.mayWrite(path)
     options.isReadOnly = !mayWrite || StoreFile.size(path + "-wal") ?? 0 > 0
-    let connection: Connection
-    do throws(StoreAccessError) {
-      connection = try Connection(opening: path, key: key, options: options)
-    } catch  where error.extendedCode == ResultCode.readOnlyRollback && mayWrite {
+    var connection = try Connection(opening: path, key: key, options: options)
+    if options.isReadOnly, mayWrite, !connection.keepsLock {
+      // The log has gone since. Without one a process may be killed before each statement here, and who only reads could not take back what it began.
+      connection.close()
       options.isReadOnly = false
       connection = try Connection(opening: path, key: key, options: options)
     }

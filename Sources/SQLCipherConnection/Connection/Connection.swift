@@ -27,6 +27,8 @@ public import StoreKeys
   let place: DatabasePlace?
   /// True from where SQLite holds a reader's lock as long as the connection is open, as it does with a log.
   var keepsLock = false
+  /// Takes back what another process has begun without a log; of a connection that only reads, and that others may outlive.
+  var takesBack: (() throws(StoreAccessError) -> Void)?
 
   let database: DatabaseHandle
   @usableFromInline let pointer: OpaquePointer
@@ -116,7 +118,11 @@ public import StoreKeys
     if let key {
       do throws(StoreAccessError) {
         try setKey(key, isNew: isNew)
-        try configure(isNew: isNew)
+        // Only who opens it to be read is refused.
+        try takingBack(by: { () throws(StoreAccessError) in try Self.takeBack(path, key: key, options: options) }) {
+          () throws(StoreAccessError) in
+          try configure(isNew: isNew)
+        }
       } catch {
         throw options.isReadOnly ? error.onReadOnlyMedium(path) : error
       }
@@ -181,6 +187,7 @@ public import StoreKeys
     // A statement that somebody still holds would tell of its end.
     if profiler != nil { sqlite3_trace_v2(pointer, 0, nil, nil) }
     database.close()
+    takesBack = nil
     logObserver = nil
     profiler = nil
   }

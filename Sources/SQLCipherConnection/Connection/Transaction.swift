@@ -21,6 +21,15 @@ extension Connection {
 
   /// Opens a read transaction; its snapshot is taken by the first read.
   package func beginRead() throws(StoreAccessError) {
+    guard takesBack != nil, !keepsLock else { return try begin() }
+    // The first read is where something interrupted is found.
+    try takingBack { () throws(StoreAccessError) in
+      try begin()
+      _ = try userVersion()
+    }
+  }
+
+  private func begin() throws(StoreAccessError) {
     try lockPlace()
     try ownStatement(&commands.begin, Command.begin).run()
   }
@@ -53,16 +62,20 @@ extension Connection {
   /// Costs about as much as the sentinel: the first page is at hand, and no schema is looked at.
   package func userVersion() throws(StoreAccessError) -> Int {
     let statement = try ownStatement(&commands.userVersion, Command.userVersion)
-    defer { statement.reset() }
-    return try statement.step() ? statement.int(0) : 0
+    return try takingBack { () throws(StoreAccessError) in
+      defer { statement.reset() }
+      return try statement.step() ? statement.int(0) : 0
+    }
   }
 
   /// A number that is another one once another connection has committed, in this process or elsewhere. To be asked outside of a transaction.
   package func dataVersion() throws(StoreAccessError) -> Int64 {
     try lockPlace()
     let statement = try ownStatement(&commands.dataVersion, Command.dataVersion)
-    defer { statement.reset() }
-    return try statement.step() ? statement.int64(0) : 0
+    return try takingBack { () throws(StoreAccessError) in
+      defer { statement.reset() }
+      return try statement.step() ? statement.int64(0) : 0
+    }
   }
 
   /// What ``userVersion()`` gives, in a write transaction that was begun and has not set it.

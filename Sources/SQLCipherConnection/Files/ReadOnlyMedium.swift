@@ -39,6 +39,9 @@ struct ReadOnlyMedium: Equatable {
   /// Somebody else may be allowed to write what this process may not.
   func isUnchanged(_ path: String) -> Bool { ReadOnlyMedium(statusOf: path) == self }
 
+  /// Whether this process may write a file, and beside it.
+  static func mayWrite(_ path: String) -> Bool { access(path, W_OK) == 0 && !isReadOnly(path) }
+
   static func isReadOnly(_ path: String) -> Bool {
     access(StoreFile.folder(of: path), W_OK) != 0 && [EACCES, EPERM, EROFS].contains(errno)
   }

@@ -27,6 +27,7 @@ extension StoreKeyring {
     }
     try LibraryVersion.checkEncryptionIsAvailable(path: path)
     try Descriptors.check(path: path)
+    try StoreFile.checkName(path)
     try StoreReplacement.finish(path)
     if StoreFile.exists(path) { throw StoreAccessError(.fileExists, path: path, operation: .create) }
     switch key {
@@ -63,6 +64,7 @@ extension StoreKeyring {
   /// time one does, and none takes the waiting key file of another one for its own.
   static func createStore(_ path: String, keyFile: [UInt8], _ prepare: () throws -> Void) throws {
     try StoreFile.checkFolder(StoreFile.folder(of: path))
+    try StoreFile.checkName(path)
     try KeyFileStorage.withLock(for: KeyFileStorage.path(for: path), operation: .create) { try createLocked(path, keyFile, prepare) }
   }
 

@@ -2,6 +2,7 @@
 
 import CSQLCipher
 import Foundation
+import StoreFiles
 package import StoreKeys
 
 extension StoreAccessError {
@@ -89,6 +90,7 @@ extension StoreAccessError {
   /// SQLITE_CANTOPEN says little: ask the file system.
   private static func cannotOpen(path: String?, systemError: Int32) -> Kind {
     guard let path else { return ioKind(systemError) }
+    if path.utf8.count > StoreFile.longestPath { return .io(ENAMETOOLONG) }
     if access(path, F_OK) != 0 { return errno == EACCES ? .permissionDenied : errno == ENOENT ? .noSuchFile : ioKind(errno) }
     if access(path, R_OK) != 0 { return .permissionDenied }
     let folder = (path as NSString).deletingLastPathComponent

@@ -386,8 +386,15 @@ package final class ConnectionPool: @unchecked Sendable {
       throw StoreAccessError(.exchanged, path: path, operation: .open)
     }
     connection.commits = commits
+    if options.isReadOnly { connection.takesBack = { [weak self] () throws(StoreAccessError) in try self?.takeBack() } }
     try onOpen(connection)
     return connection
+  }
+
+  /// Takes back what another process was killed in: a connection that only reads cannot.
+  private func takeBack() throws(StoreAccessError) {
+    guard let key = locked({ key }) else { throw closed(.read) }
+    try Connection.takeBack(path, key: key, options: options)
   }
 
   /// Waits, under the lock, until a condition holds that changes where somebody gives something back.

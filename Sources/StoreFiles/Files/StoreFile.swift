@@ -18,6 +18,23 @@ package enum StoreFile {
     return FileManager.default.currentDirectoryPath + "/" + path
   }
 
+  /// The longest path of a database that SQLite takes, in bytes: with the name of its journal it has to stay within 512.
+  package static let longestPath = 504
+  /// How much longer than a store's name the longest name beside it is: that of the folder of a replacement.
+  private static let longestAddition = ".".utf8.count + ".replacement".utf8.count
+  /// A copy that is made in a folder of its own beside the store.
+  private static let longestWaitingName = "/.cipherdata-000000000000/.cipherdata-000000000000".utf8.count
+
+  /// Refuses a new store where not all that stands beside it some day could have its name: it could neither be rotated nor removed then.
+  package static func checkName(_ path: String) throws(StoreAccessError) {
+    let (place, name) = (folder(of: path), name(of: path))
+    let known = pathconf(place, Int32(_PC_NAME_MAX))
+    let longestName = known > 0 ? known : 255
+    guard name.utf8.count + longestAddition <= longestName,
+      place.utf8.count + max(name.utf8.count + 1 + longestAddition, longestWaitingName) <= longestPath
+    else { throw StoreAccessError(.io(ENAMETOOLONG), path: path, operation: .create, circumstance: .nameTooLong) }
+  }
+
   /// The folder of a path.
   package static func folder(of path: String) -> String {
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
@@ -164,7 +181,8 @@ package enum StoreFile {
 
   /// Removes a file; one that is not there is no error.
   package static func remove(_ path: String) throws(StoreAccessError) {
-    guard unlink(path) == 0 || errno == ENOENT else { throw .system(errno, path: path, operation: .remove) }
+    // A name that is too long for the file system is none that stands there.
+    guard unlink(path) == 0 || errno == ENOENT || errno == ENAMETOOLONG else { throw .system(errno, path: path, operation: .remove) }
   }
 
   /// Removes a folder with what is in it; one that is not there is no error.

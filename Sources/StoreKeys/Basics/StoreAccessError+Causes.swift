@@ -142,6 +142,8 @@ extension StoreAccessError {
     case noFolder =
       "the folder does not exist; create it first, for example with FileManager.createDirectory(at:withIntermediateDirectories:)"
     case unusablePath = "the path is empty or contains a NUL character"
+    case nameTooLong =
+      "the name is too long: 13 bytes are needed for the names of what stands beside a store, and SQLite takes no path of more than 504; shorten it"
     case ownerLosesFile = "the file's owner could not open it any more"
     case keyFileEdited = "another process edits the key file, or has left this file behind"
     case replacedAgain = "other processes replace the store, or rotate its key, again and again"

@@ -1,0 +1,203 @@
+// OddPathTests: a store's whole life at paths that are not what one expects.
+import Foundation
+import ObjectModel
+import ObjectStore
+import SQLCipherStore
+import StoreKeys
+import XCTest
+import _ProofStore
+import _StoreSpecification
+import _TestSupport
+
+final class OddPathTests: XCTestCase {
+  /// Nothing here is about power cuts.
+  private let settings = {
+    var settings = ProofSettings()
+    settings.isFast = true
+    return settings
+  }()
+
+  /// Makes a store, works with it in every way that makes files beside it, and removes it.
+  ///
+  /// - Parameter isWhole: Whether it is copied, replaced and written anew too, which takes some tenths of a second.
+  private func live(at url: URL, isWhole: Bool = true) throws {
+    let store = try settings.open(url)
+    try store.addFilms(["one", "two"], poster: 4_000)
+    let contents = try store.contents()
+    try store.close()
+    XCTAssertEqual(contents.count, 3)
+    XCTAssertEqual(try settings.contents(url), contents)
+    let file = try settings.unlock(url)
+    let copy = url.deletingLastPathComponent().appendingPathComponent("copy")
+    let description = settings.description(url)
+    let coordinator = try PersistentStoreCoordinator(managedObjectModel: ManagedObjectModel())
+    guard isWhole else {
+      XCTAssertEqual(try settings.damage(url), [])
+      return try waitFor { try await coordinator.destroyPersistentStore(with: description) }
+    }
+    let source = settings.description(copy)
+    try waitFor {
+      try await file.rotateDataKey()
+      _ = try await file.compact()
+      try await file.addKey(.passphrase("second", .cheapForTests()))
+      try await file.backUp(to: copy)
+    }
+    let changed = try settings.open(url)
+    try changed.addFilms(["three"])
+    try changed.close()
+    try waitFor { try await coordinator.replacePersistentStore(with: description, withPersistentStoreFrom: source) }
+    XCTAssertEqual(try settings.contents(url), contents)
+    XCTAssertEqual(try settings.damage(url), [])
+    try waitFor {
+      try await coordinator.destroyPersistentStore(with: description)
+      try await coordinator.destroyPersistentStore(with: source)
+    }
+  }
+
+  /// The same in a folder of its own, in which nothing stays.
+  private func live(named name: String, isWhole: Bool = true) throws {
+    let folder = try TemporaryFolder("OddPathTests")
+    do { try live(at: folder.file(name), isWhole: isWhole) } catch { XCTFail("“\(name)”: \(error)") }
+    XCTAssertEqual(folder.fileNames(), [], "“\(name)”")
+  }
+
+  func testNamesThatMeanSomethingElsewhereAreNames() throws {
+    let names = [
+      "with spaces in it", " ", "new\nline", "tab\tand\u{1B}[31m", "it's \"quoted\"", "`$(touch x)`; rm -rf", "100%41",
+      "?mode=memory&x=1#fragment",
+      ":memory:", "file:x?mode=memory", "-dash", "--help", "[a]*?", "back\\slash", ".hidden", "...", "é", "e\u{301}", "ß漢字👩‍👩‍👧",
+      "\u{202E}txt.exe",
+      "\u{FEFF}mark", "a-wal", "a-journal", "a.keys", "CON", "a.",
+    ]
+    for name in names { try live(named: name, isWhole: false) }
+    for name in ["new\nline", ":memory:", "file:x?mode=memory", "e\u{301}"] { try live(named: name) }
+  }
+
+  func testTwoNamesThatLookTheSameAreTwoStores() throws {
+    let folder = try TemporaryFolder("OddPathTests")
+    let stores = ["caf\u{E9}", "cafe\u{301}"].map { folder.file($0) }
+    for (number, url) in stores.enumerated() {
+      let store = try settings.open(url)
+      try store.addFilms(["film \(number)"])
+      try store.close()
+    }
+    for (number, url) in stores.enumerated() {
+      XCTAssertTrue(try settings.contents(url).contains { $0.hasPrefix("film \(number)") })
+    }
+  }
+
+  /// A name that leaves no room for those beside it is refused before anything is made.
+  func testANameIsLongEnoughForAllThatStandsBesideItOrRefused() throws {
+    for length in [242, 243, 245, 255, 256, 1_000] {
+      let folder = try TemporaryFolder("OddPathTests")
+      let url = folder.file(String(repeating: "x", count: length))
+      do {
+        try live(at: url)
+        XCTAssertLessThanOrEqual(length, 242)
+      } catch let error as StoreError {
+        XCTAssertGreaterThan(length, 242, "\(error)")
+        XCTAssertEqual(error.code, .io)
+        XCTAssertTrue("\(error)".contains("too long"), "\(error)")
+      }
+      XCTAssertEqual(folder.fileNames(), [], "\(length)")
+    }
+    // Characters do not count, bytes do.
+    try live(named: String(repeating: "漢", count: 80))
+  }
+
+  func testAPathIsShortEnoughForSQLiteOrRefused() throws {
+    var ends: [Bool] = []
+    for length in [300, 440, 485, 495, 505, 515, 1_500, 5_000] {
+      let folder = try TemporaryFolder("OddPathTests")
+      var place = folder.url
+      while place.path.utf8.count + 202 < length {
+        place.appendPathComponent(String(repeating: "y", count: 200), isDirectory: true)
+        // Nothing longer can be made.
+        guard place.path.utf8.count < 4_000 else { break }
+        try FileManager.default.createDirectory(at: place, withIntermediateDirectories: false)
+      }
+      let left = length - place.path.utf8.count - 1
+      let url = place.appendingPathComponent(String(repeating: "x", count: max(1, min(left, 240))))
+      do {
+        try live(at: url)
+        ends.append(true)
+      } catch let error as StoreError {
+        ends.append(false)
+        XCTAssertTrue([.io, .storeNotFound].contains(error.code), "\(error)")
+        XCTAssertTrue("\(error)".contains("too long") || "\(error)".contains("does not exist"), "\(length): \(error)")
+      }
+      XCTAssertEqual(folder.fileNames().filter { !$0.hasSuffix("y") }, [], "\(length)")
+    }
+    XCTAssertEqual(ends, ends.sorted { $0 && !$1 }, "longer paths are refused, and shorter ones are not")
+    XCTAssertEqual(ends.first, true)
+    XCTAssertEqual(ends.last, false)
+  }
+
+  /// Such a store can be there: made by an earlier version, or moved.
+  func testAStoreOfALongerNameIsReadAndRemoved() throws {
+    let folder = try TemporaryFolder("OddPathTests")
+    let (url, long) = (folder.file("short"), folder.file(String(repeating: "x", count: 244)))
+    let store = try settings.open(url)
+    try store.addFilms(["one"])
+    let contents = try store.contents()
+    try store.close()
+    try FileManager.default.moveItem(at: url, to: long)
+    try FileManager.default.moveItem(at: folder.file("short.keys"), to: folder.file(long.lastPathComponent + ".keys"))
+    XCTAssertEqual(try settings.contents(long), contents)
+    let file = try settings.unlock(long)
+    for work in [{ try await file.rotateDataKey() }, { _ = try await file.compact() }] as [@Sendable () async throws -> Void] {
+      XCTAssertThrowsError(try waitFor { try await work() }) { XCTAssertEqual(($0 as? StoreError)?.code, .io, "\($0)") }
+      XCTAssertEqual(try settings.contents(long), contents)
+    }
+    let description = settings.description(long)
+    let coordinator = try PersistentStoreCoordinator(managedObjectModel: ManagedObjectModel())
+    try waitFor { try await coordinator.destroyPersistentStore(with: description) }
+    XCTAssertEqual(folder.fileNames(), [])
+  }
+
+  // MARK: Links
+
+  func testLinksLeadToTheStore() throws {
+    let folder = try TemporaryFolder("OddPathTests")
+    let files = FileManager.default
+    try files.createDirectory(at: folder.file("place"), withIntermediateDirectories: false)
+    try files.createSymbolicLink(atPath: folder.file("link").path, withDestinationPath: "place")
+    try live(at: folder.url.appendingPathComponent("link/store"))
+    try live(at: folder.url.appendingPathComponent("place/../link/../place/./store"))
+    XCTAssertEqual(folder.fileNames(), ["link", "place"])
+    // A store by two names is one store.
+    let (direct, linked) = (folder.url.appendingPathComponent("place/store"), folder.url.appendingPathComponent("link/store"))
+    let first = try settings.open(direct)
+    let second = try settings.open(linked)
+    try first.addFilms(["one"])
+    try second.addFilms(["two"])
+    XCTAssertEqual(try first.contents(), try second.contents())
+    XCTAssertEqual(try first.contents().count, 4)
+    try first.close()
+    try second.close()
+    XCTAssertEqual(try settings.damage(linked), [])
+  }
+
+  func testALinkThatLeadsNowhereIsToldAndLeftAlone() throws {
+    let folder = try TemporaryFolder("OddPathTests")
+    let files = FileManager.default
+    try files.createSymbolicLink(atPath: folder.file("dangling").path, withDestinationPath: "nowhere")
+    try files.createSymbolicLink(atPath: folder.file("a").path, withDestinationPath: "b")
+    try files.createSymbolicLink(atPath: folder.file("b").path, withDestinationPath: "a")
+    try files.createSymbolicLink(atPath: folder.file("null").path, withDestinationPath: "/dev/null")
+    let codes: [String: Set<StoreError.Code>] = [
+      "dangling": [.alreadyExists, .storeNotFound], "a": [.notAStore, .alreadyExists], "null": [.notAStore],
+    ]
+    let before = folder.fileNames()
+    for (name, expected) in codes {
+      XCTAssertThrowsError(try settings.open(folder.file(name)), name) { error in
+        XCTAssertTrue((error as? StoreError).map { expected.contains($0.code) } ?? false, "\(name): \(error)")
+      }
+      XCTAssertEqual(folder.fileNames(), before, name)
+    }
+    XCTAssertThrowsError(try settings.open(folder.file("no/such/folder/store")))
+    XCTAssertThrowsError(try settings.open(URL(fileURLWithPath: "/")))
+    XCTAssertThrowsError(try settings.open(folder.url)) { XCTAssertEqual(($0 as? StoreError)?.code, .notAStore) }
+    XCTAssertEqual(folder.fileNames(), before)
+  }
+}
