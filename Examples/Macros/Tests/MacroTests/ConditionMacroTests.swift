@@ -149,6 +149,10 @@ final class ConditionMacroTests: XCTestCase {
     let found = try context.fetch(
       Note.all.where(#FetchCondition { $0.isRead && $0.folder == folder && $0.stars > 1 }).sorted { $0[\.stars] })
     XCTAssertEqual(found.map(\.stars), [2, 4])
+    let sorted = Note.all.sorted(by: \.folder?.name).sorted(by: \.subject).sorted(by: \.stars, order: .reverse)
+    XCTAssertEqual(try context.fetch(sorted).map(\.stars), [9, 8, 7, 6, 5, 4, 3, 2, 1, 0])
+    XCTAssertEqual(
+      sorted.specification.sortDescriptors.map(\.expression), [.keyPath(["folder", "name"]), .keyPath(["subject"]), .keyPath(["stars"])])
     let asked = #FetchCondition<Note> { $0.labels.contains { $0.name == "label 1" } } && #FetchCondition { !$0.isRead }
     XCTAssertEqual(Set(try context.fetch(Note.all.where(asked)).map(\.stars)), [1, 7])
     XCTAssertEqual(try found.filtered(using: #FetchCondition { $0.stars == 4 }).map(\.title), ["note 4"])
