@@ -11,7 +11,7 @@ let strict: [SwiftSetting] = [
 let package = Package(
   name: "Benchmarks",
   platforms: [.macOS(.v15)],
-  dependencies: [.package(name: "CipherData", path: "..")],
+  dependencies: [.package(name: "CipherData", path: "..", traits: [])],
   targets: [
     .systemLibrary(name: "SystemSQLCipher", pkgConfig: "sqlcipher", providers: [.apt(["libsqlcipher-dev"])]),
     // The data generator and the checksums: both sides use these very functions.

@@ -12,7 +12,7 @@ let package = Package(
   name: "Examples",
   platforms: [.macOS(.v15)],
   dependencies: [
-    .package(name: "CipherData", path: ".."),
+    .package(name: "CipherData", path: "..", traits: []),
     // A test hears of the statements that the library logs.
     .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
   ],

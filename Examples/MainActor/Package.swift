@@ -11,7 +11,7 @@ let generator: Target.PluginUsage = .plugin(name: "GenerateManagedObjects", pack
 let package = Package(
   name: "MainActor",
   platforms: [.macOS(.v15)],
-  dependencies: [.package(name: "CipherData", path: "../..")],
+  dependencies: [.package(name: "CipherData", path: "../..", traits: [])],
   targets: [
     // Classes in a target of their own, and the application.
     .target(name: "Library", dependencies: [cipherData], swiftSettings: mainActor, plugins: [generator]),

@@ -77,6 +77,26 @@
   public macro FetchedProperty(where predicate: String? = nil, _ options: FetchedPropertyOption...) =
     #externalMacro(module: "CipherDataMacros", type: "MarkerMacro")
 
+  /// A condition on objects of a class with ``Entity(name:_:)``, written over its properties as for an object at hand.
+  ///
+  /// ```swift
+  /// let long = #FetchCondition<Book> { $0.pages > 500 && $0.author?.name == "Ada" }
+  /// let books = try context.fetch(Book.all.where(#FetchCondition { !$0.isRead && $0.chapters.contains { $0.pages > 50 } }))
+  /// ```
+  ///
+  /// The compiler checks the closure as plain Swift, with its usual messages. It is then written as the typed condition over key paths that says the same, and is
+  /// never called. So it is one expression of comparisons, `&&`, `||`, `!`, Boolean properties, arithmetic, `??`, `is`, optional chaining (`!` traps nowhere), texts'
+  /// `hasPrefix`, `starts(with:)`, `hasSuffix`, `contains`, `lowercased`, `uppercased`, `count` and `isEmpty`, members' `contains`, `allSatisfy`, `filter`, `count`,
+  /// `isEmpty`, `first`, `last` and places, and `contains` of lists and ranges from around it. What speaks of no property is computed where the condition is made. Anything
+  /// else is an error where it stands. A property of a related object that is itself called `count`, `isEmpty`, `first`, `last` or `rawValue` takes a typed
+  /// closure. The meaning is that of predicates: a missing value is missing, texts are compared by their bytes.
+  ///
+  /// - Parameter condition: One expression over the properties of an object.
+  @freestanding(expression)
+  public macro FetchCondition<FetchedClass: FetchKeyPathNaming>(
+    _ condition: (FetchedClass) throws -> Bool
+  ) -> FetchCondition<FetchedClass> = #externalMacro(module: "CipherDataMacros", type: "ConditionMacro")
+
   /// Gives a property its accessors; what ``Entity(name:_:)`` adds to properties.
   @attached(accessor)
   public macro _EntityProperty(_ layout: _EntityLayout?, _ index: Int) =

@@ -6,7 +6,9 @@
 
   /// The macros.
   @main struct CipherDataMacros: CompilerPlugin {
-    let providingMacros: [any Macro.Type] = [EntityMacro.self, CompositeMacro.self, MarkerMacro.self, EntityPropertyMacro.self]
+    let providingMacros: [any Macro.Type] = [
+      EntityMacro.self, CompositeMacro.self, MarkerMacro.self, EntityPropertyMacro.self, ConditionMacro.self,
+    ]
   }
 #else
   /// Nothing.

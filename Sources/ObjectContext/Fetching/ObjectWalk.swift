@@ -50,6 +50,7 @@ final class ObjectWalk {
     guard !ids.isEmpty else { return nil }
     let batch = try context.readBatch(ids, specification, isPassing: true)
     companions = batch.companions
+    context.rowSource.rowsTouched?(ids.count)
     return batch.objects.compactMap { $0 }
   }
 

@@ -34,10 +34,12 @@ public final class CustomMigration {
   public let label: String
 
   let contexts: MigrationContexts
+  private let progress: StageProgress
 
-  init(label: String, contexts: MigrationContexts) {
+  init(label: String, contexts: MigrationContexts, progress: StageProgress) {
     self.label = label
     self.contexts = contexts
+    self.progress = progress
   }
 
   // MARK: Counterparts
@@ -92,7 +94,7 @@ public final class CustomMigration {
     guard entity.subtree.contains(where: { contexts.destinations[$0] != nil }) else {
       throw StoreError(.noNewerEntity(of: entityName), operation: .migrate)
     }
-    try walk(entityName, predicate, batchSize) { objects in
+    try walk(entity, predicate, batchSize) { objects in
       let ids = objects.map { destinationID(for: $0.objectID) }
       // One request for the whole batch.
       let found = try contexts.destination.objects(with: ids.compactMap { $0 })
@@ -116,38 +118,41 @@ public final class CustomMigration {
   public func forEachSource(
     _ entityName: String, where predicate: FetchPredicate? = nil, batchSize: Int = 500, _ body: (_ old: ManagedObject) throws -> Void
   ) throws {
-    try walk(entityName, predicate, batchSize) { objects in
+    guard let entity = contexts.session.sourceModel.entity(named: entityName) else {
+      throw source.unknownEntity(entityName, operation: .migrate)
+    }
+    try walk(entity, predicate, batchSize) { objects in
       for object in objects { try body(object) }
     }
   }
 
   private func walk(
-    _ entityName: String, _ predicate: FetchPredicate?, _ batchSize: Int, _ body: ([ManagedObject]) throws -> Void
+    _ entity: CompiledEntity, _ predicate: FetchPredicate?, _ batchSize: Int, _ body: ([ManagedObject]) throws -> Void
   ) throws {
-    var request = FetchRequest<ManagedObject>(entityName: entityName)
+    var request = FetchRequest<ManagedObject>(entityName: entity.name)
     request.predicate = predicate
-    let count = try source.count(for: request)
-    var done = 0
-    report(done, of: count, phase: "\(label): \(entityName)")
-    try source.enumerateBatches(request, batchSize: batchSize) { objects, _ in
-      try checkCancellation()
-      try body(objects)
-      try contexts.saveDestination()
-      done += objects.count
-      report(done, of: count, phase: "\(label): \(entityName)")
+    let count = contexts.session.isFollowed ? try source.count(for: request) : 0
+    try progress.walk(entity, of: count, phase: "\(label): \(entity.name)") { advance in
+      try source.enumerateBatches(request, batchSize: batchSize) { objects, _ in
+        try checkCancellation()
+        try body(objects)
+        try contexts.saveDestination()
+        advance(objects.count)
+      }
     }
   }
 
   // MARK: Progress and cancellation
 
-  /// Tells how far the handler has come, to whoever set ``PersistentStoreDescription/migrationProgress``. Walks do it by themselves.
+  /// Tells how far the handler has come, to whoever set ``PersistentStoreDescription/migrationProgress``. Walks do it by themselves; within one the
+  /// fraction stays the walk's.
   ///
   /// - Parameters:
   ///   - completed: The units of work done.
   ///   - total: The units in all.
   ///   - phase: What is being done; nil for the stage's label.
   public func report(_ completed: Int, of total: Int, phase: String? = nil) {
-    contexts.session.report(phase ?? label, completedUnitCount: completed, totalUnitCount: total)
+    progress.report(phase, completed, of: total)
   }
 
   /// Throws once the migration was called off (``PersistentStoreDescription/migrationCancellation``). Walks do it by themselves.

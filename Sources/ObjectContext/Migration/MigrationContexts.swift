@@ -17,6 +17,8 @@ final class MigrationContexts {
   let destinations: [Int?]
   /// The number of the older entity of each newer one.
   let sources: [Int?]
+  /// The older entities that differ in the newer model, or are gone, with those below them.
+  private let changedEntities: Set<Int>
 
   /// - Parameter classes: The classes of the newer objects; entities without one have plain objects, as all older ones are.
   init(_ session: any StoreMigrationSession, classes: ManagedObjectClasses = ManagedObjectClasses()) throws {
@@ -37,7 +39,13 @@ final class MigrationContexts {
     source = ManagedObjectContext(coordinator: sourceCoordinator)
     destination = ManagedObjectContext(coordinator: destinationCoordinator, classes: classes)
     let (older, newer) = (session.sourceModel, session.destinationModel)
-    var sources = ModelDifference(from: older, to: newer).sources
+    let difference = ModelDifference(from: older, to: newer)
+    var sources = difference.sources
+    changedEntities = Set(
+      difference.changes.compactMap(\.entityName).flatMap { name -> [Int] in
+        let number = newer.entity(named: name).flatMap { difference.sources[$0.number] } ?? older.entity(named: name)?.number
+        return number.map { Array(older.entities[$0].subtree) } ?? []
+      })
     var destinations = [Int?](repeating: nil, count: older.entities.count)
     for root in newer.entities where root.parent == nil {
       // Where several trees became one, only the objects of the first have kept their keys.
@@ -80,6 +88,28 @@ final class MigrationContexts {
     try source.notedErrors.settle()
     try destination.save()
     try session.checkCancellation()
+  }
+
+  // MARK: Progress
+
+  /// What a stage has done, which the contexts tell of rows that they read and save from now on.
+  ///
+  /// - Parameter parts: What the stage has the application do, in order.
+  func follow(label: String, _ parts: [StageProgress.Part]) throws -> StageProgress {
+    guard session.isFollowed else { return StageProgress(session, label: label, parts: parts, expected: [:]) }
+    var counts: [Int: Int] = [:]
+    for entity in session.sourceModel.entities where !entity.isAbstract {
+      var request = FetchRequest<ManagedObject>(entityName: entity.name)
+      request.includesSubentities = false
+      do { counts[entity.number] = try source.count(for: request) } catch let error as StoreError where error.code == .entityNotInStore {
+        // The store's configuration leaves the entity out.
+        continue
+      }
+    }
+    let changed = counts.filter { changedEntities.contains($0.key) && $0.value > 0 }
+    let progress = StageProgress(session, label: label, parts: parts, expected: changed.isEmpty ? counts : changed)
+    for context in [source, destination] { context.rowSource.rowsTouched = { progress.touch($0) } }
+    return progress
   }
 
   // MARK: What is still missing

@@ -8,30 +8,42 @@ extension MigrationManager {
   private static let batchSize = 500
 
   /// Makes all newer objects.
-  func run() throws {
+  func run() throws { try progress.map { try makeObjects() } }
+
+  private func makeObjects() throws {
     let mappings = mappingModel.entityMappings
     try mappingModel.check(source: contexts.session.sourceModel, destination: contexts.session.destinationModel)
     var work = 0
     for mapping in mappings where mapping.makesObjects { work += try contexts.source.count(for: request(mapping)) }
-    var done = 0
-    func advance(_ phase: String, by count: Int) {
-      done += count
-      migrationProgress = work == 0 ? 1 : min(1, Double(done) / Double(2 * work))
-      contexts.session.report("\(label): \(phase)", completedUnitCount: done, totalUnitCount: 2 * work)
+    // Each object is made, then related. How many are made is known once they are.
+    var (visited, made, related) = (0, work, 0)
+    func advance(_ phase: String) {
+      func part(_ done: Int, _ all: Int) -> Double { all == 0 ? 0 : min(1, Double(done) / Double(all)) / 2 }
+      migrationProgress = part(visited, work) + part(related, made)
+      progress.mapped(phase, visited + related, of: work + made, fraction: migrationProgress)
     }
     for mapping in mappings {
       currentEntityMapping = mapping
       let policy = policy(of: mapping)
       try policy.begin(mapping, with: self)
       try checkCancellation()
-      if mapping.makesObjects { try createInstances(mapping, policy) { advance(mapping.name, by: $0) } }
+      if mapping.makesObjects {
+        try createInstances(mapping, policy) {
+          visited += $0
+          advance(mapping.name)
+        }
+      }
       try policy.endInstanceCreation(forMapping: mapping, manager: self)
       try contexts.saveDestination()
     }
+    made = pairs.values.reduce(0) { $0 + $1.count }
     for mapping in mappings {
       currentEntityMapping = mapping
       let policy = policy(of: mapping)
-      try createRelationships(mapping, policy) { advance("relationships of \(mapping.name)", by: $0) }
+      try createRelationships(mapping, policy) {
+        related += $0
+        advance("relationships of \(mapping.name)")
+      }
       try policy.endRelationshipCreation(forMapping: mapping, manager: self)
       try contexts.saveDestination()
     }

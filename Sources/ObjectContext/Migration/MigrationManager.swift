@@ -26,15 +26,15 @@ public final class MigrationManager {
   public var destinationContext: ManagedObjectContext { contexts.destination }
 
   let contexts: MigrationContexts
-  let label: String
+  let progress: StageProgress
   private(set) var pairs: [String: InstancePairs] = [:]
   private let expressions: MappingExpressions
   private var policies: [String: EntityMigrationPolicy] = [:]
   private var cancellation: (any Error)?
 
-  init(_ mappingModel: MappingModel, label: String, contexts: MigrationContexts) {
+  init(_ mappingModel: MappingModel, contexts: MigrationContexts, progress: StageProgress) {
     self.mappingModel = mappingModel
-    self.label = label
+    self.progress = progress
     self.contexts = contexts
     expressions = MappingExpressions(model: contexts.session.sourceModel)
   }

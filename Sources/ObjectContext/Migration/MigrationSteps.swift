@@ -58,7 +58,9 @@ struct MigrationSteps: Sendable {
     var step = StoreMigrationStep(name: label, model: model) { session in
       try reporting(label) {
         let contexts = try MigrationContexts(session)
-        try MigrationManager(mappingModel, label: label, contexts: contexts).run()
+        let progress = try contexts.follow(label: label, [.mapping])
+        progress.begin(.mapping)
+        try MigrationManager(mappingModel, contexts: contexts, progress: progress).run()
         try contexts.checkRequiredValues(stage: label)
       }
     }
@@ -73,6 +75,7 @@ struct MigrationSteps: Sendable {
       step.preparation = { session in
         try reporting(label) {
           let contexts = try MigrationContexts(session)
+          try contexts.follow(label: label, [.handler]).begin(.handler)
           try willMigrate(contexts.destination)
           try contexts.saveDestination()
         }
@@ -82,11 +85,24 @@ struct MigrationSteps: Sendable {
     step.handler = { session in
       try reporting(label) {
         let contexts = try MigrationContexts(session, classes: stage.destinationClasses)
-        if let mappingModel = stage.mappingModel { try MigrationManager(mappingModel, label: label, contexts: contexts).run() }
-        try stage.handler?(CustomMigration(label: label, contexts: contexts))
-        try contexts.saveDestination()
-        try stage.didMigrateHandler?(contexts.destination)
-        try contexts.saveDestination()
+        var parts: [StageProgress.Part] = stage.mappingModel == nil ? [] : [.mapping]
+        if stage.handler != nil { parts.append(.handler) }
+        if stage.didMigrateHandler != nil { parts.append(.finish) }
+        let progress = try contexts.follow(label: label, parts)
+        if let mappingModel = stage.mappingModel {
+          progress.begin(.mapping)
+          try MigrationManager(mappingModel, contexts: contexts, progress: progress).run()
+        }
+        if let handler = stage.handler {
+          progress.begin(.handler)
+          try handler(CustomMigration(label: label, contexts: contexts, progress: progress))
+          try contexts.saveDestination()
+        }
+        if let finish = stage.didMigrateHandler {
+          progress.begin(.finish)
+          try finish(contexts.destination)
+          try contexts.saveDestination()
+        }
         try contexts.checkRequiredValues(stage: label) { entity, slot in
           stage.mappingModel != nil || !wasRequired(slot.name, of: entity, contexts)
         }

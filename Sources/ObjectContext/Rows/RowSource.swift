@@ -43,6 +43,10 @@ package final class RowSource {
   // Asked for each single row; a context's isolation admits one access at a time.
   @exclusivity(unchecked) private var readers: [(store: PersistentStore, pinned: PinnedGeneration?, reader: (any RowReader)?)] = []
 
+  /// Is told of rows that were read or saved, by their number, where somebody follows a migration; a walk tells all that it comes to, also those whose rows are
+  /// at hand. Rows that are read one by one are not told.
+  var rowsTouched: ((Int) -> Void)?
+
   package convenience init(_ coordinator: PersistentStoreCoordinator, origin: UInt64) {
     self.init(coordinator, origin: origin, parent: nil)
   }
@@ -173,11 +177,13 @@ package final class RowSource {
   func rows(
     of objectIDs: [ManagedObjectID], in store: PersistentStore, isInterruptible: Bool = true, isPassing: Bool = false
   ) throws -> RowList {
-    try withUnsavedRows(of: objectIDs, in: store) { ids in
+    let rows = try withUnsavedRows(of: objectIDs, in: store) { ids in
       try coordinator.readRows(
         of: ids, from: store, scope: scope(for: store, isInterruptible: isInterruptible), isPassing: isPassing,
         pinned: try pinned(in: store))
     }
+    if !isPassing { rowsTouched?(rows.count) }
+    return rows
   }
 
   /// The row of an object of one store, read from it; nil when it is gone.
@@ -235,7 +241,9 @@ package final class RowSource {
   /// One store's answer to a fetch or a count.
   func fetch(_ specification: FetchSpecification, from store: PersistentStore) throws -> PersistentStoreResult {
     if let answer = try unsavedAnswer(to: specification, from: store) { return answer }
-    return try coordinator.fetch(specification, from: store, scope: scope(for: store), pinned: try pinned(in: store))
+    let result = try coordinator.fetch(specification, from: store, scope: scope(for: store), pinned: try pinned(in: store))
+    if let rowsTouched, case .rows(let rows) = result { rowsTouched(rows.count) }
+    return result
   }
 
   /// What a fetch of IDs finds in one store, in no order.
@@ -288,7 +296,9 @@ package final class RowSource {
       try scope.cancellation?.check(.save)
       return try parent.save(request, to: store, scope: scope)
     }
-    return try coordinator.save(request, to: store, scope: scope)
+    let outcome = try coordinator.save(request, to: store, scope: scope)
+    rowsTouched?(request.inserted.count + request.updated.count + request.deleted.count)
+    return outcome
   }
 
   /// Runs requests as one transaction of each open store. A pinned context reads the transaction within, and the newest state afterwards.

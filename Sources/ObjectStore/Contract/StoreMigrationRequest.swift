@@ -106,15 +106,33 @@ public protocol StoreMigrationSession: AnyObject {
   var destination: any IncrementalStore { get }
   /// What the store knows of itself: its identifier and the application's entries.
   var metadata: StoreMetadata { get }
+  /// Whether somebody is told how far the migration has come: what is counted for that alone can be left out otherwise.
+  var isFollowed: Bool { get }
   /// Tells how far the handler has come.
   ///
   /// - Parameters:
   ///   - phase: What is being done.
   ///   - completedUnitCount: How much of it is done.
   ///   - totalUnitCount: How much of it there is.
-  func report(_ phase: String, completedUnitCount: Int, totalUnitCount: Int)
+  ///   - fractionCompleted: How much is done of all that the handler does, from 0 to 1; nil where it does not know. Then each count of units has half of what is left.
+  func report(_ phase: String, completedUnitCount: Int, totalUnitCount: Int, fractionCompleted: Double?)
   /// Throws ``StoreError`` with the code `cancelled` once the migration was called off.
   ///
   /// - Throws: ``StoreError`` with ``StoreError/Code/cancelled``.
   func checkCancellation() throws
+}
+
+extension StoreMigrationSession {
+  /// The default is true.
+  public var isFollowed: Bool { true }
+
+  /// Tells how far the handler has come with one of the things that it does, which is not known to be the last.
+  ///
+  /// - Parameters:
+  ///   - phase: What is being done.
+  ///   - completedUnitCount: How much of it is done.
+  ///   - totalUnitCount: How much of it there is.
+  public func report(_ phase: String, completedUnitCount: Int, totalUnitCount: Int) {
+    report(phase, completedUnitCount: completedUnitCount, totalUnitCount: totalUnitCount, fractionCompleted: nil)
+  }
 }

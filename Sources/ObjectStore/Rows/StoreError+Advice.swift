@@ -223,9 +223,9 @@ extension StoreError.Code {
           "Objects of different stores cannot refer to each other: assign both to one store, or keep an ID as a value.")
     case .objectNotFound:
       ErrorAdvice(
-        user: "This was deleted meanwhile.",
+        user: "This is not there, or not any more.",
         developer:
-          "Fetch anew; somebody has deleted the object, or the ID is one of another store.")
+          "Fetch anew; somebody has deleted the object, nothing meets the request, or the ID is one of another store.")
     case .notUnique:
       ErrorAdvice(
         user: "There are several of these.",

@@ -32,10 +32,15 @@ struct SchemaAuxiliaries {
     for auxiliary in try wanted(transaction) { try make(auxiliary, transaction) }
   }
 
+  /// Whether a file of the schema has any.
+  var areWanted: Bool { get throws { try !wanted().isEmpty } }
+
   /// Makes what the file lacks and drops what the model does not have. The time is that of making the new ones.
   ///
+  /// - Parameter made: Is told how many of those that were missing are made.
   /// - Returns: Whether derived values of objects may have been changed by it.
-  @discardableResult func bringInStep(_ transaction: WriteTransaction) throws -> Bool {
+  @discardableResult
+  func bringInStep(_ transaction: WriteTransaction, made: (_ done: Int, _ total: Int) throws -> Void = { _, _ in }) throws -> Bool {
     let hadExternals = try ExternalTable.exists(transaction.connection)
     let wanted = try wanted(transaction)
     let sqlByName = Dictionary(wanted.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
@@ -44,7 +49,10 @@ struct SchemaAuxiliaries {
     for auxiliary in wanted { if let source = auxiliary.source, !kept.contains(source) { kept.remove(auxiliary.name) } }
     for found in inFile where !kept.contains(found.name) { try Self.drop(found, transaction) }
     let missing = wanted.filter { !kept.contains($0.name) }
-    for auxiliary in missing { try make(auxiliary, transaction) }
+    for (position, auxiliary) in missing.enumerated() {
+      try make(auxiliary, transaction)
+      try made(position + 1, missing.count)
+    }
     // A migration may have taken values away while there was no trigger.
     if hadExternals { try ExternalSchema.collect(schema, transaction) }
     return missing.contains { $0.kind == .trigger && !$0.fill.isEmpty }

@@ -10,8 +10,11 @@ struct MigrationSpan {
 
   /// Where so much of the part is done.
   func at(_ done: Int, of total: Int) -> Double {
-    total > 0 ? start + (end - start) * min(max(Double(done) / Double(total), 0), 1) : start
+    total > 0 ? at(Double(done) / Double(total)) : start
   }
+
+  /// Where a part of the part is done, which goes from 0 to 1.
+  func at(_ part: Double) -> Double { start + (end - start) * min(max(part, 0), 1) }
 
   /// The part's own parts, one after the other.
   func parts(_ weights: [Int]) -> [MigrationSpan] {
@@ -42,6 +45,9 @@ struct MigrationFraction {
 
   mutating func end() { rise(to: span.end) }
 
+  /// Takes over how much a handler has done of all that it does.
+  mutating func reachInHandler(_ part: Double) { rise(to: span.at(part)) }
+
   /// Takes over what a handler tells. How often it begins to count anew nobody knows: each count has half of what is left of the part.
   mutating func reachInHandler(_ done: Int, of total: Int) {
     guard total > 0 else { return }
@@ -61,13 +67,18 @@ struct StageWeights {
   /// The application's preparation of the older rows, and the rest of a stage.
   var preparation = 0
   var steps = 1
+  /// The rows that a handler is expected to go through.
+  var handlerRows = 0
+
+  /// Those of the only stage: what follows it is a hundredth.
+  static let alone = StageWeights(steps: 99)
 
   /// Weighs stages by the rows that the file holds now. Stages behind one that cannot be planned, which ends the migration, weigh next to nothing.
   static func of(
     _ stages: [StoreMigrationStep], from stored: StoreSchema, to model: CompiledModel, entityNumbers: [Int], _ connection: Connection
   ) throws -> [StageWeights] {
     var weights = Array(repeating: StageWeights(), count: stages.count)
-    if stages.count == 1, stages[0].preparation == nil { return weights }
+    if stages.count == 1, stages[0].preparation == nil, stages[0].handler == nil { return [.alone] }
     var schema = stored
     var estimates = try RowEstimates(stored, connection)
     let rows = estimates.known
@@ -80,7 +91,9 @@ struct StageWeights {
       let counts = plan.steps.map { step in
         step.countSQL == nil ? 0 : step.entities.flatMap(estimates.objects) ?? step.table.flatMap(estimates.rows) ?? rows
       }
-      weights[position].steps = plan.steps.weights(counts, handlerRows: rows).reduce(0, +)
+      weights[position].handlerRows = rows
+      let makesAuxiliaries = try SchemaAuxiliaries(schema: plan.schema).areWanted
+      weights[position].steps = plan.steps.weights(counts, handlerRows: rows, makesAuxiliaries: makesAuxiliaries).reduce(0, +)
       (schema, estimates) = (plan.schema, estimates.after(plan, stage))
     }
     return weights
@@ -101,13 +114,16 @@ extension MigrationStep {
 extension [MigrationStep] {
   /// What each step weighs: the rows that it touches; a handler, those that are there; indexes and what follows from rows, those that were written.
   ///
-  /// - Parameter counts: The rows of the steps that count them, 0 for others.
-  func weights(_ counts: [Int], handlerRows: Int) -> [Int] {
+  /// - Parameters:
+  ///   - counts: The rows of the steps that count them, 0 for others.
+  ///   - handlerRows: The rows that a handler is expected to go through.
+  ///   - makesAuxiliaries: Whether there is any index, or anything else that follows from rows.
+  func weights(_ counts: [Int], handlerRows: Int, makesAuxiliaries: Bool) -> [Int] {
     let written = counts.reduce(0, +)
     return zip(self, counts).map { step, count in
       switch step.work {
       case .handler: 1 + handlerRows
-      case .makeAuxiliaries: 1 + written
+      case .makeAuxiliaries: 1 + (makesAuxiliaries ? written : 0)
       default: 1 + count
       }
     }

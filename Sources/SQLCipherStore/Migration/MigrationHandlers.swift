@@ -105,8 +105,10 @@ final class MigrationSession: StoreMigrationSession {
     self.destination = store(destination, isReadOnly: false)
   }
 
-  func report(_ phase: String, completedUnitCount: Int, totalUnitCount: Int) {
-    runner.report(phase, completed: completedUnitCount, total: totalUnitCount)
+  var isFollowed: Bool { runner.isTelling }
+
+  func report(_ phase: String, completedUnitCount: Int, totalUnitCount: Int, fractionCompleted: Double?) {
+    runner.report(phase, completed: completedUnitCount, total: totalUnitCount, fraction: fractionCompleted)
   }
 
   func checkCancellation() throws { try runner.check() }

@@ -19,7 +19,7 @@ final class MigrationRunner {
   private var total = 0
   private var fraction = MigrationFraction()
   /// What each stage is of the whole; empty where nobody listens.
-  private var stages: [(preparation: MigrationSpan, steps: MigrationSpan)] = []
+  private var stages: [(preparation: MigrationSpan, steps: MigrationSpan, handlerRows: Int)] = []
   private var stage = 0
   /// The rows done before the step under way, and those it is expected to touch.
   private var rowsBefore = 0
@@ -46,7 +46,7 @@ final class MigrationRunner {
   func share(_ weights: [StageWeights]) {
     stages = MigrationSpan().parts(weights.map { $0.preparation + $0.steps } + [1]).dropLast().enumerated().map { position, span in
       let parts = span.parts([weights[position].preparation, weights[position].steps])
-      return (parts[0], parts[1])
+      return (parts[0], parts[1], weights[position].handlerRows)
     }
   }
 
@@ -78,8 +78,10 @@ final class MigrationRunner {
     // What follows from rows is made anew at the end; the number of its rows is not known, and passes.
     let counts = try steps.map { step in try step.countSQL.map(number) ?? 0 }
     total += counts.reduce(0, +)
-    let whole = stages.indices.contains(stage) ? stages[stage].steps : MigrationSpan()
-    let spans = whole.parts(steps.weights(counts, handlerRows: counts.reduce(0, +)))
+    let known = stages.indices.contains(stage) ? stages[stage] : nil
+    let handlerRows = max(known?.handlerRows ?? 0, counts.reduce(0, +))
+    let weights = steps.weights(counts, handlerRows: handlerRows, makesAuxiliaries: try SchemaAuxiliaries(schema: schema).areWanted)
+    let spans = (known?.steps ?? MigrationSpan()).parts(weights)
     for (position, (step, count)) in zip(steps, counts).enumerated() {
       try check()
       fraction.begin(spans[position])
@@ -99,9 +101,9 @@ final class MigrationRunner {
     tell(phase, done, total)
   }
 
-  /// Tells how far a handler is, in its own units.
-  func report(_ phase: String, completed: Int, total: Int) {
-    fraction.reachInHandler(completed, of: total)
+  /// Tells how far a handler is, in its own units, and as a part of all that it does where it knows.
+  func report(_ phase: String, completed: Int, total: Int, fraction part: Double?) {
+    if let part { fraction.reachInHandler(part) } else { fraction.reachInHandler(completed, of: total) }
     tell(phase, completed, total)
   }
 
@@ -120,7 +122,11 @@ final class MigrationRunner {
     case .handler(let stage): try handler(stage)
     case .makeAuxiliaries:
       try ExternalPlacement(transaction, schema).moveIntoRows()
-      try SchemaAuxiliaries(schema: schema).bringInStep(transaction)
+      try SchemaAuxiliaries(schema: schema).bringInStep(transaction) { made, all in
+        try check()
+        fraction.reach(made, of: all)
+        tell(step.summary, done, total)
+      }
     }
   }
 

@@ -63,7 +63,7 @@ struct StoreMigrator {
     if runner.isTelling {
       runner.share(
         request.steps.isEmpty
-          ? [StageWeights()] : try StageWeights.of(request.steps, from: schema, to: model, entityNumbers: entityNumbers, connection))
+          ? [.alone] : try StageWeights.of(request.steps, from: schema, to: model, entityNumbers: entityNumbers, connection))
     }
     var tasks = record.deferredTasks
     var present = record.modelName

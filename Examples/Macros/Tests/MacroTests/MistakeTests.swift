@@ -33,6 +33,6 @@ final class MistakeTests: XCTestCase {
         XCTAssertTrue((inside + found).contains { $0.contains(text) }, "no error says '\(text)'; those inside say \(inside)")
       }
     }
-    XCTAssertEqual(count, 48)
+    XCTAssertEqual(count, 61)
   }
 }
