@@ -237,13 +237,16 @@ let package = Package(
   ]
 )
 
-// Sources that import CoreData, where the system has no framework of that name. No product yet: Documentation/CoreDataSources.md says what is
-// there.
+// Sources that import CoreData, where the system has no framework of that name: Documentation/CoreDataSources.md says what is there.
 #if os(Linux)
+  package.products += [
+    .library(name: "CoreData", targets: ["CoreData"]),
+    .plugin(name: "CoreDataSources", targets: ["CoreDataSources"]),
+  ]
   package.targets += [
     .testTarget(
-      name: "AccessorSymbolsTests", dependencies: ["AccessorSymbols", "_TestSupport"], exclude: ["Fixtures"], swiftSettings: strict),
-    .executableTarget(name: "generate-core-data-sources", dependencies: ["AccessorSymbols"], swiftSettings: strict),
+      name: "AccessorSymbolsTests", dependencies: ["AccessorSymbols", "ObjectModel", "_TestSupport"], exclude: ["Fixtures"], swiftSettings: strict),
+    .executableTarget(name: "generate-core-data-sources", dependencies: ["AccessorSymbols", "ObjectModel"], swiftSettings: strict),
     .plugin(name: "CoreDataSources", capability: .buildTool(), dependencies: ["generate-core-data-sources"]),
     module("CoreData", ["ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "SQLCipherStore", "StoreKeys"]),
     // Written as applications are: without the settings of the library's own code.

@@ -33,3 +33,14 @@ let package = Package(
       ], swiftSettings: strict),
   ]
 )
+
+// What sources that import CoreData cost, where the system has no framework of that name.
+#if os(Linux)
+  package.targets.append(
+    .executableTarget(
+      name: "core-data-module",
+      dependencies: [
+        "LibraryClasses", .product(name: "CipherData", package: "CipherData"), .product(name: "CoreData", package: "CipherData"),
+      ], resources: [.copy("Bookshop.xcdatamodeld")], swiftSettings: [.swiftLanguageMode(.v5)],
+      plugins: [.plugin(name: "CoreDataSources", package: "CipherData")]))
+#endif

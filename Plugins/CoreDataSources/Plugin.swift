@@ -2,8 +2,8 @@
 import Foundation
 import PackagePlugin
 
-/// Writes a file into a target whose sources import CoreData: the accessors of its declarations with `@NSManaged`, the table of its classes, and the names
-/// that Foundation has too.
+/// Writes a file into a target whose sources import CoreData: the accessors of its declarations with `@NSManaged`, the table of its classes, the names that Foundation has too, and
+/// the classes that its models have generated.
 @main struct CoreDataSources: BuildToolPlugin {
   func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
     guard let target = target as? any SourceModuleTarget else { return [] }
@@ -12,13 +12,33 @@ import PackagePlugin
     var passed = Set(dependencies.filter { $0.name == "CoreData" }.flatMap { [$0.id] + $0.recursiveTargetDependencies.map(\.id) })
     passed.insert(target.id)
     let others = dependencies.filter { !passed.contains($0.id) }.compactMap { $0 as? any SourceModuleTarget }
-    let modules = ([target] + others).map { ($0.moduleName, $0.sourceFiles(withSuffix: "swift").map(\.url)) }
+    let modules = ([target] + others).map { ($0.moduleName, $0.sourceFiles(withSuffix: "swift").map(\.url), models(in: $0.directoryURL)) }
     let output = context.pluginWorkDirectoryURL.appendingPathComponent("CoreDataSources.swift")
-    let arguments = modules.flatMap { module, sources in ["--module", module] + sources.flatMap { ["--source", $0.path] } }
+    let arguments = modules.flatMap { module, sources, models in
+      ["--module", module] + sources.flatMap { ["--source", $0.path] } + models.flatMap { ["--model", $0.path] }
+    }
     return [
       .buildCommand(
         displayName: "Write the accessors of \(target.name)", executable: try context.tool(named: "generate-core-data-sources").url,
-        arguments: ["--output", output.path] + arguments, inputFiles: modules.flatMap(\.1), outputFiles: [output])
+        arguments: ["--output", output.path] + arguments, inputFiles: modules.flatMap(\.1) + modules.flatMap(\.2).flatMap(files),
+        outputFiles: [output])
     ]
+  }
+
+  /// The models in a target's folder.
+  private func models(in folder: URL) -> [URL] {
+    let found = (try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)) ?? []
+    let models = found.filter { ["xcdatamodeld", "xcdatamodel"].contains($0.pathExtension) }
+    let deeper = found.filter { $0.pathExtension.isEmpty && $0.hasDirectoryPath && !$0.lastPathComponent.hasPrefix(".") }.flatMap(
+      models(in:))
+    return (models + deeper).sorted { $0.path < $1.path }
+  }
+
+  /// The files of a model.
+  private func files(of model: URL) -> [URL] {
+    let walk = FileManager.default.enumerator(at: model, includingPropertiesForKeys: [.isRegularFileKey])
+    var files: [URL] = []
+    while let url = walk?.nextObject() as? URL { if !url.hasDirectoryPath { files.append(url) } }
+    return files.sorted { $0.path < $1.path }
   }
 }

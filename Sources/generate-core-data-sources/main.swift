@@ -1,14 +1,15 @@
 // generate-core-data-sources: the tool of the plugin CoreDataSources; it writes what a module's managed declarations find at link time.
 import AccessorSymbols
 import Foundation
+import ObjectModel
 
 /// What the command line asks for: the module, and those that it depends on, each with its sources.
 struct SourceArguments {
-  var modules: [(name: String, sources: [String])] = []
+  var modules: [(name: String, sources: [String], models: [String])] = []
   var output = ""
 
   static let usage =
-    "usage: generate-core-data-sources --output FILE --module NAME [--source FILE]... [--module NAME [--source FILE]...]..."
+    "usage: generate-core-data-sources --output FILE --module NAME [--source FILE | --model BUNDLE]... [--module NAME ...]..."
 
   /// Reads the arguments; nil when they make no sense.
   init?(_ arguments: [String]) {
@@ -17,10 +18,13 @@ struct SourceArguments {
       guard let value = rest.popFirst() else { return nil }
       switch flag {
       case "--output": output = value
-      case "--module": modules.append((value, []))
+      case "--module": modules.append((value, [], []))
       case "--source":
         guard !modules.isEmpty else { return nil }
         modules[modules.count - 1].sources.append(value)
+      case "--model":
+        guard !modules.isEmpty else { return nil }
+        modules[modules.count - 1].models.append(value)
       default: return nil
       }
     }
@@ -34,16 +38,29 @@ func fail(_ message: String, _ code: Int32) -> Never {
 }
 
 guard let arguments = SourceArguments(Array(CommandLine.arguments.dropFirst())) else { fail(SourceArguments.usage, 64) }
-let modules = arguments.modules.map { module in
+/// The classes that the models of a module have generated.
+func classes(of models: [String]) -> String {
+  models.map { path in
+    let url = URL(fileURLWithPath: path)
+    do {
+      let model =
+        url.pathExtension == "xcdatamodeld" ? try VersionedModel(contentsOf: url).current : try ManagedObjectModel(contentsOf: url)
+      return model.map { EntityClassSource($0).text } ?? ""
+    } catch { fail("\(path): error: \(error)", 65) }
+  }.joined()
+}
+
+let generated = arguments.modules.map { classes(of: $0.models) }
+let modules = zip(arguments.modules, generated).map { module, classes in
   ScannedModule(
     name: module.name,
     sources: module.sources.map { path in
       guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { fail("\(path): error: the source cannot be read", 66) }
       return ScannedSource(text, file: path)
-    })
+    } + [ScannedSource(classes, file: "\(module.name).xcdatamodeld")])
 }
 let source = AccessorSource(ManagedAccessors(of: modules[0], dependencies: Array(modules.dropFirst())), of: modules[0])
 if !source.issues.isEmpty { fail(source.issues.map(\.description).joined(separator: "\n"), 65) }
-do { try source.text.write(toFile: arguments.output, atomically: true, encoding: .utf8) } catch {
+do { try (source.text + generated[0]).write(toFile: arguments.output, atomically: true, encoding: .utf8) } catch {
   fail("\(arguments.output): error: \(error.localizedDescription)", 73)
 }

@@ -6,6 +6,7 @@ import XCTest
 final class EmissionTests: XCTestCase {
   private static let expected = """
     ["Program.Case Case", "Program.Furniture.Chair Chair", "Program.Shelf Shelf"]
+    title kind count -
     NSSortDescriptor NSPredicate false
     A!?. case B 2 [1, 2] closed 3 2 ["1", "2"]
     add Books

@@ -47,7 +47,7 @@ final class PortingTests: XCTestCase {
       enum Kind: Int { case one }
       static let keys = ["title", "author.name", "#keyPath(Book.x)"]
 
-      public override init(entity: NSEntityDescription, insertInto context: NSManagedObjectContext?) {
+      public override required init(entity: NSEntityDescription, insertInto context: NSManagedObjectContext?) {
         super.init(entity: entity, insertInto: context)
       }
 
@@ -69,7 +69,7 @@ final class PortingTests: XCTestCase {
     public class NSManagedObjectContext {}
     open class NSManagedObject {
       public required init(_ seed: ManagedObjectSeed) {}
-      public init(entity: NSEntityDescription, insertInto context: NSManagedObjectContext?) {}
+      public required init(entity: NSEntityDescription, insertInto context: NSManagedObjectContext?) {}
     }
     """
 
@@ -119,6 +119,104 @@ final class PortingTests: XCTestCase {
     XCTAssertEqual(SourcePort("class A {}\n").difference(path: "A.swift"), "")
   }
 
+  func testSelectorsOfSortDescriptorsBecomeNames() {
+    let port = SourcePort(
+      "let s = NSSortDescriptor(key: \"a\", ascending: true, selector: #selector(NSString.localizedStandardCompare(_:)))\n")
+    XCTAssertEqual(
+      port.result, "let s = NSSortDescriptor(key: \"a\", ascending: true, selector: NSSelectorFromString(\"localizedStandardCompare:\"))\n")
+    XCTAssertEqual(port.remarks, [])
+  }
+
+  func testObserversBySelectorsGetAClosure() {
+    let port = SourcePort(
+      """
+      import CoreData
+      class Stack {
+        func begin() {
+          NotificationCenter.default.addObserver(self, selector: #selector(Stack.saved(_:)), name: .NSManagedObjectContextDidSave, object: context)
+          center
+            .addObserver(self, selector: #selector(ended), name: Names.of(1, 2), object: nil)
+          observe(center.addObserver(self, selector: #selector(ended), name: nil, object: nil))
+        }
+        @objc func saved(_ notification: Notification) {}
+        @objc func ended() {}
+      }
+
+      """)
+    XCTAssertEqual(
+      port.result,
+      """
+      import CoreData
+      class Stack {
+        func begin() {
+          #if canImport(ObjectiveC)
+          NotificationCenter.default.addObserver(self, selector: #selector(Stack.saved(_:)), name: .NSManagedObjectContextDidSave, object: context)
+          #else
+          _ = NotificationCenter.default.addObserver(forName: .NSManagedObjectContextDidSave, object: context, queue: nil) { [weak self] notification in
+            self?.saved(notification)
+          }
+          #endif
+          #if canImport(ObjectiveC)
+          center
+            .addObserver(self, selector: #selector(ended), name: Names.of(1, 2), object: nil)
+          #else
+          _ = center
+            .addObserver(forName: Names.of(1, 2), object: nil, queue: nil) { [weak self] _ in
+            self?.ended()
+          }
+          #endif
+          observe(center.addObserver(self, selector: #selector(ended), name: nil, object: nil))
+        }
+        #if canImport(ObjectiveC)
+        @objc
+        #endif
+        func saved(_ notification: Notification) {}
+        #if canImport(ObjectiveC)
+        @objc
+        #endif
+        func ended() {}
+      }
+
+      """)
+    XCTAssertEqual(port.remarks.map(\.line), [7])
+    XCTAssertFalse(SourcePort(port.result).isChanged)
+  }
+
+  func testSelectorsInConstantsAreThoseOfTheirObservers() {
+    let port = SourcePort(
+      """
+      class Stack {
+        private let saved = #selector(Stack.onSave(_:))
+        func begin() {
+          center.addObserver(self, selector: saved, name: name, object: nil)
+        }
+        @objc func onSave(_ notification: Notification) {}
+      }
+
+      """)
+    XCTAssertTrue(
+      port.result.contains("  #if canImport(ObjectiveC)\n  private let saved = #selector(Stack.onSave(_:))\n  #endif\n"), port.result)
+    XCTAssertTrue(port.result.contains("    self?.onSave(notification)\n"), port.result)
+    XCTAssertEqual(port.remarks, [])
+    XCTAssertFalse(SourcePort(port.result).isChanged)
+  }
+
+  func testImportsOfApplesModulesStandWhereTheseAre() {
+    let port = SourcePort("import UIKit\n@preconcurrency import os.log\nlet flag = description.optional\n\nvar x = 1\n")
+    XCTAssertEqual(
+      port.result,
+      "#if canImport(UIKit)\nimport UIKit\n#endif\n#if canImport(os)\n@preconcurrency import os.log\n#endif\nlet flag = description.optional\n\nvar x = 1\n"
+    )
+    XCTAssertEqual(port.remarks.map(\.line), [1, 2])
+  }
+
+  func testASourceThatLeavesItsImportToOthersGetsIt() {
+    XCTAssertEqual(
+      SourcePort("import Foundation\n\nextension NSManagedObjectModel {}\n").result,
+      "import CoreData\nimport Foundation\n\nextension NSManagedObjectModel {}\n")
+    XCTAssertFalse(SourcePort("import Foundation\nlet text = \"NSManagedObject\"\n").isChanged)
+  }
+
   func testWhatNoRuleChangesIsRemarkedOn() {
     let port = SourcePort(
       """
@@ -135,6 +233,19 @@ final class PortingTests: XCTestCase {
     XCTAssertEqual(port.remarks.map(\.line), [1, 6, 8, 8])
     XCTAssertTrue(port.remarks[0].text.hasPrefix("import UIKit: the module is not there on Linux"))
     XCTAssertTrue(port.remarks[1].text.hasPrefix("optional requirements"))
+  }
+
+  func testTheExampleIsAsTheCommandHasLeftIt() throws {
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    let folder = root.appendingPathComponent("Examples/CoreDataSources")
+    let walk = try XCTUnwrap(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
+    let sources = walk.compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" && !$0.path.contains("/.build/") }
+    XCTAssertGreaterThan(sources.count, 8)
+    for source in sources {
+      let port = SourcePort(try String(contentsOf: source, encoding: .utf8))
+      XCTAssertFalse(port.isChanged, source.path)
+      XCTAssertEqual(port.remarks, [], source.path)
+    }
   }
 
   func testASourceThatDoesNotCompileIsLeftWhole() {

@@ -29,7 +29,7 @@ public class Comic: Book {
 public class Author: NSManagedObject {
   private(set) var isMadeByItsOwnInitializer = false
 
-  public override init(entity: NSEntityDescription, insertInto context: NSManagedObjectContext?) {
+  public required init(entity: NSEntityDescription, insertInto context: NSManagedObjectContext?) {
     super.init(entity: entity, insertInto: context)
     isMadeByItsOwnInitializer = true
   }

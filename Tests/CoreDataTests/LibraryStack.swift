@@ -13,12 +13,15 @@ final class LibraryStack {
   var context: NSManagedObjectContext { container.viewContext }
   var file: URL { folder.appendingPathComponent("Library.sqlite") }
 
-  init(key: StoreKey? = .raw(SecretBytes(Array(repeating: 7, count: 32))), folder: URL? = nil) throws {
+  init(
+    key: StoreKey? = .raw(SecretBytes(Array(repeating: 7, count: 32))), folder: URL? = nil, options: [String: NSObject] = [:]
+  ) throws {
     self.folder = folder ?? FileManager.default.temporaryDirectory.appendingPathComponent("coredata-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
     container = NSPersistentContainer(name: "Library")
     let description = NSPersistentStoreDescription(url: self.folder.appendingPathComponent("Library.sqlite"))
     description.encryptionKey = key
+    for (key, option) in options { description.setOption(option, forKey: key) }
     container.persistentStoreDescriptions = [description]
     container.loadPersistentStores { [self] _, error in
       if let error = error as NSError? { loadError = error }

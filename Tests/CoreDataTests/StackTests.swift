@@ -7,10 +7,11 @@ import XCTest
 final class StackTests: XCTestCase {
   func testTheModelIsFoundByTheContainersName() throws {
     try LibraryStack.with { stack in
-      XCTAssertEqual(Set(stack.container.managedObjectModel.entitiesByName.keys), ["Author", "Book", "Comic", "Note"])
+      XCTAssertEqual(
+        Set(stack.container.managedObjectModel.entitiesByName.keys), ["Author", "Book", "Comic", "Loan", "LongLoan", "Note", "Reader"])
       XCTAssertEqual(stack.container.persistentStoreCoordinator.persistentStores.map(\.url), [stack.file])
       let comic = stack.container.managedObjectModel.entitiesByName["Comic"]
-      XCTAssertEqual(comic?.attributesByName["title"]?.entity?.name, "Book")
+      XCTAssertEqual(comic?.attributesByName["title"]?.entity.name, "Book")
       XCTAssertEqual(comic?.superentity?.name, "Book")
       XCTAssertEqual(stack.context.concurrencyType, .mainQueueConcurrencyType)
     }
@@ -109,8 +110,15 @@ final class StackTests: XCTestCase {
     }
     XCTAssertThrowsError(
       try coordinator.addPersistentStore(
-        ofType: NSInMemoryStoreType, configurationName: nil, at: nil, options: ["NSSQLitePragmasOption": NSNumber(value: 1)])
-    ) { XCTAssertTrue(($0 as NSError).localizedDescription.contains("no option NSSQLitePragmasOption")) }
+        ofType: NSInMemoryStoreType, configurationName: nil, at: nil, options: ["NSSQLiteAnalyzeOption": NSNumber(value: 1)])
+    ) { XCTAssertTrue(($0 as NSError).localizedDescription.contains("no option NSSQLiteAnalyzeOption")) }
     XCTAssertEqual(coordinator.persistentStores, [])
+    XCTAssertThrowsError(
+      try coordinator.addPersistentStore(
+        ofType: NSInMemoryStoreType, configurationName: nil, at: nil, options: [NSSQLitePragmasOption: ["synchronous": "OFF"]])
+    ) { XCTAssertTrue(($0 as NSError).localizedDescription.contains("the pragma synchronous"), "\($0)") }
+    try coordinator.addPersistentStore(
+      ofType: NSInMemoryStoreType, configurationName: nil, at: nil, options: [NSSQLitePragmasOption: ["journal_mode": "WAL"]])
+    XCTAssertEqual(coordinator.persistentStores.count, 1)
   }
 }

@@ -22,6 +22,8 @@ package struct ManagedAccessor: Sendable {
 /// A class below `NSManagedObject`.
 package struct ManagedClass: Sendable, Equatable {
   package var nominal: MangledNominal
+  /// The classes between it and `NSManagedObject`, the nearest one first.
+  package var superclasses: [MangledNominal] = []
   /// The conditions of `#if` under which it is declared.
   package var conditions: [String]
 }
@@ -44,7 +46,8 @@ package struct ManagedAccessors: Sendable {
     for type in index.declared(in: module.name) {
       guard case .nominal(.classType) = type.kind, !type.isOfFile, !type.isGeneric else { continue }
       let resolver = TypeResolver(index: index, module: module.name, file: type.file, imports: index.modules)
-      if resolver.isManaged(type) { classes.append(ManagedClass(nominal: type.nominal, conditions: type.conditions)) }
+      guard let above = resolver.managedClasses(above: type) else { continue }
+      classes.append(ManagedClass(nominal: type.nominal, superclasses: above, conditions: type.conditions))
     }
     for source in module.sources {
       let resolver = TypeResolver(

@@ -39,7 +39,7 @@ package struct AccessorSource {
       "// swift-format-ignore-file", "",
     ]
     lines += imports
-    lines += [""] + aliases + [""] + classTable
+    lines += [""] + aliases + [""] + classTable + keyPaths
     for (index, accessor) in accessors.enumerated() {
       lines.append("")
       lines += guarded(
@@ -59,7 +59,9 @@ package struct AccessorSource {
 
   /// Foundation has types of the same names: what the module itself declares comes before both.
   private var aliases: [String] {
-    ["NSPredicate", "NSCompoundPredicate", "NSSortDescriptor"].map { "public typealias \($0) = CoreData.\($0)" }
+    ["NSPredicate", "NSCompoundPredicate", "NSComparisonPredicate", "NSExpression", "NSSortDescriptor"].map {
+      "public typealias \($0) = CoreData.\($0)"
+    }
   }
 
   /// The module's classes are entered when the program is loaded, before its first line: a model names them by texts.
@@ -70,9 +72,29 @@ package struct AccessorSource {
     }
     let function = "`_enterClasses_\(module.name)`"
     return ["private func \(function)() {", "  var classes: [String: NSManagedObject.Type] = [:]"] + entries + [
-      "  EntityClassRegistry.enter(module: \"\(module.name)\", classes)", "}",
+      "  EntityClassRegistry.enter(module: \"\(module.name)\", classes)", "  EntityClassRegistry.enterKeyPaths(\(keyPathFunction))", "}",
       "@section(\".init_array\") @used private let `_loaded_\(module.name)`: @convention(c) () -> Void = { \(function)() }",
     ]
+  }
+
+  private var keyPathFunction: String { "`_enterKeyPaths_\(module.name)`" }
+
+  /// The names of the properties by key paths, as far as other files can name them: a key path does not tell its name.
+  private var keyPaths: [String] {
+    if classes.isEmpty { return [] }
+    let lines = classes.flatMap { type in
+      let properties = accessors.filter { accessor in
+        guard case .property = accessor.kind, !accessor.access.isOfFile else { return false }
+        return accessor.owner == type.nominal || type.superclasses.contains(accessor.owner)
+      }
+      return properties.flatMap { property in
+        let (path, name) = (type.nominal.text, property.name)
+        return guarded(
+          type.conditions + property.conditions.filter { !type.conditions.contains($0) },
+          ["  names.add(\\\(path).`\(name)`, \\\(path)?.?.`\(name)`, \"\(name)\")"])
+      }
+    }
+    return ["", "@Sendable private func \(keyPathFunction)(_ names: inout _KeyPathNames) {"] + lines + ["}"]
   }
 
   /// What the files with managed declarations import; types that these name may come from anywhere there.

@@ -2,8 +2,8 @@
 
 /// What has to change in a source before it compiles on Linux: it goes on compiling on Apple's systems, where it means the same.
 ///
-/// Changed are attributes of Objective-C (they get `#if canImport(ObjectiveC)`), `#keyPath` (a text), and classes that override
-/// `init(entity:insertInto:)` (they get the initializer of stored objects). What cannot be changed by rules is remarked on.
+/// Changed are imports of Apple's modules and attributes of Objective-C (they get `#if canImport(…)`), `#keyPath` (a text), `#selector` of a sort descriptor (its name), and classes that override
+/// `init(entity:insertInto:)` (they get the initializer of stored objects), observers by selectors (they get a closure), and sources that leave the import to others. What cannot be changed by rules is remarked on.
 package struct SourcePort {
   /// Something that has to be changed by hand.
   package struct Remark: Equatable, Sendable {
@@ -14,7 +14,9 @@ package struct SourcePort {
   }
 
   private let bytes: [UInt8]
-  private var edits: [(range: Range<Int>, text: String)] = []
+  var edits: [(range: Range<Int>, text: String)] = []
+  /// The places of tokens that a rule before has seen to.
+  var handled: Set<Int> = []
   package private(set) var remarks: [Remark] = []
 
   /// Looks through a source.
@@ -29,6 +31,7 @@ package struct SourcePort {
       if build.mayHold(conditions.current) { look(at: token, cursor) }
       cursor.position += 1
     }
+    completeImports(cursor.tokens)
   }
 
   /// Whether anything is changed.
@@ -41,21 +44,20 @@ package struct SourcePort {
 
   private mutating func look(at token: SourceToken, _ cursor: TokenCursor) {
     if token.isMark("@"), let name = cursor.token(after: 1)?.word { return lookAtAttribute(name, token, cursor) }
+    if handled.contains(cursor.position) { return }
     switch token.word {
+    case "addObserver": _ = replaceObserver(cursor)
     case "#keyPath": replaceKeyPath(token, cursor)
-    case "#selector":
-      remark(token, "#selector needs Objective-C: observe notifications with a closure (addObserver(forName:object:queue:using:))")
-    case "import":
-      guard let module = cursor.token(after: 1)?.word, BuildConditions.appleModules.contains(module) else { return }
-      remark(token, "import \(module): the module is not there on Linux; put what needs it behind #if canImport(\(module))")
-    case "optional" where cursor.token(after: 1)?.word == "func" || cursor.token(after: 1)?.word == "var":
+    case "#selector": if !guardSelectorConstant(token, cursor) { replaceSelector(token, cursor) }
+    case "import": guardImport(token, cursor)
+    case "optional" where ["func", "var"].contains(cursor.token(after: 1)?.word) && !cursor.follows("."):
       remark(token, "optional requirements need Objective-C: give the requirement a default implementation in an extension")
     case "init": completeInitializer(token, cursor)
     default: break
     }
   }
 
-  private mutating func remark(_ token: SourceToken, _ text: String) { remarks.append(Remark(line: token.line, text: text)) }
+  mutating func remark(_ token: SourceToken, _ text: String) { remarks.append(Remark(line: token.line, text: text)) }
 
   /// `@objc(Book)` stands where Objective-C is.
   private mutating func lookAtAttribute(_ name: String, _ token: SourceToken, _ cursor: TokenCursor) {
@@ -92,7 +94,26 @@ package struct SourcePort {
     edits.append((token.range.lowerBound..<end, "\"\(keys.joined(separator: "."))\""))
   }
 
-  /// A class that overrides `init(entity:insertInto:)` inherits no other initializer.
+  /// `#selector(NSString.localizedStandardCompare(_:))` of a sort descriptor is `NSSelectorFromString("localizedStandardCompare:")`.
+  private mutating func replaceSelector(_ token: SourceToken, _ cursor: TokenCursor) {
+    var behind = cursor
+    behind.position += 1
+    if behind.isAt("(") {
+      let first = behind.position
+      behind.skipBracketed()
+      let tokens = behind.tokens[first..<behind.position]
+      if let method = tokens.lazy.compactMap(\.word).first(where: Self.comparisons.contains), let last = tokens.last {
+        return edits.append((token.range.lowerBound..<last.range.upperBound, "NSSelectorFromString(\"\(method):\")"))
+      }
+    }
+    remark(token, "#selector needs Objective-C: observe notifications with a closure (addObserver(forName:object:queue:using:))")
+  }
+
+  private static let comparisons: Set<String> = [
+    "compare", "caseInsensitiveCompare", "localizedCompare", "localizedCaseInsensitiveCompare", "localizedStandardCompare",
+  ]
+
+  /// A class that overrides `init(entity:insertInto:)` inherits no other initializer; where a class is known by its metatype only, it is made by that.
   private mutating func completeInitializer(_ token: SourceToken, _ cursor: TokenCursor) {
     guard cursor.position > 0, cursor.token(after: 1)?.isMark("(") == true, cursor.token(after: 2)?.word == "entity" else { return }
     var first = cursor.position
@@ -110,6 +131,7 @@ package struct SourcePort {
     behind.skipBracketed()
     guard behind.tokens[parameters..<behind.position].contains(where: { $0.word == "insertInto" }), behind.isAt("{") else { return }
     behind.skipBracketed()
+    if !modifiers.contains("required") { edits.append((token.range.lowerBound..<token.range.lowerBound, "required ")) }
     guard !Self.hasSeedInitializer(behind.tokens, around: cursor.position) else { return }
     let end = behind.tokens[behind.position - 1].range.upperBound
     let indentation = indentation(of: cursor.tokens[first])
@@ -140,13 +162,13 @@ package struct SourcePort {
   // MARK: Text
 
   /// The blanks that a token's line begins with.
-  private func indentation(of token: SourceToken) -> String {
+  func indentation(of token: SourceToken) -> String {
     var start = token.range.lowerBound
     while start > 0, bytes[start - 1] != UInt8(ascii: "\n") { start -= 1 }
     return String(decoding: bytes[start...].prefix { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }, as: UTF8.self)
   }
 
-  private func text(of range: Range<Int>, applying edits: [(range: Range<Int>, text: String)]) -> String {
+  func text(of range: Range<Int>, applying edits: [(range: Range<Int>, text: String)]) -> String {
     var result: [UInt8] = []
     var position = range.lowerBound
     for edit in edits {

@@ -87,12 +87,17 @@ struct TypeResolver {
   // MARK: Classes
 
   /// Whether a class inherits from `NSManagedObject`, by way of classes whose sources are at hand.
-  func isManaged(_ type: IndexedType, depth: Int = 0) -> Bool {
-    guard depth < Self.maximumDepth, case .named(let path, let arguments)? = type.inherited.first, arguments.isEmpty else { return false }
+  func isManaged(_ type: IndexedType) -> Bool { managedClasses(above: type) != nil }
+
+  /// The classes between a class and `NSManagedObject`, the nearest one first; nil for a class that does not inherit from it by way of classes whose sources are at hand.
+  func managedClasses(above type: IndexedType, depth: Int = 0) -> [MangledNominal]? {
+    guard depth < Self.maximumDepth, case .named(let path, let arguments)? = type.inherited.first, arguments.isEmpty else { return nil }
     let there = TypeResolver(index: index, module: type.module, file: type.file, imports: imports)
     // What cannot be found is no class of entities; its declarations with @NSManaged have issues of their own.
-    if let above = try? there.lookUp(path, in: type.nominal.parent, depth) { return isManaged(above, depth: depth + 1) }
-    return path.last == "NSManagedObject" && (path.count == 1 || path == ["CoreData", "NSManagedObject"])
+    if let above = try? there.lookUp(path, in: type.nominal.parent, depth) {
+      return managedClasses(above: above, depth: depth + 1).map { [above.nominal] + $0 }
+    }
+    return path.last == "NSManagedObject" && (path.count == 1 || path == ["CoreData", "NSManagedObject"]) ? [] : nil
   }
 
   // MARK: Names

@@ -13,6 +13,9 @@ struct TokenCursor {
 
   func isAt(_ mark: Unicode.Scalar) -> Bool { token?.isMark(mark) ?? false }
 
+  /// Whether a mark stands before the place.
+  func follows(_ mark: Unicode.Scalar) -> Bool { position > 0 && tokens[position - 1].isMark(mark) }
+
   /// Goes on if the mark stands here.
   mutating func take(_ mark: Unicode.Scalar) -> Bool {
     guard isAt(mark) else { return false }

@@ -10,24 +10,18 @@ public let NSValidationObjectErrorKey = "NSValidationErrorObject"
 /// The key of the property that a validation failed for in an error's user info.
 public let NSValidationKeyErrorKey = "NSValidationErrorKey"
 
-/// Several objects cannot be saved: the errors are under ``NSDetailedErrorsKey``.
-public var NSValidationMultipleErrorsError: Int { 1560 }
-/// A required value is missing.
-public var NSValidationMissingMandatoryPropertyError: Int { 1570 }
-/// A delete rule denies a deletion.
-public var NSValidationRelationshipDeniedDeleteError: Int { 1600 }
-/// A row was changed by others.
-public var NSManagedObjectMergeError: Int { 133_020 }
-/// A unique value is taken.
-public var NSManagedObjectConstraintMergeError: Int { 133_021 }
-/// The row of an object is gone.
-public var NSManagedObjectReferentialIntegrityError: Int { 133_000 }
-/// The store was made with another model.
-public var NSPersistentStoreIncompatibleVersionHashError: Int { 134_100 }
-/// The store cannot be opened.
-public var NSPersistentStoreOpenError: Int { 134_080 }
-/// Something is wrong that has no number of its own.
-public var NSCoreDataError: Int { 134_060 }
+/// The key of the value that a validation failed for. It is never there: errors do not hold values.
+public let NSValidationValueErrorKey = "NSValidationErrorValue"
+/// The key of the condition that a validation failed for. It is never there: conditions hold values.
+public let NSValidationPredicateErrorKey = "NSValidationErrorPredicate"
+/// The key of the stores that an error is about.
+public let NSAffectedStoresErrorKey = "NSAffectedStoresErrorKey"
+/// The key of the objects that an error is about.
+public let NSAffectedObjectsErrorKey = "NSAffectedObjectsErrorKey"
+/// The key of the conflicts of a save.
+public let NSPersistentStoreSaveConflictsErrorKey = "conflictList"
+/// The domain of a database's errors.
+public let NSSQLiteErrorDomain = "NSSQLiteErrorDomain"
 
 /// The library's errors as those of Core Data: in the Cocoa domain with Core Data's numbers, the error itself under `NSUnderlyingErrorKey`.
 enum CoreDataError {

@@ -1,6 +1,7 @@
 // NSFetchRequestResult: what fetches may return.
 public import Foundation
 public import ObjectModel
+import ObjectStore
 
 /// What a fetch may return: objects, their IDs, dictionaries, a number.
 public protocol NSFetchRequestResult {}
@@ -11,3 +12,17 @@ public typealias NSManagedObjectID = ManagedObjectID
 extension ManagedObjectID: NSFetchRequestResult {}
 extension NSDictionary: NSFetchRequestResult {}
 extension NSNumber: NSFetchRequestResult {}
+
+extension ManagedObjectID {
+  /// The object's entity, in the model that was loaded last and has it.
+  public var entity: NSEntityDescription {
+    UsedModels.all.lazy.compactMap { [entityName] in $0.entitiesByName[entityName] }.first
+      ?? NSEntityDescription(EntityDescription(name: entityName), of: nil)
+  }
+
+  /// The store that the object is in; nil for a new object, and where no container has it open.
+  public var persistentStore: NSPersistentStore? {
+    if isTemporaryID { return nil }
+    return UsedModels.all.lazy.compactMap { $0.coordinator?.persistentStore(of: self) }.first.map(NSPersistentStore.init)
+  }
+}

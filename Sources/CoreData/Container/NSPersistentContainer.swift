@@ -61,7 +61,7 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {  // the lock g
   }
 
   /// Opens the stores, and tells of each what came of it: before it returns, unless a description says otherwise.
-  public func loadPersistentStores(completionHandler: @escaping (NSPersistentStoreDescription, (any Error)?) -> Void) {
+  open func loadPersistentStores(completionHandler: @escaping (NSPersistentStoreDescription, (any Error)?) -> Void) {
     for description in persistentStoreDescriptions {
       guard !managedObjectModel.model.entities.isEmpty else {
         completionHandler(description, CoreDataError.make(MissingModelError(name: name)))
@@ -72,14 +72,15 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {  // the lock g
   }
 
   /// A new context on a queue of its own.
-  public func newBackgroundContext() -> NSManagedObjectContext {
+  open func newBackgroundContext() -> NSManagedObjectContext {
     let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
     context.persistentStoreCoordinator = persistentStoreCoordinator
     return context
   }
 
   /// Does work with a context of its own, on a queue of its own.
-  public func performBackgroundTask(_ block: @escaping @Sendable (NSManagedObjectContext) -> Void) {
+  @preconcurrency
+  open func performBackgroundTask(_ block: @escaping @Sendable (NSManagedObjectContext) -> Void) {
     let context = newBackgroundContext()
     context.perform { block(context) }
   }
@@ -87,9 +88,10 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {  // the lock g
   /// Does work with a context of its own, on a queue of its own, and gives what it gives.
   ///
   /// - Throws: What the work throws.
+  @preconcurrency
   public func performBackgroundTask<Result: Sendable>(
     _ block: @escaping @Sendable (NSManagedObjectContext) throws -> Result
-  ) async throws -> Result {
+  ) async rethrows -> Result {
     let context = newBackgroundContext()
     return try await context.perform { try block(context) }
   }

@@ -2,14 +2,16 @@
 public import Foundation
 package import ObjectModel
 
-/// An entity: a name, a class and properties. One that a model gave out is a copy: changes of it concern the model when it is set there again.
+/// An entity: a name, a class and properties. Once a coordinator uses its model, changes of it are not heeded.
 public final class NSEntityDescription: NSObject, NSFetchRequestResult {
-  /// The model that gave the entity out.
-  public private(set) var managedObjectModel: NSManagedObjectModel?
+  /// The model that the entity is of, which it does not hold; an empty one where it is of none.
+  public var managedObjectModel: NSManagedObjectModel { model ?? NSManagedObjectModel() }
+  /// The model that the entity is of.
+  package private(set) weak var model: NSManagedObjectModel?
   /// The entity's name.
   public var name: String?
   /// The name of the class of its objects.
-  public var managedObjectClassName: String? = "NSManagedObject"
+  public var managedObjectClassName: String! = "NSManagedObject"
   /// Whether there are objects of the entities below it only.
   public var isAbstract = false
   /// Its attributes, relationships and fetched properties.
@@ -18,6 +20,10 @@ public final class NSEntityDescription: NSObject, NSFetchRequestResult {
   public var subentities: [NSEntityDescription] = []
   /// Names of attributes, no two objects with the same values of which may be stored.
   public var uniquenessConstraints: [[Any]] = []
+  /// Its indexes.
+  public var indexes: [NSFetchIndexDescription] = []
+  /// What names an object where it is shown to be searched; nil for nothing.
+  public var coreSpotlightDisplayNameExpression: NSExpression?
   /// Its notes.
   public var userInfo: [AnyHashable: Any]?
   /// The name that it had in an older version of the model.
@@ -33,7 +39,7 @@ public final class NSEntityDescription: NSObject, NSFetchRequestResult {
 
   package init(_ entity: EntityDescription, of model: NSManagedObjectModel?) {
     original = entity
-    managedObjectModel = model
+    self.model = model
     name = entity.name
     managedObjectClassName = entity.managedObjectClassName ?? "NSManagedObject"
     isAbstract = entity.isAbstract
@@ -44,10 +50,12 @@ public final class NSEntityDescription: NSObject, NSFetchRequestResult {
     versionHashModifier = entity.versionHashModifier
     super.init()
     properties = entity.properties.map { NSPropertyDescription.make($0, of: self) }
+    indexes = entity.indexes.map { NSFetchIndexDescription($0, of: self) }
+    coreSpotlightDisplayNameExpression = entity.coreSpotlightDisplayNameExpression.map { NSExpression(format: $0) }
   }
 
   /// The entity above it.
-  public var superentity: NSEntityDescription? { superentityName.flatMap { managedObjectModel?.entitiesByName[$0] } }
+  public var superentity: NSEntityDescription? { superentityName.flatMap { model?.entitiesByName[$0] } }
 
   /// Its attributes by their names, inherited ones included.
   public var attributesByName: [String: NSAttributeDescription] { byName(NSAttributeDescription.self) }
@@ -61,6 +69,14 @@ public final class NSEntityDescription: NSObject, NSFetchRequestResult {
     return (superentity?.byName(type) ?? [:]).merging(own) { _, new in new }
   }
 
+  /// The entities below it by their names.
+  public var subentitiesByName: [String: NSEntityDescription] {
+    Dictionary(subentities.map { ($0.name ?? "", $0) }) { first, _ in first }
+  }
+
+  /// What tells versions of the entity apart.
+  public var versionHash: Data { model?.entityVersionHashesByName[name ?? ""] ?? Data() }
+
   /// Whether it is another entity or lies below it.
   public func isKindOf(entity other: NSEntityDescription) -> Bool {
     name == other.name || (superentity?.isKindOf(entity: other) ?? false)
@@ -72,7 +88,10 @@ public final class NSEntityDescription: NSObject, NSFetchRequestResult {
   }
 
   /// Entities are equal where their names and properties are.
-  public override func isEqual(_ object: Any?) -> Bool { (object as? NSEntityDescription)?.value == value }
+  public override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? NSEntityDescription else { return false }
+    return other === self || other.name == name && other.value == value
+  }
   /// The hash of the name.
   public override var hash: Int { (name ?? "").hashValue }
 
@@ -85,6 +104,8 @@ public final class NSEntityDescription: NSObject, NSFetchRequestResult {
     entity.isAbstract = isAbstract
     entity.managedObjectClassName = managedObjectClassName == "NSManagedObject" ? nil : managedObjectClassName
     entity.properties = properties.map(\.value)
+    entity.indexes = indexes.map(\.value)
+    entity.coreSpotlightDisplayNameExpression = coreSpotlightDisplayNameExpression?.description
     entity.superentityName = superentityName
     entity.uniquenessConstraints = uniquenessConstraints.map { $0.compactMap { ($0 as? String) ?? ($0 as? NSPropertyDescription)?.name } }
     entity.userInfo = (userInfo ?? [:]).reduce(into: [:]) { notes, note in notes["\(note.key)"] = "\(note.value)" }
@@ -93,21 +114,34 @@ public final class NSEntityDescription: NSObject, NSFetchRequestResult {
     return entity
   }
 
-  /// Entities and those below them as values, each once.
-  static func flattened(_ entities: [NSEntityDescription]) -> [EntityDescription] {
+  /// Entities of a model, each with those below it.
+  static func make(_ entities: [EntityDescription], of model: NSManagedObjectModel) -> [NSEntityDescription] {
+    let made = entities.map { NSEntityDescription($0, of: model) }
+    let byName = Dictionary(made.map { ($0.name ?? "", $0) }) { first, _ in first }
+    for entity in made { entity.superentityName.flatMap { byName[$0] }?.subentities.append(entity) }
+    return made
+  }
+
+  /// The entity becomes one of a model.
+  func join(_ model: NSManagedObjectModel) {
+    self.model = model
+    for property in properties { property.join(self) }
+  }
+
+  /// Entities and those below them, each once.
+  static func flattened(_ entities: [NSEntityDescription]) -> [NSEntityDescription] {
     for entity in entities {
       for lower in entity.subentities { lower.superentityName = entity.name }
     }
     var seen: Set<ObjectIdentifier> = []
-    var waiting = entities
-    var values: [EntityDescription] = []
-    while !waiting.isEmpty {
-      let entity = waiting.removeFirst()
+    var waiting = entities[...]
+    var found: [NSEntityDescription] = []
+    while let entity = waiting.popFirst() {
       guard seen.insert(ObjectIdentifier(entity)).inserted else { continue }
       for lower in entity.subentities { lower.superentityName = entity.name }
       waiting += entity.subentities
-      values.append(entity.value)
+      found.append(entity)
     }
-    return values
+    return found
   }
 }

@@ -9,14 +9,35 @@ public final class NSManagedObjectModel: NSObject, @unchecked Sendable {  // the
   private let state: Mutex<State>
 
   private struct State {
-    var model: ManagedObjectModel
+    /// The model as it was read or was frozen.
+    var value: ManagedObjectModel
+    /// The entities as objects, once somebody has asked for them: they are what counts until the model is frozen.
+    var shown: [NSEntityDescription]?
+    var shownByName: [String: NSEntityDescription]?
+    var isFrozen = false
     weak var coordinator: PersistentStoreCoordinator?
+
+    /// The entities as objects.
+    mutating func show(of model: NSManagedObjectModel) -> [NSEntityDescription] {
+      if let shown { return shown }
+      let entities = NSEntityDescription.make(value.entities, of: model)
+      shown = entities
+      return entities
+    }
+
+    /// The model as it is now.
+    var model: ManagedObjectModel {
+      guard !isFrozen, let shown else { return value }
+      var model = value
+      model.entities = NSEntityDescription.flattened(shown).map(\.value)
+      return model
+    }
   }
 
   /// A model that has no entities yet.
-  public override init() { state = Mutex(State(model: ManagedObjectModel())) }
+  public override init() { state = Mutex(State(value: ManagedObjectModel())) }
 
-  package init(_ model: ManagedObjectModel) { state = Mutex(State(model: model)) }
+  package init(_ model: ManagedObjectModel) { state = Mutex(State(value: model)) }
 
   /// Reads a model: a bundle of versions, of which the current one is taken, or a single one.
   ///
@@ -55,18 +76,27 @@ public final class NSManagedObjectModel: NSObject, @unchecked Sendable {  // the
 
   package var model: ManagedObjectModel { state.withLock { $0.model } }
 
-  /// The entities. What is set here are copies: descriptions that are changed later have to be set again.
+  /// The entities. Once a coordinator uses the model, changes of them are not heeded.
   public var entities: [NSEntityDescription] {
-    get { model.entities.map { NSEntityDescription($0, of: self) } }
+    get { state.withLock { Lent(value: $0.show(of: self)) }.value }
     set {
-      let entities = NSEntityDescription.flattened(newValue)
-      state.withLock { if $0.coordinator == nil { $0.model.entities = entities } }
+      let lent = Lent(value: newValue)
+      state.withLock { state in
+        if state.isFrozen { return }
+        let entities = NSEntityDescription.flattened(lent.value)
+        for entity in entities { entity.join(self) }
+        (state.shown, state.shownByName) = (entities, nil)
+      }
     }
   }
 
   /// The entities by their names.
   public var entitiesByName: [String: NSEntityDescription] {
-    Dictionary(entities.map { ($0.name ?? "", $0) }) { first, _ in first }
+    state.withLock { state in
+      // As long as they may be changed, names may be too.
+      if state.isFrozen, let byName = state.shownByName { return Lent(value: byName) }
+      return Lent(value: Dictionary(state.show(of: self).map { ($0.name ?? "", $0) }) { first, _ in first })
+    }.value
   }
 
   /// The names of the model's versions.
@@ -75,12 +105,100 @@ public final class NSManagedObjectModel: NSObject, @unchecked Sendable {  // the
   /// The hashes of the entities, by their names: what tells whether a store fits.
   public var entityVersionHashesByName: [String: Data] { model.versionHashesByEntityName }
 
+  // MARK: Configurations
+
+  /// The names of the configurations.
+  public var configurations: [String] { model.configurations.map(\.name) }
+
+  /// The entities of a configuration; all where it is nil, and nil for one that there is not.
+  public func entities(forConfigurationName configuration: String?) -> [NSEntityDescription]? {
+    guard let configuration else { return entities }
+    guard let names = model.configurations.first(where: { $0.name == configuration })?.entityNames else { return nil }
+    return names.compactMap { entitiesByName[$0] }
+  }
+
+  /// Says which entities a configuration has.
+  public func setEntities(_ entities: [NSEntityDescription], forConfigurationName configuration: String) {
+    let names = entities.compactMap(\.name)
+    state.withLock { state in
+      if state.isFrozen { return }
+      state.value.configurations.removeAll { $0.name == configuration }
+      state.value.configurations.append(ModelConfiguration(name: configuration, entityNames: names))
+    }
+  }
+
+  /// Whether a store with metadata was made with the entities of a configuration.
+  public func isConfiguration(withName configuration: String?, compatibleWithStoreMetadata metadata: [String: Any]) -> Bool {
+    model.isConfiguration(
+      withName: configuration, compatibleWithStoreMetadata: metadata[NSStoreModelVersionHashesKey] as? [String: Data] ?? [:])
+  }
+
+  // MARK: Templates
+
+  /// The model's requests by their names. What is changed of them does not change the model's.
+  public var fetchRequestTemplatesByName: [String: NSFetchRequest<any NSFetchRequestResult>] {
+    Dictionary(model.fetchRequestTemplates.map { ($0.name, Self.request($0)) }) { first, _ in first }
+  }
+
+  /// A request of the model by its name; nil where there is none.
+  public func fetchRequestTemplate(forName name: String) -> NSFetchRequest<any NSFetchRequestResult>? {
+    model.fetchRequestTemplate(named: name).map(Self.request)
+  }
+
+  /// A request of the model with values for the variables of its condition; nil where there is none.
+  public func fetchRequestFromTemplate(withName name: String, substitutionVariables variables: [String: Any]) -> NSFetchRequest<
+    any NSFetchRequestResult
+  >? {
+    let request = fetchRequestTemplate(forName: name)
+    request?.predicate = request?.predicate?.withSubstitutionVariables(variables)
+    return request
+  }
+
+  /// Adds a request to the model, or takes one away. Its entity, condition, limits and flags count.
+  public func setFetchRequestTemplate(_ request: NSFetchRequest<any NSFetchRequestResult>?, forName name: String) {
+    let template = request.map { request in
+      var template = FetchRequestTemplate(
+        name: name, entityName: request.entityName ?? "", predicateFormat: request.predicate?.predicateFormat)
+      (template.fetchLimit, template.fetchBatchSize) = (request.fetchLimit, request.fetchBatchSize)
+      (template.includesSubentities, template.includesPropertyValues) = (request.includesSubentities, request.includesPropertyValues)
+      template.includesPendingChanges = request.includesPendingChanges
+      (template.returnsObjectsAsFaults, template.returnsDistinctResults) = (request.returnsObjectsAsFaults, request.returnsDistinctResults)
+      return template
+    }
+    state.withLock { state in
+      if state.isFrozen { return }
+      state.value.fetchRequestTemplates.removeAll { $0.name == name }
+      if let template { state.value.fetchRequestTemplates.append(template) }
+    }
+  }
+
+  private static func request(_ template: FetchRequestTemplate) -> NSFetchRequest<any NSFetchRequestResult> {
+    let request = NSFetchRequest<any NSFetchRequestResult>(entityName: template.entityName)
+    request.predicate = template.predicateFormat.map { NSPredicate(format: $0) }
+    (request.fetchLimit, request.fetchBatchSize) = (template.fetchLimit, template.fetchBatchSize)
+    (request.includesSubentities, request.includesPropertyValues) = (template.includesSubentities, template.includesPropertyValues)
+    request.includesPendingChanges = template.includesPendingChanges
+    (request.returnsObjectsAsFaults, request.returnsDistinctResults) = (template.returnsObjectsAsFaults, template.returnsDistinctResults)
+    switch template.resultType {
+    case .objects: break
+    case .objectIDs: request.resultType = .managedObjectIDResultType
+    case .dictionaries: request.resultType = .dictionaryResultType
+    case .count: request.resultType = .countResultType
+    }
+    return request
+  }
+
   // MARK: Its coordinator
 
   package var coordinator: PersistentStoreCoordinator? { state.withLock { $0.coordinator } }
 
   package func noteUse(by coordinator: PersistentStoreCoordinator) {
-    state.withLock { $0.coordinator = coordinator }
+    state.withLock { state in
+      state.value = state.model
+      state.shownByName = Dictionary(state.show(of: self).map { ($0.name ?? "", $0) }) { first, _ in first }
+      state.isFrozen = true
+      state.coordinator = coordinator
+    }
     UsedModels.add(self)
   }
 }

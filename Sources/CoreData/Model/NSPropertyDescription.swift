@@ -4,12 +4,14 @@ import ObjectModel
 
 /// A property of an entity.
 public class NSPropertyDescription: NSObject {
-  /// The entity that declares it.
-  public var entity: NSEntityDescription? { owner ?? ownerName.flatMap { model?.entitiesByName[$0] } }
+  /// The entity that declares it; an empty one where none does.
+  public var entity: NSEntityDescription { owner ?? NSEntityDescription() }
   private weak var owner: NSEntityDescription?
-  // A description that a model gave out may outlive its entity's, of which the model gives out another one.
-  private var ownerName: String?
-  var model: NSManagedObjectModel?
+  /// The model that it is of.
+  final var model: NSManagedObjectModel? { owner?.model }
+
+  /// The property becomes one of an entity.
+  final func join(_ entity: NSEntityDescription) { owner = entity }
 
   /// Its name.
   public var name = ""
@@ -17,6 +19,8 @@ public class NSPropertyDescription: NSObject {
   public var isOptional = true
   /// Whether no store keeps it.
   public var isTransient = false
+  /// Whether models mark it for Spotlight.
+  public var isIndexedBySpotlight = false
   /// Its notes.
   public var userInfo: [AnyHashable: Any]?
   /// The name that it had in an older version of the model.
@@ -27,30 +31,25 @@ public class NSPropertyDescription: NSObject {
   /// A property without a name.
   public override init() {}
 
-  /// A fetched property, or what has no class of its own here: it is kept as it is.
-  private var kept: PropertyDescription?
-
-  var value: PropertyDescription { kept ?? .attribute(AttributeDescription(name: name, type: .undefined)) }
+  var value: PropertyDescription { .attribute(AttributeDescription(name: name, type: .undefined)) }
 
   var notes: [String: String] { (userInfo ?? [:]).reduce(into: [:]) { notes, note in notes["\(note.key)"] = "\(note.value)" } }
 
   static func make(_ property: PropertyDescription, of entity: NSEntityDescription) -> NSPropertyDescription {
     let made: NSPropertyDescription
     switch property {
+    case .attribute(let attribute) where attribute.derivationExpression != nil: made = NSDerivedAttributeDescription(attribute)
     case .attribute(let attribute): made = NSAttributeDescription(attribute)
     case .relationship(let relationship): made = NSRelationshipDescription(relationship)
-    case .fetchedProperty(let fetched):
-      made = NSPropertyDescription()
-      made.name = fetched.name
-      made.kept = property
+    case .fetchedProperty(let fetched): made = NSFetchedPropertyDescription(fetched)
     }
-    (made.owner, made.ownerName, made.model) = (entity, entity.name, entity.managedObjectModel)
+    made.join(entity)
     return made
   }
 }
 
 /// An attribute of an entity.
-public final class NSAttributeDescription: NSPropertyDescription {
+public class NSAttributeDescription: NSPropertyDescription {
   /// The type of its values.
   public var attributeType = NSAttributeType.undefinedAttributeType
   /// What a new object has.
@@ -59,6 +58,12 @@ public final class NSAttributeDescription: NSPropertyDescription {
   public var allowsExternalBinaryDataStorage = false
   /// The name of what makes bytes of its values, where it is transformable.
   public var valueTransformerName: String?
+  /// The name of the class of its values.
+  public var attributeValueClassName: String?
+  /// Whether its value stays in the history of an object that is deleted.
+  public var preservesValueInHistoryOnDeletion = false
+  /// Whether a cloud keeps it encrypted; the store always does.
+  public var allowsCloudEncryption = false
   private let original: AttributeDescription
 
   /// An attribute without a name and a type.
@@ -74,6 +79,10 @@ public final class NSAttributeDescription: NSPropertyDescription {
     defaultValue = DefaultValue.value(of: attribute)
     allowsExternalBinaryDataStorage = attribute.allowsExternalBinaryDataStorage
     valueTransformerName = attribute.valueTransformerName
+    attributeValueClassName = attribute.valueClassName
+    preservesValueInHistoryOnDeletion = attribute.preservesValueInHistoryOnDeletion
+    allowsCloudEncryption = attribute.allowsCloudEncryption
+    isIndexedBySpotlight = attribute.isIndexedBySpotlight
     userInfo = attribute.userInfo
     renamingIdentifier = attribute.renamingIdentifier
     versionHashModifier = attribute.versionHashModifier
@@ -88,9 +97,33 @@ public final class NSAttributeDescription: NSPropertyDescription {
     attribute.defaultValue = DefaultValue.slot(of: defaultValue, type: attribute.type)
     attribute.allowsExternalBinaryDataStorage = allowsExternalBinaryDataStorage
     attribute.valueTransformerName = valueTransformerName
+    attribute.valueClassName = attributeValueClassName
+    attribute.preservesValueInHistoryOnDeletion = preservesValueInHistoryOnDeletion
+    attribute.allowsCloudEncryption = allowsCloudEncryption
+    attribute.isIndexedBySpotlight = isIndexedBySpotlight
     attribute.userInfo = notes
     attribute.renamingIdentifier = renamingIdentifier
     attribute.versionHashModifier = versionHashModifier
+    return .attribute(attribute)
+  }
+}
+
+/// An attribute that the store computes from others.
+public final class NSDerivedAttributeDescription: NSAttributeDescription {
+  /// What is computed.
+  public var derivationExpression: NSExpression?
+
+  /// A derived attribute without a name and a type.
+  public override init() { super.init() }
+
+  override init(_ attribute: AttributeDescription) {
+    super.init(attribute)
+    derivationExpression = attribute.derivationExpression.map { NSExpression(format: $0) }
+  }
+
+  override var value: PropertyDescription {
+    guard case .attribute(var attribute) = super.value else { return super.value }
+    attribute.derivationExpression = derivationExpression?.description
     return .attribute(attribute)
   }
 }

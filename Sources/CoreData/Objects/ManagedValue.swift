@@ -28,6 +28,22 @@ enum ManagedValue {
     }
   }
 
+  /// A value as an attribute whose values nothing else transforms keeps it: objects that archive as bytes.
+  static func archived(_ value: Any?) -> Any? {
+    guard let value, SecureArchive.archives(value), !(value is any Encodable) else { return value }
+    return (try? SecureArchive.data(of: value)) ?? value
+  }
+
+  /// The object that was archived, where a type is that of one.
+  static func unarchived<Value>(_ data: Data, as type: Value.Type) -> Value? {
+    let wrapped = (type as? any OptionalType.Type)?.wrapped ?? type
+    guard let type = wrapped as? any NSCoding.Type, let object = type as? AnyClass else { return nil }
+    return (try? SecureArchive.object(of: data, classes: [object])) as? Value
+  }
+
+  /// A value in which an object is its ID.
+  static func unlinked(_ value: Any?) -> Any? { (value as? ManagedObject)?.objectID ?? value }
+
   /// What stands for a missing value of a type that is no optional one.
   static func empty<Value>() -> Value? {
     let empty: [Any] = [
@@ -56,4 +72,13 @@ struct ManagedValueError: LocalizedError {
       ? "what is stored as “\(entity).\(property)” is the raw value of no \(type); add a case for it, or make the property optional"
       : "“\(entity).\(property)” has no value, and its type \(type) is not optional; make it optional, or give the object a value"
   }
+}
+
+/// A type that may have no value.
+private protocol OptionalType {
+  static var wrapped: Any.Type { get }
+}
+
+extension Optional: OptionalType {
+  fileprivate static var wrapped: Any.Type { Wrapped.self }
 }

@@ -129,7 +129,13 @@ extension NSManagedObject {
   // MARK: Steps
 
   /// The slot of an attribute whose values are of a type; -1 where they have to be converted.
-  @usableFromInline final func slot(_ key: borrowing _ManagedKey, of type: AttributeType) -> Int { key.slot(in: compiledEntity, of: type) }
+  @inlinable @inline(__always) final func slot(_ key: borrowing _ManagedKey, of type: AttributeType) -> Int {
+    key.slot(in: _layoutFingerprint) ?? findSlot(key, of: type)
+  }
+
+  @usableFromInline @inline(never) final func findSlot(_ key: borrowing _ManagedKey, of type: AttributeType) -> Int {
+    key.findSlot(in: compiledEntity, of: type)
+  }
 
   private func defaultValue<Value: _StoredAttributeValue>(_ key: borrowing _ManagedKey) -> Value? {
     guard case .attribute(let slot) = key.property(in: compiledEntity) else { return nil }
@@ -138,12 +144,27 @@ extension NSManagedObject {
 
   /// The value by way of `Any`; nil where there is none, or one of another type.
   @usableFromInline final func converted<Value>(_ key: borrowing _ManagedKey) -> Value? {
-    guard key.property(in: compiledEntity) != nil else { return primitive(key.name) as? Value }
+    guard let property = key.property(in: compiledEntity) else { return primitive(key.name) as? Value }
+    if case .attribute(let slot) = property, slot.attributeType == .transformable { return transformed(key.name) }
     guard let value = value(forKey: key.name) else { return nil }
     if let value = value as? Value { return value }
     if let date = value as? Date { return date.timeIntervalSinceReferenceDate as? Value }
     if let number = value as? NSNumber { return number as? Value }
     return nil
+  }
+
+  /// The value of a transformable attribute: what its transformer makes, or, where it has none, a `Codable` value, or an object that was archived.
+  private func transformed<Value>(_ name: String) -> Value? {
+    do {
+      let stored = try (self as ManagedObject).value(forKey: name)
+      if let value = stored as? Value { return value }
+      guard let data = stored as? Data else { return nil }
+      if let object = ManagedValue.unarchived(data, as: Value.self) { return object }
+      return try (self as ManagedObject).value(forKey: name, as: Value.self)
+    } catch {
+      noteFailure(error)
+      return nil
+    }
   }
 
   @usableFromInline final func set<Value>(_ value: Value, _ key: borrowing _ManagedKey) {

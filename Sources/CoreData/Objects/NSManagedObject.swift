@@ -16,14 +16,14 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
   public required init(_ seed: ManagedObjectSeed) { super.init(seed) }
 
   /// Makes a new object of an entity, with its default values, and inserts it into a context, if there is one.
-  public init(entity: NSEntityDescription, insertInto context: NSManagedObjectContext?) {
+  public required init(entity: NSEntityDescription, insertInto context: NSManagedObjectContext?) {
     let place = NewObjectPlace(entity, context)
     super.init(place.seed)
     become(newOf: place.entity, in: context?.context)
   }
 
   /// Makes a new object of the class's entity, with its default values, in a context.
-  public convenience init(context: NSManagedObjectContext) {
+  public required convenience init(context: NSManagedObjectContext) {
     self.init(entity: context.entity(ofClass: Self.self), insertInto: context)
   }
 
@@ -33,7 +33,9 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
   public final var managedObjectContext: NSManagedObjectContext? { NSManagedObjectContext.of((self as ManagedObject).managedObjectContext) }
 
   /// The object's entity.
-  public final var entity: NSEntityDescription { NSEntityDescription((self as ManagedObject).entity, of: managedObjectContext?.model) }
+  public final var entity: NSEntityDescription {
+    managedObjectContext?.model?.entitiesByName[compiledEntity.name] ?? NSEntityDescription((self as ManagedObject).entity, of: nil)
+  }
 
   /// The entity of the class, in the model that was loaded last and has it.
   public class func entity() -> NSEntityDescription {
@@ -79,10 +81,24 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
   // MARK: Properties by their names
 
   /// The value of a property; nil when there is none.
-  open func value(forKey key: String) -> Any? { telling(nil) { ManagedValue.shown(try ($0 as ManagedObject).value(forKey: key)) } }
+  open func value(forKey key: String) -> Any? {
+    telling(nil) { object in
+      let value = try (object as ManagedObject).value(forKey: key)
+      // Ordered relationships are sets; what a fetched property has found is none.
+      if value is [ManagedObject], case .toMany = object.compiledEntity.property(named: key) { return ManagedValue.shown(value) }
+      return value is [ManagedObject] ? value : ManagedValue.shown(value)
+    }
+  }
   /// Sets a property, and the inverse of a relationship.
   open func setValue(_ value: Any?, forKey key: String) {
-    telling(()) { try ($0 as ManagedObject).setValue(ManagedValue.taken(value), forKey: key) }
+    telling(()) { try ($0 as ManagedObject).setValue(taken(value, key), forKey: key) }
+  }
+  private final func taken(_ value: Any?, _ key: String) -> Any? {
+    let taken = ManagedValue.taken(value)
+    guard let taken, SecureArchive.archives(taken), case .attribute(let slot) = compiledEntity.property(named: key),
+      slot.attributeType == .transformable, AttributeTransformers.transformer(forName: slot.attribute?.valueTransformerName ?? "") == nil
+    else { return taken }
+    return ManagedValue.archived(taken)
   }
   /// The value at the end of a dotted path.
   open func value(forKeyPath keyPath: String) -> Any? {

@@ -86,6 +86,19 @@ extension NSManagedObjectContext {
   public func refreshAllObjects() { context.refreshAllObjects() }
   /// Ends an event: runs delete rules and tells observers what changed.
   public func processPendingChanges() { context.processPendingChanges() }
+  /// Takes back the last group of changes of the ``undoManager``. What goes wrong is told by ``pendingError``.
+  public func undo() { undoManager?.undo() }
+  /// Makes again what was taken back last.
+  public func redo() { undoManager?.redo() }
+  /// Has a new object saved to a store. What goes wrong, such as a store that does not hold the entity, is told by ``pendingError``.
+  ///
+  /// - Parameters:
+  ///   - object: A new object.
+  ///   - store: An open store of the coordinator.
+  public func assign(_ object: Any, to store: NSPersistentStore) {
+    guard let object = object as? NSManagedObject else { return }
+    do { try context.assign(object, to: store.store) } catch { context.noteFailure(error) }
+  }
   /// Drops all changes.
   public func rollback() { context.rollback() }
   /// Forgets all objects.
@@ -128,14 +141,5 @@ struct FetchResultError: LocalizedError {
   let type: String
   var errorDescription: String? {
     "the request for “\(entity)” names \(type), and what was fetched is of another type; see its result type and the entity's class"
-  }
-}
-
-extension FetchRequest {
-  /// A request that asks for what a specification says.
-  fileprivate init(asking specification: FetchSpecification) {
-    self.init(entityName: specification.entityName)
-    self.specification = specification
-    self.specification.resultType = Result._fetchResultType
   }
 }

@@ -7,22 +7,30 @@ import ObjectStore
 
 /// On which queue a context's work is done.
 public enum NSManagedObjectContextConcurrencyType: UInt, Sendable {
+  /// On whatever thread it was made; here it has a queue of its own.
+  @available(*, deprecated, message: "use privateQueueConcurrencyType or mainQueueConcurrencyType")
+  case confinementConcurrencyType = 0
   /// On a queue of its own.
   case privateQueueConcurrencyType = 1
   /// On the main thread.
   case mainQueueConcurrencyType = 2
 }
 
-/// A scratch pad of objects over the stores of a coordinator. What is done with it and its objects is done on its queue: by ``perform(_:)``, ``performAndWait(_:)``,
+/// A scratch pad of objects over the stores of a coordinator, or over another context. What is done with it and its objects is done on its queue: by ``perform(_:)``, ``performAndWait(_:)``,
 /// or on the main thread where that is its queue.
+///
+/// Contexts that are nested in one another share one queue: the main one, where it is that of one of them.
 open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on its queue alone
   /// On which queue its work is done.
   public let concurrencyType: NSManagedObjectContextConcurrencyType
-  // What follows is used on the queue alone, but for the coordinator, which is set before anything else is done.
-  private let work: ContextQueue
+  // What follows is used on the queue alone, but for the coordinator and the parent, which are set before anything else is done.
+  let work: ContextQueue
   private var made: ManagedObjectContext?
   private var setCoordinator: NSPersistentStoreCoordinator?
+  private var setParent: NSManagedObjectContext?
   private var wantedPolicy = NSMergePolicy.error
+  private var shownUndoManager: UndoManager?
+  private var endsEvent = false
 
   /// Makes a context, which gets its coordinator or its parent next.
   public init(concurrencyType: NSManagedObjectContextConcurrencyType) {
@@ -30,8 +38,18 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
     work = ContextQueue(isMain: concurrencyType == .mainQueueConcurrencyType)
   }
 
+  /// Makes a context, which gets its coordinator or its parent next.
+  public convenience init(_ type: ConcurrencyType) { self.init(concurrencyType: type.type) }
+
+  deinit {
+    // It leaves its parent where that lives.
+    guard setParent != nil, let made, !work.isHere else { return }
+    let lent = Lent(value: made)
+    work.queue.async { withExtendedLifetime(lent) {} }
+  }
+
   /// Whether code runs where the context's work is done.
-  private var isHere: Bool { work.isHere }
+  var isHere: Bool { work.isHere }
 
   // MARK: The context behind it
 
@@ -40,25 +58,57 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
   /// The context behind it. Without a coordinator it is one over a model without entities, of whose stores none is open, and everything asked of it says so.
   package var context: ManagedObjectContext {
     if let made { return made }
-    let coordinator = setCoordinator ?? NSPersistentStoreCoordinator.withoutStores
-    let context = ManagedObjectContext(coordinator: coordinator.coordinator, classes: coordinator.classes)
+    let context: ManagedObjectContext
+    if let setParent {
+      context = ManagedObjectContext(parent: setParent.context)
+    } else {
+      let coordinator = setCoordinator ?? NSPersistentStoreCoordinator.withoutStores
+      context = ManagedObjectContext(coordinator: coordinator.coordinator, classes: coordinator.classes)
+    }
     context.face = self
     context.isWoken { [weak self] in self?.takeOverWhatWaits() }
+    if work.isMainQueue { context.endsEvents { [weak self] in self?.endEventSoon() } }
+    context.inaccessibleFaultHandler = { [weak self] object, objectID, key in
+      guard let self, let object = object as? NSManagedObject else { return false }
+      return shouldHandleInaccessibleFault(object, for: objectID, triggeredByProperty: key.flatMap { object.entity.propertiesByName[$0] })
+    }
     context.mergePolicy = wantedPolicy.policy
     made = context
     return context
   }
 
-  /// The coordinator whose stores are read and written.
-  public var persistentStoreCoordinator: NSPersistentStoreCoordinator? {
-    get { setCoordinator }
-    set {
-      setCoordinator = newValue
-      made = nil
+  /// What is done on the main thread outside of ``perform(_:)`` is an event that ends with what the thread does.
+  private func endEventSoon() {
+    if endsEvent { return }
+    endsEvent = true
+    DispatchQueue.main.async { [weak self] in
+      self?.endsEvent = false
+      self?.made?.processPendingChanges()
     }
   }
 
-  package var model: NSManagedObjectModel? { setCoordinator?.managedObjectModel }
+  /// The coordinator whose stores are read and written: of a context with a parent, that of the parent.
+  public var persistentStoreCoordinator: NSPersistentStoreCoordinator? {
+    get { setCoordinator ?? setParent?.persistentStoreCoordinator }
+    set { begin(over: newValue, nil) }
+  }
+
+  /// The context whose objects are read and changed instead of a store's; nil for a context over a coordinator. To be set before anything else is done.
+  ///
+  /// Both contexts do their work on one queue from then on: the main one, where it is that of one of them, else the parent's.
+  public var parent: NSManagedObjectContext? {
+    get { setParent }
+    set {
+      if let newValue { work.join(newValue.work) }
+      begin(over: nil, newValue)
+    }
+  }
+
+  private func begin(over coordinator: NSPersistentStoreCoordinator?, _ parent: NSManagedObjectContext?) {
+    (setCoordinator, setParent, made, shownUndoManager) = (coordinator, parent, nil, nil)
+  }
+
+  package var model: NSManagedObjectModel? { persistentStoreCoordinator?.managedObjectModel }
 
   func entity(ofClass type: NSManagedObject.Type) -> NSEntityDescription {
     guard let found = context.knownEntity(ofClass: type) else {
@@ -66,7 +116,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
       preconditionFailure(
         "the class \(type) is that of no entity of the context's model; name it in the model, and give its target the plugin")
     }
-    return NSEntityDescription(found.entityDescription, of: model)
+    return model?.entitiesByName[found.name] ?? NSEntityDescription(found.entityDescription, of: model)
   }
 
   // MARK: Settings
@@ -104,50 +154,43 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
     get { context.retainsRegisteredObjects }
     set { context.retainsRegisteredObjects = newValue }
   }
+  /// How old, in seconds, rows may be that others have read; any age where it is negative.
+  public var stalenessInterval: TimeInterval {
+    get { context.stalenessInterval }
+    set { context.stalenessInterval = newValue }
+  }
+  /// Whether delete rules run at the end of an event, or only at the save.
+  public var propagatesDeletesAtEndOfEvent: Bool {
+    get { context.propagatesDeletesAtEndOfEvent }
+    set { context.propagatesDeletesAtEndOfEvent = newValue }
+  }
+  /// What can be undone and redone; nil unless it is set, and then nothing is recorded.
+  public var undoManager: UndoManager? {
+    get { shownUndoManager }
+    set {
+      context.undoManager = newValue?.manager
+      // One that is another context's is refused, of which the pending error tells.
+      shownUndoManager = context.undoManager == nil ? nil : context.undoManager === newValue?.manager ? newValue : shownUndoManager
+    }
+  }
   /// Notes of the application.
   public var userInfo: NSMutableDictionary = [:]
   /// What went wrong where nothing could be thrown: the next fetch or save throws it.
   public var pendingError: (any Error)? { context.pendingError.map(CoreDataError.make) }
 
-  // MARK: Work on its queue
-
-  /// Does work on the context's queue, some time.
-  public func perform(_ block: @escaping @Sendable () -> Void) {
-    work.queue.async { [self] in context.perform(block) }
-  }
+  /// Asked about a fault whose row is gone, in classes that override it; true says that the matter is dealt with.
+  ///
+  /// - Parameters:
+  ///   - fault: The object.
+  ///   - oid: Its ID.
+  ///   - property: The property that was asked for.
+  /// - Returns: False, unless it is overridden: ``shouldDeleteInaccessibleFaults`` decides then.
+  open func shouldHandleInaccessibleFault(
+    _ fault: NSManagedObject, for oid: NSManagedObjectID, triggeredByProperty property: NSPropertyDescription?
+  ) -> Bool { false }
 
   /// Others have saved what the context is to take over.
   private func takeOverWhatWaits() {
     work.queue.async { [weak self] in self?.made?.takeOverWhatWaits() }
-  }
-
-  /// Does work on the context's queue, and waits for it.
-  public func performAndWait<Result>(_ block: () throws -> Result) rethrows -> Result {
-    if isHere { return try block() }
-    return try work.wait { [self] in try context.perform(block) }
-  }
-
-  /// Does work on the context's queue, and gives what it gives.
-  ///
-  /// - Parameters:
-  ///   - schedule: Whether the work may be done at once where the caller is on the queue already.
-  ///   - block: The work.
-  /// - Throws: What the work throws.
-  public func perform<Result: Sendable>(
-    schedule: ScheduledTaskType = .immediate, _ block: @escaping @Sendable () throws -> Result
-  ) async throws -> Result {
-    try await withCheckedThrowingContinuation { continuation in
-      work.queue.async { [self] in
-        continuation.resume(with: Swift.Result { try context.perform(block) })
-      }
-    }
-  }
-
-  /// When work is done that its caller waits for.
-  public enum ScheduledTaskType: Sendable {
-    /// At once, if that may be.
-    case immediate
-    /// After what waits already.
-    case enqueued
   }
 }

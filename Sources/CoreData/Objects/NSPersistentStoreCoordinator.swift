@@ -1,4 +1,5 @@
 // NSPersistentStoreCoordinator: the open stores of a model, as objects.
+import Dispatch
 public import Foundation
 package import ObjectContext
 public import ObjectModel
@@ -19,6 +20,22 @@ public final class NSPersistentStore: NSObject, Sendable {
   public var type: String { store.type == .inMemory ? NSInMemoryStoreType : NSSQLiteStoreType }
   /// Whether it is only read.
   public var isReadOnly: Bool { store.isReadOnly }
+  /// The configuration of the model whose entities it holds.
+  public var configurationName: String { store.configurationName ?? "PF_DEFAULT_CONFIGURATION_NAME" }
+  /// How it was opened.
+  public var options: [AnyHashable: Any]? {
+    let description = store.storeDescription
+    var options: [AnyHashable: Any] = [
+      NSReadOnlyPersistentStoreOption: description.isReadOnly,
+      NSMigratePersistentStoresAutomaticallyOption: description.shouldMigrateStoreAutomatically,
+      NSInferMappingModelAutomaticallyOption: description.shouldInferMappingModelAutomatically,
+      NSPersistentStoreRemoteChangeNotificationPostOptionKey: description.postsRemoteChangeNotifications,
+    ]
+    if let tracking = description.historyTracking { options[NSPersistentHistoryTrackingKey] = tracking }
+    return options
+  }
+  /// What the store says of itself.
+  public var metadata: [String: Any]? { StoreMetadataDictionary.make(store.metadata) }
   /// Stores are equal where they are the same.
   public override func isEqual(_ object: Any?) -> Bool { (object as? NSPersistentStore)?.store === store }
   /// The hash of the identity.
@@ -31,6 +48,8 @@ public final class NSPersistentStoreCoordinator: NSObject, Sendable {
   public let managedObjectModel: NSManagedObjectModel
   package let coordinator: PersistentStoreCoordinator
   package let classes: ManagedObjectClasses
+  private let storeChanges = StoreChangeNotifications()
+  private let queue = DispatchQueue(label: "CipherData.NSPersistentStoreCoordinator")
 
   /// A coordinator of a model. A model with mistakes has one with no entities: adding a store throws what is wrong.
   public init(managedObjectModel model: NSManagedObjectModel) {
@@ -89,7 +108,7 @@ public final class NSPersistentStoreCoordinator: NSObject, Sendable {
       let value = try description.value()
       try Waiting.run { [self] in
         if let issue { throw issue }
-        _ = try await coordinator.addPersistentStore(with: value)
+        noteOpened(try await coordinator.addPersistentStore(with: value))
       }
       failure = nil
     } catch {
@@ -110,22 +129,45 @@ public final class NSPersistentStoreCoordinator: NSObject, Sendable {
   @discardableResult public func addPersistentStore(
     ofType storeType: String, configurationName configuration: String?, at storeURL: URL?, options: [AnyHashable: Any]? = nil
   ) throws -> NSPersistentStore {
-    let description = NSPersistentStoreDescription()
-    (description.type, description.configuration, description.url) = (storeType, configuration, storeURL)
-    for (key, option) in options ?? [:] { description.setOption(option as? NSObject ?? (option as? NSNumber), forKey: "\(key)") }
+    let description = NSPersistentStoreDescription(storeType, storeURL, options)
+    description.configuration = configuration
     return try CoreDataError.translating {
       let value = try description.value()
       return try Waiting.run { [self] in
         if let issue { throw issue }
-        return NSPersistentStore(try await coordinator.addPersistentStore(with: value))
+        let store = try await coordinator.addPersistentStore(with: value)
+        noteOpened(store)
+        return NSPersistentStore(store)
       }
     }
   }
 
+  private func noteOpened(_ store: PersistentStore) {
+    if store.storeDescription.postsRemoteChangeNotifications { storeChanges.begin(store, of: self) }
+    post(.NSPersistentStoreCoordinatorStoresDidChange, [NSAddedPersistentStoresKey: [NSPersistentStore(store)]])
+  }
+
+  private func post(_ name: Notification.Name, _ info: [AnyHashable: Any]) {
+    NotificationCenter.default.post(name: name, object: self, userInfo: info)
+  }
+
+  /// Does work on a queue of the coordinator's, some time.
+  @preconcurrency
+  public func perform(_ block: @escaping @Sendable () -> Void) { queue.async(execute: block) }
+
+  /// Does work on a queue of the coordinator's, and waits for it.
+  ///
+  /// - Throws: What the work throws.
+  public func performAndWait<Result>(_ block: () throws -> Result) rethrows -> Result { try queue.sync(execute: block) }
+
   /// Closes a store.
   ///
   /// - Throws: `NSError`.
-  public func remove(_ store: NSPersistentStore) throws { try CoreDataError.translating { try coordinator.remove(store.store) } }
+  public func remove(_ store: NSPersistentStore) throws {
+    post(.NSPersistentStoreCoordinatorWillRemoveStore, [NSRemovedPersistentStoresKey: [store]])
+    try CoreDataError.translating { try coordinator.remove(store.store) }
+    post(.NSPersistentStoreCoordinatorStoresDidChange, [NSRemovedPersistentStoresKey: [store]])
+  }
 }
 
 /// Waits for asynchronous work, which runs on threads of its own.

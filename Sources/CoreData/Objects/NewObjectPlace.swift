@@ -10,7 +10,7 @@ struct NewObjectPlace {
 
   init(_ description: NSEntityDescription, _ context: NSManagedObjectContext?) {
     let name = description.name ?? ""
-    guard let coordinator = context?.context.persistentStoreCoordinator ?? description.managedObjectModel?.coordinator,
+    guard let coordinator = context?.context.persistentStoreCoordinator ?? description.model?.coordinator,
       let entity = coordinator.compiledModel.entity(named: name)
     else {
       // An initializer of an object cannot fail, and an object of no entity is none; Core Data raises here too.
@@ -28,7 +28,7 @@ enum EntityOfClass {
       let found = model.model.entities.first { entity in
         entity.managedObjectClassName.flatMap { EntityClassRegistry.type(named: $0) } == type
       }
-      if let found { return NSEntityDescription(found, of: model) }
+      if let found { return model.entitiesByName[found.name] }
     }
     return nil
   }

@@ -19,104 +19,163 @@ public struct NSFetchRequestResultType: OptionSet, Sendable {
   public static let countResultType = NSFetchRequestResultType(rawValue: 4)
 }
 
-/// Something that is asked of stores.
-public class NSPersistentStoreRequest: NSObject {}
-
 /// A question for objects of an entity: which, in what order, how many.
-public final class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
-  /// The entity's name.
-  public private(set) var entityName: String?
-  /// The entity.
-  public var entity: NSEntityDescription? {
-    get { setEntity ?? entityName.flatMap { name in UsedModels.all.lazy.compactMap { $0.entitiesByName[name] }.first } }
-    set {
-      setEntity = newValue
-      entityName = newValue?.name
-    }
-  }
-  private var setEntity: NSEntityDescription?
-
-  /// Which objects; all where it is nil.
-  public var predicate: NSPredicate?
-  /// In what order.
-  public var sortDescriptors: [NSSortDescriptor]?
-  /// How many at most; 0 for all.
-  public var fetchLimit = 0
-  /// How many of the first ones are passed over.
-  public var fetchOffset = 0
-  /// How many rows are read at once.
-  public var fetchBatchSize = 0
-  /// What the fetch gives.
-  public var resultType = NSFetchRequestResultType.managedObjectResultType
-  /// Whether objects of the entities below are among them.
-  public var includesSubentities = true
-  /// Whether unsaved changes count.
-  public var includesPendingChanges = true
-  /// Whether the rows are read with the fetch.
-  public var includesPropertyValues = true
-  /// Whether objects are given out as faults.
-  public var returnsObjectsAsFaults = true
-  /// Whether objects that are there already get what the store has now.
-  public var shouldRefreshRefetchedObjects = false
-  /// The relationships whose objects are read with the fetch.
-  public var relationshipKeyPathsForPrefetching: [String]?
-  /// The properties of dictionaries, by their names.
-  public var propertiesToFetch: [Any]?
-  /// The properties that dictionaries are grouped by, by their names.
-  public var propertiesToGroupBy: [Any]?
-  /// Which groups.
-  public var havingPredicate: NSPredicate?
-  /// Whether the same dictionary comes once.
-  public var returnsDistinctResults = false
+public final class NSFetchRequest<ResultType>: NSPersistentStoreRequest, NSCopying {
+  /// What is asked, which requests for other types of results may share.
+  let question: FetchQuestion
 
   /// A question for an entity that is set later.
-  public override init() {}
+  public override init() { question = FetchQuestion() }
 
   /// A question for all objects of an entity.
-  public init(entityName: String) { self.entityName = entityName }
+  public init(entityName: String) {
+    question = FetchQuestion()
+    question.entityName = entityName
+  }
+
+  /// The question of another request for results of another type: what is changed of the one is changed of the other.
+  init(sharing question: FetchQuestion) { self.question = question }
+
+  /// A request that asks the same and is changed by itself.
+  public func copy(with zone: NSZone? = nil) -> Any {
+    let copy = NSFetchRequest(sharing: FetchQuestion(question))
+    copy.affectedStores = affectedStores
+    return copy
+  }
+
+  /// The entity's name.
+  public var entityName: String? { question.entityName }
+
+  /// The entity.
+  public var entity: NSEntityDescription? {
+    get { question.entity ?? entityName.flatMap { name in UsedModels.all.lazy.compactMap { $0.entitiesByName[name] }.first } }
+    set {
+      question.entity = newValue
+      question.entityName = newValue?.name
+    }
+  }
+
+  /// Which objects; all where it is nil.
+  public var predicate: NSPredicate? {
+    get { question.predicate }
+    set { question.predicate = newValue }
+  }
+  /// In what order.
+  public var sortDescriptors: [NSSortDescriptor]? {
+    get { question.sortDescriptors }
+    set { question.sortDescriptors = newValue }
+  }
+  /// How many at most; 0 for all.
+  public var fetchLimit: Int {
+    get { question.fetchLimit }
+    set { question.fetchLimit = newValue }
+  }
+  /// How many of the first ones are passed over.
+  public var fetchOffset: Int {
+    get { question.fetchOffset }
+    set { question.fetchOffset = newValue }
+  }
+  /// How many rows are read at once.
+  public var fetchBatchSize: Int {
+    get { question.fetchBatchSize }
+    set { question.fetchBatchSize = newValue }
+  }
+  /// What the fetch gives.
+  public var resultType: NSFetchRequestResultType {
+    get { question.resultType }
+    set { question.resultType = newValue }
+  }
+  /// Whether objects of the entities below are among them.
+  public var includesSubentities: Bool {
+    get { question.includesSubentities }
+    set { question.includesSubentities = newValue }
+  }
+  /// Whether unsaved changes count.
+  public var includesPendingChanges: Bool {
+    get { question.includesPendingChanges }
+    set { question.includesPendingChanges = newValue }
+  }
+  /// Whether the rows are read with the fetch.
+  public var includesPropertyValues: Bool {
+    get { question.includesPropertyValues }
+    set { question.includesPropertyValues = newValue }
+  }
+  /// Whether objects are given out as faults.
+  public var returnsObjectsAsFaults: Bool {
+    get { question.returnsObjectsAsFaults }
+    set { question.returnsObjectsAsFaults = newValue }
+  }
+  /// Whether objects that are there already get what the store has now.
+  public var shouldRefreshRefetchedObjects: Bool {
+    get { question.shouldRefreshRefetchedObjects }
+    set { question.shouldRefreshRefetchedObjects = newValue }
+  }
+  /// The relationships whose objects are read with the fetch.
+  public var relationshipKeyPathsForPrefetching: [String]? {
+    get { question.relationshipKeyPathsForPrefetching }
+    set { question.relationshipKeyPathsForPrefetching = newValue }
+  }
+  /// The properties of dictionaries: names, properties or expression descriptions.
+  public var propertiesToFetch: [Any]? {
+    get { question.propertiesToFetch }
+    set { question.propertiesToFetch = newValue }
+  }
+  /// The properties that dictionaries are grouped by.
+  public var propertiesToGroupBy: [Any]? {
+    get { question.propertiesToGroupBy }
+    set { question.propertiesToGroupBy = newValue }
+  }
+  /// Which groups.
+  public var havingPredicate: NSPredicate? {
+    get { question.havingPredicate }
+    set { question.havingPredicate = newValue }
+  }
+  /// Whether the same dictionary comes once.
+  public var returnsDistinctResults: Bool {
+    get { question.returnsDistinctResults }
+    set { question.returnsDistinctResults = newValue }
+  }
+
+  /// What the request finds, within the work of a context: in a block of ``NSManagedObjectContext/perform(_:)`` or ``NSManagedObjectContext/performAndWait(_:)``.
+  ///
+  /// - Throws: `NSError`, also where no context does its work.
+  public func execute() throws -> [ResultType] {
+    guard let context = NSManagedObjectContext.atWork else { throw CoreDataError.make(FetchRequestError.noContext) }
+    return try context.fetch(self)
+  }
 
   /// The question as a value.
   ///
   /// - Throws: What is wrong with a predicate's text, and ``FetchRequestError``.
   package func specification() throws -> FetchSpecification {
-    guard let entityName else { throw FetchRequestError.missingEntity }
-    var value = FetchSpecification(entityName: entityName)
-    value.predicate = try predicate?.outcome.get()
-    value.sortDescriptors = (sortDescriptors ?? []).map(\.descriptor)
-    value.fetchLimit = fetchLimit
-    value.fetchOffset = fetchOffset
-    value.fetchBatchSize = fetchBatchSize
-    value.includesSubentities = includesSubentities
-    value.includesPendingChanges = includesPendingChanges
-    value.includesPropertyValues = includesPropertyValues
-    value.returnsObjectsAsFaults = returnsObjectsAsFaults
-    value.shouldRefreshRefetchedObjects = shouldRefreshRefetchedObjects
-    value.relationshipKeyPathsForPrefetching = relationshipKeyPathsForPrefetching ?? []
-    if resultType == .dictionaryResultType {
-      value.propertiesToFetch = try (propertiesToFetch ?? []).map(Self.property)
-      value.propertiesToGroupBy = try (propertiesToGroupBy ?? []).map(Self.property)
-      value.havingPredicate = try havingPredicate?.outcome.get()
-      value.returnsDistinctResults = returnsDistinctResults
-    }
+    var value = try question.specification()
+    value.affectedStores = storeIdentifiers
     return value
-  }
-
-  private static func property(_ property: Any) throws -> FetchProperty {
-    if let name = property as? String { return .keyPath(name) }
-    if let property = property as? NSPropertyDescription { return .keyPath(property.name) }
-    throw FetchRequestError.unknownProperty("\(type(of: property))")
   }
 }
 
 /// Why a fetch request asks for nothing.
 enum FetchRequestError: LocalizedError {
   case missingEntity
+  case noContext
   case unknownProperty(String)
+  case missingExpression(String)
 
   var errorDescription: String? {
     switch self {
     case .missingEntity: "the fetch request names no entity; make it with init(entityName:), or set its entity"
+    case .noContext: "execute() is for blocks of a context's perform and performAndWait; elsewhere give the request to the context's fetch"
+    case .missingExpression(let name): "the expression description “\(name)” has no expression; set one"
     case .unknownProperty(let type): "a fetch request's properties are names or property descriptions, and a \(type) is neither"
     }
+  }
+}
+
+extension FetchRequest {
+  /// A request that asks for what a specification says.
+  init(asking specification: FetchSpecification) {
+    self.init(entityName: specification.entityName)
+    self.specification = specification
+    self.specification.resultType = Result._fetchResultType
   }
 }

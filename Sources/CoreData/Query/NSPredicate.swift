@@ -9,8 +9,17 @@ package import ObjectQuery
 /// A text that is no condition makes a predicate that matches nothing; every fetch with it throws what is wrong with the text.
 public class NSPredicate: NSObject, @unchecked Sendable {  // it never changes
   package let outcome: Result<FetchPredicate, any Error>
+  private let block: ((Any?, [String: Any]?) -> Bool)?
 
-  package init(_ outcome: Result<FetchPredicate, any Error>) { self.outcome = outcome }
+  package init(_ outcome: Result<FetchPredicate, any Error>) { (self.outcome, block) = (outcome, nil) }
+
+  /// A condition written in Swift, about the object and the values of variables. It filters collections, and objects that were fetched; no store can ask it.
+  public init(block: @escaping (Any?, [String: Any]?) -> Bool) {
+    self.block = block
+    let lent = Lent(value: block)
+    outcome = .success(.block(BlockPredicate("NSPredicate(block:)") { lent.value($0, nil) }))
+  }
+
   convenience init(_ predicate: FetchPredicate) { self.init(.success(predicate)) }
 
   /// Reads a condition: `"title BEGINSWITH[cd] %@ AND pages > %d"`.
@@ -52,12 +61,26 @@ public class NSPredicate: NSObject, @unchecked Sendable {  // it never changes
       })
   }
 
+  /// Whether an object meets the condition with values for its variables.
+  ///
+  /// - Parameters:
+  ///   - object: The object.
+  ///   - bindings: The values of variables.
+  public func evaluate(with object: Any?, substitutionVariables bindings: [String: Any]?) -> Bool {
+    if let block { return block(object, bindings) }
+    return (bindings.map(withSubstitutionVariables) ?? self).evaluate(with: object)
+  }
+
   /// Whether an object meets the condition: a managed object, a dictionary, or a value that attributes have. Where that cannot be told it does not.
   public func evaluate(with object: Any?) -> Bool {
+    if let block { return block(object, nil) }
     let predicate = predicate
     let answer: Bool?
     switch AttributeConversion.unwrapped(object) {
     case let object as ManagedObject: answer = try? predicate.evaluate(with: object)
+    case let dictionary as NSDictionary:
+      let values = dictionary.map { ("\($0.key)", $0.value) }
+      answer = try? predicate.evaluate(with: Dictionary(values) { first, _ in first })
     case let dictionary as [String: Any]: answer = try? predicate.evaluate(with: dictionary)
     case let value: answer = try? PredicateArgument.evaluate(predicate, with: value)
     }

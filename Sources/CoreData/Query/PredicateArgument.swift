@@ -18,6 +18,10 @@ enum PredicateArgument {
   static func constant(_ value: Any?) throws -> FetchConstant {
     switch AttributeConversion.unwrapped(value) {
     case nil, is NSNull: return .null
+    case let expression as NSExpression:
+      // Where a format takes a value it takes a constant.
+      guard case .constant(let constant) = try expression.outcome.get() else { throw PredicateArgumentError(type: "\(expression)") }
+      return constant
     case let value as any FetchConstantConvertible: return value._fetchConstant
     case let text as NSString: return .string("\(text)")
     case let number as NSDecimalNumber: return .decimal(number.decimalValue)

@@ -17,6 +17,8 @@ public let NSInferMappingModelAutomaticallyOption = "NSInferMappingModelAutomati
 public let NSReadOnlyPersistentStoreOption = "NSReadOnlyPersistentStoreOption"
 /// The option by which a store keeps its history.
 public let NSPersistentHistoryTrackingKey = "NSPersistentHistoryTrackingKey"
+/// The option of a database's pragmas. The store sets them itself: `journal_mode` with `WAL`, which it is in, is accepted, and others are errors.
+public let NSSQLitePragmasOption = "NSSQLitePragmasOption"
 /// The option by which others' commits are told.
 public let NSPersistentStoreRemoteChangeNotificationPostOptionKey = "NSPersistentStoreRemoteChangeNotificationOptionKey"
 
@@ -87,12 +89,20 @@ public final class NSPersistentStoreDescription: NSObject {
     return value
   }
 
+  private static func check(pragmas: NSObject) throws {
+    for (name, value) in pragmas as? NSDictionary ?? [:] {
+      let (name, value) = ("\(name)", "\(value)")
+      guard name.lowercased() == "journal_mode", value.lowercased() == "wal" else { throw StoreDescriptionError.pragma(name) }
+    }
+  }
+
   private func set(_ option: NSObject, _ key: String, in value: inout PersistentStoreDescription) throws {
     switch key {
     case NSPersistentHistoryTrackingKey: value.historyTracking = (option as? NSNumber)?.boolValue ?? true
     case NSPersistentStoreRemoteChangeNotificationPostOptionKey:
       value.postsRemoteChangeNotifications = (option as? NSNumber)?.boolValue ?? true
     case NSMigratePersistentStoresAutomaticallyOption, NSInferMappingModelAutomaticallyOption, NSReadOnlyPersistentStoreOption: break
+    case NSSQLitePragmasOption: try Self.check(pragmas: option)
     // What protects files on Apple's systems: here the file is encrypted.
     case "NSPersistentStoreFileProtectionKey": break
     default: throw StoreDescriptionError.unknownOption(key)
@@ -106,6 +116,7 @@ enum StoreDescriptionError: LocalizedError {
   case missingKey(String)
   case unknownType(String)
   case unknownOption(String)
+  case pragma(String)
 
   var errorDescription: String? {
     switch self {
@@ -113,6 +124,7 @@ enum StoreDescriptionError: LocalizedError {
     case .missingKey(let path):
       "there is no key for the store \(path), and a store is never written without one; set the description's encryptionKey, or NSPersistentContainer.defaultEncryptionKey"
     case .unknownType(let type): "there are no stores of the type \(type); NSSQLiteStoreType is the encrypted one"
+    case .pragma(let name): "the pragma \(name) cannot be set: the store sets its own; leave it out of NSSQLitePragmasOption"
     case .unknownOption(let key): "there is no option \(key) of stores"
     }
   }

@@ -42,6 +42,13 @@ extension BatchInsertRequest {
   }
 }
 
+extension BatchInsertRequest {
+  /// The request for rows of an entity that is named, whichever entity the class is that of.
+  package func named(_ entityName: String) -> BatchInsertRequest {
+    BatchInsertRequest(entityName: entityName, onConflict: onConflict, makeSource: makeSource)
+  }
+}
+
 extension ManagedObject {
   /// Keeps the destination of a row of a batch insertion; no key stands for an object that is not in the row's store.
   final func setDestinationOfRow(_ destination: ManagedObject?, at slot: Int) {

@@ -162,7 +162,7 @@ public final class ContextUndoManager {
   }
 
   /// Closes the group of the event, if it is open and nothing else is.
-  func closeEventGroup() {
+  package func closeEventGroup() {
     if isEventGroup, openGroups.count == 1, activity == .idle { closeGroup() }
   }
 
@@ -335,6 +335,16 @@ public final class ContextUndoManager {
 
   /// The context that it belongs to; nil where it has none, or that is gone.
   var context: ManagedObjectContext? { contextNumber == 0 ? nil : LivingContexts.context(contextNumber) }
+
+  /// Whether it records nothing by itself.
+  package var belongsToNoContext: Bool { context == nil }
+
+  /// Keeps an error that cannot be thrown for the next save of the context; false where there is none.
+  package func noteInContext(_ error: any Error) -> Bool {
+    guard let context else { return false }
+    context.note(error)
+    return true
+  }
 
   func note(_ misuse: StoreError.Misuse) { context?.note(StoreError(.misuse(misuse), operation: .undo)) }
 

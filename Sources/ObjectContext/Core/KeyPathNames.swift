@@ -42,7 +42,7 @@ public struct _KeyPathNames: Sendable {
   private static let (greatestLength, greatestCount) = (4, 20_000)
 
   /// The keys that a key path leads through; nil when a step is no generated property.
-  func keys(of keyPath: AnyKeyPath) -> [String]? {
+  package func keys(of keyPath: AnyKeyPath) -> [String]? {
     guard let properties = starting[ObjectIdentifier(type(of: keyPath).rootType)] else { return nil }
     if let property = properties.first(where: { $0.keyPath == keyPath }) { return [property.name] }
     // A path of several steps does not tell them: all paths are made until one is it. Paths that were put together differ from those that were written

@@ -1,5 +1,5 @@
 // ManagedObject+OtherNames: what a class needs that gives objects other names for their members, as that of the module CoreData.
-package import ObjectModel
+public import ObjectModel
 package import ObjectStore
 
 extension ManagedObjectSeed {
@@ -20,6 +20,14 @@ extension ManagedObject {
   /// Keeps an error that cannot be thrown here for the next save of the object's context.
   package final func noteFailure(_ error: any Error) { tell(error) }
 
+  /// The fingerprint of the layout of the object's row.
+  @inlinable @inline(__always) public final var _layoutFingerprint: UInt64 {
+    if let contextReference { return contextReference._withUnsafeGuaranteedRef { $0.layoutFingerprints[Int(ownReference.entity)] } }
+    return layoutFingerprintWithoutContext
+  }
+
+  @usableFromInline @inline(never) final var layoutFingerprintWithoutContext: UInt64 { compiledEntity.layoutFingerprint }
+
   /// Gets the values of a fault.
   package final func fireIfFault() { willAccess() }
 }
@@ -36,6 +44,9 @@ extension ManagedObjectContext {
 
   /// Says how the context is brought to take over what others have saved, from any thread. To be said before it takes over anything.
   package func isWoken(by wake: @escaping @Sendable () -> Void) { intake.setWake(wake) }
+
+  /// Says who sees to it that each event ends, from its first change on.
+  package func endsEvents(by endSoon: @escaping () -> Void) { unitOfWork.setBeginningObserver(0, endSoon) }
 
   /// Takes over what others have saved.
   package func takeOverWhatWaits() { doWaitingWorkOfAll() }

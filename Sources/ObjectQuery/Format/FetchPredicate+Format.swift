@@ -45,7 +45,17 @@ extension FetchExpression {
   ///   - arguments: What the placeholders stand for, in order.
   /// - Throws: ``PredicateFormatError``.
   public init(format: String, _ arguments: (any FetchConstantConvertible)?...) throws(PredicateFormatError) {
-    let parser = try PredicateParser(format, arguments.map { $0?._fetchConstant ?? .null })
+    try self.init(format: format, argumentArray: arguments.map { $0?._fetchConstant ?? .null })
+  }
+
+  /// Parses an expression with its arguments in an array.
+  ///
+  /// - Parameters:
+  ///   - format: The text.
+  ///   - argumentArray: What the placeholders stand for, in order.
+  /// - Throws: ``PredicateFormatError``.
+  package init(format: String, argumentArray: [FetchConstant]) throws(PredicateFormatError) {
+    let parser = try PredicateParser(format, argumentArray)
     self = try parser.parseExpression()
   }
 }

@@ -25,10 +25,19 @@ public struct _ManagedKey: ~Copyable, Sendable {
 
 public final class NSPredicate { public init() {} }
 public final class NSCompoundPredicate { public init() {} }
+public final class NSComparisonPredicate { public init() {} }
+public final class NSExpression { public init() {} }
 public final class NSSortDescriptor { public init() {} }
+
+public struct _KeyPathNames {
+  public var names: [AnyKeyPath: String] = [:]
+  public mutating func add(_ keyPath: AnyKeyPath, _ continued: AnyKeyPath, _ name: String) { (names[keyPath], names[continued]) = (name, name) }
+}
 
 public enum EntityClassRegistry {
   public nonisolated(unsafe) static var entered: [String] = []
+  public nonisolated(unsafe) static var keyPaths = _KeyPathNames()
+  public static func enterKeyPaths(_ fill: @escaping @Sendable (inout _KeyPathNames) -> Void) { fill(&keyPaths) }
   public static func enter(module: String, _ classes: [String: NSManagedObject.Type]) {
     entered += classes.map { "\(module).\($0.key) \($0.value)" }.sorted()
   }

@@ -46,6 +46,8 @@ func rename(_ titled: inout some Titled) { titled.title += "!" }
 @main struct Program {
   static func main() {
     print(EntityClassRegistry.entered)
+    let names = EntityClassRegistry.keyPaths.names
+    print(names[\Shelf.title] ?? "-", names[\Case.kind] ?? "-", names[\Furniture.Chair?.?.count] ?? "-", names[\Shelf.revealed] ?? "-")
     let order: NSSortDescriptor = NSSortDescriptor(), condition: NSPredicate = NSPredicate()
     print(type(of: order), type(of: condition), Foundation.NSPredicate.self == NSPredicate.self)
     var shelf = Shelf()

@@ -1,0 +1,14 @@
+// The class of notes.
+// swift-format-ignore-file
+import Foundation
+import CoreData
+
+#if canImport(ObjectiveC)
+@objc(Note)
+#endif
+public class Note: NSManagedObject {
+
+    @NSManaged public var text: String?
+    @NSManaged public var book: Book?
+
+}

@@ -1,0 +1,98 @@
+// EntityClassSource: the classes of a model's entities as Xcode's editor generates them.
+package import ObjectModel
+
+/// Writes the classes that a model has generated: of entities whose code generation is “Class Definition” the class and its properties, of those whose is “Category/Extension” the properties.
+///
+/// They are what Xcode's editor writes for the same model; the accessors are written as those of any other source.
+package struct EntityClassSource {
+  private let model: ManagedObjectModel
+
+  package init(_ model: ManagedObjectModel) { self.model = model }
+
+  /// The declarations; empty where nothing is generated.
+  package var text: String {
+    model.entities.sorted { $0.name < $1.name }.filter { $0.codeGeneration != .manual }.map(declarations).joined()
+  }
+
+  private func declarations(of entity: EntityDescription) -> String {
+    let name = Self.quoted(className(of: entity.name))
+    var lines: [String] = []
+    if entity.codeGeneration == .classDefinition {
+      lines += ["", "public class \(name): \(superclass(of: entity)) {}"]
+      // Classes below another one of the model inherit it.
+      if entity.superentityName == nil { lines += ["extension \(name): Identifiable {}"] }
+    }
+    lines += [
+      "", "extension \(name) {",
+      "  @nonobjc public class func fetchRequest() -> NSFetchRequest<\(name)> { NSFetchRequest<\(name)>(entityName: \"\(entity.name)\") }",
+    ]
+    lines += entity.attributes.map { "  @NSManaged public var \(Self.quoted($0.name)): \(Self.type(of: $0))" }
+    lines += entity.relationships.map { "  @NSManaged public var \(Self.quoted($0.name)): \(type(of: $0))" }
+    lines += entity.relationships.filter(\.isToMany).flatMap(methods)
+    return (lines + ["}"]).joined(separator: "\n") + "\n"
+  }
+
+  // MARK: Classes
+
+  /// The class of an entity, without its module.
+  private func className(of entityName: String) -> String {
+    guard let name = model.entity(named: entityName)?.managedObjectClassName, !name.isEmpty else { return "NSManagedObject" }
+    return name.split(separator: ".").last.map(String.init) ?? name
+  }
+
+  private func superclass(of entity: EntityDescription) -> String {
+    entity.superentityName.map { Self.quoted(className(of: $0)) } ?? "NSManagedObject"
+  }
+
+  // MARK: Properties
+
+  private static func type(of attribute: AttributeDescription) -> String {
+    switch attribute.type {
+    case .integer16: attribute.usesScalarValueType ? "Int16" : "NSNumber?"
+    case .integer32: attribute.usesScalarValueType ? "Int32" : "NSNumber?"
+    case .integer64: attribute.usesScalarValueType ? "Int64" : "NSNumber?"
+    case .double: attribute.usesScalarValueType ? "Double" : "NSNumber?"
+    case .float: attribute.usesScalarValueType ? "Float" : "NSNumber?"
+    case .boolean: attribute.usesScalarValueType ? "Bool" : "NSNumber?"
+    case .date: attribute.usesScalarValueType ? "TimeInterval" : "Date?"
+    case .decimal: "NSDecimalNumber?"
+    case .string: "String?"
+    case .binary: "Data?"
+    case .uuid: "UUID?"
+    case .uri: "URL?"
+    case .composite: "[String: Any]?"
+    case .transformable, .undefined: "\(attribute.valueClassName.map { $0.isEmpty ? "NSObject" : $0 } ?? "NSObject")?"
+    }
+  }
+
+  private func type(of relationship: RelationshipDescription) -> String {
+    if relationship.isToMany { return relationship.isOrdered ? "NSOrderedSet?" : "NSSet?" }
+    return "\(Self.quoted(className(of: relationship.destinationEntityName)))?"
+  }
+
+  private func methods(of relationship: RelationshipDescription) -> [String] {
+    let destination = Self.quoted(className(of: relationship.destinationEntityName))
+    let name = relationship.name.prefix(1).uppercased() + relationship.name.dropFirst()
+    let set = relationship.isOrdered ? "NSOrderedSet" : "NSSet"
+    var methods = ["addTo\(name)(_ value: \(destination))", "removeFrom\(name)(_ value: \(destination))"]
+    methods += ["addTo\(name)(_ values: \(set))", "removeFrom\(name)(_ values: \(set))"]
+    if relationship.isOrdered {
+      methods += ["insertInto\(name)(_ value: \(destination), at idx: Int)", "removeFrom\(name)(at idx: Int)"]
+      methods += ["insertInto\(name)(_ values: [\(destination)], at indexes: NSIndexSet)", "removeFrom\(name)(at indexes: NSIndexSet)"]
+      methods += [
+        "replace\(name)(at idx: Int, with value: \(destination))", "replace\(name)(at indexes: NSIndexSet, with values: [\(destination)])",
+      ]
+    }
+    return methods.map { "  @NSManaged public func \($0)" }
+  }
+
+  /// A name that may be a keyword.
+  private static func quoted(_ name: String) -> String { keywords.contains(name) ? "`\(name)`" : name }
+
+  private static let keywords: Set<String> = [
+    "as", "associatedtype", "break", "case", "catch", "class", "continue", "default", "defer", "deinit", "do", "else", "enum", "extension",
+    "fallthrough", "false", "for", "func", "guard", "if", "import", "in", "init", "inout", "internal", "is", "let", "nil", "operator",
+    "private", "protocol", "public", "repeat", "rethrows", "return", "self", "static", "struct", "subscript", "super", "switch", "throw",
+    "throws", "true", "try", "typealias", "var", "where", "while",
+  ]
+}

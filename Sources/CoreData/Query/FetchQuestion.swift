@@ -1,0 +1,81 @@
+// FetchQuestion: what a fetch request asks.
+import Foundation
+import ObjectModel
+import ObjectQuery
+
+/// What a fetch request asks.
+final class FetchQuestion {
+  var entityName: String?
+  var entity: NSEntityDescription?
+  var predicate: NSPredicate?
+  var sortDescriptors: [NSSortDescriptor]?
+  var fetchLimit: Int = 0
+  var fetchOffset: Int = 0
+  var fetchBatchSize: Int = 0
+  var resultType: NSFetchRequestResultType = .managedObjectResultType
+  var includesSubentities: Bool = true
+  var includesPendingChanges: Bool = true
+  var includesPropertyValues: Bool = true
+  var returnsObjectsAsFaults: Bool = true
+  var shouldRefreshRefetchedObjects: Bool = false
+  var relationshipKeyPathsForPrefetching: [String]?
+  var propertiesToFetch: [Any]?
+  var propertiesToGroupBy: [Any]?
+  var havingPredicate: NSPredicate?
+  var returnsDistinctResults: Bool = false
+
+  init() {}
+
+  init(_ other: FetchQuestion) {
+    (entityName, entity) = (other.entityName, other.entity)
+    predicate = other.predicate
+    sortDescriptors = other.sortDescriptors
+    fetchLimit = other.fetchLimit
+    fetchOffset = other.fetchOffset
+    fetchBatchSize = other.fetchBatchSize
+    resultType = other.resultType
+    includesSubentities = other.includesSubentities
+    includesPendingChanges = other.includesPendingChanges
+    includesPropertyValues = other.includesPropertyValues
+    returnsObjectsAsFaults = other.returnsObjectsAsFaults
+    shouldRefreshRefetchedObjects = other.shouldRefreshRefetchedObjects
+    relationshipKeyPathsForPrefetching = other.relationshipKeyPathsForPrefetching
+    propertiesToFetch = other.propertiesToFetch
+    propertiesToGroupBy = other.propertiesToGroupBy
+    havingPredicate = other.havingPredicate
+    returnsDistinctResults = other.returnsDistinctResults
+  }
+
+  /// The question as a value.
+  ///
+  /// - Throws: What is wrong with a predicate's text, and ``FetchRequestError``.
+  func specification() throws -> FetchSpecification {
+    guard let entityName else { throw FetchRequestError.missingEntity }
+    var value = FetchSpecification(entityName: entityName)
+    value.predicate = try predicate?.outcome.get()
+    value.sortDescriptors = try (sortDescriptors ?? []).map { try $0.outcome.get() }
+    value.fetchLimit = fetchLimit
+    value.fetchOffset = fetchOffset
+    value.fetchBatchSize = fetchBatchSize
+    value.includesSubentities = includesSubentities
+    value.includesPendingChanges = includesPendingChanges
+    value.includesPropertyValues = includesPropertyValues
+    value.returnsObjectsAsFaults = returnsObjectsAsFaults
+    value.shouldRefreshRefetchedObjects = shouldRefreshRefetchedObjects
+    value.relationshipKeyPathsForPrefetching = relationshipKeyPathsForPrefetching ?? []
+    if resultType == .dictionaryResultType {
+      value.propertiesToFetch = try (propertiesToFetch ?? []).map(Self.property)
+      value.propertiesToGroupBy = try (propertiesToGroupBy ?? []).map(Self.property)
+      value.havingPredicate = try havingPredicate?.outcome.get()
+      value.returnsDistinctResults = returnsDistinctResults
+    }
+    return value
+  }
+
+  private static func property(_ property: Any) throws -> FetchProperty {
+    if let name = property as? String { return .keyPath(name) }
+    if let property = property as? NSExpressionDescription { return try property.property() }
+    if let property = property as? NSPropertyDescription { return .keyPath(property.name) }
+    throw FetchRequestError.unknownProperty("\(type(of: property))")
+  }
+}

@@ -1,0 +1,42 @@
+// SecureArchive: objects as archived bytes.
+import Foundation
+
+/// Objects that archive securely, as bytes.
+enum SecureArchive {
+  /// What property lists are made of.
+  static let plainClasses: [AnyClass] = [
+    NSArray.self, NSDictionary.self, NSSet.self, NSString.self, NSNumber.self, NSDate.self, NSData.self, NSURL.self, NSUUID.self,
+    NSNull.self,
+  ]
+
+  /// The bytes of an object, or of a value of Swift that has one.
+  static func data(of value: Any) throws -> Data {
+    try NSKeyedArchiver.archivedData(withRootObject: object(of: value), requiringSecureCoding: true)
+  }
+
+  /// The object of bytes.
+  static func object(of data: Data, classes: [AnyClass]) throws -> Any? {
+    try NSKeyedUnarchiver.unarchivedObject(ofClasses: classes + plainClasses, from: data)
+  }
+
+  /// Whether a value is an object that archives.
+  static func archives(_ value: Any) -> Bool { value is any NSCoding }
+
+  /// Values of Swift as the objects that they are on Apple's systems.
+  private static func object(of value: Any) -> Any {
+    switch value {
+    case let value as any NSCoding: value
+    case let text as String: NSString(string: text)
+    case let flag as Bool: NSNumber(value: flag)
+    case let number as Double: NSNumber(value: number)
+    case let number as any BinaryInteger: NSNumber(value: Int64(clamping: number))
+    case let date as Date: NSDate(timeIntervalSinceReferenceDate: date.timeIntervalSinceReferenceDate)
+    case let data as Data: NSData(data: data)
+    case let url as URL: NSURL(string: url.absoluteString).map { $0 as Any } ?? url
+    case let list as [Any]: NSArray(array: list.map(object))
+    case let set as Set<AnyHashable>: NSSet(array: set.map { object(of: $0.base) })
+    case let values as [String: Any]: NSDictionary(dictionary: values.mapValues(object))
+    default: value
+    }
+  }
+}

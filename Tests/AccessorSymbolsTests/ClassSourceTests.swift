@@ -1,0 +1,59 @@
+// The classes of a model are written as Xcode's editor generates them.
+import AccessorSymbols
+import ObjectModel
+import XCTest
+
+final class ClassSourceTests: XCTestCase {
+  func testEveryKindOfPropertyHasItsType() {
+    let types: [(AttributeType, Bool, String)] = [
+      (.integer16, true, "Int16"), (.integer32, false, "NSNumber?"), (.integer64, true, "Int64"), (.boolean, true, "Bool"),
+      (.double, false, "NSNumber?"), (.float, true, "Float"), (.date, true, "TimeInterval"), (.date, false, "Date?"),
+      (.decimal, false, "NSDecimalNumber?"), (.string, false, "String?"), (.binary, false, "Data?"), (.uuid, false, "UUID?"),
+      (.uri, false, "URL?"), (.transformable, false, "NSObject?"),
+    ]
+    var entity = EntityDescription(name: "Thing", managedObjectClassName: "Shop.Thing")
+    entity.codeGeneration = .classDefinition
+    for (number, (type, isScalar, _)) in types.enumerated() {
+      var attribute = AttributeDescription(name: "a\(number)", type: type)
+      attribute.usesScalarValueType = isScalar
+      entity.properties.append(.attribute(attribute))
+    }
+    let text = EntityClassSource(ManagedObjectModel(entities: [entity])).text
+    XCTAssertTrue(text.contains("public class Thing: NSManagedObject {}\nextension Thing: Identifiable {}\n"), text)
+    XCTAssertTrue(text.contains("NSFetchRequest<Thing>(entityName: \"Thing\")"), text)
+    for (number, (_, _, swift)) in types.enumerated() {
+      XCTAssertTrue(text.contains("@NSManaged public var a\(number): \(swift)\n"), swift)
+    }
+  }
+
+  func testRelationshipsHaveTheirMethods() {
+    var (shelf, book) = (EntityDescription(name: "Shelf", managedObjectClassName: ".Shelf"), EntityDescription(name: "Book"))
+    shelf.codeGeneration = .category
+    book.codeGeneration = .manual
+    shelf.properties = [
+      .relationship(RelationshipDescription(name: "books", destination: "Book", inverse: "shelf", isToMany: true)),
+      .relationship(RelationshipDescription(name: "order", destination: "Shelf", isToMany: true, isOrdered: true)),
+      .relationship(RelationshipDescription(name: "next", destination: "Shelf")),
+    ]
+    let text = EntityClassSource(ManagedObjectModel(entities: [shelf, book])).text
+    XCTAssertFalse(text.contains("class Shelf"), text)
+    XCTAssertFalse(text.contains("Book {"), text)
+    XCTAssertTrue(text.contains("@NSManaged public var books: NSSet?\n"), text)
+    XCTAssertTrue(text.contains("@NSManaged public func addToBooks(_ value: NSManagedObject)\n"), text)
+    XCTAssertTrue(text.contains("@NSManaged public var order: NSOrderedSet?\n"), text)
+    XCTAssertTrue(text.contains("@NSManaged public func replaceOrder(at indexes: NSIndexSet, with values: [Shelf])\n"), text)
+    XCTAssertTrue(text.contains("@NSManaged public var next: Shelf?\n"), text)
+  }
+
+  func testNamesThatAreKeywordsAndClassesBelowOthers() {
+    var (one, two) = (
+      EntityDescription(name: "One", managedObjectClassName: "One"), EntityDescription(name: "Two", managedObjectClassName: "Two")
+    )
+    (one.codeGeneration, two.codeGeneration, two.superentityName) = (.classDefinition, .classDefinition, "One")
+    one.properties = [.attribute(AttributeDescription(name: "in", type: .string))]
+    let text = EntityClassSource(ManagedObjectModel(entities: [one, two])).text
+    XCTAssertTrue(text.contains("@NSManaged public var `in`: String?"), text)
+    XCTAssertTrue(text.contains("public class Two: One {}\n\nextension Two {"), text)
+    XCTAssertEqual(EntityClassSource(ManagedObjectModel()).text, "")
+  }
+}
