@@ -245,7 +245,8 @@ let package = Package(
   ]
   package.targets += [
     .testTarget(
-      name: "AccessorSymbolsTests", dependencies: ["AccessorSymbols", "ObjectModel", "_TestSupport"], exclude: ["Fixtures"], swiftSettings: strict),
+      name: "AccessorSymbolsTests", dependencies: ["AccessorSymbols", "ObjectModel", "_TestSupport"], exclude: ["Fixtures"],
+      swiftSettings: strict),
     .executableTarget(name: "generate-core-data-sources", dependencies: ["AccessorSymbols", "ObjectModel"], swiftSettings: strict),
     .plugin(name: "CoreDataSources", capability: .buildTool(), dependencies: ["generate-core-data-sources"]),
     module("CoreData", ["ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "SQLCipherStore", "StoreKeys"]),
