@@ -1,9 +1,8 @@
 // CountedWorkTests: ten works take the statements, the blocks of memory and the instructions that are pinned: who costs more is told by name.
 //
 // Tests/_CountedWork/Costs.txt has the figures of the build that Scripts/test makes (debug, with the checks of inner tables, which are paused while it is
-// counted). Statements are exact there, allocations to two in a thousand (the order of sets of objects follows from their addresses, and sorting from that
-// order), and instructions to a twentieth; another compiler or another SQLCipher may take a quarter more, and half as many
-// instructions again. Scripts/pin-costs writes the file anew.
+// counted). Statements are exact there, allocations to two in a thousand, since a few of them come and go from process to process, and instructions to a
+// twentieth; another compiler or another SQLCipher may take a quarter more, and half as many instructions again. Scripts/pin-costs writes the file anew.
 import Foundation
 import SQLCipherConnection
 import XCTest

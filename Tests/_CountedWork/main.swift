@@ -35,7 +35,7 @@ func counts(of work: CountedWork, in folder: URL) throws -> (statements: Int, al
     try body()
     statements = observer.count
   }
-  // What is made once in a process is made by now. The order of sets of objects is another one each time: the least is without what that leads to.
+  // What is made once in a process is made by now. A few allocations come and go: the least of some times has the fewest.
   var allocations = UInt64.max
   for _ in 0..<5 {
     try play(work, books: 80, in: folder) { body in
