@@ -187,13 +187,19 @@ let package = Package(
     .executableTarget(
       name: "_KeyHolder", dependencies: ["ObjectContext", "ObjectModel", "ObjectStore", "SQLCipherStore", "StoreKeys"],
       path: "Tests/_KeyHolder", swiftSettings: strict),
+    // The program whose statements, allocations and instructions are pinned in Costs.txt.
+    .executableTarget(
+      name: "_CountedWork",
+      dependencies: ["ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore", "StoreKeys", "_AllocationCounter"],
+      path: "Tests/_CountedWork", exclude: ["Costs.txt"], swiftSettings: strict),
     // The store under power cuts, failing calls, too little memory, kills, damaged files and hostile input; Scripts/torture goes as far as there is time.
     tests(
       "ProofTests",
       [
         "CipherDataToolKit", "ModelCodeGeneration", "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore",
         "SQLCipherConnection", "StoreFiles", "StoreKeys",
-        "_FaultInjection", "_FuzzTargets", "_KeyHolder", "_ProofStore", "_ProofWriter", "_StoreSpecification", "_TestSupport",
+        "_AllocationCounter", "_CountedWork", "_FaultInjection", "_FuzzTargets", "_KeyHolder", "_ProofStore", "_ProofWriter",
+        "_StoreSpecification", "_TestSupport",
       ]),
 
     // What reads bytes that others have written, each with what must be true of it: for the package Fuzzing and for ProofTests.

@@ -12,10 +12,14 @@ typedef enum counter_kind {
 } counter_kind;
 
 extern _Atomic bool allocation_counter_is_on;
+/// Whether the calling thread is counted while only one is.
+extern _Thread_local bool allocation_counter_is_own_thread;
+extern _Atomic bool allocation_counter_is_for_one_thread;
 extern _Atomic uint64_t allocation_counter_values[counter_kinds];
 
 static inline bool counter_is_on(void) {
-  return __builtin_expect(atomic_load_explicit(&allocation_counter_is_on, memory_order_relaxed), false);
+  return __builtin_expect(atomic_load_explicit(&allocation_counter_is_on, memory_order_relaxed), false) &&
+         (!atomic_load_explicit(&allocation_counter_is_for_one_thread, memory_order_relaxed) || allocation_counter_is_own_thread);
 }
 
 static inline void counter_add(counter_kind kind, uint64_t amount) {

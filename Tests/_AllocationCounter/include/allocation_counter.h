@@ -21,9 +21,15 @@ bool allocation_counter_counts_retains(void);
 
 /// Begins to count allocations, from zero. Only one count at a time.
 void allocation_counter_start(void);
+/// Begins to count the allocations of the calling thread, which ends it too.
+void allocation_counter_start_on_this_thread(void);
 /// Begins to count retains too, for which the runtime takes a slower way.
 void allocation_counter_start_with_retains(void);
 /// Ends it.
 allocation_counts allocation_counter_stop(void);
+
+/// Do nothing: callgrind, which looks at a program from outside, counts between their calls.
+void counted_work_begins(void);
+void counted_work_ends(void);
 
 #endif

@@ -7,7 +7,8 @@ extension StoreSpecification {
       SavingSpecification.self, IdentitySpecification.self, RelationshipSpecification.self, OrderingSpecification.self,
       ConflictSpecification.self, ConstraintSpecification.self, FetchingSpecification.self, AggregateSpecification.self,
       GroupingSpecification.self, PredicateSpecification.self, ExpressionSpecification.self, IndexSpecification.self,
-      FullTextSpecification.self, InheritanceSpecification.self, NameSpecification.self, LifecycleSpecification.self,
+      FullTextSpecification.self, InheritanceSpecification.self, NameSpecification.self, InjectionSpecification.self,
+      LifecycleSpecification.self,
       TransactionSpecification.self, GenerationSpecification.self,
       BatchInsertSpecification.self, BatchUpdateSpecification.self, BatchDeleteSpecification.self,
     ]

@@ -1,0 +1,124 @@
+// CountedWorkTests: ten works take the statements, the blocks of memory and the instructions that are pinned: who costs more is told by name.
+//
+// Tests/_CountedWork/Costs.txt has the figures of the build that Scripts/test makes (debug, with the checks of inner tables, which are paused while it is
+// counted). Statements are exact there, allocations to two in a thousand, since a few of them come and go from process to process, and instructions to a
+// twentieth; another compiler or another SQLCipher may take a quarter more, and half as many instructions again. Scripts/pin-costs writes the file anew.
+import Foundation
+import SQLCipherConnection
+import XCTest
+import _AllocationCounter
+import _TestSupport
+
+final class CountedWorkTests: XCTestCase {
+  private static let isPinning = ProcessInfo.processInfo.environment["CIPHERDATA_PIN_COSTS"] == "1"
+
+  /// What runs the program: its figures are exact in one of these.
+  private func build() throws -> String {
+    let version = try output("/usr/bin/env", ["swift", "--version"])
+    let compiler = version.split(separator: " ").drop { $0 != "version" }.dropFirst().first.map(String.init) ?? "?"
+    #if CIPHERDATA_CHECKS
+      let checks = ", with checks"
+    #else
+      let checks = ""
+    #endif
+    #if DEBUG
+      let configuration = "debug"
+    #else
+      let configuration = "release"
+    #endif
+    #if arch(x86_64)
+      let machine = "x86_64"
+    #else
+      let machine = "another machine"
+    #endif
+    return "Swift \(compiler), SQLite \(LibraryVersion.sqliteName), \(machine), \(configuration)\(checks)"
+  }
+
+  /// Runs a program, and fails unless it succeeds.
+  private func output(_ program: String, _ arguments: [String], environment: [String: String] = [:]) throws -> String {
+    let process = Process()
+    let pipe = Pipe()
+    process.executableURL = URL(fileURLWithPath: program)
+    process.arguments = arguments
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    process.standardOutput = pipe
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    let output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    XCTAssertEqual(process.terminationStatus, 0, output)
+    return output
+  }
+
+  private func program() -> URL {
+    let folder = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL.deletingLastPathComponent()
+    return (folder ?? URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()).appendingPathComponent("_CountedWork")
+  }
+
+  /// Hashing is the same in every process.
+  private static let environment = ["SWIFT_DETERMINISTIC_HASHING": "1"]
+
+  /// Holds what was found to the pinned figures of some kinds, or writes them down.
+  private func compare(_ found: [CountedCost], _ kinds: [WritableKeyPath<CountedCost, Int>], exactTo share: Double, elsewhere: Double)
+    throws
+  {
+    var pinned = try PinnedCosts()
+    let build = try build()
+    if Self.isPinning {
+      pinned.set(found, kinds, for: build)
+      return try pinned.write()
+    }
+    let isKnown = pinned.costs[build] != nil
+    let expected = try XCTUnwrap(pinned.costs[build] ?? pinned.costs.min { $0.key < $1.key }?.value)
+    XCTAssertEqual(found.map(\.name), expected.map(\.name))
+    for (found, expected) in zip(found, expected) {
+      for kind in kinds {
+        let (is_, was) = (Double(found[keyPath: kind]), Double(expected[keyPath: kind]))
+        let what =
+          "\(found.name): \(Int(is_)) \(CountedCost.names[kind] ?? "") for \(Int(was)), in \(build) (Scripts/pin-costs, if that is meant)"
+        if isKnown {
+          XCTAssertLessThanOrEqual(abs(is_ - was), (was * share).rounded(.up), what)
+        } else {
+          XCTAssertLessThanOrEqual(is_, was * elsewhere, what)
+        }
+      }
+    }
+  }
+
+  func testTenWorksTakeThePinnedStatementsAndAllocations() throws {
+    guard allocation_counter_counts_allocations() else { return }
+    let folder = try TemporaryFolder("CountedWorkTests")
+    let lines = try output(program().path, ["counts", folder.url.path], environment: Self.environment).split(separator: "\n")
+    let found = lines.map { line in
+      let fields = line.split(separator: " ")
+      return CountedCost(name: String(fields[0]), statements: Int(fields[1]) ?? 0, allocations: Int(fields[2]) ?? 0)
+    }
+    XCTAssertEqual(found.count, 10)
+    try compare(found, [\.statements], exactTo: 0, elsewhere: 1)
+    try compare(found, [\.allocations], exactTo: 0.002, elsewhere: 1.25)
+  }
+
+  func testTenWorksTakeThePinnedInstructions() throws {
+    // A sanitizer's program does not run under another one.
+    guard allocation_counter_counts_allocations() else { return }
+    let valgrind = try XCTUnwrap(
+      ["/usr/bin/valgrind", "/usr/local/bin/valgrind"].first(where: FileManager.default.isExecutableFile),
+      "valgrind is not installed: Scripts/install-dependencies --tests")
+    let folder = try TemporaryFolder("CountedWorkTests")
+    // valgrind does not read what a Swift compiler tells debuggers.
+    let program = folder.file("works")
+    _ = try output("/usr/bin/env", ["strip", "--strip-debug", "-o", program.path, self.program().path])
+    let names = try output(
+      valgrind,
+      [
+        "--tool=callgrind", "--callgrind-out-file=" + folder.file("counts").path, "--zero-before=counted_work_begins",
+        "--dump-before=counted_work_ends", program.path, "instructions", folder.url.path,
+      ], environment: Self.environment
+    ).split(separator: "\n")
+    let found = try names.enumerated().map { number, name in
+      CountedCost(name: String(name), instructions: try CallgrindFile(folder.file("counts.\(number + 1)")).instructions)
+    }
+    XCTAssertEqual(found.count, 10)
+    try compare(found, [\.instructions], exactTo: 0.05, elsewhere: 1.5)
+  }
+}

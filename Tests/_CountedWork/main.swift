@@ -1,0 +1,75 @@
+// The program whose works are counted: statements and allocations by itself, instructions by callgrind, which looks at it from outside.
+//
+// Arguments: "counts" or "instructions", and a folder. It prints a line for each work. Everything is done by the main thread, but for the opening of a store.
+import Foundation
+import SQLCipherStore
+import _AllocationCounter
+
+#if CIPHERDATA_CHECKS
+  import ObjectModel
+  import Synchronization
+#endif
+
+/// Does a work on a new store.
+///
+/// - Parameter count: Called with what is to be counted.
+func play(_ work: CountedWork, books: Int, in folder: URL, observer: SQLObserver? = nil, _ count: (() throws -> Void) throws -> Void) throws
+{
+  let store = try CountedStore(books: books, in: folder, observer: observer)
+  try work.prepare(store)
+  var found = 0
+  try count { found = try work.run(store, books) }
+  try store.remove()
+  if found == 0 {
+    print("\(work.name) found nothing")
+    exit(1)
+  }
+}
+
+/// The statements of a work, and the blocks of memory that it asks for: with an observer, and without.
+func counts(of work: CountedWork, in folder: URL) throws -> (statements: Int, allocations: UInt64) {
+  let observer = SQLObserver()
+  var statements = 0
+  try play(work, books: 80, in: folder, observer: observer) { body in
+    observer.reset()
+    try body()
+    statements = observer.count
+  }
+  // What is made once in a process is made by now. A few allocations come and go: the least of some times has the fewest.
+  var allocations = UInt64.max
+  for _ in 0..<5 {
+    try play(work, books: 80, in: folder) { body in
+      allocation_counter_start_on_this_thread()
+      defer { _ = allocation_counter_stop() }
+      try body()
+      allocations = min(allocations, allocation_counter_stop().allocations)
+    }
+  }
+  return (statements, allocations)
+}
+
+do {
+  #if CIPHERDATA_CHECKS
+    CheckPacer.arePaused.store(true, ordering: .relaxed)
+  #endif
+  let arguments = CommandLine.arguments
+  guard arguments.count == 3 else { throw CocoaError(.featureUnsupported) }
+  let folder = URL(fileURLWithPath: arguments[2])
+  for work in CountedWork.all {
+    if arguments[1] == "counts" {
+      let counts = try counts(of: work, in: folder)
+      print(work.name, counts.statements, counts.allocations)
+    } else {
+      try play(work, books: 2, in: folder) { try $0() }
+      try play(work, books: 8, in: folder) { body in
+        counted_work_begins()
+        defer { counted_work_ends() }
+        try body()
+      }
+      print(work.name)
+    }
+  }
+} catch {
+  print("failed: \(error)")
+  exit(1)
+}
