@@ -40,6 +40,8 @@ package enum StoreReplacement {
       try giveToOwner(of: path, stage: stage)
       try StoreFile.syncFolder(of: staged)
       try KeyFileStorage.withLock(for: KeyFileStorage.path(for: path)) {
+        // Another one may have been killed while this one copied: its folder has the name.
+        try finishLocked(path, lock: lock)
         let lock = try lock.take(path, .replace)
         guard rename(stage, folder(for: path)) == 0 else { throw system(stage) }
         try StoreFile.syncFolder(of: path)

@@ -53,6 +53,28 @@ final class MigrateCommandTests: XCTestCase {
     return fixture
   }
 
+  func testAStoreThatIsMigratedBetweenItsModelAndItsOpeningIsOpenedWithTheNewerModel() async throws {
+    let fixture = try await fixture(books: 3)
+    let url = URL(fileURLWithPath: fixture.store)
+    let file = try await SQLCipherStoreFile.unlock(at: url, key: .passphrase(ToolFixture.passphrase))
+    var tries = 0
+    let coordinator = try await file.withStoredModel { model in
+      tries += 1
+      // Another process does it, as soon as the model is read.
+      if tries == 1 {
+        XCTAssertEqual(try fixture.run(["migrate", "test.store", "--model", "New.xcdatamodel"]).status, 0)
+      }
+      let coordinator = try PersistentStoreCoordinator(managedObjectModel: model)
+      var description = PersistentStoreDescription(url: url, key: file.key)
+      description.createsStore = false
+      try await coordinator.addPersistentStore(with: description)
+      return coordinator
+    }
+    XCTAssertEqual(tries, 2)
+    XCTAssertNotNil(coordinator.compiledModel.entity(named: "Shelf"))
+    try coordinator.persistentStores.forEach { try coordinator.remove($0) }
+  }
+
   private func write(_ model: ManagedObjectModel, _ name: String, _ fixture: ToolFixture) throws {
     let folder = fixture.path(name + ".xcdatamodel")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)

@@ -267,6 +267,24 @@ final class ExchangeTests: StoreTestCase {
     withExtendedLifetime(lock) {}
   }
 
+  func testAReplacementFinishesAnotherOneThatWasKilledWhileItCopied() async throws {
+    try await makeStore(1)
+    let (second, third) = (try await makeStore(2, named: "second"), try await makeStore(3, named: "third"))
+    let waiting = folder + "/.test.store.replacement"
+    try await StoreReplacement.replace(path) { place in
+      try await second.backUp(to: place)
+      // As a process leaves it that is killed as soon as its store counts.
+      XCTAssertEqual(mkdir(waiting, 0o700), 0)
+      try await third.backUp(to: waiting + "/store")
+      XCTAssertEqual(mkdir(waiting + "/.store_SUPPORT", 0o700), 0)
+    }
+    let keyring = try await StoreKeyring.unlock(storePath: path, key: cheap("one"))
+    let connection = try keyring.withDatabaseKey { try Connection(opening: path, key: $0) }
+    XCTAssertEqual(try values(connection), [2])
+    connection.close()
+    XCTAssertEqual(try names().filter { $0.hasPrefix(".") }, [])
+  }
+
   // MARK: - Rotations that were interrupted
 
   /// The key file as a rotation leaves it that is killed before its end; the store has the new key already.

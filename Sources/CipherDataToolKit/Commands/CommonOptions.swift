@@ -99,10 +99,12 @@ extension PersistentContainer {
     description.isReadOnly = isReadOnly
     description.sqlObserver = observer
     configure(&description)
-    let container = try PersistentContainer(
-      name: file.url.lastPathComponent, managedObjectModel: try await file.readModel(), persistentStoreDescriptions: [description])
-    try await container.loadPersistentStores()
-    return container
+    return try await file.withStoredModel { model in
+      let container = try PersistentContainer(
+        name: file.url.lastPathComponent, managedObjectModel: model, persistentStoreDescriptions: [description])
+      try await container.loadPersistentStores()
+      return container
+    }
   }
 
   /// Runs work with a context of its own, and closes the stores afterwards.

@@ -150,8 +150,10 @@ struct MigrateCommand: AsyncParsableCommand {
   private func finishDeferred(_ file: SQLCipherStoreFile, _ sink: OutputSink) async throws {
     var description = PersistentStoreDescription(url: file.url, key: file.key)
     description.createsStore = false
-    let coordinator = PersistentStoreCoordinator(compiledModel: try CompiledModel(try await file.readModel()))
-    let opened = try await coordinator.addPersistentStore(with: description)
+    let (coordinator, opened) = try await file.withStoredModel { model in
+      let coordinator = try PersistentStoreCoordinator(managedObjectModel: model)
+      return (coordinator, try await coordinator.addPersistentStore(with: description))
+    }
     var count = 0
     while try coordinator.finishDeferredLightweightMigrationTask() { count += 1 }
     try coordinator.remove(opened)
