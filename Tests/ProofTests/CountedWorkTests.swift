@@ -1,7 +1,7 @@
 // CountedWorkTests: ten works take the statements, the blocks of memory and the instructions that are pinned: who costs more is told by name.
 //
 // Tests/_CountedWork/Costs.txt has the figures of the build that Scripts/test makes (debug, with the checks of inner tables, which are paused while it is
-// counted). Statements are exact there, allocations to two in a thousand, since a few of them come and go from process to process, and instructions to a
+// counted). Statements are exact there, allocations to two in a thousand and ten more, since a few of them come and go from process to process, and instructions to a
 // twentieth; another compiler or another SQLCipher may take a quarter more, and half as many instructions again. Scripts/pin-costs writes the file anew.
 import Foundation
 import SQLCipherConnection
@@ -55,6 +55,9 @@ final class CountedWorkTests: XCTestCase {
     return (folder ?? URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()).appendingPathComponent("_CountedWork")
   }
 
+  /// So many allocations differ from one process to the next, for a reason that is not known.
+  private static let comingAndGoing = 10.0
+
   /// Hashing is the same in every process.
   private static let environment = ["SWIFT_DETERMINISTIC_HASHING": "1"]
 
@@ -77,7 +80,7 @@ final class CountedWorkTests: XCTestCase {
         let what =
           "\(found.name): \(Int(is_)) \(CountedCost.names[kind] ?? "") for \(Int(was)), in \(build) (Scripts/pin-costs, if that is meant)"
         if isKnown {
-          XCTAssertLessThanOrEqual(abs(is_ - was), (was * share).rounded(.up), what)
+          XCTAssertLessThanOrEqual(abs(is_ - was), share == 0 ? 0 : (was * share).rounded(.up) + Self.comingAndGoing, what)
         } else {
           XCTAssertLessThanOrEqual(is_, was * elsewhere, what)
         }
