@@ -27,7 +27,7 @@ final class ReadingTests: XCTestCase {
         book.shelf = .reading
         XCTAssertNotNil(book.id)
         expectation(forNotification: .NSManagedObjectContextDidSave, object: context) { notification in
-            notification.userInfo?[NSInsertedObjectsKey] as? Set<NSManagedObject> == [book]
+            (notification.userInfo?[NSInsertedObjectsKey] as? Set<NSManagedObject>)?.count == 1
         }
         try context.saveIfNeeded()
         waitForExpectations(timeout: 60)
