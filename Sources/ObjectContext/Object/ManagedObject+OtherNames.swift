@@ -1,5 +1,5 @@
 // ManagedObject+OtherNames: what a class needs that gives objects other names for their members, as that of the module CoreData.
-public import ObjectModel
+package import ObjectModel
 package import ObjectStore
 
 extension ManagedObjectSeed {
