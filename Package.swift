@@ -253,7 +253,7 @@ let package = Package(
     .testTarget(
       name: "AccessorSymbolsTests", dependencies: ["AccessorSymbols", "ObjectModel", "_TestSupport"], exclude: ["Fixtures"],
       swiftSettings: strict),
-    .executableTarget(name: "generate-core-data-sources", dependencies: ["AccessorSymbols", "ObjectModel"], swiftSettings: strict),
+    .executableTarget(name: "generate-core-data-sources", dependencies: ["AccessorSymbols"], swiftSettings: strict),
     .plugin(name: "CoreDataSources", capability: .buildTool(), dependencies: ["generate-core-data-sources"]),
     module("CoreData", ["ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "SQLCipherStore", "StoreKeys"]),
     // Written as applications are: without the settings of the library's own code.

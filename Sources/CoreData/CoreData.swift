@@ -2,18 +2,12 @@
 //
 // The floors, from the bottom up:
 //
-//   Basics      errors as NSError
-//   Model       models and their entities as objects
-//   Query       fetch requests, predicates and sort descriptors
-//   Stores      what stores are and how they are opened
-//   Objects     objects, the contexts that they live in and the coordinators of their stores, each of which names the others
-//   Results     results that are kept up to date
-//   History     places in the histories of stores
-//   Migration   stores that go from one model to another
+//   Basics         errors as NSError, and what Foundation lacks on Linux
 //   Transforming   values of transformable attributes as bytes
-//   Notifications   notifications under the names of Core Data
-//   Absent      what is not there, with what to do instead
-//   Container   a model with its stores and contexts
+//   Stores         what stores are and how they are opened
+//   Objects        models, requests, objects, contexts, coordinators, results, histories and notifications, each of which names the others
+//   Container      a model with its stores and contexts
+//   Absent         what is not there, with what to do instead
 
 // Whoever imports Core Data on Apple's systems has Foundation too.
 @_exported public import Foundation

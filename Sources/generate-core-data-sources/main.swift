@@ -1,7 +1,6 @@
 // generate-core-data-sources: the tool of the plugin CoreDataSources; it writes what a module's managed declarations find at link time.
 import AccessorSymbols
 import Foundation
-import ObjectModel
 
 /// What the command line asks for: the module, and those that it depends on, each with its sources.
 struct SourceArguments {
@@ -41,12 +40,7 @@ guard let arguments = SourceArguments(Array(CommandLine.arguments.dropFirst())) 
 /// The classes that the models of a module have generated.
 func classes(of models: [String]) -> String {
   models.map { path in
-    let url = URL(fileURLWithPath: path)
-    do {
-      let model =
-        url.pathExtension == "xcdatamodeld" ? try VersionedModel(contentsOf: url).current : try ManagedObjectModel(contentsOf: url)
-      return model.map { EntityClassSource($0).text } ?? ""
-    } catch { fail("\(path): error: \(error)", 65) }
+    do { return try EntityClassSource(modelAt: URL(fileURLWithPath: path)).text } catch { fail("\(path): error: \(error)", 65) }
   }.joined()
 }
 

@@ -119,6 +119,35 @@ final class ManagedPropertyTests: XCTestCase {
     }
   }
 
+  func testMutableSetsChangeTheRelationship() throws {
+    try LibraryStack.with { stack in
+      let author = Author(context: stack.context)
+      author.name = "Austen"
+      let (emma, persuasion) = (stack.book("Emma"), stack.book("Persuasion"))
+      let books: NSMutableSet = author.mutableSetValue(forKey: "books")
+      books.add(emma)
+      books.addObjects(from: [persuasion])
+      XCTAssertEqual(books.count, 2)
+      XCTAssertTrue(emma.author === author)
+      XCTAssertTrue(books.contains(persuasion))
+      books.remove(emma)
+      XCTAssertNil(emma.author)
+      XCTAssertEqual(books.allObjects as? [Book], [persuasion])
+      let favourites: NSMutableOrderedSet = author.mutableOrderedSetValue(forKey: "favourites")
+      favourites.add(persuasion)
+      favourites.insert(emma, at: 0)
+      XCTAssertEqual(author.favourites?.array as? [Book], [emma, persuasion])
+      favourites.removeObject(at: 1)
+      favourites.replaceObject(at: 0, with: persuasion)
+      XCTAssertEqual(favourites.array as? [Book], [persuasion])
+      XCTAssertNil(stack.context.pendingError)
+      favourites.removeObject(at: 7)
+      XCTAssertThrowsError(try stack.context.save())
+      author.mutableSetValue(forKey: "bokos").add(emma)
+      XCTAssertNotNil(stack.context.pendingError)
+    }
+  }
+
   func testPrimitiveValuesAreNoChanges() throws {
     try LibraryStack.with { stack in
       let book = stack.book("Emma")

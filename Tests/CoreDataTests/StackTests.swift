@@ -103,6 +103,28 @@ final class StackTests: XCTestCase {
     XCTAssertEqual(try context.count(for: NSFetchRequest<NSManagedObject>(entityName: "Thing")), 0)
   }
 
+  func testDescriptionsAndModelsAreCopied() throws {
+    try LibraryStack.with { stack in
+      let description = try XCTUnwrap(stack.container.persistentStoreDescriptions.first)
+      let copy = try XCTUnwrap(description.copy() as? NSPersistentStoreDescription)
+      copy.url = stack.folder.appendingPathComponent("Second.sqlite")
+      XCTAssertEqual(description.url, stack.file)
+      let model = try XCTUnwrap(stack.container.managedObjectModel.copy() as? NSManagedObjectModel)
+      let note = try XCTUnwrap(model.entitiesByName["Note"])
+      let more = NSAttributeDescription()
+      (more.name, more.type) = ("more", .string)
+      note.properties.append(more)
+      XCTAssertEqual(more.attributeType, .stringAttributeType)
+      XCTAssertNotEqual(model.entityVersionHashesByName["Note"], stack.container.managedObjectModel.entityVersionHashesByName["Note"])
+      let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+      coordinator.addPersistentStore(with: copy) { _, error in XCTAssertNil(error) }
+      XCTAssertEqual(coordinator.persistentStores.first?.storeType, .sqlite)
+      try coordinator.remove(coordinator.persistentStores[0])
+      try coordinator.destroyPersistentStore(at: try XCTUnwrap(copy.url), type: .sqlite)
+      XCTAssertEqual(coordinator.performAndWait { coordinator.persistentStores.count }, 0)
+    }
+  }
+
   func testWhatAStoreDescriptionCannotBeIsAnError() throws {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: try LibraryStack().container.managedObjectModel)
     XCTAssertThrowsError(try coordinator.addPersistentStore(ofType: "XML", configurationName: nil, at: nil)) { error in

@@ -1,4 +1,5 @@
 // EntityClassSource: the classes of a model's entities as Xcode's editor generates them.
+package import Foundation
 package import ObjectModel
 
 /// Writes the classes that a model has generated: of entities whose code generation is “Class Definition” the class and its properties, of those whose is “Category/Extension” the properties.
@@ -8,6 +9,15 @@ package struct EntityClassSource {
   private let model: ManagedObjectModel
 
   package init(_ model: ManagedObjectModel) { self.model = model }
+
+  /// The classes of a model's bundle: of its current version, where it has several.
+  ///
+  /// - Throws: What is wrong with the model.
+  package init(modelAt url: URL) throws {
+    let current =
+      url.pathExtension == "xcdatamodeld" ? try VersionedModel(contentsOf: url).current : try ManagedObjectModel(contentsOf: url)
+    self.init(current ?? ManagedObjectModel())
+  }
 
   /// The declarations; empty where nothing is generated.
   package var text: String {

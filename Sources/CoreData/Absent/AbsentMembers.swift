@@ -21,6 +21,12 @@ extension NSManagedObjectContext {
   @available(*, unavailable, message: "use the context in blocks of perform and performAndWait")
   public func tryLock() -> Bool { false }
   /// Absent: objects are observed by notifications.
+  ///
+  /// - Parameters:
+  ///   - keyPath: The path.
+  ///   - object: The object.
+  ///   - change: What was changed.
+  ///   - context: What the observer gave.
   @available(*, unavailable, message: "there is no key-value observing; observe NSManagedObjectContextObjectsDidChange")
   public func observeValue(
     forKeyPath keyPath: String?, of object: Any?, change: [String: Any]?, context: UnsafeMutableRawPointer?
@@ -50,6 +56,11 @@ extension NSPredicate {
 
 extension UndoManager {
   /// Absent: there are no selectors.
+  ///
+  /// - Parameters:
+  ///   - target: What is changed.
+  ///   - selector: What changes it back.
+  ///   - object: What it is given.
   @available(*, unavailable, message: "use registerUndo(withTarget:handler:)")
   public func registerUndo(withTarget target: Any, selector: Selector, object: Any?) {}
   /// Absent: there are no invocations.

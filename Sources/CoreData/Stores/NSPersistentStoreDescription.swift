@@ -23,7 +23,7 @@ public let NSSQLitePragmasOption = "NSSQLitePragmasOption"
 public let NSPersistentStoreRemoteChangeNotificationPostOptionKey = "NSPersistentStoreRemoteChangeNotificationOptionKey"
 
 /// What a store is and how it is opened.
-public final class NSPersistentStoreDescription: NSObject {
+open class NSPersistentStoreDescription: NSObject, NSCopying {
   /// The kind of store: ``NSSQLiteStoreType`` is the encrypted one.
   public var type: String = NSSQLiteStoreType
   /// The configuration of the model whose entities it holds; nil for all.
@@ -46,7 +46,18 @@ public final class NSPersistentStoreDescription: NSObject {
   public private(set) var options: [String: NSObject] = [:]
 
   /// The description of a store that has no place yet.
-  public override init() {}
+  public required override init() {}
+
+  /// A description that says the same, and is changed by itself.
+  open func copy(with zone: NSZone? = nil) -> Any {
+    let copy = Self()
+    (copy.type, copy.configuration, copy.url, copy.isReadOnly, copy.timeout) = (type, configuration, url, isReadOnly, timeout)
+    copy.shouldAddStoreAsynchronously = shouldAddStoreAsynchronously
+    copy.shouldMigrateStoreAutomatically = shouldMigrateStoreAutomatically
+    copy.shouldInferMappingModelAutomatically = shouldInferMappingModelAutomatically
+    (copy.encryptionKey, copy.options) = (encryptionKey, options)
+    return copy
+  }
 
   /// The description of the encrypted store at a place.
   public init(url: URL) { self.url = url }
@@ -65,8 +76,9 @@ public final class NSPersistentStoreDescription: NSObject {
 
   /// The description as a value.
   ///
+  /// - Parameter needsKey: Whether the store is read or written, and not only its files removed.
   /// - Throws: ``StoreDescriptionError`` for a type or an option that there is not, and where there is no key.
-  package func value() throws -> PersistentStoreDescription {
+  package func value(needsKey: Bool = true) throws -> PersistentStoreDescription {
     var value: PersistentStoreDescription
     switch type {
     case NSSQLiteStoreType:
@@ -75,7 +87,8 @@ public final class NSPersistentStoreDescription: NSObject {
         value = PersistentStoreDescription(type: .inMemory)
         break
       }
-      guard let key = encryptionKey ?? DefaultEncryptionKey.key else { throw StoreDescriptionError.missingKey(url.path) }
+      let key = encryptionKey ?? DefaultEncryptionKey.key
+      if needsKey, key == nil { throw StoreDescriptionError.missingKey(url.path) }
       value = PersistentStoreDescription(url: url, key: key)
       value.busyTimeout = timeout
     case NSInMemoryStoreType: value = PersistentStoreDescription(type: .inMemory)

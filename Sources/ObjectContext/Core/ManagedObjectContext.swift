@@ -68,8 +68,6 @@ public final class ManagedObjectContext {
   let model: CompiledModel
   /// The model's entities and inverses, by their numbers.
   let tables: NumberedModel
-  /// The fingerprints of the layouts of the entities' rows, by their numbers: what tells a reader that has kept the place of a value whether it is there.
-  @usableFromInline let layoutFingerprints: [UInt64]
   /// The context's number in the process: tells its own changes from others'.
   var number: UInt64 { rowSource.origin }
   private static let lastNumber = Atomic<UInt64>(0)
@@ -133,7 +131,6 @@ public final class ManagedObjectContext {
     self.classes = classes
     model = coordinator.compiledModel
     tables = NumberedModel(model)
-    layoutFingerprints = model.entities.map(\.layoutFingerprint)
     // Literal slot numbers of another model would read memory as what it is not.
     precondition(classes.issues(with: model).isEmpty, "the classes were generated for another model than the coordinator's")
     entityClasses = EntityClasses(classes, of: model)

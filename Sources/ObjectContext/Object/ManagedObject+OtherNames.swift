@@ -1,5 +1,5 @@
 // ManagedObject+OtherNames: what a class needs that gives objects other names for their members, as that of the module CoreData.
-public import ObjectModel
+package import ObjectModel
 package import ObjectStore
 
 extension ManagedObjectSeed {
@@ -21,12 +21,12 @@ extension ManagedObject {
   package final func noteFailure(_ error: any Error) { tell(error) }
 
   /// The fingerprint of the layout of the object's row.
-  @inlinable @inline(__always) public final var _layoutFingerprint: UInt64 {
-    if let contextReference { return contextReference._withUnsafeGuaranteedRef { $0.layoutFingerprints[Int(ownReference.entity)] } }
-    return layoutFingerprintWithoutContext
+  public final var _layoutFingerprint: UInt64 {
+    if let contextReference {
+      return contextReference._withUnsafeGuaranteedRef { $0.tables.layoutFingerprint(ofEntity: ownReference.entity) }
+    }
+    return compiledEntity.layoutFingerprint
   }
-
-  @usableFromInline @inline(never) final var layoutFingerprintWithoutContext: UInt64 { compiledEntity.layoutFingerprint }
 
   /// Gets the values of a fault.
   package final func fireIfFault() { willAccess() }

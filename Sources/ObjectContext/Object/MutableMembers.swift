@@ -58,11 +58,13 @@ extension ManagedObject {
   /// The members of an unordered to-many relationship, to be changed one by one.
   ///
   /// - Throws: ``KeyValueError`` when there is no such relationship.
+  @_disfavoredOverload
   public final func mutableSetValue(forKey key: String) throws -> MutableMembers { try members(forKey: key, isOrdered: false) }
 
   /// The members of an ordered to-many relationship, to be changed one by one.
   ///
   /// - Throws: ``KeyValueError`` when there is no such relationship.
+  @_disfavoredOverload
   public final func mutableOrderedSetValue(forKey key: String) throws -> MutableMembers { try members(forKey: key, isOrdered: true) }
 
   private func members(forKey key: String, isOrdered: Bool) throws -> MutableMembers {

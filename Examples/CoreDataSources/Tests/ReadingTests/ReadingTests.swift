@@ -26,11 +26,11 @@ final class ReadingTests: XCTestCase {
         book.title = "Emma"
         book.shelf = .reading
         XCTAssertNotNil(book.id)
-        expectation(forNotification: .NSManagedObjectContextDidSave, object: context) { notification in
-            notification.userInfo?[NSInsertedObjectsKey] as? Set<NSManagedObject> == [book]
+        let saved = expectation(forNotification: .NSManagedObjectContextDidSave, object: context) { notification in
+            (notification.userInfo?[NSInsertedObjectsKey] as? Set<NSManagedObject>)?.count == 1
         }
         try context.saveIfNeeded()
-        waitForExpectations(timeout: 60)
+        wait(for: [saved], timeout: 60)
         let found = try repository.get(predicate: NSPredicate(format: "shelf == %d", Book.Shelf.reading.rawValue), sortDescriptors: nil).get()
         XCTAssertEqual(found, [book])
         _ = repository.delete(entity: book)

@@ -76,6 +76,54 @@ public enum NSAttributeType: UInt, Sendable {
   }
 }
 
+extension NSAttributeDescription {
+  /// The type of an attribute's values, by its short name.
+  public struct AttributeType: RawRepresentable, Hashable, Sendable {
+    /// The number.
+    public let rawValue: UInt
+    /// A type of a number.
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+    private init(_ type: NSAttributeType) { rawValue = type.rawValue }
+
+    /// Not said.
+    public static let undefined = AttributeType(.undefinedAttributeType)
+    /// `Int16`.
+    public static let integer16 = AttributeType(.integer16AttributeType)
+    /// `Int32`.
+    public static let integer32 = AttributeType(.integer32AttributeType)
+    /// `Int64`.
+    public static let integer64 = AttributeType(.integer64AttributeType)
+    /// `Decimal`, exactly.
+    public static let decimal = AttributeType(.decimalAttributeType)
+    /// `Double`.
+    public static let double = AttributeType(.doubleAttributeType)
+    /// `Float`.
+    public static let float = AttributeType(.floatAttributeType)
+    /// `String`.
+    public static let string = AttributeType(.stringAttributeType)
+    /// `Bool`.
+    public static let boolean = AttributeType(.booleanAttributeType)
+    /// `Date`.
+    public static let date = AttributeType(.dateAttributeType)
+    /// `Data`.
+    public static let binaryData = AttributeType(.binaryDataAttributeType)
+    /// `UUID`.
+    public static let uuid = AttributeType(.UUIDAttributeType)
+    /// `URL`.
+    public static let uri = AttributeType(.URIAttributeType)
+    /// Any value that can be made bytes.
+    public static let transformable = AttributeType(.transformableAttributeType)
+    /// Several values under one name.
+    public static let composite = AttributeType(.compositeAttributeType)
+  }
+
+  /// The type of the values; a number that is no type's counts as none.
+  public final var type: AttributeType {
+    get { AttributeType(rawValue: attributeType.rawValue) }
+    set { attributeType = NSAttributeType(rawValue: newValue.rawValue) ?? .undefinedAttributeType }
+  }
+}
+
 /// What a deletion does to the objects that a relationship leads to.
 public enum NSDeleteRule: UInt, Sendable {
   /// Nothing.

@@ -86,6 +86,11 @@ public final class NSExpression: NSObject, @unchecked Sendable {  // it never ch
   }
 
   /// One of two expressions, as a condition decides.
+  ///
+  /// - Parameters:
+  ///   - predicate: An ``NSPredicate``.
+  ///   - trueExpression: What it is where the condition is met.
+  ///   - falseExpression: What it is elsewhere.
   public convenience init(forConditional predicate: Any, trueExpression: NSExpression, falseExpression: NSExpression) {
     self.init(
       Result { .conditional(try Self.predicate(predicate), try trueExpression.outcome.get(), try falseExpression.outcome.get()) })

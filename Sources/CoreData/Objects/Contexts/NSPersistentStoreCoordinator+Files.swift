@@ -65,7 +65,7 @@ extension NSPersistentStoreCoordinator {
   /// - Throws: `NSError`.
   public func destroyPersistentStore(at url: URL, ofType storeType: String, options: [AnyHashable: Any]? = nil) throws {
     try CoreDataError.translating {
-      let description = try NSPersistentStoreDescription(storeType, url, options).value()
+      let description = try NSPersistentStoreDescription(storeType, url, options).value(needsKey: false)
       try Waiting.run { [coordinator] in try await coordinator.destroyPersistentStore(with: description) }
     }
   }
@@ -84,8 +84,8 @@ extension NSPersistentStoreCoordinator {
     sourceOptions: [AnyHashable: Any]? = nil, ofType storeType: String
   ) throws {
     try CoreDataError.translating {
-      let destination = try NSPersistentStoreDescription(storeType, destinationURL, destinationOptions).value()
-      let source = try NSPersistentStoreDescription(storeType, sourceURL, sourceOptions).value()
+      let destination = try NSPersistentStoreDescription(storeType, destinationURL, destinationOptions).value(needsKey: false)
+      let source = try NSPersistentStoreDescription(storeType, sourceURL, sourceOptions).value(needsKey: false)
       try Waiting.run { [coordinator] in try await coordinator.replacePersistentStore(with: destination, withPersistentStoreFrom: source) }
     }
   }

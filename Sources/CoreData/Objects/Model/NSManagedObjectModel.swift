@@ -5,7 +5,7 @@ package import ObjectStore
 import Synchronization
 
 /// A model: the entities that a store has, and their properties. Once a coordinator uses it, it does not change.
-public final class NSManagedObjectModel: NSObject, @unchecked Sendable {  // the mutex guards all that changes
+public final class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {  // the mutex guards all that changes
   private let state: Mutex<State>
 
   private struct State {
@@ -38,6 +38,9 @@ public final class NSManagedObjectModel: NSObject, @unchecked Sendable {  // the
   public override init() { state = Mutex(State(value: ManagedObjectModel())) }
 
   package init(_ model: ManagedObjectModel) { state = Mutex(State(value: model)) }
+
+  /// A model that no coordinator uses, with the same entities.
+  public func copy(with zone: NSZone? = nil) -> Any { NSManagedObjectModel(model) }
 
   /// Reads a model: a bundle of versions, of which the current one is taken, or a single one.
   ///

@@ -1,10 +1,10 @@
-// FetchQuestion: what a fetch request asks.
+// FetchContents: what a fetch request asks.
 import Foundation
 import ObjectModel
 import ObjectQuery
 
 /// What a fetch request asks.
-final class FetchQuestion {
+final class FetchContents {
   var entityName: String?
   var entity: NSEntityDescription?
   var predicate: NSPredicate?
@@ -26,7 +26,7 @@ final class FetchQuestion {
 
   init() {}
 
-  init(_ other: FetchQuestion) {
+  init(_ other: FetchContents) {
     (entityName, entity) = (other.entityName, other.entity)
     predicate = other.predicate
     sortDescriptors = other.sortDescriptors

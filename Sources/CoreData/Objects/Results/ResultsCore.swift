@@ -7,7 +7,7 @@ import ObjectStore
 
 /// A controller of results, whatever type they are shown to be.
 final class ResultsCore {
-  let question: FetchQuestion
+  let question: FetchContents
   let context: NSManagedObjectContext
   let sectionNameKeyPath: String?
   let cacheName: String?
@@ -17,7 +17,7 @@ final class ResultsCore {
   /// Where the sections began before a change.
   private var formerStarts: [Int] = []
 
-  init(_ question: FetchQuestion, _ context: NSManagedObjectContext, _ sectionNameKeyPath: String?, _ cacheName: String?) {
+  init(_ question: FetchContents, _ context: NSManagedObjectContext, _ sectionNameKeyPath: String?, _ cacheName: String?) {
     (self.question, self.context, self.sectionNameKeyPath, self.cacheName) = (question, context, sectionNameKeyPath, cacheName)
   }
 

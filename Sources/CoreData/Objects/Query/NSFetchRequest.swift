@@ -22,23 +22,23 @@ public struct NSFetchRequestResultType: OptionSet, Sendable {
 /// A question for objects of an entity: which, in what order, how many.
 public final class NSFetchRequest<ResultType>: NSPersistentStoreRequest, NSCopying {
   /// What is asked, which requests for other types of results may share.
-  let question: FetchQuestion
+  let question: FetchContents
 
   /// A question for an entity that is set later.
-  public override init() { question = FetchQuestion() }
+  public override init() { question = FetchContents() }
 
   /// A question for all objects of an entity.
   public init(entityName: String) {
-    question = FetchQuestion()
+    question = FetchContents()
     question.entityName = entityName
   }
 
   /// The question of another request for results of another type: what is changed of the one is changed of the other.
-  init(sharing question: FetchQuestion) { self.question = question }
+  init(sharing question: FetchContents) { self.question = question }
 
   /// A request that asks the same and is changed by itself.
   public func copy(with zone: NSZone? = nil) -> Any {
-    let copy = NSFetchRequest(sharing: FetchQuestion(question))
+    let copy = NSFetchRequest(sharing: FetchContents(question))
     copy.affectedStores = affectedStores
     return copy
   }

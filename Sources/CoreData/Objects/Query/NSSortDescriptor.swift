@@ -96,7 +96,12 @@ public final class NSSortDescriptor: NSObject, @unchecked Sendable {  // it neve
   ///   - comparison: How texts are compared.
   public convenience init(key: String?, ascending: Bool, comparison: SortComparison) { self.init(key, ascending, comparison) }
 
-  /// By a text property, compared by a method: `compare:`, `caseInsensitiveCompare:`, `localizedCompare:`, `localizedCaseInsensitiveCompare:` or `localizedStandardCompare:`.
+  /// By a text property, compared by a method.
+  ///
+  /// - Parameters:
+  ///   - key: The property, or a path of to-one relationships that ends with one.
+  ///   - ascending: Whether the least comes first.
+  ///   - selector: `compare:`, `caseInsensitiveCompare:`, `localizedCompare:`, `localizedCaseInsensitiveCompare:` or `localizedStandardCompare:`.
   public convenience init(key: String?, ascending: Bool, selector: Selector?) {
     let comparison = selector.flatMap(SortComparison.init)
     self.init(
@@ -105,6 +110,11 @@ public final class NSSortDescriptor: NSObject, @unchecked Sendable {  // it neve
   }
 
   /// By a closure, which no store can ask.
+  ///
+  /// - Parameters:
+  ///   - key: The property, or a path of to-one relationships that ends with one.
+  ///   - ascending: Whether the least comes first.
+  ///   - comparator: Compares two values.
   public convenience init(key: String?, ascending: Bool, comparator: @escaping Comparator) {
     self.init(key, ascending, .compare, comparator)
   }
@@ -115,6 +125,11 @@ public final class NSSortDescriptor: NSObject, @unchecked Sendable {  // it neve
   }
 
   /// By a property, compared by a closure, which no store can ask.
+  ///
+  /// - Parameters:
+  ///   - keyPath: The property, or a path of to-one relationships that ends with one.
+  ///   - ascending: Whether the least comes first.
+  ///   - comparator: Compares two values.
   public convenience init<Root, Value>(keyPath: KeyPath<Root, Value>, ascending: Bool, comparator: @escaping Comparator) {
     do { self.init(try ManagedKeyPaths.name(of: keyPath), ascending, .compare, comparator) } catch {
       self.init(nil, ascending, .compare, comparator, error)
