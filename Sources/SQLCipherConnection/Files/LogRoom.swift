@@ -27,15 +27,20 @@ struct LogRoom {
   ///
   /// - Parameters:
   ///   - range: Where it is written.
-  ///   - size: The file's length before it, nil where it is not known; asked for where the write may make the file longer.
+  ///   - size: The file's length before it, nil where it is not known; asked for at the log's beginning, and where room would be made.
   /// - Returns: How many bytes of room to make behind it; 0 for none.
   mutating func noteWrite(_ range: Range<Int64>, size: @autoclosure () -> Int64?) -> Int64 {
     if let end, range.upperBound <= end, range.lowerBound > 0 { return 0 }
-    guard let known = size() else { return 0 }
+    guard let known = range.lowerBound > 0 ? end ?? size() : size() else { return 0 }
     end = max(known, range.upperBound)
     guard range.upperBound > known else { return 0 }
     isLonger = true
-    guard longerSyncs >= Self.patience, !hasRoom else { return 0 }
+    guard longerSyncs >= Self.patience, !hasRoom, let now = size() else { return 0 }
+    // Others may have made room meanwhile.
+    guard range.upperBound > now else {
+      end = now
+      return 0
+    }
     hasRoom = true
     return min(max(range.upperBound, Self.bounds.lowerBound), Self.bounds.upperBound)
   }
