@@ -15,7 +15,7 @@ let mode: [SwiftLanguageMode] = Context.environment["SWIFT_MODE"] == "5" ? [.v5]
 let package = Package(
   name: "CoreDataSources",
   platforms: [.macOS(.v15)],
-  dependencies: [.package(name: "CipherData", path: "../..")],
+  dependencies: [.package(name: "CipherData", path: "../..", traits: [])],
   targets: [
     .target(name: "Reading", dependencies: coreData, resources: [.copy("Reading.xcdatamodeld")], plugins: accessors),
     .testTarget(name: "ReadingTests", dependencies: ["Reading"] + coreData, plugins: accessors),

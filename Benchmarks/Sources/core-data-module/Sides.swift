@@ -37,7 +37,8 @@ struct ModuleSide: Side {
     var failure: (any Error)?
     container.loadPersistentStores { failure = $1 }
     if let failure { throw failure }
-    context = container.newBackgroundContext()
+    let context = container.newBackgroundContext()
+    self.context = context
     let authors = (0..<authorCount).map { number in
       let author = ManagedAuthor(context: context)
       (author.name, author.email, author.born) = ("Author \(number)", "\(number)@example.org", Int64(1900 + number % 100))
@@ -101,7 +102,8 @@ struct LibrarySide: Side {
       name: "Bookshop", managedObjectModel: BookshopModel.managedObjectModel, classes: BookshopModel.classes,
       persistentStoreDescriptions: [PersistentStoreDescription(url: folder.appendingPathComponent("library.store"), key: key)])
     try await container.loadPersistentStores()
-    context = container.newBackgroundContext()
+    let context = container.newBackgroundContext()
+    self.context = context
     let authors = (0..<authorCount).map { number in
       let author = Author(context: context)
       (author.name, author.email, author.born) = ("Author \(number)", "\(number)@example.org", 1900 + Int64(number % 100))
