@@ -32,7 +32,7 @@ public struct ModelCodeGenerator: Sendable {
   ///   - name: The model's name; nil for the file's.
   ///   - options: What the source is to look like.
   /// - Throws: ``ModelFileError``, ``ModelValidationError`` with every mistake of the model, or ``CodeGenerationError``.
-  public init(contentsOf url: URL, name: String? = nil, options: CodeGenerationOptions = CodeGenerationOptions()) throws {
+  @_optimize(none) public init(contentsOf url: URL, name: String? = nil, options: CodeGenerationOptions = CodeGenerationOptions()) throws {
     let name = name ?? url.deletingPathExtension().lastPathComponent
     if url.pathExtension == "xcdatamodeld" {
       let bundle = try VersionedModel(contentsOf: url)
@@ -44,7 +44,9 @@ public struct ModelCodeGenerator: Sendable {
     try self.init(try ManagedObjectModel(contentsOf: url), name, options, nil)
   }
 
-  private init(_ model: ManagedObjectModel, _ name: String, _ options: CodeGenerationOptions, _ versions: VersionPlan?) throws {
+  @_optimize(none) private init(_ model: ManagedObjectModel, _ name: String, _ options: CodeGenerationOptions, _ versions: VersionPlan?)
+    throws
+  {
     for module in options.imports where !module.split(separator: ".").allSatisfy({ SwiftText.isIdentifier(String($0)) }) || module.isEmpty {
       throw CodeGenerationError.badImport(module)
     }
@@ -78,7 +80,7 @@ public struct ModelCodeGenerator: Sendable {
   ///   - generators: The generators of the models.
   ///   - fileName: The name of the file.
   /// - Throws: ``CodeGenerationError`` when an attribute's value class is no Swift type, or two models have the same name.
-  public static func source(of generators: [ModelCodeGenerator], fileName: String) throws(CodeGenerationError) -> String {
+  @_optimize(none) public static func source(of generators: [ModelCodeGenerator], fileName: String) throws(CodeGenerationError) -> String {
     var imports = ImportLines()
     var text = ""
     var names: Set<String> = []
@@ -91,7 +93,7 @@ public struct ModelCodeGenerator: Sendable {
     return head(of: fileName, generators.map(\.name), imports) + text
   }
 
-  private func body() throws(CodeGenerationError) -> (text: String, needs: ImportNeeds) {
+  @_optimize(none) private func body() throws(CodeGenerationError) -> (text: String, needs: ImportNeeds) {
     var body = SwiftEmitter()
     var needs = modelEmitter.emit(to: &body)
     let (structs, classes) = (compositeEmitter, classEmitter)
@@ -109,7 +111,7 @@ public struct ModelCodeGenerator: Sendable {
   /// One file for the model, one for each kind of composite value and one for each class.
   ///
   /// - Throws: ``CodeGenerationError`` when an attribute's value class is no Swift type.
-  public func files() throws(CodeGenerationError) -> [GeneratedFile] {
+  @_optimize(none) public func files() throws(CodeGenerationError) -> [GeneratedFile] {
     var result: [GeneratedFile] = []
     var emitter = SwiftEmitter()
     let needs = modelEmitter.emit(to: &emitter)

@@ -57,7 +57,7 @@ indirect enum LinedJSON {
       }
     }
 
-    mutating func value(depth: Int) throws(PluginConfigurationError) -> Lined {
+    @_optimize(none) mutating func value(depth: Int) throws(PluginConfigurationError) -> Lined {
       guard depth < LinedJSON.deepest else { throw error("values are nested too deeply") }
       skipSpace()
       let start = line
@@ -85,7 +85,7 @@ indirect enum LinedJSON {
       }
     }
 
-    private mutating func object(depth: Int) throws(PluginConfigurationError) -> [String: Lined] {
+    @_optimize(none) private mutating func object(depth: Int) throws(PluginConfigurationError) -> [String: Lined] {
       var members: [String: Lined] = [:]
       try list(until: UInt8(ascii: "}"), "a closing brace") { (reader) throws(PluginConfigurationError) in
         guard reader.current == UInt8(ascii: "\"") else { throw reader.error("a name in quotes is expected") }
@@ -102,7 +102,7 @@ indirect enum LinedJSON {
       return members
     }
 
-    private mutating func list(
+    @_optimize(none) private mutating func list(
       until end: UInt8, _ name: String, _ element: (inout Reader) throws(PluginConfigurationError) -> Void
     ) throws(PluginConfigurationError) {
       index += 1
@@ -122,7 +122,7 @@ indirect enum LinedJSON {
       }
     }
 
-    private mutating func text() throws(PluginConfigurationError) -> String {
+    @_optimize(none) private mutating func text() throws(PluginConfigurationError) -> String {
       let start = index
       index += 1
       while let byte = current, byte != UInt8(ascii: "\""), byte >= 0x20 { index += byte == UInt8(ascii: "\\") ? 2 : 1 }

@@ -29,7 +29,7 @@ public struct PluginConfiguration: Sendable, Hashable {
   /// Reads the file.
   ///
   /// - Throws: ``PluginConfigurationError`` with the line.
-  public init(_ data: Data) throws(PluginConfigurationError) {
+  @_optimize(none) public init(_ data: Data) throws(PluginConfigurationError) {
     let (top, line) = try LinedJSON.parse(data)
     let members = try top.members("the file needs a \"model\" with a path, or \"models\" with a list of such", line)
     guard let list = members["models"] else {
@@ -54,7 +54,7 @@ public struct PluginConfiguration: Sendable, Hashable {
 
   private static let keys = ["access", "imports", "model", "module", "name", "split", "strict"]
 
-  private static func model(_ members: [String: LinedJSON.Lined], line: Int) throws(PluginConfigurationError) -> Model {
+  @_optimize(none) private static func model(_ members: [String: LinedJSON.Lined], line: Int) throws(PluginConfigurationError) -> Model {
     if let other = members.filter({ !keys.contains($0.key) }).min(by: { $0.value.line < $1.value.line }) {
       throw PluginConfigurationError(
         line: other.value.line, reason: "a model has no \"\(other.key)\"; it has: \(keys.joined(separator: ", "))")

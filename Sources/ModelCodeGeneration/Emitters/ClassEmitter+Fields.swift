@@ -3,7 +3,7 @@ import ObjectModel
 
 extension ClassEmitter {
   /// Adds the fields of a class: an extension of `FetchObject` for it and the classes below.
-  func emitFields(_ plan: ClassPlan, to emitter: inout SwiftEmitter) throws(CodeGenerationError) {
+  @_optimize(none) func emitFields(_ plan: ClassPlan, to emitter: inout SwiftEmitter) throws(CodeGenerationError) {
     var members: [(comment: String, identifier: String, type: String, value: String)] = []
     for (slot, identifier) in plan.slots {
       let name = SwiftText.literal(slot.name)

@@ -6,7 +6,7 @@ extension ClassEmitter {
   static let ruleKey = "swiftValidation"
 
   /// The members of a class that call the rules of its attributes; none where no attribute says that it has one.
-  func rules(of plan: ClassPlan) throws(CodeGenerationError) -> [[String]] {
+  @_optimize(none) func rules(of plan: ClassPlan) throws(CodeGenerationError) -> [[String]] {
     var cases: [String] = []
     var names: [String] = []
     for (slot, identifier) in plan.slots {

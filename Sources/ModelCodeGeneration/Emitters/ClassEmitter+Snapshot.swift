@@ -3,7 +3,9 @@ import ObjectModel
 
 extension ClassEmitter {
   /// Adds the struct of a class's snapshots.
-  func emitSnapshot(_ plan: ClassPlan, to emitter: inout SwiftEmitter, _ needs: inout ImportNeeds) throws(CodeGenerationError) {
+  @_optimize(none) func emitSnapshot(_ plan: ClassPlan, to emitter: inout SwiftEmitter, _ needs: inout ImportNeeds)
+    throws(CodeGenerationError)
+  {
     guard let snapshot = plan.snapshot else { return }
     var members: [(slot: Int, lines: [String])] = []
     for (slot, identifier) in snapshot.slots {
@@ -77,7 +79,7 @@ extension ClassEmitter {
     }
   }
 
-  private func member(
+  @_optimize(none) private func member(
     _ slot: CompiledSlot, _ identifier: String, _ plan: ClassPlan, _ needs: inout ImportNeeds
   ) throws(CodeGenerationError) -> [String]? {
     let index = slot.index
@@ -94,7 +96,7 @@ extension ClassEmitter {
       read: form.read("\(index)", of: "_snapshot."), set: isDerived ? nil : form.write("newValue", at: "\(index)"))
   }
 
-  private func toMany(_ relationship: CompiledRelationship, _ identifier: String) -> [String] {
+  @_optimize(none) private func toMany(_ relationship: CompiledRelationship, _ identifier: String) -> [String] {
     let index = relationship.index
     let kind = relationship.isOrdered ? "ordered to-many relationship" : "to-many relationship"
     let (type, read) =

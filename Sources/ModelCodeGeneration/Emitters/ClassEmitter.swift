@@ -13,7 +13,7 @@ struct ClassEmitter {
   /// Adds the source of a class.
   ///
   /// - Returns: What the source needs to import.
-  func emit(_ plan: ClassPlan, to emitter: inout SwiftEmitter) throws(CodeGenerationError) -> ImportNeeds {
+  @_optimize(none) func emit(_ plan: ClassPlan, to emitter: inout SwiftEmitter) throws(CodeGenerationError) -> ImportNeeds {
     var needs = ImportNeeds()
     var members: [[String]] = []
     var values: [(slot: Int, lines: [String])] = []
@@ -93,7 +93,7 @@ struct ClassEmitter {
 
   // MARK: Attributes and to-one relationships
 
-  private func member(
+  @_optimize(none) private func member(
     _ slot: CompiledSlot, _ identifier: String, _ plan: ClassPlan, _ needs: inout ImportNeeds
   ) throws(CodeGenerationError) -> [String]? {
     if let relationship = slot.relationship {
@@ -132,7 +132,7 @@ struct ClassEmitter {
 
   // MARK: To-many relationships
 
-  private func toManyMembers(_ relationship: CompiledRelationship, _ identifier: String) -> [[String]] {
+  @_optimize(none) private func toManyMembers(_ relationship: CompiledRelationship, _ identifier: String) -> [[String]] {
     let type = classNames[relationship.destinationEntity]
     let modifier = options.modifier
     let suffix = SwiftText.capitalized(identifier)

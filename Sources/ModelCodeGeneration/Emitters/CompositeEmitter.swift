@@ -24,7 +24,7 @@ struct CompositeEmitter {
   /// Adds the source of a struct, and of what typed queries see of it.
   ///
   /// - Returns: What the source needs to import.
-  func emit(_ plan: CompositePlan, to emitter: inout SwiftEmitter) throws(CodeGenerationError) -> ImportNeeds {
+  @_optimize(none) func emit(_ plan: CompositePlan, to emitter: inout SwiftEmitter) throws(CodeGenerationError) -> ImportNeeds {
     var needs = ImportNeeds()
     var parts: [Part] = []
     for (attribute, identifier, offset) in plan.parts { parts.append(try part(attribute, identifier, offset, plan, &needs)) }
@@ -82,7 +82,7 @@ struct CompositeEmitter {
     return needs
   }
 
-  private func part(
+  @_optimize(none) private func part(
     _ attribute: AttributeDescription, _ identifier: String, _ offset: Int, _ plan: CompositePlan, _ needs: inout ImportNeeds
   ) throws(CodeGenerationError) -> Part {
     let slot = offset == 0 ? "slot" : "slot + \(offset)"

@@ -3,7 +3,7 @@ import ObjectModel
 
 extension ModelEmitter {
   /// Adds the function that makes the table, and one for each class.
-  func emitKeyPaths(to emitter: inout SwiftEmitter) {
+  @_optimize(none) func emitKeyPaths(to emitter: inout SwiftEmitter) {
     let typed = model.entities.filter { plans.classNames[$0.number] != ClassPlans.baseName }
     emitter.block("@Sendable private static func makeKeyPathNames() -> _KeyPathNames") { emitter in
       if typed.isEmpty, composites.plans.isEmpty {

@@ -6,7 +6,7 @@ extension ModelEmitter {
   var versionsName: String { classNames.contains("Versions") ? "ModelVersions" : "Versions" }
 
   /// Adds an enumeration that names the versions. Earlier ones are texts, which cost the compiler nothing and are read when a store is migrated.
-  func emit(_ plan: VersionPlan, to emitter: inout SwiftEmitter) {
+  @_optimize(none) func emit(_ plan: VersionPlan, to emitter: inout SwiftEmitter) {
     let modifier = options.modifier
     emitter.line("/// The versions of the model, to name the stages of a migration.")
     emitter.block("\(modifier)nonisolated enum \(versionsName)") { emitter in

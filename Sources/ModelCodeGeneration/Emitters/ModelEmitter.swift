@@ -20,7 +20,7 @@ struct ModelEmitter {
   /// Adds the source.
   ///
   /// - Returns: What the source needs to import.
-  func emit(to emitter: inout SwiftEmitter) -> ImportNeeds {
+  @_optimize(none) func emit(to emitter: inout SwiftEmitter) -> ImportNeeds {
     let modifier = options.modifier
     emitter.line("/// The model, and the classes of its entities.")
     emitter.block("\(modifier)nonisolated enum \(name)") { emitter in
@@ -91,7 +91,7 @@ struct ModelEmitter {
     }
   }
 
-  private func emitModel(to emitter: inout SwiftEmitter) {
+  @_optimize(none) private func emitModel(to emitter: inout SwiftEmitter) {
     let source = model.model
     emitter.block("private static func makeModel() -> ManagedObjectModel") { emitter in
       let entities = source.entities.indices.map { "entity\($0)()" }.joined(separator: ", ")
@@ -146,7 +146,7 @@ struct ModelEmitter {
     }
   }
 
-  private func emit(_ entity: EntityDescription, number: Int, to emitter: inout SwiftEmitter) {
+  @_optimize(none) private func emit(_ entity: EntityDescription, number: Int, to emitter: inout SwiftEmitter) {
     emitter.block("private static func entity\(number)() -> EntityDescription") { emitter in
       var head = "name: \(SwiftText.literal(entity.name))"
       if let parent = entity.superentityName { head += ", superentity: \(SwiftText.literal(parent))" }
@@ -180,7 +180,7 @@ struct ModelEmitter {
     }
   }
 
-  private func lines(of property: PropertyDescription) -> [String] {
+  @_optimize(none) private func lines(of property: PropertyDescription) -> [String] {
     switch property {
     case .attribute(let attribute):
       return added(attributeHead(attribute), changes(of: attribute))
@@ -214,7 +214,7 @@ struct ModelEmitter {
     return ["entity.properties.append("] + lines.map { "  " + $0 }
   }
 
-  private func changes(of attribute: AttributeDescription) -> [String] {
+  @_optimize(none) private func changes(of attribute: AttributeDescription) -> [String] {
     var changes: [String] = []
     if attribute.isOptional { changes.append("isOptional = true") }
     if attribute.isTransient { changes.append("isTransient = true") }
@@ -239,7 +239,7 @@ struct ModelEmitter {
     return changes + common(attribute.renamingIdentifier, attribute.versionHashModifier, attribute.userInfo)
   }
 
-  private func changes(of relationship: RelationshipDescription) -> [String] {
+  @_optimize(none) private func changes(of relationship: RelationshipDescription) -> [String] {
     var changes: [String] = []
     if !relationship.isOptional { changes.append("isOptional = false") }
     if relationship.isOrdered { changes.append("isOrdered = true") }
@@ -258,7 +258,7 @@ struct ModelEmitter {
     return changes
   }
 
-  private func line(of index: FetchIndexDescription) -> String {
+  @_optimize(none) private func line(of index: FetchIndexDescription) -> String {
     let elements = index.elements.map { element in
       if element.kind == .fullText { return ".fullText(\(SwiftText.literal(element.propertyName ?? "")))" }
       let head =
@@ -272,7 +272,7 @@ struct ModelEmitter {
       + "elements: [\(elements.joined(separator: ", "))]\(condition)))"
   }
 
-  private func emitHelpers(to emitter: inout SwiftEmitter) {
+  @_optimize(none) private func emitHelpers(to emitter: inout SwiftEmitter) {
     emitter.line()
     emitter.block(
       "private static func attribute(_ name: \(swift("String")), _ type: AttributeType, _ change: (inout AttributeDescription) -> Void = { _ in }) "

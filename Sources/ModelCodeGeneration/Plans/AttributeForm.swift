@@ -82,7 +82,7 @@ struct AttributeForms {
   /// - Parameters:
   ///   - attribute: The attribute, or the part.
   ///   - owner: Its entity, or its composite.
-  func form(
+  @_optimize(none) func form(
     of attribute: AttributeDescription, in owner: String, _ needs: inout ImportNeeds
   ) throws(CodeGenerationError) -> AttributeForm? {
     let named = Self.typeName(of: attribute)
@@ -114,7 +114,7 @@ struct AttributeForms {
       field: "FetchField<\(type), \(output)>")
   }
 
-  private func raw(
+  @_optimize(none) private func raw(
     _ attribute: AttributeDescription, _ stored: String, _ type: String, in owner: String
   ) throws(CodeGenerationError) -> AttributeForm {
     let unknown = attribute.isOptional ? nil : attribute.userInfo[Self.unknownCaseKey]
@@ -132,7 +132,9 @@ struct AttributeForms {
   /// A transformable attribute: of the type that the model names; without one, the bytes, or what the transformer gives.
   ///
   /// A required attribute is no optional where its type has an empty literal.
-  private func transformed(_ attribute: AttributeDescription, _ named: String?, _ needs: inout ImportNeeds) -> AttributeForm {
+  @_optimize(none) private func transformed(_ attribute: AttributeDescription, _ named: String?, _ needs: inout ImportNeeds)
+    -> AttributeForm
+  {
     let field = "FetchOpaqueField"
     guard let type = named else {
       if attribute.type == .transformable, attribute.valueTransformerName == nil, let type = typeName(of: .binary, &needs) {
@@ -147,7 +149,7 @@ struct AttributeForms {
       kind: .transformed(empty: empty), type: type, isOptional: empty == nil, initial: empty ?? "nil", isHashable: true, field: field)
   }
 
-  private static func emptyLiteral(of type: String) -> String? {
+  @_optimize(none) private static func emptyLiteral(of type: String) -> String? {
     if type.hasPrefix("Set<") && type.hasSuffix(">") || type.hasPrefix("Array<") && type.hasSuffix(">") { return "[]" }
     if type.hasPrefix("Dictionary<") && type.hasSuffix(">") { return "[:]" }
     if type == "String" { return "\"\"" }
@@ -166,7 +168,7 @@ struct AttributeForms {
   // MARK: Initial values
 
   /// What a struct begins with: the default value; nil for an optional without one; nothing for what must be given.
-  private func initial(of attribute: AttributeDescription, _ type: String) -> String? {
+  @_optimize(none) private func initial(of attribute: AttributeDescription, _ type: String) -> String? {
     let value = attribute.defaultValue
     if value.isNull { return attribute.isOptional ? "nil" : nil }
     switch attribute.type {
@@ -194,7 +196,7 @@ struct AttributeForms {
   func swift(_ name: String) -> String { hiddenNames.contains(name) ? "Swift.\(name)" : name }
 
   /// The Swift type of a type of attributes; nil for those without one.
-  func typeName(of type: AttributeType, _ needs: inout ImportNeeds) -> String? {
+  @_optimize(none) func typeName(of type: AttributeType, _ needs: inout ImportNeeds) -> String? {
     let name: String
     switch type {
     case .integer16: return swift("Int16")
@@ -217,7 +219,7 @@ struct AttributeForms {
   }
 
   /// The associated type of `FetchReach` for a type of attributes.
-  private static func outputName(of type: AttributeType) -> String? {
+  @_optimize(none) private static func outputName(of type: AttributeType) -> String? {
     switch type {
     case .integer16: "Integer16"
     case .integer32: "Integer32"

@@ -46,7 +46,7 @@ struct ClassPlans {
   private(set) var classNames: [String] = []
   private let isSplit: Bool
 
-  init(_ model: CompiledModel, options: CodeGenerationOptions) throws(CodeGenerationError) {
+  @_optimize(none) init(_ model: CompiledModel, options: CodeGenerationOptions) throws(CodeGenerationError) {
     isSplit = options.isSplit
     for entity in model.entities { classNames.append(try Self.className(of: entity, options: options)) }
     var owners: [String: String] = [:]
@@ -66,7 +66,7 @@ struct ClassPlans {
   }
 
   /// The generated properties of an entity's class, inherited ones included: their identifiers and names.
-  func properties(of entity: CompiledEntity, in model: CompiledModel) -> [(identifier: String, name: String)] {
+  @_optimize(none) func properties(of entity: CompiledEntity, in model: CompiledModel) -> [(identifier: String, name: String)] {
     let path = Array(sequence(first: entity.number, next: { model.entities[$0].parent })).reversed()
     return path.flatMap { number in
       guard let plan = plans.first(where: { $0.entity.number == number }) else { return [(identifier: String, name: String)]() }
@@ -77,7 +77,9 @@ struct ClassPlans {
     }
   }
 
-  private static func className(of entity: CompiledEntity, options: CodeGenerationOptions) throws(CodeGenerationError) -> String {
+  @_optimize(none) private static func className(of entity: CompiledEntity, options: CodeGenerationOptions) throws(CodeGenerationError)
+    -> String
+  {
     let description = entity.entityDescription
     var name = description.managedObjectClassName ?? ""
     if name.hasPrefix(".") { name.removeFirst() }
@@ -100,7 +102,7 @@ struct ClassPlans {
     return name
   }
 
-  private func plan(_ entity: CompiledEntity, _ model: CompiledModel) throws(CodeGenerationError) -> ClassPlan {
+  @_optimize(none) private func plan(_ entity: CompiledEntity, _ model: CompiledModel) throws(CodeGenerationError) -> ClassPlan {
     // The nearest entity above that has a class; what those between them declare has no other place than this class.
     var ancestor = entity.parent
     while let number = ancestor, classNames[number] == Self.baseName { ancestor = model.entities[number].parent }
@@ -143,7 +145,7 @@ struct ClassPlans {
   /// The identifiers of an entity's properties, inherited ones included.
   ///
   /// Names that differ only in what Swift cannot write get numbers. An inherited property has the same identifier in every class below.
-  private static func identifiers(of entity: CompiledEntity, _ model: CompiledModel) -> [String: String] {
+  @_optimize(none) private static func identifiers(of entity: CompiledEntity, _ model: CompiledModel) -> [String: String] {
     var result: [String: String] = [:]
     var taken: Set<String> = []
     let path = Array(sequence(first: entity.number, next: { model.entities[$0].parent })).reversed()

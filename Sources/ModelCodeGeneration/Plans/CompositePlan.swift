@@ -31,7 +31,7 @@ struct CompositePlans {
   /// - Parameters:
   ///   - model: The model.
   ///   - taken: Names that no struct may have: those of classes and of types that the source uses.
-  init(_ model: CompiledModel, taken: Set<String>) {
+  @_optimize(none) init(_ model: CompiledModel, taken: Set<String>) {
     var taken = taken.union(Self.reserved)
     for composite in model.model.composites {
       var name = SwiftText.capitalized(SwiftText.plainIdentifier(composite.name))
@@ -57,7 +57,7 @@ struct CompositePlans {
   }
 
   /// Whether all parts of a struct can be told to be equal.
-  func isHashable(_ plan: CompositePlan, _ forms: AttributeForms) throws(CodeGenerationError) -> Bool {
+  @_optimize(none) func isHashable(_ plan: CompositePlan, _ forms: AttributeForms) throws(CodeGenerationError) -> Bool {
     for (attribute, _, _) in plan.parts {
       if let inner = self.plan(of: attribute) {
         if try !isHashable(inner, forms) { return false }

@@ -29,7 +29,7 @@ struct SnapshotPlan {
   ///   - tree: The entities of its tree: the classes below inherit the struct's name.
   ///   - namesInTree: The identifiers of all their properties.
   ///   - classNames: The names of the model's classes.
-  init?(
+  @_optimize(none) init?(
     _ entity: CompiledEntity, _ identifiers: [String: String], tree: ArraySlice<CompiledEntity>, namesInTree: Set<String>,
     _ classNames: [String]
   )

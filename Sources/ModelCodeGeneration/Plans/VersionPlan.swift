@@ -17,7 +17,7 @@ struct VersionPlan {
   /// The versions of a bundle; nil where there is only one, which has nothing to be migrated from.
   ///
   /// - Throws: ``ModelFileError`` when a version has text that its file cannot hold.
-  init?(_ bundle: VersionedModel) throws(ModelFileError) {
+  @_optimize(none) init?(_ bundle: VersionedModel) throws(ModelFileError) {
     guard bundle.versions.count > 1 else { return nil }
     var taken: Set = ["all"]
     var versions: [Version] = []

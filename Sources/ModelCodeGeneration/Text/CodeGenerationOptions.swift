@@ -71,7 +71,7 @@ public enum CodeGenerationError: Error, Sendable, Hashable, CustomStringConverti
   case badImport(String)
 
   /// What is wrong and what to do.
-  public var description: String {
+  @_optimize(none) public var description: String {
     switch self {
     case .sharedClass(let name, let entities):
       "the entities \(entities.joined(separator: " and ")) share the class '\(name)'; generate it for one of them only"

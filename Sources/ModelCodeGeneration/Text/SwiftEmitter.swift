@@ -54,7 +54,7 @@ struct ImportLines {
   private var levels: [String: Level] = [:]
 
   /// Adds what the source of a model needs. Only what a signature shows is imported publicly: more would be a warning.
-  mutating func add(_ needs: ImportNeeds, _ options: CodeGenerationOptions) {
+  @_optimize(none) mutating func add(_ needs: ImportNeeds, _ options: CodeGenerationOptions) {
     let level: Level =
       switch options.access {
       case .internal: .internal
@@ -71,7 +71,7 @@ struct ImportLines {
   }
 
   /// The lines, the library's first.
-  var lines: [String] {
+  @_optimize(none) var lines: [String] {
     let first = ["CipherData", "Foundation"]
     let others = levels.keys.filter { !first.contains($0) }.sorted()
     return (first + others).compactMap { module in

@@ -30,7 +30,7 @@ enum SwiftText {
 
   /// The identifiers of properties beside each other. Plain names keep their own whatever else is declared beside them; names that differ only in what
   /// Swift cannot write get numbers.
-  static func identifiers(of names: [String], _ taken: inout Set<String>) -> [String: String] {
+  @_optimize(none) static func identifiers(of names: [String], _ taken: inout Set<String>) -> [String: String] {
     var result: [String: String] = [:]
     for name in names.filter(isIdentifier) + names.filter({ !isIdentifier($0) }) {
       let plain = plainIdentifier(name)
@@ -54,7 +54,7 @@ enum SwiftText {
   }
 
   /// A string literal of one line.
-  static func literal(_ text: String) -> String {
+  @_optimize(none) static func literal(_ text: String) -> String {
     var result = "\""
     for scalar in text.unicodeScalars {
       switch scalar {
@@ -98,7 +98,7 @@ enum SwiftText {
   }
 
   /// A Swift type that a model names, if it is written as one: names, dots, brackets, commas, colons and question marks only.
-  static func type(_ text: String) -> String? {
+  @_optimize(none) static func type(_ text: String) -> String? {
     let allowed = text.unicodeScalars.allSatisfy { isBody($0) || ".<>[]:,? ()&".unicodeScalars.contains($0) }
     guard allowed, text.unicodeScalars.contains(where: isHead) else { return nil }
     var depth: [Unicode.Scalar] = []

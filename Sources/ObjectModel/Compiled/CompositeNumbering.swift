@@ -19,7 +19,9 @@ struct CompositeNumbering {
   }
 
   /// Adds the slots of an attribute, and what it bundles.
-  func append(_ attribute: AttributeDescription, of entity: Int, to slots: inout [CompiledSlot], _ bundles: inout [CompiledComposite]) {
+  @_optimize(none) func append(
+    _ attribute: AttributeDescription, of entity: Int, to slots: inout [CompiledSlot], _ bundles: inout [CompiledComposite]
+  ) {
     guard let parts = parts(of: attribute) else {
       slots.append(
         CompiledSlot(

@@ -7,7 +7,7 @@ extension ManagedObjectModel {
   /// What model files say beyond the descriptions does not make entities different; that of the first model is kept.
   ///
   /// - Throws: ``ModelMergeError`` with all names at once, unless entities and templates of the same name are equal.
-  public init(merging models: [ManagedObjectModel]) throws(ModelMergeError) {
+  @_optimize(none) public init(merging models: [ManagedObjectModel]) throws(ModelMergeError) {
     var merged = ManagedObjectModel()
     var entities: [String: EntityDescription] = [:]
     var templates: [String: FetchRequestTemplate] = [:]
@@ -59,7 +59,7 @@ extension ManagedObjectModel {
   ///   - models: The models, such as all versions of a bundle.
   ///   - hashes: The version hashes by entity name that the store keeps.
   /// - Returns: A model of exactly the store's entities; nil when an entity of the store is in none of the models with its hash.
-  public init?(merging models: [ManagedObjectModel], forStoreMetadata hashes: [String: Data]) {
+  @_optimize(none) public init?(merging models: [ManagedObjectModel], forStoreMetadata hashes: [String: Data]) {
     // A model that fits as a whole brings its configurations and templates too.
     if let whole = models.first(where: { $0.isConfiguration(withName: nil, compatibleWithStoreMetadata: hashes) }) {
       self = whole
@@ -88,7 +88,7 @@ extension ManagedObjectModel {
   /// Takes over the composites of another model. Those that differ from one of their name here get a new name, which no hash depends on.
   ///
   /// - Returns: The new names by the old ones.
-  private mutating func adopt(_ others: [CompositeDescription], of number: Int) -> [String: String] {
+  @_optimize(none) private mutating func adopt(_ others: [CompositeDescription], of number: Int) -> [String: String] {
     var names: [String: String] = [:]
     let differ = others.contains { other in
       composite(named: other.name).map { $0.withoutPreserved != other.withoutPreserved } ?? false
@@ -108,7 +108,7 @@ extension ManagedObjectModel {
   /// the indexes, constraints and templates that those leave without a subject.
   ///
   /// - Returns: The whole model when the name is nil; nil when there is no configuration of the name.
-  public func restricted(toConfiguration name: String?) -> ManagedObjectModel? {
+  @_optimize(none) public func restricted(toConfiguration name: String?) -> ManagedObjectModel? {
     guard let name else { return self }
     guard let configuration = configurations.first(where: { $0.name == name }) else { return nil }
     let byName = entitiesByName
@@ -155,7 +155,7 @@ extension AttributeDescription {
 }
 
 extension EntityDescription {
-  fileprivate func restricted(to kept: Set<String>) -> EntityDescription {
+  @_optimize(none) fileprivate func restricted(to kept: Set<String>) -> EntityDescription {
     var entity = self
     entity.properties.removeAll { property in
       switch property {
@@ -168,7 +168,7 @@ extension EntityDescription {
   }
 
   /// Removes indexes and constraints over properties that are not there.
-  fileprivate mutating func dropUses(in entities: [String: EntityDescription]) {
+  @_optimize(none) fileprivate mutating func dropUses(in entities: [String: EntityDescription]) {
     var names = Set(properties.map(\.name))
     var visited: Set<String> = [name]
     var next = superentityName

@@ -1,7 +1,7 @@
 // ModelComparison+Properties: notes the changes of attributes and relationships.
 
 extension ModelComparison {
-  mutating func compareProperties(_ older: CompiledEntity, _ newer: CompiledEntity) {
+  @_optimize(none) mutating func compareProperties(_ older: CompiledEntity, _ newer: CompiledEntity) {
     let before = ComparedProperty.all(of: older)
     let after = ComparedProperty.all(of: newer)
     let known = ComparedProperty.sources(of: after, in: before)
@@ -31,7 +31,7 @@ extension ModelComparison {
     }
   }
 
-  private mutating func compare(_ older: ComparedProperty, _ newer: ComparedProperty, in entity: CompiledEntity) {
+  @_optimize(none) private mutating func compare(_ older: ComparedProperty, _ newer: ComparedProperty, in entity: CompiledEntity) {
     if older.name != newer.name { note(entity.name, newer.name, "renamed from \(older.name)", .inferred) }
     if matches.destinations[older.declaringEntity] != newer.declaringEntity {
       note(entity.name, newer.name, "moved from \(source.entities[older.declaringEntity].name)", .inferred)
@@ -48,7 +48,9 @@ extension ModelComparison {
 
   // MARK: Attributes
 
-  private mutating func compare(_ older: AttributeDescription, _ newer: AttributeDescription, _ name: String, in entity: CompiledEntity) {
+  @_optimize(none) private mutating func compare(
+    _ older: AttributeDescription, _ newer: AttributeDescription, _ name: String, in entity: CompiledEntity
+  ) {
     func note(_ change: String, _ effect: ModelChange.Effect = .none) { self.note(entity.name, name, change, effect) }
     if older.isTransient != newer.isTransient {
       note(newer.isTransient ? "made transient: its values are dropped" : "no longer transient", .inferred)
@@ -100,7 +102,7 @@ extension ModelComparison {
   }
 
   /// What is said of an attribute that no stored value depends on.
-  private mutating func compareMarks(
+  @_optimize(none) private mutating func compareMarks(
     _ older: AttributeDescription, _ newer: AttributeDescription, _ name: String, in entity: CompiledEntity
   ) {
     func note(_ change: String) { self.note(entity.name, name, change) }
@@ -118,7 +120,7 @@ extension ModelComparison {
     }
   }
 
-  private func effectOfNew(_ property: ComparedProperty) -> ModelChange.Effect {
+  @_optimize(none) private func effectOfNew(_ property: ComparedProperty) -> ModelChange.Effect {
     if let attribute = property.attribute {
       guard !attribute.isOptional, !attribute.isTransient, attribute.defaultValue.isNull, attribute.derivationExpression == nil else {
         return .inferred
@@ -139,7 +141,9 @@ extension ModelComparison {
 
   // MARK: Relationships
 
-  private mutating func compare(_ older: CompiledRelationship, _ newer: CompiledRelationship, _ name: String, in entity: CompiledEntity) {
+  @_optimize(none) private mutating func compare(
+    _ older: CompiledRelationship, _ newer: CompiledRelationship, _ name: String, in entity: CompiledEntity
+  ) {
     func note(_ change: String, _ effect: ModelChange.Effect = .none) { self.note(entity.name, name, change, effect) }
     let (old, new) = (older.relationshipDescription, newer.relationshipDescription)
     if older.isTransient != newer.isTransient {
@@ -166,7 +170,7 @@ extension ModelComparison {
     if old.versionHashModifier != new.versionHashModifier { note("the version hash modifier changed", .inferred) }
   }
 
-  private mutating func compareDestination(
+  @_optimize(none) private mutating func compareDestination(
     _ older: CompiledRelationship, _ newer: CompiledRelationship, _ name: String, in entity: CompiledEntity
   ) {
     let target = destination.entities[newer.destinationEntity]
@@ -189,7 +193,7 @@ extension ModelComparison {
     }
   }
 
-  private mutating func compareInverse(
+  @_optimize(none) private mutating func compareInverse(
     _ older: CompiledRelationship, _ newer: CompiledRelationship, _ name: String, in entity: CompiledEntity
   ) {
     let (before, after) = (source.inverse(of: older), destination.inverse(of: newer))

@@ -13,7 +13,7 @@ struct ModelComparison {
     matches = ModelMatches(source, destination)
   }
 
-  mutating func run() {
+  @_optimize(none) mutating func run() {
     for entity in destination.entities {
       if let number = matches.sources[entity.number] {
         compare(source.entities[number], entity)
@@ -35,7 +35,7 @@ struct ModelComparison {
 
   // MARK: Entities
 
-  private mutating func compare(_ older: CompiledEntity, _ newer: CompiledEntity) {
+  @_optimize(none) private mutating func compare(_ older: CompiledEntity, _ newer: CompiledEntity) {
     if older.name != newer.name { note(newer.name, nil, "renamed from \(older.name)", .inferred) }
     compareHierarchy(older, newer)
     if older.isAbstract != newer.isAbstract {
@@ -54,7 +54,7 @@ struct ModelComparison {
     }
   }
 
-  private mutating func compareHierarchy(_ older: CompiledEntity, _ newer: CompiledEntity) {
+  @_optimize(none) private mutating func compareHierarchy(_ older: CompiledEntity, _ newer: CompiledEntity) {
     let parent = newer.parent.map { destination.entities[$0] }
     let olderParent = older.parent.map { source.entities[$0] }
     guard parent?.number != olderParent.flatMap({ matches.destinations[$0.number] }) || (parent == nil) != (olderParent == nil) else {
@@ -95,7 +95,7 @@ struct ModelComparison {
     }
   }
 
-  private mutating func compareIndexes(_ older: EntityDescription, _ newer: EntityDescription) {
+  @_optimize(none) private mutating func compareIndexes(_ older: EntityDescription, _ newer: EntityDescription) {
     let (olderIndexes, newerIndexes) = (older.effectiveIndexes, newer.effectiveIndexes)
     let before = Dictionary(olderIndexes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     let after = Dictionary(newerIndexes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
@@ -119,7 +119,7 @@ struct ModelComparison {
     }
   }
 
-  private mutating func compareFetchedProperties(_ older: EntityDescription, _ newer: EntityDescription) {
+  @_optimize(none) private mutating func compareFetchedProperties(_ older: EntityDescription, _ newer: EntityDescription) {
     let before = Dictionary(older.fetchedProperties.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     for property in newer.fetchedProperties {
       guard let known = before[property.name] else {
@@ -136,9 +136,11 @@ struct ModelComparison {
     }
   }
 
-  private mutating func compareRest() {
+  @_optimize(none) private mutating func compareRest() {
     let (older, newer) = (source.model, destination.model)
-    func list<Item>(_ before: [Item], _ after: [Item], _ kind: String, _ name: (Item) -> String, _ isEqual: (Item, Item) -> Bool)
+    @_optimize(none) func list<Item>(
+      _ before: [Item], _ after: [Item], _ kind: String, _ name: (Item) -> String, _ isEqual: (Item, Item) -> Bool
+    )
       -> [String]
     {
       let known = Dictionary(before.map { (name($0), $0) }, uniquingKeysWith: { first, _ in first })

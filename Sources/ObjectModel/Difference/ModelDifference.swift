@@ -44,7 +44,7 @@ struct ModelMatches {
   /// The number of the destination entity of each source entity.
   private(set) var destinations: [Int?]
 
-  init(_ source: CompiledModel, _ destination: CompiledModel) {
+  @_optimize(none) init(_ source: CompiledModel, _ destination: CompiledModel) {
     sources = Array(repeating: nil, count: destination.entities.count)
     destinations = Array(repeating: nil, count: source.entities.count)
     // A renaming identifier says more than a name that somebody else may have taken over.
@@ -83,7 +83,7 @@ struct ComparedProperty {
   let relationship: CompiledRelationship?
 
   /// The properties of an entity, inherited ones included.
-  static func all(of entity: CompiledEntity) -> [ComparedProperty] {
+  @_optimize(none) static func all(of entity: CompiledEntity) -> [ComparedProperty] {
     let slots = entity.slots.map {
       ComparedProperty(
         name: $0.name, renamingIdentifier: $0.attribute?.renamingIdentifier ?? $0.relationship?.relationshipDescription.renamingIdentifier,
@@ -98,7 +98,7 @@ struct ComparedProperty {
   }
 
   /// The position of the older property that each newer one was, by the newer one's name. No older one stands for two.
-  static func sources(of newer: [ComparedProperty], in older: [ComparedProperty]) -> [String: Int] {
+  @_optimize(none) static func sources(of newer: [ComparedProperty], in older: [ComparedProperty]) -> [String: Int] {
     var result: [String: Int] = [:]
     var taken: Set<Int> = []
     func match(_ property: ComparedProperty, _ isSame: (ComparedProperty) -> Bool) {

@@ -5,7 +5,7 @@ extension ModelMergeError: LocalizedError {}
 
 extension ModelMergeError: AdvisedError {
   /// What it tells an application's user and developer.
-  package var advice: ErrorAdvice {
+  @_optimize(none) package var advice: ErrorAdvice {
     switch self {
     case .differentEntities:
       ErrorAdvice(

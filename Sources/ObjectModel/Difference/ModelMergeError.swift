@@ -10,7 +10,7 @@ public enum ModelMergeError: Error, Sendable, Hashable, CustomStringConvertible 
   case differentComposites([String])
 
   /// Which names clash, and what to do.
-  public var description: String {
+  @_optimize(none) public var description: String {
     switch self {
     case .differentEntities(let names):
       "entities of the same name differ between the models: \(names.joined(separator: ", ")); make them equal or rename one"

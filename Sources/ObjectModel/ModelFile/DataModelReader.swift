@@ -11,7 +11,7 @@ struct DataModelReader {
     return try DataModelReader(path: path).model(root)
   }
 
-  private func model(_ node: XMLNode) throws(ModelFileError) -> ManagedObjectModel {
+  @_optimize(none) private func model(_ node: XMLNode) throws(ModelFileError) -> ManagedObjectModel {
     guard node.name == "model" else {
       throw ModelFileError(.notAModel, path: path, line: node.line, "the root element is '\(node.name)', not 'model'")
     }
@@ -40,7 +40,7 @@ struct DataModelReader {
     return model
   }
 
-  private func entity(_ node: XMLNode) throws(ModelFileError) -> EntityDescription {
+  @_optimize(none) private func entity(_ node: XMLNode) throws(ModelFileError) -> EntityDescription {
     var entity = EntityDescription(name: "")
     entity.preserved = try read(ModelXMLField<EntityDescription>.all, node, into: &entity)
     entity.properties.reserveCapacity(node.children.count)
@@ -68,7 +68,7 @@ struct DataModelReader {
     return entity
   }
 
-  private func composite(_ node: XMLNode) throws(ModelFileError) -> CompositeDescription {
+  @_optimize(none) private func composite(_ node: XMLNode) throws(ModelFileError) -> CompositeDescription {
     var composite = CompositeDescription(name: "")
     composite.preserved = try read(ModelXMLField<CompositeDescription>.all, node, into: &composite)
     for child in node.children {
@@ -98,7 +98,7 @@ struct DataModelReader {
     return relationship
   }
 
-  private func fetchedProperty(_ node: XMLNode) throws(ModelFileError) -> FetchedPropertyDescription {
+  @_optimize(none) private func fetchedProperty(_ node: XMLNode) throws(ModelFileError) -> FetchedPropertyDescription {
     var property = FetchedPropertyDescription(name: "", destination: "")
     property.isOptional = false
     property.preserved = try read(ModelXMLField<FetchedPropertyDescription>.all, node, into: &property)
@@ -111,7 +111,7 @@ struct DataModelReader {
     return property
   }
 
-  private func index(_ node: XMLNode) throws(ModelFileError) -> FetchIndexDescription {
+  @_optimize(none) private func index(_ node: XMLNode) throws(ModelFileError) -> FetchIndexDescription {
     var index = FetchIndexDescription(name: "", elements: [])
     index.preserved = try read(ModelXMLField<FetchIndexDescription>.all, node, into: &index)
     for child in node.children {
@@ -128,7 +128,7 @@ struct DataModelReader {
     return index
   }
 
-  private func configuration(_ node: XMLNode) throws(ModelFileError) -> ModelConfiguration {
+  @_optimize(none) private func configuration(_ node: XMLNode) throws(ModelFileError) -> ModelConfiguration {
     var configuration = ModelConfiguration(name: "", entityNames: [])
     configuration.preserved = try read(ModelXMLField<ModelConfiguration>.all, node, into: &configuration)
     let elements = node.children.map(\.element)
@@ -154,7 +154,7 @@ struct DataModelReader {
   }
 
   /// Takes the attributes of an element into a description; gives back those without a meaning or in another spelling.
-  private func read<Description>(
+  @_optimize(none) private func read<Description>(
     _ fields: [ModelXMLField<Description>], _ node: XMLNode, into description: inout Description
   ) throws(ModelFileError) -> PreservedXML {
     var rest = node.attributes
@@ -176,7 +176,7 @@ struct DataModelReader {
 
 extension PreservedXML {
   /// Puts the kept elements in the order in which they are written, so that reading what was written gives an equal value.
-  fileprivate mutating func putGroupsFirst() {
+  @_optimize(none) fileprivate mutating func putGroupsFirst() {
     func rank(_ element: Element) -> Int {
       switch element.name {
       case "compoundIndexes": 0

@@ -24,7 +24,7 @@ struct DataModelWriter {
     var text = ""
   }
 
-  private func element(_ model: ManagedObjectModel) -> Node {
+  @_optimize(none) private func element(_ model: ManagedObjectModel) -> Node {
     var bare = model
     bare.entities = []
     var node = Node(name: "model", attributes: attributes(ModelXMLField<ManagedObjectModel>.all, bare, model.preserved))
@@ -63,7 +63,7 @@ struct DataModelWriter {
     return node
   }
 
-  private func element(_ entity: EntityDescription) -> Node {
+  @_optimize(none) private func element(_ entity: EntityDescription) -> Node {
     var bare = entity
     bare.properties = []
     var node = Node(name: "entity", attributes: attributes(ModelXMLField<EntityDescription>.all, bare, entity.preserved))
@@ -98,7 +98,7 @@ struct DataModelWriter {
     return node
   }
 
-  private func element(_ property: FetchedPropertyDescription) -> Node {
+  @_optimize(none) private func element(_ property: FetchedPropertyDescription) -> Node {
     var kept = property.preserved.elements
     let requests = group(
       "fetchRequest", &kept, ModelXMLGroups.elements(requestOf: property),
@@ -140,7 +140,7 @@ struct DataModelWriter {
     return !spelled.isEmpty && means(spelled) ? spelled : canonical
   }
 
-  private func attributes<Description>(
+  @_optimize(none) private func attributes<Description>(
     _ fields: [ModelXMLField<Description>], _ description: Description, _ preserved: PreservedXML
   ) -> [(String, String)] {
     var rest = preserved.attributes
@@ -171,7 +171,7 @@ struct DataModelWriter {
 
   // MARK: Elements as text
 
-  private mutating func write(_ node: Node) throws(ModelFileError) {
+  @_optimize(none) private mutating func write(_ node: Node) throws(ModelFileError) {
     guard depth < XMLBounds().depth else {
       throw ModelFileError(.tooLarge, "kept elements are nested deeper than \(XMLBounds().depth)")
     }
@@ -213,7 +213,7 @@ struct DataModelWriter {
     guard isName else { throw ModelFileError(.badValue, "a kept element or attribute has a name that XML cannot hold") }
   }
 
-  private mutating func escape(_ text: String, where place: @autoclosure () -> String) throws(ModelFileError) {
+  @_optimize(none) private mutating func escape(_ text: String, where place: @autoclosure () -> String) throws(ModelFileError) {
     for scalar in text.unicodeScalars {
       switch scalar {
       case "&": output += "&amp;"

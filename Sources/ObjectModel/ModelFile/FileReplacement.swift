@@ -4,7 +4,7 @@ package import Foundation
 /// Writes files as a whole. What replaces a file has its owner, group and permissions: root who formats somebody's model does not take it away.
 package enum FileReplacement {
   /// Puts bytes at a path; where a link stands there, at what it points to.
-  package static func write(_ data: Data, to url: URL) throws(ModelFileError) {
+  @_optimize(none) package static func write(_ data: Data, to url: URL) throws(ModelFileError) {
     let path = url.resolvingSymlinksInPath().path
     var old = stat()
     let replaces = stat(path, &old) == 0
@@ -29,7 +29,7 @@ package enum FileReplacement {
   }
 
   /// Gives the new file to the owner of the old one. Fails where the owner could not change the file any more.
-  private static func give(_ descriptor: Int32, as old: stat, path: String) throws(ModelFileError) {
+  @_optimize(none) private static func give(_ descriptor: Int32, as old: stat, path: String) throws(ModelFileError) {
     var new = stat()
     guard fstat(descriptor, &new) == 0 else { throw failure(errno, path) }
     var bits = old.st_mode & 0o777

@@ -9,7 +9,7 @@ extension ModelFileError: AdvisedError {
 
 extension ModelFileError.Code {
   /// What it tells an application's user and developer.
-  package var advice: ErrorAdvice {
+  @_optimize(none) package var advice: ErrorAdvice {
     switch self {
     case .unreadable:
       ErrorAdvice(

@@ -81,7 +81,7 @@ public enum ModelFileLint {
     "configuration": Form(attributes: ModelXMLField<ModelConfiguration>.all.map(\.name), elements: ["memberEntity"]),
   ]
 
-  private static func look(at node: XMLNode, _ path: String?, _ findings: inout [Finding]) {
+  @_optimize(none) private static func look(at node: XMLNode, _ path: String?, _ findings: inout [Finding]) {
     // What groups have is checked where it is read; the layout of an editor is nobody's business.
     guard let form = forms[node.name] else { return }
     let what = node.attributes["name"].map { "the \(node.name) '\($0)'" } ?? "the \(node.name)"

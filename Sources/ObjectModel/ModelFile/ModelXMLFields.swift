@@ -96,7 +96,7 @@ extension ModelXMLField where Description == AttributeDescription {
   private static var typeNames: String { AttributeType.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ") }
 
   /// A value in the text of the attribute's type, for the types that `applies` accepts; elsewhere the attribute is only kept.
-  private static func value(
+  @_optimize(none) private static func value(
     _ name: String, _ applies: @escaping @Sendable (AttributeDescription) -> Bool,
     _ read: @escaping @Sendable (AttributeDescription) -> Slot?, _ write: @escaping @Sendable (inout AttributeDescription, Slot) -> Void
   ) -> Self {
@@ -113,7 +113,7 @@ extension ModelXMLField where Description == AttributeDescription {
   }
 
   /// A bound: a length for strings, a number for numeric types.
-  private static func bound(
+  @_optimize(none) private static func bound(
     _ name: String, length: any WritableKeyPath<AttributeValidation, Int?> & Sendable,
     value: any WritableKeyPath<AttributeValidation, Slot?> & Sendable
   ) -> Self {

@@ -4,7 +4,7 @@ import Foundation
 /// Writes and reads the values of a model file.
 enum SlotText {
   /// The text of a value of a type; nil for none, or when the type has no text.
-  static func text(_ slot: Slot, type: AttributeType) -> String? {
+  @_optimize(none) static func text(_ slot: Slot, type: AttributeType) -> String? {
     switch (slot, type) {
     case (.null, _): return nil
     case (.int(let value), .boolean): return value == 0 ? "NO" : "YES"
@@ -22,7 +22,7 @@ enum SlotText {
   }
 
   /// The value of a text; nil when it is not of the type.
-  static func slot(_ text: String, type: AttributeType) -> Slot? {
+  @_optimize(none) static func slot(_ text: String, type: AttributeType) -> Slot? {
     switch type {
     case .integer16, .integer32, .integer64:
       // Editors write whole numbers as `1.0` now and then.
@@ -44,7 +44,7 @@ enum SlotText {
   }
 
   /// A decimal of plain digits; nil for anything after or between them.
-  private static func decimal(_ text: String) -> Decimal? {
+  @_optimize(none) private static func decimal(_ text: String) -> Decimal? {
     let allowed = text.utf8.allSatisfy {
       switch $0 {
       case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "e"),

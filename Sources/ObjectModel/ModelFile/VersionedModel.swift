@@ -65,7 +65,7 @@ public struct VersionedModel: Sendable, Hashable {
   /// Writes the versions into a bundle; other files of the bundle are left alone.
   ///
   /// - Throws: ``ModelFileError`` when a file cannot be written or a model has text that XML cannot hold.
-  public func write(to url: URL) throws(ModelFileError) {
+  @_optimize(none) public func write(to url: URL) throws(ModelFileError) {
     guard versions.contains(where: { $0.name == currentVersionName }) else {
       throw ModelFileError(.noCurrentVersion, path: url.path, "the bundle has no version '\(currentVersionName)'; name one of its versions")
     }
@@ -85,7 +85,7 @@ public struct VersionedModel: Sendable, Hashable {
   /// - Returns: The name of the new version.
   /// - Throws: ``ModelFileError`` when the bundle cannot be read or written, or has a version of the name.
   @discardableResult
-  public static func addVersion(named name: String? = nil, toBundleAt url: URL) throws(ModelFileError) -> String {
+  @_optimize(none) public static func addVersion(named name: String? = nil, toBundleAt url: URL) throws(ModelFileError) -> String {
     guard url.pathExtension == "xcdatamodeld" else {
       throw ModelFileError(.unwritable, path: url.path, "only an .xcdatamodeld holds versions; put the .xcdatamodel into one")
     }
@@ -150,7 +150,7 @@ enum ModelFiles {
   }
 
   /// The current version of a bundle: what its property list says, or the only one there is.
-  static func currentVersionName(in url: URL, of names: [String]) throws(ModelFileError) -> String {
+  @_optimize(none) static func currentVersionName(in url: URL, of names: [String]) throws(ModelFileError) -> String {
     let list = url.appendingPathComponent(".xccurrentversion")
     guard FileManager.default.fileExists(atPath: list.path) else {
       if names.count == 1 { return names[0] }
@@ -192,7 +192,7 @@ enum ModelFiles {
   }
 
   /// A file's bytes, refused before they are read when there are too many.
-  static func data(at url: URL, limit: Int = XMLBounds().bytes) throws(ModelFileError) -> Data {
+  @_optimize(none) static func data(at url: URL, limit: Int = XMLBounds().bytes) throws(ModelFileError) -> Data {
     let attributes = try? FileManager.default.attributesOfItem(atPath: url.resolvingSymlinksInPath().path)
     guard let attributes, attributes[.type] as? FileAttributeType == .typeRegular else {
       throw ModelFileError(
@@ -207,7 +207,7 @@ enum ModelFiles {
   }
 
   /// Names the current version of a bundle; a property list that names it already stays as it is.
-  static func writeCurrentVersionName(_ name: String, to url: URL) throws(ModelFileError) {
+  @_optimize(none) static func writeCurrentVersionName(_ name: String, to url: URL) throws(ModelFileError) {
     let list = url.appendingPathComponent(".xccurrentversion")
     if FileManager.default.fileExists(atPath: list.path), (try? currentVersionName(in: url, of: [name])) == name { return }
     let escaped = name.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")

@@ -46,7 +46,7 @@ final class XMLTreeParser: NSObject, XMLParserDelegate {
   }
 
   /// The root element of a file's bytes.
-  static func parse(_ data: Data, path: String?, bounds: XMLBounds = XMLBounds()) throws(ModelFileError) -> XMLNode {
+  @_optimize(none) static func parse(_ data: Data, path: String?, bounds: XMLBounds = XMLBounds()) throws(ModelFileError) -> XMLNode {
     guard data.count <= bounds.bytes else {
       throw ModelFileError(.tooLarge, path: path, "the file has \(data.count) bytes; the reader takes \(bounds.bytes)")
     }
@@ -62,7 +62,7 @@ final class XMLTreeParser: NSObject, XMLParserDelegate {
   }
 
   /// The first declaration that the reader refuses to see expanded.
-  private static func declaration(in data: Data, bounds: XMLBounds) -> String? {
+  @_optimize(none) private static func declaration(in data: Data, bounds: XMLBounds) -> String? {
     if data.range(of: Data("<!ENTITY".utf8)) != nil { return "<!ENTITY" }
     guard let doctype = data.range(of: Data("<!DOCTYPE".utf8)) else {
       // An encoding that is not a superset of ASCII could spell `<` with other bytes.
@@ -76,7 +76,7 @@ final class XMLTreeParser: NSObject, XMLParserDelegate {
     return rest.contains(UInt8(ascii: "[")) ? "<!DOCTYPE [" : nil
   }
 
-  private func run(_ data: Data) throws(ModelFileError) -> XMLNode {
+  @_optimize(none) private func run(_ data: Data) throws(ModelFileError) -> XMLNode {
     let parser = XMLParser(data: data)
     parser.shouldResolveExternalEntities = false
     parser.delegate = self
@@ -95,7 +95,7 @@ final class XMLTreeParser: NSObject, XMLParserDelegate {
     parser.abortParsing()
   }
 
-  func parser(
+  @_optimize(none) func parser(
     _ parser: XMLParser, didStartElement elementName: String, namespaceURI: String?, qualifiedName: String?,
     attributes: [String: String] = [:]
   ) {

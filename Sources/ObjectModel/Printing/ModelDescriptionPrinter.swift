@@ -4,7 +4,7 @@ import Foundation
 /// Prints models for people: as text here, as diagrams in ``ModelDiagram``.
 public enum ModelDescriptionPrinter {
   /// A model as text: every entity with its properties, indexes and constraints, one on each line.
-  public static func text(_ model: ManagedObjectModel) -> String {
+  @_optimize(none) public static func text(_ model: ManagedObjectModel) -> String {
     var lines: [String] = []
     let versions = model.versionIdentifiers.sorted().joined(separator: ", ")
     lines.append(
@@ -56,7 +56,7 @@ public enum ModelDescriptionPrinter {
     return text
   }
 
-  private static func line(of attribute: AttributeDescription) -> String {
+  @_optimize(none) private static func line(of attribute: AttributeDescription) -> String {
     let composite = attribute.compositeName.map { " " + shown($0) } ?? ""
     var parts = ["\(shown(attribute.name)): \(attribute.type.rawValue)\(composite)\(attribute.isOptional ? ", optional" : "")"]
     if attribute.isTransient { parts.append("transient") }
@@ -90,7 +90,7 @@ public enum ModelDescriptionPrinter {
     }
   }
 
-  private static func line(of relationship: RelationshipDescription) -> String {
+  @_optimize(none) private static func line(of relationship: RelationshipDescription) -> String {
     let arrow = relationship.isToMany ? (relationship.isOrdered ? "->> ordered" : "->>") : "->"
     var parts = ["\(shown(relationship.name)) \(arrow) \(shown(relationship.destinationEntityName))"]
     if let inverse = relationship.inverseName { parts.append("inverse \(shown(inverse))") }

@@ -3,7 +3,7 @@
 /// Draws models as diagrams.
 public enum ModelDiagram {
   /// A Mermaid class diagram: entities with their attributes, inheritance, and one line for a relationship with its inverse.
-  public static func mermaid(_ model: ManagedObjectModel) -> String {
+  @_optimize(none) public static func mermaid(_ model: ManagedObjectModel) -> String {
     let identifiers = identifiers(of: model)
     var lines = ["classDiagram"]
     for entity in model.entities {
@@ -27,7 +27,7 @@ public enum ModelDiagram {
   }
 
   /// A Graphviz digraph with the same contents.
-  public static func dot(_ model: ManagedObjectModel) -> String {
+  @_optimize(none) public static func dot(_ model: ManagedObjectModel) -> String {
     var lines = ["digraph model {", "  rankdir=LR;", "  node [shape=record, fontname=\"Helvetica\", fontsize=10];", "  edge [fontsize=9];"]
     for entity in model.entities {
       let title = record(entity.isAbstract ? "\(entity.name) (abstract)" : entity.name)
@@ -57,7 +57,7 @@ public enum ModelDiagram {
   }
 
   /// Every pair of inverse relationships once, where it is first declared.
-  private static func links(of model: ManagedObjectModel) -> [Link] {
+  @_optimize(none) private static func links(of model: ManagedObjectModel) -> [Link] {
     struct Key: Hashable {
       let entity: String
       let name: String
@@ -93,7 +93,7 @@ public enum ModelDiagram {
   }
 
   /// Names that a Mermaid diagram can use for the entities: their own where those are plain.
-  private static func identifiers(of model: ManagedObjectModel) -> [String: String] {
+  @_optimize(none) private static func identifiers(of model: ManagedObjectModel) -> [String: String] {
     var result: [String: String] = [:]
     for (number, entity) in model.entities.enumerated() where result[entity.name] == nil {
       let name = entity.name

@@ -2,7 +2,7 @@
 
 extension ModelLint {
   /// Entities and properties whose names differ only in case, and classes that several entities name or that hide a type of Swift's.
-  static func names(in model: ManagedObjectModel) -> [ModelIssue] {
+  @_optimize(none) static func names(in model: ManagedObjectModel) -> [ModelIssue] {
     var findings: [ModelIssue] = []
     let byName = model.entitiesByName
     var entities: [String: String] = [:]
@@ -31,7 +31,7 @@ extension ModelLint {
     return findings
   }
 
-  private static func names(of entity: EntityDescription, _ entities: [String: EntityDescription]) -> [ModelIssue] {
+  @_optimize(none) private static func names(of entity: EntityDescription, _ entities: [String: EntityDescription]) -> [ModelIssue] {
     var findings: [ModelIssue] = []
     var seen: [String: String] = [:]
     for ancestor in lineage(of: entity, entities).reversed() {
@@ -74,7 +74,7 @@ extension ModelLint {
   // MARK: Attributes
 
   /// What attributes say that has no effect, or another one than it seems.
-  static func attributes(of entity: EntityDescription) -> [ModelIssue] {
+  @_optimize(none) static func attributes(of entity: EntityDescription) -> [ModelIssue] {
     entity.attributes.flatMap { attribute in
       var reasons: [String] = []
       if attribute.isOptional, attribute.usesScalarValueType, attribute.defaultValue.isNull, attribute.type.hasNumericScalar,
@@ -106,7 +106,7 @@ extension ModelLint {
   // MARK: Relationships
 
   /// Circles of cascades through several entities: deleting one object deletes the others, and so on.
-  static func cascades(in model: ManagedObjectModel) -> [ModelIssue] {
+  @_optimize(none) static func cascades(in model: ManagedObjectModel) -> [ModelIssue] {
     var edges: [String: [(name: String, destination: String)]] = [:]
     for entity in model.entities {
       for relationship in entity.relationships
@@ -134,7 +134,7 @@ extension ModelLint {
   }
 
   /// The shortest circle that begins at an entity, without those that are done.
-  private static func circle(
+  @_optimize(none) private static func circle(
     from start: String, _ edges: [String: [(name: String, destination: String)]], _ done: Set<String>
   ) -> [(entity: String, relationship: String)]? {
     var paths: [(end: String, steps: [(entity: String, relationship: String)])] = [(start, [])]
@@ -154,7 +154,7 @@ extension ModelLint {
   }
 
   /// Relationships whose ends no configuration has together: stores of configurations could not hold both.
-  static func configurations(in model: ManagedObjectModel) -> [ModelIssue] {
+  @_optimize(none) static func configurations(in model: ManagedObjectModel) -> [ModelIssue] {
     var homes: [String: Set<String>] = [:]
     for configuration in model.configurations {
       for name in configuration.entityNames { homes[name, default: []].insert(configuration.name) }
@@ -176,7 +176,7 @@ extension ModelLint {
   // MARK: Versions
 
   /// The findings in the current version of a bundle, and in what its versions say of each other.
-  public static func findings(in bundle: VersionedModel) -> [ModelIssue] {
+  @_optimize(none) public static func findings(in bundle: VersionedModel) -> [ModelIssue] {
     var findings = bundle.current.map { Self.findings(in: $0) } ?? []
     guard bundle.versions.count > 1 else { return findings }
     for version in bundle.versions {

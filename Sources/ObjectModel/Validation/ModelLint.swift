@@ -3,7 +3,7 @@
 /// Finds what a model may say, but is likely a mistake.
 public enum ModelLint {
   /// The findings, in model order, each with what to do. Nothing that ``ManagedObjectModel/validationIssues()`` reports is repeated.
-  public static func findings(in model: ManagedObjectModel) -> [ModelIssue] {
+  @_optimize(none) public static func findings(in model: ManagedObjectModel) -> [ModelIssue] {
     var findings = names(in: model)
     let byName = model.entitiesByName
     for entity in model.entities {
@@ -58,7 +58,7 @@ public enum ModelLint {
     return !plain.isEmpty && plain.count <= constraint.count && plain.elementsEqual(constraint.prefix(plain.count).map(Optional.some))
   }
 
-  private static func relationship(
+  @_optimize(none) private static func relationship(
     _ name: String, of entityName: String, _ entities: [String: EntityDescription]
   ) -> RelationshipDescription? {
     var next: String? = entityName

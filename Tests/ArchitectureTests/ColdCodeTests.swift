@@ -1,0 +1,50 @@
+// The rule for what runs once for a model: the compiler does not optimise it, since every application would wait for that three times over.
+import XCTest
+
+final class ColdCodeTests: XCTestCase {
+  /// What reads, checks, compares, prints and writes models. An application's release build compiles it for itself and twice for the generator.
+  private static let cold = [
+    "Sources/ModelCodeGeneration/", "Sources/ObjectModel/Difference/", "Sources/ObjectModel/ModelFile/", "Sources/ObjectModel/Printing/",
+    "Sources/ObjectModel/Compiled/", "Sources/ObjectModel/Validation/",
+  ]
+  /// What runs once for a value all the same.
+  private static let hot = ["Sources/ObjectModel/Compiled/QuickRules.swift", "Sources/ObjectModel/Validation/AttributeChecker.swift"]
+  private static let longest = 8
+
+  func testALongFunctionThatRunsOnceForAModelIsNotOptimized() {
+    for folder in Self.cold {
+      let sources = Repository.sources.filter { $0.file.hasPrefix(folder) && !Self.hot.contains($0.file) }
+      XCTAssertFalse(sources.isEmpty, "\(folder) is gone; list what took its work")
+      for (file, text) in sources {
+        for line in Self.longFunctions(of: text) where !text.code[line].contains("@_optimize(none)") {
+          XCTFail("\(file):\(line + 1) has more than \(Self.longest) lines: write @_optimize(none) before it")
+        }
+      }
+    }
+  }
+
+  func testALongFunctionIsTold() {
+    let body = String(repeating: "    work()\n", count: 8)
+    let text = SwiftText("struct A {\n  func short() {\n\(body)  }\n  var long: Int {\n\(body)    return 1\n  }\n}\n")
+    XCTAssertEqual(Self.longFunctions(of: text), [11])
+  }
+
+  /// The first lines (from 0) of functions, initialisers and computed properties with longer bodies.
+  private static func longFunctions(of text: SwiftText) -> [Int] {
+    text.code.indices.filter { first in
+      guard text.code[first].contains(#/^ {0,4}[a-z@_() ]*\b(func |init[?]?[<(]|var \w+: [^=]*\{\s*$)/#) else { return false }
+      var (depth, line, isOpen) = (0, first, false)
+      while line < text.code.count {
+        for character in text.code[line] {
+          if character == "{" { (depth, isOpen) = (depth + 1, true) }
+          if character == "}" { depth -= 1 }
+        }
+        if isOpen, depth <= 0 { break }
+        // A requirement of a protocol, or something else without a body.
+        if !isOpen, depth < 0 { return false }
+        line += 1
+      }
+      return isOpen && line - first - 1 > longest
+    }
+  }
+}
