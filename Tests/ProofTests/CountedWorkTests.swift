@@ -14,7 +14,7 @@ final class CountedWorkTests: XCTestCase {
 
   /// What runs the program: its figures are exact in one of these.
   private func build() throws -> String {
-    let version = try output("/usr/bin/env", ["swift", "--version"])
+    let version = try output("swift", "--version")
     let compiler = version.split(separator: " ").drop { $0 != "version" }.dropFirst().first.map(String.init) ?? "?"
     #if CIPHERDATA_CHECKS
       let checks = ", with checks"
@@ -35,19 +35,10 @@ final class CountedWorkTests: XCTestCase {
   }
 
   /// Runs a program, and fails unless it succeeds.
-  private func output(_ program: String, _ arguments: [String], environment: [String: String] = [:]) throws -> String {
-    let process = Process()
-    let pipe = Pipe()
-    process.executableURL = URL(fileURLWithPath: program)
-    process.arguments = arguments
-    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-    process.standardOutput = pipe
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    let output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    XCTAssertEqual(process.terminationStatus, 0, output)
-    return output
+  private func output(_ command: String...) throws -> String {
+    let run = try ProgramRun(command, environment: Self.environment, includesErrors: false)
+    XCTAssertEqual(run.status, 0, run.output)
+    return run.output
   }
 
   private func program() -> URL {
@@ -91,7 +82,7 @@ final class CountedWorkTests: XCTestCase {
   func testTenWorksTakeThePinnedStatementsAndAllocations() throws {
     guard allocation_counter_counts_allocations() else { return }
     let folder = try TemporaryFolder("CountedWorkTests")
-    let lines = try output(program().path, ["counts", folder.url.path], environment: Self.environment).split(separator: "\n")
+    let lines = try output(program().path, "counts", folder.url.path).split(separator: "\n")
     let found = lines.map { line in
       let fields = line.split(separator: " ")
       return CountedCost(name: String(fields[0]), statements: Int(fields[1]) ?? 0, allocations: Int(fields[2]) ?? 0)
@@ -110,13 +101,10 @@ final class CountedWorkTests: XCTestCase {
     let folder = try TemporaryFolder("CountedWorkTests")
     // valgrind does not read what a Swift compiler tells debuggers.
     let program = folder.file("works")
-    _ = try output("/usr/bin/env", ["strip", "--strip-debug", "-o", program.path, self.program().path])
+    _ = try output("strip", "--strip-debug", "-o", program.path, self.program().path)
     let names = try output(
-      valgrind,
-      [
-        "--tool=callgrind", "--callgrind-out-file=" + folder.file("counts").path, "--zero-before=counted_work_begins",
-        "--dump-before=counted_work_ends", program.path, "instructions", folder.url.path,
-      ], environment: Self.environment
+      valgrind, "--tool=callgrind", "--callgrind-out-file=" + folder.file("counts").path, "--zero-before=counted_work_begins",
+      "--dump-before=counted_work_ends", program.path, "instructions", folder.url.path
     ).split(separator: "\n")
     let found = try names.enumerated().map { number, name in
       CountedCost(name: String(name), instructions: try CallgrindFile(folder.file("counts.\(number + 1)")).instructions)

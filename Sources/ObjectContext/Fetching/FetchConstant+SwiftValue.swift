@@ -3,8 +3,8 @@ import Foundation
 import ObjectQuery
 
 extension FetchConstant {
-  /// The value inside: an entity's name, an object's ID, an array of a list's values.
-  var swiftValue: Any? {
+  /// The value inside, nil for none: an entity's name, an object's ID, an array of a list's values.
+  package var swiftValue: (any Sendable)? {
     switch self {
     case .null: nil
     case .bool(let value): value

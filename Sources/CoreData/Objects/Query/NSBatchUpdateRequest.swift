@@ -62,28 +62,7 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
   private static func value(_ value: Any) throws -> (any Sendable)? {
     if let object = value as? ManagedObject { return object.objectID }
     if let expression = value as? NSExpression { return try expression.outcome.get() }
-    return try PredicateArgument.constant(value).sendable
-  }
-}
-
-extension FetchConstant {
-  /// The value as Swift has it; nil for none.
-  var sendable: (any Sendable)? {
-    switch self {
-    case .null: nil
-    case .bool(let value): value
-    case .int(let value): value
-    case .real(let value): value
-    case .decimal(let value): value
-    case .string(let value): value
-    case .date(let value): value
-    case .data(let value): value
-    case .uuid(let value): value
-    case .url(let value): value
-    case .object(let value): value
-    case .entity(let value): value
-    case .list(let values): values.map(\.sendable)
-    }
+    return try PredicateArgument.constant(value).swiftValue
   }
 }
 

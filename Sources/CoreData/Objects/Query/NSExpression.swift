@@ -130,7 +130,7 @@ public final class NSExpression: NSObject, @unchecked Sendable {  // it never ch
   /// The value of a constant; nil for other kinds.
   public var constantValue: Any? {
     guard case .constant(let constant) = value else { return nil }
-    return constant.sendable
+    return constant.swiftValue
   }
   /// The path; empty for other kinds.
   public var keyPath: String {
