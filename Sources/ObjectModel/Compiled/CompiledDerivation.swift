@@ -52,7 +52,7 @@ struct DerivationCompiler {
 
   private init(entities: [CompiledEntity]) { self.entities = entities }
 
-  @_optimize(none) private mutating func add(_ first: CompiledSlot) {
+  private mutating func add(_ first: CompiledSlot) {
     // A list instead of recursion: chains may be long. A valid model has no circles; one that had would end here all the same.
     var chain: [(slot: CompiledSlot, expression: DerivationExpression, steps: [CompiledRelationship], source: CompiledSlot?)] = []
     var next: CompiledSlot? = first

@@ -51,7 +51,7 @@ public final class CompiledEntity: Sendable {
   public let composites: [CompiledComposite]
   private let propertiesByName: [String: CompiledProperty]
 
-  @_optimize(none) init(
+  init(
     number: Int, entityDescription: EntityDescription, parent: Int?, root: Int, subtree: Range<Int>, slots: [CompiledSlot],
     toManyRelationships: [CompiledRelationship], fetchedProperties: [FetchedPropertyDescription], composites: [CompiledComposite],
     uniquenessConstraints: [[Int]]
@@ -87,7 +87,7 @@ public final class CompiledEntity: Sendable {
   }
 
   /// FNV-1a over what typed classes rely on; it guards against mistakes, not against malice.
-  @_optimize(none) private static func fingerprint(_ slots: [CompiledSlot], _ toMany: [CompiledRelationship]) -> UInt64 {
+  private static func fingerprint(_ slots: [CompiledSlot], _ toMany: [CompiledRelationship]) -> UInt64 {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     func add(_ text: String) {
       for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
@@ -150,7 +150,7 @@ public final class CompiledComposite: Sendable {
   /// The slots that must have a value when any of ``slots`` has one.
   public let requiredSlots: [Int]
 
-  @_optimize(none) init(
+  init(
     name: String, declaringEntity: Int, attribute: AttributeDescription, partNames: [String], slots: Range<Int>, requiredSlots: [Int]
   ) {
     self.name = name
@@ -189,7 +189,7 @@ public final class CompiledSlot: Sendable {
   /// Whether the store computes the value.
   public let isDerived: Bool
 
-  @_optimize(none) init(
+  init(
     index: Int, name: String, kind: SlotKind, declaringEntity: Int, attribute: AttributeDescription?, relationship: CompiledRelationship?,
     isOptional: Bool, isTransient: Bool, defaultValue: Slot, checker: AttributeChecker?
   ) {
@@ -235,7 +235,7 @@ public final class CompiledRelationship: Sendable {
   /// The number of the relationship back; nil when there is none.
   public let inverseID: Int?
 
-  @_optimize(none) init(
+  init(
     id: Int, relationshipDescription: RelationshipDescription, sourceEntity: Int, destinationEntity: Int, index: Int, inverseID: Int?
   ) {
     self.id = id

@@ -35,7 +35,7 @@ public final class CompiledModel: Sendable {
   /// Validates a model and freezes it.
   ///
   /// - Throws: ``ModelValidationError`` with every mistake of the model.
-  @_optimize(none) public init(_ model: ManagedObjectModel) throws(ModelValidationError) {
+  public init(_ model: ManagedObjectModel) throws(ModelValidationError) {
     let issues = ModelValidation.issues(of: model)
     guard issues.isEmpty else { throw ModelValidationError(issues: issues) }
     let numbering = EntityNumbering(model)

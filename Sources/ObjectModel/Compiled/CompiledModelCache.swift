@@ -8,7 +8,7 @@ extension CompiledModel {
   /// The compiled model of a model: one that was compiled before where it is known to be the same, and few were since.
   ///
   /// - Throws: ``ModelValidationError`` with every mistake of the model.
-  @_optimize(none) package static func compiling(_ model: ManagedObjectModel) throws(ModelValidationError) -> CompiledModel {
+  package static func compiling(_ model: ManagedObjectModel) throws(ModelValidationError) -> CompiledModel {
     if let known = compiled.withLock({ models in models.first { $0.model.isCopy(of: model) } }) { return known }
     // Not under the lock: two threads at once compile it twice at most.
     let made = try CompiledModel(model)

@@ -19,9 +19,7 @@ struct CompositeNumbering {
   }
 
   /// Adds the slots of an attribute, and what it bundles.
-  @_optimize(none) func append(
-    _ attribute: AttributeDescription, of entity: Int, to slots: inout [CompiledSlot], _ bundles: inout [CompiledComposite]
-  ) {
+  func append(_ attribute: AttributeDescription, of entity: Int, to slots: inout [CompiledSlot], _ bundles: inout [CompiledComposite]) {
     guard let parts = parts(of: attribute) else {
       slots.append(
         CompiledSlot(

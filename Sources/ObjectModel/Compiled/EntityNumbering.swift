@@ -9,7 +9,7 @@ struct EntityNumbering {
   private var ends: [Int] = []
   private let composites: CompositeNumbering
 
-  @_optimize(none) init(_ model: ManagedObjectModel) {
+  init(_ model: ManagedObjectModel) {
     self.model = model
     composites = CompositeNumbering(model)
     var children: [String: [EntityDescription]] = [:]
@@ -32,7 +32,7 @@ struct EntityNumbering {
     }
   }
 
-  @_optimize(none) func compile() -> ([CompiledEntity], [CompiledRelationship]) {
+  func compile() -> ([CompiledEntity], [CompiledRelationship]) {
     let numbers = Dictionary(uniqueKeysWithValues: order.enumerated().map { ($1.name, $0) })
     // Where each declared relationship lies: its number, and its slot or to-many index.
     var ids: [RelationshipKey: Int] = [:]

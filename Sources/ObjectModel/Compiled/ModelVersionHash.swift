@@ -22,7 +22,7 @@ enum ModelVersionHash {
     return hash(of: entity, &composites)
   }
 
-  @_optimize(none) private static func hash(of entity: EntityDescription, _ composites: inout CompositeHashes) -> Data {
+  private static func hash(of entity: EntityDescription, _ composites: inout CompositeHashes) -> Data {
     var bytes = CanonicalBytes()
     bytes.append(number: 1)
     bytes.append(entity.name)
@@ -54,7 +54,7 @@ enum ModelVersionHash {
     return ContentDigest.sha256(bytes.bytes)
   }
 
-  @_optimize(none) private static func append(
+  private static func append(
     _ attributes: [AttributeDescription], to bytes: inout CanonicalBytes, _ composites: inout CompositeHashes, depth: Int
   ) {
     bytes.append(number: attributes.count)
@@ -77,7 +77,7 @@ enum ModelVersionHash {
 
     init(model: ManagedObjectModel) { self.model = model }
 
-    @_optimize(none) mutating func hash(of name: String, depth: Int) -> Data {
+    mutating func hash(of name: String, depth: Int) -> Data {
       if let hash = known[name] { return hash }
       // Models that are not valid have hashes too, and composites of any depth.
       guard depth < CompositeRules.maximumDepth else { return Data() }
@@ -90,7 +90,7 @@ enum ModelVersionHash {
   }
 
   /// 32 hexadecimal digits over the hashes and the order of every entity's properties, which is what numbering depends on.
-  @_optimize(none) static func checksum(of entities: [CompiledEntity], hashes: [String: Data]) -> String {
+  static func checksum(of entities: [CompiledEntity], hashes: [String: Data]) -> String {
     var bytes = CanonicalBytes()
     for entity in entities {
       bytes.append(entity.name)
@@ -106,7 +106,7 @@ enum ModelVersionHash {
   }
 
   /// 32 hexadecimal digits over every entity's declared indexes; empty where there are none.
-  @_optimize(none) static func indexChecksum(of entities: [CompiledEntity]) -> String {
+  static func indexChecksum(of entities: [CompiledEntity]) -> String {
     var bytes = CanonicalBytes()
     for entity in entities {
       for index in entity.entityDescription.effectiveIndexes {

@@ -6,7 +6,7 @@ enum AttributeRules {
   /// The mistakes of an attribute, in words.
   ///
   /// A default value outside the attribute's own bounds is a mistake too: every new object would begin invalid.
-  @_optimize(none) static func problems(of attribute: AttributeDescription) -> [String] {
+  static func problems(of attribute: AttributeDescription) -> [String] {
     var problems: [String] = []
     switch attribute.type {
     case .undefined where !attribute.isTransient:
@@ -22,7 +22,7 @@ enum AttributeRules {
   }
 
   /// What is wrong with a filter apart from its predicate, which a model cannot read.
-  @_optimize(none) private static func filterProblem(_ filter: String, _ attribute: AttributeDescription) -> String? {
+  private static func filterProblem(_ filter: String, _ attribute: AttributeDescription) -> String? {
     guard let text = attribute.derivationExpression else {
       return "the derivation filter '\(filter)' is of an attribute that is not derived; add the derivation expression or remove the filter"
     }
@@ -33,7 +33,7 @@ enum AttributeRules {
       "the derivation filter '\(filter)' is of '\(text)', which takes one value only; filter an aggregate over a to-many relationship, such as 'items.@count'"
   }
 
-  @_optimize(none) private static func boundProblems(of attribute: AttributeDescription) -> [String] {
+  private static func boundProblems(of attribute: AttributeDescription) -> [String] {
     let validation = attribute.validation
     var problems: [String] = []
     let takesRange = attribute.type.isNumeric || attribute.type == .date
@@ -66,7 +66,7 @@ enum AttributeRules {
     return problems
   }
 
-  @_optimize(none) private static func defaultProblems(of attribute: AttributeDescription, boundsAreGood: Bool) -> [String] {
+  private static func defaultProblems(of attribute: AttributeDescription, boundsAreGood: Bool) -> [String] {
     let value = attribute.defaultValue
     guard !value.isNull else { return [] }
     if attribute.type == .undefined || attribute.type == .composite {
@@ -82,7 +82,7 @@ enum AttributeRules {
   }
 
   /// Why a slot is no value of a type; nil when it is one.
-  @_optimize(none) private static func valueProblem(_ slot: Slot, type: AttributeType) -> String? {
+  private static func valueProblem(_ slot: Slot, type: AttributeType) -> String? {
     switch AttributeChecker.typeFailure(of: slot, type: type) {
     case nil: break
     case .integerOutOfRange: return "does not fit into the type '\(type.rawValue)'"

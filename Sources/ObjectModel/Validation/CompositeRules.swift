@@ -8,7 +8,7 @@ enum CompositeRules {
 
 extension ModelValidation {
   /// Checks the names and parts of the model's composites, and that none contains itself.
-  @_optimize(none) mutating func checkComposites() {
+  mutating func checkComposites() {
     var names: Set<String> = []
     for composite in model.composites {
       let name = composite.name
@@ -51,7 +51,7 @@ extension ModelValidation {
   }
 
   /// How many columns an attribute takes: one, or those of a composite's parts. One more than ``maximumProperties`` for any number above it.
-  @_optimize(none) func columnCount(of attribute: AttributeDescription, depth: Int = 0, known: inout [String: Int]) -> Int {
+  func columnCount(of attribute: AttributeDescription, depth: Int = 0, known: inout [String: Int]) -> Int {
     // What lies too deep is reported.
     guard let name = attribute.compositeName, let composite = model.composite(named: name), depth < CompositeRules.maximumDepth else {
       return 1

@@ -6,7 +6,7 @@ enum DerivationRules {
   static let maximumSteps = 8
 
   /// Why an operation on values of a type gives none of another type; nil when it does. The source is nil for `@count` and `now()`.
-  @_optimize(none) static func typeProblem(_ operation: DerivationOperation, of source: AttributeType?, as type: AttributeType) -> String? {
+  static func typeProblem(_ operation: DerivationOperation, of source: AttributeType?, as type: AttributeType) -> String? {
     let accepted: [AttributeType]
     switch operation {
     case .now: accepted = [.date]
@@ -51,7 +51,7 @@ extension ModelValidation {
   }
 
   /// Checks the expressions of all derived attributes, and that none builds on itself.
-  @_optimize(none) mutating func checkDerivations() {
+  mutating func checkDerivations() {
     var sources: [DerivedKey: DerivedKey] = [:]
     var order: [DerivedKey] = []
     for (number, entity) in model.entities.enumerated() {
@@ -95,7 +95,7 @@ extension ModelValidation {
   /// What is wrong with an expression; nil when nothing is.
   ///
   /// - Parameter source: The derived attribute that it builds on, if it builds on one.
-  @_optimize(none) private func derivationProblem(
+  private func derivationProblem(
     of attribute: AttributeDescription, _ text: String, in number: Int, source: inout DerivedKey?
   ) -> String? {
     if attribute.isTransient { return "is of a transient attribute, which no store computes; make it persistent or remove the expression" }

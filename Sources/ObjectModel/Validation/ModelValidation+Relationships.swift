@@ -2,7 +2,7 @@
 
 extension ModelValidation {
   /// The mistakes of a relationship that the entity at a position declares.
-  @_optimize(none) func relationshipProblems(of relationship: RelationshipDescription, in source: Int) -> [String] {
+  func relationshipProblems(of relationship: RelationshipDescription, in source: Int) -> [String] {
     var problems = countProblems(of: relationship)
     guard let destination = number(ofEntity: relationship.destinationEntityName) else {
       problems.append(
@@ -17,7 +17,7 @@ extension ModelValidation {
     return problems
   }
 
-  @_optimize(none) private func countProblems(of relationship: RelationshipDescription) -> [String] {
+  private func countProblems(of relationship: RelationshipDescription) -> [String] {
     var problems: [String] = []
     let (least, most) = (relationship.minCount, relationship.maxCount)
     if least < 0 || most < 0 { problems.append("the counts may not be negative") }
@@ -33,9 +33,7 @@ extension ModelValidation {
     return problems
   }
 
-  @_optimize(none) private func inverseProblems(
-    of relationship: RelationshipDescription, inverseName: String, source: Int, destination: Int
-  ) -> [String] {
+  private func inverseProblems(of relationship: RelationshipDescription, inverseName: String, source: Int, destination: Int) -> [String] {
     let entity = model.entities[source].name
     guard let (property, declarer) = property(inverseName, of: destination) else {
       return ["the inverse '\(inverseName)' is not a property of '\(relationship.destinationEntityName)'"]

@@ -29,7 +29,7 @@ struct ModelValidation {
     self.model = model
   }
 
-  @_optimize(none) private mutating func run() {
+  private mutating func run() {
     if model.entities.count > Self.maximumEntities {
       report(nil, nil, "the model has \(model.entities.count) entities; \(Self.maximumEntities) is the most")
       return
@@ -73,7 +73,7 @@ struct ModelValidation {
   func number(ofEntity name: String) -> Int? { numbers[name] }
 
   /// A property of an entity, inherited ones included, with the entity that declares it.
-  @_optimize(none) func property(_ name: String, of number: Int) -> (property: PropertyDescription, declarer: Int)? {
+  func property(_ name: String, of number: Int) -> (property: PropertyDescription, declarer: Int)? {
     for declarer in [number] + ancestors[number] {
       if let property = ownProperties[declarer][name] { return (property, declarer) }
     }
@@ -86,7 +86,7 @@ struct ModelValidation {
 
   // MARK: Entities
 
-  @_optimize(none) private mutating func checkInheritance() {
+  private mutating func checkInheritance() {
     let parents = model.entities.map { $0.superentityName.flatMap { numbers[$0] } }
     let places = Self.places(parents: parents)
     for (number, entity) in model.entities.enumerated() {
@@ -118,7 +118,7 @@ struct ModelValidation {
   }
 
   /// Every entity's place, each looked at once.
-  @_optimize(none) private static func places(parents: [Int?]) -> [Place] {
+  private static func places(parents: [Int?]) -> [Place] {
     var places = [Place?](repeating: nil, count: parents.count)
     var walk: [Int] = []
     var positions: [Int: Int] = [:]
@@ -146,7 +146,7 @@ struct ModelValidation {
     return places.map { $0 ?? .belowCycle }
   }
 
-  @_optimize(none) private mutating func checkProperties(of number: Int) {
+  private mutating func checkProperties(of number: Int) {
     let entity = model.entities[number]
     var seen: Set<String> = []
     for property in entity.properties {
@@ -173,7 +173,7 @@ struct ModelValidation {
 
   // MARK: Indexes and constraints
 
-  @_optimize(none) private mutating func checkIndexes(of number: Int) {
+  private mutating func checkIndexes(of number: Int) {
     let entity = model.entities[number]
     var names: Set<String> = []
     for index in entity.indexes {
@@ -203,7 +203,7 @@ struct ModelValidation {
     }
   }
 
-  @_optimize(none) private mutating func checkFullText(_ index: FetchIndexDescription, of number: Int) {
+  private mutating func checkFullText(_ index: FetchIndexDescription, of number: Int) {
     let entity = model.entities[number].name
     if index.partialIndexPredicate != nil {
       report(entity, index.name, "a full-text index has the words of all objects; remove its predicate")
@@ -234,7 +234,7 @@ struct ModelValidation {
     return isText(name, of: number)
   }
 
-  @_optimize(none) private mutating func checkConstraints(of number: Int) {
+  private mutating func checkConstraints(of number: Int) {
     let entity = model.entities[number]
     for constraint in entity.uniquenessConstraints {
       if constraint.isEmpty { report(entity.name, nil, "a uniqueness constraint has no properties; add one or remove the constraint") }
@@ -254,7 +254,7 @@ struct ModelValidation {
   }
 
   /// Why a property has no column that an index or a constraint could use; nil when it has one.
-  @_optimize(none) private func columnProblem(_ name: String, of number: Int) -> String? {
+  private func columnProblem(_ name: String, of number: Int) -> String? {
     guard let (property, _) = property(name, of: number) else { return "is not one of the entity" }
     switch property {
     case .fetchedProperty: return "is a fetched property, which has no column"
@@ -269,7 +269,7 @@ struct ModelValidation {
 
   // MARK: Configurations and templates
 
-  @_optimize(none) private mutating func checkConfigurations() {
+  private mutating func checkConfigurations() {
     var names: Set<String> = []
     for configuration in model.configurations {
       let name = configuration.name
@@ -283,7 +283,7 @@ struct ModelValidation {
     }
   }
 
-  @_optimize(none) private mutating func checkTemplates() {
+  private mutating func checkTemplates() {
     var names: Set<String> = []
     for template in model.fetchRequestTemplates {
       if template.name.isEmpty { report(nil, nil, "a fetch request template needs a name") }
