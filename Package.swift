@@ -190,7 +190,10 @@ let package = Package(
     // The program whose statements, allocations and instructions are pinned in Costs.txt.
     .executableTarget(
       name: "_CountedWork",
-      dependencies: ["ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore", "StoreKeys", "_AllocationCounter"],
+      dependencies: [
+        "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherConnection", "SQLCipherStore", "StoreKeys", "CLibcrypto",
+        "_AllocationCounter",
+      ],
       path: "Tests/_CountedWork", exclude: ["Costs.txt"], swiftSettings: strict),
     // The store under power cuts, failing calls, too little memory, kills, damaged files and hostile input; Scripts/torture goes as far as there is time.
     tests(

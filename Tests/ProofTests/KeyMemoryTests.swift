@@ -44,6 +44,28 @@ final class KeyMemoryTests: XCTestCase {
       XCTAssertEqual(process.terminationStatus, 0)
     }
 
+    /// Lets it end with a core; the file.
+    func core(in folder: URL) throws -> URL {
+      let pattern = try String(contentsOfFile: "/proc/sys/kernel/core_pattern", encoding: .utf8)
+      if pattern.hasPrefix("|") || pattern.hasPrefix("/") {
+        // The system takes cores for itself: gdb makes one then.
+        let gdb = Process()
+        gdb.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        gdb.arguments = ["gcore", "-o", folder.appendingPathComponent("core").path, "\(process.processIdentifier)"]
+        gdb.standardOutput = FileHandle.nullDevice
+        try gdb.run()
+        gdb.waitUntilExit()
+        XCTAssertEqual(gdb.terminationStatus, 0, "gcore is needed (Debian's gdb), as core_pattern is \(pattern)")
+        process.terminate()
+      } else {
+        try goOn()
+      }
+      process.waitUntilExit()
+      XCTAssertEqual(process.terminationReason, .uncaughtSignal)
+      let name = try FileManager.default.contentsOfDirectory(atPath: folder.path).first { $0.hasPrefix("core") }
+      return folder.appendingPathComponent(try XCTUnwrap(name, "no core in \(folder.path)"))
+    }
+
     /// How often each needle, or a part of it, is in the memory that can be read.
     func copies(of needles: [Needle]) throws -> [String: Int] {
       let folder = "/proc/\(process.processIdentifier)"
@@ -69,7 +91,7 @@ final class KeyMemoryTests: XCTestCase {
       return found
     }
 
-    private static func occurrences(of needle: [UInt8], in bytes: ArraySlice<UInt8>) -> Int {
+    static func occurrences(of needle: [UInt8], in bytes: ArraySlice<UInt8>) -> Int {
       bytes.withUnsafeBytes { bytes in
         var (count, rest) = (0, bytes)
         while rest.count >= needle.count, let start = rest.baseAddress,
@@ -105,9 +127,8 @@ final class KeyMemoryTests: XCTestCase {
     return (open, closed)
   }
 
-  func testNoCopyOfAKeyIsLeftWhenTheStoreIsClosed() async throws {
-    let folder = try TemporaryFolder("KeyMemoryTests")
-    let store = folder.file("films.store")
+  /// A store with a passphrase and a recovery key, and what is looked for.
+  private func makeStore(_ store: URL) async throws -> (passphrase: String, recovery: String, needles: [Needle]) {
     var random = SystemRandomNumberGenerator()
     let passphrase = (0..<48).map { _ in String(UnicodeScalar(UInt8.random(in: 0x61...0x7a, using: &random))) }.joined()
     let key = StoreKey.passphrase(SecretBytes(utf8: passphrase), .cheapForTests())
@@ -123,6 +144,35 @@ final class KeyMemoryTests: XCTestCase {
       Needle(name: "recovery key", bytes: recoveryBytes),
       Needle(name: "recovery key, printed", bytes: Array(recovery.utf8)),
     ]
+    return (passphrase, recovery, needles)
+  }
+
+  /// A core has what the processor's registers hold, too.
+  func testNoCopyOfAKeyIsInTheCoreOfAProgramThatHasClosedTheStore() async throws {
+    let folder = try TemporaryFolder("KeyMemoryTests")
+    let store = folder.file("films.store")
+    let (passphrase, _, needles) = try await makeStore(store)
+    let file = folder.file("secret")
+    try Data(passphrase.utf8).write(to: file)
+    let place = folder.url.appendingPathComponent("core")
+    try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
+    let holder = try Holder([store.path, file.path, place.path])
+    try holder.wait(for: "open")
+    try holder.goOn()
+    try holder.wait(for: "closed")
+    let core = Array(try Data(contentsOf: holder.core(in: place)))
+    XCTAssertGreaterThan(core.count, 1_000_000)
+    // What the program has in its memory is found there: the path that it was given.
+    XCTAssertGreaterThan(Holder.occurrences(of: Array(store.path.utf8), in: core[...]), 0)
+    for needle in needles {
+      XCTAssertEqual(needle.parts.map { Holder.occurrences(of: $0, in: core[...]) }.max(), 0, needle.name)
+    }
+  }
+
+  func testNoCopyOfAKeyIsLeftWhenTheStoreIsClosed() async throws {
+    let folder = try TemporaryFolder("KeyMemoryTests")
+    let store = folder.file("films.store")
+    let (passphrase, recovery, needles) = try await makeStore(store)
     for (name, secret) in [("passphrase", passphrase), ("recovery key", recovery)] {
       let (open, closed) = try copies(openingWith: secret, in: folder, store: store, needles: needles)
       XCTAssertEqual(closed.filter { $0.value > 0 }, [:], "opened with the \(name); while it was open: \(open)")

@@ -221,6 +221,25 @@ final class CopyTests: StoreTestCase {
     try assertNoPlaintext(except: ["plain.sqlite"])
   }
 
+  /// SQLCipher's export prepares its statements once: it ended with "database schema has changed" where another process had made a table, as one does that
+  /// updates the statistics.
+  func testAnExportHoldsWhatOthersHaveAddedToTheSchemaSinceItWasOpened() async throws {
+    let keyring = try await makeStore()
+    let key = try keyring.databaseKey()
+    let plain = folder + "/plain.sqlite"
+    // As long as it is open the log stays.
+    let other = try Connection(opening: path, key: key)
+    try PlaintextExchange.exportPlaintext(from: path, key: key, to: plain) { source in
+      XCTAssertEqual(try source.firstInteger("SELECT count(*) FROM t"), 200)
+      try other.execute("CREATE TABLE later (x); INSERT INTO later VALUES (5); ANALYZE")
+      return []
+    }
+    let copy = try PlaintextExchange.openPlaintext(plain)
+    try check(copy)
+    XCTAssertEqual(try copy.firstInteger("SELECT x FROM later"), 5)
+    XCTAssertGreaterThan(try copy.firstInteger("SELECT count(*) FROM sqlite_stat1") ?? 0, 0)
+  }
+
   func testABackupWhoseKeyFileCannotGetItsNameLeavesNothing() async throws {
     let keyring = try await makeStore()
     let copy = folder + "/copy"

@@ -39,6 +39,24 @@ final class OtherCommitTests: StoreTestCase {
     XCTAssertEqual(told.withLock { $0 }, 2)
   }
 
+  /// Once a listener grew by two closures with each commit that it was told of, one called by the other: memory first, and the stack in the end.
+  func testAListenerIsCalledAsDirectlyAfterManyCommitsAsAfterTheFirst() throws {
+    let pool = try makePool()
+    let depths = Mutex<[Int]>([])
+    try pool.watchOthers {
+      let depth = Thread.callStackReturnAddresses.count
+      depths.withLock { $0.append(depth) }
+    }
+    let other = try Connection(opening: path, key: testKey())
+    for _ in 0..<20 {
+      try insert(other)
+      pool.lookForOthers()
+    }
+    let found = depths.withLock { $0 }
+    XCTAssertEqual(found.count, 20)
+    XCTAssertEqual(Set(found).count, 1, "\(found)")
+  }
+
   func testWhoAsksWhileTheWriterIsInUseIsToldWhenItIsGivenBack() throws {
     let pool = try makePool()
     let told = Mutex(0)

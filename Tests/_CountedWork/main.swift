@@ -1,6 +1,6 @@
 // The program whose works are counted: statements and allocations by itself, instructions by callgrind, which looks at it from outside.
 //
-// Arguments: "counts" or "instructions", and a folder. It prints a line for each work. Everything is done by the main thread, but for the opening of a store.
+// Arguments: "counts", "instructions" or "ratios" (Scripts/cost-ratios), and a folder; or "sizes", a folder and a number of rows (Scripts/cost-sizes). It prints a line for each work. Everything is done by the main thread, but for the opening of a store.
 import Foundation
 import SQLCipherStore
 import _AllocationCounter
@@ -53,8 +53,13 @@ do {
     CheckPacer.arePaused.store(true, ordering: .relaxed)
   #endif
   let arguments = CommandLine.arguments
+  if arguments.count == 4, arguments[1] == "sizes", let rows = Int(arguments[3]) {
+    try Sizes(in: URL(fileURLWithPath: arguments[2])).measure(upTo: rows)
+    exit(0)
+  }
   guard arguments.count == 3 else { throw CocoaError(.featureUnsupported) }
   let folder = URL(fileURLWithPath: arguments[2])
+  if arguments[1] == "ratios" { exit(try Ratios.measure(in: folder) ? 0 : 1) }
   for work in CountedWork.all {
     if arguments[1] == "counts" {
       let counts = try counts(of: work, in: folder)

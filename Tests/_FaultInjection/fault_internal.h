@@ -17,6 +17,22 @@
 #define FAULT_WORKS 1
 #endif
 
+#if defined(FAULT_WORKS)
+#include <dlfcn.h>
+
+// The function of the same name that stands behind one of ours: the C library's or SQLite's. The file defines _GNU_SOURCE.
+#define NEXT(name)                                                                                                                                   \
+  static _Atomic(void *) next_##name;                                                                                                                \
+  static inline __typeof__(&name) real_##name(void) {                                                                                                \
+    void *found = atomic_load_explicit(&next_##name, memory_order_relaxed);                                                                          \
+    if (found == NULL) {                                                                                                                             \
+      found = dlsym(RTLD_NEXT, #name);                                                                                                               \
+      atomic_store_explicit(&next_##name, found, memory_order_relaxed);                                                                              \
+    }                                                                                                                                                \
+    return (__typeof__(&name))found;                                                                                                                 \
+  }
+#endif
+
 enum { fault_most_descriptors = 65536, fault_longest_path = 4096 };
 
 /// True while a folder is watched.
@@ -26,6 +42,9 @@ extern pthread_mutex_t fault_mutex;
 /// By descriptor: the number of its opening, 0 where it is none of the folder's.
 extern uint32_t fault_handles[fault_most_descriptors];
 extern bool fault_passes_syncs;
+
+/// Looks for stored values in what is written.
+void write_watch_look(int descriptor, const char *call, const void *buffer, size_t size);
 
 static inline bool fault_watches(void) { return atomic_load_explicit(&fault_is_watching, memory_order_relaxed); }
 static inline bool fault_watches_descriptor(int descriptor) {

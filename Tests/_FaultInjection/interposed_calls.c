@@ -5,7 +5,6 @@
 
 #if defined(FAULT_WORKS)
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -15,18 +14,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-// The C library's function of the same name.
-#define NEXT(name)                                                                                                                                   \
-  static _Atomic(void *) next_##name;                                                                                                                \
-  static inline __typeof__(&name) real_##name(void) {                                                                                                \
-    void *found = atomic_load_explicit(&next_##name, memory_order_relaxed);                                                                          \
-    if (found == NULL) {                                                                                                                             \
-      found = dlsym(RTLD_NEXT, #name);                                                                                                               \
-      atomic_store_explicit(&next_##name, found, memory_order_relaxed);                                                                              \
-    }                                                                                                                                                \
-    return (__typeof__(&name))found;                                                                                                                 \
-  }
 
 NEXT(openat)
 NEXT(close)
@@ -133,6 +120,7 @@ ssize_t pread(int descriptor, void *buffer, size_t count, off_t offset) {
 ssize_t pread64(int descriptor, void *buffer, size_t count, off64_t offset) { return pread(descriptor, buffer, count, (off_t)offset); }
 
 ssize_t write(int descriptor, const void *buffer, size_t count) {
+  write_watch_look(descriptor, "write", buffer, count);
   if (!fault_watches_descriptor(descriptor)) { return real_write()(descriptor, buffer, count); }
   pthread_mutex_lock(&fault_mutex);
   fault_verdict verdict = fault_judge(fault_call_write);
@@ -149,6 +137,7 @@ ssize_t write(int descriptor, const void *buffer, size_t count) {
 }
 
 ssize_t pwrite(int descriptor, const void *buffer, size_t count, off_t offset) {
+  write_watch_look(descriptor, "pwrite", buffer, count);
   if (!fault_watches_descriptor(descriptor)) { return real_pwrite()(descriptor, buffer, count, offset); }
   pthread_mutex_lock(&fault_mutex);
   fault_verdict verdict = fault_judge(fault_call_write);

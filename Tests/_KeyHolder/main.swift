@@ -1,6 +1,6 @@
 // The program whose memory is searched for keys: it opens a store as an application does, works with it and closes it, and stops where it is looked at.
 //
-// Arguments: the store, and a file with its passphrase or recovery key. Nothing secret is in the arguments or the environment, and what is read of the file
+// Arguments: the store, a file with its passphrase or recovery key, and, where it is to end with a core, the folder for that. Nothing secret is in the arguments or the environment, and what is read of the file
 // goes into a secret's own memory at once.
 import Foundation
 import ObjectContext
@@ -51,3 +51,8 @@ do {
   exit(1)
 }
 stop("closed")
+if CommandLine.arguments.count > 3 {
+  var limit = rlimit(rlim_cur: .max, rlim_max: .max)
+  guard chdir(CommandLine.arguments[3]) == 0, setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit) == 0 else { exit(2) }
+  abort()
+}

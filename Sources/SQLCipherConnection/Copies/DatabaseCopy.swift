@@ -158,6 +158,8 @@ private struct Exporter {
   func export(to target: String, key: DatabaseKey?, last: [String] = []) throws {
     try LibraryVersion.checkEncryptionIsAvailable(path: database.path)
     try attached(target, key: key) {
+      // The snapshot, and the schema as it is in it: the export's own statements are not prepared anew where others have changed that meanwhile.
+      _ = try integer("SELECT count(*) FROM main.sqlite_master")
       let export = try statements.prepare("SELECT sqlcipher_export('target')")
       try export.run()
       // The export loses both.

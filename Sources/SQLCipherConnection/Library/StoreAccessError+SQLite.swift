@@ -36,14 +36,16 @@ extension StoreAccessError {
 
   /// What a function of SQLCipher's that runs statements of its own, an export, tells by SQLite's message for it alone.
   private static let handedOn = [
-    SQLITE_IOERR, SQLITE_FULL, SQLITE_NOMEM, SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_BUSY, SQLITE_PROTOCOL, SQLITE_CORRUPT, SQLITE_NOTADB,
+    SQLITE_IOERR, SQLITE_FULL, SQLITE_NOMEM, SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_BUSY, SQLITE_PROTOCOL, SQLITE_SCHEMA, SQLITE_CORRUPT,
+    SQLITE_NOTADB,
     SQLITE_INTERRUPT,
   ]
 
   private static func kind(extended: Int32, message: String, systemError: Int32, path: String?, source: Source) -> Kind {
     switch extended & 0xff {
     // The last is what SQLite says after it has tried for ten seconds to get a lock of the log.
-    case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL: .busy
+    // And others may change the schema again and again.
+    case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL, SQLITE_SCHEMA: .busy
     case SQLITE_NOMEM: .outOfMemory
     case SQLITE_READONLY: extended == ResultCode.databaseMoved ? .exchanged : .readOnly
     case SQLITE_INTERRUPT: .cancelled

@@ -4,13 +4,16 @@ import Synchronization
 
 /// What a pool keeps of who wants to hear of the commits of others.
 final class OtherCommits: Sendable {
-  private let listener = Mutex<(@Sendable () -> Void)?>(nil)
+  /// A function by itself would be wrapped once more with each `withLock`, since a lock keeps it in another form than a call needs: it would grow by two
+  /// closures with every commit that is told, and be called through all of them.
+  private struct Listener { let tell: @Sendable () -> Void }
+  private let listener = Mutex<Listener?>(nil)
   private let asked = Atomic<Bool>(false)
 
   /// Whether somebody has asked, and nobody has looked since.
   var isAsked: Bool { asked.load(ordering: .sequentiallyConsistent) }
 
-  func begin(_ tell: @escaping @Sendable () -> Void) { listener.withLock { $0 = tell } }
+  func begin(_ tell: @escaping @Sendable () -> Void) { listener.withLock { $0 = Listener(tell: tell) } }
 
   /// Notes that somebody wants to know.
   func ask() { asked.store(true, ordering: .sequentiallyConsistent) }
@@ -25,7 +28,7 @@ final class OtherCommits: Sendable {
   }
 
   /// Tells whoever listens.
-  func tell() { listener.withLock { $0 }?() }
+  func tell() { listener.withLock { $0 }?.tell() }
 }
 
 extension ConnectionPool {
