@@ -10,7 +10,7 @@ import PackagePlugin
 /// { "models": [ { "model": "Schemas/DebianArchive.xcdatamodeld", "access": "internal", "imports": [] } ] }
 /// ```
 ///
-/// (one model may stand without the list), or, without that file, every `.xcdatamodeld` and `.xcdatamodel` in the target's folder.
+/// (one model may stand without the list; where `access` is left out the classes are public, and internal in executables and tests), or, without that file, every `.xcdatamodeld` and `.xcdatamodel` in the target's folder.
 ///
 /// A build is planned anew only when files come or go. So what the file says is not read here but by the generator, whose input it is, and whose one output
 /// has the same name whatever the file says.
@@ -18,8 +18,10 @@ import PackagePlugin
   func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
     guard let target = target as? any SourceModuleTarget else { return [] }
     let tool = try context.tool(named: "generate-managed-objects").url
+    // What nobody imports need not be public, and its classes may then have types that are not.
+    let common = ["--module", target.moduleName, "--access", target.kind == .generic ? "public" : "internal"]
     let file = target.directoryURL.appendingPathComponent("CipherDataModel.json")
-    if FileManager.default.fileExists(atPath: file.path) { return [configured(file, target, tool, context)] }
+    if FileManager.default.fileExists(atPath: file.path) { return [configured(file, target, tool, context, common)] }
     let models = models(in: target.directoryURL)
     if models.isEmpty {
       Diagnostics.warning("GenerateManagedObjects found no model: add a CipherDataModel.json or an .xcdatamodeld to the target's folder")
@@ -29,19 +31,21 @@ import PackagePlugin
       let output = context.pluginWorkDirectoryURL.appendingPathComponent("\(name)+ManagedObjects.swift")
       return .buildCommand(
         displayName: "Generate the classes of \(name)", executable: tool,
-        arguments: ["--model", url.path, "--output", output.path, "--name", name, "--module", target.moduleName],
+        arguments: ["--model", url.path, "--output", output.path, "--name", name] + common,
         inputFiles: files(of: url), outputFiles: [output])
     }
   }
 
-  private func configured(_ file: URL, _ target: any SourceModuleTarget, _ tool: URL, _ context: PluginContext) -> Command {
+  private func configured(
+    _ file: URL, _ target: any SourceModuleTarget, _ tool: URL, _ context: PluginContext, _ common: [String]
+  ) -> Command {
     let package = context.package.directoryURL
     // Whatever model the file comes to name, its edits are to be seen.
     var bundles = models(in: package)
     bundles += named(in: file, package).filter { url in !bundles.contains { $0.path == url.path } }
     let inputs = bundles.flatMap(files(of:))
     let output = context.pluginWorkDirectoryURL.appendingPathComponent("CipherDataModel+ManagedObjects.swift")
-    let arguments = ["--configuration", file.path, "--package", package.path, "--output", output.path, "--module", target.moduleName]
+    let arguments = ["--configuration", file.path, "--package", package.path, "--output", output.path] + common
     return .buildCommand(
       displayName: "Generate the classes of \(target.name)", executable: tool,
       arguments: arguments + inputs.flatMap { ["--planned", $0.path] }, inputFiles: [file] + inputs, outputFiles: [output])

@@ -16,7 +16,8 @@ struct Arguments {
   static let usage = """
     usage: generate-managed-objects --model MODEL --output FILE [--name NAME] [--access open|public|package|internal]
            [--module MODULE] [--import MODULE]...
-           generate-managed-objects --configuration FILE --package FOLDER --output FILE [--module MODULE] [--planned FILE]...
+           generate-managed-objects --configuration FILE --package FOLDER --output FILE [--access open|public|package|internal]
+           [--module MODULE] [--planned FILE]...
     """
 
   /// Reads the arguments; nil when they make no sense.
@@ -76,7 +77,7 @@ func tellFindings(in url: URL, areMistakes: Bool) {
 func generators(_ file: String, package: String, _ arguments: Arguments) -> [ModelCodeGenerator] {
   guard let data = FileManager.default.contents(atPath: file) else { fail("\(file): error: the file cannot be read", 66) }
   let configuration: PluginConfiguration
-  do { configuration = try PluginConfiguration(data) } catch { fail("\(file):\(error)", 65) }
+  do { configuration = try PluginConfiguration(data, access: arguments.options.access) } catch { fail("\(file):\(error)", 65) }
   return configuration.models.map { model in
     let url =
       (model.path.hasPrefix("/") ? URL(fileURLWithPath: model.path) : URL(fileURLWithPath: package).appendingPathComponent(model.path))

@@ -26,6 +26,28 @@ final class ManualTests: XCTestCase {
     for variable in ["CIPHERDATA_PASSPHRASE", "CIPHERDATA_NEW_PASSPHRASE", "CIPHERDATA_LOG"] { XCTAssertTrue(page.contains(variable)) }
   }
 
+  func testEveryCommandThatIsNamedSomewhereIsThere() throws {
+    let known = Set(try Tool.commandTree().all.map { $0.path.dropFirst().joined(separator: " ") }).union(["help", "manual"])
+    let groups = Set(known.compactMap { $0.firstMatch(of: #/^(\S+) /#).map { String($0.1) } })
+    let root = TestStack.schemas.deletingLastPathComponent()
+    var count = 0
+    for folder in ["Sources", "Documentation", "Examples", "README.md", "CONTRIBUTING.md", "Scripts"] {
+      let place = root.appendingPathComponent(folder)
+      let files = FileManager.default.enumerator(at: place, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL } ?? []
+      for file in files.isEmpty ? [place] : files where !file.path.contains("/.build/") {
+        guard let text = try? String(contentsOf: file, encoding: .utf8) else { continue }
+        // In code and in quotation marks, where a line begins, and behind an order to type it.
+        for match in text.matches(of: #/(?m)(?:[`“;|] ?| or |^ *)cipherdata ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?/#) {
+          let command = String(match.1)
+          let name = groups.contains(command) ? [command, match.2.map(String.init)].compactMap { $0 }.joined(separator: " ") : command
+          XCTAssertTrue(known.contains(name), "\(file.path): there is no command “\(name)”")
+          count += 1
+        }
+      }
+    }
+    XCTAssertGreaterThan(count, 60)
+  }
+
   func testGroffHasNothingToSayOfThePage() throws {
     let folder = try TemporaryFolder()
     let page = try folder.file("cipherdata.1", Tool.manualPage())

@@ -31,6 +31,53 @@ final class ToolFailureTests: XCTestCase {
     try assert(fixture, ["export", "test.store", "--entity", "Nothing"], ends: 64)
   }
 
+  func testAdviceNamesWhatCanBeTyped() async throws {
+    let fixture = try ToolFixture()
+    try await fixture.makeStore()
+    let schema = TestStack.schemas.appendingPathComponent("DebianArchive.xcdatamodeld").path
+    let fetch = ["fetch", "test.store", "--entity", "Package", "--where"]
+    let cases: [(arguments: [String], status: Int32, advice: String)] = [
+      (["create", "no/folder/new.store", "--model", schema], 73, "mkdir -p"),
+      (["fetch", "test.store", "--entity", "Packge"], 64, "did you mean “Package”?"),
+      (["fetch", "test.store", "--entity", "Package", "--properties", "nmae"], 64, "did you mean “name”?"),
+      (["update", "test.store", "--entity", "Package", "--all", "--set", "nmae = 'a'"], 64, "did you mean “name”?"),
+      (fetch + ["installedSize == 'ten'"], 64, "Write a number without quotation marks."),
+      (fetch + ["essential == 'yes'"], 64, "Write true or false without quotation marks."),
+      (fetch + ["section == 'games'"], 64, "Go on to one of its attributes (name.attribute)."),
+      (fetch + ["name == 3"], 64, "Put the value into quotation marks."),
+      (fetch + ["name == $name"], 64, "Write the value in its place."),
+      (["history", "test.store"], 65, "Switch it on with “cipherdata history --enable”."),
+    ]
+    for (arguments, status, advice) in cases { try assert(fixture, arguments, ends: status, saying: advice) }
+    for (line, advice) in [
+      (#"{"$entity": "Packge"}"#, "line 1: $entity: The model has no entity of this name; did you mean “Package”?"),
+      (#"{"$entity": "Package", "nmae": "a"}"#, "line 1: Package.nmae: The entity has no such property; did you mean “name”?"),
+    ] {
+      try assert(fixture, ["import", "test.store"], ends: 65, saying: advice, input: line + "\n")
+    }
+    try assert(fixture, ["info", "test.store"], ends: 77, saying: "The passphrase is wrong", passphrase: "other")
+    for (arguments, _, _) in cases {
+      let error = try fixture.run(arguments).error
+      // Calls with their labels, and arguments of formats.
+      XCTAssertNil(error.firstMatch(of: /\w\([\w:]*\)|%[@df]/), error)
+    }
+  }
+
+  func testTheWordsInPlaceOfTheLibrarysAreAboutSentencesThatItHas() throws {
+    let root = TestStack.schemas.deletingLastPathComponent()
+    let walk = try XCTUnwrap(
+      FileManager.default.enumerator(at: root.appendingPathComponent("Sources"), includingPropertiesForKeys: nil))
+    var texts: [String] = []
+    for case let file as URL in walk where file.pathExtension == "swift" && file.lastPathComponent != "ToolWords.swift" {
+      // A sentence may go on in the next line.
+      texts.append(try String(contentsOf: file, encoding: .utf8).replacing(/"\s*\n\s*\+ "/, with: ""))
+    }
+    for phrase in ToolWords.phrases {
+      XCTAssertTrue(texts.contains { $0.contains(phrase.library) }, "no error says “\(phrase.library)” any more")
+      XCTAssertEqual(ToolWords.said(of: phrase.tool), phrase.tool)
+    }
+  }
+
   func testBadDataIs65() async throws {
     let fixture = try ToolFixture()
     try await fixture.makeStore()

@@ -10,6 +10,18 @@ final class DocumentationTests: XCTestCase {
 
   func testTheCodeOfTheDocumentAboutOptionsCompiles() throws { try check("Documentation/StoreOptions.md") }
 
+  func testTheCodeOfOtherDocumentsCompilesWithWhatTheySpeakOf() throws {
+    let context = "@MainActor var context: ManagedObjectContext { get throws { throw CancellationError() } }"
+    try check("Documentation/Errors.md", beside: [context, "func show(_ text: String) {}", "func log(_ text: String) {}"])
+    try check("Documentation/Predicates.md", beside: [context, "struct Section: Decodable { let section: String?, n: Int, size: Int }"])
+    try check(
+      "Documentation/ComingFromCoreData.md",
+      beside: [
+        "let oldURL = URL(fileURLWithPath: \"old\"), newURL = URL(fileURLWithPath: \"new\")",
+        "let oldModel = ManagedObjectModel(entities: []), key = StoreKey.passphrase(\"words\")",
+      ])
+  }
+
   func testTheCodeOfTheArticlesCompiles() throws {
     let folder = "Sources/CipherData/CipherData.docc"
     let names = try FileManager.default.contentsOfDirectory(atPath: Compiler.root.appendingPathComponent(folder).path)
@@ -75,7 +87,8 @@ final class DocumentationTests: XCTestCase {
     XCTAssertTrue(article.contains("```xml\n\(model)```"))
   }
 
-  private func check(_ path: String) throws {
+  /// Compiles the blocks of a text, beside declarations that it speaks of.
+  private func check(_ path: String, beside declarations: [String] = []) throws {
     let text = try String(contentsOf: Compiler.root.appendingPathComponent(path), encoding: .utf8)
     var program = ""
     var isCode = false
@@ -89,7 +102,14 @@ final class DocumentationTests: XCTestCase {
       }
     }
     guard program.contains(where: { !$0.isWhitespace }) else { return }
-    try compile(["main.swift": program], of: path)
+    var files = ["main.swift": program]
+    if !declarations.isEmpty {
+      let imports = "import CipherData\nimport Foundation\n"
+      files["Declarations.swift"] = imports + declarations.joined(separator: "\n")
+      // The first line is the text's title.
+      files["main.swift"] = "import CipherData; import Foundation" + program
+    }
+    try compile(files, of: path)
   }
 
   /// Compiles a program's files, by name, beside the classes of the library; nothing may be said of them that counts.
@@ -104,8 +124,9 @@ final class DocumentationTests: XCTestCase {
       try text.write(to: file, atomically: true, encoding: .utf8)
       return file
     }
-    // The tutorial of the journal has the journal's classes.
-    let model = path.hasSuffix("/JournalInFifteenMinutes.md") ? "Journal/Journal" : "Quickstart/Library"
+    // The tutorials of the journal have the journal's classes.
+    let isOfTheJournal = ["/JournalInFifteenMinutes.md", "/MigratingInSteps.md"].contains { path.hasSuffix($0) }
+    let model = isOfTheJournal ? "Journal/Journal" : "Quickstart/Library"
     try Fixture.withLibraryClasses(of: model) { library in
       let (status, diagnostics) = try Compiler().check(files + [library], flags: flags)
       let told = diagnostics.filter(counts)

@@ -22,6 +22,11 @@ final class PluginConfigurationTests: XCTestCase {
     XCTAssertEqual(models.map(\.options.access), [.public, .public])
   }
 
+  func testWhoeverSaysNothingOfAccessGetsThatOfTheTarget() throws {
+    let text = #"{ "models": [ { "model": "a" }, { "model": "b", "access": "public" } ] }"#
+    XCTAssertEqual(try PluginConfiguration(Data(text.utf8), access: .internal).models.map(\.options.access), [.internal, .public])
+  }
+
   func testAModelMayBeStrict() throws {
     let models = try read(#"{ "models": [ { "model": "a", "strict": true }, { "model": "b", "strict": false }, { "model": "c" } ] }"#)
       .models

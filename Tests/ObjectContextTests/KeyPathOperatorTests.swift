@@ -100,9 +100,15 @@ final class KeyPathOperatorTests: XCTestCase {
       XCTAssertEqual(try thing.value(forKey: "small", as: Int8.self), -7)
       XCTAssertEqual(try thing.value(forKey: "middle", as: UInt32.self), 70_000)
       XCTAssertThrowsError(try thing.value(forKey: "small", as: UInt.self)) { XCTAssertEqual(($0 as? KeyValueError)?.code, .outOfRange) }
-      XCTAssertThrowsError(try thing.value(forKey: "middle", as: Int16.self)) { XCTAssertEqual(($0 as? KeyValueError)?.code, .outOfRange) }
+      XCTAssertThrowsError(try thing.value(forKey: "middle", as: Int16.self)) { error in
+        XCTAssertEqual((error as? KeyValueError)?.code, .outOfRange)
+        XCTAssertEqual("\(error)", "the number does not fit at “Thing.middle”: it is read as Int16")
+      }
+      XCTAssertThrowsError(try thing.setValue(70_000, forKey: "small")) { error in
+        XCTAssertEqual("\(error)", "the number does not fit at “Thing.small”: it is of the type Integer 16")
+      }
       XCTAssertThrowsError(try thing.value(forKey: "middle", as: String.self)) { error in
-        XCTAssertEqual("\(error)", "“Thing.middle” has another type: it has a Int32, and is read as String")
+        XCTAssertEqual("\(error)", "“Thing.middle” has another type: it is of the type Int32, and is read as String")
       }
     }
   }

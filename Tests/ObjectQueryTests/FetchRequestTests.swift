@@ -6,7 +6,7 @@ import XCTest
 final class FetchRequestTests: XCTestCase {
   func testARequestIsPutTogetherInOneExpression() {
     let request = FetchRequest<ManagedObjectID>(entityName: "Book")
-      .filter(.compare("pages", .greater, 5)).filter(.compare("title", .notEqual, nil))
+      .where(.compare("pages", .greater, 5)).where(.compare("title", .notEqual, nil))
       .sorted(by: "title", comparison: .caseInsensitive).sorted(by: "pages", ascending: false).limit(10).offset(5)
     XCTAssertEqual(request.resultType, .objectIDs)
     XCTAssertEqual(request.predicate, .and([.compare("pages", .greater, 5), .compare("title", .notEqual, nil)]))

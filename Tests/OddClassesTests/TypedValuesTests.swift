@@ -89,7 +89,7 @@ final class TypedValuesTests: XCTestCase {
     XCTAssertEqual(
       predicate,
       try FetchPredicate(format: "#required.object.#in == 'x' AND switch.#'the rest' == 3 AND #required.maybe.#in == 'y'"))
-    XCTAssertEqual(try context.count(for: Keywords.all.filter(predicate)), 0)
+    XCTAssertEqual(try context.count(for: Keywords.all.where(predicate)), 0)
   }
 
   func testRawValuesHaveTheirTypes() async throws {

@@ -72,6 +72,20 @@ final class OpenStoreKeyTests: XCTestCase {
     }
   }
 
+  func testAFileInTheFoldersPlaceIsNamed() async throws {
+    let folder = try TemporaryFolder()
+    let file = folder.file("notes.txt")
+    try Data("notes".utf8).write(to: file)
+    do {
+      _ = try await container(file.appendingPathComponent("notes.store"), "old")
+      XCTFail("there is no folder")
+    } catch let error as StoreError {
+      XCTAssertEqual(error.code, .storeNotFound)
+      XCTAssertEqual(error.path, file.path)
+      XCTAssertTrue(error.message.hasPrefix("A file stands where the folder of the store should be"), error.message)
+    }
+  }
+
   func testAStoreInUseIsToldWithWhoMayUseIt() async throws {
     let folder = try TemporaryFolder()
     let url = folder.file("notes.store")

@@ -139,4 +139,22 @@ final class WishedQueryTests: XCTestCase {
       XCTAssertTrue("\($0)".contains("Did you mean installedSize"), "\($0)")
     }
   }
+
+  func testTextsNumbersAndDictionariesAreSortedByDescriptors() throws {
+    XCTAssertEqual(
+      try ["b10", "B9", "a"].sorted(using: [FetchSortDescriptor("SELF", comparison: .localizedStandard)]), ["a", "B9", "b10"])
+    XCTAssertEqual(try [2, 3, 1].sorted(using: [FetchSortDescriptor("self", ascending: false)]), [3, 2, 1])
+    XCTAssertEqual(
+      try ["ccc", "a", "bb"].sorted(using: [FetchSortDescriptor(expression: FetchExpression(format: "length(SELF)"))]), ["a", "bb", "ccc"])
+    let rows: [[String: Any]] = [
+      ["name": "b", "size": 2, "tags": ["x"]], ["name": "a", "size": 2], ["name": "c"], ["name": "d", "size": 1.5],
+    ]
+    func names(_ descriptors: FetchSortDescriptor...) throws -> [String] {
+      try rows.sorted(using: descriptors).map { $0["name"] as? String ?? "" }
+    }
+    XCTAssertEqual(try names(FetchSortDescriptor("size"), FetchSortDescriptor("name")), ["c", "d", "a", "b"])
+    XCTAssertEqual(try names(FetchSortDescriptor("size", ascending: false)), ["b", "a", "d", "c"])
+    XCTAssertEqual(try names(), ["b", "a", "c", "d"])
+    XCTAssertThrowsError(try names(FetchSortDescriptor("tags"))) { XCTAssertTrue($0 is FetchPredicateError, "\($0)") }
+  }
 }

@@ -105,8 +105,16 @@ import Foundation
     case "search": try search(rest)
     case "import": beginImport(of: rest)
     case "count": say(try await count())
-    case "undo": try step("undone", context.undoManager?.undoActionName) { try context.undo() }
-    case "redo": try step("done again", context.undoManager?.redoActionName) { try context.redo() }
+    case "undo":
+      guard let steps = context.undoManager, steps.canUndo else { return fail("There is nothing to undo.") }
+      let name = steps.undoActionName
+      try context.undo()
+      say("undone: \(name)")
+    case "redo":
+      guard let steps = context.undoManager, steps.canRedo else { return fail("There is nothing to do again.") }
+      let name = steps.redoActionName
+      try context.redo()
+      say("done again: \(name)")
     case "keep": try keep(rest)
     case "save": try document.save()
     default:
@@ -185,11 +193,6 @@ import Foundation
     return "\(words) words in \(entries.count) entries"
   }
 
-  private func step(_ what: String, _ name: String?, _ body: () throws -> Void) throws {
-    try body()
-    say("\(what): \(name ?? "")")
-  }
-
   // MARK: Import
 
   /// Begins to import a file. The journal may be used meanwhile; its list has each portion as soon as it is saved.
@@ -205,8 +208,10 @@ import Foundation
         say("import done: \(added) new, \(entries.count - added) were there already")
       } catch let error as BrokenLine {
         fail("\(path): \(error); nothing was imported")
+      } catch let error as CocoaError where error.code == .fileReadNoSuchFile {
+        fail("There is no file \(path).")
       } catch let error as CocoaError {
-        fail("\(error.localizedDescription) \(path) was not imported.")
+        fail("\(path) was not imported: \(error.localizedDescription)")
       } catch {
         fail(Task.isCancelled ? "import stopped" : "import failed: \(error)")
         say("What was imported so far is kept; import the file again for the rest.")

@@ -44,7 +44,7 @@ final class ImportTests: JournalTestCase {
       XCTAssertEqual(ada.end(), 1)
     }
     let ada = try Writer(folder, doing: ["import", "/nowhere/entries"])
-    ada.wait(for: " /nowhere/entries was not imported.")
+    ada.wait(for: "! There is no file /nowhere/entries.")
     XCTAssertEqual(ada.end(), 1)
     XCTAssertEqual(try reader(of: folder, finding: 0).quit(), 0)
   }

@@ -149,8 +149,16 @@ final class JournalTests: JournalTestCase {
     ada.type("list")
     ada.wait(for: "1  * Rest")
     ada.wait(for: "2  Plan")
+    ada.type("redo")
+    ada.wait(for: "! There is nothing to do again.")
     ada.type("undo")
     ada.wait(for: "undone: pin Rest")
+    ada.type("undo")
+    ada.wait(for: "undone: add Rest")
+    ada.type("undo")
+    ada.wait(for: "undone: add Plan")
+    ada.type("undo")
+    ada.wait(for: "! There is nothing to undo.")
     XCTAssertEqual(ada.quit(), 0)
   }
 }

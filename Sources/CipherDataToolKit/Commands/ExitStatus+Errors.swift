@@ -18,7 +18,7 @@ package struct Ending: Sendable, Hashable {
   /// The ending of an error.
   package init(_ error: any Error) {
     let (status, message) = Self.parts(of: error)
-    self.init(status, message)
+    self.init(status, ToolWords.said(of: message))
   }
 
   /// An ending with a message, which is put on one line.

@@ -1,4 +1,5 @@
 // ToolError: the tool's own errors, each with the status that it ends with.
+import ObjectModel
 
 /// Something that the tool itself found wrong: one readable line, and how the tool ends.
 package struct ToolError: Error, Sendable, Hashable, CustomStringConvertible {
@@ -14,6 +15,12 @@ package struct ToolError: Error, Sendable, Hashable, CustomStringConvertible {
   }
 
   package var description: String { message }
+
+  /// What to write in place of a name that is not there, as the end of a sentence.
+  static func advice(for name: String, among names: [String]) -> String {
+    let advice = CloseName.advice(for: name, among: names) ?? "there are none"
+    return advice.hasSuffix("?") ? advice : advice + "."
+  }
 }
 
 /// Something wrong at a place of the input.

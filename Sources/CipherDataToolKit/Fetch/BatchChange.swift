@@ -90,7 +90,7 @@ package struct BatchChange: Sendable {
         case nil:
           throw ToolError(
             .usage,
-            "--set: the entity \(entity.name) has no property “\(assignment.key)”; it has \(entity.propertyNames.sorted().joined(separator: ", "))."
+            "--set: the entity \(entity.name) has no property “\(assignment.key)”; \(ToolError.advice(for: assignment.key, among: entity.propertyNames))"
           )
         case .toOne?: properties[assignment.key] = .some(try destination(assignment, in: context))
         default: properties[assignment.key] = .some(assignment.value)

@@ -47,7 +47,7 @@ package struct PropertyPath: Sendable {
       }
       guard let property = current.property(named: name) else {
         throw fail(
-          "the entity \(current.name) has no property “\(name)”; it has \(current.propertyNames.sorted().joined(separator: ", ")).")
+          "the entity \(current.name) has no property “\(name)”; \(ToolError.advice(for: name, among: current.propertyNames))")
       }
       switch property {
       case .attribute(let slot):

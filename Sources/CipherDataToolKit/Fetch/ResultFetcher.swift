@@ -66,7 +66,7 @@ extension CompiledModel {
   /// - Throws: ``ToolError`` with ``ExitStatus/usage`` and the names that there are.
   package func requireEntity(named name: String) throws -> CompiledEntity {
     guard let entity = entity(named: name) else {
-      throw ToolError(.usage, "The store has no entity “\(name)”; it has \(entities.map(\.name).sorted().joined(separator: ", ")).")
+      throw ToolError(.usage, "The store has no entity “\(name)”; \(ToolError.advice(for: name, among: entities.map(\.name)))")
     }
     return entity
   }

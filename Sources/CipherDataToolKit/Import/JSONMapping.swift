@@ -64,7 +64,7 @@ package struct JSONMapping {
         object.toMany.append((relationship, nested))
       case .composite: throw fail("A composite attribute is set part by part, as in “\(member.key).part”.")
       case .fetched: throw fail("A fetched property cannot be set.")
-      case nil: throw fail("The entity has no such property.")
+      case nil: throw fail("The entity has no such property; \(ToolError.advice(for: member.key, among: entity.propertyNames))")
       }
     }
     return object
@@ -75,7 +75,10 @@ package struct JSONMapping {
     let entity: CompiledEntity
     switch value["$entity"] {
     case .string(let name):
-      guard let named = model.entity(named: name) else { throw InputError(line: line, key: key, "The model has no entity of this name.") }
+      guard let named = model.entity(named: name) else {
+        let advice = ToolError.advice(for: name, among: model.entities.map(\.name))
+        throw InputError(line: line, key: key, "The model has no entity of this name; \(advice)")
+      }
       if let declared, !named.isKind(of: declared) {
         throw InputError(line: line, entity: declared.name, key: key, "The entity named is neither this one nor below it.")
       }

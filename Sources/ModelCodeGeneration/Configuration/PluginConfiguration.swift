@@ -28,12 +28,15 @@ public struct PluginConfiguration: Sendable, Hashable {
 
   /// Reads the file.
   ///
+  /// - Parameters:
+  ///   - data: The file's bytes.
+  ///   - access: Who sees the classes of a model that says nothing of it.
   /// - Throws: ``PluginConfigurationError`` with the line.
-  @_optimize(none) public init(_ data: Data) throws(PluginConfigurationError) {
+  @_optimize(none) public init(_ data: Data, access: CodeGenerationOptions.Access = .public) throws(PluginConfigurationError) {
     let (top, line) = try LinedJSON.parse(data)
     let members = try top.members("the file needs a \"model\" with a path, or \"models\" with a list of such", line)
     guard let list = members["models"] else {
-      models = [try Self.model(members, line: line)]
+      models = [try Self.model(members, access, line: line)]
       return
     }
     if let other = members.filter({ $0.key != "models" }).min(by: { $0.value.line < $1.value.line }) {
@@ -47,14 +50,16 @@ public struct PluginConfiguration: Sendable, Hashable {
     var models: [Model] = []
     for element in elements {
       let members = try element.value.members("each of \"models\" must be an object with a \"model\"", element.line)
-      models.append(try Self.model(members, line: element.line))
+      models.append(try Self.model(members, access, line: element.line))
     }
     self.models = models
   }
 
   private static let keys = ["access", "imports", "model", "module", "name", "split", "strict"]
 
-  @_optimize(none) private static func model(_ members: [String: LinedJSON.Lined], line: Int) throws(PluginConfigurationError) -> Model {
+  @_optimize(none) private static func model(
+    _ members: [String: LinedJSON.Lined], _ access: CodeGenerationOptions.Access, line: Int
+  ) throws(PluginConfigurationError) -> Model {
     if let other = members.filter({ !keys.contains($0.key) }).min(by: { $0.value.line < $1.value.line }) {
       throw PluginConfigurationError(
         line: other.value.line, reason: "a model has no \"\(other.key)\"; it has: \(keys.joined(separator: ", "))")
@@ -69,7 +74,7 @@ public struct PluginConfiguration: Sendable, Hashable {
     guard let path = try text("model") else {
       throw PluginConfigurationError(line: line, reason: "\"model\" is missing: the path of a model, from the package's folder")
     }
-    var options = CodeGenerationOptions(moduleName: try text("module"))
+    var options = CodeGenerationOptions(access: access, moduleName: try text("module"))
     if let access = try text("access") {
       guard let known = CodeGenerationOptions.Access(rawValue: access) else {
         throw PluginConfigurationError(

@@ -62,7 +62,7 @@ extension FetchRequest where Result: TypedManagedObject {
   /// The request with a further condition that `#Predicate` made, which has to hold beside those it has.
   ///
   /// - Throws: ``FetchPredicateError/unsupported(part:advice:)`` with the node that has no counterpart.
-  public func `where`(_ predicate: Foundation.Predicate<Result>) throws -> FetchRequest { filter(try FetchPredicate(predicate)) }
+  public func `where`(_ predicate: Foundation.Predicate<Result>) throws -> FetchRequest { `where`(try FetchPredicate(predicate)) }
 
   /// The request with further sort keys, after those it has.
   ///

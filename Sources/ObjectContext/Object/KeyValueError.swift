@@ -75,7 +75,7 @@ public struct KeyValueError: Error, Sendable, Hashable, CustomStringConvertible 
 
   /// The error of a value that is read as a type that it has not.
   init(reading key: String, of entity: CompiledEntity, a value: Any, as type: Any.Type) {
-    self.init(.wrongType, key: key, entityName: entity.name, detail: "it has a \(Swift.type(of: value)), and is read as \(type)")
+    self.init(.wrongType, key: key, entityName: entity.name, detail: "it is of the type \(Swift.type(of: value)), and is read as \(type)")
   }
 
   /// What was given where something else is expected: types, never a value.
@@ -92,7 +92,7 @@ public struct KeyValueError: Error, Sendable, Hashable, CustomStringConvertible 
       case .unknownRelationship: "the entity “\(entityName)” has no relationship “\(key)”"
       case .notAnObject: "“\(entityName).\(key)” is no to-one relationship, so the key path cannot go on behind it"
       case .wrongType: "“\(entityName).\(key)” has another type"
-      case .outOfRange: "“\(entityName).\(key)” was given a number that its type cannot hold"
+      case .outOfRange: "the number does not fit at “\(entityName).\(key)”"
       case .readOnly: "“\(entityName).\(key)” cannot be set"
       case .transformFailed: "the transformer of “\(entityName).\(key)” failed"
       }

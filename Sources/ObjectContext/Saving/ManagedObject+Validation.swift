@@ -207,7 +207,8 @@ extension ManagedObject {
       case .numberTooLarge: (.numberTooLarge, "has a number above the maximum")
       case .dateTooEarly: (.dateTooSoon, "has a date before the earliest allowed")
       case .dateTooLate: (.dateTooLate, "has a date after the latest allowed")
-      case .stringTooShort: (.stringTooShort, "has fewer than \(bounds.minimumLength ?? 0) characters")
+      case .stringTooShort:
+        (.stringTooShort, (bounds.minimumLength ?? 0) == 1 ? "is empty" : "has fewer than \(bounds.minimumLength ?? 0) characters")
       case .stringTooLong: (.stringTooLong, "has more than \(bounds.maximumLength ?? 0) characters")
       case .patternMismatch: (.patternMismatch, "does not match the pattern \(bounds.pattern ?? "")")
       }

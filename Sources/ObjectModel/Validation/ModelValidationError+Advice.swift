@@ -8,6 +8,6 @@ extension ModelValidationError: AdvisedError {
   package var advice: ErrorAdvice {
     ErrorAdvice(
       user: "The application is set up wrongly.",
-      developer: "Correct each of the issues in the model; cipherdata model check finds them before the application runs.")
+      developer: "Correct each of the issues in the model; cipherdata model lint finds them before the application runs.")
   }
 }

@@ -98,6 +98,23 @@ struct DictionaryEvaluator {
 
   // MARK: Expressions
 
+  /// The value of an expression, to order by.
+  func slot(of expression: FetchExpression) throws -> Slot {
+    let reduced = try reduced(expression)
+    if case .constant(let constant) = reduced {
+      if constant.isNull { return .null }
+      guard let (slot, _) = constant.natural else {
+        throw FetchPredicateError.unsupported(
+          part: "An order by \(expression), \(constant.typeName),", advice: "Name a value that has an order.")
+      }
+      return slot
+    }
+    var specification = FetchSpecification(entityName: "Dictionary")
+    specification.sortDescriptors = [FetchSortDescriptor(expression: reduced)]
+    let fetch = try FetchResolver(model: try DictionaryEvaluator.model.get()).resolve(specification)
+    return try ObjectOrder(fetch, resolver: NoObjects()).values(of: 0).first ?? .null
+  }
+
   /// An expression of constants in place of one of paths.
   private func reduced(_ expression: FetchExpression) throws -> FetchExpression {
     if let value = try value(of: expression) { return .constant(try value.constant(of: expression)) }

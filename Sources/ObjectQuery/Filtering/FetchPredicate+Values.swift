@@ -1,4 +1,4 @@
-// FetchPredicate+Values: a predicate asked about a text, a number or another value itself, and lists of such filtered and sorted.
+// FetchPredicate+Values: a predicate asked about a text, a number or another value itself, and lists of such filtered.
 
 extension FetchPredicate {
   /// Whether a value meets the predicate, which calls it `SELF`: `try FetchPredicate(format: "SELF BEGINSWITH[c] 'a'").evaluate(with: "Ada")`.

@@ -1,8 +1,9 @@
 // FetchRequest+Chaining: requests put together in one expression.
 
 extension FetchRequest {
-  /// The request with a further condition, which has to hold beside those it has.
-  public func filter(_ predicate: FetchPredicate) -> FetchRequest {
+  /// The request with a further condition, which has to hold beside those it has:
+  /// `Book.all.where(try FetchPredicate(format: "author.name BEGINSWITH[c] %@", "ursula")).sorted { $0.title }`.
+  public func `where`(_ predicate: FetchPredicate) -> FetchRequest {
     changed { $0.predicate = $0.predicate.map { $0 && predicate } ?? predicate }
   }
 

@@ -7,11 +7,11 @@ extension FetchRequest {
   /// Book.all.where { $0.price > 10 && $0.author.name.hasPrefix("A") }
   /// ```
   public func `where`(@FetchConditionBuilder _ condition: (FetchObject<Result, FetchDirect>) -> FetchPredicate) -> FetchRequest {
-    filter(condition(FetchObject(.evaluatedObject)))
+    `where`(condition(FetchObject(.evaluatedObject)))
   }
 
   /// The request with a further condition, which has to hold beside those it has.
-  public func `where`(_ condition: FetchCondition<Result>) -> FetchRequest { filter(condition.predicate) }
+  public func `where`(_ condition: FetchCondition<Result>) -> FetchRequest { `where`(condition.predicate) }
 
   /// The request with a further sort key, after those it has.
   ///

@@ -47,7 +47,9 @@ package final class BatchRowBuilder {
     case .composite(let composite): try set(parts: value, of: composite)
     case .fetched: throw failure(.notSettable, key, "is a fetched property: it holds nothing of its own. Leave it out.")
     case nil:
-      throw failure(.unknownKey, key, "is no property of the entity. It has \(entity.propertyNames.sorted().joined(separator: ", ")).")
+      throw failure(
+        .unknownKey, key,
+        "is no property of the entity" + (CloseName.advice(for: key, among: entity.propertyNames).map { ": \($0)" } ?? "."))
     }
   }
 

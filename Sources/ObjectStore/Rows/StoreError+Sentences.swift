@@ -49,8 +49,8 @@ extension StoreError.Reason {
   private func requestParts(_ operation: StoreOperation?) -> StoreError.Parts? {
     switch self {
     case .unknownEntity(let name, let known):
-      let list = known.isEmpty ? "" : "; it has \(known.sorted().joined(separator: ", "))"
-      return Parts(.invalidRequest, "The model has no entity “\(name)”\(list).", entity: name)
+      let advice = CloseName.advice(for: name, among: Array(known)).map { "; \($0)" } ?? ""
+      return Parts(.invalidRequest, "The model has no entity “\(name)”\(advice)\(advice.hasSuffix("?") ? "" : ".")", entity: name)
     case .unknownConfiguration(let name): return Parts(.invalidRequest, "The model has no configuration “\(name ?? "")”.")
     case .abstractEntity(let name):
       let advice =

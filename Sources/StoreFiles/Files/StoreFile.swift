@@ -175,8 +175,11 @@ package enum StoreFile {
     if access(folder, W_OK | X_OK) == 0 { return }
     let number = errno
     let error = StoreAccessError.system(number, path: folder, operation: .create)
-    guard number == ENOENT || number == ENOTDIR else { throw error }
-    throw StoreAccessError(.noSuchFile, path: folder, operation: .create, message: error.message, circumstance: .noFolder)
+    var found = stat()
+    let isOther = stat(folder, &found) == 0 && found.st_mode & S_IFMT != S_IFDIR
+    guard isOther || number == ENOENT || number == ENOTDIR else { throw error }
+    throw StoreAccessError(
+      .noSuchFile, path: folder, operation: .create, message: error.message, circumstance: isOther ? .fileInPlaceOfFolder : .noFolder)
   }
 
   /// Removes a file; one that is not there is no error.

@@ -141,6 +141,7 @@ extension StoreAccessError {
   package enum Circumstance: String, Sendable, Hashable {
     case noFolder =
       "the folder does not exist; create it first, for example with FileManager.createDirectory(at:withIntermediateDirectories:)"
+    case fileInPlaceOfFolder = "a file stands where the folder of the store should be; remove it, or choose another place"
     case unusablePath = "the path is empty or contains a NUL character"
     case nameTooLong =
       "the name is too long: 13 bytes are needed for the names of what stands beside a store, and SQLite takes no path of more than 504; shorten it"

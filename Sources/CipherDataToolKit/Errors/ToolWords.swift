@@ -1,0 +1,63 @@
+// ToolWords: the library's advice in the words of a terminal.
+
+/// Errors of the library advise whoever writes an application: they name calls and properties. Who types a command has options and values instead.
+package enum ToolWords {
+  /// A part of a sentence of the library, and what the tool says in its place.
+  package struct Phrase: Sendable {
+    package let library: String
+    package let tool: String
+  }
+
+  /// All of them. Each stands in the library's sources as it is written here, which a test holds.
+  package static let phrases: [Phrase] = [
+    // Files and keys.
+    Phrase(
+      library: ", for example with FileManager.createDirectory(at:withIntermediateDirectories:)", tool: ", for example with mkdir -p"),
+    Phrase(library: "(keyWorkLimit, --key-work)", tool: "(--key-work)"),
+    Phrase(
+      library: "he key opens none of the store's key slots", tool: "he passphrase is wrong: it opens none of the store's key slots"),
+    Phrase(
+      library: "call AttributeTransformers.register(_:forName:) before the store is opened",
+      tool: "only the application that has it can read or write such values"),
+    // Conditions.
+    Phrase(
+      library: " Call withSubstitutionVariables(_:) with one before the predicate is used.", tool: " Write the value in its place."),
+    Phrase(
+      library: " Set allowsInMemoryFiltering on the request to have objects filtered by it.", tool: " Name a property that is stored."),
+    Phrase(
+      library: " Give a Date as an argument (%@) in place of its text.",
+      tool: " Write CAST('2026-01-31T12:00:00Z', 'Date'), with your date."),
+    Phrase(
+      library: " Give a number, without quotation marks, or as an argument (%d, %f, %@).", tool: " Write a number without quotation marks."),
+    Phrase(
+      library: " without quotation marks, or give a Bool as an argument (%@).", tool: " without quotation marks."),
+    Phrase(
+      library: " Give Data as an argument (%@).", tool: " Write CAST('AQI=', 'Data'), with your bytes in Base64."),
+    Phrase(
+      library: " Give a UUID, or its text in full, as an argument (%@).", tool: " Write the UUID's text in full."),
+    Phrase(library: ", or give an object or its ID as an argument (%@).", tool: "."),
+    Phrase(
+      library: " into quotation marks, or give a String as an argument (%@).", tool: " into quotation marks."),
+    Phrase(library: " a condition on objects in predicate.", tool: " a condition on objects with --where."),
+    Phrase(library: " need an order: set sortDescriptors.", tool: " need an order: give --sort."),
+    // Changes.
+    Phrase(
+      library: "give it the objectID of a saved object.", tool: "give it an object's URI, as the column @id shows it."),
+    Phrase(
+      library: " leaves that to you: use other values, or set a mergePolicy that decides.", tool: " leaves that to you: use other values."),
+    Phrase(
+      library: " leaves that to you: set another mergePolicy, or refresh what is in mergeConflicts and save again.",
+      tool: " leaves that to you: discard what is not saved, and do it again."),
+    Phrase(
+      library: " Set historyTracking of its description, or switch it on with “cipherdata history --enable”.",
+      tool: " Switch it on with “cipherdata history --enable”."),
+    Phrase(
+      library: "Open it with its own model, or set the description's shouldMigrateStoreAutomatically to migrate it.",
+      tool: "Bring it up to date with “cipherdata migrate”."),
+  ]
+
+  /// A sentence of the library as the tool says it.
+  package static func said(of sentence: String) -> String {
+    phrases.reduce(sentence) { $0.replacing($1.library, with: $1.tool) }
+  }
+}
