@@ -98,6 +98,18 @@ final class PortingTests: XCTestCase {
     }
   }
 
+  func testKeysInTextsBecomeTexts() {
+    func check(_ line: String, becomes new: String, at place: UInt = #line) {
+      XCTAssertEqual(SourcePort("import CoreData\n\(line)\n").result, "import CoreData\n\(new)\n", line: place)
+    }
+    check(
+      #"NSPredicate(format: "\(#keyPath(Book.title)) == %@ AND \(#keyPath(Book.author.name)) > 1", x)"#,
+      becomes: #"NSPredicate(format: "title == %@ AND author.name > 1", x)"#)
+    check(#"let a = "\\(#keyPath(Book.title)) \( #keyPath(A.b) + "c" )""#, becomes: #"let a = "\\(#keyPath(Book.title)) \( "b" + "c" )""#)
+    check(###"let a = #"\(#keyPath(A.b)) \#(#keyPath(A.b))"#"###, becomes: ###"let a = #"\(#keyPath(A.b)) b"#"###)
+    check("let a = \"\"\"\n  \\(#keyPath(A.b))\n  \"\"\"", becomes: "let a = \"\"\"\n  b\n  \"\"\"")
+  }
+
   func testTheDifferenceIsOneThatPatchTakes() throws {
     let port = SourcePort("// A\n@objc(A) class A: NSManagedObject {\n  let key = #keyPath(A.b)\n}\n")
     XCTAssertEqual(
@@ -180,6 +192,44 @@ final class PortingTests: XCTestCase {
       """)
     XCTAssertEqual(port.remarks.map(\.line), [7])
     XCTAssertFalse(SourcePort(port.result).isChanged)
+  }
+
+  func testAClosureGivesWhatTheMethodTakes() {
+    let port = SourcePort(
+      """
+      class Stack {
+        func begin() {
+          center.addObserver(self, selector: #selector(type(of: self).saved(note:)), name: nil, object: nil)
+        }
+        @objc func saved(note: NSNotification) {}
+      }
+
+      """)
+    XCTAssertTrue(port.result.contains("    self?.saved(note: notification as NSNotification)\n"), port.result)
+    XCTAssertEqual(port.remarks, [])
+  }
+
+  func testAttributesBesideOneAnotherStandTogether() {
+    let port = SourcePort("@objc(Book) @objcMembers\npublic class Book {\n  @objc(a:) @nonobjc @objc var x = 1\n}\n")
+    XCTAssertEqual(
+      port.result,
+      """
+      #if canImport(ObjectiveC)
+      @objc(Book) @objcMembers
+      #endif
+      public class Book {
+        #if canImport(ObjectiveC)
+        @objc(a:)
+        #endif
+        @nonobjc
+        #if canImport(ObjectiveC)
+        @objc
+        #endif
+        var x = 1
+      }
+
+      """)
+    XCTAssertFalse(port.difference(path: "Book.swift").isEmpty)
   }
 
   func testSelectorsInConstantsAreThoseOfTheirObservers() {
