@@ -1,0 +1,295 @@
+// What sources of applications write for Core Data, or `cipherdata port-sources` in its place, compiles and does what it does there.
+import CoreData
+import Foundation
+import XCTest
+
+final class SourceShapeTests: XCTestCase {
+  /// Some stacks of the time before Swift's own `performAndWait` hand it on as a function.
+  private static func run(_ function: (() -> Void) -> Void, _ work: @escaping () -> Void) { function(work) }
+
+  func testPerformAndWaitIsHandedOnAsAFunction() throws {
+    try LibraryStack.with { stack in
+      let background = stack.container.newBackgroundContext()
+      var titles: [String?] = []
+      Self.run(background.performAndWait) {
+        let book = Book(context: background)
+        book.title = "Emma"
+        Self.run(background.performAndWait) { titles = background.insertedObjects.map { ($0 as? Book)?.title } }
+      }
+      XCTAssertEqual(titles, ["Emma"])
+    }
+  }
+
+  func testARequestForOneTypeIsOneForAnother() throws {
+    try LibraryStack.with { stack in
+      for title in ["Emma", "Persuasion"] { stack.book(title) }
+      try stack.context.save()
+      let books = NSFetchRequest<Book>(entityName: "Book")
+      let any = NSFetchRequest<any NSFetchRequestResult>(books)
+      any.predicate = NSPredicate(format: "title BEGINSWITH 'E'")
+      XCTAssertEqual(books.predicate, any.predicate)
+      books.affectedStores = stack.container.persistentStoreCoordinator.persistentStores
+      XCTAssertEqual(any.affectedStores?.count, 1)
+      XCTAssertEqual(try stack.context.fetch(any).count, 1)
+      XCTAssertEqual(try stack.context.fetch(NSFetchRequest<Book>(any)).map(\.title), ["Emma"])
+      // A copy is a request of its own.
+      let copy = try XCTUnwrap(books.copy() as? NSFetchRequest<Book>)
+      copy.affectedStores = nil
+      XCTAssertEqual(books.affectedStores?.count, 1)
+    }
+  }
+
+  private func names(_ type: (some NamesOfStores).Type) -> [String] { type.names }
+
+  func testStoresThatAreNotEncryptedAreNamedAndNotOpened() throws {
+    try LibraryStack.with { stack in
+      let url = stack.folder.appendingPathComponent("Other.store")
+      for name in names(OtherStores.self) {
+        XCTAssertThrowsError(
+          try stack.container.persistentStoreCoordinator.addPersistentStore(ofType: name, configurationName: nil, at: url)
+        ) { XCTAssertTrue($0.localizedDescription.contains("there are no stores of the type \(name)"), $0.localizedDescription) }
+      }
+      XCTAssertFalse(FileManager.default.fileExists(atPath: url.path))
+    }
+  }
+
+  func testDescriptionsAreCopied() throws {
+    try LibraryStack.with { stack in
+      let model = stack.container.managedObjectModel
+      let book = try XCTUnwrap(model.entitiesByName["Book"])
+      let copy = try XCTUnwrap(book.copy() as? NSEntityDescription)
+      XCTAssertFalse(copy === book)
+      XCTAssertEqual(copy.name, "Book")
+      XCTAssertEqual(copy.properties.map(\.name), book.properties.map(\.name))
+      XCTAssertEqual(copy.subentities.map(\.name), book.subentities.map(\.name))
+      let title = try XCTUnwrap(book.attributesByName["title"])
+      copy.attributesByName["title"]?.isOptional = !title.isOptional
+      XCTAssertEqual(copy.attributesByName["title"]?.isOptional, !title.isOptional)
+      let attribute = try XCTUnwrap(book.attributesByName["title"]?.copy() as? NSAttributeDescription)
+      XCTAssertEqual(attribute.attributeType, .stringAttributeType)
+      let relationship = try XCTUnwrap(book.relationshipsByName.values.first)
+      let other = try XCTUnwrap(relationship.copy() as? NSRelationshipDescription)
+      XCTAssertEqual(other.maxCount, relationship.maxCount)
+      let expression = NSExpressionDescription()
+      (expression.name, expression.expressionResultType) = ("count", .integer64AttributeType)
+      XCTAssertEqual((expression.copy() as? NSExpressionDescription)?.expressionResultType, .integer64AttributeType)
+      let element = NSFetchIndexElementDescription(property: attribute, collationType: .binary)
+      element.isAscending = false
+      let index = NSFetchIndexDescription(name: "byTitle", elements: [element])
+      XCTAssertTrue(element.indexDescription === index)
+      let otherIndex = try XCTUnwrap(index.copy() as? NSFetchIndexDescription)
+      XCTAssertEqual(otherIndex.elements.first?.propertyName, "title")
+      XCTAssertEqual(otherIndex.elements.first?.isAscending, false)
+      XCTAssertTrue(otherIndex.elements.first?.indexDescription === otherIndex)
+    }
+  }
+
+  func testBundlesFindModelsByTheNamesThatApplesToolsGiveThem() throws {
+    // The plugin has seen “momd” in this file.
+    let url = try XCTUnwrap(Bundle.main.url(forResource: "Library", withExtension: "momd"))
+    XCTAssertEqual(url.lastPathComponent, "Library.momd")
+    XCTAssertEqual(Bundle(for: LibraryStack.self).url(forResource: "Library.momd", withExtension: nil), url)
+    XCTAssertEqual(NSManagedObjectModel(contentsOf: url)?.entitiesByName["Book"]?.name, "Book")
+    XCTAssertNil(Bundle.main.url(forResource: "Nowhere", withExtension: "momd"))
+    XCTAssertNil(Bundle.main.url(forResource: "Library", withExtension: "json"))
+    let version = try XCTUnwrap(Bundle.main.url(forResource: "Library", withExtension: "mom", subdirectory: "Library.momd"))
+    XCTAssertEqual(version.lastPathComponent, "Library.mom")
+    XCTAssertNotNil(NSManagedObjectModel(contentsOf: version)?.entitiesByName["Book"])
+    XCTAssertNil(Bundle.main.url(forResource: "Other", withExtension: "mom", subdirectory: "Library.momd"))
+    let models: [URL]? = Bundle.main.urls(forResourcesWithExtension: "momd", subdirectory: nil)
+    XCTAssertEqual(models?.contains(url), true)
+    let versions: [URL]? = Bundle.main.urls(forResourcesWithExtension: "mom", subdirectory: "Library.momd")
+    XCTAssertEqual(versions, [version])
+    // Other resources are Foundation's.
+    let text = FileManager.default.temporaryDirectory.appendingPathComponent("resource-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: text, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: text) }
+    try Data("{}".utf8).write(to: text.appendingPathComponent("a.json"))
+    XCTAssertNotNil(try XCTUnwrap(Bundle(path: text.path)).url(forResource: "a", withExtension: "json"))
+  }
+
+  func testAnEntitysClassIsFoundByItsName() throws {
+    try LibraryStack.with { stack in
+      // The model has “.Book”, “CoreDataTests.Comic” and “Author”.
+      for (name, type) in [("Book", Book.self), ("Comic", Comic.self), ("Author", Author.self)] as [(String, NSManagedObject.Type)] {
+        let entity = try XCTUnwrap(stack.container.managedObjectModel.entitiesByName[name])
+        XCTAssertEqual(entity.managedObjectClassName, NSStringFromClass(type))
+        XCTAssertTrue(NSClassFromString(entity.managedObjectClassName) == type)
+      }
+      XCTAssertEqual(stack.container.managedObjectModel.entitiesByName["Note"]?.managedObjectClassName, "NSManagedObject")
+    }
+  }
+
+  func testObjectsAreAskedForTheirEntity() throws {
+    try LibraryStack.with { stack in
+      let (book, comic) = (stack.book("Emma"), Comic(context: stack.context))
+      let predicate = NSPredicate(format: "entity == %@", Book.entity())
+      XCTAssertTrue(predicate.evaluate(with: book))
+      XCTAssertFalse(predicate.evaluate(with: comic))
+      let set: Any? = stack.context.insertedObjects
+      XCTAssertEqual((set as? NSSet)?.filtered(using: predicate) as? Set<Book>, [book])
+      let request = NSFetchRequest<Book>(entityName: "Book")
+      request.predicate = predicate
+      XCTAssertEqual(try stack.context.fetch(request), [book])
+    }
+  }
+
+  func testAConstraintWithoutPropertiesSaysNothing() throws {
+    let name = NSAttributeDescription()
+    (name.name, name.attributeType) = ("name", .stringAttributeType)
+    let entity = NSEntityDescription()
+    (entity.name, entity.properties, entity.uniquenessConstraints) = ("Thing", [name], [[], ["name"]])
+    let model = NSManagedObjectModel()
+    model.entities = [entity]
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+    let store = try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil)
+    XCTAssertTrue(store.persistentStoreCoordinator === coordinator)
+    coordinator.name = "things"
+    XCTAssertEqual(coordinator.name, "things")
+  }
+
+  func testADeletionInABatchShowsWhatItDeletes() throws {
+    try LibraryStack.with { stack in
+      let book = stack.book("Emma")
+      stack.book("Persuasion")
+      try stack.context.save()
+      let fetch = NSFetchRequest<Book>(entityName: "Book")
+      fetch.predicate = NSPredicate(format: "title == 'Emma'")
+      let request = NSBatchDeleteRequest(fetchRequest: fetch)
+      XCTAssertEqual(request.fetchRequest.predicate, fetch.predicate)
+      let other = NSBatchDeleteRequest(objectIDs: [book.objectID])
+      XCTAssertEqual(other.fetchRequest.entityName, "Book")
+      XCTAssertEqual(try stack.context.count(for: other.fetchRequest), 1)
+      // What is changed later is not heeded.
+      fetch.predicate = nil
+      request.resultType = .resultTypeCount
+      XCTAssertEqual((try stack.context.execute(request) as? NSBatchDeleteResult)?.result as? Int, 1)
+    }
+  }
+
+  func testOptionsOfStoresAreTaken() throws {
+    for (key, option) in [
+      (NSPersistentStoreTimeoutOption, 3 as NSNumber), (NSPersistentStoreConnectionPoolMaxSizeKey, 2),
+      (NSPersistentStoreDeferredLightweightMigrationOptionKey, true), (NSPersistentStoreFileProtectionKey, 1),
+    ] {
+      let stack = try LibraryStack(options: [key: option])
+      defer { try? FileManager.default.removeItem(at: stack.folder) }
+      XCTAssertNil(stack.loadError, key)
+      try stack.container.persistentStoreCoordinator.finishDeferredLightweightMigrationTask()
+      try stack.container.persistentStoreCoordinator.finishDeferredLightweightMigration()
+    }
+    let stack = try LibraryStack(options: ["NSSQLiteAnalyzeOption": true as NSNumber])
+    defer { try? FileManager.default.removeItem(at: stack.folder) }
+    let text = try XCTUnwrap(stack.loadError).localizedDescription
+    XCTAssertTrue(text.contains("no option NSSQLiteAnalyzeOption of stores: SQLCipherStoreFile.updateStatistics"), text)
+  }
+
+  func testAStoreThatIsOpenIsDestroyedAndOpenedAnew() throws {
+    try LibraryStack.with { stack in
+      stack.book("Emma")
+      try stack.context.save()
+      stack.context.reset()
+      let coordinator = stack.container.persistentStoreCoordinator
+      let key: StoreKey = .raw(SecretBytes(Array(repeating: 7, count: 32)))
+      try coordinator.destroyPersistentStore(at: stack.file, ofType: NSSQLiteStoreType)
+      XCTAssertEqual(coordinator.persistentStores, [])
+      XCTAssertFalse(FileManager.default.fileExists(atPath: stack.file.path))
+      try coordinator.addPersistentStore(
+        ofType: NSSQLiteStoreType, configurationName: nil, at: stack.file, options: [NSPersistentStoreEncryptionKeyOption: key])
+      XCTAssertEqual(try stack.context.count(for: NSFetchRequest<Book>(entityName: "Book")), 0)
+    }
+  }
+
+  func testModelsAreEqualThatAreReadFromTheSameFile() throws {
+    try LibraryStack.with { stack in
+      let url = try XCTUnwrap(Bundle.main.url(forResource: "Library", withExtension: "momd"))
+      let (one, other) = (try XCTUnwrap(NSManagedObjectModel(contentsOf: url)), try XCTUnwrap(NSManagedObjectModel(contentsOf: url)))
+      XCTAssertEqual(one, other)
+      XCTAssertEqual(one.hash, other.hash)
+      XCTAssertEqual(one, stack.container.managedObjectModel)
+      other.entities.removeAll { $0.name == "Note" }
+      XCTAssertNotEqual(one, other)
+    }
+  }
+
+  func testTheUsersFoldersAreThere() throws {
+    let files = FileManager.default
+    let group = try XCTUnwrap(files.containerURL(forSecurityApplicationGroupIdentifier: "group.coredata.\(UUID().uuidString)"))
+    defer { try? files.removeItem(at: group) }
+    var isFolder: ObjCBool = false
+    XCTAssertTrue(files.fileExists(atPath: group.path, isDirectory: &isFolder) && isFolder.boolValue)
+    let documents = try XCTUnwrap(files.urls(for: .documentDirectory, in: .userDomainMask).first)
+    let file = documents.appendingPathComponent("\(UUID().uuidString).sqlite")
+    let coordinator = try LibraryStack(key: nil).container.persistentStoreCoordinator
+    let key: StoreKey = .raw(SecretBytes(Array(repeating: 5, count: 32)))
+    try coordinator.addPersistentStore(
+      ofType: NSSQLiteStoreType, configurationName: nil, at: file, options: [NSPersistentStoreEncryptionKeyOption: key])
+    try coordinator.destroyPersistentStore(at: file, ofType: NSSQLiteStoreType, options: [NSPersistentStoreEncryptionKeyOption: key])
+    // A folder of the application's own is none of these.
+    XCTAssertThrowsError(
+      try coordinator.addPersistentStore(
+        ofType: NSSQLiteStoreType, configurationName: nil, at: documents.appendingPathComponent("none/\(UUID().uuidString)/a.sqlite"),
+        options: [NSPersistentStoreEncryptionKeyOption: key]))
+  }
+
+  private final class Plain: NSObject {
+    var name = "a"
+    var other: Plain?
+    var computed: String { name }
+  }
+
+  func testKeyPathsOfOtherClassesHaveTheNamesThatSwiftPrints() {
+    XCTAssertEqual(NSExpression(forKeyPath: \Plain.name).keyPath, "name")
+    XCTAssertEqual(NSExpression(forKeyPath: \Plain.other?.name).keyPath, "other.name")
+    XCTAssertEqual(NSExpression(forKeyPath: \Plain.name.count).keyPath, "")
+    XCTAssertEqual(NSExpression(forKeyPath: \Book.title).keyPath, "title")
+  }
+
+  func testAStoresNotesAreSet() throws {
+    try LibraryStack.with { stack in
+      let store = try XCTUnwrap(stack.container.persistentStoreCoordinator.persistentStores.first)
+      store.metadata?["app"] = "7"
+      XCTAssertEqual(stack.container.persistentStoreCoordinator.metadata(for: store)["app"] as? String, "7")
+      XCTAssertEqual(store.metadata?[NSStoreUUIDKey] as? String, store.identifier)
+    }
+  }
+
+  func testHistoriesAreAskedByEntities() throws {
+    let stack = try LibraryStack(options: [NSPersistentHistoryTrackingKey: true as NSNumber])
+    defer { try? FileManager.default.removeItem(at: stack.folder) }
+    for author in ["app", "import"] {
+      stack.context.transactionAuthor = author
+      stack.book(author)
+      try stack.context.save()
+    }
+    let fetch = NSFetchRequest<any NSFetchRequestResult>()
+    fetch.entity = NSPersistentHistoryTransaction.entityDescription(with: stack.context)
+    fetch.predicate = NSPredicate(format: "author == %@", "import")
+    let request = NSPersistentHistoryChangeRequest.fetchHistory(withFetch: fetch)
+    let found = try stack.context.execute(request) as? NSPersistentHistoryResult
+    XCTAssertEqual((found?.result as? [NSPersistentHistoryTransaction])?.map(\.author), ["import"])
+    XCTAssertEqual(NSPersistentHistoryTransaction.entityDescription?.attributesByName["author"]?.attributeType, .stringAttributeType)
+    XCTAssertEqual(NSPersistentHistoryChange.entityDescription(with: stack.context)?.name, "Change")
+    XCTAssertNotNil(NSPersistentHistoryChange.entityDescription?.attributesByName["changeType"])
+  }
+
+  func testWhatFoundationLacksIsThere() throws {
+    XCTAssertEqual(try autoreleasepool { try XCTUnwrap(Int("7")) }, 7)
+    XCTAssertThrowsError(try autoreleasepool { throw CocoaError(.coreData) })
+    XCTAssertEqual(NSEC_PER_SEC, 1_000 * NSEC_PER_MSEC)
+    XCTAssertEqual(NSEC_PER_MSEC, 1_000 * NSEC_PER_USEC)
+    XCTAssertEqual(USEC_PER_SEC, 1_000_000)
+    XCTAssertTrue(NSArray.classForCoder() == NSArray.self)
+    XCTAssertEqual(NSSnapshotEventType.rollback.rawValue, 16)
+  }
+}
+
+private protocol NamesOfStores { static var names: [String] { get } }
+
+// A deprecated witness keeps the warning to itself.
+private enum OtherStores: NamesOfStores {
+  @available(*, deprecated)
+  static var names: [String] {
+    [NSBinaryStoreType, NSXMLStoreType, NSPersistentStore.StoreType.binary.rawValue, NSPersistentStore.StoreType.xml.rawValue]
+  }
+}
