@@ -39,20 +39,6 @@ final class SourceShapeTests: XCTestCase {
     }
   }
 
-  private func names(_ type: (some NamesOfStores).Type) -> [String] { type.names }
-
-  func testStoresThatAreNotEncryptedAreNamedAndNotOpened() throws {
-    try LibraryStack.with { stack in
-      let url = stack.folder.appendingPathComponent("Other.store")
-      for name in names(OtherStores.self) {
-        XCTAssertThrowsError(
-          try stack.container.persistentStoreCoordinator.addPersistentStore(ofType: name, configurationName: nil, at: url)
-        ) { XCTAssertTrue($0.localizedDescription.contains("there are no stores of the type \(name)"), $0.localizedDescription) }
-      }
-      XCTAssertFalse(FileManager.default.fileExists(atPath: url.path))
-    }
-  }
-
   func testDescriptionsAreCopied() throws {
     try LibraryStack.with { stack in
       let model = stack.container.managedObjectModel
@@ -167,36 +153,35 @@ final class SourceShapeTests: XCTestCase {
     }
   }
 
-  func testOptionsOfStoresAreTaken() throws {
-    for (key, option) in [
-      (NSPersistentStoreTimeoutOption, 3 as NSNumber), (NSPersistentStoreConnectionPoolMaxSizeKey, 2),
-      (NSPersistentStoreDeferredLightweightMigrationOptionKey, true), (NSPersistentStoreFileProtectionKey, 1),
-    ] {
-      let stack = try LibraryStack(options: [key: option])
-      defer { try? FileManager.default.removeItem(at: stack.folder) }
-      XCTAssertNil(stack.loadError, key)
-      try stack.container.persistentStoreCoordinator.finishDeferredLightweightMigrationTask()
-      try stack.container.persistentStoreCoordinator.finishDeferredLightweightMigration()
-    }
-    let stack = try LibraryStack(options: ["NSSQLiteAnalyzeOption": true as NSNumber])
-    defer { try? FileManager.default.removeItem(at: stack.folder) }
-    let text = try XCTUnwrap(stack.loadError).localizedDescription
-    XCTAssertTrue(text.contains("no option NSSQLiteAnalyzeOption of stores: SQLCipherStoreFile.updateStatistics"), text)
-  }
-
-  func testAStoreThatIsOpenIsDestroyedAndOpenedAnew() throws {
+  func testWhatIsSetBeforeTheCoordinatorStays() throws {
     try LibraryStack.with { stack in
-      stack.book("Emma")
-      try stack.context.save()
-      stack.context.reset()
-      let coordinator = stack.container.persistentStoreCoordinator
-      let key: StoreKey = .raw(SecretBytes(Array(repeating: 7, count: 32)))
-      try coordinator.destroyPersistentStore(at: stack.file, ofType: NSSQLiteStoreType)
-      XCTAssertEqual(coordinator.persistentStores, [])
-      XCTAssertFalse(FileManager.default.fileExists(atPath: stack.file.path))
-      try coordinator.addPersistentStore(
-        ofType: NSSQLiteStoreType, configurationName: nil, at: stack.file, options: [NSPersistentStoreEncryptionKeyOption: key])
-      XCTAssertEqual(try stack.context.count(for: NSFetchRequest<Book>(entityName: "Book")), 0)
+      for hasParent in [false, true] {
+        let context = NSManagedObjectContext(concurrencyType: .mainQueueConcurrencyType)
+        let undo = UndoManager()
+        (context.name, context.transactionAuthor) = ("work", "app")
+        (context.mergePolicy, context.undoManager) = (.overwrite, undo)
+        (context.automaticallyMergesChangesFromParent, context.stalenessInterval) = (true, 7)
+        (context.propagatesDeletesAtEndOfEvent, context.shouldDeleteInaccessibleFaults) = (false, false)
+        if hasParent {
+          context.parent = stack.context
+        } else {
+          context.persistentStoreCoordinator = stack.container.persistentStoreCoordinator
+        }
+        XCTAssertEqual(context.name, "work")
+        XCTAssertEqual(context.transactionAuthor, "app")
+        XCTAssertTrue(context.mergePolicy === NSMergePolicy.overwrite)
+        XCTAssertTrue(context.undoManager === undo)
+        XCTAssertTrue(context.automaticallyMergesChangesFromParent)
+        XCTAssertEqual(context.stalenessInterval, 7)
+        XCTAssertFalse(context.propagatesDeletesAtEndOfEvent)
+        XCTAssertFalse(context.shouldDeleteInaccessibleFaults)
+        context.processPendingChanges()
+        let book = Book(context: context)
+        book.title = "Emma"
+        context.processPendingChanges()
+        undo.undo()
+        XCTAssertFalse(context.hasChanges)
+      }
     }
   }
 
@@ -212,26 +197,6 @@ final class SourceShapeTests: XCTestCase {
     }
   }
 
-  func testTheUsersFoldersAreThere() throws {
-    let files = FileManager.default
-    let group = try XCTUnwrap(files.containerURL(forSecurityApplicationGroupIdentifier: "group.coredata.\(UUID().uuidString)"))
-    defer { try? files.removeItem(at: group) }
-    var isFolder: ObjCBool = false
-    XCTAssertTrue(files.fileExists(atPath: group.path, isDirectory: &isFolder) && isFolder.boolValue)
-    let documents = try XCTUnwrap(files.urls(for: .documentDirectory, in: .userDomainMask).first)
-    let file = documents.appendingPathComponent("\(UUID().uuidString).sqlite")
-    let coordinator = try LibraryStack(key: nil).container.persistentStoreCoordinator
-    let key: StoreKey = .raw(SecretBytes(Array(repeating: 5, count: 32)))
-    try coordinator.addPersistentStore(
-      ofType: NSSQLiteStoreType, configurationName: nil, at: file, options: [NSPersistentStoreEncryptionKeyOption: key])
-    try coordinator.destroyPersistentStore(at: file, ofType: NSSQLiteStoreType, options: [NSPersistentStoreEncryptionKeyOption: key])
-    // A folder of the application's own is none of these.
-    XCTAssertThrowsError(
-      try coordinator.addPersistentStore(
-        ofType: NSSQLiteStoreType, configurationName: nil, at: documents.appendingPathComponent("none/\(UUID().uuidString)/a.sqlite"),
-        options: [NSPersistentStoreEncryptionKeyOption: key]))
-  }
-
   private final class Plain: NSObject {
     var name = "a"
     var other: Plain?
@@ -243,15 +208,6 @@ final class SourceShapeTests: XCTestCase {
     XCTAssertEqual(NSExpression(forKeyPath: \Plain.other?.name).keyPath, "other.name")
     XCTAssertEqual(NSExpression(forKeyPath: \Plain.name.count).keyPath, "")
     XCTAssertEqual(NSExpression(forKeyPath: \Book.title).keyPath, "title")
-  }
-
-  func testAStoresNotesAreSet() throws {
-    try LibraryStack.with { stack in
-      let store = try XCTUnwrap(stack.container.persistentStoreCoordinator.persistentStores.first)
-      store.metadata?["app"] = "7"
-      XCTAssertEqual(stack.container.persistentStoreCoordinator.metadata(for: store)["app"] as? String, "7")
-      XCTAssertEqual(store.metadata?[NSStoreUUIDKey] as? String, store.identifier)
-    }
   }
 
   func testHistoriesAreAskedByEntities() throws {
@@ -281,15 +237,5 @@ final class SourceShapeTests: XCTestCase {
     XCTAssertEqual(USEC_PER_SEC, 1_000_000)
     XCTAssertTrue(NSArray.classForCoder() == NSArray.self)
     XCTAssertEqual(NSSnapshotEventType.rollback.rawValue, 16)
-  }
-}
-
-private protocol NamesOfStores { static var names: [String] { get } }
-
-// A deprecated witness keeps the warning to itself.
-private enum OtherStores: NamesOfStores {
-  @available(*, deprecated)
-  static var names: [String] {
-    [NSBinaryStoreType, NSXMLStoreType, NSPersistentStore.StoreType.binary.rawValue, NSPersistentStore.StoreType.xml.rawValue]
   }
 }

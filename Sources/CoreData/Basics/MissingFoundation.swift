@@ -34,15 +34,4 @@ extension FileManager {
     try? createDirectory(at: group, withIntermediateDirectories: true)
     return group
   }
-
-  /// Makes the user's folder that a file is to lie in directly: on Apple's systems those for documents, data and caches are always there.
-  ///
-  /// - Parameter file: The file.
-  func makeUserFolder(of file: URL) {
-    let folder = file.deletingLastPathComponent().standardizedFileURL.path
-    let places: [SearchPathDirectory] = [.documentDirectory, .applicationSupportDirectory, .cachesDirectory, .libraryDirectory]
-    for place in places.flatMap({ urls(for: $0, in: .userDomainMask) }) where place.standardizedFileURL.path == folder {
-      try? createDirectory(at: place, withIntermediateDirectories: true)
-    }
-  }
 }

@@ -120,7 +120,7 @@ public final class NSPersistentStoreCoordinator: NSObject, Sendable {
     let failure: (any Error)?
     do {
       let value = try description.value()
-      if let url = description.url { FileManager.default.makeUserFolder(of: url) }
+      if value.url != nil, let url = description.url { StorePlace.prepare(url) }
       try Waiting.run { [self] in
         if let issue { throw issue }
         noteOpened(try await coordinator.addPersistentStore(with: value))
@@ -148,7 +148,7 @@ public final class NSPersistentStoreCoordinator: NSObject, Sendable {
     description.configuration = configuration
     return try CoreDataError.translating {
       let value = try description.value()
-      if let storeURL { FileManager.default.makeUserFolder(of: storeURL) }
+      if value.url != nil, let storeURL { StorePlace.prepare(storeURL) }
       return try Waiting.run { [self] in
         if let issue { throw issue }
         let store = try await coordinator.addPersistentStore(with: value)
