@@ -120,6 +120,24 @@ final class SourceShapeTests: XCTestCase {
     }
   }
 
+  func testDictionariesAreThoseOfSwift() throws {
+    try LibraryStack.with { stack in
+      stack.book("Emma", pages: 7)
+      try stack.context.save()
+      let most = NSExpressionDescription()
+      (most.name, most.resultType) = ("most", .integer32)
+      most.expression = NSExpression(forFunction: "max:", arguments: [NSExpression(forKeyPath: "pages")])
+      let request = NSFetchRequest<any NSFetchRequestResult>(entityName: "Book")
+      request.resultType = .dictionaryResultType
+      request.propertiesToFetch = [most]
+      let found = try stack.context.fetch(request)
+      let first = try XCTUnwrap(found.first as? [String: Any])
+      XCTAssertEqual(first["most"] as? Int32, 7)
+      XCTAssertEqual((found as? [[String: Any]])?.count, 1)
+      XCTAssertEqual((found as? [NSDictionary])?.count, 1)
+    }
+  }
+
   func testAConstraintWithoutPropertiesSaysNothing() throws {
     let name = NSAttributeDescription()
     (name.name, name.attributeType) = ("name", .stringAttributeType)

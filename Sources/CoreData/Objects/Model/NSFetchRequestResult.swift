@@ -11,6 +11,8 @@ public typealias NSManagedObjectID = ManagedObjectID
 
 extension ManagedObjectID: NSFetchRequestResult {}
 extension NSDictionary: NSFetchRequestResult {}
+// `results.first as? [String: Any]` is a cast that may succeed.
+extension Dictionary: NSFetchRequestResult where Key == String, Value == Any {}
 extension NSNumber: NSFetchRequestResult {}
 
 extension ManagedObjectID {
