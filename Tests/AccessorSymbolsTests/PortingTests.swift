@@ -297,14 +297,4 @@ final class PortingTests: XCTestCase {
       XCTAssertEqual(port.remarks, [], source.path)
     }
   }
-
-  func testASourceThatDoesNotCompileIsLeftWhole() {
-    for text in [
-      "@objc(", "@", "#keyPath(", "#keyPath", "override init(entity", "override init(entity: A, insertInto b: B) {", "@objc", "init",
-    ] {
-      let port = SourcePort(text)
-      XCTAssertTrue(port.result.contains(text.prefix(4)), text)
-      _ = port.difference(path: "x")
-    }
-  }
 }

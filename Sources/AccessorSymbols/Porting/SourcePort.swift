@@ -49,6 +49,10 @@ package struct SourcePort {
     moveLocalClasses(cursor.tokens)
     completeImports(cursor.tokens)
     edits.sort { ($0.range.lowerBound, $0.range.upperBound) < ($1.range.lowerBound, $1.range.upperBound) }
+    // Only in a source that does not compile two rules see to the same place.
+    edits = edits.reduce(into: []) { kept, edit in
+      if edit.range.lowerBound >= kept.last?.range.upperBound ?? 0 { kept.append(edit) }
+    }
   }
 
   /// Whether anything is changed.
@@ -204,7 +208,7 @@ package struct SourcePort {
   func text(of range: Range<Int>, applying edits: [(range: Range<Int>, text: String)]) -> String {
     var result: [UInt8] = []
     var position = range.lowerBound
-    for edit in edits {
+    for edit in edits where edit.range.lowerBound >= position && edit.range.upperBound <= range.upperBound {
       result += bytes[position..<edit.range.lowerBound]
       result += edit.text.utf8
       position = edit.range.upperBound
